@@ -1,0 +1,43 @@
+/**
+ * Every failure that a caller may see and act on. The closed list is a contract: a code keeps its meaning for ever.
+ * No HTTP here: only `api/problems.ts` knows which status a code has.
+ */
+export const ERROR_CODES = [
+  'hostname_invalid',
+  'hostname_reserved',
+  'wildcards_not_enabled',
+  'hostname_claimed',
+  'domain_not_found',
+  'metadata_invalid',
+  'body_invalid',
+  'query_invalid',
+  'token_invalid',
+  'token_not_found',
+  'plan_limit',
+  'plan_unknown',
+  'project_not_found',
+  'name_invalid',
+  'slug_invalid',
+  'slug_taken',
+  'upstream_invalid',
+  'upstream_forbidden',
+  'unsupported_media_type',
+  'payload_too_large',
+  'too_many_requests',
+  'route_not_found',
+  'database_unavailable',
+  'internal',
+] as const
+
+export type ErrorCode = (typeof ERROR_CODES)[number]
+
+/** A refusal with a stable code and one sentence that says what to do. Thrown in core, translated in one place. */
+export class ServiceError extends Error {
+  readonly code: ErrorCode
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'ServiceError'
+    this.code = code
+  }
+}

@@ -1,0 +1,88 @@
+import { isIPv4 } from 'node:net'
+import { domainToASCII } from 'node:url'
+import { ServiceError } from './errors.ts'
+
+declare const parsed: unique symbol
+
+/** A fully-qualified domain name: ASCII (IDNA done), lower case, at least two labels, no port, no final dot. */
+export type Hostname = string & { readonly [parsed]: true }
+
+export type HostnameReading = { kind: 'hostname'; hostname: Hostname } | { kind: 'invalid'; reason: string }
+
+const HOSTNAME_BYTES_MAX = 253 // RFC 1035 §3.1, in text form without the final dot
+const LABEL_BYTES_MAX = 63
+const PLAIN = /^(?=[a-z0-9.-]{3,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/
+
+/** The only way to get a Hostname. Throws `hostname_invalid` with a reason that its owner can act on. */
+export function parseHostname(text: string): Hostname {
+  const reading = readHostname(text)
+  if (reading.kind === 'hostname') return reading.hostname
+  if (text.startsWith('*.')) {
+    throw new ServiceError('wildcards_not_enabled', 'wildcard hostnames are not enabled here: claim each hostname on its own')
+  }
+  throw new ServiceError('hostname_invalid', reading.reason)
+}
+
+/** As parseHostname, but a refusal is a value: for doors where bad input is ordinary (SNI, Host). */
+export function readHostname(text: string): HostnameReading {
+  // Almost every name that arrives is plain already; what has "--" in third place may be punycode and is looked at below.
+  if (PLAIN.test(text) && !text.includes('--')) return { kind: 'hostname', hostname: text as Hostname }
+  const shape = misshapen(text)
+  if (shape) return invalid(shape)
+  const ascii = toAscii(text.endsWith('.') ? text.slice(0, -1) : text)
+  if (ascii === undefined) return invalid(`${quote(text)} is not a valid internationalized domain name`)
+  const problem = ascii.split('.').length < 2 ? singleLabel(text) : firstBadLabel(ascii)
+  return problem ? invalid(problem) : { kind: 'hostname', hostname: ascii as Hostname }
+}
+
+function invalid(reason: string): HostnameReading {
+  return { kind: 'invalid', reason }
+}
+
+function misshapen(text: string): string | undefined {
+  if (text === '') return 'a hostname is required, for example shop.customer.com'
+  if (text.length > 1_000) return `a hostname has at most ${HOSTNAME_BYTES_MAX} characters`
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+  if (/[\s\u0000-\u001f\u007f]/.test(text)) return 'a hostname contains no spaces or control characters'
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return `${quote(text)} is a URL: give the hostname alone, without ${text.split('://')[0]}://`
+  if (/[/\\?#@]/.test(text)) return `${quote(text)} has a path or other parts of a URL: give the hostname alone`
+  if (isIPv4(text) || text.startsWith('[') || (text.match(/:/g) ?? []).length > 1) return 'an IP address cannot be claimed: give a hostname'
+  if (text.includes(':')) return `${quote(text)} has a port: give the hostname alone`
+  if (text.includes('*')) return 'a wildcard is not a hostname'
+  if (text.includes('_')) return `${quote(text)} has an underscore: hostnames consist of letters, digits and hyphens`
+  if (text.includes('%')) return `${quote(text)} has a percent sign: hostnames consist of letters, digits and hyphens`
+  return undefined
+}
+
+function toAscii(text: string): string | undefined {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is ASCII
+  if (/^[\u0000-\u007f]*$/.test(text)) return text.toLowerCase()
+  return domainToASCII(text) || undefined
+}
+
+function singleLabel(text: string): string {
+  return `${quote(text)} has only one label: a hostname has at least two, as in shop.customer.com`
+}
+
+function firstBadLabel(ascii: string): string | undefined {
+  if (ascii.length > HOSTNAME_BYTES_MAX) return `a hostname has at most ${HOSTNAME_BYTES_MAX} characters, this one has ${ascii.length}`
+  const labels = ascii.split('.')
+  for (const label of labels) {
+    if (label === '') return 'a hostname has no empty label: look for two dots in a row, or a dot in front'
+    if (label.length > LABEL_BYTES_MAX) return `each part between dots has at most ${LABEL_BYTES_MAX} characters: ${quote(label)}`
+    if (!/^[a-z0-9-]+$/.test(label)) return `hostnames consist of letters, digits and hyphens: ${quote(label)} has something else`
+    if (label.startsWith('-') || label.endsWith('-')) return `a part between dots cannot begin or end with a hyphen: ${quote(label)}`
+    // RFC 5891 §4.2.3.1: "--" in third and fourth place is kept for A-labels; authorities refuse everything else there.
+    if (label.slice(2, 4) === '--' && !isALabel(label)) return `${quote(label)} is not valid punycode`
+  }
+  if (/^\d+$/.test(labels.at(-1)!)) return `${quote(ascii)} ends in a number: that is read as an IP address`
+  return undefined
+}
+
+function isALabel(label: string): boolean {
+  return label.startsWith('xn--') && domainToASCII(label) === label
+}
+
+function quote(text: string): string {
+  return `"${text.length > 80 ? `${text.slice(0, 77)}...` : text}"`
+}
