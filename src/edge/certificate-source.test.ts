@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest'
+import { type Hostname, parseHostname } from '../hostname.ts'
+import { type CertificateKnowledge, createCertificateSource } from './certificate-source.ts'
+
+const shop = parseHostname('shop.customer.com')
+const certificate = { id: '1', chainPem: 'chain', keyPem: 'key', notAfterMs: 2_000 }
+
+function source(served = true) {
+  const copy = new Map<Hostname, CertificateKnowledge>()
+  const asked: Hostname[] = []
+  let refusal: string | undefined
+  const made = createCertificateSource({
+    read: (hostname) => copy.get(hostname) ?? { kind: 'none' },
+    isServed: () => served,
+    async requestIssuance(hostname) {
+      asked.push(hostname)
+      return refusal ? { kind: 'refused', reason: refusal } : { kind: 'requested' }
+    },
+    now: () => 1_000,
+  })
+  const refuse = (reason: string) => {
+    refusal = reason
+  }
+  return { made, copy, asked, refuse }
+}
+
+const from = (address: string) => ({ address })
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+test('a certificate in the local copy is answered at once', () => {
+  const { made, copy } = source()
+  copy.set(shop, { kind: 'certificate', certificate })
+  expect(made.certificateFor(shop, from('192.0.2.1'))).toMatchObject({ kind: 'certificate', id: '1' })
+})
+
+test('a changed certificate replaces the remembered one', () => {
+  const { made, copy } = source()
+  copy.set(shop, { kind: 'certificate', certificate })
+  made.certificateFor(shop, from('192.0.2.1'))
+  copy.set(shop, { kind: 'certificate', certificate: { ...certificate, id: '2' } })
+  made.changed(shop)
+  expect(made.certificateFor(shop, from('192.0.2.1'))).toMatchObject({ id: '2' })
+})
+
+test('handshakes wait for the issuance and all get its certificate', async () => {
+  const { made, copy } = source()
+  const answers = Promise.all(Array.from({ length: 200 }, (_, i) => made.certificateFor(shop, from(`192.0.2.${i}`))))
+  await turn()
+  expect(made.waiting()).toBe(200)
+  copy.set(shop, { kind: 'certificate', certificate })
+  made.changed(shop)
+  expect((await answers).every((answer) => answer.kind === 'certificate')).toBe(true)
+  expect(made.waiting()).toBe(0)
+})
+
+test('a failed issuance ends the wait with its reason, and nobody waits during the back-off', async () => {
+  const { made, copy, asked } = source()
+  const first = made.certificateFor(shop, from('192.0.2.1'))
+  await turn()
+  copy.set(shop, { kind: 'failed', reason: 'the CNAME points elsewhere', nextAttemptAtMs: 60_000 })
+  made.changed(shop)
+  expect(await first).toEqual({ kind: 'refused', reason: 'the CNAME points elsewhere' })
+  expect(made.certificateFor(shop, from('192.0.2.1'))).toEqual({ kind: 'refused', reason: 'the CNAME points elsewhere' })
+  expect(asked).toHaveLength(1)
+})
+
+test('a hostname that is not registered is refused and nothing is asked for', async () => {
+  const { made, asked } = source(false)
+  expect(await made.certificateFor(shop, from('192.0.2.1'))).toMatchObject({ kind: 'refused', reason: 'not registered' })
+  expect(asked).toHaveLength(0)
+})
+
+test('one client address can hold 20 waiting handshakes, all together 1,000', async () => {
+  const { made } = source()
+  const waits = Array.from({ length: 20 }, () => made.certificateFor(shop, from('192.0.2.1')))
+  await turn()
+  expect(await made.certificateFor(shop, from('192.0.2.1'))).toMatchObject({ kind: 'refused' })
+  waits.push(...Array.from({ length: 980 }, (_, i) => made.certificateFor(shop, from(`10.0.0.${i}`))))
+  await turn()
+  expect(made.waiting()).toBe(1_000)
+  expect(await made.certificateFor(shop, from('192.0.2.2'))).toMatchObject({ kind: 'refused' })
+  made.reset()
+  await Promise.all(waits)
+})
+
+test('an expired certificate is not served', async () => {
+  const { made, copy, refuse } = source()
+  copy.set(shop, { kind: 'certificate', certificate: { ...certificate, notAfterMs: 999 } })
+  refuse('in back-off')
+  expect(await made.certificateFor(shop, from('192.0.2.1'))).toEqual({ kind: 'refused', reason: 'in back-off' })
+})

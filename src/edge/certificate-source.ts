@@ -1,0 +1,126 @@
+import type { Hostname } from '../hostname.ts'
+import { Lru } from '../lib/lru.ts'
+
+/** A certificate as the local copy holds it, its key opened. `id` changes whenever the certificate does. */
+export type KeptCertificate = { id: string; chainPem: string; keyPem: string; notAfterMs: number }
+
+/** What the machine knows of a hostname's certificate: one in hand, or why there is none yet. */
+export type CertificateKnowledge =
+  | { kind: 'certificate'; certificate: KeptCertificate }
+  | { kind: 'failed'; reason: string; nextAttemptAtMs: number }
+  | { kind: 'none' }
+
+export type CertificateSourceParts = {
+  /** Reads the local copy; no other machine is asked. */
+  read(hostname: Hostname): CertificateKnowledge
+  /** Whether the hostname is served here at all: registered, or one of the service's own. */
+  isServed(hostname: Hostname): boolean | Promise<boolean>
+  /** Asks for an order. Resolves once the wish is stored, not when the certificate is there. */
+  requestIssuance(hostname: Hostname): Promise<{ kind: 'requested' } | { kind: 'refused'; reason: string }>
+  now(): number
+}
+
+export type CertificateAnswer = ({ kind: 'certificate' } & KeptCertificate) | { kind: 'refused'; reason: string }
+
+export type CertificateSource = {
+  certificateFor(hostname: Hostname, client: { address: string }): CertificateAnswer | Promise<CertificateAnswer>
+  /** The local copy has news of this hostname's certificate. */
+  changed(hostname: Hostname): void
+  /** Forgets all that is remembered, as after the link to the local copy's writer was lost. */
+  reset(): void
+  waiting(): number
+}
+
+const CERTIFICATES_IN_MEMORY_MAX = 20_000
+const WAIT_MS_MAX = 10_000
+const WAITING_MAX = 1_000
+const WAITING_PER_CLIENT_MAX = 20
+
+/**
+ * Where handshakes get their certificate: memory, then the local copy; else, for a hostname that is served here, the handshake waits
+ * for one issuance that all waiting handshakes share. Waiting is bounded in time and number, and nobody waits during a back-off.
+ */
+export function createCertificateSource(parts: CertificateSourceParts): CertificateSource {
+  const memory = new Lru<Hostname, KeptCertificate>(CERTIFICATES_IN_MEMORY_MAX)
+  const room = createWaitingRoom()
+
+  const inHand = (hostname: Hostname): CertificateAnswer | undefined => {
+    const known = memory.get(hostname)
+    if (known && known.notAfterMs > parts.now()) return { kind: 'certificate', ...known }
+    const knowledge = parts.read(hostname)
+    if (knowledge.kind === 'failed' && knowledge.nextAttemptAtMs > parts.now()) return { kind: 'refused', reason: knowledge.reason }
+    if (knowledge.kind !== 'certificate' || knowledge.certificate.notAfterMs <= parts.now()) return undefined
+    memory.set(hostname, knowledge.certificate)
+    return { kind: 'certificate', ...knowledge.certificate }
+  }
+
+  const waitForIssuance = async (hostname: Hostname, client: { address: string }): Promise<CertificateAnswer> => {
+    if (!(await parts.isServed(hostname))) return { kind: 'refused', reason: 'not registered' }
+    const seat = room.enter(hostname, client.address)
+    if (!seat) return { kind: 'refused', reason: 'too many handshakes wait for a certificate' }
+    try {
+      const asked = await parts.requestIssuance(hostname)
+      // The certificate may have arrived while we asked: then the refusal says so, and the copy is the better witness.
+      const arrived = inHand(hostname)
+      if (arrived) return arrived
+      if (asked.kind === 'refused') return asked
+      await seat.news
+      return inHand(hostname) ?? { kind: 'refused', reason: 'the certificate was not issued in time' }
+    } finally {
+      seat.leave()
+    }
+  }
+
+  return {
+    certificateFor: (hostname, client) => inHand(hostname) ?? waitForIssuance(hostname, client),
+    changed(hostname) {
+      memory.delete(hostname)
+      if (parts.read(hostname).kind !== 'none') room.call(hostname)
+    },
+    reset() {
+      memory.clear()
+      room.callAll()
+    },
+    waiting: () => room.size(),
+  }
+}
+
+type Seat = { news: Promise<void>; leave(): void }
+
+function createWaitingRoom() {
+  const byHostname = new Map<Hostname, Set<() => void>>()
+  const byClient = new Map<string, number>()
+  let size = 0
+
+  const enter = (hostname: Hostname, client: string): Seat | undefined => {
+    const ofClient = byClient.get(client) ?? 0
+    if (size >= WAITING_MAX || ofClient >= WAITING_PER_CLIENT_MAX) return undefined
+    size += 1
+    byClient.set(client, ofClient + 1)
+    const called = Promise.withResolvers<void>()
+    const timer = setTimeout(called.resolve, WAIT_MS_MAX)
+    const seats = byHostname.get(hostname) ?? new Set()
+    byHostname.set(hostname, seats.add(called.resolve))
+    const leave = () => {
+      clearTimeout(timer)
+      size -= 1
+      seats.delete(called.resolve)
+      if (seats.size === 0) byHostname.delete(hostname)
+      const left = (byClient.get(client) ?? 1) - 1
+      if (left > 0) byClient.set(client, left)
+      else byClient.delete(client)
+    }
+    return { news: called.promise, leave }
+  }
+
+  return {
+    enter,
+    size: () => size,
+    call(hostname: Hostname) {
+      for (const wake of byHostname.get(hostname) ?? []) wake()
+    },
+    callAll() {
+      for (const seats of byHostname.values()) for (const wake of seats) wake()
+    },
+  }
+}

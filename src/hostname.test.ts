@@ -1,0 +1,64 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { parseHostname, readHostname } from './hostname.ts'
+
+test.each([
+  ['shop.customer.com', 'shop.customer.com'],
+  ['SHOP.Customer.COM', 'shop.customer.com'],
+  ['shop.customer.com.', 'shop.customer.com'],
+  ['bücher.example', 'xn--bcher-kva.example'],
+  ['faß.de', 'xn--fa-hia.de'],
+  ['Ａ.example.com', 'a.example.com'],
+  ['shop。customer.com', 'shop.customer.com'],
+  ['hello.localhost', 'hello.localhost'],
+  ['xn--bcher-kva.example', 'xn--bcher-kva.example'],
+  [`${'a'.repeat(63)}.com`, `${'a'.repeat(63)}.com`],
+])('%s is the hostname %s', (text, hostname) => {
+  expect(parseHostname(text)).toBe(hostname)
+})
+
+test.each([
+  ['', /required/],
+  ['localhost', /one label/],
+  ['com.', /one label/],
+  ['192.0.2.1', /IP address/],
+  ['::1', /IP address/],
+  ['[2001:db8::1]', /IP address/],
+  ['1.2.3', /number/],
+  ['foo_bar.example.com', /underscore/],
+  ['a..example.com', /empty label/],
+  ['.example.com', /empty label/],
+  ['example.com..', /empty label/],
+  [`${'a'.repeat(64)}.com`, /at most 63/],
+  [`${'a.'.repeat(130)}com`, /at most 253/],
+  ['example.com:443', /port/],
+  ['https://example.com', /URL/],
+  ['example.com/path', /path/],
+  ['user@example.com', /path|URL/],
+  ['-a.example.com', /hyphen/],
+  ['a-.example.com', /hyphen/],
+  ['ab--cd.example.com', /punycode/],
+  ['a b.example.com', /spaces/],
+  [' example.com', /spaces/],
+  ['example.com\n', /spaces/],
+  ['exa\u0000mple.com', /control/],
+  ['a%2eb.example.com', /percent/],
+  ['ex!ample.com', /letters, digits and hyphens/],
+])('%j is refused with a reason', (text, reason) => {
+  expect(() => parseHostname(text)).toThrow(expect.objectContaining({ code: 'hostname_invalid', message: expect.stringMatching(reason) }))
+})
+
+test('a wildcard is refused with a code of its own', () => {
+  expect(() => parseHostname('*.example.com')).toThrow(expect.objectContaining({ code: 'wildcards_not_enabled' }))
+})
+
+test('whatever comes in, a hostname is plain, short, lower case, and reads as itself', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.domain(), fc.webUrl()), (text) => {
+      const reading = readHostname(text)
+      if (reading.kind === 'invalid') return reading.reason.length > 0
+      return /^[a-z0-9.-]{3,253}$/.test(reading.hostname) && parseHostname(reading.hostname) === reading.hostname
+    }),
+    { numRuns: 2_000 },
+  )
+})

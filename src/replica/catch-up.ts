@@ -1,0 +1,117 @@
+import { type Hostname, readHostname } from '../hostname.ts'
+import type { Change, CopySource } from './copy-source.ts'
+import type { CopyWriter } from './copy-writer.ts'
+import { pagesWithin, within } from './deadline.ts'
+import type { ChangedKeys, CopyBatch, Cursor, SettingRow } from './rows.ts'
+
+export type CatchUpParts = {
+  source: CopySource
+  writer: CopyWriter
+  /** The settings that edges and resolve need; others never enter the copy. */
+  settingNames: readonly string[]
+  now: () => number
+  signal: AbortSignal
+  onChanged(keys: ChangedKeys): void
+  onReplaced(reason: string): void
+}
+
+export type CatchUp = {
+  /** Brings the copy to where the database is; resolves with the moment that it then stands for. Rejects when the source does not answer. */
+  run(): Promise<{ asOfMs: number }>
+}
+
+const CHANGES_PER_READ = 1_000
+const HOSTNAMES_PER_PAGE = 1_000
+const READ_TIMEOUT_MS = 10_000
+const PAGE_TIMEOUT_MS = 60_000
+// An unchanged copy is touched this seldom: a second's precision is in the heartbeat, the file only has to tell days from minutes.
+const IDLE_WRITE_INTERVAL_MS = 5_000
+
+/** One pass from the stored cursor to the feed's present end, by way of a snapshot where there is no cursor or the feed no longer reaches back to it. */
+export function createCatchUp(parts: CatchUpParts): CatchUp {
+  const { source, writer, now, signal } = parts
+  const read = <T>(what: string, promise: Promise<T>): Promise<T> => within(READ_TIMEOUT_MS, what, promise, signal)
+
+  /** The cursor comes first: what changes while the pages are read is in the feed after it, and is applied again. */
+  const takeSnapshot = async (reason: string): Promise<void> => {
+    const asOfMs = now()
+    const cursor = await read('the cursor', source.currentCursor())
+    const settings = await loadSettings(parts.settingNames)
+    const routes = pagesWithin(PAGE_TIMEOUT_MS, 'a page of routes', source.eachRoutePage(HOSTNAMES_PER_PAGE), signal)
+    const certificates = pagesWithin(PAGE_TIMEOUT_MS, 'a page of certificates', source.eachCertificatePage(HOSTNAMES_PER_PAGE), signal)
+    await writer.replaceAll({ cursor, asOfMs, routes, certificates, settings })
+    parts.onReplaced(reason)
+  }
+
+  const loadSettings = async (names: readonly string[]): Promise<SettingRow[]> =>
+    Promise.all(names.map(async (name) => ({ name, value: await read('a setting', source.readSetting(name)) })))
+
+  const loadRoutes = async (hostnames: Hostname[]): Promise<Pick<CopyBatch, 'routes' | 'removed'>> => {
+    const routes = hostnames.length > 0 ? await read('the routes', source.loadRoutes(hostnames)) : []
+    return { routes, removed: missing(hostnames, routes) }
+  }
+
+  /** A project's hostnames may be millions: page by page, without the cursor, which only the last batch of the read moves. */
+  const applyProject = async (projectId: string): Promise<void> => {
+    let after: Hostname | '' = ''
+    for (;;) {
+      const hostnames: Hostname[] = await read('the hostnames', source.loadProjectHostnames(projectId, after, HOSTNAMES_PER_PAGE))
+      writer.apply(await loadRoutes(hostnames))
+      parts.onChanged({ ...NO_KEYS, routes: hostnames })
+      if (hostnames.length < HOSTNAMES_PER_PAGE) return
+      after = hostnames.at(-1)!
+    }
+  }
+
+  const applyChanges = async (changes: Change[], place: { cursor: Cursor; asOfMs?: number }): Promise<void> => {
+    const keys = sortKeys(changes)
+    for (const projectId of keys.projects) await applyProject(projectId)
+    const routes = await loadRoutes(keys.routes)
+    const certificates = keys.certificates.length > 0 ? await read('certificates', source.loadCertificates(keys.certificates)) : []
+    const removedCertificates = missing(keys.certificates, certificates)
+    const settings = await loadSettings(keys.settings.filter((name) => parts.settingNames.includes(name)))
+    writer.apply({ ...routes, certificates, removedCertificates, settings, ...place })
+    if (changes.length > 0) parts.onChanged(keys)
+  }
+
+  return {
+    async run() {
+      const lacking = writer.state()
+      if (!lacking.cursor) await takeSnapshot(lacking.unfit ?? 'there is no cursor')
+      for (;;) {
+        const asOfMs = now()
+        const { cursor, asOfMs: storedMs } = writer.state()
+        if (!cursor) throw new Error('the copy became unusable while it was followed')
+        const step = await read('the feed', source.readChanges(cursor, CHANGES_PER_READ))
+        if ('kind' in step) {
+          await takeSnapshot('the feed does not reach back to our cursor')
+          continue
+        }
+        const atTheEnd = step.changes.length < CHANGES_PER_READ
+        const isIdle = step.changes.length === 0 && Math.abs(asOfMs - storedMs) < IDLE_WRITE_INTERVAL_MS
+        if (!isIdle) await applyChanges(step.changes, { cursor: step.cursor, ...(atTheEnd && { asOfMs }) })
+        if (atTheEnd) return { asOfMs }
+      }
+    },
+  }
+}
+
+const NO_KEYS: ChangedKeys = { routes: [], certificates: [], projects: [], tokens: [], settings: [] }
+
+function missing(hostnames: Hostname[], rows: { hostname: Hostname }[]): Hostname[] {
+  const found = new Set(rows.map((row) => row.hostname))
+  return hostnames.filter((hostname) => !found.has(hostname))
+}
+
+/** Each key once, however often it changed: only its current row counts. */
+function sortKeys(changes: Change[]): ChangedKeys {
+  const of = (kind: Change['kind']) => [...new Set(changes.filter((change) => change.kind === kind).map((change) => change.key))]
+  const hostnames = (keys: string[]) => keys.map(readHostname).flatMap((reading) => (reading.kind === 'hostname' ? [reading.hostname] : []))
+  return {
+    routes: hostnames(of('host')),
+    certificates: hostnames(of('certificate')),
+    projects: of('project'),
+    tokens: of('token'),
+    settings: of('setting'),
+  }
+}

@@ -1,0 +1,71 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { CertificateRow, CopyBatch, Cursor, RouteRow } from './rows.ts'
+
+export type CopyChanges = {
+  /** One transaction. Rows of an older version than the stored one are ignored; equal versions are written again, so repetition is harmless. */
+  apply(batch: CopyBatch): void
+  /** Declares a copy that holds everything as of the cursor. */
+  complete(cursor: Cursor, asOfMs: number): void
+}
+
+/** The write statements of one open copy, prepared once. */
+export function prepareChanges(db: DatabaseSync): CopyChanges {
+  const putRoute = db.prepare(`
+    insert into routes values (:hostname, :projectId, :projectSlug, :upstreamUrl, :metadataJson, :verified, :proofNeeded, :createdAtMs, :version)
+    on conflict (hostname) do update set
+      project_id = excluded.project_id, project_slug = excluded.project_slug, upstream_url = excluded.upstream_url,
+      metadata_json = excluded.metadata_json, verified = excluded.verified, proof_needed = excluded.proof_needed,
+      created_at_ms = excluded.created_at_ms, version = excluded.version
+    where excluded.version >= routes.version`)
+  const putCertificate = db.prepare(`
+    insert into certificates values (:hostname, :state, :chainPem, :sealedKey, :notAfterMs, :reason, :nextAttemptAtMs, :version)
+    on conflict (hostname) do update set
+      state = excluded.state, chain_pem = excluded.chain_pem, sealed_key = excluded.sealed_key, not_after_ms = excluded.not_after_ms,
+      reason = excluded.reason, next_attempt_at_ms = excluded.next_attempt_at_ms, version = excluded.version
+    where excluded.version >= certificates.version`)
+  const putSetting = db.prepare('insert into settings values (?, ?) on conflict (name) do update set value = excluded.value')
+  const removeRoute = db.prepare('delete from routes where hostname = ?')
+  const removeCertificate = db.prepare('delete from certificates where hostname = ?')
+  const removeSetting = db.prepare('delete from settings where name = ?')
+  const moveCursor = db.prepare('update state set epoch = ?, xid = ?, seq = ?')
+  const moveMoment = db.prepare('update state set as_of_ms = ?')
+  const putState = db.prepare('insert into state values (1, ?, ?, ?, 1, ?)')
+
+  const write = (batch: CopyBatch): void => {
+    for (const hostname of batch.removed ?? []) removeRoute.run(hostname)
+    for (const hostname of batch.removedCertificates ?? []) removeCertificate.run(hostname)
+    for (const route of batch.routes ?? []) putRoute.run(routeValues(route))
+    for (const certificate of batch.certificates ?? []) putCertificate.run(certificateValues(certificate))
+    for (const { name, value } of batch.settings ?? []) {
+      if (value) putSetting.run(name, value)
+      else removeSetting.run(name)
+    }
+    if (batch.cursor) moveCursor.run(batch.cursor.epoch, batch.cursor.xid, batch.cursor.seq)
+    if (batch.asOfMs !== undefined) moveMoment.run(batch.asOfMs)
+  }
+
+  return {
+    apply(batch) {
+      db.exec('begin immediate')
+      try {
+        write(batch)
+        db.exec('commit')
+      } catch (error) {
+        if (db.isTransaction) db.exec('rollback')
+        throw error
+      }
+    },
+    complete: (cursor, asOfMs) => void putState.run(cursor.epoch, cursor.xid, cursor.seq, asOfMs),
+  }
+}
+
+function routeValues(route: RouteRow) {
+  const { hostname, projectId, projectSlug, upstreamUrl, metadataJson, createdAtMs, version } = route
+  const flags = { verified: Number(route.verified), proofNeeded: Number(route.proofNeeded) }
+  return { hostname, projectId, projectSlug, upstreamUrl, metadataJson, ...flags, createdAtMs, version }
+}
+
+function certificateValues(certificate: CertificateRow) {
+  const { hostname, state, chainPem, sealedKey, notAfterMs, reason, nextAttemptAtMs, version } = certificate
+  return { hostname, state, chainPem, sealedKey, notAfterMs, reason, nextAttemptAtMs, version }
+}

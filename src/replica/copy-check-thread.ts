@@ -1,0 +1,17 @@
+import { DatabaseSync } from 'node:sqlite'
+import { parentPort, workerData } from 'node:worker_threads'
+import type { CopyCheck } from './copy-check.ts'
+import { isDamage } from './copy-schema.ts'
+
+function check(file: string): CopyCheck {
+  try {
+    const db = new DatabaseSync(file, { readOnly: true })
+    const { quick_check: finding } = db.prepare('pragma quick_check(1)').get() as { quick_check: string }
+    db.close()
+    return finding === 'ok' ? { kind: 'sound' } : { kind: 'damaged', sentence: finding }
+  } catch (error) {
+    return { kind: isDamage(error) ? 'damaged' : 'unknown', sentence: (error as Error).message }
+  }
+}
+
+parentPort?.postMessage(check(workerData as string))

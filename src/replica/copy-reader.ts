@@ -1,0 +1,98 @@
+import { DatabaseSync } from 'node:sqlite'
+import type { Hostname } from '../hostname.ts'
+import { currentGeneration } from './copy-files.ts'
+import { type CopyLookups, prepareLookups } from './copy-lookups.ts'
+import { isDamage, unfitness } from './copy-schema.ts'
+import type { CertificateRow, RouteRow } from './rows.ts'
+
+export type CopyReader = {
+  findRoute(hostname: Hostname): RouteRow | undefined
+  findCertificate(hostname: Hostname): CertificateRow | undefined
+  findSetting(name: string): Buffer | undefined
+  /** `complete` is false while there is no usable copy, or the last look-up failed: then a miss says nothing. */
+  state(): { complete: boolean; asOfMs: number }
+  close(): void
+}
+
+const BUSY_TIMEOUT_MS = 250
+const REOPEN_INTERVAL_MS = 1_000
+
+type Opened = { file: string; db: DatabaseSync; lookups: CopyLookups }
+
+/**
+ * The local copy, read-only; any number of processes may hold one. A look-up takes some 8 µs and sees every batch that was applied before
+ * it began, also when the copy has been replaced. Never throws: without a copy, or where it is damaged, nothing is found, `state()` says so,
+ * and `onDamaged` is called once for that file. The undamaged part of a file goes on being served until its replacement stands.
+ */
+export function openCopyReader(path: string, options: { onDamaged?: (sentence: string) => void } = {}): CopyReader {
+  let opened: Opened | undefined
+  let failed: { file: string; retryAt: number } | undefined
+  let damaged: string | undefined
+  let lastFailed = false
+  let closed = false
+
+  const current = (): CopyLookups | undefined => {
+    if (closed) return undefined
+    const file = currentGeneration(path)
+    if (opened && opened.file === file) return opened.lookups
+    opened?.db.close()
+    opened = undefined
+    if (!file || (failed?.file === file && performance.now() < failed.retryAt)) return undefined
+    opened = openGeneration(file)
+    failed = opened ? undefined : { file, retryAt: performance.now() + REOPEN_INTERVAL_MS }
+    return opened?.lookups
+  }
+
+  const openGeneration = (file: string): Opened | undefined => {
+    let db: DatabaseSync | undefined
+    try {
+      db = new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS })
+      const reader = db
+      if (noteDamage(file, () => unfitness(reader)) === undefined) return { file, db, lookups: prepareLookups(db) }
+      db.close()
+      return undefined
+    } catch {
+      if (db?.isOpen) db.close()
+      return undefined
+    }
+  }
+
+  const noteDamage = <T>(file: string | undefined, read: () => T): T => {
+    try {
+      return read()
+    } catch (error) {
+      if (isDamage(error) && file && damaged !== file) {
+        damaged = file
+        options.onDamaged?.(`${file}: ${(error as Error).message}`)
+      }
+      throw error
+    }
+  }
+
+  const look = <T>(read: (lookups: CopyLookups) => T): T | undefined => {
+    try {
+      const lookups = current()
+      lastFailed = !lookups
+      return lookups && noteDamage(opened?.file, () => read(lookups))
+    } catch {
+      lastFailed = true
+      return undefined
+    }
+  }
+
+  return {
+    findRoute: (hostname) => look((lookups) => lookups.findRoute(hostname)),
+    findCertificate: (hostname) => look((lookups) => lookups.findCertificate(hostname)),
+    findSetting: (name) => look((lookups) => lookups.findSetting(name)),
+    state() {
+      const afterFailure = lastFailed
+      const asOfMs = look((lookups) => lookups.readState().asOfMs)
+      return { complete: !afterFailure && asOfMs !== undefined && damaged !== opened?.file, asOfMs: asOfMs ?? 0 }
+    },
+    close() {
+      closed = true
+      opened?.db.close()
+      opened = undefined
+    },
+  }
+}

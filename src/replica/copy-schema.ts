@@ -1,0 +1,51 @@
+import type { DatabaseSync } from 'node:sqlite'
+
+// A file of another version is never converted: the next snapshot builds a new one beside it.
+const SCHEMA_VERSION = 1
+const APPLICATION_ID = 0x4e414d45 // "NAME"
+
+// Without rowid a table is one tree, its key inside the row: no index that, damaged, could lead a hostname to another one's row.
+const TABLES = `
+  create table routes (
+    hostname text primary key, project_id text not null, project_slug text not null, upstream_url text not null, metadata_json text not null,
+    verified integer not null, proof_needed integer not null, created_at_ms integer not null, version integer not null
+  ) strict, without rowid;
+  create table certificates (
+    hostname text primary key, state text not null, chain_pem text, sealed_key blob, not_after_ms integer, reason text,
+    next_attempt_at_ms integer, version integer not null
+  ) strict, without rowid;
+  create table settings (name text primary key, value blob not null) strict, without rowid;
+  create table state (
+    one integer primary key check (one = 1), epoch text not null, xid text not null, seq text not null,
+    complete integer not null, as_of_ms integer not null
+  ) strict;
+`
+
+export function createTables(db: DatabaseSync): void {
+  db.exec(`${TABLES} pragma application_id = ${APPLICATION_ID}; pragma user_version = ${SCHEMA_VERSION};`)
+}
+
+/** Why this file cannot be read by this release, or undefined when it can. Costs the same for any number of rows. */
+export function unfitness(db: DatabaseSync): string | undefined {
+  const { application_id: application } = db.prepare('pragma application_id').get() as { application_id: number }
+  const { user_version: version } = db.prepare('pragma user_version').get() as { user_version: number }
+  if (application !== APPLICATION_ID) return 'it is not a copy of ours'
+  if (version !== SCHEMA_VERSION) return `it was written in version ${version}, this release reads version ${SCHEMA_VERSION}`
+  return db.prepare('select 1 from state where complete = 1').get() ? undefined : 'it is not complete'
+}
+
+/** Reads the first and the last leaf of the large tables, so that a file that was cut short or overwritten at an end is noticed. Throws as SQLite does. */
+export function touchEnds(db: DatabaseSync): void {
+  for (const order of ['asc', 'desc']) {
+    db.prepare(`select * from routes order by hostname ${order} limit 1`).get()
+    db.prepare(`select * from certificates order by hostname ${order} limit 1`).get()
+  }
+}
+
+const DAMAGE = new Set([11, 26]) // SQLITE_CORRUPT, SQLITE_NOTADB
+
+/** Whether an error says that the file's bytes are wrong, as opposed to busy, full or out of reach. */
+export function isDamage(error: unknown): boolean {
+  const code = (error as { errcode?: unknown } | undefined)?.errcode
+  return typeof code === 'number' && DAMAGE.has(code & 0xff)
+}

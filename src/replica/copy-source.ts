@@ -1,0 +1,20 @@
+import type { Hostname } from '../hostname.ts'
+import type { CertificateRow, Cursor, RouteRow } from './rows.ts'
+
+export type Change = { kind: 'host' | 'certificate' | 'project' | 'token' | 'setting'; key: string }
+
+/** What the follower needs from the database. Every function may reject, and may be slow: the follower gives up waiting by itself. */
+export type CopySource = {
+  currentCursor(): Promise<Cursor>
+  /** The changes after the cursor, in order, `limit` at most; fewer means that there are no more now. */
+  readChanges(cursor: Cursor, limit: number): Promise<{ changes: Change[]; cursor: Cursor } | { kind: 'snapshot-needed' }>
+  loadRoutes(hostnames: Hostname[]): Promise<RouteRow[]>
+  loadCertificates(hostnames: Hostname[]): Promise<CertificateRow[]>
+  /** Hostnames of the project after the given one, in order. */
+  loadProjectHostnames(projectId: string, after: Hostname | '', limit: number): Promise<Hostname[]>
+  eachRoutePage(pageSize: number): AsyncIterable<RouteRow[]>
+  eachCertificatePage(pageSize: number): AsyncIterable<CertificateRow[]>
+  readSetting(name: string): Promise<Buffer | undefined>
+  /** Calls `onHint` when there may be something to read. A hint may be lost, or come for nothing. */
+  listen(onHint: () => void): { stop(): void | Promise<void> }
+}

@@ -1,0 +1,311 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, existsSync, openSync, readdirSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { DatabaseSync } from 'node:sqlite'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { certificateOf, cursorAt, pagesOf, routeOf, shop, snapshotOf, temporaryFolder } from './copy.fixture.ts'
+import { currentGeneration } from './copy-files.ts'
+import { type CopyReader, openCopyReader } from './copy-reader.ts'
+import { type CopyWriter, openCopyWriter } from './copy-writer.ts'
+
+let place: ReturnType<typeof temporaryFolder>
+let opened: (CopyReader | CopyWriter)[]
+
+beforeEach(() => {
+  place = temporaryFolder()
+  opened = []
+})
+afterEach(() => {
+  for (const copy of opened) copy.close()
+  place.remove()
+})
+
+const write = (): CopyWriter => keep(openCopyWriter(place.path))
+const read = (onDamaged?: (sentence: string) => void): CopyReader => keep(openCopyReader(place.path, { onDamaged }))
+function keep<T extends CopyReader | CopyWriter>(copy: T): T {
+  opened.push(copy)
+  return copy
+}
+const many = (count: number, version = 1) => Array.from({ length: count }, (_, number) => routeOf(shop(number), { version }))
+
+function overwrite(file: string, from: number, bytes: number): void {
+  const descriptor = openSync(file, 'r+')
+  writeSync(descriptor, Buffer.alloc(bytes, 0xab), 0, bytes, from)
+  closeSync(descriptor)
+}
+
+test('a reader finds nothing, and says that it is not complete, until there is a copy', async () => {
+  const reader = read()
+  expect(reader.findRoute(shop(1))).toBeUndefined()
+  expect(reader.state()).toEqual({ complete: false, asOfMs: 0 })
+  const writer = write()
+  expect(writer.state()).toEqual({ cursor: undefined, complete: false, asOfMs: 0, unfit: 'there is none yet' })
+  await writer.replaceAll(snapshotOf([routeOf(shop(1))], { asOfMs: 5 }))
+  expect(reader.findRoute(shop(1))).toEqual(routeOf(shop(1)))
+  expect(reader.state()).toEqual({ complete: true, asOfMs: 5 })
+})
+
+test('rows come back exactly as they were written', async () => {
+  const writer = write()
+  const settings = [{ name: 'thumbprint', value: Buffer.from([1, 0, 2]) }]
+  const pending = certificateOf(shop(2), {
+    state: 'pending',
+    chainPem: null,
+    sealedKey: null,
+    notAfterMs: null,
+    reason: 'slow',
+    nextAttemptAtMs: 4,
+  })
+  await writer.replaceAll(snapshotOf([routeOf(shop(1))], { certificates: pagesOf([certificateOf(shop(1)), pending]), settings }))
+  const reader = read()
+  expect(reader.findRoute(shop(1))).toEqual(routeOf(shop(1)))
+  expect(reader.findCertificate(shop(1))).toEqual(certificateOf(shop(1)))
+  expect(reader.findCertificate(shop(2))).toEqual(pending)
+  expect(reader.findSetting('thumbprint')).toEqual(Buffer.from([1, 0, 2]))
+  expect(reader.findSetting('other')).toBeUndefined()
+})
+
+test('every reader sees a batch as soon as it is applied', async () => {
+  const writer = write()
+  await writer.replaceAll(snapshotOf(many(3)))
+  const readers = [read(), read(), read()]
+  for (const reader of readers) expect(reader.findRoute(shop(0))?.version).toBe(1)
+  writer.apply({
+    routes: [routeOf(shop(0), { version: 2 })],
+    removed: [shop(1)],
+    settings: [{ name: 's', value: Buffer.from('x') }],
+    cursor: cursorAt(2),
+  })
+  for (const reader of readers) {
+    expect(reader.findRoute(shop(0))?.version).toBe(2)
+    expect(reader.findRoute(shop(1))).toBeUndefined()
+    expect(reader.findRoute(shop(2))?.version).toBe(1)
+    expect(reader.findSetting('s')).toEqual(Buffer.from('x'))
+  }
+  writer.apply({ settings: [{ name: 's', value: undefined }] })
+  expect(readers[0]!.findSetting('s')).toBeUndefined()
+})
+
+test('an older version never replaces a newer one, a repeated batch changes nothing, and a removal always holds', async () => {
+  const writer = write()
+  await writer.replaceAll(snapshotOf([routeOf(shop(0), { version: 5, upstreamUrl: 'https://new' })]))
+  const reader = read()
+  writer.apply({ routes: [routeOf(shop(0), { version: 4, upstreamUrl: 'https://old' })] })
+  expect(reader.findRoute(shop(0))?.upstreamUrl).toBe('https://new')
+  const batch = { routes: [routeOf(shop(0), { version: 6 })], certificates: [certificateOf(shop(0), { version: 6 })], cursor: cursorAt(6) }
+  writer.apply(batch)
+  writer.apply(batch)
+  writer.apply({ certificates: [certificateOf(shop(0), { version: 5, state: 'failed' })] })
+  expect(reader.findRoute(shop(0))?.version).toBe(6)
+  expect(reader.findCertificate(shop(0))?.state).toBe('issued')
+  writer.apply({ removed: [shop(0)], removedCertificates: [shop(0)] })
+  expect(reader.findRoute(shop(0))).toBeUndefined()
+  expect(reader.findCertificate(shop(0))).toBeUndefined()
+})
+
+test('a batch that cannot be applied whole is not applied at all', async () => {
+  const writer = write()
+  await writer.replaceAll(snapshotOf(many(1)))
+  const broken = { ...routeOf(shop(2)), upstreamUrl: null as unknown as string }
+  expect(() => writer.apply({ routes: [routeOf(shop(1)), broken], cursor: cursorAt(9) })).toThrow()
+  expect(read().findRoute(shop(1))).toBeUndefined()
+  expect(writer.state().cursor).toEqual(cursorAt(1))
+  writer.apply({ routes: [routeOf(shop(1))], cursor: cursorAt(2) })
+  expect(read().findRoute(shop(1))).toBeDefined()
+})
+
+test('the cursor and the moment outlive the process', async () => {
+  const writer = write()
+  await writer.replaceAll(snapshotOf(many(1)))
+  writer.apply({ cursor: cursorAt(42), asOfMs: 77 })
+  writer.close()
+  expect(write().state()).toEqual({ cursor: cursorAt(42), complete: true, asOfMs: 77, unfit: undefined })
+})
+
+test('readers see the old copy whole while a snapshot loads, then the new one whole', async () => {
+  const writer = write()
+  await writer.replaceAll(snapshotOf(many(10, 1)))
+  const reader = read()
+  const seen: (number | undefined)[] = []
+  async function* pages() {
+    for (let number = 5; number < 15; number += 1) {
+      seen.push(reader.findRoute(shop(0))?.version, reader.findRoute(shop(14))?.version)
+      yield [routeOf(shop(number), { version: 2 })]
+    }
+  }
+  await writer.replaceAll(snapshotOf([], { routes: pages() }))
+  expect(new Set(seen)).toEqual(new Set([1, undefined]))
+  expect(seen.filter((version) => version === 1)).toHaveLength(10)
+  expect(reader.findRoute(shop(0))).toBeUndefined()
+  expect(reader.findRoute(shop(14))?.version).toBe(2)
+  writer.apply({ routes: [routeOf(shop(14), { version: 3 })] })
+  expect(reader.findRoute(shop(14))?.version).toBe(3)
+})
+
+test('a snapshot that breaks off leaves the old copy, and nothing on the disk', async () => {
+  const writer = write()
+  await writer.replaceAll(snapshotOf(many(2)))
+  const before = readdirSync(place.folder).sort()
+  async function* broken() {
+    yield many(1, 2)
+    throw new Error('the database is gone')
+  }
+  await expect(writer.replaceAll(snapshotOf([], { routes: broken() }))).rejects.toThrow('the database is gone')
+  expect(readdirSync(place.folder).sort()).toEqual(before)
+  expect(read().findRoute(shop(1))?.version).toBe(1)
+  writer.apply({ routes: [routeOf(shop(1), { version: 2 })] })
+})
+
+test('only one process writes the copy', async () => {
+  const writer = write()
+  expect(() => openCopyWriter(place.path)).toThrow('another process writes the copy')
+  writer.close()
+  expect(write().state().complete).toBe(false)
+})
+
+test('the files of the copy are closed to other users', async () => {
+  const writer = write()
+  await writer.replaceAll(snapshotOf(many(1)))
+  const file = currentGeneration(place.path)!
+  for (const name of [file, `${file}-wal`, `${file}-shm`].filter((name) => existsSync(name))) expect(statSync(name).mode & 0o077).toBe(0)
+})
+
+test('a copy is readable with no writer alive', async () => {
+  const writer = write()
+  await writer.replaceAll(snapshotOf(many(1)))
+  writer.close()
+  const reader = read()
+  expect(reader.findRoute(shop(0))?.version).toBe(1)
+  expect(reader.state().complete).toBe(true)
+})
+
+for (const task of ['apply', 'replace'] as const) {
+  test(`a writer killed with -9 in the middle of "${task}" leaves a whole copy, ten times in a row`, { timeout: 60_000 }, async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const child = spawn(process.execPath, [fileURLToPath(new URL('./killed-writer.fixture.ts', import.meta.url)), place.path, task], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      let acknowledged = 0
+      let lines = 0
+      const wanted = task === 'apply' ? 3 + round * 7 : 1
+      for await (const line of createInterface({ input: child.stdout })) {
+        lines += 1
+        if (line !== 'ready') acknowledged = Number(line)
+        if (lines === wanted) setTimeout(() => child.kill('SIGKILL'), round * 3)
+      }
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+      expect(child.signalCode).toBe('SIGKILL')
+
+      const writer = openCopyWriter(place.path)
+      const reader = openCopyReader(place.path)
+      try {
+        const { cursor, unfit } = writer.state()
+        expect(unfit).toBeUndefined()
+        const version = Number(cursor!.seq)
+        expect(version).toBeGreaterThanOrEqual(acknowledged)
+        for (let number = 0; number < 50; number += 1) expect(reader.findRoute(shop(number))?.version).toBe(version)
+        expect(await writer.check()).toEqual({ kind: 'sound' })
+        const generations = readdirSync(place.folder).filter((name) => /\.[0-9a-f]{16}$/.test(name))
+        expect(generations).toHaveLength(1)
+      } finally {
+        reader.close()
+        writer.close()
+      }
+    }
+  })
+}
+
+test('a file that is no database is replaced by the next snapshot and kept aside', async () => {
+  const writer = write()
+  await writer.replaceAll(snapshotOf(many(5)))
+  writer.close()
+  writeFileSync(currentGeneration(place.path)!, 'not a database at all'.repeat(1_000))
+  const damaged: string[] = []
+  const reader = read((sentence) => damaged.push(sentence))
+  expect(reader.findRoute(shop(1))).toBeUndefined()
+  expect(reader.findRoute(shop(2))).toBeUndefined()
+  expect(reader.state().complete).toBe(false)
+  expect(damaged).toHaveLength(1)
+
+  const second = write()
+  expect(second.state()).toMatchObject({ cursor: undefined, complete: false, unfit: expect.stringContaining('file is not a database') })
+  await second.replaceAll(snapshotOf(many(5, 2)))
+  expect(reader.findRoute(shop(1))?.version).toBe(2)
+  expect(reader.state().complete).toBe(true)
+  expect(existsSync(`${place.path}.damaged`)).toBe(true)
+})
+
+test('a file that was cut short is noticed at open', async () => {
+  const writer = write()
+  await writer.replaceAll(snapshotOf(many(5_000)))
+  writer.close()
+  const file = currentGeneration(place.path)!
+  truncateSync(file, Math.floor(statSync(file).size / 2 / 4096) * 4096)
+  expect(write().state()).toMatchObject({ cursor: undefined, complete: false })
+})
+
+test('damage in the middle is found by the check, the undamaged part goes on being served, and a snapshot heals it', async () => {
+  const writer = write()
+  await writer.replaceAll(snapshotOf(many(5_000)))
+  writer.close()
+  const file = currentGeneration(place.path)!
+  for (let page = 60; page < 90; page += 1) overwrite(file, page * 4096, 300)
+
+  const second = write()
+  const damaged: string[] = []
+  const reader = read((sentence) => damaged.push(sentence))
+  expect(second.state().complete).toBe(true)
+  const found = many(5_000).filter(({ hostname }) => reader.findRoute(hostname)?.hostname === hostname).length
+  expect(found).toBeGreaterThan(1_000)
+  expect(found).toBeLessThan(5_000)
+  expect(damaged).toHaveLength(1)
+  expect(reader.state().complete).toBe(false)
+  expect(await second.check()).toMatchObject({ kind: 'damaged' })
+  expect(second.state()).toMatchObject({ cursor: undefined, complete: false, unfit: expect.stringContaining('damaged') })
+
+  await second.replaceAll(snapshotOf(many(5_000, 2)))
+  expect(many(5_000).every(({ hostname }) => reader.findRoute(hostname)?.version === 2)).toBe(true)
+  expect(reader.state().complete).toBe(true)
+  expect(await second.check()).toEqual({ kind: 'sound' })
+})
+
+test('a copy of another version is rebuilt', async () => {
+  const writer = write()
+  await writer.replaceAll(snapshotOf(many(2)))
+  writer.close()
+  const db = new DatabaseSync(currentGeneration(place.path)!)
+  db.exec('pragma user_version = 999')
+  db.close()
+  const reader = read()
+  expect(reader.findRoute(shop(1))).toBeUndefined()
+  const second = write()
+  expect(second.state()).toMatchObject({ cursor: undefined, unfit: expect.stringContaining('version 999') })
+  await second.replaceAll(snapshotOf(many(2, 3)))
+  expect(reader.findRoute(shop(1))?.version).toBe(3)
+  expect(readdirSync(place.folder).filter((name) => name.includes('damaged'))).toEqual([])
+})
+
+test('opening takes as long with 100,000 routes as with a hundred', async () => {
+  const openingMs = async (count: number): Promise<number> => {
+    const { path, remove } = temporaryFolder()
+    const writer = openCopyWriter(path)
+    await writer.replaceAll(snapshotOf(many(count)))
+    writer.close()
+    let fastest = Number.POSITIVE_INFINITY
+    for (let round = 0; round < 10; round += 1) {
+      const startedAt = performance.now()
+      const again = openCopyWriter(path)
+      const reader = openCopyReader(path)
+      expect(reader.findRoute(shop(count - 1))).toBeDefined()
+      fastest = Math.min(fastest, performance.now() - startedAt)
+      reader.close()
+      again.close()
+    }
+    remove()
+    return fastest
+  }
+  const small = await openingMs(100)
+  expect((await openingMs(100_000)) / small).toBeLessThan(4)
+})

@@ -1,0 +1,85 @@
+import type { Hostname } from '../hostname.ts'
+import { within } from './deadline.ts'
+import type { RouteAnswer } from './messages.ts'
+import type { RouteRow } from './rows.ts'
+
+export type DatabaseLookupParts = {
+  loadRoutes(hostnames: Hostname[]): Promise<RouteRow[]>
+  findInCopy(hostname: Hostname): RouteRow | undefined
+  now: () => number
+}
+
+export type DatabaseLookups = {
+  find(hostname: Hostname): Promise<RouteAnswer>
+  /** The copy has news of these hostnames (or of any): look-ups under way may have been answered before it. */
+  changed(hostnames: readonly Hostname[] | 'all'): void
+  counts(): { asked: number; turnedAway: number }
+}
+
+const LOOKUPS_PER_SECOND_MAX = 50
+const LOOKUPS_RUNNING_MAX = 100
+const LOOKUP_TIMEOUT_MS = 1_500
+
+type Running = { answer: Promise<RouteAnswer>; overtaken: boolean }
+
+/**
+ * Routes straight from the database, for the time in which a miss in the copy means nothing. One query a hostname, however many ask; 50 a
+ * second and 100 at once for the machine; the rest, and what fails or takes too long, is `unavailable`. Never rejects.
+ */
+export function createDatabaseLookups(parts: DatabaseLookupParts): DatabaseLookups {
+  const byHostname = new Map<Hostname, Running>()
+  const hasRoom = createRate(parts.now)
+  let running = 0
+  let asked = 0
+  let turnedAway = 0
+
+  const load = (hostname: Hostname): Promise<RouteRow[]> => {
+    running += 1 // until the query itself ends, also when nobody waits for it any more
+    return parts.loadRoutes([hostname]).finally(() => (running -= 1))
+  }
+  const answer = async (hostname: Hostname, self: () => Running | undefined): Promise<RouteAnswer> => {
+    try {
+      const [loaded] = await within(LOOKUP_TIMEOUT_MS, 'a look-up', load(hostname))
+      const route = self()?.overtaken ? parts.findInCopy(hostname) : loaded
+      return route ? { kind: 'route', route } : { kind: 'unknown' }
+    } catch {
+      return { kind: 'unavailable' }
+    } finally {
+      byHostname.delete(hostname)
+    }
+  }
+
+  return {
+    find(hostname) {
+      const known = byHostname.get(hostname)
+      if (known) return known.answer
+      if (running >= LOOKUPS_RUNNING_MAX || !hasRoom()) {
+        turnedAway += 1
+        return Promise.resolve({ kind: 'unavailable' })
+      }
+      asked += 1
+      const entry: Running = { overtaken: false, answer: answer(hostname, () => byHostname.get(hostname)) }
+      byHostname.set(hostname, entry)
+      return entry.answer
+    },
+    changed(hostnames) {
+      const touched = hostnames === 'all' ? byHostname.values() : hostnames.flatMap((hostname) => byHostname.get(hostname) ?? [])
+      for (const entry of touched) entry.overtaken = true
+    },
+    counts: () => ({ asked, turnedAway }),
+  }
+}
+
+/** A second's worth may come at once, then one every 20 ms. */
+function createRate(now: () => number): () => boolean {
+  let left = LOOKUPS_PER_SECOND_MAX
+  let at = now()
+  return () => {
+    const passedMs = Math.max(0, now() - at)
+    at = now()
+    left = Math.min(LOOKUPS_PER_SECOND_MAX, left + (passedMs / 1_000) * LOOKUPS_PER_SECOND_MAX)
+    if (left < 1) return false
+    left -= 1
+    return true
+  }
+}

@@ -1,0 +1,293 @@
+import { pino } from 'pino'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Hostname } from '../hostname.ts'
+import { certificateOf, cursorAt, routeOf, shop, temporaryFolder } from './copy.fixture.ts'
+import { type CopyReader, openCopyReader } from './copy-reader.ts'
+import type { Change, CopySource } from './copy-source.ts'
+import { type CopyWriter, openCopyWriter } from './copy-writer.ts'
+import { createFollower, type Follower } from './follower.ts'
+import type { CertificateRow, ChangedKeys, RouteRow } from './rows.ts'
+
+/** What the database would say, held in memory: rows, a feed, and ways to break it. */
+function createSource() {
+  const routes = new Map<Hostname, RouteRow>()
+  const certificates = new Map<Hostname, CertificateRow>()
+  const settings = new Map<string, Buffer>()
+  const feed: Change[] = []
+  const fail = { with: undefined as Error | undefined }
+  const calls = { snapshots: 0, reads: 0, loads: [] as Hostname[][] }
+  const during = { page: () => {}, load: async () => {} }
+  const place = { epoch: 'one', prunedTo: 0 }
+  let hint = () => {}
+
+  const ready = async (): Promise<void> => {
+    if (fail.with) throw fail.with
+  }
+  async function* pagesOf<T extends { hostname: Hostname }>(rows: Map<Hostname, T>, size: number): AsyncIterable<T[]> {
+    const all = [...rows.values()].sort((one, other) => (one.hostname < other.hostname ? -1 : 1))
+    for (let from = 0; from < all.length; from += size) {
+      await ready()
+      yield all.slice(from, from + size)
+      during.page()
+    }
+  }
+  const source: CopySource = {
+    async currentCursor() {
+      await ready()
+      calls.snapshots += 1
+      return cursorAt(feed.length, place.epoch)
+    },
+    async readChanges(cursor, limit) {
+      await ready()
+      calls.reads += 1
+      const seq = Number(cursor.seq)
+      if (cursor.epoch !== place.epoch || seq < place.prunedTo) return { kind: 'snapshot-needed' }
+      const changes = feed.slice(seq, seq + limit)
+      return { changes, cursor: cursorAt(seq + changes.length, place.epoch) }
+    },
+    async loadRoutes(hostnames) {
+      await ready()
+      calls.loads.push(hostnames)
+      const found = hostnames.flatMap((hostname) => routes.get(hostname) ?? [])
+      await during.load()
+      return found
+    },
+    async loadCertificates(hostnames) {
+      await ready()
+      return hostnames.flatMap((hostname) => certificates.get(hostname) ?? [])
+    },
+    async loadProjectHostnames(projectId, after, limit) {
+      await ready()
+      const all = [...routes.values()].filter((route) => route.projectId === projectId && route.hostname > after)
+      return all
+        .map(({ hostname }) => hostname)
+        .sort()
+        .slice(0, limit)
+    },
+    eachRoutePage: (size) => pagesOf(routes, size),
+    eachCertificatePage: (size) => pagesOf(certificates, size),
+    async readSetting(name) {
+      await ready()
+      return settings.get(name)
+    },
+    listen(onHint) {
+      hint = onHint
+      return { stop: () => {} }
+    },
+  }
+  const put = (row: RouteRow) => routes.set(row.hostname, row)
+  const change = (...changes: Change[]) => {
+    feed.push(...changes)
+    hint()
+  }
+  return { source, routes, certificates, settings, fail, calls, during, place, put, change, feedLength: () => feed.length }
+}
+
+let place: ReturnType<typeof temporaryFolder>
+let database: ReturnType<typeof createSource>
+let writer: CopyWriter
+let reader: CopyReader
+let follower: Follower
+let clock: number
+let heard: { changed: ChangedKeys[]; resets: number }
+
+beforeEach(() => {
+  place = temporaryFolder()
+  database = createSource()
+  writer = openCopyWriter(place.path)
+  reader = openCopyReader(place.path)
+  clock = 1_000_000
+  heard = { changed: [], resets: 0 }
+  follow()
+})
+afterEach(async () => {
+  await follower.stop()
+  reader.close()
+  writer.close()
+  place.remove()
+})
+
+function follow(): void {
+  follower = createFollower({
+    source: database.source,
+    writer,
+    settingNames: ['thumbprint'],
+    log: pino({ level: 'silent' }),
+    now: () => clock,
+  })
+}
+
+function start(): void {
+  follower.start({ changed: (keys) => heard.changed.push(keys), reset: () => (heard.resets += 1), heartbeat: () => {} })
+}
+
+async function startAndFill(): Promise<void> {
+  start()
+  await expect.poll(() => follower.status()).toEqual({ lagMs: 0, complete: true, asOfMs: clock })
+  await expect.poll(() => heard.resets).toBe(1)
+}
+
+const routesHeard = () => heard.changed.flatMap(({ routes }) => routes)
+const host = (hostname: Hostname): Change => ({ kind: 'host', key: hostname })
+
+test('an empty machine fills its copy with everything, and tells its processes', async () => {
+  for (let number = 0; number < 2_500; number += 1) database.put(routeOf(shop(number)))
+  database.certificates.set(shop(3), certificateOf(shop(3)))
+  database.settings.set('thumbprint', Buffer.from('abc'))
+  database.settings.set('acme-account', Buffer.from('not for edges'))
+  await startAndFill()
+  for (let number = 0; number < 2_500; number += 1) expect(reader.findRoute(shop(number))).toBeDefined()
+  expect(reader.findCertificate(shop(3))).toEqual(certificateOf(shop(3)))
+  expect(reader.findSetting('thumbprint')).toEqual(Buffer.from('abc'))
+  expect(reader.findSetting('acme-account')).toBeUndefined()
+})
+
+test('a change is in the copy before anybody is told', async () => {
+  await startAndFill()
+  database.put(routeOf(shop(1)))
+  database.certificates.set(shop(2), certificateOf(shop(2)))
+  database.settings.set('thumbprint', Buffer.from('new'))
+  database.change(
+    host(shop(1)),
+    host(shop(1)),
+    { kind: 'certificate', key: shop(2) },
+    { kind: 'token', key: '8' },
+    { kind: 'setting', key: 'thumbprint' },
+  )
+  await expect
+    .poll(() => heard.changed)
+    .toEqual([{ routes: [shop(1)], certificates: [shop(2)], projects: [], tokens: ['8'], settings: ['thumbprint'] }])
+  expect(reader.findRoute(shop(1))).toBeDefined()
+  expect(reader.findCertificate(shop(2))).toBeDefined()
+  expect(reader.findSetting('thumbprint')).toEqual(Buffer.from('new'))
+  database.routes.delete(shop(1))
+  database.certificates.delete(shop(2))
+  database.change(host(shop(1)), { kind: 'certificate', key: shop(2) })
+  await expect.poll(() => reader.findRoute(shop(1))).toBeUndefined()
+  expect(reader.findCertificate(shop(2))).toBeUndefined()
+})
+
+test('a changed project reaches all its hostnames, also more than one read holds', async () => {
+  for (let number = 0; number < 2_200; number += 1) database.put(routeOf(shop(number), { projectId: number % 11 === 0 ? '2' : '1' }))
+  await startAndFill()
+  for (const route of database.routes.values())
+    if (route.projectId === '1') database.put({ ...route, upstreamUrl: 'https://new', version: 2 })
+  database.change({ kind: 'project', key: '1' })
+  await expect.poll(() => heard.changed.flatMap(({ projects }) => projects)).toEqual(['1'])
+  for (const route of database.routes.values()) expect(reader.findRoute(route.hostname)?.upstreamUrl).toBe(route.upstreamUrl)
+  expect(routesHeard()).toHaveLength(2_000)
+})
+
+test('what changes while a snapshot is read is not lost', async () => {
+  for (let number = 0; number < 3_000; number += 1) database.put(routeOf(shop(number)))
+  const first = [...database.routes.keys()].sort()[0]!
+  database.during.page = () => {
+    database.during.page = () => {}
+    database.put(routeOf(first, { version: 2, upstreamUrl: 'https://new' })) // its page was read already
+    database.put(routeOf(shop(900_000)))
+    database.change(host(first), host(shop(900_000)))
+  }
+  await startAndFill()
+  expect(reader.findRoute(first)?.upstreamUrl).toBe('https://new')
+  expect(reader.findRoute(shop(900_000))).toBeDefined()
+})
+
+test('more changes than one read holds all arrive', async () => {
+  await startAndFill()
+  const hostnames = Array.from({ length: 3_500 }, (_, number) => shop(number))
+  for (const hostname of hostnames) database.put(routeOf(hostname))
+  database.change(...hostnames.map(host))
+  await expect.poll(() => routesHeard().length).toBe(3_500)
+  for (const hostname of hostnames) expect(reader.findRoute(hostname)).toBeDefined()
+})
+
+test('a restarted follower goes on from its cursor, without a second snapshot', async () => {
+  database.put(routeOf(shop(1)))
+  await startAndFill()
+  await follower.stop()
+  writer.close()
+  database.put(routeOf(shop(2)))
+  database.change(host(shop(2)))
+  writer = openCopyWriter(place.path)
+  follow()
+  start()
+  await expect.poll(() => reader.findRoute(shop(2))).toBeDefined()
+  expect(database.calls.snapshots).toBe(1)
+  expect(follower.report().snapshots).toBe(0)
+})
+
+for (const [what, change] of [
+  ['a restored database (another epoch)', { epoch: 'two' }],
+  ['a feed that was pruned beyond the cursor', { prunedTo: 1 }],
+] as const) {
+  test(`${what} leads to a new snapshot, and everybody forgets`, async () => {
+    database.put(routeOf(shop(1), { version: 9 }))
+    await startAndFill()
+    database.routes.clear()
+    database.put(routeOf(shop(2)))
+    Object.assign(database.place, change)
+    database.change(host(shop(7)))
+    await expect.poll(() => heard.resets).toBe(2)
+    expect(reader.findRoute(shop(1))).toBeUndefined()
+    expect(reader.findRoute(shop(2))).toBeDefined()
+  })
+}
+
+test('while the database is away the copy serves, its lag grows, and it catches up by itself', async () => {
+  database.put(routeOf(shop(1)))
+  await startAndFill()
+  database.fail.with = new Error('connection refused')
+  database.put(routeOf(shop(2)))
+  database.change(host(shop(2)))
+  await expect.poll(() => follower.report().trouble).toBe('connection refused')
+  clock += 60_000
+  expect(follower.status()).toMatchObject({ lagMs: 60_000, complete: true })
+  expect(await follower.findRoute(shop(1))).toMatchObject({ kind: 'route' })
+  expect(await follower.findRoute(shop(2))).toEqual({ kind: 'unavailable' })
+  database.fail.with = undefined
+  await expect.poll(() => follower.status().lagMs).toBe(0)
+  expect(reader.findRoute(shop(2))).toBeDefined()
+  expect(follower.report().trouble).toBeUndefined()
+})
+
+test('a miss in a fresh and complete copy is final and asks nobody', async () => {
+  await startAndFill()
+  const before = database.calls.loads.length
+  for (let number = 0; number < 1_000; number += 1) expect(await follower.findRoute(shop(number))).toEqual({ kind: 'unknown' })
+  expect(database.calls.loads).toHaveLength(before)
+})
+
+test('before the first snapshot misses are asked of the database: once a hostname, fifty at most, the rest unavailable', async () => {
+  database.put(routeOf(shop(0)))
+  const same = await Promise.all(Array.from({ length: 100 }, () => follower.findRoute(shop(0))))
+  expect(same.every((answer) => answer.kind === 'route')).toBe(true)
+  expect(database.calls.loads).toEqual([[shop(0)]])
+  const others = await Promise.all(Array.from({ length: 1_000 }, (_, number) => follower.findRoute(shop(number + 1))))
+  expect(others.filter(({ kind }) => kind === 'unknown')).toHaveLength(49)
+  expect(others.filter(({ kind }) => kind === 'unavailable')).toHaveLength(951)
+  clock += 100
+  const later = await Promise.all(Array.from({ length: 10 }, (_, number) => follower.findRoute(shop(number + 5_000))))
+  expect(later.filter(({ kind }) => kind === 'unknown')).toHaveLength(5)
+})
+
+test('an answer of the database that a change has overtaken is not given', async () => {
+  await startAndFill()
+  clock += 6_000 // the copy is behind: misses are asked of the database
+  const held = Promise.withResolvers<void>()
+  database.during.load = () => held.promise
+  const asked = follower.findRoute(shop(1))
+  database.during.load = async () => {}
+  database.put(routeOf(shop(1)))
+  database.change(host(shop(1)))
+  await expect.poll(routesHeard).toEqual([shop(1)])
+  held.resolve()
+  expect(await asked).toMatchObject({ kind: 'route' })
+})
+
+test('a reader that reports damage which is none changes nothing', async () => {
+  database.put(routeOf(shop(1)))
+  await startAndFill()
+  follower.copyDamaged('as a test says')
+  expect(await writer.check()).toEqual({ kind: 'sound' })
+  expect(follower.report()).toMatchObject({ complete: true, snapshots: 1 })
+})

@@ -1,0 +1,171 @@
+import type { Hostname } from '../hostname.ts'
+import { backOffMs, pause } from '../lib/back-off.ts'
+import type { Log } from '../log.ts'
+import { createCatchUp } from './catch-up.ts'
+import type { CopySource } from './copy-source.ts'
+import { type CopyStatus, missIsFinal } from './copy-status.ts'
+import type { CopyWriter } from './copy-writer.ts'
+import { createDatabaseLookups } from './database-lookups.ts'
+import type { RouteAnswer } from './messages.ts'
+import type { ChangedKeys } from './rows.ts'
+
+/** Who is told: the server of `server.ts`. */
+export type Audience = { changed(keys: ChangedKeys): void; reset(): void; heartbeat(status: CopyStatus): void }
+
+export type FollowerParts = {
+  source: CopySource
+  writer: CopyWriter
+  settingNames: readonly string[]
+  log: Log
+  now: () => number
+}
+
+export type FollowerReport = CopyStatus & {
+  snapshots: number
+  changes: number
+  lookups: number
+  lookupsTurnedAway: number
+  trouble: string | undefined
+}
+
+export type Follower = {
+  /** Begins to follow; without an audience only the copy is kept. */
+  start(audience?: Audience): void
+  /** For a process that missed in the copy: final when the copy is fresh and complete, else from the database within bounds. Never rejects. */
+  findRoute(hostname: Hostname): Promise<RouteAnswer>
+  /** A reader met damage: the whole file is looked through, and replaced by a snapshot when that confirms it. */
+  copyDamaged(sentence: string): void
+  status(): CopyStatus
+  report(): FollowerReport
+  /** Ends what runs; the writer is the caller's to close. */
+  stop(): Promise<void>
+}
+
+const POLL_INTERVAL_MS = 1_000
+const HEARTBEAT_INTERVAL_MS = 1_000
+const CHECK_INTERVAL_MS = 24 * 3_600_000
+const RETRY = { firstMs: 100, maxMs: 5_000 }
+
+/**
+ * The only part of a machine that follows the change feed. It reads at once when hinted and each second anyway, brings each changed key's
+ * current row into the copy, then tells the machine's processes. Failures are retried (100 ms up to 5 s); meanwhile the copy serves and its lag grows.
+ */
+export function createFollower(parts: FollowerParts): Follower {
+  const { source, writer, log, now } = parts
+  const stopping = new AbortController()
+  const wake = createWake(stopping.signal)
+  const lookups = createDatabaseLookups({
+    loadRoutes: (hostnames) => source.loadRoutes(hostnames),
+    findInCopy: (hostname) => writer.findRoute(hostname),
+    now,
+  })
+  let audience: Audience | undefined
+  let asOfMs = writer.state().asOfMs
+  let snapshots = 0
+  let changes = 0
+  let trouble: string | undefined
+  let stop = async (): Promise<void> => {}
+  let checking = false
+
+  const status = (): CopyStatus => ({ lagMs: Math.max(0, now() - asOfMs), complete: writer.state().complete, asOfMs })
+
+  const onChanged = (keys: ChangedKeys): void => {
+    for (const kind of Object.values(keys)) changes += kind.length
+    lookups.changed(keys.routes)
+    // Not at once: an answer that a look-up found before this change must leave before the news of it.
+    setImmediate(() => audience?.changed(keys))
+  }
+  const onReplaced = (reason: string): void => {
+    snapshots += 1
+    lookups.changed('all')
+    log.info({ reason }, 'the local copy was built anew')
+    setImmediate(() => audience?.reset())
+  }
+  const catchUp = createCatchUp({ ...parts, signal: stopping.signal, onChanged, onReplaced })
+
+  const follow = async (): Promise<void> => {
+    let failures = 0
+    while (!stopping.signal.aborted) {
+      try {
+        asOfMs = (await catchUp.run()).asOfMs
+        if (failures > 0) log.info('following the database again')
+        failures = 0
+        trouble = undefined
+        await wake.within(POLL_INTERVAL_MS)
+      } catch (error) {
+        if (stopping.signal.aborted) return
+        failures += 1
+        trouble = (error as Error).message
+        if (failures === 1 || failures % 10 === 0) log.warn({ failures, reason: trouble }, 'the local copy cannot follow the database')
+        await pause(backOffMs(failures, RETRY), stopping.signal)
+      }
+    }
+  }
+
+  const check = async (): Promise<void> => {
+    if (checking) return
+    checking = true
+    const outcome = await writer.check(stopping.signal)
+    checking = false
+    if (outcome.kind !== 'damaged') return
+    log.error({ reason: outcome.sentence }, 'the local copy is damaged and will be built anew')
+    audience?.heartbeat(status())
+    wake.now()
+  }
+
+  const start = (heard?: Audience): void => {
+    audience = heard
+    const hints = source.listen(() => wake.now())
+    const beat = () => audience?.heartbeat(status())
+    beat()
+    const timers = [setInterval(beat, HEARTBEAT_INTERVAL_MS), setInterval(() => void check(), CHECK_INTERVAL_MS)]
+    void check()
+    const following = follow()
+    stop = async () => {
+      for (const timer of timers) clearInterval(timer)
+      stopping.abort()
+      await Promise.all([hints.stop(), following])
+    }
+  }
+
+  return {
+    start,
+    async findRoute(hostname) {
+      try {
+        const route = writer.findRoute(hostname)
+        if (route) return { kind: 'route', route }
+      } catch {
+        wake.now() // the writer has given the copy up
+      }
+      return missIsFinal(status()) ? { kind: 'unknown' } : lookups.find(hostname)
+    },
+    copyDamaged(sentence) {
+      log.warn({ reason: sentence }, 'a process could not read the local copy')
+      void check()
+    },
+    status,
+    report() {
+      const { asked, turnedAway } = lookups.counts()
+      return { ...status(), snapshots, changes, lookups: asked, lookupsTurnedAway: turnedAway, trouble }
+    },
+    stop: () => stop(),
+  }
+}
+
+/** Hints that come while nobody waits are kept: the next wait then ends at once. */
+function createWake(signal: AbortSignal) {
+  let hinted = false
+  let waiter: AbortController | undefined
+  return {
+    now() {
+      hinted = true
+      waiter?.abort()
+    },
+    async within(ms: number): Promise<void> {
+      waiter = new AbortController()
+      if (!hinted) await pause(ms, AbortSignal.any([waiter.signal, signal]))
+      waiter = undefined
+      hinted = false
+    },
+  }
+}

@@ -1,0 +1,29 @@
+import type { Hostname } from '../hostname.ts'
+import type { CopyStatus } from './copy-status.ts'
+import type { ChangedKeys, RouteRow } from './rows.ts'
+
+/** `unavailable`: nobody can say now whether the hostname is registered. */
+export type RouteAnswer = { kind: 'route'; route: RouteRow } | { kind: 'unknown' } | { kind: 'unavailable' }
+
+export type CertificateRequestAnswer = { kind: 'requested' } | { kind: 'refused'; reason: string }
+
+/** What an api or edge process says to the follower of its machine. Only those with an id are answered. */
+export type ToFollower =
+  | { type: 'find-route'; id: number; hostname: Hostname }
+  | { type: 'request-certificate'; id: number; hostname: Hostname }
+  | { type: 'visitor-came'; hostname: Hostname }
+  | { type: 'copy-damaged'; sentence: string }
+
+/**
+ * What the follower says. `hello` comes first on each connection: what was applied before it stands in the copy, what is applied after
+ * it is announced. So whoever forgets everything at `hello` never remembers anything stale. `reset`: forget everything again.
+ */
+export type FromFollower =
+  | { type: 'hello'; status: CopyStatus }
+  | { type: 'status'; status: CopyStatus }
+  | { type: 'changed'; keys: ChangedKeys }
+  | { type: 'reset' }
+  | { type: 'answer'; id: number; answer: RouteAnswer | CertificateRequestAnswer }
+
+export const LINE_BYTES_MAX = 1024 * 1024 // metadata is at most 16 KB, a full push some 130 KB
+export const KEYS_PER_PUSH_MAX = 500

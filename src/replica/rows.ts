@@ -1,0 +1,45 @@
+import type { Hostname } from '../hostname.ts'
+
+/** A hostname as the edges and resolve need it. `version` grows with every change of the hostname's claim or project. */
+export type RouteRow = {
+  hostname: Hostname
+  projectId: string
+  projectSlug: string
+  upstreamUrl: string
+  metadataJson: string
+  verified: boolean
+  proofNeeded: boolean
+  createdAtMs: number
+  version: number
+}
+
+export type CertificateRow = {
+  hostname: Hostname
+  state: 'issued' | 'pending' | 'failed'
+  chainPem: string | null
+  sealedKey: Buffer | null
+  notAfterMs: number | null
+  reason: string | null
+  nextAttemptAtMs: number | null
+  version: number
+}
+
+/** A small value shared by all machines; undefined when there is none (any more). */
+export type SettingRow = { name: string; value: Buffer | undefined }
+
+/** A place in the database's change feed. */
+export type Cursor = { epoch: string; xid: string; seq: string }
+
+/** What the local copy holds of each table after one step, and the place in the feed that it stands for. */
+export type CopyBatch = {
+  routes?: RouteRow[]
+  removed?: Hostname[]
+  certificates?: CertificateRow[]
+  removedCertificates?: Hostname[]
+  settings?: SettingRow[]
+  cursor?: Cursor
+  asOfMs?: number
+}
+
+/** What a process must look up again, should it remember it. `projects` holds ids, `tokens` token ids. */
+export type ChangedKeys = { routes: Hostname[]; certificates: Hostname[]; projects: string[]; tokens: string[]; settings: string[] }
