@@ -13,7 +13,8 @@ create table certificates (
   last_attempt_at timestamptz,
   last_problem    json, -- null: the last attempt that ended was a success
   last_sentence   text,
-  next_attempt_at timestamptz,
+  lease_until     timestamptz, -- an attempt is under way until then at most
+  next_attempt_at timestamptz, -- when to try again, or to renew
   version         bigint not null default nextval('versions'),
   constraint certificate_complete check ((state = 'issued') = (chain_pem is not null) and (chain_pem is null) = (sealed_key is null))
 );

@@ -76,14 +76,17 @@ export function createCatchUp(parts: CatchUpParts): CatchUp {
 
   return {
     async run() {
-      const lacking = writer.state()
-      if (!lacking.cursor) await takeSnapshot(lacking.unfit ?? 'there is no cursor')
+      const { cursor: known, unfit } = writer.state()
+      let isNew = known === undefined
+      if (isNew) await takeSnapshot(unfit ?? 'there is no cursor')
       for (;;) {
         const asOfMs = now()
         const { cursor, asOfMs: storedMs } = writer.state()
         if (!cursor) throw new Error('the copy became unusable while it was followed')
         const step = await read('the feed', source.readChanges(cursor, CHANGES_PER_READ))
         if ('kind' in step) {
+          if (isNew) throw new Error('the feed does not know the cursor that it gave') // the caller waits before it tries again
+          isNew = true
           await takeSnapshot('the feed does not reach back to our cursor')
           continue
         }

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, existsSync, openSync, readdirSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -12,12 +12,14 @@ import { type CopyWriter, openCopyWriter } from './copy-writer.ts'
 
 let place: ReturnType<typeof temporaryFolder>
 let opened: (CopyReader | CopyWriter)[]
+let child: ChildProcess | undefined
 
 beforeEach(() => {
   place = temporaryFolder()
   opened = []
 })
 afterEach(() => {
+  child?.kill('SIGKILL')
   for (const copy of opened) copy.close()
   place.remove()
 })
@@ -184,19 +186,20 @@ test('a copy is readable with no writer alive', async () => {
 for (const task of ['apply', 'replace'] as const) {
   test(`a writer killed with -9 in the middle of "${task}" leaves a whole copy, ten times in a row`, { timeout: 60_000 }, async () => {
     for (let round = 0; round < 10; round += 1) {
-      const child = spawn(process.execPath, [fileURLToPath(new URL('./killed-writer.fixture.ts', import.meta.url)), place.path, task], {
+      const writing = spawn(process.execPath, [fileURLToPath(new URL('./killed-writer.fixture.ts', import.meta.url)), place.path, task], {
         stdio: ['ignore', 'pipe', 'inherit'],
       })
+      child = writing
       let acknowledged = 0
       let lines = 0
       const wanted = task === 'apply' ? 3 + round * 7 : 1
-      for await (const line of createInterface({ input: child.stdout })) {
+      for await (const line of createInterface({ input: writing.stdout })) {
         lines += 1
         if (line !== 'ready') acknowledged = Number(line)
-        if (lines === wanted) setTimeout(() => child.kill('SIGKILL'), round * 3)
+        if (lines === wanted) setTimeout(() => writing.kill('SIGKILL'), round * 3)
       }
-      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
-      expect(child.signalCode).toBe('SIGKILL')
+      if (writing.exitCode === null && writing.signalCode === null) await once(writing, 'exit')
+      expect(writing.signalCode).toBe('SIGKILL')
 
       const writer = openCopyWriter(place.path)
       const reader = openCopyReader(place.path)

@@ -1,7 +1,9 @@
+import { closeSync, openSync, writeSync } from 'node:fs'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Hostname } from '../hostname.ts'
 import { certificateOf, cursorAt, routeOf, shop, temporaryFolder } from './copy.fixture.ts'
+import { currentGeneration } from './copy-files.ts'
 import { type CopyReader, openCopyReader } from './copy-reader.ts'
 import type { Change, CopySource } from './copy-source.ts'
 import { type CopyWriter, openCopyWriter } from './copy-writer.ts'
@@ -282,6 +284,32 @@ test('an answer of the database that a change has overtaken is not given', async
   await expect.poll(routesHeard).toEqual([shop(1)])
   held.resolve()
   expect(await asked).toMatchObject({ kind: 'route' })
+})
+
+test('a damaged file is found at the start, replaced by a snapshot, and everybody forgets', async () => {
+  for (let number = 0; number < 5_000; number += 1) database.put(routeOf(shop(number)))
+  await startAndFill()
+  await follower.stop()
+  writer.close()
+  const file = openSync(currentGeneration(place.path)!, 'r+')
+  for (let page = 40; page < 60; page += 1) writeSync(file, Buffer.alloc(300, 0xab), 0, 300, page * 4096)
+  closeSync(file)
+  writer = openCopyWriter(place.path)
+  follow()
+  start()
+  await expect.poll(() => follower.report().snapshots).toBe(1)
+  await expect.poll(() => heard.resets).toBe(2)
+  for (let number = 0; number < 5_000; number += 1) expect(reader.findRoute(shop(number))).toBeDefined()
+  expect(reader.state().complete).toBe(true)
+})
+
+test('a database that does not know its own cursor is asked again with growing pauses, not in a loop', async () => {
+  database.place.prunedTo = 1
+  start()
+  await expect.poll(() => follower.report().trouble).toContain('does not know the cursor')
+  expect(database.calls.snapshots).toBeLessThan(10)
+  database.place.prunedTo = 0
+  await expect.poll(() => follower.report().trouble).toBeUndefined()
 })
 
 test('a reader that reports damage which is none changes nothing', async () => {

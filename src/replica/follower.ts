@@ -53,7 +53,7 @@ const RETRY = { firstMs: 100, maxMs: 5_000 }
 export function createFollower(parts: FollowerParts): Follower {
   const { source, writer, log, now } = parts
   const stopping = new AbortController()
-  const wake = createWake(stopping.signal)
+  const wake = createWake()
   const lookups = createDatabaseLookups({
     loadRoutes: (hostnames) => source.loadRoutes(hostnames),
     findInCopy: (hostname) => writer.findRoute(hostname),
@@ -124,6 +124,7 @@ export function createFollower(parts: FollowerParts): Follower {
     stop = async () => {
       for (const timer of timers) clearInterval(timer)
       stopping.abort()
+      wake.now()
       await Promise.all([hints.stop(), following])
     }
   }
@@ -153,18 +154,17 @@ export function createFollower(parts: FollowerParts): Follower {
 }
 
 /** Hints that come while nobody waits are kept: the next wait then ends at once. */
-function createWake(signal: AbortSignal) {
+function createWake() {
   let hinted = false
-  let waiter: AbortController | undefined
+  let waiting: AbortController | undefined
   return {
     now() {
       hinted = true
-      waiter?.abort()
+      waiting?.abort()
     },
     async within(ms: number): Promise<void> {
-      waiter = new AbortController()
-      if (!hinted) await pause(ms, AbortSignal.any([waiter.signal, signal]))
-      waiter = undefined
+      waiting = new AbortController()
+      if (!hinted) await pause(ms, waiting.signal)
       hinted = false
     },
   }

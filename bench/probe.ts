@@ -1,0 +1,152 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { createSocket, type Socket } from 'node:dgram'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import dnsPacket, { type Answer, type Packet } from 'dns-packet'
+import { parseHostname } from '../src/hostname.ts'
+import { createProbe, type Probe } from '../src/probe/probe.ts'
+
+/**
+ * How many DNS checks one process does a second: `node bench/probe.ts [--seconds 5] [--gate]`. A resolver and two authorities answer from a
+ * process of their own, so the processor time is the probe's alone. Each hostname is in a zone of its own, and looked up once.
+ */
+const SECONDS_MAX = 60
+const CHECKS_AT_ONCE = 500
+const WARM_UP_MS = 1_000
+const INTERVAL_S = 300
+const GATE_PER_S = 100_000 / INTERVAL_S
+const GOAL_PER_S = 1_000_000 / INTERVAL_S
+const EDGE = 'edge.namesake.test'
+const ADDRESSES = { resolver: '127.0.0.1', first: '127.0.0.2', second: '127.0.0.3' }
+
+type Figures = {
+  case: string
+  'checks/s': number
+  'checks/s of one core': number
+  'µs of processor a check': number
+  'packets a check': number
+  '100,000 take (s)': number
+}
+
+if (process.argv[2] === '--serve') await serve()
+else await measure()
+
+async function measure(): Promise<void> {
+  const { values } = parseArgs({ options: { seconds: { type: 'string', default: '5' }, gate: { type: 'boolean', default: false } } })
+  const seconds = Math.min(SECONDS_MAX, Math.max(1, Number(values.seconds) || 5))
+  const server = fork(fileURLToPath(import.meta.url), ['--serve'])
+  const [{ port }] = (await once(server, 'message')) as [{ port: number }]
+  const probe = createProbe({
+    edgeHost: parseHostname(EDGE),
+    edgeIps: ['192.0.2.10'],
+    portalHosts: [],
+    servers: [`${ADDRESSES.resolver}:${port}`],
+    authoritativePort: port,
+    caaIssuers: ['letsencrypt.org'],
+  })
+  const rows: Figures[] = []
+  for (const name of ['absent', 'wrong', 'right']) rows.push(await measureCase(probe, server, name, seconds))
+  probe.close()
+  server.disconnect()
+  console.table(rows)
+  const slowest = Math.min(...rows.map((row) => row['checks/s of one core']))
+  console.log(
+    `gate ${Math.round(GATE_PER_S)}/s: ${slowest >= GATE_PER_S ? 'met' : 'MISSED'}; goal ${Math.round(GOAL_PER_S)}/s: ${slowest >= GOAL_PER_S ? 'met' : 'missed'}`,
+  )
+  if (values.gate && slowest < GATE_PER_S) process.exitCode = 1
+}
+
+async function measureCase(probe: Probe, server: ChildProcess, name: string, seconds: number): Promise<Figures> {
+  let serial = 0
+  const wanted = { absent: 'absent', wrong: 'wrong-target', right: 'verified' }[name]
+  const runUntil = async (end: number): Promise<number> => {
+    let done = 0
+    const worker = async () => {
+      while (performance.now() < end) {
+        const report = await probe.check(parseHostname(`shop.${name}${serial++}.test`), { proof: '', proofNeeded: false })
+        if (report.state !== wanted) throw new Error(`${report.state} instead of ${wanted}: ${report.sentence}`)
+        done++
+      }
+    }
+    await Promise.all(Array.from({ length: CHECKS_AT_ONCE }, worker))
+    return done
+  }
+  await runUntil(performance.now() + WARM_UP_MS)
+  const packetsBefore = await countPackets(server)
+  const [start, cpuBefore] = [performance.now(), process.cpuUsage()]
+  const done = await runUntil(start + seconds * 1_000)
+  const [elapsedS, cpu] = [(performance.now() - start) / 1_000, process.cpuUsage(cpuBefore)]
+  const packets = (await countPackets(server)) - packetsBefore
+  const cpuS = (cpu.user + cpu.system) / 1_000_000
+  return {
+    case: name,
+    'checks/s': Math.round(done / elapsedS),
+    'checks/s of one core': Math.round(done / cpuS),
+    'µs of processor a check': Math.round((cpuS / done) * 1_000_000),
+    'packets a check': Number((packets / done).toFixed(2)),
+    '100,000 take (s)': Number((100_000 / (done / elapsedS)).toFixed(1)),
+  }
+}
+
+async function countPackets(server: ChildProcess): Promise<number> {
+  server.send('count')
+  const [{ packets }] = (await once(server, 'message')) as [{ packets: number }]
+  return packets
+}
+
+async function serve(): Promise<void> {
+  let packets = 0
+  const resolver = await listen(ADDRESSES.resolver, 0)
+  const { port } = resolver.address()
+  const authorities = [await listen(ADDRESSES.first, port), await listen(ADDRESSES.second, port)]
+  for (const socket of [resolver, ...authorities]) {
+    socket.on('message', (bytes, asker) => {
+      packets++
+      socket.send(answer(bytes, socket !== resolver), asker.port, asker.address)
+    })
+  }
+  process.on('message', () => process.send!({ packets }))
+  process.on('disconnect', () => process.exit())
+  process.send!({ port })
+}
+
+async function listen(address: string, port: number): Promise<Socket> {
+  const socket = createSocket({ type: 'udp4', recvBufferSize: 8_388_608 })
+  socket.bind(port, address)
+  await once(socket, 'listening')
+  return socket
+}
+
+function answer(bytes: Buffer, authoritative: boolean): Buffer {
+  const query = dnsPacket.decode(bytes)
+  const { name, type } = query.questions![0]!
+  const flags = authoritative ? dnsPacket.AUTHORITATIVE_ANSWER : dnsPacket.RECURSION_AVAILABLE
+  return dnsPacket.encode(
+    { type: 'response', id: query.id!, flags, questions: query.questions!, ...contentFor(name, type) } as Packet,
+    undefined,
+    undefined,
+  )
+}
+
+function contentFor(name: string, type: string): Partial<Packet> {
+  const zone = name.split('.').slice(-2).join('.')
+  const denial: Answer = {
+    name: zone,
+    type: 'SOA',
+    ttl: 30,
+    data: { mname: 'ns1.dns.test', rname: `a.${zone}`, serial: 1, refresh: 1, retry: 1, expire: 1, minimum: 30 },
+  }
+  if (type === 'NS' && name === zone)
+    return { answers: ['ns1', 'ns2'].map((label) => ({ name, type: 'NS', ttl: 30, data: `${label}.dns.test` })) }
+  if (type === 'A' && name === 'ns1.dns.test') return { answers: [{ name, type, ttl: 300, data: ADDRESSES.first }] }
+  if (type === 'A' && name === 'ns2.dns.test') return { answers: [{ name, type, ttl: 300, data: ADDRESSES.second }] }
+  if (name.startsWith('shop.right')) return { answers: aliasTo(name, EDGE, '192.0.2.10', type), authorities: [] }
+  if (name.startsWith('shop.wrong')) return { answers: aliasTo(name, 'old.example.test', '192.0.2.99', type), authorities: [] }
+  return { authorities: [denial], ...(name === zone ? {} : { flags: 0x8483 & 0x7fff }) }
+}
+
+function aliasTo(name: string, target: string, address: string, type: string): Answer[] {
+  const alias: Answer = { name, type: 'CNAME', ttl: 30, data: target }
+  return type === 'A' ? [alias, { name: target, type: 'A', ttl: 30, data: address }] : [alias]
+}

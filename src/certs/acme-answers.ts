@@ -1,0 +1,97 @@
+import type { HttpAnswer } from './acme-http.ts'
+import type { AcmeProblem } from './authority.ts'
+import { ownFault, readProblem } from './problem.ts'
+
+const AUTHORIZATIONS_MAX = 10
+
+/** RFC 8555 §7.1.1; `renewalInfo` is RFC 9773 §4.1. */
+export type Directory = { newNonce: string; newAccount: string; newOrder: string; renewalInfo?: string }
+
+/** RFC 8555 §7.1.3. */
+export type Order = {
+  status: 'pending' | 'ready' | 'processing' | 'valid' | 'invalid'
+  authorizations: string[]
+  finalize: string
+  certificate?: string
+  error?: AcmeProblem
+}
+
+/** RFC 8555 §7.1.4. */
+export type Authorization = {
+  status: 'pending' | 'valid' | 'invalid' | 'deactivated' | 'expired' | 'revoked'
+  challenges: Challenge[]
+}
+
+/** RFC 8555 §8. */
+export type Challenge = { type: string; url: string; status: 'pending' | 'processing' | 'valid' | 'invalid'; error?: AcmeProblem }
+
+const ORDER_STATES = ['pending', 'ready', 'processing', 'valid', 'invalid'] as const
+const AUTHORIZATION_STATES = ['pending', 'valid', 'invalid', 'deactivated', 'expired', 'revoked'] as const
+const CHALLENGE_STATES = ['pending', 'processing', 'valid', 'invalid'] as const
+
+export function readDirectory({ body }: HttpAnswer): Directory {
+  const directory = object(body, 'directory')
+  const url = (member: string) => readUrl(directory[member], `directory.${member}`)
+  return {
+    newNonce: url('newNonce'),
+    newAccount: url('newAccount'),
+    newOrder: url('newOrder'),
+    ...(directory.renewalInfo !== undefined && { renewalInfo: url('renewalInfo') }),
+  }
+}
+
+export function readOrder({ body }: HttpAnswer): Order {
+  const order = object(body, 'order')
+  const authorizations = list(order.authorizations, 'order.authorizations').map((url) => readUrl(url, 'order.authorizations'))
+  if (authorizations.length > AUTHORIZATIONS_MAX) throw malformed(`the order has ${authorizations.length} authorizations for one hostname`)
+  return {
+    status: state(order.status, ORDER_STATES, 'order.status'),
+    authorizations,
+    finalize: readUrl(order.finalize, 'order.finalize'),
+    ...(order.certificate !== undefined && { certificate: readUrl(order.certificate, 'order.certificate') }),
+    error: readProblem(order.error),
+  }
+}
+
+export function readAuthorization({ body }: HttpAnswer): Authorization {
+  const authorization = object(body, 'authorization')
+  return {
+    status: state(authorization.status, AUTHORIZATION_STATES, 'authorization.status'),
+    challenges: list(authorization.challenges, 'authorization.challenges').map(readChallenge),
+  }
+}
+
+/** Takes an absolute http(s) URL out of an answer; `where` names it in the complaint. */
+export function readUrl(value: unknown, where: string): string {
+  if (typeof value !== 'string' || !/^https?:$/.test(URL.parse(value)?.protocol ?? '')) throw malformed(`${where} is no URL`)
+  return value
+}
+
+function readChallenge(value: unknown): Challenge {
+  const { type, url, status = 'pending', error } = object(value, 'challenge')
+  return {
+    type: typeof type === 'string' ? type : '',
+    url: readUrl(url, 'challenge.url'),
+    status: state(status, CHALLENGE_STATES, 'challenge.status'),
+    error: readProblem(error),
+  }
+}
+
+function object(value: unknown, where: string): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw malformed(`the ${where} is no JSON object`)
+  return value as Record<string, unknown>
+}
+
+function list(value: unknown, where: string): unknown[] {
+  if (!Array.isArray(value)) throw malformed(`${where} is no list`)
+  return value
+}
+
+function state<S extends string>(value: unknown, known: readonly S[], where: string): S {
+  if (!known.includes(value as S)) throw malformed(`${where} is ${JSON.stringify(value)?.slice(0, 40)}`)
+  return value as S
+}
+
+function malformed(what: string) {
+  return ownFault('malformedAnswer', `the certificate authority's answer cannot be used: ${what}`)
+}

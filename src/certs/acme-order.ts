@@ -1,0 +1,107 @@
+import type { Hostname } from '../hostname.ts'
+import { pause } from '../lib/back-off.ts'
+import { type Authorization, type Directory, type Order, readAuthorization, readOrder, readUrl } from './acme-answers.ts'
+import { explainAbort, type HttpAnswer } from './acme-http.ts'
+import { ownFault, refusal } from './problem.ts'
+
+const POLLS_MAX = 100
+const POLL_TIMEOUT_MS = 90_000
+const FIRST_POLL_MS = 100
+const POLL_MS_MAX = 5_000
+const RETRY_AFTER_MAX_MS = 30_000
+const CHAIN_TYPE = 'application/pem-certificate-chain'
+
+/** One order's way of talking to the authority: signed by the account, under the order's signal. No payload: POST-as-GET. */
+export type AcmeConversation = {
+  host: string
+  directory: Directory
+  signal: AbortSignal
+  post(url: string, payload?: object, accept?: string): Promise<HttpAnswer>
+}
+
+/** What is ordered; `csr` is base64url DER. */
+export type Wanted = { hostname: Hostname; csr: string; replaces?: string }
+
+/**
+ * One order from beginning to end (RFC 8555 §7.4): order, prove control by HTTP-01 where the authority wants a proof, finalise, download.
+ * Resolves with what the authority sent as the chain, not yet looked at. Rejects with IssueError.
+ */
+export async function obtainChain(acme: AcmeConversation, wanted: Wanted): Promise<string> {
+  const { url, order } = await openOrder(acme, wanted)
+  for (const authorization of order.authorizations) await authorize(acme, wanted.hostname, authorization)
+  const ready = await pollOrder(acme, wanted, url, ['pending'])
+  const finalized = ready.status === 'ready' ? await acme.post(ready.finalize, { csr: wanted.csr }) : undefined
+  const valid = await pollOrder(acme, wanted, url, ['pending', 'ready', 'processing'], finalized)
+  if (!valid.certificate) throw ownFault('malformedAnswer', `${acme.host} calls the order valid but names no certificate`)
+  return (await acme.post(valid.certificate, undefined, CHAIN_TYPE)).text
+}
+
+async function openOrder(acme: AcmeConversation, { hostname, replaces }: Wanted): Promise<{ url: string; order: Order }> {
+  const answer = await acme.post(acme.directory.newOrder, {
+    identifiers: [{ type: 'dns', value: hostname }],
+    ...(acme.directory.renewalInfo !== undefined && replaces !== undefined && { replaces }),
+  })
+  return { url: readUrl(answer.location, 'the Location of the order'), order: readOrder(answer) }
+}
+
+/** Every edge answers any token, so meeting the challenge is to say that we are ready. A proof still valid from before is enough. */
+async function authorize(acme: AcmeConversation, hostname: Hostname, url: string): Promise<void> {
+  const before = readAuthorization(await acme.post(url))
+  if (before.status === 'pending') {
+    const challenge = before.challenges.find(({ type }) => type === 'http-01')
+    if (!challenge) throw ownFault('challengeNotOffered', `${acme.host} offers no HTTP-01 challenge for ${hostname}`)
+    if (challenge.status === 'pending') await acme.post(challenge.url, {})
+  }
+  const after = before.status === 'valid' ? before : await poll(acme, url, readAuthorization, ({ status }) => status === 'pending')
+  if (after.status !== 'valid') throw notAuthorized(acme, hostname, after)
+}
+
+function notAuthorized({ host }: AcmeConversation, hostname: Hostname, { status, challenges }: Authorization) {
+  const problem = challenges.find(({ error }) => error)?.error
+  const lead = `${host} could not validate ${hostname}`
+  return problem ? refusal(lead, problem) : ownFault('malformedAnswer', `${lead}: it calls the authorization ${status} and gives no reason`)
+}
+
+async function pollOrder(
+  acme: AcmeConversation,
+  { hostname }: Wanted,
+  url: string,
+  pending: Order['status'][],
+  first?: HttpAnswer,
+): Promise<Order> {
+  const order = await poll(acme, url, readOrder, ({ status }) => pending.includes(status), first)
+  if (order.status !== 'invalid') return order
+  const lead = `${acme.host} did not issue a certificate for ${hostname}`
+  throw order.error ? refusal(lead, order.error) : ownFault('malformedAnswer', `${lead}: it calls the order invalid and gives no reason`)
+}
+
+/**
+ * Looks until the resource has settled, as often as Retry-After asks (within bounds), else ever more seldom. `first` is an answer already
+ * in hand.
+ */
+async function poll<T>(
+  acme: AcmeConversation,
+  url: string,
+  read: (answer: HttpAnswer) => T,
+  isPending: (resource: T) => boolean,
+  first?: HttpAnswer,
+): Promise<T> {
+  const deadlineMs = performance.now() + POLL_TIMEOUT_MS
+  let answer = first ?? (await acme.post(url))
+  for (let look = 1; look <= POLLS_MAX; look++) {
+    const resource = read(answer)
+    if (!isPending(resource)) return resource
+    const waitMs = waitBeforeNext(look, answer.retryAfterS)
+    if (performance.now() + waitMs > deadlineMs) break
+    await pause(waitMs, acme.signal)
+    if (acme.signal.aborted) throw explainAbort(acme.signal)
+    answer = await acme.post(url)
+  }
+  throw ownFault('timeout', `${acme.host} did not settle the order within ${POLL_TIMEOUT_MS / 1000} seconds`)
+}
+
+function waitBeforeNext(look: number, retryAfterS: number | undefined): number {
+  const ownMs = Math.min(POLL_MS_MAX, FIRST_POLL_MS * 2 ** (look - 1))
+  if (retryAfterS === undefined) return ownMs
+  return Math.min(RETRY_AFTER_MAX_MS, Math.max(FIRST_POLL_MS, retryAfterS * 1000))
+}

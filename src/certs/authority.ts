@@ -1,0 +1,44 @@
+import type { Hostname } from '../hostname.ts'
+
+/** Who issues certificates: an ACME directory or the built-in CA. */
+export interface Authority {
+  /** The directory URL, or `local`: as in NAMESAKE_ACME_DIRECTORY. */
+  readonly name: string
+  /** The account key's thumbprint, which answers HTTP-01 challenges; null when the authority validates nothing. */
+  readonly thumbprint: string | null
+  /**
+   * Obtains a certificate for one hostname, with a new key. The hostname's edges must already answer challenges.
+   * `replaces` is the identifier of the certificate that this one renews (RFC 9773 §4.1); it is sent where the directory takes it.
+   * Rejects with IssueError, also when the signal ends the attempt.
+   */
+  issue(hostname: Hostname, options: IssueOptions): Promise<IssuedCertificate>
+}
+
+export type IssueOptions = { signal: AbortSignal; replaces?: string }
+
+/** `chainPem` is the leaf and what leads to the root; `serial` is lower-case hex; `issuer` a distinguished name on one line. */
+export type IssuedCertificate = { chainPem: string; keyPem: string; issuer: string; serial: string; notBefore: Date; notAfter: Date }
+
+/** A problem document (RFC 7807; RFC 8555 §6.7), with every member that the authority sent. What we found ourselves is `urn:namesake:error:…`. */
+export type AcmeProblem = {
+  readonly type: string
+  readonly detail?: string
+  readonly status?: number
+  readonly identifier?: { readonly type: string; readonly value: string }
+  readonly subproblems?: readonly AcmeProblem[]
+  readonly [member: string]: unknown
+}
+
+/** Why no certificate came. The message is one sentence that its reader can act on, with the authority's own words in it. */
+export class IssueError extends Error {
+  readonly problem: AcmeProblem
+  /** When the authority says how long to wait. */
+  readonly retryAfterS?: number
+
+  constructor(message: string, problem: AcmeProblem, options: { retryAfterS?: number; cause?: unknown } = {}) {
+    super(message, { cause: options.cause })
+    this.name = 'IssueError'
+    this.problem = problem
+    this.retryAfterS = options.retryAfterS
+  }
+}

@@ -1,0 +1,42 @@
+import { type AcmeProblem, IssueError } from './authority.ts'
+
+const SENTENCE_CHARACTERS_MAX = 600
+const ACME_ERROR = 'urn:ietf:params:acme:error:'
+
+/** What we find wrong ourselves, where the authority said nothing. The names are stored and shown: they keep their meaning. */
+export type OwnFault =
+  | 'connectionFailed' // no connection to the authority, or not a trusted one
+  | 'timeout' // the authority, or the order as a whole, took too long
+  | 'aborted' // this process is stopping
+  | 'malformedAnswer' // no ACME, or not what RFC 8555 says
+  | 'caFileInvalid' // NAMESAKE_ACME_CA_FILE cannot be used
+  | 'challengeNotOffered' // the authority offers no challenge that we can meet
+  | 'certificateMismatch' // the certificate is not the one that was ordered
+
+export function ownFault(fault: OwnFault, sentence: string, options: { retryAfterS?: number; cause?: unknown } = {}): IssueError {
+  return new IssueError(sentence, { type: `urn:namesake:error:${fault}`, detail: sentence }, options)
+}
+
+/** The authority's refusal: its document in full, its words in the sentence. `lead` says what was being done, without a final colon. */
+export function refusal(lead: string, problem: AcmeProblem, retryAfterS?: number): IssueError {
+  const words = [problem.detail ?? problem.type, ...(problem.subproblems ?? []).map(inOneLine)].join('; ')
+  return new IssueError(`${lead}: ${words}`.slice(0, SENTENCE_CHARACTERS_MAX), problem, { retryAfterS })
+}
+
+/** Whether a failure is the ACME error of that name (RFC 8555 §6.7), as in `badNonce`. */
+export function isAcmeError(error: unknown, name: string): boolean {
+  return error instanceof IssueError && error.problem.type === ACME_ERROR + name
+}
+
+/** Takes a parsed problem document as it is; undefined when it is none. A missing type means about:blank (RFC 7807 §3.1). */
+export function readProblem(document: unknown, status?: number): AcmeProblem | undefined {
+  if (typeof document !== 'object' || document === null || Array.isArray(document)) return undefined
+  const { type = 'about:blank', detail, subproblems = [] } = document as Record<string, unknown>
+  if (typeof type !== 'string' || (detail !== undefined && typeof detail !== 'string') || !Array.isArray(subproblems)) return undefined
+  if (!subproblems.every((one) => readProblem(one))) return undefined
+  return { ...document, type, ...(status === undefined ? {} : { status }) }
+}
+
+function inOneLine({ identifier, detail, type }: AcmeProblem): string {
+  return [identifier?.value, detail ?? type].filter(Boolean).join(' – ')
+}

@@ -1,0 +1,7 @@
+/** Seconds from now that a Retry-After field asks for (RFC 9110 §10.2.3: seconds or a date); undefined when absent or unreadable. */
+export function readRetryAfter(field: string | undefined, now: Date): number | undefined {
+  if (field === undefined) return undefined
+  if (/^\d{1,9}$/.test(field)) return Number(field)
+  const date = Date.parse(field)
+  return Number.isNaN(date) ? undefined : Math.max(0, Math.ceil((date - now.getTime()) / 1000))
+}

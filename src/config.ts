@@ -1,0 +1,291 @@
+import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { resolve } from 'node:path'
+import { parseEnv } from 'node:util'
+import {
+  type Address,
+  type EabKey,
+  parseAcmeDirectory,
+  parseAddress,
+  parseBoolean,
+  parseChoice,
+  parseCidr,
+  parseDatabaseUrl,
+  parseDnsServer,
+  parseEab,
+  parseFraction,
+  parseHost,
+  parseInteger,
+  parseIpAddress,
+  parseList,
+  parseMailAddress,
+  parseOrigin,
+  parsePlans,
+  parsePort,
+  parseSecret,
+  parseSmtpUrl,
+} from './config-values.ts'
+import type { Hostname } from './hostname.ts'
+import { isSpecialAddress } from './lib/addresses.ts'
+import { editDistance } from './probe/edit-distance.ts'
+
+export type { Address } from './config-values.ts'
+
+/** Every setting of the installation, parsed. `secrets` has the newest first; it is empty when the embedded start has yet to make one. */
+export type Config = Readonly<{
+  dataDir: string
+  databaseUrl: string | undefined
+  baseUrl: URL
+  portalUrl: URL
+  edgeHost: Hostname
+  edgeIps: string[]
+  apiAddr: Address
+  internalAddr: Address
+  httpAddr: Address
+  httpsAddr: Address
+  publicHttpPort: number
+  publicHttpsPort: number
+  edgeWorkers: number
+  upstreamSourceIps: string[]
+  /** `local` (the built-in authority) or URLs, first preferred. */
+  acmeDirectories: string[]
+  acmeEmail: string | undefined
+  acmeCaFile: string | undefined
+  /** One entry a directory. */
+  acmeEab: (EabKey | null)[]
+  dnsServers: string[]
+  probeIntervalS: number
+  /** Plan name → domains allowed, 0 = no limit. */
+  plans: ReadonlyMap<string, number>
+  signup: 'open' | 'invited'
+  smtpUrl: string | undefined
+  mailFrom: string | undefined
+  secrets: string[]
+  allowPrivateUpstreams: boolean
+  trustedProxies: string[]
+  proxyProtocol: 'off' | 'required'
+  /** The edge host is under `.localhost`: this installation serves its own machine. */
+  local: boolean
+  /** The share of requests that the access log shows, 0 to 1. */
+  accessLogSample: number
+  logLevel: string
+}>
+
+/** One message that names every bad variable, what is wrong with it, and an example that would do. */
+export class ConfigError extends Error {
+  constructor(problems: readonly string[]) {
+    super(
+      `${problems.length === 1 ? 'One setting' : `${problems.length} settings`} cannot be used:\n${problems.map((line) => `  ${line}`).join('\n')}`,
+    )
+    this.name = 'ConfigError'
+  }
+}
+
+type Env = Readonly<Record<string, string | undefined>>
+
+const PROBE_INTERVAL_S_MAX = 86_400
+const EDGE_WORKERS_MAX = 256
+const SECRET_COMMAND = '$(openssl rand -hex 32)'
+
+// What the supervisor tells its children beyond the settings.
+const OUR_OWN = ['NAMESAKE_LISTEN', 'NAMESAKE_RUN_DIR', 'NAMESAKE_DEMO_UPSTREAM', 'NAMESAKE_SERVICE_USER']
+
+/**
+ * Reads every NAMESAKE_* setting from the environment, else from `.env` in `cwd`, else its default; an empty value counts as none.
+ * Relative paths start at `cwd`. A variable that nobody knows is a warning. Throws ConfigError.
+ */
+export function readConfig(env: Env, cwd: string): { config: Config; warnings: string[] } {
+  const reading = new Reading({ ...readDotEnv(cwd), ...env })
+  const { optional, required } = reading
+
+  const apiAddr = required('API_ADDR', parseAddress, { host: '127.0.0.1', port: 4000 }, '127.0.0.1:4000')
+  const internalAddr = required('INTERNAL_ADDR', parseAddress, { host: '127.0.0.1', port: 4001 }, '127.0.0.1:4001')
+  const httpAddr = required('HTTP_ADDR', parseAddress, { host: '0.0.0.0', port: 8080 }, '0.0.0.0:80')
+  const httpsAddr = required('HTTPS_ADDR', parseAddress, { host: '0.0.0.0', port: 8443 }, '0.0.0.0:443')
+  const edgeHost = required('EDGE_HOST', parseHost, 'edge.localhost' as Hostname, 'edge.example.com')
+  const local = edgeHost.endsWith('.localhost')
+  const baseUrl = required('BASE_URL', parseOrigin, new URL(`http://localhost:${apiAddr.port}`), 'https://api.example.com')
+  const acmeDirectories = required(
+    'ACME_DIRECTORY',
+    parseList(parseAcmeDirectory),
+    ['local'],
+    'https://acme-v02.api.letsencrypt.org/directory',
+  )
+
+  const config: Config = {
+    dataDir: required('DATA_DIR', (text) => resolve(cwd, text), resolve(cwd, '.namesake'), '/var/lib/namesake'),
+    databaseUrl: optional('DATABASE_URL', parseDatabaseUrl, 'postgres://namesake:password@db.example.com/namesake'),
+    baseUrl,
+    portalUrl: required('PORTAL_URL', parseOrigin, baseUrl, 'https://portal.example.com'),
+    edgeHost,
+    edgeIps: required('EDGE_IPS', parseList(parseIpAddress), local ? ['127.0.0.1'] : [], '203.0.113.10,2001:db8::10'),
+    apiAddr,
+    internalAddr,
+    httpAddr,
+    httpsAddr,
+    publicHttpPort: required('PUBLIC_HTTP_PORT', parsePort, httpAddr.port, '80'),
+    publicHttpsPort: required('PUBLIC_HTTPS_PORT', parsePort, httpsAddr.port, '443'),
+    edgeWorkers: required('EDGE_WORKERS', parseInteger(1, EDGE_WORKERS_MAX), availableParallelism(), '4'),
+    upstreamSourceIps: required('UPSTREAM_SOURCE_IPS', parseList(parseIpAddress), [], '203.0.113.10'),
+    acmeDirectories,
+    acmeEmail: optional('ACME_EMAIL', parseMailAddress, 'ops@example.com'),
+    acmeCaFile: optional('ACME_CA_FILE', (text) => readableFile(resolve(cwd, text)), '/etc/namesake/acme-root.pem'),
+    acmeEab: required(
+      'ACME_EAB',
+      parseList(parseEab),
+      acmeDirectories.map(() => null),
+      'my-key-id:bXkta2V5,-',
+    ),
+    dnsServers: required('DNS_SERVERS', parseList(parseDnsServer), [], '9.9.9.9,192.0.2.53:5353'),
+    probeIntervalS: required('PROBE_INTERVAL_S', parseInteger(1, PROBE_INTERVAL_S_MAX), 300, '300'),
+    plans: required('PLANS', parsePlans, DEFAULT_PLANS, 'free:100,pro:10000,unlimited:0'),
+    signup: required('SIGNUP', parseChoice('open', 'invited'), 'open', 'invited'),
+    smtpUrl: optional('SMTP_URL', parseSmtpUrl, 'smtps://user:password@mail.example.com'),
+    mailFrom: optional('MAIL_FROM', parseMailAddress, 'Namesake <namesake@example.com>'),
+    secrets: required('SECRET', parseList(parseSecret), [], SECRET_COMMAND),
+    allowPrivateUpstreams: required('ALLOW_PRIVATE_UPSTREAMS', parseBoolean, local, 'false'),
+    trustedProxies: required('TRUSTED_PROXIES', parseList(parseCidr), [], '10.0.0.0/8'),
+    proxyProtocol: required('PROXY_PROTOCOL', parseChoice('off', 'required'), 'off', 'required'),
+    local,
+    accessLogSample: required('ACCESS_LOG_SAMPLE', parseFraction, 1, '0.1'),
+    logLevel: required('LOG_LEVEL', parseChoice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info', 'info'),
+  }
+  checkTogether(config, reading)
+  if (reading.problems.length > 0) throw new ConfigError(reading.problems)
+  return { config: Object.freeze(config), warnings: [...reading.unknown(), ...doubts(config)] }
+}
+
+const DEFAULT_PLANS: ReadonlyMap<string, number> = new Map([
+  ['free', 100],
+  ['pro', 10_000],
+  ['unlimited', 0],
+])
+
+// Shown in a message, these would end up in logs.
+const CONFIDENTIAL = new Set(['SECRET', 'DATABASE_URL', 'SMTP_URL', 'ACME_EAB'])
+
+/** Collects what is wrong while the settings are read, so that one message can name it all. */
+class Reading {
+  readonly problems: string[] = []
+  readonly #known = new Set(OUR_OWN)
+  readonly #bad = new Set<string>()
+  readonly #env: Env
+
+  constructor(env: Env) {
+    this.#env = env
+  }
+
+  readonly optional = <T>(name: string, parse: (text: string) => T, example: string): T | undefined => {
+    return this.required<T | undefined>(name, parse, undefined, example)
+  }
+
+  readonly required = <T>(name: string, parse: (text: string) => T, fallback: T, example: string): T => {
+    this.#known.add(`NAMESAKE_${name}`)
+    const text = this.#env[`NAMESAKE_${name}`]?.trim()
+    if (!text) return fallback
+    try {
+      return parse(text)
+    } catch (error) {
+      const shown = CONFIDENTIAL.has(name) ? '' : `=${text.length > 80 ? `${text.slice(0, 77)}...` : text}`
+      this.refuse(name, `${shown} ${(error as Error).message}`, example)
+      return fallback
+    }
+  }
+
+  readonly refuse = (name: string, problem: string, example: string): void => {
+    this.#bad.add(name)
+    this.problems.push(`NAMESAKE_${name}${problem}. Example: NAMESAKE_${name}=${example}`)
+  }
+
+  /** Whether the setting was given and could be read, so that a fallback is never blamed for not fitting the rest. */
+  readonly isBad = (name: string): boolean => this.#bad.has(name)
+
+  unknown(): string[] {
+    return Object.keys(this.#env)
+      .filter((name) => name.startsWith('NAMESAKE_') && !this.#known.has(name))
+      .map((name) => `${name} is not a setting and has no effect: did you mean ${nearest(name, [...this.#known])}?`)
+  }
+}
+
+function checkTogether(config: Config, { refuse, isBad }: Reading): void {
+  if (config.databaseUrl && config.secrets.length === 0 && !isBad('SECRET')) {
+    refuse('SECRET', ' is required with NAMESAKE_DATABASE_URL: every machine on that database needs the same one', SECRET_COMMAND)
+  }
+  const publicDirectory = config.acmeDirectories.find(isPublicDirectory)
+  if (config.local && publicDirectory && !isBad('EDGE_HOST')) {
+    refuse(
+      'EDGE_HOST',
+      `=${config.edgeHost} is local: ${new URL(publicDirectory).hostname} issues certificates for public names only`,
+      'edge.example.com',
+    )
+  }
+  if (config.acmeEab.length !== config.acmeDirectories.length && !isBad('ACME_EAB') && !isBad('ACME_DIRECTORY')) {
+    const counts = `${config.acmeEab.length} entries for ${config.acmeDirectories.length} directories`
+    refuse('ACME_EAB', ` has ${counts}: give one each, - where none is needed`, 'my-key-id:bXkta2V5,-')
+  }
+  if (config.smtpUrl && !config.mailFrom && !isBad('MAIL_FROM')) {
+    refuse('MAIL_FROM', ' is required with NAMESAKE_SMTP_URL', 'Namesake <namesake@example.com>')
+  }
+  refuseSameAddress(config, refuse)
+}
+
+function refuseSameAddress(config: Config, refuse: Reading['refuse']): void {
+  const taken = new Map<string, string>()
+  const addresses = {
+    API_ADDR: config.apiAddr,
+    INTERNAL_ADDR: config.internalAddr,
+    HTTP_ADDR: config.httpAddr,
+    HTTPS_ADDR: config.httpsAddr,
+  }
+  for (const [name, { host, port }] of Object.entries(addresses)) {
+    const key = `${host} ${port}`
+    const first = taken.get(key)
+    if (first) refuse(name, `=${host}:${port} is the address of NAMESAKE_${first} too`, `${host}:${port === 65_535 ? port - 1 : port + 1}`)
+    taken.set(key, name)
+  }
+}
+
+/** What can be meant, but seldom is. */
+function doubts({ local, acmeDirectories, edgeIps }: Config): string[] {
+  if (local) return []
+  const found: string[] = []
+  if (acmeDirectories.includes('local')) {
+    found.push(
+      'NAMESAKE_ACME_DIRECTORY is local: no browser trusts the certificates. Example: https://acme-v02.api.letsencrypt.org/directory',
+    )
+  }
+  if (edgeIps.length === 0) found.push('NAMESAKE_EDGE_IPS is not set: customers cannot use an apex domain. Example: 203.0.113.10')
+  return found
+}
+
+function isPublicDirectory(directory: string): boolean {
+  if (directory === 'local') return false
+  const host = new URL(directory).hostname
+  if (/^(\[.*\]|[\d.]+)$/.test(host)) return !isSpecialAddress(host)
+  return host.includes('.') && !/\.(localhost|test|internal|local|example|invalid)$/.test(host)
+}
+
+function nearest(name: string, known: readonly string[]): string {
+  const settings = known.filter((candidate) => !OUR_OWN.includes(candidate))
+  const distance = (candidate: string) => editDistance(name, candidate, Math.max(name.length, candidate.length))
+  return settings.reduce((best, candidate) => (distance(candidate) < distance(best) ? candidate : best))
+}
+
+function readableFile(path: string): string {
+  try {
+    readFileSync(path)
+  } catch (error) {
+    throw new Error(`cannot be read: ${(error as NodeJS.ErrnoException).code}`)
+  }
+  return path
+}
+
+function readDotEnv(cwd: string): Env {
+  try {
+    return parseEnv(readFileSync(resolve(cwd, '.env'), 'utf8'))
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code
+    if (code === 'ENOENT' || code === 'EISDIR' || code === 'ENOTDIR') return {}
+    throw new ConfigError([`${resolve(cwd, '.env')} cannot be read: ${code}. Example: chmod u+r .env`])
+  }
+}

@@ -1,0 +1,207 @@
+import { sql } from 'kysely'
+import type { Hostname } from '../hostname.ts'
+import { type Db, type Queryable, rows, type Tx, transaction } from './db.ts'
+import { addIssueJobs } from './issue-jobs.ts'
+import { proofNeeded } from './proof.ts'
+
+/** What an authority issued; the key is sealed. */
+export type IssuedRecord = {
+  chainPem: string
+  sealedKey: Buffer
+  issuer: string
+  serial: string
+  notBefore: Date
+  notAfter: Date
+  renewAt: Date
+}
+
+/** Why an attempt gave no certificate: the authority's problem document in full, and a sentence for people. */
+export type IssuanceFailure = { problem: object; sentence: string; retryAfterS?: number | undefined }
+
+const ISSUANCE_LEASE_S = 180 // a worker that dies in an order leaves it to the next one after this long
+const BACK_OFF_FIRST_S = 60
+const BACK_OFF_MAX_S = 6 * 3_600
+const RETRY_AFTER_S_MAX = 7 * 86_400 // the longest window of the public authorities' limits
+const KEPT_FOR = sql.lit('30 days')
+
+/**
+ * Somebody needs the hostname's certificate: has it issued if it is registered (or the service's own), has none that is valid, and no
+ * back-off runs. Asking while an attempt is under way is `requested` too. `reason` is a sentence.
+ */
+export async function requestIssuance(db: Db, hostname: Hostname): Promise<{ kind: 'requested' } | { kind: 'refused'; reason: string }> {
+  const standing = await look(db, hostname)
+  const reason = forbidden(standing) ?? (standing.valid ? `${hostname} has a valid certificate` : backingOff(standing))
+  if (reason) return { kind: 'refused', reason }
+  if (!standing.underWay) await addIssueJobs(db, [hostname])
+  return { kind: 'requested' }
+}
+
+/**
+ * The last look before an order, and the mark that one is under way: of several workers one gets `go`. `attempt` counts from 1 since the
+ * last success. After `go` the outcome goes to `recordCertificate` or `recordIssuanceFailure`; without either the hostname is free again
+ * after three minutes.
+ */
+export async function beginIssuance(
+  db: Db,
+  hostname: Hostname,
+): Promise<{ kind: 'go'; projectId: string | null; attempt: number; renewing: boolean } | { kind: 'no'; reason: string }> {
+  return transaction(db, async (tx) => {
+    const standing = await look(tx, hostname)
+    const reason =
+      forbidden(standing) ?? (standing.fresh ? `${hostname} has a certificate that is not due for renewal` : backingOff(standing))
+    if (reason) return { kind: 'no', reason }
+    const begun = await markUnderWay(tx, hostname, standing.projectId)
+    return begun
+      ? { kind: 'go', projectId: standing.projectId, ...begun }
+      : { kind: 'no', reason: `an attempt for ${hostname} is under way` }
+  })
+}
+
+/** Keeps the certificate of an attempt that `beginIssuance` let go. Nothing is kept when another project claimed the hostname meanwhile. */
+export async function recordCertificate(db: Db, hostname: Hostname, issued: IssuedRecord): Promise<void> {
+  await rows(
+    db,
+    sql`
+      with issued as (
+        update certificates set state = 'issued', chain_pem = ${issued.chainPem}, sealed_key = ${issued.sealedKey}, issuer = ${issued.issuer},
+          serial = ${issued.serial}, not_before = ${issued.notBefore}, not_after = ${issued.notAfter}, renew_at = ${issued.renewAt},
+          attempts = 0, last_problem = null, last_sentence = null, lease_until = null, next_attempt_at = ${issued.renewAt},
+          version = nextval('versions')
+        where hostname = ${hostname} returning hostname
+      )
+      insert into changes (kind, key) select 'certificate', hostname from issued`,
+  )
+}
+
+/**
+ * Keeps why an attempt failed. The next one waits 1, 2, 4, … minutes, 6 hours at most, or longer if the authority asks for it.
+ * A certificate in hand stays.
+ */
+export async function recordIssuanceFailure(db: Db, hostname: Hostname, failure: IssuanceFailure): Promise<void> {
+  const retryAfterS = Math.min(failure.retryAfterS ?? 0, RETRY_AFTER_S_MAX)
+  await rows(
+    db,
+    sql`
+      with failed as (
+        update certificates set state = case when chain_pem is null then 'failed' else state end,
+          last_problem = ${JSON.stringify(failure.problem)}::json, last_sentence = ${failure.sentence.replaceAll('\0', '')}, lease_until = null,
+          next_attempt_at = now() + make_interval(secs => greatest(${retryAfterS}::float8,
+            least(${BACK_OFF_MAX_S}::float8, ${BACK_OFF_FIRST_S}::float8 * 2 ^ least(30, greatest(0, attempts - 1))))),
+          version = nextval('versions')
+        where hostname = ${hostname} returning hostname
+      )
+      insert into changes (kind, key) select 'certificate', hostname from failed`,
+  )
+}
+
+/**
+ * Puts up to `limit` certificates that are due into the workers' queue and says which: renewals, attempts whose back-off is over, and
+ * attempts whose worker died. A hostname that has stopped being served, or never was verified nor had a certificate, waits to be asked for.
+ */
+export async function claimDueRenewals(db: Db, limit: number): Promise<Hostname[]> {
+  return transaction(db, async (tx) => {
+    const due = await rows(
+      tx,
+      sql<{ hostname: Hostname }>`
+        with due as (
+          select hostname, project_id, chain_pem from certificates where next_attempt_at <= now()
+          order by next_attempt_at limit ${limit} for update skip locked
+        ), wanted as (
+          select due.hostname from due left join domains d on d.hostname = due.hostname and d.deleted_at is null
+          where due.project_id is not distinct from d.project_id
+            and (d.id is null or d.verified_at is not null or due.chain_pem is not null)
+        ), idle as (
+          update certificates c set next_attempt_at = case when c.chain_pem is null then null else now() + interval '1 day' end
+          from due where c.hostname = due.hostname and c.hostname not in (select hostname from wanted)
+        )
+        select hostname from wanted order by hostname`,
+    )
+    const hostnames = due.map(({ hostname }) => hostname)
+    await addIssueJobs(tx, hostnames)
+    return hostnames
+  })
+}
+
+/** Has certificates issued for the service's own hosts (edge, API, portal) where they have none, and renewed from then on. */
+export async function requestOwnCertificates(db: Db, hostnames: readonly Hostname[]): Promise<void> {
+  await rows(
+    db,
+    sql`insert into certificates (hostname, next_attempt_at) select hostname, now() from unnest(${hostnames}::text[]) as hostname
+      on conflict do nothing`,
+  )
+  for (const hostname of hostnames) await requestIssuance(db, hostname)
+}
+
+/** Deletes the certificates and keys of hostnames that were released more than 30 days ago, and says how many. To be called daily. */
+export async function forgetReleasedCertificates(db: Db): Promise<number> {
+  const forgotten = await rows(
+    db,
+    sql`
+      delete from certificates c where c.project_id is not null and not exists (
+        select from domains d where d.hostname = c.hostname and d.project_id = c.project_id
+          and (d.deleted_at is null or d.deleted_at > now() - interval ${KEPT_FOR}))
+      returning c.hostname`,
+  )
+  return forgotten.length
+}
+
+type Standing = {
+  hostname: Hostname
+  projectId: string | null
+  known: boolean
+  proofNeeded: boolean
+  valid: boolean
+  fresh: boolean
+  underWay: boolean
+  waitsUntil: Date | null
+  sentence: string | null
+}
+
+async function look(on: Queryable, hostname: Hostname): Promise<Standing> {
+  const [standing] = await rows(
+    on,
+    sql<Standing>`
+      select h.hostname, d.project_id as "projectId", d.id is not null or c.hostname is not null as known,
+        d.id is not null and ${proofNeeded(sql`now()`)} as "proofNeeded",
+        c.chain_pem is not null and c.not_after > now() as valid, c.chain_pem is not null and c.renew_at > now() as fresh,
+        coalesce(c.lease_until > now(), false) as "underWay",
+        case when c.last_problem is not null and c.next_attempt_at > now() then c.next_attempt_at end as "waitsUntil",
+        c.last_sentence as sentence
+      from (select ${hostname}::text as hostname) h
+      left join domains d on d.hostname = h.hostname and d.deleted_at is null
+      left join certificates c on c.hostname = h.hostname and c.project_id is not distinct from d.project_id`,
+  )
+  return standing!
+}
+
+function forbidden({ hostname, known, proofNeeded }: Standing): string | undefined {
+  if (!known) return `${hostname} is not registered`
+  if (proofNeeded) return `${hostname} needs the project's proof in DNS first`
+  return undefined
+}
+
+function backingOff({ waitsUntil, underWay, sentence }: Standing): string | undefined {
+  return waitsUntil && !underWay ? `${sentence} The next attempt is at ${waitsUntil.toISOString()}.` : undefined
+}
+
+async function markUnderWay(
+  tx: Tx,
+  hostname: Hostname,
+  projectId: string | null,
+): Promise<{ attempt: number; renewing: boolean } | undefined> {
+  // What another project left behind is not ours to renew.
+  await rows(tx, sql`delete from certificates where hostname = ${hostname} and project_id is distinct from ${projectId}::bigint`)
+  const [begun] = await rows(
+    tx,
+    sql<{ attempt: number; renewing: boolean }>`
+      insert into certificates as c (hostname, project_id, attempts, last_attempt_at, lease_until, next_attempt_at)
+      values (${hostname}, ${projectId}::bigint, 1, now(), now() + ${LEASE}, now() + ${LEASE})
+      on conflict (hostname) do update set attempts = c.attempts + 1, last_attempt_at = now(), lease_until = now() + ${LEASE},
+        next_attempt_at = now() + ${LEASE}, state = case when c.chain_pem is null then 'pending' else c.state end
+      where c.lease_until is null or c.lease_until <= now()
+      returning c.attempts as attempt, c.chain_pem is not null as renewing`,
+  )
+  return begun
+}
+
+const LEASE = sql`make_interval(secs => ${sql.lit(ISSUANCE_LEASE_S)})`

@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
+import { type Cursor, createAnnouncer, currentCursor, listenForChanges, pruneChanges, readChanges, recordChange } from './changes.ts'
+import { type Db, transaction } from './db.ts'
+
+let database: TestDatabase
+let db: Db
+beforeAll(async () => {
+  database = await createTestDatabase()
+  db = database.db
+})
+afterAll(() => database.drop())
+
+const record = (key: string) => recordChange(db, { kind: 'host', key })
+
+/** Reads to the end and returns the keys and the cursor there. */
+async function follow(from: Cursor, limit = 100): Promise<{ keys: string[]; cursor: Cursor }> {
+  const keys: string[] = []
+  for (let cursor = from; ; ) {
+    const read = await readChanges(db, cursor, limit)
+    if (!('changes' in read)) throw new Error('a snapshot is needed')
+    keys.push(...read.changes.map(({ key }) => key))
+    cursor = read.cursor
+    if (read.changes.length < limit) return { keys, cursor }
+  }
+}
+
+test('a reader gets every change once, in pages of any size', async () => {
+  const start = await currentCursor(db)
+  const keys = Array.from({ length: 7 }, (_, i) => `page-${i}`)
+  for (const key of keys) await record(key)
+  for (const limit of [1, 2, 7, 100]) expect((await follow(start, limit)).keys).toEqual(keys)
+  expect((await follow((await follow(start)).cursor)).keys).toEqual([])
+})
+
+test('a transaction that began early and commits late is not lost', async () => {
+  const start = await currentCursor(db)
+  let seenMeanwhile: Awaited<ReturnType<typeof follow>> | undefined
+  await transaction(db, async (tx) => {
+    await recordChange(tx, { kind: 'host', key: 'slow' })
+    await record('fast')
+    seenMeanwhile = await follow(start)
+  })
+  expect(seenMeanwhile!.keys).toEqual([])
+  await record('after')
+  expect((await follow(seenMeanwhile!.cursor)).keys).toEqual(['slow', 'fast', 'after'])
+})
+
+test('under parallel writers with long and short transactions a reader misses nothing and repeats nothing', async () => {
+  const start = await currentCursor(db)
+  let writing = true
+  const writer = async (name: number) => {
+    for (let i = 0; i < 25; i += 1) {
+      await transaction(db, async (tx) => {
+        await recordChange(tx, { kind: 'host', key: `${name}-${i}-a` })
+        if (i % 3 === name % 3) await db.pool.query('select pg_sleep(0.003)')
+        await recordChange(tx, { kind: 'host', key: `${name}-${i}-b` })
+      })
+    }
+  }
+  const writers = Promise.all([0, 1, 2, 3].map(writer)).finally(() => {
+    writing = false
+  })
+  const seen: string[] = []
+  let at = { keys: [] as string[], cursor: start }
+  while (writing) {
+    at = await follow(at.cursor, 10)
+    seen.push(...at.keys)
+  }
+  await writers
+  seen.push(...(await follow(at.cursor)).keys)
+  expect(seen).toHaveLength(200)
+  expect(new Set(seen).size).toBe(200)
+})
+
+test('a reader that is behind what was pruned takes a snapshot; one at the end goes on', async () => {
+  const start = await currentCursor(db)
+  await record('old')
+  const middle = (await follow(start)).cursor
+  await pruneChanges(db, 1)
+  expect((await follow(start)).keys).toEqual(['old'])
+  await db.pool.query(`update changes set created_at = created_at - interval '2 hours'`)
+  await pruneChanges(db, 1)
+  expect(await readChanges(db, start, 10)).toEqual({ kind: 'snapshot-needed' })
+  await record('new')
+  expect((await follow(middle)).keys).toEqual(['new'])
+})
+
+test('a cursor of another database, or from the future of a restored one, takes a snapshot', async () => {
+  const cursor = await currentCursor(db)
+  expect(await readChanges(db, { ...cursor, epoch: `${cursor.epoch}0` }, 10)).toEqual({ kind: 'snapshot-needed' })
+  expect(await readChanges(db, { ...cursor, xid: `${BigInt(cursor.xid) + 1_000_000n}` }, 10)).toEqual({ kind: 'snapshot-needed' })
+  const other = await createTestDatabase()
+  try {
+    expect((await currentCursor(other.db)).epoch).not.toBe('')
+  } finally {
+    await other.drop()
+  }
+})
+
+test('an announcement reaches who listens, many of them in one hint, also after the connection was cut', async () => {
+  let hints = 0
+  let wake = () => {}
+  const hinted = (count: number) =>
+    new Promise<void>((resolve) => {
+      wake = () => hints >= count && resolve()
+      wake()
+    })
+  const listener = listenForChanges(db, () => {
+    hints += 1
+    wake()
+  })
+  const announcer = createAnnouncer(db)
+  try {
+    await hinted(1)
+    for (let i = 0; i < 1_000; i += 1) announcer.announce(`host-${i}.customer.test`)
+    await hinted(2)
+    await db.pool.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query like 'listen%'`,
+    )
+    await hinted(3)
+    announcer.announce('again.customer.test')
+    await announcer.close()
+    await hinted(4)
+    expect(hints).toBe(4)
+  } finally {
+    await listener.stop()
+  }
+})

@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
+import { addProject, CLAIM_RULES, claim, freshHostname } from '../../test/support/tenants.ts'
+import type { Hostname } from '../hostname.ts'
+import type { Db } from './db.ts'
+import { listDomains, registerDomain, removeDomain } from './domains.ts'
+import { findProbeTarget } from './probes.ts'
+import type { Project } from './projects.ts'
+
+let database: TestDatabase
+let db: Db
+beforeAll(async () => {
+  database = await createTestDatabase({ poolMax: 40 })
+  db = database.db
+})
+afterAll(() => database.drop())
+
+async function outcome(project: Project, hostname: Hostname, metadataJson = '{}'): Promise<string> {
+  try {
+    await registerDomain(db, project, { hostname, metadataJson }, CLAIM_RULES)
+    return 'claimed'
+  } catch (error) {
+    return (error as { code: string }).code
+  }
+}
+
+const held = async (project: Project) => (await listDomains(db, project, {})).domains.map(({ hostname }) => hostname)
+
+test.each(['unlimited', 'free'])('of two projects that race for one hostname exactly one wins, 200 times (plan %s)', async (plan) => {
+  const pairs = Array.from({ length: 200 }, () => freshHostname())
+  const projects = await Promise.all(pairs.map(async () => [await addProject(db, plan), await addProject(db, plan)] as const))
+  const outcomes = await Promise.all(
+    pairs.map((hostname, i) => Promise.all([outcome(projects[i]![0], hostname), outcome(projects[i]![1], hostname)])),
+  )
+  for (const pair of outcomes) expect(pair.sort()).toEqual(['claimed', 'hostname_claimed'])
+})
+
+test('fifty parallel claims at a limit of ten leave exactly ten', async () => {
+  const project = await addProject(db, 'ten')
+  const outcomes = await Promise.all(Array.from({ length: 50 }, () => outcome(project, freshHostname())))
+  expect(outcomes.filter((kind) => kind === 'claimed')).toHaveLength(10)
+  expect(outcomes.filter((kind) => kind === 'plan_limit')).toHaveLength(40)
+  expect(await held(project)).toHaveLength(10)
+})
+
+test('fifty parallel registrations of one hostname are one claim with all their metadata, even at the limit', async () => {
+  for (const plan of ['free', 'unlimited']) {
+    const project = await addProject(db, plan)
+    for (let i = 0; i < 2; i += 1) await claim(db, project)
+    const hostname = freshHostname()
+    const outcomes = await Promise.all(Array.from({ length: 50 }, (_, i) => outcome(project, hostname, `{"k${i}":${i}}`)))
+    expect(new Set(outcomes)).toEqual(new Set(['claimed']))
+    const { domains } = await listDomains(db, project, { search: hostname })
+    expect(domains).toHaveLength(1)
+    expect(Object.keys(JSON.parse(domains[0]!.metadataJson))).toHaveLength(50)
+  }
+})
+
+test('a hostname that changes hands under parallel claims always owes its proof', async () => {
+  const holder = await addProject(db)
+  const hostnames = await Promise.all(Array.from({ length: 50 }, () => claim(db, holder)))
+  const heirs = await Promise.all(hostnames.map(() => addProject(db)))
+  await Promise.all(
+    hostnames.map(async (hostname, i) => {
+      const waitForIt = async () => {
+        while ((await outcome(heirs[i]!, hostname)) !== 'claimed');
+      }
+      await Promise.all([waitForIt(), removeDomain(db, holder, hostname)])
+    }),
+  )
+  for (const [i, hostname] of hostnames.entries()) expect((await findProbeTarget(db, heirs[i]!, hostname)).proofNeeded).toBe(true)
+})

@@ -1,0 +1,112 @@
+import { sql } from 'kysely'
+import { ServiceError } from '../errors.ts'
+import type { Hostname } from '../hostname.ts'
+import type { ClaimRules } from './claim-rules.ts'
+import { type Db, preparedRows, type Queryable, rows, type Tx, transaction } from './db.ts'
+import { DOMAIN, type DomainRow } from './domain-record.ts'
+import { mergeMetadata } from './metadata.ts'
+import { domainsAllowed } from './plans.ts'
+import type { Project } from './projects.ts'
+
+/** What a project wants to hold; metadata has been read. */
+export type Claim = { hostname: Hostname; metadataJson: string }
+
+// A hostname can be released between our failing to claim it and our look at who holds it; so often in a row it cannot.
+const CLAIM_TRIES_MAX = 5
+
+/**
+ * Claims the hostname, or merges metadata into the claim that the project already holds. A plan without a limit costs one statement and
+ * one round trip. Throws `hostname_claimed`, else `plan_limit`.
+ */
+export async function claimHostname(db: Db, project: Project, claim: Claim, rules: ClaimRules): Promise<DomainRow> {
+  const limited = domainsAllowed(rules.plans, project.plan) !== Number.POSITIVE_INFINITY
+  for (let tries = 0; tries < CLAIM_TRIES_MAX; tries += 1) {
+    const row = limited ? await claimWithinPlan(db, project, claim, rules) : await claimFreely(db, project, claim)
+    if (row) return row
+  }
+  throw claimedByAnother(claim.hostname)
+}
+
+// One statement, one round trip: the claim, its first probe, its change, and an end to what the last holder left behind.
+const CLAIM = `
+  with claim as (
+    insert into domains as d (project_id, hostname, metadata) values ($1, $2, $3)
+    on conflict (hostname) where deleted_at is null do nothing
+    returning d.id, d.project_id, d.hostname, d.created_at, d.verified_at, d.metadata
+  ), probe as (
+    insert into probes (domain_id) select id from claim
+  ), left_behind as (
+    delete from certificates c using claim where c.hostname = claim.hostname and c.project_id is distinct from claim.project_id
+  ), changed as (
+    insert into changes (kind, key) select 'host', hostname from claim
+    union all select 'certificate', c.hostname from claim join certificates c using (hostname)
+  )
+  select d.hostname, d.created_at as "createdAt", d.verified_at as "verifiedAt", d.metadata as "metadataJson" from claim d`
+
+async function insertClaim(on: Queryable, project: Project, claim: Claim): Promise<DomainRow | undefined> {
+  const [row] = await preparedRows<DomainRow>(on, 'claim', CLAIM, [project.id, claim.hostname, claim.metadataJson])
+  return row
+}
+
+/** Undefined when the hostname became free while we looked: try again. */
+async function claimFreely(db: Db, project: Project, claim: Claim): Promise<DomainRow | undefined> {
+  return (await insertClaim(db, project, claim)) ?? transaction(db, (tx) => mergeIntoClaim(tx, project, claim))
+}
+
+async function claimWithinPlan(db: Db, project: Project, claim: Claim, rules: ClaimRules): Promise<DomainRow | undefined> {
+  return transaction(db, async (tx) => {
+    const known = await mergeIntoClaim(tx, project, claim)
+    if (known) return known
+    const plan = await lockProject(tx, project) // parallel claims at the limit wait here, so the count below cannot go stale
+    const meanwhile = await mergeIntoClaim(tx, project, claim)
+    if (meanwhile) return meanwhile
+    await requireRoom(tx, project, plan, rules)
+    return insertClaim(tx, project, claim)
+  })
+}
+
+/** Merges into the live claim when the project holds it. Undefined when nobody does; throws `hostname_claimed` when another does. */
+async function mergeIntoClaim(tx: Tx, project: Project, claim: Claim): Promise<DomainRow | undefined> {
+  const [held] = await rows(
+    tx,
+    sql<DomainRow & { id: string; projectId: string }>`
+      select ${DOMAIN}, d.id, d.project_id as "projectId" from domains d
+      where d.hostname = ${claim.hostname} and d.deleted_at is null for update`,
+  )
+  if (!held) return undefined
+  if (held.projectId !== project.id) throw claimedByAnother(claim.hostname)
+  const metadataJson = mergeMetadata(held.metadataJson, claim.metadataJson)
+  if (metadataJson !== held.metadataJson) await storeMetadata(tx, held.id, metadataJson)
+  return { ...held, metadataJson }
+}
+
+async function storeMetadata(tx: Tx, domainId: string, metadataJson: string): Promise<void> {
+  await rows(
+    tx,
+    sql`
+      with merged as (
+        update domains set metadata = ${metadataJson}, version = nextval('versions') where id = ${domainId} returning hostname
+      )
+      insert into changes (kind, key) select 'host', hostname from merged`,
+  )
+}
+
+async function lockProject(tx: Tx, project: Project): Promise<string> {
+  const [row] = await rows(tx, sql<{ plan: string }>`select plan from projects where id = ${project.id} for no key update`)
+  return row!.plan
+}
+
+async function requireRoom(tx: Tx, project: Project, plan: string, rules: ClaimRules): Promise<void> {
+  const allowed = domainsAllowed(rules.plans, plan)
+  if (allowed === Number.POSITIVE_INFINITY) return
+  const [row] = await rows(
+    tx,
+    sql<{ held: number }>`select count(*)::int as held from domains where project_id = ${project.id} and deleted_at is null`,
+  )
+  if (row!.held < allowed) return
+  throw new ServiceError('plan_limit', `the plan ${plan} has room for ${allowed} domains, and the project holds ${row!.held}`)
+}
+
+function claimedByAnother(hostname: Hostname): ServiceError {
+  return new ServiceError('hostname_claimed', `${hostname} is already claimed by another project`)
+}

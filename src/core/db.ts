@@ -1,0 +1,121 @@
+import { Socket } from 'node:net'
+import { CompiledQuery, Kysely, PostgresDialect, type RawBuilder, type Transaction } from 'kysely'
+import pg from 'pg'
+import { ServiceError } from '../errors.ts'
+import type { Log } from '../log.ts'
+
+/** PostgreSQL as the verbs see it. `pool` and `connection` are for what needs a connection of its own: LISTEN, advisory locks. */
+export type Db = { readonly kysely: Kysely<unknown>; readonly pool: pg.Pool; readonly connection: pg.ClientConfig }
+
+/** A transaction under way. */
+export type Tx = { readonly kysely: Transaction<unknown> }
+
+/** What a statement can run on: committed at once, or with the transaction. */
+export type Queryable = Db | Tx
+
+const CONNECT_TIMEOUT_MS = 5_000
+const STATEMENT_TIMEOUT_MS = 30_000
+const LOCK_TIMEOUT_MS = 10_000
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000 // an open transaction holds the change feed back for everybody
+const SILENCE_MAX_MS = 40_000 // longer than any statement may take: the network or the server is gone
+const PROBE_TIMEOUT_MS = 2_000
+const POOL_CONNECTIONS_MAX = 10
+
+/**
+ * A pool on the database at `url` (`postgres://…`, or with a Unix socket's folder as `?host=`). Connects at the first statement.
+ * Every verb that cannot reach the database throws `database_unavailable`.
+ */
+export function connectDatabase(url: string, options: { applicationName: string; poolMax?: number; log?: Log }): Db {
+  const connection: pg.ClientConfig = {
+    connectionString: url,
+    application_name: options.applicationName,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+  }
+  const pool = new pg.Pool({
+    ...connection,
+    stream: impatientSocket,
+    max: options.poolMax ?? POOL_CONNECTIONS_MAX,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    lock_timeout: LOCK_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+    onConnect: (client) => client.query(DURABLE),
+  })
+  const lost = (error: Error) => options.log?.warn({ err: error }, 'database connection lost')
+  pool.on('error', lost)
+  pool.on('connect', (client) => client.on('error', lost)) // else the loss of one that is in use would end the process
+  const kysely = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
+  return { kysely, pool, connection }
+}
+
+// What is acknowledged is on disk, whatever the server's default. Stricter levels (a synchronous standby) stay.
+const DURABLE = `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`
+
+function impatientSocket(): Socket {
+  const socket = new Socket()
+  socket.setTimeout(SILENCE_MAX_MS, () => socket.destroy(new Error('Connection terminated: the database has been silent for too long')))
+  return socket
+}
+
+/** Runs `fn` in one transaction (READ COMMITTED): committed when it resolves, rolled back when it throws. */
+export async function transaction<T>(db: Db, fn: (tx: Tx) => Promise<T>): Promise<T> {
+  return reachable(() => db.kysely.transaction().execute((kysely) => fn({ kysely })))
+}
+
+/** The rows that a statement answers with. */
+export async function rows<R>(on: Queryable, statement: RawBuilder<R>): Promise<R[]> {
+  return reachable(async () => (await statement.execute(on.kysely)).rows)
+}
+
+/** As `rows`, for statements that run thousands of times a second: outside a transaction, planned once a connection under the given name. */
+export async function preparedRows<R extends pg.QueryResultRow>(
+  on: Queryable,
+  name: string,
+  text: string,
+  values: unknown[],
+): Promise<R[]> {
+  return reachable(async () => {
+    const answer = 'pool' in on ? on.pool.query<R>({ name, text, values }) : on.kysely.executeQuery<R>(CompiledQuery.raw(text, values))
+    return (await answer).rows
+  })
+}
+
+/** Ends every connection, when the statements under way are done. */
+export async function closeDatabase(db: Db): Promise<void> {
+  await db.kysely.destroy()
+  if (!db.pool.ended) await db.pool.end()
+}
+
+/** Whether the database answers within two seconds. Never throws. */
+export async function databaseIsReachable(db: Db): Promise<boolean> {
+  const deadline = AbortSignal.timeout(PROBE_TIMEOUT_MS)
+  const late = new Promise<false>((resolve) => deadline.addEventListener('abort', () => resolve(false), { once: true }))
+  const answered = db.pool.query('select 1').then(
+    () => true,
+    () => false,
+  )
+  return Promise.race([answered, late])
+}
+
+async function reachable<T>(fn: () => Promise<T>): Promise<T> {
+  try {
+    return await fn()
+  } catch (error) {
+    if (error instanceof ServiceError || !meansUnavailable(error)) throw error
+    throw new ServiceError('database_unavailable', 'the database cannot be reached right now; try again', { cause: error })
+  }
+}
+
+// Connection exceptions, too many connections, shutting down or starting up, a standby, statement or lock time-out.
+const UNAVAILABLE_SQLSTATE = /^(08...|53300|57P0[1-5]|25006|57014|55P03|25P03)$/
+const UNAVAILABLE_ERRNO = /^(ECONNREFUSED|ECONNRESET|ENOENT|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|EACCES)$/
+const UNAVAILABLE_MESSAGE =
+  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|timeout expired)/
+
+function meansUnavailable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const code = (error as { code?: unknown }).code
+  if (typeof code === 'string' && (UNAVAILABLE_SQLSTATE.test(code) || UNAVAILABLE_ERRNO.test(code))) return true
+  if (error instanceof AggregateError) return error.errors.some(meansUnavailable)
+  return UNAVAILABLE_MESSAGE.test(error.message)
+}

@@ -1,0 +1,34 @@
+export type DnsState =
+  | 'verified'
+  | 'absent'
+  | 'wrong-target'
+  | 'wrong-case'
+  | 'typo-in-target'
+  | 'doubled-host'
+  | 'missing-final-dot'
+  | 'value-in-txt'
+  | 'proxied'
+  | 'apex-not-pointing'
+  | 'mixed-addresses'
+  | 'stale-aaaa'
+  | 'target-is-portal'
+  | 'loop'
+  | 'lame-delegation'
+  | 'servers-disagree'
+  | 'dnssec-bogus'
+  | 'edge-host-broken'
+  | 'proof-needed'
+  | 'unknown'
+
+export type DnsRecord = { name: string; type: 'CNAME' | 'A' | 'AAAA' | 'TXT'; value: string }
+
+/** What one look at a hostname's DNS found; `sentence` is for its owner. Stored as it comes, shown as it is. */
+export type DnsReport = {
+  state: DnsState
+  sentence: string
+  expected: DnsRecord[]
+  found: DnsRecord[]
+  warnings: { kind: 'caa-forbids' | 'aaaa-elsewhere'; sentence: string }[]
+  checkedAt: string
+  evidence?: object
+}

@@ -1,0 +1,98 @@
+import { sql } from 'kysely'
+import type { Hostname } from '../hostname.ts'
+import { type Db, rows } from './db.ts'
+import type { DnsRecord, DnsReport, DnsState } from './dns-report.ts'
+import { DOMAIN, type DomainRecord, type DomainRow, live, toDomainRecord } from './domain-record.ts'
+import type { Project } from './projects.ts'
+import { proofNeeded } from './proof.ts'
+
+/** How the hostname's DNS stands; `expected` are the records to add. Times in ISO 8601, null for what has not happened. */
+export type DnsDetails = {
+  state: DnsState
+  sentence: string
+  expected: DnsRecord[]
+  found: DnsRecord[]
+  warnings: DnsReport['warnings']
+  checkedAt: string | null
+  nextCheckAt: string | null
+}
+
+/** `attempts` counts since the last success; `lastError` holds the authority's own words and is null once an attempt has succeeded; `nextAttemptAt` is when it is over. */
+export type CertificateDetails = {
+  state: 'none' | 'pending' | 'issued' | 'failed'
+  issuer: string | null
+  serial: string | null
+  notBefore: string | null
+  notAfter: string | null
+  renewAt: string | null
+  attempts: number
+  lastAttemptAt: string | null
+  lastError: { sentence: string; problem: object } | null
+  nextAttemptAt: string | null
+}
+
+export type DomainDetails = DomainRecord & { dns: DnsDetails; certificate: CertificateDetails }
+
+type DetailsRow = DomainRow & { proofNeeded: boolean; report: DnsReport | null; nextProbeAt: Date | null } & {
+  [column in 'issuer' | 'serial' | 'sentence']: string | null
+} & { [time in 'notBefore' | 'notAfter' | 'renewAt' | 'lastAttemptAt' | 'nextAttemptAt']: Date | null } & {
+  state: 'pending' | 'issued' | 'failed' | null
+  attempts: number | null
+  problem: object | null
+}
+
+export async function findDetails(db: Db, project: Project, hostname: Hostname, edgeHost: Hostname): Promise<DomainDetails | undefined> {
+  const [row] = await rows(
+    db,
+    sql<DetailsRow>`
+      select ${DOMAIN}, ${proofNeeded(sql`now()`)} as "proofNeeded", p.report, p.next_probe_at as "nextProbeAt",
+        c.state, c.issuer, c.serial, c.not_before as "notBefore", c.not_after as "notAfter", c.renew_at as "renewAt", c.attempts,
+        c.last_attempt_at as "lastAttemptAt", c.last_problem as problem, c.last_sentence as sentence, case when c.last_problem is not null then c.next_attempt_at end as "nextAttemptAt"
+      from domains d
+      left join probes p on p.domain_id = d.id
+      left join certificates c on c.hostname = d.hostname and c.project_id = d.project_id
+      where ${live(project, hostname)}`,
+  )
+  if (!row) return undefined
+  return { ...toDomainRecord(row, project), dns: dnsOf(row, project, edgeHost), certificate: certificateOf(row) }
+}
+
+function dnsOf(row: DetailsRow, project: Project, edgeHost: Hostname): DnsDetails {
+  const nextCheckAt = iso(row.nextProbeAt)
+  if (!row.report) return { ...beforeFirstCheck(row, project, edgeHost), nextCheckAt }
+  const { state, sentence, expected, found, warnings, checkedAt } = row.report
+  return { state, sentence, expected, found, warnings, checkedAt, nextCheckAt }
+}
+
+function beforeFirstCheck(row: DetailsRow, project: Project, edgeHost: Hostname): Omit<DnsDetails, 'nextCheckAt'> {
+  const expected: DnsRecord[] = [{ name: row.hostname, type: 'CNAME', value: edgeHost }]
+  if (row.proofNeeded) expected.push({ name: `_namesake.${row.hostname}`, type: 'TXT', value: project.proof })
+  return {
+    state: 'unknown',
+    sentence: 'The first check of this hostname runs within seconds.',
+    expected,
+    found: [],
+    warnings: [],
+    checkedAt: null,
+  }
+}
+
+function certificateOf(row: DetailsRow): CertificateDetails {
+  const { issuer, serial, problem } = row
+  return {
+    state: row.state ?? 'none',
+    issuer,
+    serial,
+    notBefore: iso(row.notBefore),
+    notAfter: iso(row.notAfter),
+    renewAt: iso(row.renewAt),
+    attempts: row.attempts ?? 0,
+    lastAttemptAt: iso(row.lastAttemptAt),
+    lastError: problem && { sentence: row.sentence ?? '', problem },
+    nextAttemptAt: iso(row.nextAttemptAt),
+  }
+}
+
+function iso(time: Date | null): string | null {
+  return time?.toISOString() ?? null
+}

@@ -1,0 +1,72 @@
+import { sql } from 'kysely'
+import { ServiceError } from '../errors.ts'
+import { type Db, rows } from './db.ts'
+import { DOMAIN, type DomainRecord, type DomainRow, toDomainRecord } from './domain-record.ts'
+import type { Project } from './projects.ts'
+
+/** What narrows a listing; `search` is a part of the hostname. */
+export type DomainQuery = {
+  limit?: number | undefined
+  cursor?: string | undefined
+  verified?: boolean | undefined
+  search?: string | undefined
+}
+
+export type DomainPage = { domains: DomainRecord[]; nextCursor?: string }
+
+const PAGE_DOMAINS_MAX = 1_000
+
+export async function readPage(db: Db, project: Project, query: DomainQuery): Promise<DomainPage> {
+  const limit = parseLimit(query.limit)
+  const found = await rows(
+    db,
+    sql<DomainRow>`
+      select ${DOMAIN} from domains d
+      where d.project_id = ${project.id} and d.deleted_at is null ${after(query.cursor)} ${verified(query.verified)} ${matching(query.search)}
+      order by d.created_at, d.hostname ${limit === undefined ? NOTHING : sql`limit ${limit + 1}`}`,
+  )
+  const page = found.slice(0, limit)
+  const domains = page.map((row) => toDomainRecord(row, project))
+  return found.length > page.length ? { domains, nextCursor: cursorAt(page.at(-1)!) } : { domains }
+}
+
+const NOTHING = sql``
+
+function after(cursor: string | undefined) {
+  if (cursor === undefined) return NOTHING
+  const { createdAt, hostname } = parseCursor(cursor)
+  return sql`and (d.created_at, d.hostname) > (${createdAt}::timestamptz, ${hostname})`
+}
+
+function verified(wanted: boolean | undefined) {
+  if (wanted === undefined) return NOTHING
+  return wanted ? sql`and d.verified_at is not null` : sql`and d.verified_at is null`
+}
+
+function matching(search: string | undefined) {
+  const part = search?.toLowerCase()
+  if (!part) return NOTHING
+  if (part.includes('\0')) throw invalid('search is a part of a hostname')
+  return sql`and strpos(d.hostname, ${part}) > 0`
+}
+
+function parseLimit(limit: number | undefined): number | undefined {
+  if (limit === undefined || (Number.isInteger(limit) && limit >= 1 && limit <= PAGE_DOMAINS_MAX)) return limit
+  throw invalid(`limit is a whole number from 1 to ${PAGE_DOMAINS_MAX}`)
+}
+
+function cursorAt(row: DomainRow): string {
+  return Buffer.from(`${row.createdAt.toISOString()} ${row.hostname}`).toString('base64url')
+}
+
+const CURSOR = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) ([a-z0-9.-]{1,253})$/
+
+function parseCursor(cursor: string): { createdAt: string; hostname: string } {
+  const [, createdAt, hostname] = CURSOR.exec(Buffer.from(cursor, 'base64url').toString()) ?? []
+  if (!createdAt || !hostname || Number.isNaN(Date.parse(createdAt))) throw invalid('cursor is the one that the last page came with')
+  return { createdAt, hostname }
+}
+
+function invalid(message: string): ServiceError {
+  return new ServiceError('query_invalid', message)
+}

@@ -1,0 +1,183 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
+import { addProject, CLAIM_RULES, claim, EDGE_HOST, freshHostname } from '../../test/support/tenants.ts'
+import { parseHostname } from '../hostname.ts'
+import { currentCursor, readChanges } from './changes.ts'
+import type { Db } from './db.ts'
+import { findDomain, listDomains, registerDomain, removeDomain } from './domains.ts'
+
+let database: TestDatabase
+let db: Db
+beforeAll(async () => {
+  database = await createTestDatabase()
+  db = database.db
+})
+afterAll(() => database.drop())
+
+test('a claim begins unverified, with the metadata that came with it', async () => {
+  const project = await addProject(db)
+  const hostname = freshHostname()
+  const record = await registerDomain(db, project, { hostname, metadataJson: '{"b":1,"a":2}' }, CLAIM_RULES)
+  expect(record).toEqual({
+    hostname,
+    projectSlug: project.slug,
+    verified: false,
+    verifiedAt: null,
+    createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    metadataJson: '{"b":1,"a":2}',
+  })
+  expect((await listDomains(db, project, {})).domains).toEqual([record])
+})
+
+test.each(['unlimited', 'ten'])('registering again merges metadata and changes nothing else (plan %s)', async (plan) => {
+  const project = await addProject(db, plan)
+  const hostname = freshHostname()
+  const first = await registerDomain(db, project, { hostname, metadataJson: '{"a":1,"b":2}' }, CLAIM_RULES)
+  const cursor = await currentCursor(db)
+  const again = await registerDomain(db, project, { hostname, metadataJson: '{"b":3,"c":4}' }, CLAIM_RULES)
+  expect(again).toEqual({ ...first, metadataJson: '{"a":1,"b":3,"c":4}' })
+  expect(await registerDomain(db, project, { hostname, metadataJson: '{}' }, CLAIM_RULES)).toEqual(again)
+  expect(await readChanges(db, cursor, 10)).toMatchObject({ changes: [{ kind: 'host', key: hostname }] })
+  expect((await listDomains(db, project, {})).domains).toEqual([again])
+})
+
+test.each(['unlimited', 'ten'])('a hostname that another project holds is refused (plan %s)', async (plan) => {
+  const hostname = await claim(db, await addProject(db))
+  const refused = registerDomain(db, await addProject(db, plan), { hostname, metadataJson: '{}' }, CLAIM_RULES)
+  await expect(refused).rejects.toMatchObject({ code: 'hostname_claimed', message: `${hostname} is already claimed by another project` })
+})
+
+test('at the plan limit a new claim is refused, a known hostname still merges, and 409 comes before 402', async () => {
+  const project = await addProject(db, 'free')
+  const [first] = [await claim(db, project), await claim(db, project), await claim(db, project)]
+  const attempt = (hostname = freshHostname()) => registerDomain(db, project, { hostname, metadataJson: '{"x":1}' }, CLAIM_RULES)
+  await expect(attempt()).rejects.toMatchObject({ code: 'plan_limit' })
+  expect(await attempt(first)).toMatchObject({ hostname: first, metadataJson: '{"x":1}' })
+  await expect(attempt(await claim(db, await addProject(db)))).rejects.toMatchObject({ code: 'hostname_claimed' })
+  await removeDomain(db, project, first)
+  expect(await attempt()).toMatchObject({ verified: false })
+})
+
+test('a plan that is no longer offered has no room for new claims and keeps the old', async () => {
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  const rules = { ...CLAIM_RULES, plans: new Map([['free', 3]]) }
+  expect(await registerDomain(db, project, { hostname, metadataJson: '{}' }, rules)).toMatchObject({ hostname })
+  await expect(registerDomain(db, project, { hostname: freshHostname(), metadataJson: '{}' }, rules)).rejects.toMatchObject({
+    code: 'plan_limit',
+  })
+})
+
+test("the service's own names and public suffixes cannot be claimed", async () => {
+  const project = await addProject(db)
+  const refused = {
+    hostname_reserved: [EDGE_HOST, `a.b.${EDGE_HOST}`, 'api.namesake.test', 'portal.namesake.test'],
+    hostname_invalid: ['co.uk', 'com.au', 'kawasaki.jp'],
+  }
+  for (const [code, names] of Object.entries(refused)) {
+    for (const name of names) await expect(claim(db, project, parseHostname(name)), name).rejects.toMatchObject({ code })
+  }
+  for (const name of ['shop.co.uk', 'github.io', 'x.github.io', 'my-edge.namesake.test', 'below.api.namesake.test'])
+    await claim(db, project, parseHostname(name))
+})
+
+test('metadata that cannot be kept claims nothing', async () => {
+  const project = await addProject(db)
+  await expect(claim(db, project, freshHostname(), '{"a":"\\u0000"}')).rejects.toMatchObject({ code: 'metadata_invalid' })
+  expect((await listDomains(db, project, {})).domains).toEqual([])
+})
+
+test('a removed hostname is gone at once, and starts anew when it comes back', async () => {
+  const project = await addProject(db)
+  const hostname = await claim(db, project, freshHostname(), '{"old":true}')
+  await db.pool.query('update domains set verified_at = now() where hostname = $1', [hostname])
+  const cursor = await currentCursor(db)
+  await removeDomain(db, project, hostname)
+  expect(await readChanges(db, cursor, 10)).toMatchObject({ changes: [{ kind: 'host', key: hostname }] })
+  await expect(removeDomain(db, project, hostname)).rejects.toMatchObject({ code: 'domain_not_found' })
+  await expect(findDomain(db, project, hostname, EDGE_HOST)).rejects.toMatchObject({ code: 'domain_not_found' })
+  const other = await addProject(db)
+  for (const claimant of [project, other]) {
+    const record = await registerDomain(db, claimant, { hostname, metadataJson: '{}' }, CLAIM_RULES)
+    expect(record).toMatchObject({ verified: false, verifiedAt: null, metadataJson: '{}', projectSlug: claimant.slug })
+    await removeDomain(db, claimant, hostname)
+  }
+})
+
+test("another project's hostname cannot be removed or looked at", async () => {
+  const [project, other] = [await addProject(db), await addProject(db)]
+  const hostname = await claim(db, project)
+  await expect(removeDomain(db, other, hostname)).rejects.toMatchObject({ code: 'domain_not_found' })
+  await expect(findDomain(db, other, hostname, EDGE_HOST)).rejects.toMatchObject({ code: 'domain_not_found' })
+  expect((await listDomains(db, other, {})).domains).toEqual([])
+  expect((await listDomains(db, project, {})).domains).toHaveLength(1)
+})
+
+test('the list goes by time of registration, then by hostname, in pages of any size', async () => {
+  const project = await addProject(db)
+  const names = ['c', 'a', 'd', 'b', 'e'].map((label) => parseHostname(`${label}-${freshHostname()}`))
+  for (const name of names) await claim(db, project, name)
+  const [oldest, ...sameTime] = names
+  await db.pool.query(`update domains set created_at = '2030-01-01T00:00:00Z' where hostname = any($1)`, [sameTime])
+  const expected = [oldest, ...sameTime.sort()]
+  expect((await listDomains(db, project, {})).domains.map(({ hostname }) => hostname)).toEqual(expected)
+  for (const limit of [1, 2, 5, 1_000]) {
+    const pages = []
+    for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
+      const page = await listDomains(db, project, { limit, cursor })
+      pages.push(page.domains.map(({ hostname }) => hostname))
+      cursor = page.nextCursor
+    }
+    expect(pages.flat()).toEqual(expected)
+    expect(pages).toHaveLength(Math.ceil(5 / limit))
+  }
+})
+
+test('the list can be narrowed to what is verified, and to a part of the hostname, taken literally', async () => {
+  const project = await addProject(db)
+  const [one, two] = [await claim(db, project, parseHostname(`shop-one.${freshHostname()}`)), await claim(db, project)]
+  await db.pool.query('update domains set verified_at = now() where hostname = $1', [one])
+  const listed = async (query: object) => (await listDomains(db, project, query)).domains.map(({ hostname }) => hostname)
+  expect(await listed({ verified: true })).toEqual([one])
+  expect(await listed({ verified: false })).toEqual([two])
+  expect(await listed({ search: 'SHOP-ONE.' })).toEqual([one])
+  for (const search of ['%', '_', '\\', "'", 'shop_one', 'shopxone']) expect(await listed({ search }), search).toEqual([])
+  expect(await listed({ search: '' })).toEqual([one, two])
+})
+
+test('a page that cannot be is refused', async () => {
+  const project = await addProject(db)
+  for (const query of [
+    { limit: 0 },
+    { limit: 1_001 },
+    { limit: 1.5 },
+    { cursor: '' },
+    { cursor: 'x' },
+    { cursor: btoa('2026-99-01T00:00:00.000Z a.b') },
+  ]) {
+    await expect(listDomains(db, project, query), JSON.stringify(query)).rejects.toMatchObject({ code: 'query_invalid' })
+  }
+})
+
+test('before the first check the details name the record to add', async () => {
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  const details = await findDomain(db, project, hostname, EDGE_HOST)
+  expect(details).toMatchObject({
+    hostname,
+    verified: false,
+    dns: {
+      state: 'unknown',
+      sentence: expect.stringContaining('within seconds'),
+      expected: [{ name: hostname, type: 'CNAME', value: EDGE_HOST }],
+      found: [],
+      warnings: [],
+      checkedAt: null,
+      nextCheckAt: expect.stringMatching(/Z$/),
+    },
+  })
+  expect(details.certificate).toEqual({
+    ...{ state: 'none', issuer: null, serial: null, notBefore: null, notAfter: null, renewAt: null },
+    ...{ attempts: 0, lastAttemptAt: null, lastError: null, nextAttemptAt: null },
+  })
+})

@@ -1,0 +1,70 @@
+import { sql } from 'kysely'
+import type { Hostname } from '../hostname.ts'
+import { type ClaimRules, requireClaimable } from './claim-rules.ts'
+import { claimHostname } from './claims.ts'
+import { type Db, rows, transaction } from './db.ts'
+import { type DomainDetails, findDetails } from './domain-details.ts'
+import { type DomainPage, type DomainQuery, readPage } from './domain-page.ts'
+import { type DomainRecord, domainNotFound, live, toDomainRecord } from './domain-record.ts'
+import { readMetadata } from './metadata.ts'
+import type { Project } from './projects.ts'
+
+export type { ClaimRules, DomainDetails, DomainPage, DomainQuery, DomainRecord }
+
+/**
+ * Claims a hostname for the project, or merges metadata into the claim that it already holds.
+ * The unique index on live hostnames decides who wins, so two projects racing for one cannot both.
+ * Throws `hostname_claimed` when another project holds it, else `plan_limit` when a new claim finds no room; `hostname_reserved`,
+ * `hostname_invalid` or `metadata_invalid` for what nobody may claim or keep.
+ */
+export async function registerDomain(
+  db: Db,
+  project: Project,
+  wanted: { hostname: Hostname; metadataJson: string },
+  rules: ClaimRules,
+): Promise<DomainRecord> {
+  requireClaimable(wanted.hostname, rules)
+  const claim = { hostname: wanted.hostname, metadataJson: readMetadata(wanted.metadataJson) }
+  return toDomainRecord(await claimHostname(db, project, claim, rules), project)
+}
+
+/**
+ * Gives a hostname up: from the commit on it is nobody's. The row stays, for the proof that the next claimant may owe; so does the
+ * certificate for 30 days, for a return. Throws `domain_not_found` when the project does not hold it.
+ */
+export async function removeDomain(db: Db, project: Project, hostname: Hostname): Promise<void> {
+  await transaction(db, async (tx) => {
+    // Its probe first: who locks both takes them in this order.
+    await rows(tx, sql`delete from probes using domains d where d.id = domain_id and ${live(project, hostname)}`)
+    const removed = await rows(
+      tx,
+      sql`
+        with removed as (
+          update domains d set deleted_at = now(), version = nextval('versions') where ${live(project, hostname)} returning hostname
+        ), changed as (
+          insert into changes (kind, key) select 'host', hostname from removed
+          union all select 'certificate', hostname from removed join certificates using (hostname)
+        )
+        select hostname from removed`,
+    )
+    if (removed.length === 0) throw domainNotFound(hostname)
+  })
+}
+
+/**
+ * The project's domains by createdAt, then hostname; all of them unless `limit` says otherwise. `nextCursor` is there while more follow.
+ * Throws `query_invalid` for a limit outside 1 to 1000 or a cursor that did not come from here.
+ */
+export async function listDomains(db: Db, project: Project, query: DomainQuery): Promise<DomainPage> {
+  return readPage(db, project, query)
+}
+
+/**
+ * A domain with its DNS and its certificate. `edgeHost` is the target that `dns.expected` names before the first check.
+ * Throws `domain_not_found` when the project does not hold the hostname.
+ */
+export async function findDomain(db: Db, project: Project, hostname: Hostname, edgeHost: Hostname): Promise<DomainDetails> {
+  const details = await findDetails(db, project, hostname, edgeHost)
+  if (!details) throw domainNotFound(hostname)
+  return details
+}

@@ -1,0 +1,149 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Hostname } from '../hostname.ts'
+import { type Db, rows, type Tx, transaction } from './db.ts'
+import type { DnsReport } from './dns-report.ts'
+import { domainNotFound, live } from './domain-record.ts'
+import { addIssueJobs } from './issue-jobs.ts'
+import type { Project } from './projects.ts'
+import { proofNeeded } from './proof.ts'
+
+export type { DnsReport } from './dns-report.ts'
+
+/** A domain to look up. The id is the claim's: when the hostname changes hands meanwhile, what was found is dropped. */
+export type DueProbe = {
+  domainId: string
+  hostname: Hostname
+  projectId: string
+  verified: boolean
+  proof: string
+  proofNeeded: boolean
+}
+
+export type ProbeResult = { probe: DueProbe; report: DnsReport; nextProbeInS: number }
+
+const WATCHED_INTERVAL_S = 2
+const WATCH_S_MAX = 900
+const VISIT_INTERVAL_S = 10
+
+/** The columns of a DueProbe, of a domain `d` and its project `o`. */
+const DUE_PROBE = sql<DueProbe>`d.id as "domainId", d.hostname, d.project_id as "projectId", d.verified_at is not null as verified, o.proof,
+  ${proofNeeded(sql`now()`)} as "proofNeeded"`
+
+/**
+ * Up to `limit` domains whose look-up is due, longest overdue first. They are the caller's for `leaseS` seconds and due again after that,
+ * so a worker that dies loses none. Two callers never get the same. When a domain's need of a proof has begun or ended by the clock
+ * alone, its change is recorded here.
+ */
+export async function claimDueProbes(db: Db, limit: number, leaseS: number): Promise<DueProbe[]> {
+  return rows(
+    db,
+    sql<DueProbe>`
+      with due as (
+        select domain_id, proof_needed as told from probes where next_probe_at <= now()
+        order by next_probe_at limit ${limit} for update skip locked
+      ), found as (
+        select ${DUE_PROBE}, coalesce(due.told, ${proofNeeded(sql`d.created_at`)}) as told
+        from due join domains d on d.id = due.domain_id and d.deleted_at is null join projects o on o.id = d.project_id
+      ), leased as (
+        update probes set next_probe_at = now() + make_interval(secs => ${leaseS}), claimed_at = now(), proof_needed = found."proofNeeded"
+        from found where domain_id = found."domainId"
+      ), flipped as (
+        update domains d set version = nextval('versions') from found
+        where d.id = found."domainId" and found.told <> found."proofNeeded" returning d.hostname
+      ), changed as (
+        insert into changes (kind, key) select 'host', hostname from flipped
+      )
+      select "domainId", hostname, "projectId", verified, proof, "proofNeeded" from found`,
+  )
+}
+
+/**
+ * Keeps what was found, all in one transaction, and says which hostnames became verified by it: their certificates are ordered with the
+ * same commit. A domain that was removed meanwhile, or whose hostname was claimed anew, is not touched; a verified one stays verified.
+ */
+export async function recordProbes(db: Db, results: readonly ProbeResult[]): Promise<Hostname[]> {
+  if (results.length === 0) return []
+  return transaction(db, async (tx) => {
+    await storeReports(tx, results)
+    const verified = results.filter(({ report }) => report.state === 'verified').map(({ probe }) => probe.domainId)
+    return verified.length === 0 ? [] : verify(tx, verified)
+  })
+}
+
+/** Somebody is looking at the domain: for so many seconds (15 minutes at most) it is checked every two. Throws `domain_not_found`. */
+export async function watchDomain(db: Db, project: Project, hostname: Hostname, forS: number): Promise<void> {
+  const watched = await rows(
+    db,
+    sql`
+      update probes p set watched_until = greatest(watched_until, now() + make_interval(secs => ${Math.min(forS, WATCH_S_MAX)})),
+        next_probe_at = ${noLaterThan(WATCHED_INTERVAL_S)}
+      from domains d where d.id = p.domain_id and ${live(project, hostname)} returning p.domain_id`,
+  )
+  if (watched.length === 0) throw domainNotFound(hostname)
+}
+
+/** A visitor came for the hostname: if it is not verified its next check is now, but not within ten seconds of the last. */
+export async function probeSoon(db: Db, hostname: Hostname): Promise<void> {
+  await rows(
+    db,
+    sql`
+      update probes p set next_probe_at = ${noLaterThan(VISIT_INTERVAL_S)} from domains d
+      where d.id = p.domain_id and d.hostname = ${hostname} and d.deleted_at is null and d.verified_at is null
+        and p.next_probe_at > ${noLaterThan(VISIT_INTERVAL_S)}`,
+  )
+}
+
+/** The domain as a check needs it, whenever its next probe is. Throws `domain_not_found`. */
+export async function findProbeTarget(db: Db, project: Project, hostname: Hostname): Promise<DueProbe> {
+  const [target] = await rows(
+    db,
+    sql<DueProbe>`select ${DUE_PROBE} from domains d join projects o on o.id = d.project_id where ${live(project, hostname)}`,
+  )
+  if (!target) throw domainNotFound(hostname)
+  return target
+}
+
+async function storeReports(tx: Tx, results: readonly ProbeResult[]): Promise<void> {
+  await rows(
+    tx,
+    sql`
+      with result as (
+        select distinct on (domain_id) * from unnest(${results.map(({ probe }) => probe.domainId)}::bigint[],
+          ${results.map(({ report }) => report.state)}::text[], ${results.map(({ report }) => JSON.stringify(report))}::json[],
+          ${results.map(({ nextProbeInS }) => nextProbeInS)}::float8[]) as r(domain_id, state, report, next_s)
+      ), mine as (
+        select p.domain_id from probes p join result using (domain_id) order by p.domain_id for update of p
+      )
+      update probes p set state = result.state, report = result.report, checked_at = now(),
+        failures = case when result.state = 'unknown' then p.failures + 1 else 0 end,
+        next_probe_at = now() + make_interval(secs => case
+          when p.watched_until > now() then least(result.next_s, ${WATCHED_INTERVAL_S}) else result.next_s end)
+      from result join mine using (domain_id) where p.domain_id = result.domain_id`,
+  )
+}
+
+// Runs after storeReports and so behind its row locks: no probe, no claim.
+async function verify(tx: Tx, domainIds: string[]): Promise<Hostname[]> {
+  const verified = await rows(
+    tx,
+    sql<{ hostname: Hostname }>`
+      with mine as (
+        select d.id from domains d where d.id = any(${domainIds}::bigint[]) and d.verified_at is null and d.deleted_at is null
+        order by d.id for update
+      ), verified as (
+        update domains d set verified_at = date_trunc('milliseconds', now()), version = nextval('versions')
+        from mine where d.id = mine.id returning d.hostname
+      ), changed as (
+        insert into changes (kind, key) select 'host', hostname from verified
+      )
+      select hostname from verified`,
+  )
+  const hostnames = verified.map(({ hostname }) => hostname)
+  await addIssueJobs(tx, hostnames)
+  return hostnames
+}
+
+/** `next_probe_at` of a probe `p`, brought forward to now, but to no sooner than so long after the last one began. */
+function noLaterThan(intervalS: number): RawBuilder<Date> {
+  return sql`least(p.next_probe_at, greatest(now(), p.claimed_at + make_interval(secs => ${sql.lit(intervalS)})))`
+}

@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
+import { addProject, claim, PROJECT_RULES } from '../../test/support/tenants.ts'
+import { ServiceError } from '../errors.ts'
+import { currentCursor, readChanges } from './changes.ts'
+import { createProject, findProject, listProjects, updateProject } from './projects.ts'
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+afterAll(() => database.drop())
+
+const wanted = { name: 'Acme', upstreamUrl: 'https://app.acme.test', plan: 'unlimited' }
+
+test('a project comes back as it was made, and a slug once made is found', async () => {
+  const made = await createProject(database.db, { ...wanted, name: ' Acme Shops ', slug: 'acme-shops' }, PROJECT_RULES)
+  expect(made).toEqual({
+    id: expect.stringMatching(/^\d+$/),
+    name: 'Acme Shops',
+    slug: 'acme-shops',
+    upstreamUrl: 'https://app.acme.test',
+    plan: 'unlimited',
+    proof: expect.stringMatching(/^namesake-proof-[0-9a-f]{32}$/),
+  })
+  expect(await findProject(database.db, 'acme-shops')).toEqual(made)
+  await expect(findProject(database.db, 'nobody')).rejects.toMatchObject({ code: 'project_not_found' })
+})
+
+test('a slug that is not given comes from the name, with a suffix when it is taken', async () => {
+  const slugs = []
+  for (let i = 0; i < 2; i += 1)
+    slugs.push((await createProject(database.db, { ...wanted, name: 'Café Übergrößen, Inc.' }, PROJECT_RULES)).slug)
+  expect(slugs).toEqual(['cafe-ubergro-en-inc', expect.stringMatching(/^cafe-ubergro-en-inc-[0-9a-f]{6}$/)])
+  expect((await createProject(database.db, { ...wanted, name: '日本' }, PROJECT_RULES)).slug).toBe('project')
+})
+
+test('what no project may be is refused with its reason', async () => {
+  await createProject(database.db, { ...wanted, slug: 'taken' }, PROJECT_RULES)
+  const refused = {
+    slug_taken: [{ slug: 'taken' }],
+    slug_invalid: [{ slug: '' }, { slug: 'A' }, { slug: '-a' }, { slug: 'a--b' }, { slug: 'a-' }, { slug: 'x'.repeat(64) }],
+    name_invalid: [{ name: ' ' }, { name: 'x'.repeat(81) }, { name: 'a\0b' }, { name: '\ud800' }],
+    plan_unknown: [{ plan: 'gold' }],
+    upstream_invalid: [
+      ...['', 'app.acme.test', 'ftp://a.test', 'https://', 'https:/a.test', 'https:a.test', 'https://a.test/x', 'https://a.test//'],
+      ...['https://a.test?', 'https://a.test#', 'https://u@a.test', 'https://u:p@a.test', 'https://a.test:0', 'https://a.test:99999'],
+      ...[' https://a.test', 'https://a.test\n', 'https://a.test\\x', `https://${'a'.repeat(2_050)}.test`],
+    ].map((upstreamUrl) => ({ upstreamUrl })),
+  }
+  for (const [code, rows] of Object.entries(refused)) {
+    for (const row of rows) {
+      await expect(createProject(database.db, { ...wanted, ...row }, PROJECT_RULES), JSON.stringify(row)).rejects.toMatchObject({ code })
+    }
+  }
+})
+
+test('an upstream is stored as it was given, when the rules let it', async () => {
+  for (const upstreamUrl of ['http://localhost:3000', 'https://App.Acme.test/', 'http://[::1]:8080', 'https://a.test:443']) {
+    expect((await createProject(database.db, { ...wanted, upstreamUrl }, PROJECT_RULES)).upstreamUrl).toBe(upstreamUrl)
+  }
+  const checkUpstream = async (url: URL) => {
+    throw new ServiceError('upstream_forbidden', `${url.hostname} is private`)
+  }
+  await expect(createProject(database.db, wanted, { ...PROJECT_RULES, checkUpstream })).rejects.toMatchObject({
+    code: 'upstream_forbidden',
+  })
+})
+
+test('an update changes what it names, keeps the rest, and tells every machine with one change', async () => {
+  const project = await addProject(database.db)
+  const cursor = await currentCursor(database.db)
+  const updated = await updateProject(database.db, project.slug, { upstreamUrl: 'https://new.acme.test' }, PROJECT_RULES)
+  expect(updated).toEqual({ ...project, upstreamUrl: 'https://new.acme.test' })
+  expect(await findProject(database.db, project.slug)).toEqual(updated)
+  expect(await readChanges(database.db, cursor, 10)).toMatchObject({ changes: [{ kind: 'project', key: project.id }] })
+  await expect(updateProject(database.db, 'nobody', {}, PROJECT_RULES)).rejects.toMatchObject({ code: 'project_not_found' })
+  await expect(updateProject(database.db, project.slug, { plan: 'gold' }, PROJECT_RULES)).rejects.toMatchObject({ code: 'plan_unknown' })
+})
+
+test('the list of projects counts their live domains', async () => {
+  const project = await addProject(database.db)
+  for (let i = 0; i < 3; i += 1) await claim(database.db, project)
+  const listed = (await listProjects(database.db)).find(({ id }) => id === project.id)
+  expect(listed).toEqual({ ...project, domains: 3, createdAt: expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/) })
+})

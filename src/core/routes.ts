@@ -1,0 +1,100 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Hostname } from '../hostname.ts'
+import { type Db, rows } from './db.ts'
+import { proofNeeded } from './proof.ts'
+
+/**
+ * Where a hostname leads, as the machines' local copies keep it. Of two readings the one with the higher version is the newer.
+ * `proofNeeded`: the hostname may not be served yet, see proof.ts.
+ */
+export type RouteRow = {
+  hostname: Hostname
+  projectId: string
+  projectSlug: string
+  upstreamUrl: string
+  metadataJson: string
+  verified: boolean
+  proofNeeded: boolean
+  createdAtMs: number
+  version: number
+}
+
+/** A hostname's certificate, or why it has none. The key is sealed, with the hostname as associated data. */
+export type CertificateRow = {
+  hostname: Hostname
+  state: 'issued' | 'pending' | 'failed'
+  chainPem: string | null
+  sealedKey: Buffer | null
+  notAfterMs: number | null
+  reason: string | null
+  nextAttemptAtMs: number | null
+  version: number
+}
+
+/** The routes of those hostnames that are registered; whichever is missing is not. */
+export async function loadRoutes(db: Db, hostnames: readonly Hostname[]): Promise<RouteRow[]> {
+  return readRoutes(db, sql`d.hostname = any(${hostnames}::text[])`)
+}
+
+/** Every route, in pages by hostname; each page is read on its own, so changes from the start on must be followed as well. */
+export async function* eachRoutePage(db: Db, pageSize: number): AsyncIterable<RouteRow[]> {
+  yield* eachPage((after) => readRoutes(db, sql`d.hostname > ${after} order by d.hostname limit ${pageSize}`), pageSize)
+}
+
+/** The hostnames of one project, by name, after the given one: what a change of the project touches. */
+export async function loadProjectHostnames(db: Db, projectId: string, after: Hostname | '', limit: number): Promise<Hostname[]> {
+  const found = await rows(
+    db,
+    sql<{ hostname: Hostname }>`
+      select hostname from domains where project_id = ${projectId} and deleted_at is null and hostname > ${after}
+      order by hostname limit ${limit}`,
+  )
+  return found.map(({ hostname }) => hostname)
+}
+
+/** The certificates of those hostnames that are registered or the service's own; a released hostname's stays out of sight. */
+export async function loadCertificates(db: Db, hostnames: readonly Hostname[]): Promise<CertificateRow[]> {
+  return readCertificates(db, sql`c.hostname = any(${hostnames}::text[])`)
+}
+
+/** Every such certificate, in pages by hostname. */
+export async function* eachCertificatePage(db: Db, pageSize: number): AsyncIterable<CertificateRow[]> {
+  yield* eachPage((after) => readCertificates(db, sql`c.hostname > ${after} order by c.hostname limit ${pageSize}`), pageSize)
+}
+
+async function readRoutes(db: Db, which: RawBuilder<unknown>): Promise<RouteRow[]> {
+  return rows(
+    db,
+    sql<RouteRow>`
+      select d.hostname, p.id as "projectId", p.slug as "projectSlug", p.upstream_url as "upstreamUrl", d.metadata as "metadataJson",
+        d.verified_at is not null as verified, ${proofNeeded(sql`now()`)} as "proofNeeded",
+        ${milliseconds('d.created_at')} as "createdAtMs", greatest(d.version, p.version)::float8 as version
+      from domains d join projects p on p.id = d.project_id
+      where d.deleted_at is null and ${which}`,
+  )
+}
+
+async function readCertificates(db: Db, which: RawBuilder<unknown>): Promise<CertificateRow[]> {
+  return rows(
+    db,
+    sql<CertificateRow>`
+      select c.hostname, c.state, c.chain_pem as "chainPem", c.sealed_key as "sealedKey", ${milliseconds('c.not_after')} as "notAfterMs",
+        c.last_sentence as reason, case when c.last_problem is not null then ${milliseconds('c.next_attempt_at')} end as "nextAttemptAtMs", c.version::float8 as version
+      from certificates c left join domains d on d.hostname = c.hostname and d.deleted_at is null
+      where d.project_id is not distinct from c.project_id and ${which}`,
+  )
+}
+
+async function* eachPage<Row extends { hostname: Hostname }>(read: (after: string) => Promise<Row[]>, size: number): AsyncIterable<Row[]> {
+  let after = ''
+  for (;;) {
+    const page = await read(after)
+    if (page.length > 0) yield page
+    if (page.length < size) return
+    after = page.at(-1)!.hostname
+  }
+}
+
+function milliseconds(column: string): RawBuilder<number> {
+  return sql`round(extract(epoch from ${sql.ref(column)}) * 1000)::float8`
+}

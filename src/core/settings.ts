@@ -1,0 +1,34 @@
+import { sql } from 'kysely'
+import { recordChange } from './changes.ts'
+import { type Db, rows, transaction } from './db.ts'
+
+/** A small value that all machines share, or undefined when nobody has written it. Secret values are sealed by the caller. */
+export async function readSetting(db: Db, name: string): Promise<Buffer | undefined> {
+  const [row] = await rows(db, sql<{ value: Buffer }>`select value from settings where name = ${name}`)
+  return row?.value
+}
+
+/** Writes the value unless there is one already, and returns the one that is stored: of several writers the first wins. */
+export async function writeSettingOnce(db: Db, name: string, value: Buffer): Promise<Buffer> {
+  return transaction(db, async (tx) => {
+    const inserted = await rows(
+      tx,
+      sql`insert into settings (name, value) values (${name}, ${value}) on conflict do nothing returning name`,
+    )
+    if (inserted.length > 0) await recordChange(tx, { kind: 'setting', key: name })
+    const [row] = await rows(tx, sql<{ value: Buffer }>`select value from settings where name = ${name}`)
+    return row!.value
+  })
+}
+
+/** Writes the value over whatever was there. */
+export async function writeSetting(db: Db, name: string, value: Buffer): Promise<void> {
+  await transaction(db, async (tx) => {
+    await rows(
+      tx,
+      sql`insert into settings (name, value) values (${name}, ${value})
+      on conflict (name) do update set value = excluded.value, updated_at = now()`,
+    )
+    await recordChange(tx, { kind: 'setting', key: name })
+  })
+}

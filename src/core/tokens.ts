@@ -1,0 +1,106 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { sql } from 'kysely'
+import { ServiceError } from '../errors.ts'
+import { type Db, preparedRows, rows } from './db.ts'
+import { parseDisplayName } from './display-name.ts'
+import { findProject, type Project } from './projects.ts'
+
+const TOKEN = /^svc_[a-f0-9]{64}$/
+
+/** An issued token as listings show it. `preview` begins the token's SHA-256: enough to tell which it is, of no use to a thief. */
+export type TokenRecord = {
+  id: string
+  name: string
+  preview: string
+  createdAt: string
+  lastUsedAt: string | null
+  revokedAt: string | null
+}
+
+/** Issues a token for the project; `token` is in nobody's hands but the caller's from here on. Throws `project_not_found`, `name_invalid`. */
+export async function issueToken(
+  db: Db,
+  projectSlug: string,
+  wanted: { name?: string | undefined },
+): Promise<{ id: string; name: string; token: string; preview: string; createdAt: string }> {
+  const name = wanted.name === undefined ? '' : parseDisplayName(wanted.name)
+  const project = await findProject(db, projectSlug)
+  const token = `svc_${randomBytes(32).toString('hex')}`
+  const [row] = await rows(
+    db,
+    sql<{ id: string; createdAt: Date }>`
+      insert into tokens (project_id, name, hash) values (${project.id}, ${name}, ${hashOf(token)})
+      returning id, created_at as "createdAt"`,
+  )
+  return { id: row!.id, name, token, preview: previewOf(hashOf(token)), createdAt: row!.createdAt.toISOString() }
+}
+
+/** Every token that the project ever issued, oldest first, revoked ones too. Throws `project_not_found`. */
+export async function listTokens(db: Db, projectSlug: string): Promise<TokenRecord[]> {
+  const project = await findProject(db, projectSlug)
+  const found = await rows(
+    db,
+    sql<{ id: string; name: string; hash: Buffer; createdAt: Date; lastUsedAt: Date | null; revokedAt: Date | null }>`
+      select id, name, hash, created_at as "createdAt", last_used_at as "lastUsedAt", revoked_at as "revokedAt"
+      from tokens where project_id = ${project.id} order by id`,
+  )
+  return found.map(({ hash, createdAt, lastUsedAt, revokedAt, ...token }) => ({
+    ...token,
+    preview: previewOf(hash),
+    createdAt: createdAt.toISOString(),
+    lastUsedAt: lastUsedAt?.toISOString() ?? null,
+    revokedAt: revokedAt?.toISOString() ?? null,
+  }))
+}
+
+/** From the commit on the token is refused here, and within a second on every machine. Revoking twice is no error. Throws `token_not_found`. */
+export async function revokeToken(db: Db, projectSlug: string, tokenId: string): Promise<void> {
+  const project = await findProject(db, projectSlug)
+  const revoked = await rows(
+    db,
+    sql`
+      with revoked as (
+        update tokens set revoked_at = coalesce(revoked_at, now()) where project_id = ${project.id} and id::text = ${tokenId} returning id
+      ), changed as (
+        insert into changes (kind, key) select 'token', id::text from revoked
+      )
+      select id from revoked`,
+  )
+  if (revoked.length === 0) throw new ServiceError('token_not_found', `the project has no token ${tokenId}`)
+}
+
+const FIND_OWNER = `
+  select t.id as "tokenId", p.id, p.name, p.slug, p.upstream_url as "upstreamUrl", p.plan, p.proof
+  from tokens t join projects p on p.id = t.project_id where t.hash = $1 and t.revoked_at is null`
+
+/** The token's project. Undefined for anything that is no token, was never issued or is revoked. */
+export async function findTokenOwner(db: Db, token: string): Promise<{ tokenId: string; project: Project } | undefined> {
+  if (!TOKEN.test(token)) return undefined
+  const [row] = await preparedRows<Project & { tokenId: string }>(db, 'find-token-owner', FIND_OWNER, [hashOf(token)])
+  if (!row) return undefined
+  const { tokenId, ...project } = row
+  return { tokenId, project }
+}
+
+/** Notes when tokens were last used (token id → when), all in one statement; an older time never replaces a newer. */
+export async function recordTokenUses(db: Db, uses: ReadonlyMap<string, Date>): Promise<void> {
+  if (uses.size === 0) return
+  await rows(
+    db,
+    sql`
+      with used as (
+        select t.id, u.at from unnest(${[...uses.keys()]}::bigint[], ${[...uses.values()]}::timestamptz[]) as u(id, at)
+        join tokens t on t.id = u.id where t.last_used_at is null or t.last_used_at < u.at
+        order by t.id for update of t
+      )
+      update tokens set last_used_at = used.at from used where tokens.id = used.id`,
+  )
+}
+
+function hashOf(token: string): Buffer {
+  return createHash('sha256').update(token).digest()
+}
+
+function previewOf(hash: Buffer): string {
+  return `sha256:${hash.toString('hex', 0, 6)}…`
+}

@@ -1,0 +1,64 @@
+import { beginIssuance, recordCertificate, recordIssuanceFailure } from '../core/certificates.ts'
+import type { Db } from '../core/db.ts'
+import { type Hostname, parseHostname } from '../hostname.ts'
+import type { Log } from '../log.ts'
+
+/** What a certificate order hands back; the key is sealed before it leaves the process. */
+export type Issued = { chainPem: string; keyPem: string; issuer: string; serial: string; notBefore: Date; notAfter: Date; renewAt: Date }
+
+/** Why no certificate came of an attempt: what is stored and shown is `problem`, what a customer reads is `sentence`. */
+export type Refusal = { problem: object; sentence: string; retryAfterS?: number }
+
+export type IssueParts = {
+  db: Db
+  log: Log
+  /** Whether an order could succeed: DNS leads to the edge and nobody else answers challenges. Costs the authority nothing. */
+  precheck(hostname: Hostname): Promise<{ kind: 'go' } | ({ kind: 'no' } & Refusal)>
+  order(hostname: Hostname): Promise<({ kind: 'issued' } & Issued) | ({ kind: 'refused' } & Refusal)>
+  sealKey(keyPem: string, hostname: Hostname): Buffer
+  announce(hostname: Hostname): void
+  count(outcome: 'issued' | 'refused' | 'not-ordered'): void
+}
+
+/**
+ * Obtains the certificate of one hostname and stores it. Permission is asked again here, since minutes may lie between the wish and the
+ * work. A failure is recorded with the authority's own words and a back-off; a certificate already in hand stays.
+ */
+export async function issueCertificate(parts: IssueParts, payload: unknown): Promise<void> {
+  const hostname = parseHostname((payload as { hostname: string }).hostname)
+  const permission = await beginIssuance(parts.db, hostname)
+  if (permission.kind === 'no') {
+    parts.log.info({ hostname, reason: permission.reason }, 'no certificate is ordered')
+    return
+  }
+  const outcome = await obtain(parts, hostname)
+  parts.count(outcome.kind)
+  if (outcome.kind === 'issued') await keep(parts, hostname, outcome)
+  else await recordIssuanceFailure(parts.db, hostname, outcome)
+  parts.announce(hostname)
+  const { kind, sentence } = outcome.kind === 'issued' ? { kind: 'issued', sentence: undefined } : outcome
+  parts.log[kind === 'issued' ? 'info' : 'warn']({ hostname, outcome: kind, reason: sentence }, 'certificate')
+}
+
+type Outcome = ({ kind: 'issued' } & Issued) | ({ kind: 'refused' | 'not-ordered' } & Refusal)
+
+async function obtain(parts: IssueParts, hostname: Hostname): Promise<Outcome> {
+  try {
+    const checked = await parts.precheck(hostname)
+    if (checked.kind === 'no') return { ...checked, kind: 'not-ordered' }
+    return await parts.order(hostname)
+  } catch (error) {
+    parts.log.error({ err: error, hostname }, 'issuing failed unexpectedly')
+    return {
+      kind: 'refused',
+      problem: { type: 'urn:namesake:error:internal', detail: String(error) },
+      sentence: 'The certificate could not be obtained because of an internal error; it is tried again.',
+    }
+  }
+}
+
+function keep(parts: IssueParts, hostname: Hostname, issued: Issued): Promise<void> {
+  const { chainPem, keyPem, issuer, serial, notBefore, notAfter, renewAt } = issued
+  const sealedKey = parts.sealKey(keyPem, hostname)
+  return recordCertificate(parts.db, hostname, { chainPem, sealedKey, issuer, serial, notBefore, notAfter, renewAt })
+}

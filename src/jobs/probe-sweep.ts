@@ -1,0 +1,100 @@
+import type { Db } from '../core/db.ts'
+import { claimDueProbes, type DueProbe, recordProbes } from '../core/probes.ts'
+import type { Hostname } from '../hostname.ts'
+import { pause } from '../lib/back-off.ts'
+import type { Log } from '../log.ts'
+
+type Report = Parameters<typeof recordProbes>[1][number]['report']
+type Result = { probe: DueProbe; report: Report; nextProbeInS: number }
+
+export type ProbeSweepParts = {
+  db: Db
+  log: Log
+  intervalS: number
+  check(probe: DueProbe): Promise<Report>
+  onRecorded(hostnames: Hostname[]): void
+  count(state: string): void
+}
+
+const PROBES_AT_ONCE_MAX = 500
+const CLAIM_LEASE_S = 60 // a worker that dies leaves its probes to the next one after this long
+const IDLE_POLL_MS = 500
+const RECORD_EVERY_MS = 100
+const VERIFIED_INTERVAL_S = 7 * 86_400
+const UNKNOWN_INTERVAL_S = 60
+
+/**
+ * Looks after every domain's DNS: claims what is due, checks it, records what was found, for as long as it runs.
+ * Any number of these work side by side. `stop()` resolves when the checks under way are recorded.
+ */
+export function startProbeSweep(parts: ProbeSweepParts): { stop(): Promise<void> } {
+  const stopping = new AbortController()
+  const running = sweepUntil(stopping.signal, parts)
+  return {
+    stop() {
+      stopping.abort()
+      return running
+    },
+  }
+}
+
+async function sweepUntil(stopped: AbortSignal, parts: ProbeSweepParts): Promise<void> {
+  const underWay = new Set<Promise<void>>()
+  let finished: Result[] = []
+  const begin = (probe: DueProbe) => {
+    const ended = checkOne(parts, probe).then((result) => {
+      if (result) finished.push(result)
+      underWay.delete(ended)
+    })
+    underWay.add(ended)
+  }
+  const record = async () => {
+    const results = finished
+    finished = []
+    if (results.length > 0) await recordAll(parts, results)
+  }
+  while (!stopped.aborted) {
+    const claimed = await claim(parts, PROBES_AT_ONCE_MAX - underWay.size)
+    for (const probe of claimed) begin(probe)
+    await record()
+    await pause(underWay.size + finished.length > 0 ? RECORD_EVERY_MS : IDLE_POLL_MS, stopped)
+  }
+  await Promise.all(underWay)
+  await record()
+}
+
+async function claim(parts: ProbeSweepParts, room: number): Promise<DueProbe[]> {
+  // Small bites would cost a statement each: wait until a fifth of the places are free.
+  if (room < PROBES_AT_ONCE_MAX / 5) return []
+  try {
+    return await claimDueProbes(parts.db, room, CLAIM_LEASE_S)
+  } catch (error) {
+    parts.log.warn({ err: error }, 'cannot ask which domains are due for a DNS check; trying again')
+    return []
+  }
+}
+
+async function checkOne(parts: ProbeSweepParts, probe: DueProbe): Promise<Result | undefined> {
+  try {
+    const report = await parts.check(probe)
+    parts.count(report.state)
+    return { probe, report, nextProbeInS: nextProbeInS(report.state, parts.intervalS) }
+  } catch (error) {
+    parts.log.error({ err: error, hostname: probe.hostname }, 'DNS check failed; it is repeated when its lease ends')
+    return undefined
+  }
+}
+
+async function recordAll(parts: ProbeSweepParts, results: Result[]): Promise<void> {
+  try {
+    parts.onRecorded(await recordProbes(parts.db, results))
+  } catch (error) {
+    parts.log.warn({ err: error, probes: results.length }, 'cannot record DNS checks; they are repeated when their lease ends')
+  }
+}
+
+/** Seconds until the next check, spread by a tenth either way so that domains claimed together do not stay together. */
+export function nextProbeInS(state: string, intervalS: number): number {
+  const base = state === 'verified' ? VERIFIED_INTERVAL_S : state === 'unknown' ? Math.min(UNKNOWN_INTERVAL_S, intervalS) : intervalS
+  return base * (0.9 + Math.random() / 5)
+}

@@ -1,0 +1,61 @@
+import { collectDefaultMetrics, Registry } from 'prom-client'
+import { readConfig } from './config.ts'
+import { createLog } from './log.ts'
+import type { Listen, ProcessReport, RoleContext, RunningRole } from './roles/role.ts'
+import { dropPrivileges } from './service-user.ts'
+import { connectToSupervisor } from './supervisor-link.ts'
+
+// The wiring of each process stands in roles/, a screen a role. A process loads its own role only: an edge holds no API code in memory.
+const ROLES: Record<string, () => Promise<(context: RoleContext) => Promise<RunningRole | undefined>>> = {
+  setup: async () => (await import('./roles/setup.ts')).setUp,
+  api: async () => (await import('./roles/api.ts')).startApi,
+  worker: async () => (await import('./roles/worker.ts')).startWorker,
+  follower: async () => (await import('./roles/follower.ts')).startFollowerRole,
+  edge: async () => (await import('./roles/edge.ts')).startEdgeRole,
+  demo: async () => (await import('./roles/demo.ts')).startDemoUpstream,
+}
+
+/** A process of the tree: loads its role, gives up root, starts, says so, and ends when told to or when its supervisor is gone. */
+async function main(role: string): Promise<void> {
+  const load = ROLES[role]
+  if (!load) throw new Error(`unknown role ${role}: main.ts is started by the supervisor, with one of ${Object.keys(ROLES).join(', ')}`)
+  const start = await load()
+  const { config } = readConfig(process.env, process.cwd())
+  const log = createLog(role, config.logLevel)
+  const metrics = new Registry()
+  collectDefaultMetrics({ register: metrics })
+  let running: RunningRole | undefined
+
+  const report = async (): Promise<ProcessReport> => {
+    const { ready, details } = running?.report() ?? { ready: false, details: { state: 'starting' } }
+    return { role, pid: process.pid, ready, details, metrics: await metrics.getMetricsAsJSON() }
+  }
+  const end = once(async () => {
+    await running?.stop()
+    process.exit(0)
+  })
+  const link = connectToSupervisor({ report, onGone: end })
+  process.on('SIGTERM', end)
+  process.on('SIGINT', () => {}) // Ctrl-C reaches the whole terminal; the supervisor decides the order in which we end
+
+  dropPrivileges()
+  running = await start({ config, log, metrics, listen: sockets(), runDir: process.env.NAMESAKE_RUN_DIR ?? '', gather: link.gather })
+  if (!running) process.exit(0)
+  link.ready()
+}
+
+function sockets(): Record<string, Listen> {
+  const descriptors = JSON.parse(process.env.NAMESAKE_LISTEN ?? '{}') as Record<string, number>
+  return Object.fromEntries(Object.entries(descriptors).map(([name, fd]) => [name, { fd }]))
+}
+
+function once(action: () => Promise<void>): () => void {
+  let begun = false
+  return () => {
+    if (begun) return
+    begun = true
+    void action()
+  }
+}
+
+await main(process.argv[2] ?? '')

@@ -1,0 +1,152 @@
+import { isSpecialAddress } from '../lib/addresses.ts'
+import { type Budget, spend } from './budget.ts'
+import type { Exchange } from './exchange.ts'
+import { isAskable, type Message, RCODE, type RecordType, type ResourceRecord } from './message.ts'
+import { isPublicSuffix, isWithin, parentOf } from './place.ts'
+import type { Reply, Resolver } from './resolver.ts'
+
+export type NameServer = { name: string; address: string }
+
+/**
+ * What one authoritative server said. `lame`: it answered, but does not answer for the zone. `silent`: no answer in time, or one that a
+ * resolver on the way gave in its place.
+ */
+export type Statement = { server: NameServer; kind: 'answer'; message: Message } | { server: NameServer; kind: 'lame' | 'silent' }
+export type Testimony = { zone: string; statements: Statement[] }
+
+export type Authorities = {
+  /**
+   * Finds the zone that a hostname is in and asks its servers, each for itself, for the hostname's A records. `hint` is the zone named by an SOA.
+   * Undefined where no zone can be found, none below a public suffix exists, or its servers have no address that may be asked.
+   */
+  consult(hostname: string, clue: { hint: string | undefined; isAlias: boolean }, budget: Budget): Promise<Testimony | undefined>
+  /** Asks one server of a zone. */
+  ask(server: NameServer, asking: { name: string; type: RecordType }, budget: Budget): Promise<Reply>
+}
+
+type Referral = { kind: 'referral'; message: Message }
+type Zone = { name: string; servers: NameServer[] }
+
+const NAME_SERVERS_MAX = 4
+const REFERRALS_MAX = 4
+const TRY_TIMEOUTS_MS = [600, 1_200]
+const DNS_PORT = 53
+
+/** `port` other than undefined is for authorities that listen elsewhere than at 53, and then may have private addresses too. */
+export function createAuthorities(parts: { resolver: Resolver; exchange: Exchange; port: number | undefined }): Authorities {
+  const { resolver, exchange } = parts
+  const port = parts.port ?? DNS_PORT
+  const mayAsk = (address: string) => parts.port !== undefined || !isSpecialAddress(address)
+
+  async function consult(
+    hostname: string,
+    clue: { hint: string | undefined; isAlias: boolean },
+    budget: Budget,
+  ): Promise<Testimony | undefined> {
+    // Nothing is registered there: the registry's servers need not be asked every five minutes.
+    if (clue.hint !== undefined && isPublicSuffix(clue.hint)) return undefined
+    let zone = await findZone(clue.hint ?? (clue.isAlias ? parentOf(hostname) : hostname), budget)
+    for (let n = 0; zone && zone.servers.length > 0 && n <= REFERRALS_MAX; n++) {
+      const { name, servers } = zone
+      const heard = await Promise.all(servers.map((server) => hear(server, hostname, name, budget)))
+      const referral = heard.find((one) => one.kind === 'referral')
+      if (!referral) return { zone: name, statements: heard.filter((one) => one.kind !== 'referral') }
+      zone = await followReferral(referral.message, budget)
+    }
+    return undefined
+  }
+
+  async function findZone(start: string, budget: Budget): Promise<Zone | undefined> {
+    for (let name = start; name !== ''; ) {
+      const reply = await resolver.resolveCached({ name, type: 'NS' }, budget)
+      if (reply.kind === 'silent') return undefined
+      // A zone whose servers are all broken cannot be resolved: its parent then refers to them.
+      const message = reply.kind === 'answer' ? reply.message : undefined
+      const nameServers = message ? nameServersOf(message.answers, name) : []
+      if (message && nameServers.length > 0) return { name, servers: await addressesOf(nameServers, message, budget) }
+      name = nextUp(name, message)
+    }
+    return undefined
+  }
+
+  async function hear(server: NameServer, hostname: string, zone: string, budget: Budget): Promise<Statement | Referral> {
+    const message = await askServer(server, { name: hostname, type: 'A' }, budget)
+    if (!message) return { server, kind: 'silent' }
+    const known = message.rcode === RCODE.noError || message.rcode === RCODE.noSuchName
+    if (known && message.authoritative) return { server, kind: 'answer', message: { ...message, answers: within(zone, message.answers) } }
+    if (known && referredZone(message, hostname, zone))
+      return { kind: 'referral', message: { ...message, authority: below(zone, message.authority) } }
+    return { server, kind: known && message.recursionAvailable ? 'silent' : 'lame' }
+  }
+
+  async function askServer(server: NameServer, asking: { name: string; type: RecordType }, budget: Budget): Promise<Message | undefined> {
+    for (const timeoutMs of TRY_TIMEOUTS_MS) {
+      if (!spend(budget)) return undefined
+      const endsAt = Math.min(budget.endsAt, performance.now() + timeoutMs)
+      const message = await exchange.ask({ address: server.address, port }, { ...asking, recurse: false, unchecked: true }, endsAt)
+      if (message) return message
+    }
+    return undefined
+  }
+
+  async function followReferral(message: Message, budget: Budget): Promise<Zone> {
+    const name = message.authority.find((record) => record.type === 'NS')!.name.toLowerCase()
+    return { name, servers: await addressesOf(nameServersOf(message.authority, name), message, budget) }
+  }
+
+  async function addressesOf(names: string[], message: Message, budget: Budget): Promise<NameServer[]> {
+    const servers = await Promise.all(names.slice(0, NAME_SERVERS_MAX).map((name) => addressOf(name, message, budget)))
+    return servers.filter((server) => server !== undefined)
+  }
+
+  async function addressOf(name: string, message: Message, budget: Budget): Promise<NameServer | undefined> {
+    const glue = message.additional.filter(
+      (record) => record.name.toLowerCase() === name && (record.type === 'A' || record.type === 'AAAA'),
+    )
+    const addresses = glue.length > 0 ? glue.map((record) => record.value) : await lookUpAddresses(name, budget)
+    const address = addresses.find(mayAsk)
+    return address === undefined ? undefined : { name, address }
+  }
+
+  async function lookUpAddresses(name: string, budget: Budget): Promise<string[]> {
+    for (const type of ['A', 'AAAA'] as const) {
+      const reply = await resolver.resolveCached({ name, type }, budget)
+      const found = reply.kind === 'answer' ? reply.message.answers.filter((record) => record.type === type) : []
+      if (found.length > 0) return found.map((record) => record.value)
+    }
+    return []
+  }
+
+  return {
+    consult,
+    async ask(server, asking, budget) {
+      const message = await askServer(server, asking, budget)
+      if (!message) return { kind: 'silent' }
+      const known = message.rcode === RCODE.noError || message.rcode === RCODE.noSuchName
+      return known ? { kind: 'answer', message } : { kind: 'refused', rcode: message.rcode }
+    },
+  }
+}
+
+function nameServersOf(records: ResourceRecord[], zone: string): string[] {
+  const found = records.filter((record) => record.type === 'NS' && record.name.toLowerCase() === zone)
+  return found.map((record) => record.value.toLowerCase()).filter(isAskable)
+}
+
+/** The name to ask next for its servers: the zone that a denial names, if it is above, else the parent. */
+function nextUp(name: string, denial: Message | undefined): string {
+  const zone = denial?.authority.find((record) => record.type === 'SOA')?.name.toLowerCase()
+  return zone !== undefined && zone !== '' && zone !== name && isWithin(zone, name) ? zone : parentOf(name)
+}
+
+function within(zone: string, records: ResourceRecord[]): ResourceRecord[] {
+  return records.filter((record) => isWithin(zone, record.name.toLowerCase()))
+}
+
+function below(zone: string, records: ResourceRecord[]): ResourceRecord[] {
+  return records.filter((record) => record.name.toLowerCase() !== zone && isWithin(zone, record.name.toLowerCase()))
+}
+
+function referredZone(message: Message, hostname: string, zone: string): boolean {
+  return below(zone, message.authority).some((record) => record.type === 'NS' && isWithin(record.name.toLowerCase(), hostname))
+}

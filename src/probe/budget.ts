@@ -1,0 +1,16 @@
+/** What one look-up may spend: time, and queries, so that no zone, however strange, holds a probe for long. */
+export type Budget = { readonly endsAt: number; queriesLeft: number }
+
+const LOOKUP_TIMEOUT_MS = 8_000
+const LOOKUP_QUERIES_MAX = 64
+
+export function openBudget(): Budget {
+  return { endsAt: performance.now() + LOOKUP_TIMEOUT_MS, queriesLeft: LOOKUP_QUERIES_MAX }
+}
+
+/** Takes one query out of the budget; false when none is left, or no time. */
+export function spend(budget: Budget): boolean {
+  if (budget.queriesLeft <= 0 || performance.now() >= budget.endsAt) return false
+  budget.queriesLeft--
+  return true
+}

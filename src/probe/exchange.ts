@@ -1,0 +1,71 @@
+import { isAskable, type Message, type Question, RCODE } from './message.ts'
+import type { Server } from './servers.ts'
+import { askOverTcp } from './tcp.ts'
+import { createUdp } from './udp.ts'
+
+export type Exchange = {
+  /** Asks one server once, over UDP and, when the answer is truncated, over TCP. Undefined: nothing that fits came before `endsAt`. */
+  ask(server: Server, question: Question, endsAt: number): Promise<Message | undefined>
+  close(): void
+}
+
+const IN_FLIGHT_MAX = 2_000
+const IN_LINE_MAX = 20_000
+const TCP_MIN_MS = 1_000 // a truncated answer proves that the server is alive: its second, slower try is given this long
+
+/** All packets of a probe pass here: at most 2,000 queries are under way, the others wait in line, and a full line answers nothing. */
+export function createExchange(): Exchange {
+  const udp = createUdp()
+  const closing = new AbortController()
+  const line: (() => void)[] = []
+  let lineHead = 0
+  let inFlight = 0
+
+  function enter(): Promise<void> | undefined {
+    if (inFlight < IN_FLIGHT_MAX) {
+      inFlight++
+      return undefined
+    }
+    return new Promise((resolve) => line.push(resolve))
+  }
+
+  function exit(): void {
+    const next = line[lineHead]
+    if (!next) {
+      inFlight--
+      return
+    }
+    lineHead++
+    if (lineHead > IN_LINE_MAX) {
+      line.splice(0, lineHead)
+      lineHead = 0
+    }
+    next() // the place passes on, so the count stays
+  }
+
+  async function askEnds(server: Server, question: Question, endsAt: number): Promise<Message | undefined> {
+    let message = await udp.ask(server, question, endsAt, true)
+    // Old servers stumble over EDNS (RFC 6891 §6.2.2).
+    if (message && (message.rcode === RCODE.formatError || message.rcode === RCODE.notImplemented)) {
+      message = await udp.ask(server, question, endsAt, false)
+    }
+    if (!message?.truncated) return message
+    return askOverTcp(server, question, Math.max(endsAt, performance.now() + TCP_MIN_MS), closing.signal)
+  }
+
+  return {
+    async ask(server, question, endsAt) {
+      if (line.length - lineHead >= IN_LINE_MAX || closing.signal.aborted || !isAskable(question.name)) return undefined
+      await enter()
+      try {
+        return performance.now() < endsAt ? await askEnds(server, question, endsAt) : undefined
+      } finally {
+        exit()
+      }
+    },
+    close() {
+      closing.abort()
+      udp.close()
+    },
+  }
+}

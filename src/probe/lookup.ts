@@ -1,0 +1,120 @@
+import type { Authorities, NameServer, Statement } from './authority.ts'
+import type { Budget } from './budget.ts'
+import type { RecordType } from './message.ts'
+import { isWithin, placeOf, registeredDomain } from './place.ts'
+import type { Reply, Resolver } from './resolver.ts'
+import { type Edge, judgeView, type Verdict, type View, weigh } from './verdict.ts'
+import { type AskName, walk } from './walk.ts'
+
+/** A verdict with what it rests on. `servers` says what each authoritative server holds; empty when none had to be, or could be, asked. */
+export type Finding = {
+  verdict: Verdict
+  view: View | undefined
+  zone: string | undefined
+  servers: { name: string; address: string; says: string }[]
+}
+
+export type Lookup = {
+  /** Looks a hostname up and judges it. A verdict other than verified is confirmed at the zone's authoritative servers where they can be reached. */
+  examine(hostname: string, budget: Budget): Promise<Finding>
+  /** Whether a TXT record at `name`, in the hostname's zone, has exactly this value; also asked at the zone's own servers before a "no". */
+  findText(name: string, value: string, hostname: string, budget: Budget): Promise<'yes' | 'no' | 'unknown'>
+}
+
+type Witness = { server: NameServer; view: View | undefined; verdict: Verdict | 'lame' | 'silent' }
+
+export function createLookup(parts: { resolver: Resolver; authorities: Authorities; edge: Edge }): Lookup {
+  const { resolver, authorities, edge } = parts
+
+  async function examine(hostname: string, budget: Budget): Promise<Finding> {
+    if (edge.isLocal && hostname.endsWith('.localhost')) {
+      return { verdict: { kind: 'verified', via: 'local' }, view: undefined, zone: undefined, servers: [] }
+    }
+    const ask: AskName = (asking) => resolver.resolve(asking, budget)
+    const view = await viewOfResolver(hostname, ask)
+    const verdict = judgeView(hostname, view, edge)
+    const zone = view.a.zone
+    if (isFinal(verdict)) return { verdict, view, zone, servers: [] }
+    const clue = { hint: zone, isAlias: view.a.hops.length > 0 }
+    const testimony = await authorities.consult(hostname, clue, budget)
+    const witnesses = await Promise.all(
+      (testimony?.statements ?? []).map((statement) => question(hostname, testimony!.zone, statement, ask, budget)),
+    )
+    const servers = witnesses.map(({ server, verdict: says }) => ({ name: server.name, verdict: says }))
+    const weighed = weigh(verdict, testimony?.zone ?? zone ?? registeredDomain(hostname), servers)
+    const finding = {
+      verdict: weighed.verdict,
+      view: weighed.from === 'resolver' ? view : witnesses[weighed.from]!.view!,
+      zone: testimony?.zone ?? zone,
+      servers: witnesses.map(({ server, verdict: says }) => ({ ...server, says: typeof says === 'string' ? says : says.kind })),
+    }
+    const answering = witnesses.find((witness) => witness.view !== undefined)?.server
+    return explain(hostname, finding, answering, budget)
+  }
+
+  async function question(hostname: string, zone: string, statement: Statement, ask: AskName, budget: Budget): Promise<Witness> {
+    const { server } = statement
+    if (statement.kind !== 'answer') return { server, view: undefined, verdict: statement.kind }
+    const a = await walk(hostname, 'A', ask, statement)
+    const view: View = { a, isApex: hostname === zone || hostname === registeredDomain(hostname) }
+    const last = a.hops.at(-1)?.target
+    if (last !== undefined && a.end === 'no-data') view.aaaa = await walk(last, 'AAAA', ask)
+    if (last === undefined && a.end !== 'no-such-name') {
+      view.aaaa = await walk(hostname, 'AAAA', ask, await authorities.ask(server, { name: hostname, type: 'AAAA' }, budget))
+    }
+    return { server, view, verdict: judgeView(hostname, view, edge) }
+  }
+
+  /** Where nothing is right, looks for the usual mistakes that the hostname's own address records cannot show. */
+  async function explain(hostname: string, finding: Finding, server: NameServer | undefined, budget: Budget): Promise<Finding> {
+    const { verdict, view } = finding
+    if (!view || !lacksCause(verdict)) return finding
+    const askZone = (asking: { name: string; type: RecordType }) =>
+      server ? authorities.ask(server, asking, budget) : resolver.resolve(asking, budget)
+    const explained = { ...view }
+    if (view.a.end !== 'no-such-name') explained.texts = textsOf(await askZone({ name: hostname, type: 'TXT' }))
+    if (verdict.kind === 'absent') explained.doubled = await lookForDoubled(hostname, finding, askZone, budget)
+    return { ...finding, view: explained, verdict: judgeView(hostname, explained, edge) }
+  }
+
+  async function lookForDoubled(hostname: string, finding: Finding, askZone: AskName, budget: Budget): Promise<View['doubled']> {
+    const at = `${hostname}.${placeOf(hostname, finding.zone).zone}`
+    if (at.length > 253) return undefined
+    const first = await askZone({ name: at, type: 'A' })
+    return { at, walk: await walk(at, 'A', (asking) => resolver.resolve(asking, budget), first) }
+  }
+
+  async function findText(name: string, value: string, hostname: string, budget: Budget): Promise<'yes' | 'no' | 'unknown'> {
+    const reply = await resolver.resolve({ name, type: 'TXT' }, budget)
+    if (textsOf(reply).includes(value)) return 'yes'
+    const testimony = await authorities.consult(hostname, { hint: undefined, isAlias: true }, budget)
+    const answering = (testimony?.statements ?? []).filter((statement) => statement.kind === 'answer')
+    const replies = await Promise.all(answering.map(({ server }) => authorities.ask(server, { name, type: 'TXT' }, budget)))
+    if (replies.some((each) => textsOf(each).includes(value))) return 'yes'
+    return [reply, ...replies].some((each) => each.kind === 'answer') ? 'no' : 'unknown'
+  }
+
+  return { examine, findText }
+}
+
+async function viewOfResolver(hostname: string, ask: AskName): Promise<View> {
+  const a = await walk(hostname, 'A', ask)
+  const isApex = hostname === registeredDomain(hostname) || (a.zone === hostname && isWithin(a.zone, hostname))
+  if (a.end !== 'addresses' && a.end !== 'no-data') return { a, isApex }
+  return { a, aaaa: await walk(hostname, 'AAAA', ask), isApex }
+}
+
+/** Verified needs no confirmation; a bogus zone would be right at its own servers; a silent resolver leaves no time and no way to ask. */
+function isFinal(verdict: Verdict): boolean {
+  return verdict.kind === 'verified' || verdict.kind === 'dnssec-bogus' || (verdict.kind === 'unknown' && verdict.reason === 'silent')
+}
+
+function lacksCause(verdict: Verdict): boolean {
+  return (
+    verdict.kind === 'absent' || verdict.kind === 'apex-not-pointing' || (verdict.kind === 'wrong-target' && verdict.record === undefined)
+  )
+}
+
+function textsOf(reply: Reply): string[] {
+  return reply.kind === 'answer' ? reply.message.answers.filter((record) => record.type === 'TXT').map((record) => record.value) : []
+}

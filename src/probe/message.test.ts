@@ -1,0 +1,103 @@
+import dnsPacket, { type Packet } from 'dns-packet'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { answersQuestion, decodeMessage, encodeQuery, isAskable } from './message.ts'
+
+const label = fc.stringMatching(/^[A-Za-z0-9_-]{1,12}$/)
+const name = fc.array(label, { minLength: 1, maxLength: 5 }).map((labels) => labels.join('.'))
+
+test('a query reads back, with another implementation, as what was asked', () => {
+  fc.assert(
+    fc.property(name, fc.constantFrom('A' as const, 'AAAA' as const, 'CAA' as const, 'TXT' as const), fc.nat(65_535), (asked, type, id) => {
+      const query = dnsPacket.decode(encodeQuery(id, { name: asked, type, recurse: true, unchecked: false }))
+      expect([query.id, query.flag_rd, query.flag_cd]).toEqual([id, true, false])
+      expect(query.questions).toEqual([{ name: asked, type, class: 'IN' }])
+      expect(query.additionals![0]!.type).toBe('OPT')
+    }),
+  )
+})
+
+test('an answer of another implementation reads with names in their own case', () => {
+  fc.assert(
+    fc.property(name, name, fc.ipV4(), fc.string({ maxLength: 200 }), (owner, target, address, text) => {
+      const packet: Packet = {
+        type: 'response',
+        id: 7,
+        questions: [{ name: owner, type: 'A' }],
+        answers: [
+          { name: owner, type: 'CNAME', ttl: 30, data: target },
+          { name: target, type: 'A', ttl: 30, data: address },
+          { name: owner, type: 'TXT', ttl: 30, data: [text] },
+        ],
+      }
+      const message = decodeMessage(dnsPacket.encode(packet))
+      const [alias, found, written] = message.answers
+      expect([alias!.name, alias!.value, found!.value, written!.value]).toEqual([
+        owner,
+        target,
+        address,
+        Buffer.from(text).toString('utf8'),
+      ])
+    }),
+  )
+})
+
+test('every kind of record that a probe reads is read', () => {
+  const bytes = dnsPacket.encode({
+    type: 'response',
+    id: 1,
+    questions: [{ name: 'c.example', type: 'A' }],
+    answers: [
+      { name: 'c.example', type: 'AAAA', ttl: 1, data: '2001:DB8:0:0:0:0:0:1' },
+      { name: 'c.example', type: 'CAA', ttl: 1, data: { flags: 128, tag: 'issue', value: 'ca.example' } },
+      { name: 'c.example', type: 'NS', ttl: 1, data: 'ns.c.example' },
+      { name: 'c.example', type: 'TXT', ttl: 1, data: ['one ', 'two'] },
+      { name: 'c.example', type: 'MX', ttl: 1, data: { preference: 1, exchange: 'mx.c.example' } },
+    ],
+  })
+  expect(decodeMessage(bytes).answers).toEqual([
+    { name: 'c.example', type: 'AAAA', ttl: 1, value: '2001:db8::1' },
+    { name: 'c.example', type: 'CAA', ttl: 1, value: 'ca.example', caa: { critical: true, tag: 'issue' } },
+    { name: 'c.example', type: 'NS', ttl: 1, value: 'ns.c.example' },
+    { name: 'c.example', type: 'TXT', ttl: 1, value: 'one two' },
+  ])
+})
+
+test('a dot inside a label never reads as the end of the label', () => {
+  const header = Buffer.from('000180000001000000000000', 'hex')
+  const question = Buffer.concat([Buffer.from([12]), Buffer.from('edge.example'), Buffer.from([0, 0, 1, 0, 1])])
+  const message = decodeMessage(Buffer.concat([header, question]))
+  expect(message.question!.name).toBe('edge\\.example')
+  expect(answersQuestion(message, { name: 'edge.example', type: 'A', recurse: true, unchecked: false })).toBe(false)
+})
+
+test('compressed names are read, and pointers that lead in a circle are refused', () => {
+  const header = Buffer.from('000180000001000000000000', 'hex')
+  expect(() => decodeMessage(Buffer.concat([header, Buffer.from('c00c00010001', 'hex')]))).toThrow(RangeError)
+  const twice = Buffer.from('00018000000200000000000001630000010001c00c00010001', 'hex')
+  expect(decodeMessage(twice).question).toBeUndefined()
+})
+
+test('whatever bytes arrive, reading ends, with a message or a RangeError', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ minLength: 0, maxLength: 120 }), (bytes) => {
+      try {
+        decodeMessage(Buffer.from(bytes))
+      } catch (error) {
+        expect(error).toBeInstanceOf(RangeError)
+      }
+    }),
+  )
+})
+
+test.each([
+  ['', false],
+  ['.', false],
+  ['a..b', false],
+  ['edge\\.example', false],
+  ['a.'.repeat(130), false],
+  [`${'a'.repeat(64)}.example`, false],
+  ['_namesake.shop.example', true],
+])('%s can be asked for: %s', (text, askable) => {
+  expect(isAskable(text)).toBe(askable)
+})

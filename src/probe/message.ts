@@ -1,0 +1,210 @@
+/** The record types that a probe asks for, with their numbers (RFC 1035 §3.2.2, RFC 3596, RFC 8659). */
+const TYPE_NUMBERS = { A: 1, NS: 2, CNAME: 5, SOA: 6, TXT: 16, AAAA: 28, CAA: 257 } as const
+const TYPES = new Map<number, RecordType>(Object.entries(TYPE_NUMBERS).map(([type, number]) => [number, type as RecordType]))
+
+export type RecordType = keyof typeof TYPE_NUMBERS
+
+/** `recurse` asks a resolver to look further (RD); `unchecked` asks it not to validate DNSSEC (CD, RFC 4035 §3.2.2). */
+export type Question = { name: string; type: RecordType; recurse: boolean; unchecked: boolean }
+
+/** `value`: an address, a name (case kept), a text; of an SOA its primary server; of a CAA its value, with flags and tag beside it. */
+export type ResourceRecord = { name: string; type: RecordType; ttl: number; value: string; caa?: { critical: boolean; tag: string } }
+
+export type Message = {
+  id: number
+  response: boolean
+  authoritative: boolean
+  truncated: boolean
+  recursionAvailable: boolean
+  rcode: number
+  question: { name: string; type: number } | undefined
+  answers: ResourceRecord[]
+  authority: ResourceRecord[]
+  additional: ResourceRecord[]
+}
+
+export const RCODE = { noError: 0, formatError: 1, serverFailure: 2, noSuchName: 3, notImplemented: 4, refused: 5 } as const
+
+const HEADER_BYTES = 12
+const NAME_BYTES_MAX = 255 // RFC 1035 §2.3.4
+const LABEL_BYTES_MAX = 63
+const UDP_PAYLOAD_BYTES = 1_232 // what passes everywhere without fragments (DNS flag day 2020)
+const OPT_BYTES = 11
+const ASKABLE = /^[^.\\]{1,63}(\.[^.\\]{1,63})*$/
+const OPT_TYPE = 41
+const CLASS_IN = 1
+
+/** Whether a name can stand in a query: not the root, no escaped bytes, no label or name that is too long. */
+export function isAskable(name: string): boolean {
+  return name.length + 2 <= NAME_BYTES_MAX && ASKABLE.test(name)
+}
+
+/** One query in wire format (RFC 1035 §4.1), with an EDNS record unless told otherwise (RFC 6891). The name must be askable. */
+export function encodeQuery(id: number, question: Question, edns = true): Buffer {
+  const nameEnd = HEADER_BYTES + question.name.length + 2
+  const buffer = Buffer.alloc(nameEnd + 4 + (edns ? OPT_BYTES : 0))
+  buffer.writeUInt16BE(id, 0)
+  buffer.writeUInt16BE((question.recurse ? 0x0100 : 0) | (question.unchecked ? 0x0010 : 0), 2)
+  buffer.writeUInt16BE(1, 4)
+  buffer.writeUInt16BE(edns ? 1 : 0, 10)
+  writeName(buffer, HEADER_BYTES, question.name)
+  buffer.writeUInt16BE(TYPE_NUMBERS[question.type], nameEnd)
+  buffer.writeUInt16BE(CLASS_IN, nameEnd + 2)
+  if (edns) {
+    buffer.writeUInt16BE(OPT_TYPE, nameEnd + 5)
+    buffer.writeUInt16BE(UDP_PAYLOAD_BYTES, nameEnd + 7)
+  }
+  return buffer
+}
+
+/** Whether a message repeats the question that was asked: its type, and its name without regard to case. */
+export function answersQuestion(message: Message, question: Question): boolean {
+  const echoed = message.question
+  return echoed !== undefined && echoed.type === TYPE_NUMBERS[question.type] && echoed.name.toLowerCase() === question.name.toLowerCase()
+}
+
+/**
+ * Reads a message. Names keep their case; a byte that would make a name ambiguous, such as a dot inside a label, is escaped as in RFC 1035 §5.1,
+ * so the one label `edge\.example` never reads as two. Records of types that a probe does not ask for are left out. Throws RangeError when malformed.
+ */
+export function decodeMessage(bytes: Buffer): Message {
+  const flags = bytes.readUInt16BE(2)
+  const reader = { bytes, at: HEADER_BYTES }
+  const questions = bytes.readUInt16BE(4)
+  let question: Message['question']
+  for (let n = 0; n < questions; n++) {
+    question = { name: readName(reader), type: readUInt16(reader) }
+    reader.at += 2
+  }
+  return {
+    id: bytes.readUInt16BE(0),
+    response: (flags & 0x8000) !== 0,
+    authoritative: (flags & 0x0400) !== 0,
+    truncated: (flags & 0x0200) !== 0,
+    recursionAvailable: (flags & 0x0080) !== 0,
+    rcode: flags & 0x000f,
+    question: questions === 1 ? question : undefined,
+    answers: readRecords(reader, bytes.readUInt16BE(6)),
+    authority: readRecords(reader, bytes.readUInt16BE(8)),
+    additional: readRecords(reader, bytes.readUInt16BE(10)),
+  }
+}
+
+type Reader = { bytes: Buffer; at: number }
+
+function writeName(buffer: Buffer, start: number, name: string): void {
+  let at = start
+  for (const label of name.split('.')) {
+    buffer[at] = label.length
+    buffer.write(label, at + 1, 'latin1')
+    at += label.length + 1
+  }
+}
+
+function readUInt16(reader: Reader): number {
+  const value = reader.bytes.readUInt16BE(reader.at)
+  reader.at += 2
+  return value
+}
+
+function readRecords(reader: Reader, count: number): ResourceRecord[] {
+  const records: ResourceRecord[] = []
+  for (let n = 0; n < count; n++) {
+    const name = readName(reader)
+    const type = TYPES.get(readUInt16(reader))
+    const recordClass = readUInt16(reader)
+    const ttl = reader.bytes.readUInt32BE(reader.at)
+    const length = reader.bytes.readUInt16BE(reader.at + 4)
+    const start = reader.at + 6
+    reader.at = start + length
+    if (reader.at > reader.bytes.length) throw new RangeError('a record reaches beyond the message')
+    if (type !== undefined && recordClass === CLASS_IN) records.push(readRecord(reader.bytes, { name, type, ttl }, start, length))
+  }
+  return records
+}
+
+function readRecord(bytes: Buffer, head: { name: string; type: RecordType; ttl: number }, start: number, length: number): ResourceRecord {
+  switch (head.type) {
+    case 'A':
+      if (length !== 4) throw new RangeError('an A record has four bytes')
+      return { ...head, value: `${bytes[start]}.${bytes[start + 1]}.${bytes[start + 2]}.${bytes[start + 3]}` }
+    case 'AAAA':
+      if (length !== 16) throw new RangeError('an AAAA record has sixteen bytes')
+      return { ...head, value: formatIpv6(bytes, start) }
+    case 'TXT':
+      return { ...head, value: readText(bytes, start, length) }
+    case 'CAA':
+      return { ...head, ...readCaa(bytes, start, length) }
+    default:
+      return { ...head, value: readName({ bytes, at: start }) }
+  }
+}
+
+function formatIpv6(bytes: Buffer, start: number): string {
+  const groups = Array.from({ length: 8 }, (_, n) => bytes.readUInt16BE(start + n * 2).toString(16))
+  return new URL(`http://[${groups.join(':')}]/`).hostname.slice(1, -1)
+}
+
+function readText(bytes: Buffer, start: number, length: number): string {
+  const chunks: Buffer[] = []
+  for (let at = start; at < start + length; at += bytes[at]! + 1) {
+    if (at + 1 + bytes[at]! > start + length) throw new RangeError('a text reaches beyond its record')
+    chunks.push(bytes.subarray(at + 1, at + 1 + bytes[at]!))
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function readCaa(bytes: Buffer, start: number, length: number): { value: string; caa: { critical: boolean; tag: string } } {
+  const tagEnd = start + 2 + (bytes[start + 1] ?? 0)
+  if (length < 2 || tagEnd > start + length) throw new RangeError('a CAA tag reaches beyond its record')
+  const tag = bytes.toString('latin1', start + 2, tagEnd).toLowerCase()
+  return { value: bytes.toString('latin1', tagEnd, start + length), caa: { critical: (bytes[start]! & 0x80) !== 0, tag } }
+}
+
+/** Without the final dot; the root is the empty string. Compression pointers lead backwards only, so reading always ends. */
+function readName(reader: Reader): string {
+  const { bytes } = reader
+  let at = reader.at
+  let ceiling = at
+  let jumped = false
+  let total = 1
+  let name = ''
+  for (;;) {
+    const length = bytes[at]
+    if (length === undefined) throw new RangeError('a name reaches beyond the message')
+    if (length >= 0xc0) {
+      const target = bytes.readUInt16BE(at) & 0x3fff
+      if (target >= ceiling) throw new RangeError('a compression pointer does not lead backwards')
+      if (!jumped) reader.at = at + 2
+      jumped = true
+      at = target
+      ceiling = target
+      continue
+    }
+    if (length > LABEL_BYTES_MAX) throw new RangeError('a label of an unknown kind')
+    if (length === 0) break
+    total += length + 1
+    if (total > NAME_BYTES_MAX || at + 1 + length > bytes.length) throw new RangeError('a name is too long')
+    const label = readLabel(bytes, at + 1, at + 1 + length)
+    name = name === '' ? label : `${name}.${label}`
+    at += length + 1
+  }
+  if (!jumped) reader.at = at + 1
+  return name
+}
+
+function readLabel(bytes: Buffer, start: number, end: number): string {
+  for (let at = start; at < end; at++) {
+    if (isPlain(bytes[at]!)) continue
+    return Array.from(bytes.subarray(start, end), (byte) => (isPlain(byte) ? String.fromCharCode(byte) : escapeByte(byte))).join('')
+  }
+  return bytes.toString('latin1', start, end)
+}
+
+function isPlain(byte: number): boolean {
+  return byte > 0x20 && byte < 0x7f && byte !== 0x2e && byte !== 0x5c
+}
+
+function escapeByte(byte: number): string {
+  return byte === 0x2e || byte === 0x5c ? `\\${String.fromCharCode(byte)}` : `\\${String(byte).padStart(3, '0')}`
+}

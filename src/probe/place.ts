@@ -1,0 +1,31 @@
+import { getDomain, getPublicSuffix } from 'tldts'
+
+/** Where a record is entered: `label` is what a DNS provider's form calls the name ("@" for the zone itself), `zone` the domain it belongs to. */
+export type Place = { label: string; zone: string }
+
+/** A known `zone` is believed, else the registered domain counts as the zone. */
+export function placeOf(name: string, zone?: string): Place {
+  const domain = zone !== undefined && isWithin(zone, name) && !isPublicSuffix(zone) ? zone : registeredDomain(name)
+  return { label: name === domain ? '@' : name.slice(0, -domain.length - 1), zone: domain }
+}
+
+/** The part of a name that is registered with a registry (Public Suffix List), or the name itself when it has no such part. */
+export function registeredDomain(name: string): string {
+  return getDomain(name) ?? name
+}
+
+/** Whether registries register names directly below this one, as below com and co.uk. */
+export function isPublicSuffix(name: string): boolean {
+  return getPublicSuffix(name) === name
+}
+
+/** Whether `name` is `zone` or below it. */
+export function isWithin(zone: string, name: string): boolean {
+  return name === zone || name.endsWith(`.${zone}`)
+}
+
+/** The name without its first label; empty above a top-level domain. */
+export function parentOf(name: string): string {
+  const dot = name.indexOf('.')
+  return dot === -1 ? '' : name.slice(dot + 1)
+}

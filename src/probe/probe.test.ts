@@ -1,0 +1,448 @@
+import dnsPacket from 'dns-packet'
+import { afterEach, expect, test } from 'vitest'
+import { type DnsServer, startAuthorities, startChallengeTestServer, startDnsServer, startNsd } from '../../test/support/dns.ts'
+import { parseHostname } from '../hostname.ts'
+import { createProbe, type Probe, type ProbeSettings } from './probe.ts'
+
+const EDGE = 'edge.namesake.test'
+const SERVER_FAILURE = 2
+const REFUSED = 5
+const NO_PROOF = { proof: '', proofNeeded: false }
+
+const stops: (() => Promise<void> | void)[] = []
+afterEach(async () => {
+  for (const stop of stops.splice(0).reverse()) await stop()
+})
+
+async function startResolver(): Promise<DnsServer> {
+  const resolver = keep(await startDnsServer({ role: 'resolver', zones: ['test', 'namesake.test', 'customer.test'] }))
+  resolver.set(EDGE, 'A', '127.0.0.10')
+  return resolver
+}
+
+function keep<T extends { stop(): Promise<void> }>(server: T): T {
+  stops.push(() => server.stop())
+  return server
+}
+
+function probeAt(servers: { endpoint: string }[], settings: Partial<ProbeSettings> = {}): Probe {
+  const probe = createProbe({
+    edgeHost: parseHostname(EDGE),
+    edgeIps: ['127.0.0.10', '2001:db8::10'],
+    portalHosts: ['app.namesake.test'],
+    servers: servers.map((server) => server.endpoint),
+    caaIssuers: [],
+    ...settings,
+  })
+  stops.push(() => probe.close())
+  return probe
+}
+
+/** A resolver that knows of two authorities for customer.test, and a probe that asks both. */
+async function startZone(count = 2): Promise<{ resolver: DnsServer; authorities: DnsServer[]; probe: Probe }> {
+  const resolver = await startResolver()
+  const authorities = await startAuthorities(Array.from({ length: count }, () => ['customer.test']))
+  for (const authority of authorities) keep(authority)
+  resolver.set('customer.test', 'NS', ...authorities.map((_, n) => `ns${n + 1}.customer.test`))
+  for (const [n, authority] of authorities.entries()) resolver.set(`ns${n + 1}.customer.test`, 'A', authority.address)
+  return { resolver, authorities, probe: probeAt([resolver], { authoritativePort: authorities[0]!.port }) }
+}
+
+const shop = parseHostname('shop.customer.test')
+
+test('a CNAME to the edge host verifies, and every hop is shown in its own case', async () => {
+  const resolver = await startResolver()
+  resolver.set('shop.customer.test', 'CNAME', 'Shops.Customer.test')
+  resolver.set('shops.customer.test', 'CNAME', EDGE)
+  const report = await probeAt([resolver]).check(shop, NO_PROOF)
+  expect(report.state).toBe('verified')
+  expect(report.found).toEqual([
+    { name: 'shop.customer.test', type: 'CNAME', value: 'Shops.Customer.test' },
+    { name: 'Shops.Customer.test'.toLowerCase(), type: 'CNAME', value: EDGE },
+    { name: EDGE, type: 'A', value: '127.0.0.10' },
+  ])
+  expect(report.expected).toEqual([{ name: 'shop.customer.test', type: 'CNAME', value: EDGE }])
+  expect(report.checkedAt).toMatch(/^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{3}Z$/)
+})
+
+type Setting = [string, string, Parameters<DnsServer['set']>[], string]
+const STATES: Setting[] = [
+  ['absent', 'shop.customer.test', [], 'Add a CNAME record named "shop" in the DNS of customer.test with the value "edge.namesake.test".'],
+  ['absent', 'shop.nobody.test', [], 'The domain nobody.test does not exist in the DNS'],
+  ['wrong-target', 'shop.customer.test', [['shop.customer.test', 'CNAME', 'old.example']], 'from "old.example" to "edge.namesake.test".'],
+  ['wrong-target', 'shop.customer.test', [['shop.customer.test', 'A', '192.0.2.1']], 'points to 192.0.2.1, which is not ours'],
+  ['wrong-case', 'shop.customer.test', [['shop.customer.test', 'CNAME', 'Edge.Namesake.Test']], 'in lower-case letters'],
+  ['typo-in-target', 'shop.customer.test', [['shop.customer.test', 'CNAME', 'egde.namesake.test']], 'typing mistake'],
+  [
+    'doubled-host',
+    'shop.customer.test',
+    [['shop.customer.test.customer.test', 'CNAME', EDGE]],
+    'name it "shop" in the DNS of customer.test',
+  ],
+  [
+    'missing-final-dot',
+    'shop.customer.test',
+    [['shop.customer.test', 'CNAME', `${EDGE}.customer.test`]],
+    '"edge.namesake.test." with a dot',
+  ],
+  ['value-in-txt', 'shop.customer.test', [['shop.customer.test', 'TXT', EDGE]], 'instead of the TXT record'],
+  ['proxied', 'shop.customer.test', [['shop.customer.test', 'A', '104.21.5.5', '172.67.1.1']], '"DNS only" (the grey cloud)'],
+  ['apex-not-pointing', 'customer.test', [['customer.test', 'A', '192.0.2.1']], 'ALIAS or ANAME record named "@"'],
+  ['mixed-addresses', 'customer.test', [['customer.test', 'A', '127.0.0.10', '192.0.2.1']], 'Remove the address record 192.0.2.1'],
+  [
+    'stale-aaaa',
+    'customer.test',
+    [
+      ['customer.test', 'A', '127.0.0.10'],
+      ['customer.test', 'AAAA', '2001:db8::bad'],
+    ],
+    'Remove the AAAA record 2001:db8::bad',
+  ],
+  [
+    'verified',
+    'customer.test',
+    [
+      ['customer.test', 'A', '127.0.0.10'],
+      ['customer.test', 'AAAA', '2001:DB8::10'],
+    ],
+    'is right',
+  ],
+  ['target-is-portal', 'shop.customer.test', [['shop.customer.test', 'CNAME', 'app.namesake.test']], 'is our website'],
+  [
+    'loop',
+    'shop.customer.test',
+    [
+      ['shop.customer.test', 'CNAME', 'a.customer.test'],
+      ['a.customer.test', 'CNAME', 'shop.customer.test'],
+    ],
+    'lead in a circle (shop.customer.test → a.customer.test → shop.customer.test)',
+  ],
+]
+
+test.each(STATES)('%s is what is said of %s with %o', async (state, hostname, records, sentence) => {
+  const resolver = await startResolver()
+  for (const record of records) resolver.set(...record)
+  const report = await probeAt([resolver]).check(parseHostname(hostname), NO_PROOF)
+  expect([report.state, report.sentence]).toEqual([state, expect.stringContaining(sentence)])
+})
+
+test('an edge host that does not resolve is our fault and said to be', async () => {
+  const resolver = await startResolver()
+  resolver.unset(EDGE, 'A')
+  resolver.set('shop.customer.test', 'CNAME', EDGE)
+  const probe = probeAt([resolver])
+  expect((await probe.check(shop, NO_PROOF)).state).toBe('edge-host-broken')
+  expect((await probe.leadsToEdge(shop)).kind).toBe('no')
+})
+
+test('an apex is told the addresses to enter', async () => {
+  const resolver = await startResolver()
+  resolver.set('customer.test', 'A', '192.0.2.1')
+  const report = await probeAt([resolver]).check(parseHostname('customer.test'), NO_PROOF)
+  expect(report.expected).toEqual([
+    { name: 'customer.test', type: 'A', value: '127.0.0.10' },
+    { name: 'customer.test', type: 'AAAA', value: '2001:db8::10' },
+  ])
+})
+
+test('a chain of eight CNAMEs is followed to its end, also when the resolver gives one hop at a time', async () => {
+  const resolver = await startResolver()
+  const names = ['shop', 'a', 'b', 'c', 'd', 'e', 'f', 'g'].map((label) => `${label}.customer.test`)
+  for (const [n, name] of names.entries()) resolver.set(name, 'CNAME', names[n + 1] ?? EDGE)
+  const whole = await probeAt([resolver]).check(shop, NO_PROOF)
+  expect([whole.state, whole.found.length]).toEqual(['verified', 9])
+
+  const stingy = keep(await startDnsServer({ role: 'resolver', zones: ['test'] }))
+  stingy.set(EDGE, 'A', '127.0.0.10')
+  for (const name of names) stingy.behave(name, { rcode: SERVER_FAILURE, only: ['A', 'AAAA'] })
+  for (const [n, name] of names.entries()) stingy.set(name, 'CNAME', names[n + 1] ?? EDGE)
+  const stepwise = await probeAt([stingy]).check(shop, NO_PROOF)
+  expect([stepwise.state, stepwise.found]).toEqual(['verified', whole.found])
+})
+
+test('a circle is found also behind a resolver that fails on circles', async () => {
+  const resolver = await startResolver()
+  resolver.behave('shop.customer.test', { rcode: SERVER_FAILURE, only: ['A', 'AAAA'] })
+  resolver.behave('a.customer.test', { rcode: SERVER_FAILURE, only: ['A', 'AAAA'] })
+  resolver.set('shop.customer.test', 'CNAME', 'a.customer.test')
+  resolver.set('a.customer.test', 'CNAME', 'shop.customer.test')
+  expect((await probeAt([resolver]).check(shop, NO_PROOF)).state).toBe('loop')
+})
+
+test('a chain without end costs a bounded number of queries', async () => {
+  const resolver = await startResolver()
+  for (let n = 0; n < 200; n++) {
+    resolver.behave(`h${n}.customer.test`, { rcode: SERVER_FAILURE, only: ['A', 'AAAA'] })
+    resolver.set(`h${n}.customer.test`, 'CNAME', `h${n + 1}.customer.test`)
+  }
+  expect((await probeAt([resolver]).check(parseHostname('h0.customer.test'), NO_PROOF)).state).toBe('loop')
+  expect(resolver.queries.length).toBeLessThanOrEqual(64)
+})
+
+test('an answer too long for a datagram is fetched over TCP', async () => {
+  const resolver = await startResolver()
+  resolver.set('shop.customer.test', 'CNAME', EDGE)
+  resolver.behave('*', { truncate: true })
+  expect((await probeAt([resolver]).check(shop, NO_PROOF)).state).toBe('verified')
+  expect(resolver.queries.map((query) => query.transport)).toContain('tcp')
+})
+
+test('a server that stumbles over EDNS is asked without', async () => {
+  const resolver = await startResolver()
+  resolver.set('shop.customer.test', 'CNAME', EDGE)
+  resolver.behave('*', { noEdns: true })
+  expect((await probeAt([resolver]).check(shop, NO_PROOF)).state).toBe('verified')
+})
+
+test('silence is unknown, and no look-up lasts for ever', async () => {
+  const resolver = await startResolver()
+  resolver.behave('*', { drop: true })
+  const probe = probeAt([resolver])
+  const [report, destination] = await Promise.all([probe.check(shop, NO_PROOF), probe.leadsToEdge(shop)])
+  expect([report.state, destination.kind]).toEqual(['unknown', 'unknown'])
+  expect(report.sentence).toContain('did not answer in time')
+}, 15_000)
+
+test('errors from every server are unknown', async () => {
+  const resolver = await startResolver()
+  resolver.behave('*', { rcode: SERVER_FAILURE })
+  const report = await probeAt([resolver]).check(shop, NO_PROOF)
+  expect([report.state, report.sentence]).toEqual(['unknown', expect.stringContaining('answered with an error')])
+})
+
+test.each([
+  ['silent', { drop: true as const }],
+  ['failing', { rcode: SERVER_FAILURE }],
+  ['slow', { latencyMs: 1_500 }],
+])('when the first resolver is %s the second one is asked', async (_, behaviour) => {
+  const [first, second] = [await startResolver(), await startResolver()]
+  first.behave('*', behaviour)
+  second.set('shop.customer.test', 'CNAME', EDGE)
+  expect((await probeAt([first, second]).check(shop, NO_PROOF)).state).toBe('verified')
+})
+
+test('signatures that are wrong are told from a server that fails', async () => {
+  const resolver = await startResolver()
+  resolver.set('shop.customer.test', 'CNAME', EDGE)
+  resolver.behave('shop.customer.test', { bogus: true })
+  resolver.behave('customer.test', { bogus: true })
+  const probe = probeAt([resolver])
+  expect((await probe.check(shop, NO_PROOF)).state).toBe('dnssec-bogus')
+  expect((await probe.leadsToEdge(shop)).kind).toBe('no')
+})
+
+test('answers with a wrong id, question or source are not believed', async () => {
+  const [resolver, stranger] = [await startResolver(), await startResolver()]
+  const forge = (id: number, name: string) =>
+    dnsPacket.encode({ type: 'response', id, questions: [{ name, type: 'A' }], answers: [{ name, type: 'CNAME', ttl: 30, data: EDGE }] })
+  let strangersSocket: import('node:dgram').Socket | undefined
+  stranger.onQuery = (_query, _asker, socket) => {
+    strangersSocket = socket
+  }
+  await probeAt([stranger]).check(shop, NO_PROOF)
+  let forged = 0
+  resolver.onQuery = (query, asker, socket) => {
+    const { name } = query.questions![0]!
+    socket.send(forge((query.id! + 1) % 65_536, name), asker.port, asker.address)
+    socket.send(forge(query.id!, 'other.customer.test'), asker.port, asker.address)
+    strangersSocket!.send(forge(query.id!, name), asker.port, asker.address)
+    forged++
+  }
+  resolver.behave('*', { latencyMs: 100 })
+  const report = await probeAt([resolver]).check(shop, NO_PROOF)
+  expect([report.state, forged > 0]).toEqual(['absent', true])
+})
+
+test('a record that the resolver has not seen yet verifies when the authoritative servers have it', async () => {
+  const { authorities, probe } = await startZone()
+  for (const authority of authorities) authority.set('shop.customer.test', 'CNAME', EDGE)
+  const report = await probe.check(shop, NO_PROOF)
+  expect(report.state).toBe('verified')
+  expect(report.found.at(-1)).toEqual({ name: EDGE, type: 'A', value: '127.0.0.10' })
+  expect(await probe.leadsToEdge(shop)).toEqual({ kind: 'yes', addresses: ['127.0.0.10'] })
+})
+
+test('servers that disagree are named', async () => {
+  const { authorities, probe } = await startZone()
+  authorities[0]!.set('shop.customer.test', 'CNAME', EDGE)
+  const report = await probe.check(shop, NO_PROOF)
+  expect([report.state, report.sentence]).toEqual([
+    'servers-disagree',
+    expect.stringContaining('ns2.customer.test does not yet have the record'),
+  ])
+})
+
+test('authoritative servers that nobody reaches leave the verdict to the resolver', async () => {
+  const { authorities, probe } = await startZone()
+  for (const authority of authorities) authority.behave('*', { drop: true })
+  expect((await probe.check(shop, NO_PROOF)).state).toBe('absent')
+})
+
+test('what is absent is absent at the authoritative servers, and a record under the doubled name is found there', async () => {
+  const { authorities, probe } = await startZone()
+  for (const authority of authorities) authority.set('shop.customer.test.customer.test', 'CNAME', EDGE)
+  const report = await probe.check(shop, NO_PROOF)
+  expect([report.state, report.found[0]]).toEqual([
+    'doubled-host',
+    { name: 'shop.customer.test.customer.test', type: 'CNAME', value: EDGE },
+  ])
+})
+
+test('addresses of an apex are compared at the authoritative servers too', async () => {
+  const { resolver, authorities, probe } = await startZone()
+  resolver.set('customer.test', 'A', '192.0.2.1')
+  for (const authority of authorities) authority.set('customer.test', 'A', '127.0.0.10')
+  expect((await probe.check(parseHostname('customer.test'), NO_PROOF)).state).toBe('verified')
+})
+
+test('name servers that do not answer for the zone are a lame delegation', async () => {
+  const resolver = await startResolver()
+  const [parent, lame] = (await startAuthorities([['test'], ['unrelated.test']])) as [DnsServer, DnsServer]
+  for (const server of [parent, lame]) keep(server)
+  resolver.set('test', 'NS', 'ns.test')
+  resolver.set('ns.test', 'A', parent.address)
+  parent.set('customer.test', 'NS', 'ns1.customer.test')
+  parent.set('ns1.customer.test', 'A', lame.address)
+  for (const name of ['shop.customer.test', 'customer.test']) resolver.behave(name, { rcode: SERVER_FAILURE })
+  const report = await probeAt([resolver], { authoritativePort: parent.port }).check(shop, NO_PROOF)
+  expect([report.state, report.sentence]).toEqual(['lame-delegation', expect.stringContaining('(ns1.customer.test) do not answer for it')])
+})
+
+test('a server that refuses beside one that answers does not matter', async () => {
+  const { authorities, probe } = await startZone()
+  authorities[0]!.behave('*', { rcode: REFUSED })
+  authorities[1]!.set('shop.customer.test', 'CNAME', EDGE)
+  expect((await probe.check(shop, NO_PROOF)).state).toBe('verified')
+})
+
+test('a private address is never asked as an authority at port 53', async () => {
+  const resolver = await startResolver()
+  resolver.set('customer.test', 'NS', 'ns1.customer.test')
+  resolver.set('ns1.customer.test', 'A', '127.0.0.1')
+  const report = await probeAt([resolver]).check(shop, NO_PROOF)
+  expect([report.state, report.evidence]).toEqual(['absent', { zone: 'customer.test', servers: [] }])
+})
+
+test('NSD as the authority of a delegated zone: followed from the parent, and verified', async () => {
+  const resolver = await startResolver()
+  const placeholders = await startAuthorities([['test'], ['customer.test']], 12)
+  const port = placeholders[0]!.port
+  await Promise.all(placeholders.map((server) => server.stop()))
+  const delegation = 'customer NS ns.customer\nns.customer A 127.0.0.13\nns A 127.0.0.12'
+  keep(await startNsd({ address: '127.0.0.12', port, zones: { test: { nameServers: ['ns.test'], records: delegation } } }))
+  const records = `ns A 127.0.0.13\nshop CNAME ${EDGE}.\nold CNAME gone.example.`
+  keep(await startNsd({ address: '127.0.0.13', port, zones: { 'customer.test': { nameServers: ['ns.customer.test'], records } } }))
+  resolver.set('test', 'NS', 'ns.test')
+  resolver.set('ns.test', 'A', '127.0.0.12')
+  for (const name of ['shop.customer.test', 'old.customer.test', 'new.customer.test', 'customer.test'])
+    resolver.behave(name, { rcode: SERVER_FAILURE })
+  const probe = probeAt([resolver], { authoritativePort: port })
+  const states = ['shop', 'old', 'new'].map(async (label) => (await probe.check(parseHostname(`${label}.customer.test`), NO_PROOF)).state)
+  expect(await Promise.all(states)).toEqual(['verified', 'wrong-target', 'absent'])
+})
+
+test('pebble-challtestsrv, which gives one hop at a time, verifies and denies', async () => {
+  const server = keep(await startChallengeTestServer())
+  await server.command('set-default-ipv4', { ip: '' })
+  await server.command('add-a', { host: `${EDGE}.`, addresses: ['127.0.0.10'] })
+  await server.command('set-cname', { host: 'shop.customer.test.', target: `${EDGE}.` })
+  await server.command('set-servfail', { host: 'broken.customer.test.' })
+  const probe = probeAt([server])
+  const names = ['shop', 'other', 'broken'].map((label) => parseHostname(`${label}.customer.test`))
+  const reports = await Promise.all(names.map((name) => probe.check(name, NO_PROOF)))
+  expect(reports.map((report) => report.state)).toEqual(['verified', 'absent', 'unknown'])
+})
+
+test('a hostname that needs proof is verified only with the proof of this project', async () => {
+  const resolver = await startResolver()
+  resolver.set('shop.customer.test', 'CNAME', EDGE)
+  resolver.set('_namesake.shop.customer.test', 'TXT', 'proof-of-another')
+  const probe = probeAt([resolver])
+  const missing = await probe.check(shop, { proof: 'proof-of-mine', proofNeeded: true })
+  expect([missing.state, missing.sentence]).toEqual([
+    'proof-needed',
+    expect.stringContaining('a TXT record named "_namesake.shop" in the DNS of customer.test with the value "proof-of-mine"'),
+  ])
+  expect(missing.expected.at(-1)).toEqual({ name: '_namesake.shop.customer.test', type: 'TXT', value: 'proof-of-mine' })
+  resolver.set('_namesake.shop.customer.test', 'TXT', 'proof-of-another', 'proof-of-mine')
+  expect((await probe.check(shop, { proof: 'proof-of-mine', proofNeeded: true })).state).toBe('verified')
+})
+
+test('a proof that the resolver has not seen yet counts when the authoritative servers have it', async () => {
+  const { resolver, authorities, probe } = await startZone()
+  resolver.set('shop.customer.test', 'CNAME', EDGE)
+  for (const authority of authorities) {
+    authority.set('shop.customer.test', 'CNAME', EDGE)
+    authority.set('_namesake.shop.customer.test', 'TXT', 'proof-of-mine')
+  }
+  expect((await probe.check(shop, { proof: 'proof-of-mine', proofNeeded: true })).state).toBe('verified')
+})
+
+test('CAA records that forbid our authority are warned of, wherever they are up the tree', async () => {
+  const resolver = await startResolver()
+  resolver.set('shop.customer.test', 'CNAME', EDGE)
+  const warningsWith = async (...values: string[]) => {
+    resolver.set('customer.test', 'CAA', ...values)
+    return (await probeAt([resolver], { caaIssuers: ['letsencrypt.org'] }).check(shop, NO_PROOF)).warnings
+  }
+  expect(await warningsWith('0 issue "digicert.com"')).toEqual([
+    {
+      kind: 'caa-forbids',
+      sentence:
+        'The CAA records of customer.test allow only digicert.com to issue certificates: add a CAA record named "@" in the DNS of customer.test with the value 0 issue "letsencrypt.org".',
+    },
+  ])
+  expect(await warningsWith('0 issue ";"')).toHaveLength(1)
+  expect(await warningsWith('0 issue "digicert.com"', '0 issue "LetsEncrypt.org; validationmethods=http-01"')).toEqual([])
+  expect(await warningsWith('0 iodef "mailto:a@customer.test"')).toEqual([])
+  expect(await warningsWith('0 issuewild ";"')).toEqual([])
+  expect(await warningsWith('128 tbs "unknown"')).toHaveLength(1)
+})
+
+test('AAAA records that lead elsewhere beside a right CNAME are warned of', async () => {
+  const resolver = await startResolver()
+  resolver.set('shop.customer.test', 'CNAME', EDGE)
+  resolver.onQuery = (query) => {
+    if (query.questions![0]!.type !== 'AAAA') return
+    resolver.unset('shop.customer.test', 'CNAME')
+    resolver.set('shop.customer.test', 'AAAA', '2001:db8::bad')
+  }
+  const report = await probeAt([resolver]).check(shop, NO_PROOF)
+  expect([report.state, report.warnings.map((warning) => warning.kind)]).toEqual(['verified', ['aaaa-elsewhere']])
+})
+
+test('before an order: who asks at the same time shares one look-up, which is remembered until a check says otherwise', async () => {
+  const resolver = await startResolver()
+  const probe = probeAt([resolver])
+  const answers = await Promise.all(Array.from({ length: 50 }, () => probe.leadsToEdge(shop)))
+  expect(new Set(answers.map((answer) => answer.kind))).toEqual(new Set(['no']))
+  expect(resolver.queries.filter((query) => query.name === shop && query.type === 'A')).toHaveLength(1)
+  resolver.set('shop.customer.test', 'CNAME', EDGE)
+  expect((await probe.leadsToEdge(shop)).kind).toBe('no')
+  await probe.check(shop, NO_PROOF)
+  expect(await probe.leadsToEdge(shop)).toEqual({ kind: 'yes', addresses: ['127.0.0.10'] })
+})
+
+test('before an order: a target that differs in case leads to the edge', async () => {
+  const resolver = await startResolver()
+  resolver.set('shop.customer.test', 'CNAME', 'Edge.Namesake.test')
+  expect(await probeAt([resolver]).leadsToEdge(shop)).toEqual({ kind: 'yes', addresses: ['127.0.0.10'] })
+})
+
+test('names under .localhost point here when the edge host does, without any DNS server', async () => {
+  const silent = keep(await startDnsServer())
+  const probe = probeAt([silent], { edgeHost: parseHostname('edge.localhost') })
+  const hello = parseHostname('hello.localhost')
+  expect((await probe.check(hello, { proof: 'x', proofNeeded: true })).state).toBe('verified')
+  expect((await probe.leadsToEdge(hello)).kind).toBe('yes')
+  expect(silent.queries).toEqual([])
+})
+
+test('a check that nobody waits for any more ends at once', async () => {
+  const resolver = await startResolver()
+  resolver.behave('*', { drop: true })
+  const leaving = new AbortController()
+  const checking = probeAt([resolver]).check(shop, NO_PROOF, leaving.signal)
+  leaving.abort(new Error('the caller left'))
+  await expect(checking).rejects.toThrow('the caller left')
+})

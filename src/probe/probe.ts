@@ -1,0 +1,133 @@
+import { getServers } from 'node:dns'
+import type { Hostname } from '../hostname.ts'
+import { unmapped } from '../lib/addresses.ts'
+import { Lru } from '../lib/lru.ts'
+import { createOnce } from '../lib/once.ts'
+import { createAuthorities } from './authority.ts'
+import { openBudget } from './budget.ts'
+import { type CaaFinding, findCaa } from './caa.ts'
+import { createExchange } from './exchange.ts'
+import { createLookup, type Finding } from './lookup.ts'
+import { createReport, type DnsReport } from './report.ts'
+import { createResolver } from './resolver.ts'
+import { describe } from './sentence.ts'
+import { parseServer } from './servers.ts'
+import { type Edge, type Verdict, weighProof } from './verdict.ts'
+
+export type ProbeSettings = {
+  edgeHost: Hostname
+  /** The addresses that an apex record may have. */
+  edgeIps: string[]
+  /** Our other public hosts: portal and API. */
+  portalHosts: string[]
+  /** Recursive resolvers as `ip`, `ip:port` or `[ip]:port`; none: the system's. */
+  servers: string[]
+  /** Where authoritative servers listen, if not at 53; they may then have private addresses, which are never asked otherwise. */
+  authoritativePort?: number
+  /** The names by which our certificate authorities appear in CAA records; none: CAA is not looked at. */
+  caaIssuers: string[]
+}
+
+export type Destination = { kind: 'yes'; addresses: string[] } | { kind: 'no'; sentence: string } | { kind: 'unknown'; sentence: string }
+
+export type Probe = {
+  /**
+   * Looks a hostname's DNS up, within about 8 seconds, and says what is wrong with it, if anything. What DNS does never makes it reject:
+   * that is a state. It rejects with the signal's reason when the signal is aborted.
+   */
+  check(hostname: Hostname, ownership: { proof: string; proofNeeded: boolean }, signal?: AbortSignal): Promise<DnsReport>
+  /**
+   * Whether visitors of the hostname come to the edge, and at which addresses: asked before a certificate is ordered. A target that differs
+   * in case leads here too. Remembered for 60 seconds, or until a check says otherwise; callers at the same time share one look-up.
+   */
+  leadsToEdge(hostname: Hostname): Promise<Destination>
+  close(): void
+}
+
+const DESTINATIONS_MAX = 20_000
+const DESTINATION_MS = 60_000
+const UNKNOWN_DESTINATION_MS = 5_000
+
+export function createProbe(settings: ProbeSettings): Probe {
+  const edge = readEdge(settings)
+  const servers = (settings.servers.length > 0 ? settings.servers : getServers()).map(parseServer)
+  const exchange = createExchange()
+  const resolver = createResolver(servers, exchange)
+  const authorities = createAuthorities({ resolver, exchange, port: settings.authoritativePort })
+  const lookup = createLookup({ resolver, authorities, edge })
+  const destinations = new Lru<string, { destination: Destination; until: number }>(DESTINATIONS_MAX)
+  const once = createOnce<string, Destination>()
+
+  async function check(hostname: Hostname, ownership: { proof: string; proofNeeded: boolean }): Promise<DnsReport> {
+    const budget = openBudget()
+    const finding = await lookup.examine(hostname, budget)
+    remember(hostname, finding)
+    const isLocal = finding.view === undefined
+    const proof = ownership.proofNeeded && !isLocal ? { name: `_namesake.${hostname}`, value: ownership.proof } : undefined
+    let verdict: Verdict = finding.verdict
+    if (proof && verdict.kind === 'verified') {
+      verdict = weighProof(verdict, { ...proof, found: await lookup.findText(proof.name, proof.value, hostname, budget) })
+    }
+    let caa: CaaFinding = { kind: 'unknown' }
+    if (settings.caaIssuers.length > 0 && mayAskForCaa(finding)) {
+      caa = await findCaa(resolver, hostname, finding.view?.a.end !== 'no-such-name', settings.caaIssuers, budget)
+    }
+    const report = { hostname, finding: { ...finding, verdict }, edge, proof, caa: { finding: caa, issuers: settings.caaIssuers } }
+    return createReport({ ...report, checkedAt: new Date() })
+  }
+
+  function remember(hostname: Hostname, finding: Finding): Destination {
+    const destination = destinationOf(hostname, finding, edge)
+    const forMs = destination.kind === 'unknown' ? UNKNOWN_DESTINATION_MS : DESTINATION_MS
+    destinations.set(hostname, { destination, until: performance.now() + forMs })
+    return destination
+  }
+
+  return {
+    async check(hostname, ownership, signal) {
+      signal?.throwIfAborted()
+      return unlessAborted(check(hostname, ownership), signal)
+    },
+    async leadsToEdge(hostname) {
+      const known = destinations.get(hostname)
+      if (known && known.until > performance.now()) return known.destination
+      return once(hostname, async () => remember(hostname, await lookup.examine(hostname, openBudget())))
+    },
+    close() {
+      exchange.close()
+    },
+  }
+}
+
+function readEdge(settings: ProbeSettings): Edge {
+  return {
+    host: settings.edgeHost,
+    isLocal: settings.edgeHost.endsWith('.localhost'),
+    addresses: new Set(settings.edgeIps.map(unmapped)),
+    portalHosts: new Set(settings.portalHosts.map((host) => host.toLowerCase()).filter((host) => host !== settings.edgeHost)),
+  }
+}
+
+function destinationOf(hostname: string, finding: Finding, edge: Edge): Destination {
+  const { verdict, view } = finding
+  const sentence = describe(verdict, { hostname, isApex: view?.isApex ?? false, zone: finding.zone, edge })
+  if (verdict.kind === 'unknown') return { kind: 'unknown', sentence }
+  if (verdict.kind !== 'verified' && verdict.kind !== 'wrong-case') return { kind: 'no', sentence }
+  const looked = [...(view?.a.addresses ?? []), ...(view?.aaaa?.addresses ?? [])]
+  const addresses = looked.length === 0 && edge.isLocal ? [...edge.addresses] : looked
+  return addresses.length > 0 ? { kind: 'yes', addresses } : { kind: 'no', sentence }
+}
+
+/** Where nobody answers for the hostname, nobody will for its CAA records. */
+function mayAskForCaa({ verdict, view }: Finding): boolean {
+  return view !== undefined && verdict.kind !== 'unknown' && verdict.kind !== 'dnssec-bogus' && verdict.kind !== 'lame-delegation'
+}
+
+function unlessAborted<T>(task: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return task
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    void task.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}

@@ -1,0 +1,104 @@
+import type { CaaFinding } from './caa.ts'
+import type { Finding } from './lookup.ts'
+import { isWithin, placeOf } from './place.ts'
+import { describe } from './sentence.ts'
+import type { Edge, Verdict } from './verdict.ts'
+import type { Walk } from './walk.ts'
+
+export type DnsState = Verdict['kind']
+export type DnsRecord = { name: string; type: 'CNAME' | 'A' | 'AAAA' | 'TXT'; value: string }
+export type DnsWarning = { kind: 'caa-forbids' | 'aaaa-elsewhere'; sentence: string }
+
+/** What a check hands out: `expected` are the records to add, `found` is what is there now, hop by hop. `checkedAt` is ISO 8601 in UTC. */
+export type DnsReport = {
+  state: DnsState
+  sentence: string
+  expected: DnsRecord[]
+  found: DnsRecord[]
+  warnings: DnsWarning[]
+  checkedAt: string
+  evidence: object
+}
+
+const RECORDS_SHOWN_MAX = 32
+const TEXT_SHOWN_CHARS_MAX = 300
+
+export type ReportParts = {
+  hostname: string
+  finding: Finding
+  edge: Edge
+  proof: { name: string; value: string } | undefined
+  caa: { finding: CaaFinding; issuers: readonly string[] }
+  checkedAt: Date
+}
+
+export function createReport(parts: ReportParts): DnsReport {
+  const { hostname, finding, edge } = parts
+  const isApex = finding.view?.isApex ?? false
+  const { kind, ...details } = finding.verdict
+  return {
+    state: kind,
+    sentence: describe(finding.verdict, { hostname, isApex, zone: finding.zone, edge }),
+    expected: expectedRecords(hostname, isApex, edge, parts.proof),
+    found: foundRecords(hostname, finding).slice(0, RECORDS_SHOWN_MAX),
+    warnings: [...warnOfAddresses(hostname, finding, edge), ...warnOfCaa(hostname, finding, parts.caa)],
+    checkedAt: parts.checkedAt.toISOString(),
+    evidence: { ...bounded(details), zone: finding.zone ?? null, servers: finding.servers },
+  }
+}
+
+function expectedRecords(hostname: string, isApex: boolean, edge: Edge, proof: ReportParts['proof']): DnsRecord[] {
+  const addresses = [...edge.addresses].map((value): DnsRecord => ({ name: hostname, type: typeOf(value), value }))
+  const pointing: DnsRecord[] = isApex && addresses.length > 0 ? addresses : [{ name: hostname, type: 'CNAME', value: edge.host }]
+  return proof ? [...pointing, { name: proof.name, type: 'TXT', value: proof.value }] : pointing
+}
+
+function foundRecords(hostname: string, { verdict, view }: Finding): DnsRecord[] {
+  if (!view) return []
+  const records = [...recordsOf(hostname, view.a), ...recordsOf(hostname, view.aaaa)]
+  if (verdict.kind === 'value-in-txt') records.push({ name: hostname, type: 'TXT', value: verdict.text.slice(0, TEXT_SHOWN_CHARS_MAX) })
+  if (verdict.kind === 'doubled-host') records.push(...recordsOf(verdict.at, view.doubled?.walk))
+  return records.filter((record, n) => records.findIndex((other) => isSame(record, other)) === n)
+}
+
+function recordsOf(name: string, walk: Walk | undefined): DnsRecord[] {
+  if (!walk) return []
+  const last = walk.hops.at(-1)?.target ?? name
+  return [
+    ...walk.hops.map((hop): DnsRecord => ({ name: hop.name, type: 'CNAME', value: hop.target })),
+    ...walk.addresses.slice(0, RECORDS_SHOWN_MAX).map((value): DnsRecord => ({ name: last, type: typeOf(value), value })),
+  ]
+}
+
+function isSame(one: DnsRecord, other: DnsRecord): boolean {
+  return one.name.toLowerCase() === other.name.toLowerCase() && one.type === other.type && one.value === other.value
+}
+
+/** A provider that flattens a CNAME for A and answers AAAA from elsewhere sends visitors with IPv6 astray though the CNAME is right. */
+function warnOfAddresses(hostname: string, { verdict, view }: Finding, edge: Edge): DnsWarning[] {
+  const elsewhere = view?.aaaa?.hops.length === 0 ? view.aaaa.addresses.filter((address) => !edge.addresses.has(address)) : []
+  const reached = view?.a.hops.some((hop) => hop.target.toLowerCase() === edge.host)
+  if (!reached || elsewhere.length === 0 || verdict.kind === 'stale-aaaa') return []
+  const shown = elsewhere.slice(0, 2).join(', ')
+  return [
+    { kind: 'aaaa-elsewhere', sentence: `Remove the AAAA record (${shown}) of ${hostname}: visitors with IPv6 are sent elsewhere by it.` },
+  ]
+}
+
+function warnOfCaa(hostname: string, { zone }: Finding, caa: ReportParts['caa']): DnsWarning[] {
+  const { finding, issuers } = caa
+  if (finding.kind !== 'forbids') return []
+  const { label, zone: domain } = placeOf(finding.at, isWithin(finding.at, hostname) ? zone : undefined)
+  const allowed = finding.allowed.length > 0 ? `allow only ${finding.allowed.slice(0, 4).join(', ')}` : 'allow nobody'
+  const remedy = `add a CAA record named "${label}" in the DNS of ${domain} with the value 0 issue "${issuers[0]}"`
+  return [{ kind: 'caa-forbids', sentence: `The CAA records of ${finding.at} ${allowed} to issue certificates: ${remedy}.` }]
+}
+
+/** A verdict's lists can be as long as a DNS answer; evidence is stored for every domain. */
+function bounded(details: object): object {
+  return Object.fromEntries(Object.entries(details).map(([key, value]) => [key, Array.isArray(value) ? value.slice(0, 8) : value]))
+}
+
+function typeOf(address: string): 'A' | 'AAAA' {
+  return address.includes(':') ? 'AAAA' : 'A'
+}

@@ -1,0 +1,76 @@
+import { Lru } from '../lib/lru.ts'
+import { createOnce } from '../lib/once.ts'
+import { type Budget, spend } from './budget.ts'
+import type { Exchange } from './exchange.ts'
+import { type Message, RCODE, type RecordType } from './message.ts'
+import type { Server } from './servers.ts'
+
+/** `answer`: NOERROR or NXDOMAIN, whatever it holds. `refused`: the servers answered, and would not say. `silent`: none answered in time. */
+export type Reply = { kind: 'answer'; message: Message } | { kind: 'refused'; rcode: number } | { kind: 'silent' }
+
+export type Asking = { name: string; type: RecordType; unchecked?: boolean }
+
+export type Resolver = {
+  /** Asks the recursive servers, one after the other until one answers. Those who ask the same at the same time share the answer. */
+  resolve(asking: Asking, budget: Budget): Promise<Reply>
+  /** As resolve, from memory for up to a minute. For what many hostnames share (name servers, parents), never for the hostname itself. */
+  resolveCached(asking: Asking, budget: Budget): Promise<Reply>
+}
+
+// The first server has little time, so that a dead one costs little; the last has the most, for an authority far away.
+const TRY_TIMEOUTS_MS = [800, 1_400, 2_300]
+const MEMORY_ENTRIES_MAX = 20_000
+const MEMORY_MAX_S = 60
+
+export function createResolver(servers: readonly Server[], exchange: Exchange): Resolver {
+  const once = createOnce<string, Reply>()
+  const memory = new Lru<string, { reply: Reply; until: number }>(MEMORY_ENTRIES_MAX)
+  let preferred = 0 // the server that answered last
+
+  async function tryAll(asking: Asking, budget: Budget): Promise<Reply> {
+    const first = preferred
+    const tries = Math.max(TRY_TIMEOUTS_MS.length, servers.length)
+    let reply: Reply = { kind: 'silent' }
+    const refusals = new Set<number>()
+    for (let n = 0; n < tries && refusals.size < servers.length; n++) {
+      const index = (first + n) % servers.length
+      if (refusals.has(index)) continue
+      if (!spend(budget)) return reply
+      const endsAt = Math.min(budget.endsAt, performance.now() + (TRY_TIMEOUTS_MS[n] ?? TRY_TIMEOUTS_MS[0]!))
+      const question = { name: asking.name, type: asking.type, recurse: true, unchecked: asking.unchecked ?? false }
+      const message = await exchange.ask(servers[index]!, question, endsAt)
+      if (!message) continue
+      if (message.rcode === RCODE.noError || message.rcode === RCODE.noSuchName) {
+        preferred = index
+        return { kind: 'answer', message }
+      }
+      refusals.add(index)
+      reply = { kind: 'refused', rcode: message.rcode }
+    }
+    return reply
+  }
+
+  function resolve(asking: Asking, budget: Budget): Promise<Reply> {
+    return once(keyOf(asking), () => tryAll(asking, budget))
+  }
+
+  return {
+    resolve,
+    async resolveCached(asking, budget) {
+      const key = keyOf(asking)
+      const known = memory.get(key)
+      if (known && known.until > performance.now()) return known.reply
+      const reply = await resolve(asking, budget)
+      if (reply.kind === 'answer') memory.set(key, { reply, until: performance.now() + lifetimeS(reply.message) * 1_000 })
+      return reply
+    },
+  }
+}
+
+function keyOf(asking: Asking): string {
+  return `${asking.type} ${asking.name.toLowerCase()}${asking.unchecked ? ' unchecked' : ''}`
+}
+
+function lifetimeS(message: Message): number {
+  return message.answers.reduce((least, record) => Math.min(least, record.ttl), MEMORY_MAX_S)
+}

@@ -1,0 +1,138 @@
+import { type Place, placeOf } from './place.ts'
+import type { Edge, Verdict } from './verdict.ts'
+import type { Hop } from './walk.ts'
+
+/** What a sentence is about: `zone` is the DNS zone of the hostname, where it is known. */
+export type Subject = { hostname: string; isApex: boolean; zone: string | undefined; edge: Edge }
+
+const NAMES_SHOWN_MAX = 4
+
+/** One sentence that the owner of the hostname, who need not be technical, can act on: which record, at which name, with which value. */
+export function describe(verdict: Verdict, subject: Subject): string {
+  const { hostname, edge } = subject
+  switch (verdict.kind) {
+    case 'verified':
+      return `The DNS of ${hostname} is right: it leads to ${edge.host}.`
+    case 'absent':
+      return describeAbsent(verdict.unregistered, subject)
+    case 'wrong-target':
+      return verdict.record ? `${change(verdict.record, subject)} ${withValue(edge)}.` : `${exchangeAddresses(verdict.addresses, subject)}.`
+    case 'wrong-case':
+      return `${change(verdict.record, subject)} ${withValue(edge)}, written in lower-case letters exactly like this.`
+    case 'typo-in-target':
+      return `There is a typing mistake in a record: ${lowerFirst(change(verdict.record, subject))} ${withValue(edge)}.`
+    case 'missing-final-dot':
+      return `${change(verdict.record, subject)} "${edge.host}." with a dot at its end, because without that dot the DNS provider has appended the domain.`
+    case 'target-is-portal':
+      return `${change(verdict.record, subject)} ${withValue(edge)}, because ${show(verdict.record.target)} is our website and does not serve customers' hostnames.`
+    case 'doubled-host':
+      return describeDoubled(verdict.at, subject)
+    case 'value-in-txt':
+      return `${hostname} holds our address in a TXT record, where it has no effect: ${lowerFirst(addRecord(subject))}, instead of the TXT record.`
+    case 'proxied':
+      return describeProxied(verdict.by, subject)
+    case 'apex-not-pointing':
+      return `${exchangeAddresses(verdict.addresses, subject)}.`
+    case 'mixed-addresses':
+      return `Remove the address ${plural(verdict.others, 'record')} ${list(verdict.others)} of ${hostname}, so that only ${list(verdict.ours)} ${verdict.ours.length === 1 ? 'remains' : 'remain'}.`
+    case 'stale-aaaa':
+      return `Remove the AAAA ${plural(verdict.addresses, 'record')} ${list(verdict.addresses)} of ${hostname}: visitors with IPv6 are sent elsewhere by it.`
+    case 'loop':
+      return describeLoop(verdict.hops, subject)
+    case 'lame-delegation':
+      return `The name servers that ${verdict.zone} is delegated to (${list(verdict.servers)}) do not answer for it: set up ${verdict.zone} there, or correct its name servers at your domain registrar.`
+    case 'servers-disagree':
+      return `The name servers of ${verdict.zone} give different answers: ${list(verdict.wrong)} ${verdict.wrong.length === 1 ? 'does' : 'do'} not yet have the record of ${hostname} that ${list(verdict.right)} ${verdict.right.length === 1 ? 'has' : 'have'}, so wait some minutes or ask your DNS provider to bring them in step.`
+    case 'dnssec-bogus':
+      return `The DNSSEC signatures of ${placeOf(hostname, subject.zone).zone} are not valid, so its records are refused: correct or remove the DS record at your domain registrar, or sign the zone again at your DNS provider.`
+    case 'edge-host-broken':
+      return `The record of ${hostname} is right and nothing is to be done there: ${edge.host}, which is ours, does not resolve at the moment, and we must repair it.`
+    case 'proof-needed':
+      return describeProof(verdict.name, verdict.proof, subject)
+    case 'unknown':
+      return verdict.reason === 'silent'
+        ? `The DNS servers of ${hostname} did not answer in time: nothing is to be done now, we look again soon.`
+        : `The DNS servers of ${hostname} answered with an error: we look again soon, and if it stays so, ask your DNS provider why ${hostname} cannot be resolved.`
+  }
+}
+
+function describeAbsent(unregistered: string | undefined, subject: Subject): string {
+  if (unregistered === undefined) return `${addRecord(subject)}.`
+  return `The domain ${unregistered} does not exist in the DNS: check its spelling and that it is registered, then ${lowerFirst(addRecord(subject))}.`
+}
+
+function describeDoubled(at: string, subject: Subject): string {
+  const { label, zone } = placeOf(subject.hostname, subject.zone)
+  return `The record was created at ${at}, with the domain twice: name it "${label}" in the DNS of ${zone}, with the value "${subject.edge.host}".`
+}
+
+function describeLoop(hops: Hop[], subject: Subject): string {
+  const { label, zone } = placeOf(subject.hostname, subject.zone)
+  return `The CNAME records of ${subject.hostname} lead in a circle (${chain(hops)}): change the one named "${label}" in the DNS of ${zone} to the value "${subject.edge.host}".`
+}
+
+function describeProxied(by: string, subject: Subject): string {
+  const { label, zone } = placeOf(subject.hostname, subject.zone)
+  const setting = by === 'Cloudflare' ? 'to "DNS only" (the grey cloud)' : 'so that visitors come to us directly'
+  return `The record named "${label}" in the DNS of ${zone} goes through ${by}'s proxy: set it ${setting}, as a CNAME with the value "${subject.edge.host}".`
+}
+
+function describeProof(name: string, proof: string, subject: Subject): string {
+  const { label, zone } = placeOf(name, subject.zone)
+  return `The record of ${subject.hostname} is right; because this hostname was used in another account before, also add a TXT record named "${label}" in the DNS of ${zone} with the value "${proof}".`
+}
+
+function addRecord(subject: Subject): string {
+  const { label, zone } = placeOf(subject.hostname, subject.zone)
+  const { host, addresses } = subject.edge
+  if (!subject.isApex) return `Add a CNAME record named "${label}" in the DNS of ${zone} with the value "${host}"`
+  const alias = `Add an ALIAS or ANAME record named "${label}" in the DNS of ${zone} with the value "${host}"`
+  const plain = addressRecords([...addresses])
+  return plain === '' ? alias : `${alias}, or ${plain} if your DNS provider has no such record`
+}
+
+function addressRecords(addresses: string[]): string {
+  const a = addresses.filter((address) => !address.includes(':'))
+  const aaaa = addresses.filter((address) => address.includes(':'))
+  const parts = []
+  if (a.length > 0) parts.push(`${a.length === 1 ? 'an A record' : 'A records'} with ${list(a)}`)
+  if (aaaa.length > 0) parts.push(`${aaaa.length === 1 ? 'an AAAA record' : 'AAAA records'} with ${list(aaaa)}`)
+  return parts.join(' and ')
+}
+
+function exchangeAddresses(addresses: string[], subject: Subject): string {
+  return `${subject.hostname} points to ${list(addresses)}, which is not ours: remove ${plural(addresses, 'this record', 'these records')}, then ${lowerFirst(addRecord(subject))}`
+}
+
+/** `Change the CNAME record named "shop" in the DNS of customer.com from "x" to`, wherever in the chain the record is. */
+function change(record: Hop, subject: Subject): string {
+  const { label, zone }: Place = placeOf(record.name.toLowerCase(), subject.zone)
+  return `Change the CNAME record named "${label}" in the DNS of ${zone} from ${show(record.target)} to`
+}
+
+function withValue(edge: Edge): string {
+  return `"${edge.host}"`
+}
+
+function chain(hops: Hop[]): string {
+  const names = [hops[0]?.name ?? '', ...hops.map((hop) => hop.target)]
+  return names.length > NAMES_SHOWN_MAX + 1 ? `${names.slice(0, NAMES_SHOWN_MAX).join(' → ')} → …` : names.join(' → ')
+}
+
+function show(name: string): string {
+  return `"${name}"`
+}
+
+function list(items: string[]): string {
+  if (items.length > NAMES_SHOWN_MAX)
+    return `${items.slice(0, NAMES_SHOWN_MAX - 1).join(', ')} and ${items.length - NAMES_SHOWN_MAX + 1} more`
+  return items.length < 2 ? items.join() : `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`
+}
+
+function plural(items: string[], one: string, many = `${one}s`): string {
+  return items.length === 1 ? one : many
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1)
+}

@@ -1,0 +1,16 @@
+import { isIP } from 'node:net'
+
+export type Server = { address: string; port: number }
+
+const DNS_PORT = 53
+
+/** Reads `ip`, `ip:port` or `[ip]:port`. Throws RangeError that names the entry which is none of them. */
+export function parseServer(text: string): Server {
+  if (isIP(text) !== 0) return { address: text, port: DNS_PORT }
+  const parts = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d{1,5}))?$/.exec(text)
+  const address = parts?.[1] ?? parts?.[2] ?? ''
+  const port = Number(parts?.[3] ?? DNS_PORT)
+  if (isIP(address) === 0 || port < 1 || port > 65_535)
+    throw new RangeError(`"${text}" is not a DNS server: write an IP address, or ip:port`)
+  return { address, port }
+}

@@ -1,0 +1,133 @@
+import { randomInt } from 'node:crypto'
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
+import { isIPv6 } from 'node:net'
+import { answersQuestion, decodeMessage, encodeQuery, type Message, type Question, RCODE } from './message.ts'
+import type { Server } from './servers.ts'
+
+/** Resolves to the answer, or to undefined when none that fits came before `endsAt` (on performance.now()'s clock). */
+export type Udp = { ask(server: Server, question: Question, endsAt: number, edns: boolean): Promise<Message | undefined>; close(): void }
+
+const SOCKETS_A_FAMILY = 16
+const SOCKET_QUERIES_MAX = 4_000 // then the port is left, so that who listens in on one cannot use it for long
+const SWEEP_EVERY_MS = 25
+const RECEIVE_BUFFER_BYTES = 1_048_576
+
+type Waiting = { server: Server; question: Question; endsAt: number; settle(message: Message | undefined): void }
+type Port = { socket: Socket; waiting: Map<number, Waiting>; queries: number; retired: boolean }
+
+/**
+ * One pool of UDP sockets for all queries. Each query leaves from a random port of the pool with a random id, and only an answer from
+ * the asked address and port with that id and question is believed (RFC 5452 §9.1); anything else is dropped and waiting goes on.
+ * One timer serves all deadlines.
+ */
+export function createUdp(): Udp {
+  const pools = { udp4: [] as Port[], udp6: [] as Port[] }
+  const open = new Set<Port>()
+  let sweeper: NodeJS.Timeout | undefined
+  let closed = false
+
+  function sweep(): void {
+    const now = performance.now()
+    let left = 0
+    for (const port of open) {
+      for (const [id, waiting] of port.waiting) {
+        if (waiting.endsAt <= now) finish(port, id, waiting, undefined)
+      }
+      left += port.waiting.size
+    }
+    if (left > 0) return
+    clearInterval(sweeper)
+    sweeper = undefined
+  }
+
+  function finish(port: Port, id: number, waiting: Waiting, message: Message | undefined): void {
+    port.waiting.delete(id)
+    if (port.retired && port.waiting.size === 0) leave(port)
+    waiting.settle(message)
+  }
+
+  function leave(port: Port): void {
+    if (open.delete(port)) port.socket.close()
+  }
+
+  function pickPort(family: 'udp4' | 'udp6'): Port {
+    const pool = pools[family]
+    const index = randomInt(SOCKETS_A_FAMILY)
+    const known = pool[index]
+    if (known && !known.retired && known.queries < SOCKET_QUERIES_MAX) return known
+    if (known) retire(known)
+    pool[index] = openPort(family)
+    return pool[index]
+  }
+
+  function retire(port: Port): void {
+    port.retired = true
+    if (port.waiting.size === 0) leave(port)
+  }
+
+  function openPort(family: 'udp4' | 'udp6'): Port {
+    // Servers are given by address: the lookup that Node would do for each packet is a waste.
+    const lookup = (address: string, _: unknown, done: (error: null, address: string, family: number) => void) => done(null, address, 4)
+    const socket = createSocket({ type: family, recvBufferSize: RECEIVE_BUFFER_BYTES, lookup: lookup as never })
+    const port: Port = { socket, waiting: new Map(), queries: 0, retired: false }
+    socket.on('message', (bytes, from) => receive(port, bytes, from))
+    socket.on('error', () => retire(port))
+    open.add(port)
+    return port
+  }
+
+  function receive(port: Port, bytes: Buffer, from: RemoteInfo): void {
+    if (bytes.length < 12) return
+    const waiting = port.waiting.get(bytes.readUInt16BE(0))
+    if (!waiting || from.port !== waiting.server.port || from.address !== waiting.server.address) return
+    const message = readAnswer(bytes, waiting.question)
+    if (message) finish(port, message.id, waiting, message)
+  }
+
+  return {
+    ask(server, question, endsAt, edns) {
+      if (closed) return Promise.resolve(undefined)
+      const port = pickPort(isIPv6(server.address) ? 'udp6' : 'udp4')
+      const id = freeId(port)
+      const query = encodeQuery(id, question, edns)
+      port.queries++
+      sweeper ??= setInterval(sweep, SWEEP_EVERY_MS)
+      return new Promise((settle) => {
+        const waiting: Waiting = { server, question, endsAt, settle }
+        port.waiting.set(id, waiting)
+        port.socket.send(query, server.port, server.address, (error) => {
+          if (error && port.waiting.get(id) === waiting) finish(port, id, waiting, undefined)
+        })
+      })
+    },
+    close() {
+      closed = true
+      clearInterval(sweeper)
+      for (const port of open) {
+        port.retired = true
+        for (const [id, waiting] of port.waiting) finish(port, id, waiting, undefined)
+        leave(port)
+      }
+    },
+  }
+}
+
+/** The message when it answers the question; undefined for what is malformed, no response, or about something else. */
+export function readAnswer(bytes: Buffer, question: Question): Message | undefined {
+  let message: Message
+  try {
+    message = decodeMessage(bytes)
+  } catch {
+    return undefined
+  }
+  if (!message.response) return undefined
+  // A server that does not understand the query may refuse it without repeating the question (RFC 6891 §7).
+  const refusedUnread = message.question === undefined && (message.rcode === RCODE.formatError || message.rcode === RCODE.notImplemented)
+  return refusedUnread || answersQuestion(message, question) ? message : undefined
+}
+
+function freeId(port: Port): number {
+  let id = randomInt(65_536)
+  while (port.waiting.has(id)) id = randomInt(65_536)
+  return id
+}

@@ -1,0 +1,221 @@
+import { expect, test } from 'vitest'
+import { describe } from './sentence.ts'
+import { type Edge, judgeView, type Verdict, type View, weigh, weighProof } from './verdict.ts'
+import type { Walk, WalkEnd } from './walk.ts'
+
+const HOST = 'shop.customer.com'
+const edge: Edge = {
+  host: 'edge.namesake.example',
+  isLocal: false,
+  addresses: new Set(['198.51.100.1', '198.51.100.2', '2001:db8::1']),
+  portalHosts: new Set(['app.namesake.example']),
+}
+
+function led(
+  targets: string[],
+  addresses: string[] = [],
+  end: WalkEnd = addresses.length > 0 ? 'addresses' : 'no-data',
+  from = HOST,
+): Walk {
+  return { hops: targets.map((target, n) => ({ name: targets[n - 1] ?? from, target })), addresses, end }
+}
+
+function view(a: Walk, aaaa?: Walk, more: Partial<View> = {}): View {
+  return { a, ...(aaaa ? { aaaa } : {}), isApex: false, ...more }
+}
+
+const nothing = () => view({ ...led([], [], 'no-such-name'), zone: 'customer.com' })
+const none = led([])
+
+const TABLE: [string, View, Verdict['kind']][] = [
+  ['a CNAME to the edge host', view(led([edge.host], ['198.51.100.1'])), 'verified'],
+  ['a CNAME to the edge host, which has other addresses than the apex ones', view(led([edge.host], ['203.0.113.99'])), 'verified'],
+  ['a chain that ends at the edge host', view(led(['shop.vendor.example', edge.host], ['198.51.100.1'])), 'verified'],
+  ['a chain through the edge host to its own load balancer', view(led([edge.host, 'lb.cloud.example'], ['203.0.113.9'])), 'verified'],
+  ['an edge host that has IPv6 only', view(led([edge.host]), led([edge.host], ['2001:db8::1'])), 'verified'],
+  ['flattened to our addresses', view(led([], ['198.51.100.1']), led([], ['2001:db8::1'])), 'verified'],
+  ['flattened to our IPv4 addresses', view(led([], ['198.51.100.2', '198.51.100.1']), none), 'verified'],
+  ['nothing at all', nothing(), 'absent'],
+  ['a name without addresses', view(none, none), 'absent'],
+  ['a CNAME to elsewhere', view(led(['shops.other.example'], ['203.0.113.9'])), 'wrong-target'],
+  ['a CNAME to elsewhere that has our addresses', view(led(['shops.other.example'], ['198.51.100.1'])), 'wrong-target'],
+  ['a CNAME to nowhere', view(led(['gone.other.example'], [], 'no-such-name')), 'wrong-target'],
+  ['an A record to elsewhere', view(led([], ['203.0.113.9']), none), 'wrong-target'],
+  ['a dot inside a label', view(led(['edge.namesake\\.example'], [], 'no-such-name')), 'typo-in-target'],
+  ['a target in mixed case', view(led(['Edge.Namesake.example'], ['198.51.100.1'])), 'wrong-case'],
+  ['a missing letter', view(led(['edge.namesak.example'], [], 'no-such-name')), 'typo-in-target'],
+  ['two letters exchanged', view(led(['egde.namesake.example'], [], 'no-such-name')), 'typo-in-target'],
+  ['a typing mistake whose zone fails', view(led(['edge.namesake.exmple'], [], 'failed')), 'typo-in-target'],
+  ['the zone appended', view(led(['edge.namesake.example.customer.com'], [], 'no-such-name')), 'missing-final-dot'],
+  ['the hostname appended', view(led(['edge.namesake.example.shop.customer.com'], [], 'no-such-name')), 'missing-final-dot'],
+  ['another zone appended', view(led(['edge.namesake.example.other.com'], [], 'no-such-name')), 'wrong-target'],
+  ['the domain twice', { ...nothing(), doubled: { at: `${HOST}.customer.com`, walk: led([edge.host], ['198.51.100.1']) } }, 'doubled-host'],
+  [
+    'a wildcard elsewhere is no doubled host',
+    { ...nothing(), doubled: { at: `${HOST}.customer.com`, walk: led([], ['203.0.113.9']) } },
+    'absent',
+  ],
+  ['a TXT instead of a CNAME', view(none, none, { texts: ['v=spf1 -all', 'CNAME edge.namesake.example.'] }), 'value-in-txt'],
+  ['other TXT records', view(none, none, { texts: ['v=spf1 -all'] }), 'absent'],
+  ['Cloudflare in front', view(led([], ['104.21.5.5', '172.67.1.1']), led([], ['2606:4700:3030::1'])), 'proxied'],
+  ['Cloudflare in front, by CNAME', view(led(['shop.customer.com.cdn.cloudflare.net'], ['104.21.5.5'])), 'proxied'],
+  ['an apex elsewhere', view(led([], ['203.0.113.9']), none, { isApex: true }), 'apex-not-pointing'],
+  ['an apex without addresses', view(none, none, { isApex: true }), 'absent'],
+  ['our address and another', view(led([], ['198.51.100.1', '203.0.113.9']), none), 'mixed-addresses'],
+  ['our A and AAAA, and another AAAA', view(led([], ['198.51.100.1']), led([], ['2001:db8::1', '2001:db8::bad'])), 'mixed-addresses'],
+  ['our A, an old AAAA', view(led([], ['198.51.100.1']), led([], ['2001:db8::bad'])), 'stale-aaaa'],
+  ['the portal', view(led(['App.Namesake.example'], ['198.51.100.1'])), 'target-is-portal'],
+  ['a circle', view(led(['a.customer.com', 'shop.customer.com'], [], 'loop')), 'loop'],
+  ['wrong signatures', view(led([], [], 'bogus')), 'dnssec-bogus'],
+  ['an edge host that is gone', view(led([edge.host], [], 'no-such-name')), 'edge-host-broken'],
+  ['an edge host that fails', view(led([edge.host], [], 'failed')), 'edge-host-broken'],
+  ['an edge host whose servers are silent', view(led([edge.host], [], 'silent')), 'unknown'],
+  ['silence', view(led([], [], 'silent')), 'unknown'],
+  ['an error', view(led([], [], 'failed')), 'unknown'],
+  ['our A, an AAAA that fails', view(led([], ['198.51.100.1']), led([], [], 'failed')), 'unknown'],
+  ['no A, an AAAA that is silent', view(none, led([], [], 'silent')), 'unknown'],
+]
+
+test.each(TABLE)('%s', (_, seen, kind) => {
+  expect(judgeView(HOST, seen, edge).kind).toBe(kind)
+})
+
+test('an edge host under .localhost needs no DNS to resolve', () => {
+  const local = { ...edge, host: 'edge.localhost', isLocal: true }
+  expect(judgeView(HOST, view(led(['edge.localhost'], [], 'no-such-name')), local).kind).toBe('verified')
+})
+
+test('a name in a domain that nobody registered says which domain is missing', () => {
+  const seen = view({ ...led([], [], 'no-such-name'), zone: 'com' })
+  expect(judgeView(HOST, seen, edge)).toEqual({ kind: 'absent', unregistered: 'customer.com' })
+})
+
+const absent: Verdict = { kind: 'absent' }
+const verified: Verdict = { kind: 'verified', via: 'cname' }
+const unknown: Verdict = { kind: 'unknown', reason: 'failed' }
+const elsewhere: Verdict = { kind: 'apex-not-pointing', addresses: ['203.0.113.9'] }
+
+test.each([
+  ['all right: verified, though the resolver remembers otherwise', absent, [verified, verified], 'verified'],
+  ['some right: they disagree', absent, [verified, absent], 'servers-disagree'],
+  ['right where reachable: verified', absent, [verified, 'silent' as const, 'lame' as const], 'verified'],
+  ['none right: the servers count, being fresher', absent, [elsewhere, elsewhere], 'apex-not-pointing'],
+  ['all lame: that', unknown, ['lame' as const, 'lame' as const], 'lame-delegation'],
+  ['lame and silent: nothing is sure', unknown, ['lame' as const, 'silent' as const], 'unknown'],
+  ['silent: the resolver counts', absent, ['silent' as const], 'absent'],
+  ['none asked: the resolver counts', absent, [], 'absent'],
+  ['what follows at the servers fails: the resolver counts', elsewhere, [unknown], 'apex-not-pointing'],
+])('authoritative servers, %s', (_, resolver, verdicts, kind) => {
+  const servers = verdicts.map((verdict, n) => ({ name: `ns${n}.customer.com`, verdict }))
+  expect(weigh(resolver, 'customer.com', servers).verdict.kind).toBe(kind)
+})
+
+test('proof is asked for only where the DNS is right', () => {
+  const proof = { name: `_namesake.${HOST}`, value: 'abc' }
+  expect(weighProof(verified, { ...proof, found: 'no' })).toEqual({ kind: 'proof-needed', name: proof.name, proof: 'abc' })
+  expect(weighProof(verified, { ...proof, found: 'yes' })).toEqual(verified)
+  expect(weighProof(verified, { ...proof, found: 'unknown' }).kind).toBe('unknown')
+  expect(weighProof(absent, { ...proof, found: 'no' })).toEqual(absent)
+})
+
+const SENTENCES: [Verdict, string][] = [
+  [{ kind: 'verified', via: 'cname' }, 'The DNS of shop.customer.com is right: it leads to edge.namesake.example.'],
+  [{ kind: 'absent' }, 'Add a CNAME record named "shop" in the DNS of customer.com with the value "edge.namesake.example".'],
+  [
+    { kind: 'absent', unregistered: 'customer.com' },
+    'The domain customer.com does not exist in the DNS: check its spelling and that it is registered, then add a CNAME record named "shop" in the DNS of customer.com with the value "edge.namesake.example".',
+  ],
+  [
+    { kind: 'wrong-target', record: { name: HOST, target: 'old.example' }, addresses: [] },
+    'Change the CNAME record named "shop" in the DNS of customer.com from "old.example" to "edge.namesake.example".',
+  ],
+  [
+    { kind: 'wrong-target', record: undefined, addresses: ['203.0.113.9'] },
+    'shop.customer.com points to 203.0.113.9, which is not ours: remove this record, then add a CNAME record named "shop" in the DNS of customer.com with the value "edge.namesake.example".',
+  ],
+  [
+    { kind: 'wrong-case', record: { name: HOST, target: 'Edge.namesake.example' } },
+    'Change the CNAME record named "shop" in the DNS of customer.com from "Edge.namesake.example" to "edge.namesake.example", written in lower-case letters exactly like this.',
+  ],
+  [
+    { kind: 'typo-in-target', record: { name: 'www.customer.com', target: 'egde.namesake.example' } },
+    'There is a typing mistake in a record: change the CNAME record named "www" in the DNS of customer.com from "egde.namesake.example" to "edge.namesake.example".',
+  ],
+  [
+    { kind: 'missing-final-dot', record: { name: HOST, target: 'edge.namesake.example.customer.com' } },
+    'Change the CNAME record named "shop" in the DNS of customer.com from "edge.namesake.example.customer.com" to "edge.namesake.example." with a dot at its end, because without that dot the DNS provider has appended the domain.',
+  ],
+  [
+    { kind: 'target-is-portal', record: { name: HOST, target: 'app.namesake.example' } },
+    'Change the CNAME record named "shop" in the DNS of customer.com from "app.namesake.example" to "edge.namesake.example", because "app.namesake.example" is our website and does not serve customers\' hostnames.',
+  ],
+  [
+    { kind: 'doubled-host', at: 'shop.customer.com.customer.com' },
+    'The record was created at shop.customer.com.customer.com, with the domain twice: name it "shop" in the DNS of customer.com, with the value "edge.namesake.example".',
+  ],
+  [
+    { kind: 'value-in-txt', text: 'edge.namesake.example' },
+    'shop.customer.com holds our address in a TXT record, where it has no effect: add a CNAME record named "shop" in the DNS of customer.com with the value "edge.namesake.example", instead of the TXT record.',
+  ],
+  [
+    { kind: 'proxied', by: 'Cloudflare', addresses: ['104.21.5.5'] },
+    'The record named "shop" in the DNS of customer.com goes through Cloudflare\'s proxy: set it to "DNS only" (the grey cloud), as a CNAME with the value "edge.namesake.example".',
+  ],
+  [
+    { kind: 'mixed-addresses', ours: ['198.51.100.1'], others: ['203.0.113.9', '203.0.113.8'] },
+    'Remove the address records 203.0.113.9 and 203.0.113.8 of shop.customer.com, so that only 198.51.100.1 remains.',
+  ],
+  [
+    { kind: 'stale-aaaa', addresses: ['2001:db8::bad'] },
+    'Remove the AAAA record 2001:db8::bad of shop.customer.com: visitors with IPv6 are sent elsewhere by it.',
+  ],
+  [
+    { kind: 'loop', hops: led(['a.customer.com', HOST]).hops },
+    'The CNAME records of shop.customer.com lead in a circle (shop.customer.com → a.customer.com → shop.customer.com): change the one named "shop" in the DNS of customer.com to the value "edge.namesake.example".',
+  ],
+  [
+    { kind: 'lame-delegation', zone: 'customer.com', servers: ['ns1.dns.example', 'ns2.dns.example'] },
+    'The name servers that customer.com is delegated to (ns1.dns.example and ns2.dns.example) do not answer for it: set up customer.com there, or correct its name servers at your domain registrar.',
+  ],
+  [
+    { kind: 'servers-disagree', zone: 'customer.com', right: ['ns1.dns.example'], wrong: ['ns2.dns.example'] },
+    'The name servers of customer.com give different answers: ns2.dns.example does not yet have the record of shop.customer.com that ns1.dns.example has, so wait some minutes or ask your DNS provider to bring them in step.',
+  ],
+  [
+    { kind: 'dnssec-bogus' },
+    'The DNSSEC signatures of customer.com are not valid, so its records are refused: correct or remove the DS record at your domain registrar, or sign the zone again at your DNS provider.',
+  ],
+  [
+    { kind: 'edge-host-broken' },
+    'The record of shop.customer.com is right and nothing is to be done there: edge.namesake.example, which is ours, does not resolve at the moment, and we must repair it.',
+  ],
+  [
+    { kind: 'proof-needed', name: `_namesake.${HOST}`, proof: 'abc' },
+    'The record of shop.customer.com is right; because this hostname was used in another account before, also add a TXT record named "_namesake.shop" in the DNS of customer.com with the value "abc".',
+  ],
+  [
+    { kind: 'unknown', reason: 'silent' },
+    'The DNS servers of shop.customer.com did not answer in time: nothing is to be done now, we look again soon.',
+  ],
+  [
+    { kind: 'unknown', reason: 'failed' },
+    'The DNS servers of shop.customer.com answered with an error: we look again soon, and if it stays so, ask your DNS provider why shop.customer.com cannot be resolved.',
+  ],
+]
+
+test.each(SENTENCES)('%o says which record, at which name, with which value', (verdict, sentence) => {
+  expect(describe(verdict, { hostname: HOST, isApex: false, zone: undefined, edge })).toBe(sentence)
+})
+
+test('an apex is told of ALIAS records and of the addresses', () => {
+  const subject = { hostname: 'customer.com', isApex: true, zone: 'customer.com', edge }
+  expect(describe({ kind: 'apex-not-pointing', addresses: ['203.0.113.9'] }, subject)).toBe(
+    'customer.com points to 203.0.113.9, which is not ours: remove this record, then add an ALIAS or ANAME record named "@" in the DNS of customer.com with the value "edge.namesake.example", or A records with 198.51.100.1 and 198.51.100.2 and an AAAA record with 2001:db8::1 if your DNS provider has no such record.',
+  )
+})
+
+test('a record in a delegated zone is named as that zone names it', () => {
+  const subject = { hostname: 'shop.eu.customer.co.uk', isApex: false, zone: 'eu.customer.co.uk', edge }
+  expect(describe({ kind: 'absent' }, subject)).toContain('named "shop" in the DNS of eu.customer.co.uk')
+  expect(describe({ kind: 'absent' }, { ...subject, zone: undefined })).toContain('named "shop.eu" in the DNS of customer.co.uk')
+})

@@ -1,0 +1,152 @@
+import { editDistance } from './edit-distance.ts'
+import { isPublicSuffix, registeredDomain } from './place.ts'
+import { proxyOf } from './proxies.ts'
+import type { Hop, Walk } from './walk.ts'
+
+/**
+ * What names are compared with. `addresses` in canonical form; `portalHosts` are our other hosts, which customers mistake for the edge.
+ * `isLocal`: the edge host is under .localhost, which resolves without any DNS server (RFC 6761 §6.3).
+ */
+export type Edge = { host: string; isLocal: boolean; addresses: ReadonlySet<string>; portalHosts: ReadonlySet<string> }
+
+/**
+ * What one source, the resolver or one authoritative server, says of a hostname. `aaaa` is missing where `a` says enough.
+ * `texts` (TXT values at the name) and `doubled` (the name with its zone appended once more) are looked for only when nothing is right.
+ */
+export type View = { a: Walk; aaaa?: Walk; isApex: boolean; texts?: string[]; doubled?: { at: string; walk: Walk } }
+
+export type Verdict =
+  | { kind: 'verified'; via: 'cname' | 'addresses' | 'local' }
+  | { kind: 'absent'; unregistered?: string }
+  | { kind: 'wrong-target'; record: Hop | undefined; addresses: string[] }
+  | { kind: 'wrong-case' | 'typo-in-target' | 'missing-final-dot' | 'target-is-portal'; record: Hop }
+  | { kind: 'doubled-host'; at: string }
+  | { kind: 'value-in-txt'; text: string }
+  | { kind: 'proxied'; by: string; addresses: string[] }
+  | { kind: 'apex-not-pointing'; addresses: string[] }
+  | { kind: 'mixed-addresses'; ours: string[]; others: string[] }
+  | { kind: 'stale-aaaa'; addresses: string[] }
+  | { kind: 'loop'; hops: Hop[] }
+  | { kind: 'lame-delegation'; zone: string; servers: string[] }
+  | { kind: 'servers-disagree'; zone: string; right: string[]; wrong: string[] }
+  | { kind: 'dnssec-bogus' }
+  | { kind: 'edge-host-broken' }
+  | { kind: 'proof-needed'; name: string; proof: string }
+  | { kind: 'unknown'; reason: 'silent' | 'failed' }
+
+const TYPO_LETTERS_MAX = 2
+
+/** Judges one source's view. The specification's comparison is exact: a target that differs in case only is not verified. */
+export function judgeView(hostname: string, view: View, edge: Edge): Verdict {
+  const reached = view.a.hops.find((hop) => hop.target.toLowerCase() === edge.host)
+  if (reached) return judgeReached(reached, view, edge)
+  if (view.a.end === 'loop') return { kind: 'loop', hops: view.a.hops }
+  const mistake = view.a.hops.map((hop) => findMistake(hostname, hop, edge)).find((verdict) => verdict !== undefined)
+  if (mistake) return mistake
+  if (view.a.end === 'bogus') return { kind: 'dnssec-bogus' }
+  if (view.a.end === 'failed' || view.a.end === 'silent') return { kind: 'unknown', reason: view.a.end }
+  return view.a.hops.length > 0 ? judgeOtherTarget(view) : judgeAddresses(hostname, view, edge)
+}
+
+/**
+ * Weighs what the zone's authoritative servers say against the resolver's verdict, which may be an old memory. All that answer right: verified.
+ * Some right: they disagree. None right: theirs counts, as it is fresher. None answers at all, and only because they are lame: that.
+ */
+export function weigh(
+  resolver: Verdict,
+  zone: string,
+  servers: { name: string; verdict: Verdict | 'lame' | 'silent' }[],
+): { verdict: Verdict; from: number | 'resolver' } {
+  const named = (wanted: (verdict: Verdict | 'lame' | 'silent') => boolean) =>
+    servers.filter((server) => wanted(server.verdict)).map((server) => server.name)
+  const right = named((verdict) => typeof verdict === 'object' && verdict.kind === 'verified')
+  const wrong = named((verdict) => typeof verdict === 'object' && verdict.kind !== 'verified' && verdict.kind !== 'unknown')
+  if (right.length > 0 && wrong.length > 0)
+    return { verdict: { kind: 'servers-disagree', zone, right, wrong }, from: firstOf(servers, wrong) }
+  if (right.length > 0 || wrong.length > 0) {
+    const from = firstOf(servers, right.length > 0 ? right : wrong)
+    return { verdict: servers[from]!.verdict as Verdict, from }
+  }
+  const lame = named((verdict) => verdict === 'lame')
+  if (lame.length > 0 && lame.length === servers.length)
+    return { verdict: { kind: 'lame-delegation', zone, servers: lame }, from: 'resolver' }
+  return { verdict: resolver, from: 'resolver' }
+}
+
+/** Puts the proof, where one is needed, on top of a verdict. */
+export function weighProof(verdict: Verdict, proof: { name: string; value: string; found: 'yes' | 'no' | 'unknown' }): Verdict {
+  if (verdict.kind !== 'verified' || proof.found === 'yes') return verdict
+  return proof.found === 'no' ? { kind: 'proof-needed', name: proof.name, proof: proof.value } : { kind: 'unknown', reason: 'failed' }
+}
+
+function firstOf(servers: { name: string }[], names: string[]): number {
+  return servers.findIndex((server) => server.name === names[0])
+}
+
+function judgeReached(hop: Hop, view: View, edge: Edge): Verdict {
+  if (hop.target !== edge.host) return { kind: 'wrong-case', record: hop }
+  if (edge.isLocal || view.a.addresses.length > 0 || (view.aaaa?.addresses.length ?? 0) > 0) return { kind: 'verified', via: 'cname' }
+  return view.a.end === 'silent' || view.aaaa?.end === 'silent' ? { kind: 'unknown', reason: 'silent' } : { kind: 'edge-host-broken' }
+}
+
+function findMistake(hostname: string, hop: Hop, edge: Edge): Verdict | undefined {
+  const target = hop.target.toLowerCase()
+  if (edge.portalHosts.has(target)) return { kind: 'target-is-portal', record: hop }
+  if (target.startsWith(`${edge.host}.`) && `.${hostname}`.endsWith(target.slice(edge.host.length)))
+    return { kind: 'missing-final-dot', record: hop }
+  if (editDistance(target, edge.host, TYPO_LETTERS_MAX) <= TYPO_LETTERS_MAX) return { kind: 'typo-in-target', record: hop }
+  return undefined
+}
+
+function judgeOtherTarget(view: View): Verdict {
+  const addresses = addressesOf(view)
+  const by = proxyOf(addresses)
+  return by === undefined ? { kind: 'wrong-target', record: view.a.hops[0], addresses } : { kind: 'proxied', by, addresses }
+}
+
+function judgeAddresses(hostname: string, view: View, edge: Edge): Verdict {
+  const all = addressesOf(view)
+  const aaaa = view.aaaa?.addresses ?? []
+  const ours = all.filter((address) => edge.addresses.has(address))
+  const others = all.filter((address) => !edge.addresses.has(address))
+  if (all.length === 0) return judgeNothing(hostname, view, edge)
+  if (others.length === 0) return judgeOnlyOurs(view)
+  if (ours.length > 0 && others.length === aaaa.length && others.every((address) => aaaa.includes(address)))
+    return { kind: 'stale-aaaa', addresses: aaaa }
+  if (ours.length > 0) return { kind: 'mixed-addresses', ours, others }
+  const by = proxyOf(all)
+  if (by !== undefined) return { kind: 'proxied', by, addresses: all }
+  const text = edgeText(view, edge)
+  if (text !== undefined) return { kind: 'value-in-txt', text }
+  return view.isApex ? { kind: 'apex-not-pointing', addresses: all } : { kind: 'wrong-target', record: undefined, addresses: all }
+}
+
+/** All known addresses are ours; whether there are others is unknown while one family could not be asked for. */
+function judgeOnlyOurs(view: View): Verdict {
+  const end = view.aaaa?.end
+  if (end === 'bogus') return { kind: 'dnssec-bogus' }
+  return end === 'failed' || end === 'silent' ? { kind: 'unknown', reason: end } : { kind: 'verified', via: 'addresses' }
+}
+
+function judgeNothing(hostname: string, view: View, edge: Edge): Verdict {
+  const text = edgeText(view, edge)
+  if (text !== undefined) return { kind: 'value-in-txt', text }
+  if (view.doubled && leadsToEdge(view.doubled.walk, edge)) return { kind: 'doubled-host', at: view.doubled.at }
+  const end = view.aaaa?.end
+  if (end === 'failed' || end === 'silent') return { kind: 'unknown', reason: end }
+  const unregistered = view.a.end === 'no-such-name' && view.a.zone !== undefined && isPublicSuffix(view.a.zone)
+  return unregistered ? { kind: 'absent', unregistered: registeredDomain(hostname) } : { kind: 'absent' }
+}
+
+function leadsToEdge(walk: Walk, edge: Edge): boolean {
+  const ours = walk.addresses.length > 0 && walk.addresses.every((address) => edge.addresses.has(address))
+  return ours || walk.hops.some((hop) => hop.target.toLowerCase() === edge.host)
+}
+
+function edgeText(view: View, edge: Edge): string | undefined {
+  return view.texts?.find((text) => text.toLowerCase().includes(edge.host))
+}
+
+function addressesOf(view: View): string[] {
+  return [...view.a.addresses, ...(view.aaaa?.addresses ?? [])]
+}

@@ -1,0 +1,128 @@
+import pg from 'pg'
+import { pino } from 'pino'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { createTestDatabase } from '../../test/support/postgres.ts'
+import { createAnnouncer, currentCursor, listenForChanges, readChanges } from '../core/changes.ts'
+import type { Db } from '../core/db.ts'
+import { registerDomain, removeDomain } from '../core/domains.ts'
+import { createProject, type Project, updateProject } from '../core/projects.ts'
+import { eachCertificatePage, eachRoutePage, loadCertificates, loadProjectHostnames, loadRoutes } from '../core/routes.ts'
+import { readSetting, writeSetting } from '../core/settings.ts'
+import { parseHostname } from '../hostname.ts'
+import { temporaryFolder } from './copy.fixture.ts'
+import { type CopyReader, openCopyReader } from './copy-reader.ts'
+import { openCopyWriter } from './copy-writer.ts'
+import { createFollower, type Follower } from './follower.ts'
+
+const plans = new Map([['unlimited', 0]])
+const rules = { plans, edgeHost: parseHostname('edge.example.com'), reserved: new Set<string>() }
+const projectRules = { plans, checkUpstream: async () => {} }
+
+let database: Awaited<ReturnType<typeof createTestDatabase>>
+let db: Db
+let projects = 0
+let project: Project
+let reader: CopyReader
+let follower: Follower
+let end: () => Promise<void>
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  db = database.db
+})
+afterAll(() => database.drop())
+
+beforeEach(async () => {
+  projects += 1
+  project = await createProject(
+    db,
+    { name: `Project ${projects}`, upstreamUrl: 'https://one.example.com', plan: 'unlimited' },
+    projectRules,
+  )
+  const place = temporaryFolder()
+  const writer = openCopyWriter(place.path)
+  reader = openCopyReader(place.path)
+  follower = createFollower({
+    source: {
+      currentCursor: () => currentCursor(db),
+      readChanges: (cursor, limit) => readChanges(db, cursor, limit),
+      loadRoutes: (hostnames) => loadRoutes(db, hostnames),
+      loadCertificates: (hostnames) => loadCertificates(db, hostnames),
+      loadProjectHostnames: (projectId, after, limit) => loadProjectHostnames(db, projectId, after, limit),
+      eachRoutePage: (size) => eachRoutePage(db, size),
+      eachCertificatePage: (size) => eachCertificatePage(db, size),
+      readSetting: (name) => readSetting(db, name),
+      listen: (onHint) => listenForChanges(db, onHint),
+    },
+    writer,
+    settingNames: ['thumbprint'],
+    log: pino({ level: 'silent' }),
+    now: Date.now,
+  })
+  follower.start()
+  end = async () => {
+    await follower.stop()
+    reader.close()
+    writer.close()
+    place.remove()
+  }
+  await expect.poll(() => follower.status().complete, { timeout: 5_000 }).toBe(true)
+})
+afterEach(() => end())
+
+const named = (number: number) => parseHostname(`shop${number}.p${projects}.example.org`)
+const claim = (number: number) => registerDomain(db, project, { hostname: named(number), metadataJson: '{"n":1}' }, rules)
+const routed = (count: number) => Array.from({ length: count }, (_, number) => reader.findRoute(named(number))).filter((route) => route)
+
+test('claims made by many transactions at once all reach the copy', { timeout: 30_000 }, async () => {
+  const announcer = createAnnouncer(db)
+  await Promise.all(
+    Array.from({ length: 400 }, async (_, number) => {
+      await claim(number)
+      announcer.announce(named(number))
+    }),
+  )
+  await announcer.close()
+  await expect.poll(() => routed(400).length, { timeout: 10_000 }).toBe(400)
+  expect(routed(1)).toEqual(await loadRoutes(db, [named(0)]))
+  expect(follower.report().snapshots).toBe(1)
+})
+
+test('a claim whose transaction began first and commits last is not passed over', { timeout: 30_000 }, async () => {
+  const slow = new pg.Client(db.connection)
+  await slow.connect()
+  await slow.query('begin')
+  await slow.query("insert into domains (hostname, project_id, metadata) values ($1, $2, '{}')", [named(0), project.id])
+  await slow.query("insert into changes (kind, key) values ('host', $1)", [named(0)])
+  await Promise.all(Array.from({ length: 50 }, (_, number) => claim(number + 1)))
+  const before = follower.status().asOfMs
+  await expect.poll(() => follower.status().asOfMs, { timeout: 10_000 }).toBeGreaterThan(before)
+  await slow.query('commit')
+  await slow.end()
+  await expect.poll(() => routed(51).length, { timeout: 10_000 }).toBe(51)
+})
+
+test('removals, changed projects and settings reach the copy', { timeout: 30_000 }, async () => {
+  await Promise.all(Array.from({ length: 5 }, (_, number) => claim(number)))
+  await expect.poll(() => routed(5).length, { timeout: 10_000 }).toBe(5)
+  await removeDomain(db, project, named(0))
+  await updateProject(db, project.slug, { upstreamUrl: 'https://two.example.com' }, projectRules)
+  await writeSetting(db, 'thumbprint', Buffer.from(`of ${projects}`))
+  await expect.poll(() => reader.findSetting('thumbprint')?.toString(), { timeout: 10_000 }).toBe(`of ${projects}`)
+  expect(reader.findRoute(named(0))).toBeUndefined()
+  for (let number = 1; number < 5; number += 1) expect(reader.findRoute(named(number))?.upstreamUrl).toBe('https://two.example.com')
+})
+
+test('a hostname that another project claims next leads to that project', { timeout: 30_000 }, async () => {
+  await claim(0)
+  await expect.poll(() => reader.findRoute(named(0))?.projectId, { timeout: 10_000 }).toBe(project.id)
+  const other = await createProject(
+    db,
+    { name: `Other ${projects}`, upstreamUrl: 'https://other.example.com', plan: 'unlimited' },
+    projectRules,
+  )
+  await removeDomain(db, project, named(0))
+  await registerDomain(db, other, { hostname: named(0), metadataJson: '{}' }, rules)
+  await expect.poll(() => reader.findRoute(named(0))?.projectId, { timeout: 10_000 }).toBe(other.id)
+  expect(reader.findRoute(named(0))).toMatchObject({ verified: false, proofNeeded: true, upstreamUrl: 'https://other.example.com' })
+})

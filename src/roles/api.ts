@@ -1,0 +1,1 @@
+import type { RoleContext, RunningRole } from './role.ts'

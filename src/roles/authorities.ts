@@ -1,0 +1,39 @@
+import { createAcmeAuthority } from '../certs/acme-authority.ts'
+import { type Authority, IssueError, type IssuedCertificate } from '../certs/authority.ts'
+import { createLocalAuthority } from '../certs/local-ca.ts'
+import type { Config } from '../config.ts'
+import type { Hostname } from '../hostname.ts'
+import type { OwnKeys } from './own-keys.ts'
+
+const ORDER_TIMEOUT_MS = 120_000
+
+// What the next authority may do better than this one: it was out of reach, at a limit, or is not permitted by the customer's CAA record.
+const WORTH_ANOTHER = new Set(['rateLimited', 'serverInternal', 'caa', 'connectionFailed', 'malformedAnswer', 'timeout'])
+
+/** The certificate authorities of this installation, first preferred. */
+export function createAuthorities(config: Config, keys: OwnKeys): Authority[] {
+  return config.acmeDirectories.map((directory, i) =>
+    directory === 'local'
+      ? createLocalAuthority({ caKeyPem: keys.localCa.keyPem, caCertPem: keys.localCa.certPem, lifetimeDays: 90 })
+      : createAcmeAuthority({
+          directoryUrl: directory,
+          email: config.acmeEmail,
+          caFile: config.acmeCaFile,
+          eab: config.acmeEab[i] ?? undefined,
+          accountKeyPem: keys.accountKeyPem,
+        }),
+  )
+}
+
+/** Orders from the first authority that delivers. Rejects with the IssueError of the last one asked. */
+export async function orderFrom(authorities: readonly Authority[], hostname: Hostname): Promise<IssuedCertificate> {
+  for (const [i, authority] of authorities.entries()) {
+    try {
+      return await authority.issue(hostname, { signal: AbortSignal.timeout(ORDER_TIMEOUT_MS) })
+    } catch (error) {
+      const last = i === authorities.length - 1
+      if (last || !(error instanceof IssueError) || !WORTH_ANOTHER.has(error.problem.type.split(':').at(-1)!)) throw error
+    }
+  }
+  throw new Error('no certificate authority is configured')
+}

@@ -1,0 +1,84 @@
+import { type CertificateKnowledge, createCertificateSource } from '../edge/certificate-source.ts'
+import { startEdge } from '../edge/edge.ts'
+import { createEdgeMetrics } from '../edge/metrics.ts'
+import type { Hostname } from '../hostname.ts'
+import { createSealer } from '../lib/seal.ts'
+import { openLocalCopy } from './local-copy.ts'
+import { ownHosts } from './own-hosts.ts'
+import { THUMBPRINT } from './own-keys.ts'
+import type { RoleContext, RunningRole } from './role.ts'
+
+const DRAIN_MS_MAX = 30_000
+
+/** The reverse proxy: answers from the local copy alone, holds neither a database connection nor an account key. */
+export async function startEdgeRole(context: RoleContext): Promise<RunningRole> {
+  const { config, log } = context
+  const own = ownHosts(config)
+  const sealer = createSealer(config.secrets, 'certificate-keys')
+  const copy = openLocalCopy(context, {
+    changed: (keys) => keys.certificates.forEach(certificates.changed),
+    reset: () => certificates.reset(),
+  })
+
+  const readCertificate = (hostname: Hostname): CertificateKnowledge => {
+    const row = copy.reader.findCertificate(hostname)
+    if (row?.chainPem && row.sealedKey && row.notAfterMs) {
+      const keyPem = sealer.open(row.sealedKey, hostname).toString()
+      return { kind: 'certificate', certificate: { id: `${hostname}:${row.version}`, chainPem: row.chainPem, keyPem, notAfterMs: row.notAfterMs } }
+    }
+    if (row?.state !== 'failed') return { kind: 'none' }
+    return { kind: 'failed', reason: row.reason ?? 'the last attempt failed', nextAttemptAtMs: row.nextAttemptAtMs ?? 0 }
+  }
+  const findHost = (hostname: Hostname) => {
+    const ours = own.get(hostname)
+    if (ours) return ours
+    const found = copy.findRoute(hostname)
+    return found instanceof Promise ? found.then(toHost) : toHost(found)
+  }
+  const isServed = async (hostname: Hostname) => ['route', 'service', 'edge-root'].includes((await findHost(hostname)).kind)
+  const certificates = createCertificateSource({
+    read: readCertificate,
+    isServed,
+    requestIssuance: (hostname) => copy.follower.requestCertificate(hostname),
+    now: Date.now,
+  })
+
+  const edge = await startEdge({
+    log,
+    metrics: createEdgeMetrics(context.metrics),
+    listen: { http: [context.listen.http ?? config.httpAddr], https: [context.listen.https ?? config.httpsAddr] },
+    publicHttpsPort: config.publicHttpsPort,
+    edgeHost: config.edgeHost,
+    findHost,
+    certificateFor: certificates.certificateFor,
+    answerChallenge: (_hostname, token) => challengeAnswer(copy.reader.findSetting(THUMBPRINT), token),
+    upstream: {
+      allowPrivate: config.allowPrivateUpstreams,
+      sourceIps: config.upstreamSourceIps,
+      ownAddresses: config.edgeIps,
+      isRegistered: isServed,
+    },
+    trustedProxies: config.trustedProxies,
+    proxyProtocol: config.proxyProtocol,
+    accessLogSample: config.accessLogSample,
+    unverifiedVisit: (hostname) => copy.follower.visitorCame(hostname),
+  })
+  return {
+    report: () => ({ ready: copy.reader.state().complete, details: { ...copy.follower.status(), ...edge.report(), waitingHandshakes: certificates.waiting() } }),
+    async stop() {
+      await edge.stop(DRAIN_MS_MAX)
+      copy.close()
+    },
+  }
+}
+
+function toHost(found: Awaited<ReturnType<ReturnType<typeof openLocalCopy>['findRoute']>>) {
+  if (found.kind !== 'route') return found
+  // A hostname that still needs its proof is neither verified nor routed: a dangling CNAME must not hand its traffic to a new claimant.
+  if (found.route.proofNeeded) return { kind: 'unknown' as const }
+  return found
+}
+
+function challengeAnswer(thumbprint: Buffer | undefined, token: string): string | undefined {
+  return thumbprint && `${token}.${thumbprint.toString()}`
+}

@@ -1,0 +1,59 @@
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { requestIssuance } from '../core/certificates.ts'
+import { currentCursor, listenForChanges, readChanges } from '../core/changes.ts'
+import { closeDatabase, connectDatabase } from '../core/db.ts'
+import { probeSoon } from '../core/probes.ts'
+import { eachCertificatePage, eachRoutePage, loadCertificates, loadProjectHostnames, loadRoutes } from '../core/routes.ts'
+import { readSetting } from '../core/settings.ts'
+import { openCopyWriter } from '../replica/copy-writer.ts'
+import { createFollower } from '../replica/follower.ts'
+import { startCopyServer } from '../replica/server.ts'
+import { copyPath, followerSocket } from './local-copy.ts'
+import { THUMBPRINT } from './own-keys.ts'
+import type { RoleContext, RunningRole } from './role.ts'
+
+/** One a machine: follows the change feed into the local copy, and is the only part of the edge that talks to PostgreSQL. */
+export async function startFollowerRole(context: RoleContext): Promise<RunningRole> {
+  const { config, log } = context
+  const db = connectDatabase(config.databaseUrl!, { applicationName: 'namesake follower', poolMax: 5, log })
+  mkdirSync(dirname(copyPath(config)), { recursive: true, mode: 0o700 })
+  const writer = openCopyWriter(copyPath(config))
+  const follower = createFollower({
+    source: {
+      currentCursor: () => currentCursor(db),
+      readChanges: (cursor, limit) => readChanges(db, cursor, limit),
+      loadRoutes: (hostnames) => loadRoutes(db, hostnames),
+      loadCertificates: (hostnames) => loadCertificates(db, hostnames),
+      eachRoutePage: (pageSize) => eachRoutePage(db, pageSize),
+      eachCertificatePage: (pageSize) => eachCertificatePage(db, pageSize),
+      readSetting: (name) => readSetting(db, name),
+      loadProjectHostnames: (projectId, after, limit) => loadProjectHostnames(db, projectId, after, limit),
+      listen: (onHint) => listenForChanges(db, onHint),
+    },
+    writer,
+    settingNames: [THUMBPRINT],
+    log,
+    now: Date.now,
+  })
+  const server = await startCopyServer({
+    socketPath: followerSocket(context),
+    on: {
+      findRoute: follower.findRoute,
+      requestCertificate: (hostname) => requestIssuance(db, hostname),
+      visitorCame: (hostname) => probeSoon(db, hostname),
+      copyDamaged: follower.copyDamaged,
+    },
+    log,
+  })
+  follower.start(server)
+  return {
+    report: () => ({ ready: follower.status().complete, details: follower.report() }),
+    async stop() {
+      await follower.stop()
+      await server.stop()
+      writer.close()
+      await closeDatabase(db)
+    },
+  }
+}

@@ -1,0 +1,28 @@
+import type { Registry } from 'prom-client'
+import type { Config } from '../config.ts'
+import type { Log } from '../log.ts'
+
+/** What a server is told to listen on: a socket that the supervisor bound, or an address of its own. */
+export type Listen = { fd: number } | { host: string; port: number }
+
+/** What every role process is started with. */
+export type RoleContext = {
+  config: Config
+  log: Log
+  metrics: Registry
+  /** The sockets that the supervisor shares with this process, by name: api, internal, http, https. */
+  listen: Readonly<Record<string, Listen | undefined>>
+  /** Folder of the Unix sockets that the processes of this machine talk through. */
+  runDir: string
+  /** Asks every process of this tree for its report. */
+  gather(): Promise<ProcessReport[]>
+}
+
+/** One process of the tree as `/ready` and `/metrics` show it. */
+export type ProcessReport = { role: string; pid: number; ready: boolean; details: Record<string, unknown>; metrics: object[] }
+
+/** A role that runs: what it says of itself, and how it ends. */
+export type RunningRole = {
+  report(): { ready: boolean; details: Record<string, unknown> }
+  stop(): Promise<void>
+}

@@ -1,0 +1,29 @@
+import type { Config } from '../config.ts'
+import { createProbe, type Probe } from '../probe/probe.ts'
+
+const ISSUERS = new Map([
+  ['letsencrypt.org', ['letsencrypt.org']],
+  ['pki.goog', ['pki.goog']],
+  ['zerossl.com', ['sectigo.com', 'zerossl.com']],
+  ['buypass.com', ['buypass.com']],
+  ['ssl.com', ['ssl.com']],
+])
+
+/** The DNS probe with this installation's names: what customers must point at, and which authorities their CAA records must allow. */
+export function createServiceProbe(config: Config): Probe {
+  return createProbe({
+    edgeHost: config.edgeHost,
+    edgeIps: config.edgeIps,
+    portalHosts: [config.baseUrl.hostname, config.portalUrl.hostname],
+    servers: config.dnsServers,
+    caaIssuers: config.acmeDirectories.flatMap(caaIssuersOf),
+  })
+}
+
+/** The CAA issuer names (RFC 8659 §4.2) of a directory's operator; none known: CAA is then left to the authority itself. */
+function caaIssuersOf(directory: string): string[] {
+  if (directory === 'local') return []
+  const host = new URL(directory).hostname
+  for (const [suffix, issuers] of ISSUERS) if (host === suffix || host.endsWith(`.${suffix}`)) return issuers
+  return []
+}

@@ -1,0 +1,56 @@
+import type { ProcessReport } from './roles/role.ts'
+
+type FromSupervisor = { type: 'report'; id: number } | { type: 'gathered'; id: number; reports: ProcessReport[] }
+
+export type SupervisorLink = {
+  /** Says that this process serves. */
+  ready(): void
+  /** The reports of every process of the tree; those that do not answer in time are missing. */
+  gather(): Promise<ProcessReport[]>
+  close(): void
+}
+
+const GATHER_TIMEOUT_MS = 3_000
+
+/**
+ * The child's end of the channel to its supervisor: answers requests for a report, relays its own. `onGone` is called when the
+ * supervisor has died or let go: whoever serves then drains and exits, so that no orphan ever serves old routes.
+ */
+export function connectToSupervisor(parts: { report(): Promise<ProcessReport>; onGone(): void }): SupervisorLink {
+  const waiting = new Map<number, (reports: ProcessReport[]) => void>()
+  let asked = 0
+
+  const send = (message: object) => {
+    if (process.connected) process.send?.(message, undefined, undefined, () => {})
+  }
+  const answer = async (id: number) => send({ type: 'report', id, report: await parts.report() })
+  const onMessage = (message: FromSupervisor) => {
+    if (message.type === 'report') void answer(message.id)
+    if (message.type === 'gathered') waiting.get(message.id)?.(message.reports)
+  }
+  process.on('message', onMessage)
+  process.on('disconnect', parts.onGone)
+
+  return {
+    ready: () => send({ type: 'ready' }),
+    async gather() {
+      if (!process.connected) return [await parts.report()]
+      const id = asked++
+      const { promise, resolve } = Promise.withResolvers<ProcessReport[]>()
+      const timer = setTimeout(resolve, GATHER_TIMEOUT_MS, [])
+      waiting.set(id, resolve)
+      send({ type: 'gather', id })
+      try {
+        return await promise
+      } finally {
+        clearTimeout(timer)
+        waiting.delete(id)
+      }
+    },
+    close() {
+      process.off('message', onMessage)
+      process.off('disconnect', parts.onGone)
+      if (process.connected) process.disconnect()
+    },
+  }
+}

@@ -1,0 +1,1 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'

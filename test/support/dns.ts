@@ -1,0 +1,349 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createSocket, type Socket } from 'node:dgram'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer, type Server, type Socket as TcpSocket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import dnsPacket, { type Answer, type DecodedPacket, type Packet } from 'dns-packet'
+
+export type DnsType = 'A' | 'AAAA' | 'CNAME' | 'TXT' | 'NS' | 'SOA' | 'CAA'
+type Transport = 'udp' | 'tcp'
+
+/**
+ * How a server treats a name, for both transports unless said: an error code, no answer at all, an answer cut short over UDP, one
+ * whose signatures are wrong (SERVFAIL unless checking is disabled), FORMERR to a query with EDNS, one that comes late. `only` narrows
+ * it to some types.
+ */
+export type Behaviour = { rcode?: number; drop?: true; truncate?: true; bogus?: true; noEdns?: true; latencyMs?: number; only?: DnsType[] }
+
+export type DnsServer = {
+  address: string
+  port: number
+  /** `address:port`, as NAMESAKE_DNS_SERVERS wants it. */
+  endpoint: string
+  /** Replaces a record set. Values as in a zone file, names without a final dot, case kept; a CAA value as `0 issue "ca.example"`. */
+  set(name: string, type: DnsType, ...values: string[]): void
+  unset(name: string, type: DnsType): void
+  /** `*` stands for every name that has no behaviour of its own. */
+  behave(name: string, behaviour: Behaviour): void
+  /** What was asked since the start, newest last. */
+  queries: { name: string; type: string; transport: Transport }[]
+  /** Called before each UDP answer: may send packets of its own, from this server's socket or another, to the asker. */
+  onQuery: ((query: DecodedPacket, asker: { address: string; port: number }, socket: Socket) => void) | undefined
+  stop(): Promise<void>
+}
+
+export type DnsOptions = {
+  address?: string
+  port?: number
+  /** A resolver follows CNAMEs through all its records; an authority answers for its zones alone, and refers to delegated ones. */
+  role?: 'resolver' | 'authority'
+  zones?: string[]
+}
+
+const AA = 0x0400
+const TC = 0x0200
+const RA = 0x0080
+const CD = 0x0010
+const NO_ERROR = 0
+const FORMAT_ERROR = 1
+const SERVER_FAILURE = 2
+const NO_SUCH_NAME = 3
+const REFUSED = 5
+const PORT_TRIES = 20
+const TTL_S = 30
+
+/** A real DNS server on UDP and TCP at one loopback port, whose records and misbehaviour a test sets. */
+export async function startDnsServer(options: DnsOptions = {}): Promise<DnsServer> {
+  const address = options.address ?? '127.0.0.1'
+  const { udp, tcp, port } = await bindBoth(address, options.port ?? 0)
+  const records = new Map<string, Answer[]>()
+  const behaviours = new Map<string, Behaviour>()
+  const behaviourOf = (name: string, type: string): Behaviour => {
+    const behaviour = behaviours.get(name.toLowerCase()) ?? behaviours.get('*') ?? {}
+    return behaviour.only && !behaviour.only.includes(type as DnsType) ? {} : behaviour
+  }
+  const server: DnsServer = {
+    address,
+    port,
+    endpoint: `${address}:${port}`,
+    set: (name, type, ...values) =>
+      void records.set(
+        keyOf(name, type),
+        values.map((value) => toAnswer(name, type, value)),
+      ),
+    unset: (name, type) => void records.delete(keyOf(name, type)),
+    behave: (name, behaviour) => void behaviours.set(name.toLowerCase(), behaviour),
+    queries: [],
+    onQuery: undefined,
+    async stop() {
+      for (const timer of late) clearTimeout(timer)
+      udp.close()
+      tcp.close()
+      for (const socket of connections) socket.destroy()
+      await once(tcp, 'close')
+    },
+  }
+  const connections = new Set<TcpSocket>()
+  const late = new Set<NodeJS.Timeout>()
+
+  function answer(bytes: Buffer, transport: Transport, send: (reply: Buffer) => void): void {
+    const query = dnsPacket.decode(bytes)
+    const question = query.questions![0]!
+    const behaviour = behaviourOf(question.name, question.type)
+    server.queries.push({ name: question.name, type: question.type, transport })
+    if (behaviour.drop) return
+    const reply = () => send(dnsPacket.encode(replyTo(query, behaviour, transport)))
+    if (behaviour.latencyMs) late.add(setTimeout(reply, behaviour.latencyMs))
+    else reply()
+  }
+
+  function replyTo(query: DecodedPacket, behaviour: Behaviour, transport: Transport): Packet {
+    const question = query.questions![0]!
+    const base = { type: 'response' as const, id: query.id!, questions: [question], flags: options.role === 'authority' ? AA : RA }
+    if (behaviour.rcode !== undefined) return { ...base, flags: base.flags | behaviour.rcode }
+    if (behaviour.noEdns && query.additionals!.length > 0) return { ...base, flags: base.flags | FORMAT_ERROR }
+    if (behaviour.bogus && ((query.flags ?? 0) & CD) === 0) return { ...base, flags: base.flags | SERVER_FAILURE }
+    if (behaviour.truncate && transport === 'udp') return { ...base, flags: base.flags | TC }
+    return { ...base, ...findAnswer(question.name.toLowerCase(), question.type as DnsType, base.flags) }
+  }
+
+  function findAnswer(name: string, type: DnsType, flags: number): Partial<Packet> {
+    const zone = zoneOf(name)
+    if (options.role === 'authority') {
+      if (zone === undefined) return { flags: (flags & ~AA) | REFUSED }
+      const cut = delegationOf(name, zone)
+      if (cut)
+        return { flags: flags & ~AA, authorities: cut, additionals: cut.flatMap((ns) => records.get(keyOf(String(dataOf(ns)), 'A')) ?? []) }
+    }
+    const answers: Answer[] = []
+    let current = name
+    for (let n = 0; n < 20; n++) {
+      const alias = type === 'CNAME' ? undefined : records.get(keyOf(current, 'CNAME'))?.[0]
+      if (!alias) break
+      answers.push(alias)
+      current = String(dataOf(alias)).toLowerCase()
+    }
+    const found = records.get(keyOf(current, type)) ?? []
+    if (found.length > 0) return { answers: [...answers, ...found] }
+    const authorities = zone === undefined ? [] : [toAnswer(zone, 'SOA', `ns.${zone}`)]
+    return { answers, authorities, flags: flags | (exists(current) ? NO_ERROR : NO_SUCH_NAME) }
+  }
+
+  function zoneOf(name: string): string | undefined {
+    return (options.zones ?? []).filter((zone) => isWithin(zone, name)).sort((a, b) => b.length - a.length)[0]
+  }
+
+  function delegationOf(name: string, zone: string): Answer[] | undefined {
+    for (let cut = name; cut !== zone; cut = cut.slice(cut.indexOf('.') + 1)) {
+      const nameServers = records.get(keyOf(cut, 'NS'))
+      if (nameServers) return nameServers
+    }
+    return undefined
+  }
+
+  function exists(name: string): boolean {
+    return (
+      [...records.keys()].some((key) => isWithin(name, key.split(' ')[1]!)) || (options.zones ?? []).some((zone) => isWithin(name, zone))
+    )
+  }
+
+  udp.on('message', (bytes, asker) => {
+    server.onQuery?.(dnsPacket.decode(bytes), asker, udp)
+    answer(bytes, 'udp', (reply) => udp.send(reply, asker.port, asker.address))
+  })
+  tcp.on('connection', (socket) => {
+    connections.add(socket)
+    socket.on('error', () => socket.destroy())
+    socket.on('close', () => connections.delete(socket))
+    socket.on('data', (bytes) => answer(bytes.subarray(2), 'tcp', (reply) => socket.end(Buffer.concat([lengthOf(reply), reply]))))
+  })
+  return server
+}
+
+/** Authorities at one port and at 127.0.0.2, 127.0.0.3, …, because a probe asks all authorities at one port. */
+export async function startAuthorities(zones: string[][], from = 2): Promise<DnsServer[]> {
+  for (let n = 0; n < PORT_TRIES; n++) {
+    const started: DnsServer[] = []
+    try {
+      for (const [index, own] of zones.entries()) {
+        started.push(
+          await startDnsServer({ role: 'authority', zones: own, address: `127.0.0.${from + index}`, port: started[0]?.port ?? 0 }),
+        )
+      }
+      return started
+    } catch {
+      await Promise.all(started.map((server) => server.stop()))
+    }
+  }
+  throw new Error('no port is free at all the addresses')
+}
+
+/** A real authority, NSD, that serves zones given as zone files (without SOA and NS of the apex: those are `nameServers`). */
+export async function startNsd(options: {
+  address: string
+  port: number
+  zones: Record<string, { nameServers: string[]; records: string }>
+}): Promise<{ stop(): Promise<void> }> {
+  const folder = await mkdtemp(join(tmpdir(), 'namesake-nsd-'))
+  const zones = Object.entries(options.zones)
+  for (const [zone, { nameServers, records }] of zones) {
+    const apex = [
+      `$ORIGIN ${zone}.`,
+      '$TTL 30',
+      `@ SOA ${nameServers[0]}. admin.${zone}. 1 3600 600 86400 30`,
+      ...nameServers.map((name) => `@ NS ${name}.`),
+    ]
+    await writeFile(join(folder, `${zone}.zone`), `${[...apex, records].join('\n')}\n`)
+  }
+  const server = [
+    'server:',
+    ` ip-address: ${options.address}@${options.port}`,
+    ' username: ""',
+    ' chroot: ""',
+    ' server-count: 1',
+    ' verbosity: 1',
+    ...['zonesdir', 'xfrdir'].map((key) => ` ${key}: "${folder}"`),
+    ` database: ""`,
+    ` pidfile: "${folder}/nsd.pid"`,
+    ` zonelistfile: "${folder}/zone.list"`,
+    ` xfrdfile: "${folder}/xfrd.state"`,
+    'remote-control:',
+    ' control-enable: no',
+    ...zones.map(([zone]) => `zone:\n name: "${zone}"\n zonefile: "${zone}.zone"`),
+  ]
+  await writeFile(join(folder, 'nsd.conf'), `${server.join('\n')}\n`)
+  const child = spawn('nsd', ['-d', '-c', join(folder, 'nsd.conf')], { stdio: ['ignore', 'ignore', 'pipe'] })
+  await untilNsdServes(child)
+  return {
+    async stop() {
+      const ended = once(child, 'exit')
+      child.kill()
+      await ended
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** pebble-challtestsrv as resolver: answers 127.0.0.1 to every A query unless told otherwise through `command`. */
+export async function startChallengeTestServer(): Promise<{
+  endpoint: string
+  command(path: string, body: object): Promise<void>
+  stop(): Promise<void>
+}> {
+  const [dnsPort, managementPort] = [await freePort(), await freePort()]
+  const flags = ['-http01', '', '-https01', '', '-tlsalpn01', '']
+  const addresses = ['-dns01', `127.0.0.1:${dnsPort}`, '-management', `127.0.0.1:${managementPort}`]
+  const child = spawn('pebble-challtestsrv', [...flags, ...addresses, '-defaultIPv6', ''], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const management = `http://127.0.0.1:${managementPort}`
+  await untilItAnswers(child, management)
+  return {
+    endpoint: `127.0.0.1:${dnsPort}`,
+    async command(path, body) {
+      const response = await fetch(`${management}/${path}`, { method: 'POST', body: JSON.stringify(body) })
+      if (!response.ok) throw new Error(`pebble-challtestsrv refused ${path}: ${response.status}`)
+    },
+    async stop() {
+      const ended = once(child, 'exit')
+      child.kill()
+      await ended
+    },
+  }
+}
+
+function keyOf(name: string, type: string): string {
+  return `${type} ${name.toLowerCase()}`
+}
+
+function toAnswer(name: string, type: DnsType, value: string): Answer {
+  const head = { name, ttl: TTL_S }
+  if (type === 'CAA') {
+    const [, flags, tag, text] = /^(\d+) (\w+) "(.*)"$/.exec(value)!
+    return { ...head, type, data: { flags: Number(flags), tag: tag as 'issue', value: text!, issuerCritical: (Number(flags) & 128) !== 0 } }
+  }
+  if (type === 'SOA')
+    return {
+      ...head,
+      type,
+      data: { mname: value, rname: `admin.${name}`, serial: 1, refresh: 3600, retry: 600, expire: 86_400, minimum: 30 },
+    }
+  if (type === 'TXT') return { ...head, type, data: [value] }
+  return { ...head, type, data: value } as Answer
+}
+
+function dataOf(answer: Answer): unknown {
+  return 'data' in answer ? answer.data : undefined
+}
+
+function isWithin(zone: string, name: string): boolean {
+  return name === zone || name.endsWith(`.${zone}`)
+}
+
+function lengthOf(message: Buffer): Buffer {
+  const length = Buffer.alloc(2)
+  length.writeUInt16BE(message.length)
+  return length
+}
+
+async function bindBoth(address: string, port: number): Promise<{ udp: Socket; tcp: Server; port: number }> {
+  for (let n = 1; ; n++) {
+    const udp = createSocket('udp4')
+    const tcp = createServer()
+    try {
+      udp.bind(port, address)
+      await once(udp, 'listening')
+      const bound = udp.address().port
+      tcp.listen(bound, address)
+      await once(tcp, 'listening')
+      return { udp, tcp, port: bound }
+    } catch (error) {
+      await new Promise<void>((resolve) => closeQuietly(udp, resolve))
+      if (port !== 0 || n >= PORT_TRIES) throw error
+    }
+  }
+}
+
+function closeQuietly(udp: Socket, done: () => void): void {
+  try {
+    udp.close(done)
+  } catch {
+    done() // it never was open
+  }
+}
+
+/** A port that was free for UDP and TCP a moment ago, at 127.0.0.1 unless told otherwise. */
+export async function freePort(address = '127.0.0.1'): Promise<number> {
+  const { udp, tcp, port } = await bindBoth(address, 0)
+  udp.close()
+  tcp.close()
+  await once(tcp, 'close')
+  return port
+}
+
+function untilNsdServes(child: ChildProcess): Promise<void> {
+  let output = ''
+  return new Promise((resolve, reject) => {
+    child.stderr!.on('data', (chunk) => {
+      output += String(chunk)
+      if (output.includes('nsd started')) resolve()
+    })
+    child.on('error', reject)
+    child.on('exit', () => reject(new Error(`nsd ended: ${output}`)))
+  })
+}
+
+async function untilItAnswers(child: ChildProcess, url: string): Promise<void> {
+  let output = ''
+  child.stdout!.on('data', (chunk) => (output += String(chunk)))
+  child.stderr!.on('data', (chunk) => (output += String(chunk)))
+  while (child.exitCode === null) {
+    const answered = await fetch(url).then(
+      () => true,
+      () => false,
+    )
+    if (answered) return
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  throw new Error(`pebble-challtestsrv ended: ${output}`)
+}
