@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eventually, freePorts, startTree, type Tree } from '../test/support/tree.ts'
-import { median, option, processorUs, table, tree as processes } from './support/measure.ts'
+import { median, option, tree as processes, processorUs, table } from './support/measure.ts'
 import { makeCertificate, type Peer, startPeer } from './support/peers.ts'
 
 const HOSTNAME = 'bench.localhost'
@@ -35,7 +35,8 @@ const peers: Peer[] = [
 try {
   for (const shape of SHAPES) {
     const costs = new Map(peers.map((peer) => [peer.name, [] as number[]]))
-    for (let round = 0; round < ROUNDS; round++) for (const peer of peers) costs.get(peer.name)!.push(microsecondsPerRequest(peer, shape.load))
+    for (let round = 0; round < ROUNDS; round++)
+      for (const peer of peers) costs.get(peer.name)!.push(microsecondsPerRequest(peer, shape.load))
     report(shape.name, costs)
   }
 } finally {

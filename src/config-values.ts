@@ -65,7 +65,7 @@ export function parseOrigin(text: string): URL {
 }
 
 export function parseDatabaseUrl(text: string): string {
-  const url = URL.parse(text)
+  const url = URL.parse(text.replace(/^(\w+:\/\/[^/]*@)\//, '$1socket/')) // with a Unix socket no host stands behind the @
   if (!url || !/^postgres(ql)?:$/.test(url.protocol)) throw new Error('is not a PostgreSQL address')
   return text
 }

@@ -197,7 +197,7 @@ class Reading {
     this.problems.push(`NAMESAKE_${name}${problem}. Example: NAMESAKE_${name}=${example}`)
   }
 
-  /** Whether the setting was given and could be read, so that a fallback is never blamed for not fitting the rest. */
+  /** Whether the setting was refused already: its fallback is then not blamed for not fitting the rest. */
   readonly isBad = (name: string): boolean => this.#bad.has(name)
 
   unknown(): string[] {

@@ -1,5 +1,4 @@
-import { readFileSync, rmSync } from 'node:fs'
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -48,7 +47,9 @@ const kill = (pid: number) => {
   }
 }
 
-test('after kill -9 of every process under writes, 20 times, no acknowledged claim is missing and no orphan is left', { timeout: 240_000 }, async () => {
+test('after kill -9 of every process under writes, 20 times, no acknowledged claim is missing and no orphan is left', {
+  timeout: 240_000,
+}, async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'namesake-kill-'))
   const acknowledged = new Set<string>()
   const seen = new Set<number>()
@@ -76,7 +77,9 @@ test('after kill -9 of every process under writes, 20 times, no acknowledged cla
     }
   }
 
-  const listed = (await (await fetch(`${tree.apiUrl}/v1/edge/domains`, { headers: { authorization: `Bearer ${token}` } })).json()) as { hostname: string }[]
+  const listed = (await (await fetch(`${tree.apiUrl}/v1/edge/domains`, { headers: { authorization: `Bearer ${token}` } })).json()) as {
+    hostname: string
+  }[]
   const present = new Set(listed.map((domain) => domain.hostname))
   expect([...acknowledged].filter((hostname) => !present.has(hostname))).toEqual([])
   for (const pid of tree.pids()) seen.add(pid)

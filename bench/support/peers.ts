@@ -21,7 +21,10 @@ export async function startPeer(name: keyof typeof PEERS, core: number, blanks: 
   const { file, command } = PEERS[name]
   const template = readFileSync(fileURLToPath(new URL(`../peers/${file}`, import.meta.url)), 'utf8')
   const path = join(blanks.dir, `${name}-${file}`)
-  writeFileSync(path, template.replace(/\{(dir|port|upstream|hostname|body)\}/g, (_, key: keyof Blanks) => String(blanks[key])))
+  writeFileSync(
+    path,
+    template.replace(/\{(dir|port|upstream|hostname|body)\}/g, (_, key: keyof Blanks) => String(blanks[key])),
+  )
   const env = { ...process.env, HOME: blanks.dir, XDG_DATA_HOME: blanks.dir, GOMAXPROCS: '1' }
   const child = spawn('taskset', ['-c', String(core), ...command(path)], { env, stdio: ['ignore', 'ignore', 'ignore'] })
   const port = name === 'upstream' ? blanks.upstream : blanks.port
@@ -33,9 +36,13 @@ export async function startPeer(name: keyof typeof PEERS, core: number, blanks: 
 export function makeCertificate(dir: string, hostname: string): void {
   const subject = ['-subj', `/CN=${hostname}`, '-addext', `subjectAltName=DNS:${hostname}`]
   const files = ['-keyout', join(dir, 'key.pem'), '-out', join(dir, 'cert.pem')]
-  execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '30', ...subject, ...files], {
-    stdio: 'ignore',
-  })
+  execFileSync(
+    'openssl',
+    ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '30', ...subject, ...files],
+    {
+      stdio: 'ignore',
+    },
+  )
   writeFileSync(join(dir, 'both.pem'), readFileSync(join(dir, 'cert.pem'), 'utf8') + readFileSync(join(dir, 'key.pem'), 'utf8'))
 }
 

@@ -172,12 +172,26 @@ test('the certificates of an authority that lost our account are ordered by a ne
   const authority = createAcmeAuthority({ directoryUrl: first.directoryUrl, caFile: first.caFile, accountKeyPem })
   await authority.issue(shop, inTime())
   await first.restart()
-  onTestFinished(first.stop)
+  onTestFinished(() => first.stop())
   await expect(authority.issue(shop, inTime())).resolves.toMatchObject({ chainPem: expect.stringContaining('BEGIN CERTIFICATE') })
 })
 
+test('the lifetime is the one that the authority gave, not one that we assume', async () => {
+  const setting = await setUp({ validityS: 6 * 86_400 })
+  const { notBefore, notAfter } = await authorityOf(setting).issue(shop, inTime())
+  expect(Math.round((notAfter.getTime() - notBefore.getTime()) / 86_400_000)).toBe(6)
+})
+
+test('a hostname whose DNS does not answer keeps the problem of the authority: dns', async () => {
+  const setting = await setUp()
+  await setting.pebble.setDns({ command: 'set-servfail', body: { host: shop } })
+  const { problem } = await failureOf(authorityOf(setting).issue(shop, inTime()))
+  expect(problem.type).toMatch(/^urn:ietf:params:acme:error:(dns|connection|unauthorized)$/)
+  console.log(problem)
+})
+
 test('hostnames of every legal shape are ordered', async () => {
-  const long = `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(63)}.customer.example`
+  const long = `${'a'.repeat(63)}.${'b'.repeat(63)}.example`
   const names: Hostname[] = ['xn--bcher-kva.example', '1.2.3.customer.example', long].map(parseHostname)
   const authority = authorityOf(strictSetting())
   for (const hostname of names) expect(readCertificate((await authority.issue(hostname, inTime())).chainPem).names).toEqual([hostname])

@@ -1,9 +1,9 @@
 import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { rootCertificates } from 'node:tls'
+import { createSecureContext, rootCertificates } from 'node:tls'
 import { Agent, request } from 'undici'
 import type { IssueError } from './authority.ts'
-import { ownFault } from './problem.ts'
+import { ownFault, toStorable } from './problem.ts'
 import { readRetryAfter } from './retry-after.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
@@ -49,9 +49,9 @@ export function explainAbort(signal: AbortSignal): IssueError {
 }
 
 async function createAgent(caFile: string | undefined): Promise<Agent> {
-  const ca = caFile === undefined ? undefined : [...rootCertificates, await readCaFile(caFile)]
+  const secureContext = caFile === undefined ? undefined : createSecureContext({ ca: [...rootCertificates, await readCaFile(caFile)] })
   return new Agent({
-    connect: { ca, timeout: CONNECT_TIMEOUT_MS },
+    connect: { secureContext, timeout: CONNECT_TIMEOUT_MS },
     connections: CONNECTIONS_MAX,
     headersTimeout: REQUEST_TIMEOUT_MS,
     bodyTimeout: REQUEST_TIMEOUT_MS,
@@ -116,7 +116,7 @@ function explainFailure(host: string, cause: unknown): IssueError {
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return JSON.parse(text, (_member, value) => (typeof value === 'string' ? toStorable(value) : value))
   } catch {
     return undefined
   }

@@ -14,13 +14,14 @@ export type OwnFault =
   | 'certificateMismatch' // the certificate is not the one that was ordered
 
 export function ownFault(fault: OwnFault, sentence: string, options: { retryAfterS?: number; cause?: unknown } = {}): IssueError {
-  return new IssueError(sentence, { type: `urn:namesake:error:${fault}`, detail: sentence }, options)
+  const detail = toStorable(sentence)
+  return new IssueError(detail, { type: `urn:namesake:error:${fault}`, detail }, options)
 }
 
 /** The authority's refusal: its document in full, its words in the sentence. `lead` says what was being done, without a final colon. */
 export function refusal(lead: string, problem: AcmeProblem, retryAfterS?: number): IssueError {
   const words = [problem.detail ?? problem.type, ...(problem.subproblems ?? []).map(inOneLine)].join('; ')
-  return new IssueError(`${lead}: ${words}`.slice(0, SENTENCE_CHARACTERS_MAX), problem, { retryAfterS })
+  return new IssueError(toStorable(`${lead}: ${words}`.slice(0, SENTENCE_CHARACTERS_MAX)), problem, { retryAfterS })
 }
 
 /** Whether a failure is the ACME error of that name (RFC 8555 §6.7), as in `badNonce`. */
@@ -35,6 +36,11 @@ export function readProblem(document: unknown, status?: number): AcmeProblem | u
   if (typeof type !== 'string' || (detail !== undefined && typeof detail !== 'string') || !Array.isArray(subproblems)) return undefined
   if (!subproblems.every((one) => readProblem(one))) return undefined
   return { ...document, type, ...(status === undefined ? {} : { status }) }
+}
+
+/** Authorities quote what strange servers sent them; PostgreSQL takes neither NUL nor half a surrogate pair. */
+export function toStorable(text: string): string {
+  return text.replaceAll('\0', '\ufffd').toWellFormed()
 }
 
 function inOneLine({ identifier, detail, type }: AcmeProblem): string {

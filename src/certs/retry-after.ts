@@ -2,6 +2,6 @@
 export function readRetryAfter(field: string | undefined, now: Date): number | undefined {
   if (field === undefined) return undefined
   if (/^\d{1,9}$/.test(field)) return Number(field)
-  const date = Date.parse(field)
+  const date = field.endsWith(' GMT') ? Date.parse(field) : Number.NaN
   return Number.isNaN(date) ? undefined : Math.max(0, Math.ceil((date - now.getTime()) / 1000))
 }

@@ -21,9 +21,10 @@ export async function recordChange(on: Queryable, change: Change): Promise<void>
   await rows(on, sql`insert into changes (kind, key) values (${change.kind}, ${change.key})`)
 }
 
-// System, timeline and life: a restored, promoted or replaced database is another epoch, and what readers hold may be from its future.
-const EPOCH = sql<string>`(select system_identifier::text from pg_control_system())
-  || '/' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) || '/' || life`
+// Server, its timeline, database and life: what was restored, promoted or replaced is another epoch, and what readers hold may be from its
+// future.
+const EPOCH = sql<string>`concat_ws('/', (select system_identifier from pg_control_system()),
+  substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8), (select oid from pg_database where datname = current_database()), life)`
 
 /** The end of the feed now. Whoever takes it first and a snapshot after misses nothing. */
 export async function currentCursor(db: Db): Promise<Cursor> {

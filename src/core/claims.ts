@@ -27,8 +27,11 @@ export async function claimHostname(db: Db, project: Project, claim: Claim, rule
   throw claimedByAnother(claim.hostname)
 }
 
-// One statement, one round trip: the claim, its first probe, its change, and an end to what the last holder left behind.
-const CLAIM = `
+/**
+ * One statement, one round trip: the claim ($1 project, $2 hostname, $3 metadata), its first probe, its change, and an end to what the last
+ * holder left behind. No row: the hostname is held.
+ */
+export const CLAIM = `
   with claim as (
     insert into domains as d (project_id, hostname, metadata) values ($1, $2, $3)
     on conflict (hostname) where deleted_at is null do nothing

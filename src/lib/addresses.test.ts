@@ -30,9 +30,12 @@ test.each([
   expect(isSpecialAddress(address)).toBe(true)
 })
 
-test.each(['1.1.1.1', '8.8.8.8', '172.32.0.1', '100.128.0.1', '2606:4700::1111', '::ffff:8.8.8.8', '2a00:1450::1'])('%s is public', (address) => {
-  expect(isSpecialAddress(address)).toBe(false)
-})
+test.each(['1.1.1.1', '8.8.8.8', '172.32.0.1', '100.128.0.1', '2606:4700::1111', '::ffff:8.8.8.8', '2a00:1450::1'])(
+  '%s is public',
+  (address) => {
+    expect(isSpecialAddress(address)).toBe(false)
+  },
+)
 
 test('a set holds addresses and blocks, and sees through IPv4-mapped addresses', () => {
   const set = createAddressSet(['10.0.0.0/8', '192.0.2.7', '2001:db8::/32'])

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { isAskable, type Message, type Question, RCODE } from './message.ts'
 import type { Server } from './servers.ts'
 import { askOverTcp } from './tcp.ts'
@@ -9,14 +10,15 @@ export type Exchange = {
   close(): void
 }
 
-const IN_FLIGHT_MAX = 2_000
+const IN_FLIGHT_MAX = 4_000
 const IN_LINE_MAX = 20_000
 const TCP_MIN_MS = 1_000 // a truncated answer proves that the server is alive: its second, slower try is given this long
 
-/** All packets of a probe pass here: at most 2,000 queries are under way, the others wait in line, and a full line answers nothing. */
+/** All packets of a probe pass here: at most 4,000 queries are under way, the others wait in line, and a full line answers nothing. */
 export function createExchange(): Exchange {
   const udp = createUdp()
   const closing = new AbortController()
+  setMaxListeners(IN_FLIGHT_MAX, closing.signal)
   const line: (() => void)[] = []
   let lineHead = 0
   let inFlight = 0

@@ -1,10 +1,10 @@
 import type { Authorities, NameServer, Statement } from './authority.ts'
 import type { Budget } from './budget.ts'
 import type { RecordType } from './message.ts'
-import { isWithin, placeOf, registeredDomain } from './place.ts'
+import { placeOf, registeredDomain } from './place.ts'
 import type { Reply, Resolver } from './resolver.ts'
 import { type Edge, judgeView, type Verdict, type View, weigh } from './verdict.ts'
-import { type AskName, walk } from './walk.ts'
+import { type AskName, type Walk, walk } from './walk.ts'
 
 /** A verdict with what it rests on. `servers` says what each authoritative server holds; empty when none had to be, or could be, asked. */
 export type Finding = {
@@ -31,7 +31,7 @@ export function createLookup(parts: { resolver: Resolver; authorities: Authoriti
       return { verdict: { kind: 'verified', via: 'local' }, view: undefined, zone: undefined, servers: [] }
     }
     const ask: AskName = (asking) => resolver.resolve(asking, budget)
-    const view = await viewOfResolver(hostname, ask)
+    const view = await viewOfResolver(hostname, edge, ask)
     const verdict = judgeView(hostname, view, edge)
     const zone = view.a.zone
     if (isFinal(verdict)) return { verdict, view, zone, servers: [] }
@@ -97,11 +97,17 @@ export function createLookup(parts: { resolver: Resolver; authorities: Authoriti
   return { examine, findText }
 }
 
-async function viewOfResolver(hostname: string, ask: AskName): Promise<View> {
+async function viewOfResolver(hostname: string, edge: Edge, ask: AskName): Promise<View> {
   const a = await walk(hostname, 'A', ask)
-  const isApex = hostname === registeredDomain(hostname) || (a.zone === hostname && isWithin(a.zone, hostname))
-  if (a.end !== 'addresses' && a.end !== 'no-data') return { a, isApex }
-  return { a, aaaa: await walk(hostname, 'AAAA', ask), isApex }
+  const view: View = { a, isApex: hostname === registeredDomain(hostname) || a.zone === hostname }
+  if (tellsMoreInAaaa(a, edge)) view.aaaa = await walk(hostname, 'AAAA', ask)
+  return view
+}
+
+/** A name that does not exist has no AAAA either, and where a CNAME leads elsewhere to addresses, more of them change nothing. */
+function tellsMoreInAaaa(a: Walk, edge: Edge): boolean {
+  if (a.end === 'no-data') return true
+  return a.end === 'addresses' && (a.hops.length === 0 || a.hops.some((hop) => hop.target.toLowerCase() === edge.host))
 }
 
 /** Verified needs no confirmation; a bogus zone would be right at its own servers; a silent resolver leaves no time and no way to ask. */

@@ -1,3 +1,5 @@
+import type { Socket } from 'node:dgram'
+import { networkInterfaces } from 'node:os'
 import dnsPacket from 'dns-packet'
 import { afterEach, expect, test } from 'vitest'
 import { type DnsServer, startAuthorities, startChallengeTestServer, startDnsServer, startNsd } from '../../test/support/dns.ts'
@@ -58,7 +60,7 @@ test('a CNAME to the edge host verifies, and every hop is shown in its own case'
   expect(report.state).toBe('verified')
   expect(report.found).toEqual([
     { name: 'shop.customer.test', type: 'CNAME', value: 'Shops.Customer.test' },
-    { name: 'Shops.Customer.test'.toLowerCase(), type: 'CNAME', value: EDGE },
+    { name: 'shops.customer.test', type: 'CNAME', value: EDGE },
     { name: EDGE, type: 'A', value: '127.0.0.10' },
   ])
   expect(report.expected).toEqual([{ name: 'shop.customer.test', type: 'CNAME', value: EDGE }])
@@ -194,6 +196,15 @@ test('a server that stumbles over EDNS is asked without', async () => {
   expect((await probeAt([resolver]).check(shop, NO_PROOF)).state).toBe('verified')
 })
 
+const hasIpv6 = Object.values(networkInterfaces()).some((ones) => ones?.some((one) => one.address === '::1'))
+test.skipIf(!hasIpv6)('a resolver with an IPv6 address, however it is written, is asked', async () => {
+  const resolver = keep(await startDnsServer({ address: '::1', zones: ['test'] }))
+  resolver.set('shop.customer.test', 'CNAME', EDGE)
+  resolver.set(EDGE, 'A', '127.0.0.10')
+  const report = await probeAt([{ endpoint: `[0:0:0:0:0:0:0:1]:${resolver.port}` }]).check(shop, NO_PROOF)
+  expect(report.state).toBe('verified')
+})
+
 test('silence is unknown, and no look-up lasts for ever', async () => {
   const resolver = await startResolver()
   resolver.behave('*', { drop: true })
@@ -235,7 +246,7 @@ test('answers with a wrong id, question or source are not believed', async () =>
   const [resolver, stranger] = [await startResolver(), await startResolver()]
   const forge = (id: number, name: string) =>
     dnsPacket.encode({ type: 'response', id, questions: [{ name, type: 'A' }], answers: [{ name, type: 'CNAME', ttl: 30, data: EDGE }] })
-  let strangersSocket: import('node:dgram').Socket | undefined
+  let strangersSocket: Socket | undefined
   stranger.onQuery = (_query, _asker, socket) => {
     strangersSocket = socket
   }
@@ -313,6 +324,15 @@ test('a server that refuses beside one that answers does not matter', async () =
   authorities[0]!.behave('*', { rcode: REFUSED })
   authorities[1]!.set('shop.customer.test', 'CNAME', EDGE)
   expect((await probe.check(shop, NO_PROOF)).state).toBe('verified')
+})
+
+test('an answer that a resolver on the way gives in an authority’s place is no testimony', async () => {
+  const resolver = await startResolver()
+  resolver.set('customer.test', 'NS', 'ns1.customer.test')
+  resolver.set('ns1.customer.test', 'A', resolver.address)
+  const report = await probeAt([resolver], { authoritativePort: resolver.port }).check(shop, NO_PROOF)
+  const server = { name: 'ns1.customer.test', address: resolver.address, says: 'silent' }
+  expect([report.state, report.evidence]).toEqual(['absent', { zone: 'customer.test', servers: [server] }])
 })
 
 test('a private address is never asked as an authority at port 53', async () => {

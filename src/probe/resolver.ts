@@ -58,7 +58,7 @@ export function createResolver(servers: readonly Server[], exchange: Exchange): 
     resolve,
     async resolveCached(asking, budget) {
       const key = keyOf(asking)
-      const known = memory.get(key)
+      const known = memory.peek(key)
       if (known && known.until > performance.now()) return known.reply
       const reply = await resolve(asking, budget)
       if (reply.kind === 'answer') memory.set(key, { reply, until: performance.now() + lifetimeS(reply.message) * 1_000 })

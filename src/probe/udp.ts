@@ -1,6 +1,5 @@
 import { randomInt } from 'node:crypto'
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
-import { isIPv6 } from 'node:net'
 import { answersQuestion, decodeMessage, encodeQuery, type Message, type Question, RCODE } from './message.ts'
 import type { Server } from './servers.ts'
 
@@ -87,7 +86,7 @@ export function createUdp(): Udp {
   return {
     ask(server, question, endsAt, edns) {
       if (closed) return Promise.resolve(undefined)
-      const port = pickPort(isIPv6(server.address) ? 'udp6' : 'udp4')
+      const port = pickPort(server.address.includes(':') ? 'udp6' : 'udp4')
       const id = freeId(port)
       const query = encodeQuery(id, question, edns)
       port.queries++

@@ -85,6 +85,11 @@ test('an edge host under .localhost needs no DNS to resolve', () => {
   expect(judgeView(HOST, view(led(['edge.localhost'], [], 'no-such-name')), local).kind).toBe('verified')
 })
 
+test('the edge host itself leads to the edge while it resolves', () => {
+  expect(judgeView(edge.host, view(led([], ['203.0.113.9'], 'addresses', edge.host), none), edge).kind).toBe('verified')
+  expect(judgeView(edge.host, view(led([], [], 'no-such-name', edge.host)), edge).kind).toBe('edge-host-broken')
+})
+
 test('a name in a domain that nobody registered says which domain is missing', () => {
   const seen = view({ ...led([], [], 'no-such-name'), zone: 'com' })
   expect(judgeView(HOST, seen, edge)).toEqual({ kind: 'absent', unregistered: 'customer.com' })

@@ -40,6 +40,7 @@ const TYPO_LETTERS_MAX = 2
 export function judgeView(hostname: string, view: View, edge: Edge): Verdict {
   const reached = view.a.hops.find((hop) => hop.target.toLowerCase() === edge.host)
   if (reached) return judgeReached(reached, view, edge)
+  if (hostname === edge.host) return judgeResolving(view, edge)
   if (view.a.end === 'loop') return { kind: 'loop', hops: view.a.hops }
   const mistake = view.a.hops.map((hop) => findMistake(hostname, hop, edge)).find((verdict) => verdict !== undefined)
   if (mistake) return mistake
@@ -84,8 +85,12 @@ function firstOf(servers: { name: string }[], names: string[]): number {
 }
 
 function judgeReached(hop: Hop, view: View, edge: Edge): Verdict {
-  if (hop.target !== edge.host) return { kind: 'wrong-case', record: hop }
-  if (edge.isLocal || view.a.addresses.length > 0 || (view.aaaa?.addresses.length ?? 0) > 0) return { kind: 'verified', via: 'cname' }
+  return hop.target === edge.host ? judgeResolving(view, edge) : { kind: 'wrong-case', record: hop }
+}
+
+/** The hostname leads to the edge host, or is it: what is left to say is whether that resolves. */
+function judgeResolving(view: View, edge: Edge): Verdict {
+  if (edge.isLocal || addressesOf(view).length > 0) return { kind: 'verified', via: 'cname' }
   return view.a.end === 'silent' || view.aaaa?.end === 'silent' ? { kind: 'unknown', reason: 'silent' } : { kind: 'edge-host-broken' }
 }
 

@@ -1,1 +1,60 @@
+import { readFileSync } from 'node:fs'
+import { createApp } from '../api/app.ts'
+import { createAuthenticator } from '../api/authentication.ts'
+import { listen } from '../api/listen.ts'
+import { createRouteFinder } from '../api/route-finder.ts'
+import { createAnnouncer } from '../core/changes.ts'
+import { closeDatabase, connectDatabase } from '../core/db.ts'
+import { claimRules } from './claim-rules.ts'
+import { serveInternal } from './internal.ts'
+import { openLocalCopy } from './local-copy.ts'
 import type { RoleContext, RunningRole } from './role.ts'
+import { createServiceProbe } from './service-probe.ts'
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
+
+/** The control plane on the public API address, and the certificate check on the internal one. */
+export async function startApi(context: RoleContext): Promise<RunningRole> {
+  const { config, log } = context
+  const now = () => new Date()
+  const db = connectDatabase(config.databaseUrl!, { applicationName: 'namesake api', poolMax: 20, log })
+  const announcer = createAnnouncer(db)
+  const probe = createServiceProbe(config)
+  const copy = openLocalCopy(context, {
+    changed(keys) {
+      for (const id of keys.tokens) authenticator.forgetToken(id)
+      if (keys.projects.length > 0) authenticator.forgetTokens()
+    },
+    reset: () => authenticator.forgetTokens(),
+  })
+  const authenticator = createAuthenticator({ db, log, isFresh: copy.isFresh, now })
+  const finder = createRouteFinder({ db, isFresh: copy.isFresh, resolve: copy.findRoute, now })
+
+  const app = createApp({
+    db,
+    log,
+    baseUrl: config.baseUrl,
+    version,
+    rules: claimRules(config),
+    probe,
+    probeIntervalS: config.probeIntervalS,
+    trustedProxies: config.trustedProxies,
+    authenticate: authenticator.authenticate,
+    finder,
+    announce: announcer.announce,
+    now,
+  })
+  await listen(app, context.listen.api ?? config.apiAddr)
+  const internal = await serveInternal(context, finder)
+  return {
+    report: () => ({ ready: true, details: { copy: copy.follower.status() } }),
+    async stop() {
+      await Promise.all([app.close(), internal.stop()])
+      await authenticator.close()
+      copy.close()
+      probe.close()
+      await announcer.close()
+      await closeDatabase(db)
+    },
+  }
+}

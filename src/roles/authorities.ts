@@ -1,5 +1,5 @@
 import { createAcmeAuthority } from '../certs/acme-authority.ts'
-import { type Authority, IssueError, type IssuedCertificate } from '../certs/authority.ts'
+import { type Authority, type IssuedCertificate, IssueError } from '../certs/authority.ts'
 import { createLocalAuthority } from '../certs/local-ca.ts'
 import type { Config } from '../config.ts'
 import type { Hostname } from '../hostname.ts'

@@ -24,7 +24,10 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     const row = copy.reader.findCertificate(hostname)
     if (row?.chainPem && row.sealedKey && row.notAfterMs) {
       const keyPem = sealer.open(row.sealedKey, hostname).toString()
-      return { kind: 'certificate', certificate: { id: `${hostname}:${row.version}`, chainPem: row.chainPem, keyPem, notAfterMs: row.notAfterMs } }
+      return {
+        kind: 'certificate',
+        certificate: { id: `${hostname}:${row.version}`, chainPem: row.chainPem, keyPem, notAfterMs: row.notAfterMs },
+      }
     }
     if (row?.state !== 'failed') return { kind: 'none' }
     return { kind: 'failed', reason: row.reason ?? 'the last attempt failed', nextAttemptAtMs: row.nextAttemptAtMs ?? 0 }
@@ -64,7 +67,10 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     unverifiedVisit: (hostname) => copy.follower.visitorCame(hostname),
   })
   return {
-    report: () => ({ ready: copy.reader.state().complete, details: { ...copy.follower.status(), ...edge.report(), waitingHandshakes: certificates.waiting() } }),
+    report: () => ({
+      ready: copy.reader.state().complete,
+      details: { ...copy.follower.status(), ...edge.report(), waitingHandshakes: certificates.waiting() },
+    }),
     async stop() {
       await edge.stop(DRAIN_MS_MAX)
       copy.close()

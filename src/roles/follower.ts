@@ -6,9 +6,11 @@ import { closeDatabase, connectDatabase } from '../core/db.ts'
 import { probeSoon } from '../core/probes.ts'
 import { eachCertificatePage, eachRoutePage, loadCertificates, loadProjectHostnames, loadRoutes } from '../core/routes.ts'
 import { readSetting } from '../core/settings.ts'
+import { ServiceError } from '../errors.ts'
 import { openCopyWriter } from '../replica/copy-writer.ts'
 import { createFollower } from '../replica/follower.ts'
 import { startCopyServer } from '../replica/server.ts'
+import { serveInternal } from './internal.ts'
 import { copyPath, followerSocket } from './local-copy.ts'
 import { THUMBPRINT } from './own-keys.ts'
 import type { RoleContext, RunningRole } from './role.ts'
@@ -47,9 +49,17 @@ export async function startFollowerRole(context: RoleContext): Promise<RunningRo
     log,
   })
   follower.start(server)
+  const internal = await serveInternal(context, {
+    async findInCopy(hostname) {
+      const found = await follower.findRoute(hostname)
+      if (found.kind === 'unavailable') throw new ServiceError('database_unavailable', 'neither the local copy nor the database can say')
+      return found.kind === 'route' ? found.route : undefined
+    },
+  })
   return {
     report: () => ({ ready: follower.status().complete, details: follower.report() }),
     async stop() {
+      await internal.stop()
       await follower.stop()
       await server.stop()
       writer.close()

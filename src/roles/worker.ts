@@ -7,6 +7,7 @@ import { thumbprintOf } from '../certs/keys.ts'
 import { claimDueRenewals, forgetReleasedCertificates, requestOwnCertificates } from '../core/certificates.ts'
 import { createAnnouncer, pruneChanges } from '../core/changes.ts'
 import { closeDatabase, connectDatabase } from '../core/db.ts'
+import { loadRoutes } from '../core/routes.ts'
 import type { Hostname } from '../hostname.ts'
 import { type IssueParts, issueCertificate, type Refusal } from '../jobs/issue.ts'
 import { startProbeSweep } from '../jobs/probe-sweep.ts'
@@ -14,8 +15,9 @@ import { startSweeps } from '../jobs/sweep.ts'
 import { createSealer } from '../lib/seal.ts'
 import type { Probe } from '../probe/probe.ts'
 import { createAuthorities, orderFrom } from './authorities.ts'
-import { ensureOwnKeys } from './own-keys.ts'
+import { serveInternal } from './internal.ts'
 import { ownHosts } from './own-hosts.ts'
+import { ensureOwnKeys } from './own-keys.ts'
 import type { RoleContext, RunningRole } from './role.ts'
 import { createServiceProbe } from './service-probe.ts'
 
@@ -31,7 +33,12 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
   const announcer = createAnnouncer(db)
   const probe = createServiceProbe(config)
   const probes = new Counter({ name: 'namesake_probes_total', help: 'DNS checks by outcome', labelNames: ['state'], registers: [metrics] })
-  const orders = new Counter({ name: 'namesake_orders_total', help: 'Certificate attempts by outcome', labelNames: ['outcome'], registers: [metrics] })
+  const orders = new Counter({
+    name: 'namesake_orders_total',
+    help: 'Certificate attempts by outcome',
+    labelNames: ['outcome'],
+    registers: [metrics],
+  })
 
   const keys = await ensureOwnKeys(db, config)
   const authorities = createAuthorities(config, keys)
@@ -39,7 +46,13 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
   const issuing: IssueParts = {
     db,
     log,
-    precheck: (hostname) => precheck(hostname, { probe, isOwn: ownHosts(config).has(hostname), challengePort: challengePort(config), thumbprint: thumbprintOf(keys.accountKeyPem) }),
+    precheck: (hostname) =>
+      precheck(hostname, {
+        probe,
+        isOwn: ownHosts(config).has(hostname),
+        challengePort: challengePort(config),
+        thumbprint: thumbprintOf(keys.accountKeyPem),
+      }),
     order: (hostname) => order(authorities, hostname),
     sealKey: (keyPem, hostname) => sealer.seal(Buffer.from(keyPem), hostname),
     announce: announcer.announce,
@@ -72,9 +85,11 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
     ],
     log,
   )
+  const internal = await serveInternal(context, { findInCopy: async (hostname) => (await loadRoutes(db, [hostname]))[0] })
   return {
     report: () => ({ ready: true, details: {} }),
     async stop() {
+      await internal.stop()
       await Promise.all([sweep.stop(), sweeps.stop(), runner.stop()])
       probe.close()
       await announcer.close()
@@ -86,10 +101,14 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
 type Precheck = { probe: Probe; isOwn: boolean; challengePort: number | undefined; thumbprint: string }
 
 /** Looks for what would make an order fail before the authority is troubled: DNS that leads elsewhere, or somebody else behind port 80. */
-async function precheck(hostname: Hostname, { probe, isOwn, challengePort, thumbprint }: Precheck): Promise<{ kind: 'go' } | ({ kind: 'no' } & Refusal)> {
+async function precheck(
+  hostname: Hostname,
+  { probe, isOwn, challengePort, thumbprint }: Precheck,
+): Promise<{ kind: 'go' } | ({ kind: 'no' } & Refusal)> {
   if (challengePort === undefined && isOwn) return { kind: 'go' }
   const target = await probe.leadsToEdge(hostname)
-  if (target.kind !== 'yes') return { kind: 'no', problem: { type: 'urn:namesake:error:dns', detail: target.sentence }, sentence: target.sentence }
+  if (target.kind !== 'yes')
+    return { kind: 'no', problem: { type: 'urn:namesake:error:dns', detail: target.sentence }, sentence: target.sentence }
   if (challengePort === undefined) return { kind: 'go' }
   const answer = await selfCheck({ hostname, addresses: target.addresses, port: challengePort, thumbprint })
   if (answer.kind !== 'answered-by-other') return { kind: 'go' }

@@ -44,7 +44,10 @@ export async function startTree(options: TreeOptions = {}): Promise<Tree> {
     NAMESAKE_EDGE_WORKERS: '2',
     ...options.env,
   }
-  const child = spawn(LAUNCHER, ['start', ...(options.args ?? [])], { env: { ...bare(process.env), ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(LAUNCHER, ['start', ...(options.args ?? [])], {
+    env: { ...bare(process.env), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   let output = ''
   for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (chunk) => (output += chunk))
   const port = (name: string) => Number(env[name]!.split(':').at(-1))
@@ -114,7 +117,10 @@ export async function freePorts(count: number): Promise<number[]> {
 }
 
 function bare(env: NodeJS.ProcessEnv): Record<string, string> {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !/^(NAMESAKE_|VITEST|NODE_OPTIONS)/.test(name))) as Record<string, string>
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !/^(NAMESAKE_|VITEST|NODE_OPTIONS)/.test(name))) as Record<
+    string,
+    string
+  >
 }
 
 async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {

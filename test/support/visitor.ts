@@ -3,14 +3,31 @@ import { connect as connectTls, type TLSSocket } from 'node:tls'
 
 export type Answer = { status: number; headers: Record<string, string | string[] | undefined>; body: string }
 
-export type Visit = { port: number; hostname: string; ca: string; path?: string; method?: string; headers?: Record<string, string>; body?: string }
+export type Visit = {
+  port: number
+  hostname: string
+  ca: string
+  path?: string
+  method?: string
+  headers?: Record<string, string>
+  body?: string
+}
 
 const VISIT_TIMEOUT_MS = 20_000
 
 /** One HTTPS request as a visitor makes it, to the edge at a loopback port, over a connection of its own with full certificate checks. */
 export function visit({ port, hostname, ca, path = '/', method = 'GET', headers, body }: Visit): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const options = { host: '127.0.0.1', port, servername: hostname, ca, path, method, agent: false, headers: { host: hostname, ...headers } } as const
+    const options = {
+      host: '127.0.0.1',
+      port,
+      servername: hostname,
+      ca,
+      path,
+      method,
+      agent: false,
+      headers: { host: hostname, ...headers },
+    } as const
     const sent = request({ ...options, timeout: VISIT_TIMEOUT_MS }, (answer) => {
       const chunks: Buffer[] = []
       answer.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -24,9 +41,13 @@ export function visit({ port, hostname, ca, path = '/', method = 'GET', headers,
 }
 
 /** A TLS handshake alone; resolves with the socket, rejects with the alert or error. */
-export function handshake({ port, hostname, ca }: { port: number; hostname: string; ca: string }): Promise<TLSSocket> {
+export function handshake(to: { port: number; hostname: string; ca: string; localAddress?: string }): Promise<TLSSocket> {
+  const { port, hostname, ca, localAddress } = to
   return new Promise((resolve, reject) => {
-    const socket = connectTls({ host: '127.0.0.1', port, servername: hostname, ca, timeout: VISIT_TIMEOUT_MS }, () => resolve(socket))
+    const near = localAddress ? { localAddress } : {}
+    const socket = connectTls({ host: '127.0.0.1', port, servername: hostname, ca, ...near, timeout: VISIT_TIMEOUT_MS }, () =>
+      resolve(socket),
+    )
     socket.on('error', reject)
     socket.on('timeout', () => socket.destroy(new Error('no handshake in time')))
     socket.on('close', () => reject(new Error('closed before the handshake ended')))

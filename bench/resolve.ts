@@ -1,0 +1,138 @@
+// Requests per second of GET /v1/edge/resolve beside a bare Fastify route that answers the same bytes: rounds by turns, one server core, wrk on the other.
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import fastify from 'fastify'
+import { createApp } from '../src/api/app.ts'
+import { createAuthenticator } from '../src/api/authentication.ts'
+import { listen } from '../src/api/listen.ts'
+import { createRouteFinder, type RouteAnswer } from '../src/api/route-finder.ts'
+import { closeDatabase, connectDatabase } from '../src/core/db.ts'
+import { loadRoutes } from '../src/core/routes.ts'
+import { issueToken } from '../src/core/tokens.ts'
+import type { Hostname } from '../src/hostname.ts'
+import { Lru } from '../src/lib/lru.ts'
+import { createLog } from '../src/log.ts'
+import { createTemplate, sibling, startPostgres, TEMPLATE } from '../test/support/postgres-server.ts'
+import { addProject, CLAIM_RULES, claim } from '../test/support/tenants.ts'
+import { median, option, table } from './support/measure.ts'
+
+const HOSTNAMES = 1_000
+const CONNECTIONS = 32
+const SERVER_CORE = 0
+const LOAD_CORE = 1
+const WARM_UP_S = 1
+const ROUND_S = 2
+const METADATA = '{"customer":42,"plan":"gold","theme":{"color":"#224466","logo":"https://cdn.vendor.test/logo.svg"}}'
+
+type Bench = { token: string; hostnames: Hostname[]; answer: object; ourPort: number; barePort: number; bareTextPort: number }
+
+if (process.argv[2] === 'serve') await serve(process.argv[3]!)
+else await measure(option('seconds', 30))
+
+async function measure(seconds: number): Promise<void> {
+  const server = await startPostgres({ durable: false })
+  try {
+    await createTemplate(server.adminUrl)
+    const bench = await startServer(sibling(server.adminUrl, TEMPLATE))
+    const rounds = Math.max(1, Math.floor((seconds / ROUND_S - 2) / 3))
+    const peers = [
+      { name: 'namesake resolve', port: bench.data.ourPort, results: [] as number[] },
+      { name: 'bare Fastify route, object', port: bench.data.barePort, results: [] as number[] },
+      { name: 'bare Fastify route, ready text', port: bench.data.bareTextPort, results: [] as number[] },
+    ]
+    for (const peer of peers) load(bench.data, peer.port, WARM_UP_S)
+    for (let round = 0; round < rounds; round += 1) for (const peer of peers) peer.results.push(load(bench.data, peer.port, ROUND_S))
+    const ours = peers[0]!.results
+    const rows = peers.map(({ name, results }) => [
+      name,
+      Math.round(median(results)).toLocaleString('en'),
+      median(ours.map((value, round) => value / results[round]!)).toFixed(2),
+    ])
+    console.log(`${rounds} rounds of ${ROUND_S} s, ${CONNECTIONS} connections, ${HOSTNAMES} hostnames`)
+    console.log(table([['server', 'requests/s', 'ours ÷ theirs'], ...rows]))
+    await bench.stop()
+  } finally {
+    await server.stop()
+  }
+}
+
+async function startServer(databaseUrl: string): Promise<{ data: Bench; stop(): Promise<void> }> {
+  const self = fileURLToPath(import.meta.url)
+  const child = spawn('taskset', ['-c', core(SERVER_CORE), process.execPath, self, 'serve', databaseUrl], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+  const [data] = (await once(child, 'message')) as [Bench]
+  return {
+    data,
+    async stop() {
+      const exited = once(child, 'exit')
+      child.kill()
+      await exited
+    },
+  }
+}
+
+function load(bench: Bench, port: number, seconds: number): number {
+  const hostname = bench.hostnames[0]!
+  const url = `http://127.0.0.1:${port}/v1/edge/resolve?hostname=${hostname}`
+  const header = `Authorization: Bearer ${bench.token}`
+  const arguments_ = ['-t1', `-c${CONNECTIONS}`, `-d${seconds}s`, '-H', header, url]
+  const output = execFileSync('taskset', ['-c', core(LOAD_CORE), 'wrk', ...arguments_], { encoding: 'utf8' })
+  if (/Non-2xx/.test(output)) throw new Error(output)
+  return Number(/Requests\/sec:\s+([\d.]+)/.exec(output)![1])
+}
+
+function core(wanted: number): string {
+  return String(wanted % availableParallelism())
+}
+
+/** The process that is measured: the whole API as it runs, and beside it the bare routes. */
+async function serve(databaseUrl: string): Promise<void> {
+  const db = connectDatabase(databaseUrl, { applicationName: 'bench' })
+  const project = await addProject(db)
+  const { token } = await issueToken(db, project.slug, {})
+  const hostnames = await Promise.all(Array.from({ length: HOSTNAMES }, () => claim(db, project, undefined, METADATA)))
+  const log = createLog('bench', 'fatal')
+  const now = () => new Date()
+  const isFresh = () => true
+  const memory = new Lru<Hostname, RouteAnswer>(HOSTNAMES)
+  for (const route of await loadRoutes(db, hostnames)) memory.set(route.hostname, { kind: 'route', route })
+  const resolve = (hostname: Hostname) => memory.peek(hostname) ?? { kind: 'unknown' as const }
+  const authenticator = createAuthenticator({ db, log, isFresh, now })
+  const app = createApp({
+    db,
+    log,
+    baseUrl: new URL('http://127.0.0.1'),
+    version: 'bench',
+    rules: CLAIM_RULES,
+    probe: { check: () => Promise.reject(new Error('not in this bench')) },
+    probeIntervalS: 300,
+    trustedProxies: [],
+    authenticate: authenticator.authenticate,
+    finder: createRouteFinder({ db, isFresh, resolve, now }),
+    announce: () => {},
+    now,
+  })
+  const { projectSlug, upstreamUrl, metadataJson } = (await loadRoutes(db, [hostnames[0]!]))[0]!
+  const answer = { hostname: hostnames[0]!, projectSlug, upstreamUrl, metadata: JSON.parse(metadataJson) as object }
+  const anywhere = { host: '127.0.0.1', port: 0 }
+  const bare = fastify()
+  bare.get('/v1/edge/resolve', () => Promise.resolve(answer))
+  const bareText = fastify()
+  const text = JSON.stringify(answer)
+  bareText.get('/v1/edge/resolve', (_request, reply) => reply.type('application/json; charset=utf-8').send(text))
+  const ports = {
+    ourPort: await listen(app, anywhere),
+    barePort: await listen(bare, anywhere),
+    bareTextPort: await listen(bareText, anywhere),
+  }
+  process.send!({ token, hostnames, answer, ...ports } satisfies Bench)
+  process.once('SIGTERM', () => {
+    void Promise.all([app.close(), bare.close(), bareText.close()])
+      .then(authenticator.close)
+      .then(() => closeDatabase(db))
+      .then(() => process.exit(0))
+  })
+}

@@ -1,0 +1,118 @@
+-- What the numbered files add up to. Written by the test that compares it: `npx vitest run src/core/migrations.test.ts -u`.
+
+create sequence versions;
+
+create table certificates (
+  hostname text collate "C" not null,
+  project_id bigint,
+  state text not null default 'pending'::text,
+  chain_pem text,
+  sealed_key bytea,
+  issuer text,
+  serial text,
+  not_before timestamp with time zone,
+  not_after timestamp with time zone,
+  renew_at timestamp with time zone,
+  attempts integer not null default 0,
+  last_attempt_at timestamp with time zone,
+  last_problem json,
+  last_sentence text,
+  lease_until timestamp with time zone,
+  next_attempt_at timestamp with time zone,
+  version bigint not null default nextval('versions'::regclass),
+  constraint certificates_pkey PRIMARY KEY (hostname),
+  constraint certificate_complete CHECK ((((state = 'issued'::text) = (chain_pem IS NOT NULL)) AND ((chain_pem IS NULL) = (sealed_key IS NULL)))),
+  constraint certificate_state CHECK ((state = ANY (ARRAY['pending'::text, 'issued'::text, 'failed'::text]))),
+  constraint certificates_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
+);
+CREATE INDEX certificate_due ON public.certificates USING btree (next_attempt_at) WHERE (next_attempt_at IS NOT NULL);
+
+create table changes (
+  xid xid8 not null default pg_current_xact_id(),
+  seq bigint not null generated always as identity,
+  kind text not null,
+  key text not null,
+  created_at timestamp with time zone not null default now(),
+  constraint changes_pkey PRIMARY KEY (xid, seq),
+  constraint change_kind CHECK ((kind = ANY (ARRAY['host'::text, 'certificate'::text, 'project'::text, 'token'::text, 'setting'::text])))
+);
+
+create table domains (
+  id bigint not null generated always as identity,
+  project_id bigint not null,
+  hostname text collate "C" not null,
+  metadata text not null default '{}'::text,
+  version bigint not null default nextval('versions'::regclass),
+  created_at timestamp with time zone not null default date_trunc('milliseconds'::text, now()),
+  verified_at timestamp with time zone,
+  deleted_at timestamp with time zone,
+  constraint domains_pkey PRIMARY KEY (id),
+  constraint domains_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
+);
+CREATE INDEX domain_project_live ON public.domains USING btree (project_id, created_at, hostname) WHERE (deleted_at IS NULL);
+CREATE INDEX domain_released ON public.domains USING btree (hostname, deleted_at) WHERE (deleted_at IS NOT NULL);
+CREATE UNIQUE INDEX domain_hostname_live ON public.domains USING btree (hostname) WHERE (deleted_at IS NULL);
+
+create table feed (
+  one boolean not null default true,
+  life uuid not null default gen_random_uuid(),
+  pruned_xid xid8 not null default '0'::xid8,
+  pruned_seq bigint not null default 0,
+  constraint feed_pkey PRIMARY KEY (one),
+  constraint feed_is_one_row CHECK (one)
+);
+
+create table migrations (
+  name text not null,
+  applied_at timestamp with time zone not null default now(),
+  constraint migrations_pkey PRIMARY KEY (name)
+);
+
+create table probes (
+  domain_id bigint not null,
+  next_probe_at timestamp with time zone default now(),
+  claimed_at timestamp with time zone not null default '-infinity'::timestamp with time zone,
+  watched_until timestamp with time zone not null default '-infinity'::timestamp with time zone,
+  checked_at timestamp with time zone,
+  state text not null default 'unknown'::text,
+  report json,
+  failures integer not null default 0,
+  proof_needed boolean,
+  constraint probes_pkey PRIMARY KEY (domain_id),
+  constraint probes_domain_id_fkey FOREIGN KEY (domain_id) REFERENCES domains(id)
+) with (fillfactor=80);
+CREATE INDEX probe_due ON public.probes USING btree (next_probe_at) WHERE (next_probe_at IS NOT NULL);
+
+create table projects (
+  id bigint not null generated always as identity,
+  name text not null,
+  slug text not null,
+  upstream_url text not null,
+  plan text not null,
+  proof text not null,
+  version bigint not null default nextval('versions'::regclass),
+  created_at timestamp with time zone not null default date_trunc('milliseconds'::text, now()),
+  constraint projects_pkey PRIMARY KEY (id),
+  constraint project_slug_unique UNIQUE (slug)
+);
+
+create table settings (
+  name text not null,
+  value bytea not null,
+  updated_at timestamp with time zone not null default now(),
+  constraint settings_pkey PRIMARY KEY (name)
+);
+
+create table tokens (
+  id bigint not null generated always as identity,
+  project_id bigint not null,
+  name text not null,
+  hash bytea not null,
+  created_at timestamp with time zone not null default date_trunc('milliseconds'::text, now()),
+  last_used_at timestamp with time zone,
+  revoked_at timestamp with time zone,
+  constraint tokens_pkey PRIMARY KEY (id),
+  constraint token_hash_unique UNIQUE (hash),
+  constraint tokens_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
+);
+CREATE INDEX token_project ON public.tokens USING btree (project_id);

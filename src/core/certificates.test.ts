@@ -1,0 +1,211 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
+import { addProject, claim, EDGE_HOST, freshHostname } from '../../test/support/tenants.ts'
+import type { Hostname } from '../hostname.ts'
+import {
+  beginIssuance,
+  claimDueRenewals,
+  forgetReleasedCertificates,
+  recordCertificate,
+  recordIssuanceFailure,
+  requestIssuance,
+  requestOwnCertificates,
+} from './certificates.ts'
+import { currentCursor, readChanges } from './changes.ts'
+import type { Db } from './db.ts'
+import { findDomain, removeDomain } from './domains.ts'
+import { type CertificateRow, eachCertificatePage, loadCertificates } from './routes.ts'
+
+let database: TestDatabase
+let db: Db
+beforeAll(async () => {
+  database = await createTestDatabase()
+  db = database.db
+})
+afterAll(() => database.drop())
+
+const DAY_MS = 86_400_000
+const inDays = (days: number) => new Date(Math.floor(Date.now() / 1_000) * 1_000 + days * DAY_MS)
+const issued = (notAfterDays = 90, renewDays = 60) => ({
+  ...{ chainPem: '-----BEGIN CERTIFICATE-----', sealedKey: Buffer.from([0, 1, 255]), issuer: 'CN=Test CA', serial: '0a' },
+  ...{ notBefore: inDays(-1), notAfter: inDays(notAfterDays), renewAt: inDays(renewDays) },
+})
+
+async function issue(hostname: Hostname, certificate = issued()): Promise<void> {
+  expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'go' })
+  await recordCertificate(db, hostname, certificate)
+}
+
+async function jobs(hostname: Hostname): Promise<number> {
+  const { rows } = await db.pool.query('delete from graphile_worker._private_jobs where key = $1 returning id', [`issue:${hostname}`])
+  return rows.length
+}
+
+const set = (hostname: Hostname, assignment: string) =>
+  db.pool.query(`update certificates set ${assignment} where hostname = $1`, [hostname])
+const verify = (hostname: Hostname) =>
+  db.pool.query('update domains set verified_at = now() where hostname = $1 and deleted_at is null', [hostname])
+
+test('a request for a registered hostname is one job, however many ask; for others there is none', async () => {
+  const hostname = await claim(db, await addProject(db))
+  const answers = await Promise.all(Array.from({ length: 20 }, () => requestIssuance(db, hostname)))
+  expect(answers).toEqual(answers.map(() => ({ kind: 'requested' })))
+  expect(await jobs(hostname)).toBe(1)
+  const stranger = freshHostname()
+  expect(await requestIssuance(db, stranger)).toEqual({ kind: 'refused', reason: `${stranger} is not registered` })
+  expect(await beginIssuance(db, stranger)).toMatchObject({ kind: 'no' })
+  expect(await jobs(stranger)).toBe(0)
+})
+
+test('of several workers one gets the order, and a request meanwhile joins it', async () => {
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  const begun = await Promise.all(Array.from({ length: 8 }, () => beginIssuance(db, hostname)))
+  expect(begun.filter(({ kind }) => kind === 'go')).toEqual([{ kind: 'go', projectId: project.id, attempt: 1, renewing: false }])
+  expect(await requestIssuance(db, hostname)).toEqual({ kind: 'requested' })
+  expect(await jobs(hostname)).toBe(0)
+  expect((await findDomain(db, project, hostname, EDGE_HOST)).certificate).toMatchObject({ state: 'pending', attempts: 1 })
+})
+
+test('an issued certificate reaches the edges and the details, and no second one is ordered', async () => {
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  const cursor = await currentCursor(db)
+  const certificate = issued()
+  await issue(hostname, certificate)
+  expect(await readChanges(db, cursor, 10)).toMatchObject({ changes: [{ kind: 'certificate', key: hostname }] })
+  expect(await loadCertificates(db, [hostname])).toEqual([
+    {
+      ...{ hostname, state: 'issued', chainPem: certificate.chainPem, sealedKey: certificate.sealedKey },
+      ...{ notAfterMs: certificate.notAfter.getTime(), reason: null, nextAttemptAtMs: null, version: expect.any(Number) },
+    },
+  ])
+  expect((await findDomain(db, project, hostname, EDGE_HOST)).certificate).toEqual({
+    ...{ state: 'issued', issuer: 'CN=Test CA', serial: '0a', notBefore: certificate.notBefore.toISOString() },
+    ...{ notAfter: certificate.notAfter.toISOString(), renewAt: certificate.renewAt.toISOString(), attempts: 0 },
+    ...{ lastAttemptAt: expect.stringMatching(/Z$/), lastError: null, nextAttemptAt: null },
+  })
+  expect(await requestIssuance(db, hostname)).toMatchObject({ kind: 'refused' })
+  expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'no' })
+})
+
+test("a failure keeps the authority's words and waits 1, 2, 4 … minutes, six hours at most, or as long as it says", async () => {
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  const problem = { type: 'urn:ietf:params:acme:error:rateLimited', detail: 'too many \0 certificates', subproblems: [{ z: 1, a: 2 }] }
+  const waits: number[] = []
+  for (const retryAfterS of [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 90_000]) {
+    expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'go', attempt: waits.length + 1 })
+    await recordIssuanceFailure(db, hostname, { problem, sentence: 'The authority says: too many.', retryAfterS })
+    const { certificate } = await findDomain(db, project, hostname, EDGE_HOST)
+    waits.push(Math.round((Date.parse(certificate.nextAttemptAt!) - Date.parse(certificate.lastAttemptAt!)) / 60_000))
+    expect(await requestIssuance(db, hostname)).toMatchObject({ kind: 'refused', reason: expect.stringContaining('too many') })
+    expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'no' })
+    await set(hostname, 'next_attempt_at = now()')
+  }
+  expect(waits).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 360, 1_500])
+  const { certificate } = await findDomain(db, project, hostname, EDGE_HOST)
+  expect(certificate).toMatchObject({ state: 'failed', attempts: 11, lastError: { sentence: 'The authority says: too many.', problem } })
+  expect(await loadCertificates(db, [hostname])).toMatchObject([{ state: 'failed', reason: 'The authority says: too many.' }])
+  expect(await requestIssuance(db, hostname)).toEqual({ kind: 'requested' })
+})
+
+test('a failed renewal keeps the old certificate', async () => {
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  await issue(hostname, issued(30, -1))
+  expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'go', attempt: 1, renewing: true })
+  await recordIssuanceFailure(db, hostname, { problem: {}, sentence: 'No.' })
+  expect(await loadCertificates(db, [hostname])).toMatchObject([{ state: 'issued', reason: 'No.', chainPem: issued().chainPem }])
+})
+
+test('renewals, retries and orders whose worker died come back by themselves; idle hostnames do not', async () => {
+  const project = await addProject(db)
+  const names = await Promise.all(Array.from({ length: 6 }, () => claim(db, project)))
+  const [renewal, retry, orphan, early, unverified, released] = names as [Hostname, Hostname, Hostname, Hostname, Hostname, Hostname]
+  for (const hostname of [renewal, retry, orphan, early]) await verify(hostname)
+  await issue(renewal, issued(30, -1))
+  await issue(early)
+  await issue(released, issued(30, -1))
+  for (const hostname of [retry, unverified, orphan]) await beginIssuance(db, hostname)
+  for (const hostname of [retry, unverified]) await recordIssuanceFailure(db, hostname, { problem: {}, sentence: 'No.' })
+  for (const hostname of [retry, unverified, orphan]) await set(hostname, 'next_attempt_at = now(), lease_until = null')
+  await removeDomain(db, project, released)
+  expect(await claimDueRenewals(db, 100)).toEqual([renewal, retry, orphan].sort())
+  for (const hostname of [renewal, retry, orphan]) expect(await jobs(hostname)).toBe(1)
+  for (const hostname of [renewal, retry, orphan]) expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'go' })
+  expect(await claimDueRenewals(db, 100)).toEqual([])
+  expect(await requestIssuance(db, unverified)).toEqual({ kind: 'requested' })
+})
+
+test('a hostname that owes a proof gets no certificate', async () => {
+  const [first, second] = [await addProject(db), await addProject(db)]
+  const hostname = await claim(db, first)
+  await removeDomain(db, first, hostname)
+  await claim(db, second, hostname)
+  expect(await requestIssuance(db, hostname)).toMatchObject({ kind: 'refused', reason: expect.stringContaining('proof') })
+  expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'no' })
+  await verify(hostname)
+  expect(await requestIssuance(db, hostname)).toEqual({ kind: 'requested' })
+})
+
+test("a released hostname's certificate waits 30 days for its own project's return, out of sight meanwhile", async () => {
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  await issue(hostname)
+  const removedAt = await currentCursor(db)
+  await removeDomain(db, project, hostname)
+  expect(await readChanges(db, removedAt, 10)).toMatchObject({ changes: [{ kind: 'host' }, { kind: 'certificate', key: hostname }] })
+  expect(await loadCertificates(db, [hostname])).toEqual([])
+  expect(await forgetReleasedCertificates(db)).toBe(0)
+  const returnedAt = await currentCursor(db)
+  await claim(db, project, hostname)
+  expect(await readChanges(db, returnedAt, 10)).toMatchObject({ changes: [{ kind: 'host' }, { kind: 'certificate', key: hostname }] })
+  expect(await loadCertificates(db, [hostname])).toMatchObject([{ state: 'issued' }])
+  await removeDomain(db, project, hostname)
+  await db.pool.query(`update domains set deleted_at = deleted_at - interval '31 days' where hostname = $1`, [hostname])
+  expect(await forgetReleasedCertificates(db)).toBe(1)
+})
+
+test("another project's claim ends what the last holder's certificate was", async () => {
+  const [first, second] = [await addProject(db), await addProject(db)]
+  const hostname = await claim(db, first)
+  await issue(hostname)
+  await removeDomain(db, first, hostname)
+  await claim(db, second, hostname)
+  expect((await db.pool.query('select from certificates where hostname = $1', [hostname])).rows).toEqual([])
+  expect((await findDomain(db, second, hostname, EDGE_HOST)).certificate.state).toBe('none')
+})
+
+test('a certificate that arrives after its hostname changed hands is not kept for the new holder', async () => {
+  const [first, second] = [await addProject(db), await addProject(db)]
+  const hostname = await claim(db, first)
+  await beginIssuance(db, hostname)
+  await removeDomain(db, first, hostname)
+  await claim(db, second, hostname)
+  await recordCertificate(db, hostname, issued())
+  expect(await loadCertificates(db, [hostname])).toEqual([])
+})
+
+test("the service's own hosts have certificates without a project, and are told apart from strangers", async () => {
+  const own = freshHostname('namesake.test')
+  await requestOwnCertificates(db, [own])
+  await requestOwnCertificates(db, [own])
+  expect(await jobs(own)).toBe(1)
+  expect(await beginIssuance(db, own)).toEqual({ kind: 'go', projectId: null, attempt: 1, renewing: false })
+  await recordCertificate(db, own, issued(30, -1))
+  expect(await loadCertificates(db, [own])).toMatchObject([{ hostname: own, state: 'issued' }])
+  expect(await claimDueRenewals(db, 100)).toContain(own)
+  expect(await forgetReleasedCertificates(db)).toBe(0)
+})
+
+test('every certificate comes in pages by hostname', async () => {
+  const project = await addProject(db)
+  for (let i = 0; i < 5; i += 1) await issue(await claim(db, project))
+  const pages: CertificateRow[][] = []
+  for await (const page of eachCertificatePage(db, 2)) pages.push(page)
+  const hostnames = pages.flat().map(({ hostname }) => hostname)
+  expect(hostnames).toEqual([...new Set(hostnames)].sort())
+  expect(hostnames.length).toBeGreaterThanOrEqual(5)
+  expect(pages.every((page) => page.length <= 2)).toBe(true)
+})

@@ -1,0 +1,241 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
+import { addProject, claim, EDGE_HOST, freshHostname } from '../../test/support/tenants.ts'
+import type { Hostname } from '../hostname.ts'
+import { currentCursor, readChanges } from './changes.ts'
+import type { Db } from './db.ts'
+import type { DnsReport, DnsState } from './dns-report.ts'
+import { findDomain, removeDomain } from './domains.ts'
+import { claimDueProbes, type DueProbe, findProbeTarget, probeSoon, recordProbes, watchDomain } from './probes.ts'
+import type { Project } from './projects.ts'
+import { loadRoutes } from './routes.ts'
+
+let database: TestDatabase
+let db: Db
+beforeAll(async () => {
+  database = await createTestDatabase()
+  db = database.db
+})
+afterAll(() => database.drop())
+
+const report = (state: DnsState): DnsReport => {
+  const found = [{ name: 'x', type: 'TXT' as const, value: 'a\0b\ud800' }]
+  return { state, sentence: `It is ${state}.`, expected: [], found, warnings: [], checkedAt: '2026-01-02T03:04:05.678Z' }
+}
+const result = (probe: DueProbe, state: DnsState, nextProbeInS = 300) => ({ probe, report: report(state), nextProbeInS })
+const dueOf = async (hostname: Hostname) => (await claimDueProbes(db, 1_000, 60)).find((probe) => probe.hostname === hostname)
+
+/** Seconds until the hostname's next probe. */
+async function dueInS(hostname: Hostname): Promise<number> {
+  const { rows } = await db.pool.query(
+    `select extract(epoch from next_probe_at - now())::float8 as s from probes join domains on id = domain_id
+     where hostname = $1 and deleted_at is null`,
+    [hostname],
+  )
+  return rows[0].s
+}
+
+async function changedHosts(since: Awaited<ReturnType<typeof currentCursor>>): Promise<string[]> {
+  const read = await readChanges(db, since, 1_000)
+  return 'changes' in read ? read.changes.filter(({ kind }) => kind === 'host').map(({ key }) => key) : ['snapshot-needed']
+}
+
+/** Makes the claim look as if it had happened so long ago. */
+const age = (hostname: Hostname, by: string) =>
+  db.pool.query(`update domains set created_at = created_at - $2::interval where hostname = $1 and deleted_at is null`, [hostname, by])
+const ageRelease = (hostname: Hostname, by: string) =>
+  db.pool.query(`update domains set deleted_at = deleted_at - $2::interval where hostname = $1 and deleted_at is not null`, [hostname, by])
+const makeDue = (hostname: Hostname) =>
+  db.pool.query(`update probes set next_probe_at = now() from domains where id = domain_id and hostname = $1 and deleted_at is null`, [
+    hostname,
+  ])
+
+async function issueJobs(hostname: Hostname): Promise<number> {
+  const { rows } = await db.pool.query(`select key from graphile_worker.jobs where task_identifier = 'issue' and key = $1`, [
+    `issue:${hostname}`,
+  ])
+  return rows.length
+}
+
+test('a new claim is due at once, is given to one worker only, and is due again when its lease ends', async () => {
+  const project = await addProject(db)
+  const hostnames = await Promise.all(Array.from({ length: 20 }, () => claim(db, project)))
+  const claimed = (await Promise.all(Array.from({ length: 8 }, () => claimDueProbes(db, 5, 60)))).flat()
+  expect(claimed.map(({ hostname }) => hostname).sort()).toEqual([...hostnames].sort())
+  expect(claimed[0]).toEqual({
+    ...{ domainId: expect.stringMatching(/^\d+$/), hostname: expect.any(String), projectId: project.id },
+    ...{ verified: false, proof: project.proof, proofNeeded: false },
+  })
+  expect(await claimDueProbes(db, 100, 60)).toEqual([])
+  expect(await dueInS(hostnames[0]!)).toBeGreaterThan(50)
+  await makeDue(hostnames[0]!)
+  expect(await dueOf(hostnames[0]!)).toBeDefined()
+})
+
+test('a report is kept as it came and shown; one that says verified verifies once and orders the certificate', async () => {
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  const probe = (await dueOf(hostname))!
+  expect(await recordProbes(db, [result(probe, 'absent')])).toEqual([])
+  expect((await findDomain(db, project, hostname, EDGE_HOST)).dns).toEqual({
+    ...report('absent'),
+    nextCheckAt: expect.stringMatching(/Z$/),
+  })
+  expect(await dueInS(hostname)).toBeGreaterThan(290)
+  expect(await issueJobs(hostname)).toBe(0)
+  const cursor = await currentCursor(db)
+  expect(await recordProbes(db, [result(probe, 'verified'), result(probe, 'verified')])).toEqual([hostname])
+  expect(await recordProbes(db, [result(probe, 'verified')])).toEqual([])
+  expect(await changedHosts(cursor)).toEqual([hostname])
+  expect(await issueJobs(hostname)).toBe(1)
+  const verified = await findDomain(db, project, hostname, EDGE_HOST)
+  expect(verified).toMatchObject({ verified: true, verifiedAt: expect.stringMatching(/\.\d{3}Z$/), dns: { state: 'verified' } })
+  for (const state of ['unknown', 'absent'] as const) await recordProbes(db, [result(probe, state)])
+  expect(await findDomain(db, project, hostname, EDGE_HOST)).toMatchObject({
+    verified: true,
+    verifiedAt: verified.verifiedAt,
+    dns: { state: 'absent' },
+  })
+})
+
+test('what was found for a claim that has ended says nothing about the next one', async () => {
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  const probe = (await dueOf(hostname))!
+  await removeDomain(db, project, hostname)
+  expect(await recordProbes(db, [result(probe, 'verified')])).toEqual([])
+  await claim(db, project, hostname)
+  expect(await recordProbes(db, [result(probe, 'verified')])).toEqual([])
+  expect(await findDomain(db, project, hostname, EDGE_HOST)).toMatchObject({ verified: false, dns: { state: 'unknown', checkedAt: null } })
+})
+
+test('a watched domain is checked every two seconds, for as long as it is watched', async () => {
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  const probe = (await dueOf(hostname))!
+  await recordProbes(db, [result(probe, 'absent')])
+  await watchDomain(db, project, hostname, 30)
+  expect(await dueInS(hostname)).toBeLessThan(2.1)
+  await recordProbes(db, [result(probe, 'absent')])
+  expect(await dueInS(hostname)).toBeLessThan(2.1)
+  await db.pool.query('update probes set watched_until = now()')
+  await recordProbes(db, [result(probe, 'absent')])
+  expect(await dueInS(hostname)).toBeGreaterThan(290)
+  await expect(watchDomain(db, await addProject(db), hostname, 30)).rejects.toMatchObject({ code: 'domain_not_found' })
+})
+
+test('a visitor brings the next check forward, ten seconds after the last at the soonest, and only while unverified', async () => {
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  const probe = (await dueOf(hostname))!
+  await recordProbes(db, [result(probe, 'absent')])
+  await probeSoon(db, hostname)
+  expect(await dueInS(hostname)).toBeGreaterThan(8)
+  expect(await dueInS(hostname)).toBeLessThan(10.1)
+  await db.pool.query(`update probes set claimed_at = claimed_at - interval '1 minute', next_probe_at = now() + interval '300 s'`)
+  await probeSoon(db, hostname)
+  expect(await dueInS(hostname)).toBeLessThan(0.1)
+  await recordProbes(db, [result(probe, 'verified', 604_800)])
+  await probeSoon(db, hostname)
+  expect(await dueInS(hostname)).toBeGreaterThan(600_000)
+  await probeSoon(db, freshHostname())
+})
+
+test('the check of a hostname is for the project that holds it', async () => {
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  expect(await findProbeTarget(db, project, hostname)).toMatchObject({
+    hostname,
+    projectId: project.id,
+    proof: project.proof,
+    proofNeeded: false,
+  })
+  await expect(findProbeTarget(db, await addProject(db), hostname)).rejects.toMatchObject({ code: 'domain_not_found' })
+})
+
+const needsProof = async (project: Project, hostname: Hostname) => {
+  const [route] = await loadRoutes(db, [hostname])
+  expect(route!.proofNeeded).toBe((await findProbeTarget(db, project, hostname)).proofNeeded)
+  return route!.proofNeeded
+}
+
+test("a hostname that another project released owes a proof for 30 days, one's own does not", async () => {
+  const [first, second] = [await addProject(db), await addProject(db)]
+  const hostname = await claim(db, first)
+  await removeDomain(db, first, hostname)
+  await claim(db, first, hostname)
+  expect(await needsProof(first, hostname)).toBe(false)
+  await removeDomain(db, first, hostname)
+  await claim(db, second, hostname)
+  expect(await needsProof(second, hostname)).toBe(true)
+  expect((await findDomain(db, second, hostname, EDGE_HOST)).dns.expected).toContainEqual({
+    ...{ name: `_namesake.${hostname}`, type: 'TXT', value: second.proof },
+  })
+  await ageRelease(hostname, '29 days 23 hours')
+  expect(await needsProof(second, hostname)).toBe(true)
+  await ageRelease(hostname, '1 hour')
+  expect(await needsProof(second, hostname)).toBe(false)
+})
+
+test('a claim that stays unverified for 7 days owes a proof for the 30 days after; a verified one never does', async () => {
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  const seen: boolean[] = []
+  for (const by of ['6 days 23 hours', '1 hour', '29 days 23 hours', '2 hours']) {
+    await age(hostname, by)
+    seen.push(await needsProof(project, hostname))
+  }
+  expect(seen).toEqual([false, true, true, false])
+  await age(hostname, '-20 days')
+  expect(await needsProof(project, hostname)).toBe(true)
+  await recordProbes(db, [result(await findProbeTarget(db, project, hostname), 'verified')])
+  expect(await needsProof(project, hostname)).toBe(false)
+})
+
+test('when the clock alone begins or ends the need of a proof, the edges are told once, with a newer version', async () => {
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  const told: boolean[] = []
+  let version = (await loadRoutes(db, [hostname]))[0]!.version
+  for (const by of ['1 hour', '7 days', '1 day', '30 days', '1 day']) {
+    await age(hostname, by)
+    await makeDue(hostname)
+    const cursor = await currentCursor(db)
+    await claimDueProbes(db, 1_000, 60)
+    const isTold = (await changedHosts(cursor)).includes(hostname)
+    const newer = (await loadRoutes(db, [hostname]))[0]!.version
+    expect(newer > version).toBe(isTold)
+    told.push(isTold)
+    version = newer
+  }
+  expect(told).toEqual([false, true, false, true, false])
+})
+
+test('a need that begins before the first check ever ran is told too', async () => {
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  await age(hostname, '8 days')
+  const cursor = await currentCursor(db)
+  await claimDueProbes(db, 1_000, 60)
+  expect(await changedHosts(cursor)).toContain(hostname)
+})
+
+test('removing, recording, claiming and registering side by side never stand in each other’s way', async () => {
+  const project = await addProject(db)
+  const hostnames = await Promise.all(Array.from({ length: 10 }, () => claim(db, project)))
+  const targets = await Promise.all(hostnames.map((hostname) => findProbeTarget(db, project, hostname)))
+  const rounds = Array.from({ length: 15 }, (_, round) => async () => {
+    const shuffled = round % 2 ? [...targets].reverse() : targets
+    const hostname = hostnames[round % hostnames.length]!
+    await makeDue(hostname)
+    await claimDueProbes(db, 10, 0)
+    await recordProbes(
+      db,
+      shuffled.map((probe) => result(probe, round % 3 ? 'absent' : 'verified', 0)),
+    )
+    await claim(db, project, hostname, `{"round":${round}}`)
+    await watchDomain(db, project, hostname, 10).catch(() => {})
+    await removeDomain(db, project, hostname).catch(() => {})
+  })
+  await Promise.all(rounds.map((round) => round()))
+})

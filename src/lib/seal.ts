@@ -1,0 +1,81 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+
+// version (1 byte) | key id (4) | nonce (12) | ciphertext | tag (16); version and key id are authenticated with the associated text.
+const FORMAT = 1
+const KEY_ID_BYTES = 4
+const HEADER_BYTES = 1 + KEY_ID_BYTES
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+const CIPHER = 'aes-256-gcm'
+
+/** Encrypts small values for storage. What was sealed for one purpose or one associated text does not open for another. */
+export type Sealer = {
+  seal(plain: Buffer, associated: string): Buffer
+  /** Throws an Error that says why when no given secret made this, or when it was changed, moved or cut. */
+  open(sealed: Buffer, associated: string): Buffer
+}
+
+type Key = { id: Buffer; key: Buffer }
+
+/**
+ * AES-256-GCM under keys derived for this purpose alone (HKDF-SHA256). `secrets` are newest first: the first seals, all of them open, so a
+ * secret is changed by putting the new one in front. Throws when there is none.
+ */
+export function createSealer(secrets: readonly string[], purpose: string): Sealer {
+  if (secrets.length === 0 || secrets.includes('')) throw new Error('sealing needs a secret')
+  const keys = secrets.map((secret) => deriveKey(secret, purpose))
+  const newest = keys[0]!
+  return {
+    seal: (plain, associated) => seal(newest, plain, associated),
+    open(sealed, associated) {
+      const id = readKeyId(sealed, purpose)
+      const fitting = keys.filter((key) => key.id.equals(id))
+      if (fitting.length === 0)
+        throw new Error(`a sealed value (${purpose}) was made with a secret that is not among those given (key ${id.toString('hex')})`)
+      for (const { key } of fitting) {
+        const plain = tryOpen(key, sealed, associated)
+        if (plain) return plain
+      }
+      throw new Error(`a sealed value (${purpose}) is damaged, or was sealed for something other than "${associated}"`)
+    },
+  }
+}
+
+function seal({ id, key }: Key, plain: Buffer, associated: string): Buffer {
+  const header = Buffer.concat([Buffer.of(FORMAT), id])
+  const nonce = randomBytes(NONCE_BYTES)
+  const cipher = createCipheriv(CIPHER, key, nonce).setAAD(associatedData(header, associated))
+  return Buffer.concat([header, nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()])
+}
+
+function tryOpen(key: Buffer, sealed: Buffer, associated: string): Buffer | undefined {
+  const header = sealed.subarray(0, HEADER_BYTES)
+  const nonce = sealed.subarray(HEADER_BYTES, HEADER_BYTES + NONCE_BYTES)
+  const text = sealed.subarray(HEADER_BYTES + NONCE_BYTES, -TAG_BYTES)
+  const cipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES })
+  cipher.setAAD(associatedData(header, associated)).setAuthTag(sealed.subarray(-TAG_BYTES))
+  try {
+    return Buffer.concat([cipher.update(text), cipher.final()])
+  } catch {
+    return undefined
+  }
+}
+
+function readKeyId(sealed: Buffer, purpose: string): Buffer {
+  if (sealed.length < HEADER_BYTES + NONCE_BYTES + TAG_BYTES) throw new Error(`a sealed value (${purpose}) is cut short`)
+  if (sealed[0] !== FORMAT)
+    throw new Error(`a sealed value (${purpose}) has the unknown format ${sealed[0]}: it was made by another release`)
+  return sealed.subarray(1, HEADER_BYTES)
+}
+
+function associatedData(header: Buffer, associated: string): Buffer {
+  return Buffer.concat([header, Buffer.from(associated)])
+}
+
+function deriveKey(secret: string, purpose: string): Key {
+  return { id: derive(secret, 'namesake key id', KEY_ID_BYTES), key: derive(secret, `namesake seal ${purpose}`, 32) }
+}
+
+function derive(secret: string, info: string, bytes: number): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, '', info, bytes))
+}
