@@ -17,8 +17,8 @@ export type Finding = {
 export type Lookup = {
   /** Looks a hostname up and judges it. A verdict other than verified is confirmed at the zone's authoritative servers where they can be reached. */
   examine(hostname: string, budget: Budget): Promise<Finding>
-  /** Whether a TXT record at `name`, in the hostname's zone, has exactly this value; also asked at the zone's own servers before a "no". */
-  findText(name: string, value: string, hostname: string, budget: Budget): Promise<'yes' | 'no' | 'unknown'>
+  /** Whether a TXT record in the zone of a hostname has exactly this value; also asked at the zone's own servers before a "no". */
+  findText(wanted: { name: string; value: string; hostname: string; isAlias: boolean }, budget: Budget): Promise<'yes' | 'no' | 'unknown'>
 }
 
 type Witness = { server: NameServer; view: View | undefined; verdict: Verdict | 'lame' | 'silent' }
@@ -58,7 +58,10 @@ export function createLookup(parts: { resolver: Resolver; authorities: Authoriti
     const a = await walk(hostname, 'A', ask, statement)
     const view: View = { a, isApex: hostname === zone || hostname === registeredDomain(hostname) }
     const last = a.hops.at(-1)?.target
-    if (last !== undefined && a.end === 'no-data') view.aaaa = await walk(last, 'AAAA', ask)
+    if (last !== undefined && a.end === 'no-data') {
+      const rest = await walk(last, 'AAAA', ask)
+      view.aaaa = { ...rest, hops: [...a.hops, ...rest.hops] }
+    }
     if (last === undefined && a.end !== 'no-such-name') {
       view.aaaa = await walk(hostname, 'AAAA', ask, await authorities.ask(server, { name: hostname, type: 'AAAA' }, budget))
     }
@@ -84,10 +87,10 @@ export function createLookup(parts: { resolver: Resolver; authorities: Authoriti
     return { at, walk: await walk(at, 'A', (asking) => resolver.resolve(asking, budget), first) }
   }
 
-  async function findText(name: string, value: string, hostname: string, budget: Budget): Promise<'yes' | 'no' | 'unknown'> {
+  const findText: Lookup['findText'] = async ({ name, value, hostname, isAlias }, budget) => {
     const reply = await resolver.resolve({ name, type: 'TXT' }, budget)
     if (textsOf(reply).includes(value)) return 'yes'
-    const testimony = await authorities.consult(hostname, { hint: undefined, isAlias: true }, budget)
+    const testimony = await authorities.consult(hostname, { hint: undefined, isAlias }, budget)
     const answering = (testimony?.statements ?? []).filter((statement) => statement.kind === 'answer')
     const replies = await Promise.all(answering.map(({ server }) => authorities.ask(server, { name, type: 'TXT' }, budget)))
     if (replies.some((each) => textsOf(each).includes(value))) return 'yes'

@@ -244,8 +244,13 @@ test('signatures that are wrong are told from a server that fails', async () => 
 
 test('answers with a wrong id, question or source are not believed', async () => {
   const [resolver, stranger] = [await startResolver(), await startResolver()]
-  const forge = (id: number, name: string) =>
-    dnsPacket.encode({ type: 'response', id, questions: [{ name, type: 'A' }], answers: [{ name, type: 'CNAME', ttl: 30, data: EDGE }] })
+  const forge = (id: number, name: string, asked = name) =>
+    dnsPacket.encode({
+      type: 'response',
+      id,
+      questions: [{ name: asked, type: 'A' }],
+      answers: [{ name, type: 'CNAME', ttl: 30, data: EDGE }],
+    })
   let strangersSocket: Socket | undefined
   stranger.onQuery = (_query, _asker, socket) => {
     strangersSocket = socket
@@ -255,7 +260,7 @@ test('answers with a wrong id, question or source are not believed', async () =>
   resolver.onQuery = (query, asker, socket) => {
     const { name } = query.questions![0]!
     socket.send(forge((query.id! + 1) % 65_536, name), asker.port, asker.address)
-    socket.send(forge(query.id!, 'other.customer.test'), asker.port, asker.address)
+    socket.send(forge(query.id!, name, 'other.customer.test'), asker.port, asker.address)
     strangersSocket!.send(forge(query.id!, name), asker.port, asker.address)
     forged++
   }

@@ -66,7 +66,8 @@ export function createProbe(settings: ProbeSettings): Probe {
     const proof = ownership.proofNeeded && !isLocal ? { name: `_namesake.${hostname}`, value: ownership.proof } : undefined
     let verdict: Verdict = finding.verdict
     if (proof && verdict.kind === 'verified') {
-      verdict = weighProof(verdict, { ...proof, found: await lookup.findText(proof.name, proof.value, hostname, budget) })
+      const isAlias = (finding.view?.a.hops.length ?? 0) > 0
+      verdict = weighProof(verdict, { ...proof, found: await lookup.findText({ ...proof, hostname, isAlias }, budget) })
     }
     let caa: CaaFinding = { kind: 'unknown' }
     if (settings.caaIssuers.length > 0 && mayAskForCaa(finding)) {
