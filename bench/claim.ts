@@ -4,15 +4,15 @@ import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { CLAIM } from '../src/core/claims.ts'
 import { closeDatabase, connectDatabase, type Db } from '../src/core/db.ts'
 import { registerDomain } from '../src/core/domains.ts'
 import { createProject, type Project } from '../src/core/projects.ts'
 import { type Hostname, parseHostname } from '../src/hostname.ts'
 import { createTemplate, type PostgresServer, sibling, startPostgres, TEMPLATE } from '../test/support/postgres-server.ts'
+import { median, option } from './support/measure.ts'
 
-// Claims a second through registerDomain, beside pgbench running the same statement against the same server with as many connections.
+// Claims a second (in --seconds N, over --connections N) through registerDomain, beside pgbench running the same statement against the same server with as many connections.
 
 const PGBENCH = '/usr/lib/postgresql/15/bin/pgbench'
 const GATE = 0.5
@@ -21,9 +21,8 @@ const ROUNDS = 5
 const PLANS = new Map([['unlimited', 0]])
 const RULES = { plans: PLANS, edgeHost: parseHostname('edge.bench.test'), reserved: new Set<string>() }
 
-const { values } = parseArgs({ options: { seconds: { type: 'string', default: '30' }, connections: { type: 'string', default: '16' } } })
-const connections = Number(values.connections)
-const roundS = Math.max(1, Math.round(Number(values.seconds) / ROUNDS / 2))
+const connections = option('connections', 16)
+const roundS = Math.max(1, Math.floor(option('seconds', 30) / ROUNDS / 2))
 
 const server = await startPostgres({ durable: true })
 try {
@@ -99,8 +98,4 @@ function report(ours: number, theirs: number): number {
   )
   console.log(`${ROUNDS} rounds of ${roundS} s each, taking turns, ${connections} connections, medians, fsync on`)
   return ratio >= GATE ? 0 : 1
-}
-
-function median(figures: number[]): number {
-  return figures.toSorted((a, b) => a - b)[Math.floor(figures.length / 2)]!
 }

@@ -16,7 +16,7 @@ import { Lru } from '../src/lib/lru.ts'
 import { createLog } from '../src/log.ts'
 import { createTemplate, sibling, startPostgres, TEMPLATE } from '../test/support/postgres-server.ts'
 import { addProject, CLAIM_RULES, claim } from '../test/support/tenants.ts'
-import { median, option, table } from './support/measure.ts'
+import { median, option, processorUs, table } from './support/measure.ts'
 
 const HOSTNAMES = 1_000
 const CONNECTIONS = 32
@@ -26,7 +26,9 @@ const WARM_UP_S = 1
 const ROUND_S = 2
 const METADATA = '{"customer":42,"plan":"gold","theme":{"color":"#224466","logo":"https://cdn.vendor.test/logo.svg"}}'
 
-type Bench = { token: string; hostnames: Hostname[]; answer: object; ourPort: number; barePort: number; bareTextPort: number }
+type Bench = { token: string; hostnames: Hostname[]; ourPort: number; barePort: number; bareTextPort: number }
+type Server = { data: Bench; pid: number; stop(): Promise<void> }
+type Load = { perSecond: number; processor: number }
 
 if (process.argv[2] === 'serve') await serve(process.argv[3]!)
 else await measure(option('seconds', 30))
@@ -38,27 +40,29 @@ async function measure(seconds: number): Promise<void> {
     const bench = await startServer(sibling(server.adminUrl, TEMPLATE))
     const rounds = Math.max(1, Math.floor((seconds / ROUND_S - 2) / 3))
     const peers = [
-      { name: 'namesake resolve', port: bench.data.ourPort, results: [] as number[] },
-      { name: 'bare Fastify route, object', port: bench.data.barePort, results: [] as number[] },
-      { name: 'bare Fastify route, ready text', port: bench.data.bareTextPort, results: [] as number[] },
+      { name: 'namesake resolve', port: bench.data.ourPort, results: [] as Load[] },
+      { name: 'bare Fastify route, object', port: bench.data.barePort, results: [] as Load[] },
+      { name: 'bare Fastify route, ready text', port: bench.data.bareTextPort, results: [] as Load[] },
     ]
-    for (const peer of peers) load(bench.data, peer.port, WARM_UP_S)
-    for (let round = 0; round < rounds; round += 1) for (const peer of peers) peer.results.push(load(bench.data, peer.port, ROUND_S))
+    for (const peer of peers) load(bench, peer.port, WARM_UP_S)
+    for (let round = 0; round < rounds; round += 1) for (const peer of peers) peer.results.push(load(bench, peer.port, ROUND_S))
     const ours = peers[0]!.results
     const rows = peers.map(({ name, results }) => [
       name,
-      Math.round(median(results)).toLocaleString('en'),
-      median(ours.map((value, round) => value / results[round]!)).toFixed(2),
+      Math.round(median(results.map(({ perSecond }) => perSecond))).toLocaleString('en'),
+      median(ours.map(({ perSecond }, round) => perSecond / results[round]!.perSecond)).toFixed(2),
+      median(results.map(({ processor }) => processor)).toFixed(1),
+      median(ours.map(({ processor }, round) => results[round]!.processor / processor)).toFixed(2),
     ])
     console.log(`${rounds} rounds of ${ROUND_S} s, ${CONNECTIONS} connections, ${HOSTNAMES} hostnames`)
-    console.log(table([['server', 'requests/s', 'ours ÷ theirs'], ...rows]))
+    console.log(table([['server', 'requests/s', 'ours ÷ theirs', 'processor µs', 'theirs ÷ ours'], ...rows]))
     await bench.stop()
   } finally {
     await server.stop()
   }
 }
 
-async function startServer(databaseUrl: string): Promise<{ data: Bench; stop(): Promise<void> }> {
+async function startServer(databaseUrl: string): Promise<Server> {
   const self = fileURLToPath(import.meta.url)
   const child = spawn('taskset', ['-c', core(SERVER_CORE), process.execPath, self, 'serve', databaseUrl], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -66,6 +70,7 @@ async function startServer(databaseUrl: string): Promise<{ data: Bench; stop(): 
   const [data] = (await once(child, 'message')) as [Bench]
   return {
     data,
+    pid: child.pid!,
     async stop() {
       const exited = once(child, 'exit')
       child.kill()
@@ -74,14 +79,16 @@ async function startServer(databaseUrl: string): Promise<{ data: Bench; stop(): 
   }
 }
 
-function load(bench: Bench, port: number, seconds: number): number {
+function load({ data: bench, pid }: Server, port: number, seconds: number): Load {
   const hostname = bench.hostnames[0]!
   const url = `http://127.0.0.1:${port}/v1/edge/resolve?hostname=${hostname}`
   const header = `Authorization: Bearer ${bench.token}`
   const arguments_ = ['-t1', `-c${CONNECTIONS}`, `-d${seconds}s`, '-H', header, url]
+  const before = processorUs(pid)
   const output = execFileSync('taskset', ['-c', core(LOAD_CORE), 'wrk', ...arguments_], { encoding: 'utf8' })
   if (/Non-2xx/.test(output)) throw new Error(output)
-  return Number(/Requests\/sec:\s+([\d.]+)/.exec(output)![1])
+  const processor = (processorUs(pid) - before) / Number(/(\d+) requests in/.exec(output)![1])
+  return { perSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(output)![1]), processor }
 }
 
 function core(wanted: number): string {
@@ -128,7 +135,7 @@ async function serve(databaseUrl: string): Promise<void> {
     barePort: await listen(bare, anywhere),
     bareTextPort: await listen(bareText, anywhere),
   }
-  process.send!({ token, hostnames, answer, ...ports } satisfies Bench)
+  process.send!({ token, hostnames, ...ports } satisfies Bench)
   process.once('SIGTERM', () => {
     void Promise.all([app.close(), bare.close(), bareText.close()])
       .then(authenticator.close)

@@ -25,6 +25,8 @@ export const ERROR_CODES = [
   'payload_too_large',
   'too_many_requests',
   'route_not_found',
+  'method_not_allowed',
+  'request_malformed',
   'database_unavailable',
   'internal',
 ] as const

@@ -18,7 +18,7 @@ console.log('npm run bench -- NAME runs one of these, on the processors of this 
 for (const known of names) console.log(`  ${known.padEnd(10)} ${purposeOf(known)}`)
 process.exit(name === undefined ? 0 : 1)
 
-/** The comment on a measurement's first line. */
+/** A measurement's first comment. */
 function purposeOf(known: string): string {
-  return /^\/\/ (.*)/.exec(readFileSync(`${FOLDER}${known}.ts`, 'utf8'))?.[1] ?? ''
+  return /^\/\/ (.*)/m.exec(readFileSync(`${FOLDER}${known}.ts`, 'utf8'))?.[1] ?? ''
 }

@@ -182,12 +182,11 @@ test('the lifetime is the one that the authority gave, not one that we assume', 
   expect(Math.round((notAfter.getTime() - notBefore.getTime()) / 86_400_000)).toBe(6)
 })
 
-test('a hostname whose DNS does not answer keeps the problem of the authority: dns', async () => {
+test('a hostname whose DNS does not answer keeps the words of the authority', async () => {
   const setting = await setUp()
   await setting.pebble.setDns({ command: 'set-servfail', body: { host: shop } })
   const { problem } = await failureOf(authorityOf(setting).issue(shop, inTime()))
-  expect(problem.type).toMatch(/^urn:ietf:params:acme:error:(dns|connection|unauthorized)$/)
-  console.log(problem)
+  expect(problem.detail).toContain('could not resolve')
 })
 
 test('hostnames of every legal shape are ordered', async () => {

@@ -29,7 +29,7 @@ async function startAuthority(script: Script = {}) {
     '/finalize': () => ({ body: order('valid') }),
     '/chain': { body: 'no certificate' },
   }
-  const server = createServer(async (request: IncomingMessage, response: ServerResponse) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const path = request.url!
     visits[path] = (visits[path] ?? 0) + 1
     const chosen = script[path] ?? good[path]!
@@ -39,7 +39,8 @@ async function startAuthority(script: Script = {}) {
     const type = (reply.status ?? 200) >= 400 ? 'application/problem+json' : 'application/json'
     response.writeHead(reply.status ?? 200, { 'content-type': type, 'replay-nonce': `nonce${visits[path]}`, ...reply.headers })
     response.end(typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body ?? {}))
-  })
+  }
+  const server = createServer((request, response) => void answer(request, response).catch(() => response.destroy()))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => {
     server.closeAllConnections()

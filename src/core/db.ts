@@ -39,7 +39,7 @@ export function connectDatabase(url: string, options: { applicationName: string;
     statement_timeout: STATEMENT_TIMEOUT_MS,
     lock_timeout: LOCK_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
-    onConnect: (client) => client.query(DURABLE),
+    onConnect: makeDurable as (client: pg.ClientBase) => void, // the pool waits for it, though its types do not say so
   })
   const lost = (error: Error) => options.log?.warn({ err: error }, 'database connection lost')
   pool.on('error', lost)
@@ -48,8 +48,10 @@ export function connectDatabase(url: string, options: { applicationName: string;
   return { kysely, pool, connection }
 }
 
-// What is acknowledged is on disk, whatever the server's default. Stricter levels (a synchronous standby) stay.
-const DURABLE = `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`
+/** What is acknowledged is on disk, whatever the server's default. Stricter levels (a synchronous standby) stay. */
+async function makeDurable(client: pg.ClientBase): Promise<void> {
+  await client.query(`select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`)
+}
 
 function impatientSocket(): Socket {
   const socket = new Socket()

@@ -9,8 +9,6 @@ import { type DomainRecord, domainNotFound, live, toDomainRecord } from './domai
 import { readMetadata } from './metadata.ts'
 import type { Project } from './projects.ts'
 
-export type { ClaimRules, DomainDetails, DomainPage, DomainQuery, DomainRecord }
-
 /**
  * Claims a hostname for the project, or merges metadata into the claim that it already holds.
  * The unique index on live hostnames decides who wins, so two projects racing for one cannot both.

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer, type Server, type Socket as TcpSocket } from 'node:net'
+import { createServer, isIPv6, type Server, type Socket as TcpSocket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import dnsPacket, { type Answer, type DecodedPacket, type Packet } from 'dns-packet'
@@ -67,7 +67,7 @@ export async function startDnsServer(options: DnsOptions = {}): Promise<DnsServe
   const server: DnsServer = {
     address,
     port,
-    endpoint: `${address}:${port}`,
+    endpoint: isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`,
     set: (name, type, ...values) =>
       void records.set(
         keyOf(name, type),
@@ -288,7 +288,7 @@ function lengthOf(message: Buffer): Buffer {
 
 async function bindBoth(address: string, port: number): Promise<{ udp: Socket; tcp: Server; port: number }> {
   for (let n = 1; ; n++) {
-    const udp = createSocket('udp4')
+    const udp = createSocket(isIPv6(address) ? 'udp6' : 'udp4')
     const tcp = createServer()
     try {
       udp.bind(port, address)

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import type { ClaimRules } from '../../src/core/claim-rules.ts'
 import type { Db } from '../../src/core/db.ts'
-import { type ClaimRules, registerDomain } from '../../src/core/domains.ts'
+import { registerDomain } from '../../src/core/domains.ts'
 import { createProject, type Project, type ProjectRules } from '../../src/core/projects.ts'
 import { type Hostname, parseHostname } from '../../src/hostname.ts'
 

@@ -1,0 +1,54 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { ServiceError } from '../errors.ts'
+import { splitMembers } from '../lib/json-members.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The JSON text of the body as it came; empty when there was none. */
+    bodyText: string
+  }
+}
+
+export const BODY_BYTES_MAX = 1024 * 1024
+
+/**
+ * Bodies are JSON (RFC 8259) in UTF-8, parsed without losing anything: `__proto__` is a key like any other, and the text stays at hand.
+ * An empty body is no body, whatever its type; anything else that is not `application/json` is `unsupported_media_type`.
+ */
+export function readJsonBodies(app: FastifyInstance): void {
+  app.decorateRequest('bodyText', '')
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request: FastifyRequest, body: Buffer, done) => {
+    try {
+      request.bodyText = decode(body)
+      done(null, request.bodyText === '' ? undefined : parse(request.bodyText))
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body: Buffer, done) => {
+    if (body.length === 0) return done(null, undefined)
+    done(new ServiceError('unsupported_media_type', 'send the body as JSON, with Content-Type: application/json'))
+  })
+}
+
+/** The raw text of one member of the request's body, which has been parsed as an object. */
+export function rawMember(request: FastifyRequest, name: string): string | undefined {
+  return splitMembers(request.bodyText).find(([key]) => JSON.parse(key) === name)?.[1]
+}
+
+function decode(body: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body)
+  } catch {
+    throw new ServiceError('body_invalid', 'the body is not UTF-8')
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new ServiceError('body_invalid', `the body is not valid JSON: ${(error as Error).message.slice(0, 200)}`)
+  }
+}

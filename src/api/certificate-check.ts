@@ -1,0 +1,51 @@
+import fastify, { type FastifyInstance } from 'fastify'
+import { ServiceError } from '../errors.ts'
+import { readHostname } from '../hostname.ts'
+import type { Log } from '../log.ts'
+import { createProblems, refuseConnection } from './problems.ts'
+import type { RouteFinder } from './route-finder.ts'
+
+export type InternalAppParts = {
+  log: Log
+  baseUrl: URL
+  finder: Pick<RouteFinder, 'findInCopy'>
+  /** Whether every role of this tree serves, and what to show of it. */
+  readiness(): Promise<{ ready: boolean; details: object }>
+  /** The metrics of this tree, in Prometheus' text format. */
+  metrics(): Promise<string>
+}
+
+const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
+
+/** What the operator's own programs ask on the internal address; no token, no OpenAPI, free to change. */
+export function createInternalApp(parts: InternalAppParts): FastifyInstance {
+  const problems = createProblems(parts)
+  const app = fastify({
+    logger: false,
+    return503OnClosing: false,
+    clientErrorHandler: refuseConnection,
+    frameworkErrors: problems.answerFrameworkError,
+  })
+  problems.answerAll(app)
+
+  // The contract of Caddy's `on_demand_tls { ask … }`: 200 permits a certificate for the name, anything else does not.
+  app.get('/internal/certificate-check', async (request, reply) => {
+    const { domain } = request.query as { domain?: string | string[] }
+    const reading = readHostname(typeof domain === 'string' ? domain : '')
+    if (reading.kind === 'invalid') throw new ServiceError('hostname_invalid', reading.reason)
+    const route = await parts.finder.findInCopy(reading.hostname)
+    if (!route) throw new ServiceError('domain_not_found', `${reading.hostname} is not registered`)
+    return reply.send({ domain: reading.hostname })
+  })
+
+  app.get('/ready', async (_request, reply) => {
+    const { ready, details } = await parts.readiness()
+    return reply
+      .code(ready ? 200 : 503)
+      .header('cache-control', 'no-store')
+      .send({ ready, ...details })
+  })
+
+  app.get('/metrics', async (_request, reply) => reply.type(METRICS_TYPE).send(await parts.metrics()))
+  return app
+}

@@ -1,0 +1,57 @@
+import type { Db } from '../core/db.ts'
+import { type DnsReport, type DueProbe, findProbeTarget, recordProbes, watchDomain } from '../core/probes.ts'
+import type { Project } from '../core/projects.ts'
+import type { Hostname } from '../hostname.ts'
+import { Lru } from '../lib/lru.ts'
+import { createOnce } from '../lib/once.ts'
+
+export type DomainProbe = {
+  check(hostname: Hostname, claim: { proof: string; proofNeeded: boolean }, signal?: AbortSignal): Promise<DnsReport>
+}
+
+export type DomainChecksParts = {
+  db: Db
+  probe: DomainProbe
+  probeIntervalS: number
+  /** The hostname has just become verified. */
+  announce(hostname: Hostname): void
+  now(): Date
+}
+
+const CHECK_TIMEOUT_MS = 10_000
+const REPEAT_MS = 2_000
+const CHECKS_AT_ONCE_MAX = 50
+const CHECKS_REMEMBERED_MAX = 10_000
+const WATCH_S = 120
+const VERIFIED_INTERVAL_S = 7 * 86_400
+
+/**
+ * Looks at a domain's DNS now and keeps what was found. Throws `domain_not_found`. At most once in two seconds a hostname, and 50 at a
+ * time: beyond that the last check's findings stand, and the background check, which runs every two seconds for the next while, follows up.
+ */
+export function createDomainChecks(parts: DomainChecksParts): (project: Project, hostname: Hostname) => Promise<void> {
+  const once = createOnce<string, void>()
+  const begun = new Lru<string, number>(CHECKS_REMEMBERED_MAX)
+  let running = 0
+
+  const check = async (target: DueProbe) => {
+    begun.set(target.domainId, parts.now().getTime())
+    running += 1
+    try {
+      const report = await parts.probe.check(target.hostname, target, AbortSignal.timeout(CHECK_TIMEOUT_MS))
+      const nextProbeInS = target.verified || report.state === 'verified' ? VERIFIED_INTERVAL_S : parts.probeIntervalS
+      const verified = await recordProbes(parts.db, [{ probe: target, report, nextProbeInS }])
+      for (const hostname of verified) parts.announce(hostname)
+    } finally {
+      running -= 1
+    }
+  }
+  return async (project, hostname) => {
+    const target = await findProbeTarget(parts.db, project, hostname)
+    await watchDomain(parts.db, project, hostname, WATCH_S)
+    const repeated = parts.now().getTime() - (begun.peek(target.domainId) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS
+    await once(target.domainId, async () => {
+      if (!repeated && running < CHECKS_AT_ONCE_MAX) await check(target)
+    })
+  }
+}

@@ -1,0 +1,16 @@
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import { refusals } from './openapi.ts'
+
+/** `GET /healthz`: this process answers. What it depends on is asked at `/ready` of the internal address. */
+export function health(app: FastifyInstance): void {
+  const schema = {
+    operationId: 'getHealth',
+    tags: ['Service'],
+    summary: 'Whether the API answers',
+    description: 'For monitors and load balancers. Needs no token.',
+    security: [],
+    response: { 200: Type.Ref('Health', { description: 'It answers.' }), ...refusals() },
+  }
+  app.get('/healthz', { schema }, (_request, reply) => reply.header('cache-control', 'no-store').send({ status: 'ok' }))
+}

@@ -1,0 +1,170 @@
+import { randomUUID } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type ErrorCode, ServiceError } from '../errors.ts'
+import type { Log } from '../log.ts'
+
+/** What each code means in HTTP. `title` says it in general (the answer's `detail` says it for the case), `remedy` what the caller can do. */
+export const PROBLEMS: Readonly<Record<ErrorCode, { status: number; title: string; remedy: string }>> = {
+  request_malformed: { status: 400, title: 'The request is malformed', remedy: 'Check the URL encoding and the headers.' },
+  body_invalid: {
+    status: 400,
+    title: 'The body is not what this endpoint takes',
+    remedy: 'Send one JSON object with the documented fields only.',
+  },
+  query_invalid: { status: 400, title: 'A query parameter is not valid', remedy: 'The detail names the parameter.' },
+  hostname_invalid: {
+    status: 400,
+    title: 'The hostname is not valid',
+    remedy: 'Send a fully-qualified domain name such as shop.customer.com.',
+  },
+  hostname_reserved: { status: 400, title: 'The hostname is reserved', remedy: 'It belongs to the service itself; choose another.' },
+  wildcards_not_enabled: { status: 400, title: 'Wildcard hostnames are not enabled', remedy: 'Claim each hostname on its own.' },
+  metadata_invalid: {
+    status: 400,
+    title: 'The metadata is not valid',
+    remedy: 'Send a JSON object of at most 16 KB; large integers as strings.',
+  },
+  token_invalid: {
+    status: 401,
+    title: 'The token is not valid',
+    remedy: 'Send Authorization: Bearer svc_… with a token that is not revoked.',
+  },
+  plan_limit: {
+    status: 402,
+    title: 'The plan has no room for another domain',
+    remedy: 'Remove a domain or change the plan; what is registered stays.',
+  },
+  domain_not_found: {
+    status: 404,
+    title: 'The hostname is not a domain of this project',
+    remedy: 'Register it, or use the token of its project.',
+  },
+  route_not_found: { status: 404, title: 'There is nothing at this address', remedy: 'Compare the path with this reference.' },
+  token_not_found: { status: 404, title: 'There is no such token', remedy: 'List the tokens of the project.' },
+  project_not_found: { status: 404, title: 'There is no such project', remedy: 'Check the slug.' },
+  method_not_allowed: { status: 405, title: 'The method is not allowed here', remedy: 'The Allow header lists those that are.' },
+  hostname_claimed: {
+    status: 409,
+    title: 'The hostname is already claimed',
+    remedy: 'Another project holds it; it must be removed there first.',
+  },
+  slug_taken: { status: 409, title: 'The slug is taken', remedy: 'Choose another.' },
+  payload_too_large: { status: 413, title: 'The body is too large', remedy: 'A body has at most 1 MB.' },
+  unsupported_media_type: { status: 415, title: 'The body is not JSON', remedy: 'Send Content-Type: application/json.' },
+  too_many_requests: { status: 429, title: 'Too many requests', remedy: 'Wait as long as the Retry-After header says.' },
+  plan_unknown: { status: 400, title: 'There is no such plan', remedy: 'Choose one that the service offers.' },
+  name_invalid: { status: 400, title: 'The name is not valid', remedy: 'A name has 1 to 80 characters.' },
+  slug_invalid: { status: 400, title: 'The slug is not valid', remedy: 'Use letters, digits and single hyphens.' },
+  upstream_invalid: { status: 400, title: 'The upstream URL is not valid', remedy: 'Send an http or https origin without a path.' },
+  upstream_forbidden: { status: 400, title: 'The upstream is not allowed', remedy: 'Use an address on the public Internet.' },
+  internal: { status: 500, title: 'The service failed', remedy: 'Try again; if it stays, report the requestId.' },
+  database_unavailable: { status: 503, title: 'The service cannot reach its database', remedy: 'Try again after the Retry-After header.' },
+}
+
+const RETRY_AFTER_S = 2
+
+/** Where each code is explained: `type` of a problem document leads here. */
+export function problemType(baseUrl: URL, code: ErrorCode): string {
+  return new URL(`/v1/docs#${code}`, baseUrl).href
+}
+
+export type Problems = {
+  /** Makes every failure of the app's routes a problem document, and so every path without a route. */
+  answerAll(app: FastifyInstance): void
+  /** The same for what fails before there is a route. */
+  answerFrameworkError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void
+}
+
+/** Failures as RFC 9457 problem documents. What is not a ServiceError is logged, and tells the caller nothing. */
+export function createProblems(parts: { baseUrl: URL; log: Log }): Problems {
+  const answer = (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
+    const known = toServiceError(error)
+    if (!known && !request.raw.destroyed) {
+      parts.log.error({ err: error, requestId: request.id, method: request.method, url: request.url }, 'request failed')
+    }
+    return sendProblem(request, reply, parts.baseUrl, known ?? new ServiceError('internal', 'something went wrong on our side'))
+  }
+  return {
+    answerAll(app) {
+      app.setErrorHandler(answer)
+      app.setNotFoundHandler((request) => {
+        throw new ServiceError('route_not_found', `there is nothing at ${request.method} ${request.url.split('?')[0]}`)
+      })
+    },
+    answerFrameworkError(error, request, reply) {
+      reply.header('x-request-id', request.id)
+      answer(error, request, reply)
+    },
+  }
+}
+
+function sendProblem(request: FastifyRequest, reply: FastifyReply, baseUrl: URL, error: ServiceError): FastifyReply {
+  const { status, title } = PROBLEMS[error.code]
+  reply.code(status).header('cache-control', 'no-store').header('content-type', 'application/problem+json')
+  if (status === 401) reply.header('www-authenticate', challenge(request))
+  if (status === 503) reply.header('retry-after', RETRY_AFTER_S)
+  const problem = { type: problemType(baseUrl, error.code), title, status, code: error.code, detail: error.message, requestId: request.id }
+  return reply.send(Buffer.from(JSON.stringify(problem))) // as bytes: to a string Fastify adds a charset, which this type does not have
+}
+
+/** RFC 6750 §3.1: who sent no credentials is told the scheme only. */
+function challenge(request: FastifyRequest): string {
+  return request.headers.authorization === undefined ? 'Bearer realm="namesake"' : 'Bearer realm="namesake", error="invalid_token"'
+}
+
+function toServiceError(error: FastifyError): ServiceError | undefined {
+  if (error instanceof ServiceError) return error
+  if (error.validation) return fromValidation(error)
+  return FRAMEWORK[error.code]?.()
+}
+
+const FRAMEWORK: Record<string, () => ServiceError> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: () => new ServiceError('payload_too_large', 'a body has at most 1 MB'),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
+    new ServiceError('unsupported_media_type', 'send the body as JSON, with Content-Type: application/json'),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => new ServiceError('request_malformed', 'the body is not as long as Content-Length says'),
+  FST_ERR_BAD_URL: () => new ServiceError('request_malformed', 'the path is not properly percent-encoded'),
+}
+
+function fromValidation(error: FastifyError): ServiceError {
+  const [first] = error.validation!
+  if (error.validationContext !== 'body') return new ServiceError('query_invalid', sentenceOf(first, 'the query'))
+  if (first?.instancePath === '/hostname')
+    return new ServiceError('hostname_invalid', 'the hostname is a string such as "shop.customer.com"')
+  if (first?.instancePath === '/metadata') return new ServiceError('metadata_invalid', 'metadata is a JSON object')
+  return new ServiceError('body_invalid', sentenceOf(first, 'the body'))
+}
+
+function sentenceOf(failure: NonNullable<FastifyError['validation']>[number] | undefined, where: string): string {
+  const unknown = failure?.params.additionalProperty
+  if (typeof unknown === 'string') return `${where} has an unknown field ${JSON.stringify(unknown.slice(0, 80))}`
+  const missing = failure?.params.missingProperty
+  if (typeof missing === 'string') return `${where} needs the field "${missing}"`
+  if (failure?.instancePath === '' && failure.keyword === 'type') return `${where} is a JSON object`
+  if (failure?.instancePath) return `"${failure.instancePath.slice(1)}" ${failure.message}`
+  return `${where} ${failure?.message ?? 'is not valid'}`
+}
+
+/** Answers what never became a request: broken HTTP, too large a head, a head that does not come. */
+export function refuseConnection(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
+  const detail =
+    error.code === 'HPE_INVALID_URL'
+      ? 'the URL has characters that must be percent-encoded'
+      : 'this is not an HTTP request that can be read'
+  const requestId = randomUUID()
+  const body = JSON.stringify({ type: 'about:blank', title: STATUS_CODES[status], status, code: 'request_malformed', detail, requestId })
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    `x-request-id: ${requestId}`,
+    'connection: close',
+    'content-type: application/problem+json',
+  ]
+  socket.end(`${head.join('\r\n')}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
+}

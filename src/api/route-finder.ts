@@ -1,0 +1,86 @@
+import type { Db } from '../core/db.ts'
+import { loadRoutes, type RouteRow } from '../core/routes.ts'
+import type { Hostname } from '../hostname.ts'
+import { Lru } from '../lib/lru.ts'
+import { createOnce } from '../lib/once.ts'
+import { createDatabaseFirst } from './database-first.ts'
+
+/** What the machine's copy of all routes says of a hostname; `unavailable`: nobody can say. */
+export type RouteAnswer = { kind: 'route'; route: RouteRow } | { kind: 'unknown' } | { kind: 'unavailable' }
+
+/** The machine's copy: answers from memory, usually at once. `isFresh`: it is complete and at most five seconds behind the database. */
+export type RouteCopy = { isFresh(): boolean; resolve(hostname: Hostname): RouteAnswer | Promise<RouteAnswer> }
+
+export type RouteFinder = {
+  /**
+   * The hostname's route, or undefined when nobody holds it. From memory while the copy is fresh; else from the database, for which the
+   * copy stands in during an outage. Rejects with `database_unavailable` when nobody can say.
+   */
+  find(hostname: Hostname): RouteRow | undefined | Promise<RouteRow | undefined>
+  /** As find, but the copy decides unless it knows nothing: for the certificate check, which must not depend on the database. */
+  findInCopy(hostname: Hostname): Promise<RouteRow | undefined>
+  /** The hostname was just written here: until the copy has followed, the database is asked, so that callers read their own writes. */
+  wrote(hostname: Hostname): void
+}
+
+const WRITTEN_MS = 6_000 // a fresh copy is at most five seconds behind
+const WRITTEN_MAX = 10_000
+const MISSES_ASKED_PER_SECOND_MAX = 200
+
+export function createRouteFinder(parts: RouteCopy & { db: Db; now(): Date }): RouteFinder {
+  const written = new Lru<Hostname, number>(WRITTEN_MAX)
+  const once = createOnce<Hostname, RouteRow | undefined>()
+  const databaseFirst = createDatabaseFirst(parts.now)
+  const misses = createAllowance(MISSES_ASKED_PER_SECOND_MAX, parts.now)
+
+  const read = async (hostname: Hostname) => (await loadRoutes(parts.db, [hostname]))[0]
+  const load = (hostname: Hostname) => once(hostname, () => read(hostname))
+  const wasWritten = (hostname: Hostname): boolean => {
+    const atMs = written.peek(hostname)
+    if (atMs === undefined) return false
+    if (parts.now().getTime() - atMs < WRITTEN_MS) return true
+    written.delete(hostname)
+    return false
+  }
+  // Claimed on another machine a moment ago, it may not have reached this one; so a miss is looked up, within bounds.
+  const confirmMiss = async (hostname: Hostname) => (misses.take() ? load(hostname) : undefined)
+  const fromDatabase = async (hostname: Hostname): Promise<RouteRow | undefined> => {
+    const copied = await parts.resolve(hostname)
+    // A reading that began before the write must not be shared by who reads after it.
+    const ask = wasWritten(hostname) ? read : load
+    return databaseFirst(() => ask(hostname), copied.kind === 'route' ? copied.route : undefined)
+  }
+
+  return {
+    find(hostname) {
+      if (!parts.isFresh() || wasWritten(hostname)) return fromDatabase(hostname)
+      const answer = parts.resolve(hostname)
+      if (!(answer instanceof Promise) && answer.kind === 'route') return answer.route
+      return confirmMiss(hostname)
+    },
+    async findInCopy(hostname) {
+      if (wasWritten(hostname)) return fromDatabase(hostname)
+      const answer = await parts.resolve(hostname)
+      if (answer.kind === 'route') return answer.route
+      if (answer.kind === 'unavailable') return load(hostname)
+      return confirmMiss(hostname).catch(() => undefined)
+    },
+    wrote: (hostname) => written.set(hostname, parts.now().getTime()),
+  }
+}
+
+function createAllowance(perSecond: number, now: () => Date) {
+  let second = 0
+  let taken = 0
+  return {
+    take(): boolean {
+      const current = Math.floor(now().getTime() / 1000)
+      if (current !== second) {
+        second = current
+        taken = 0
+      }
+      taken += 1
+      return taken <= perSecond
+    },
+  }
+}

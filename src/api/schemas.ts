@@ -1,0 +1,194 @@
+import { type TSchema, Type } from 'typebox'
+import { ERROR_CODES } from '../errors.ts'
+
+const EXAMPLE_TIME = '2026-11-21T09:30:00.000Z'
+
+const hostname = Type.String({
+  description: 'A fully-qualified domain name: ASCII (punycode for international names), lower case, without a final dot.',
+  examples: ['shop.customer.com'],
+})
+const projectSlug = Type.String({ description: 'Slug of the project that holds the hostname.', examples: ['acme'] })
+const time = (description: string) => Type.String({ format: 'date-time', description, examples: [EXAMPLE_TIME] })
+const timeOrNull = (description: string) => Type.Union([Type.String({ format: 'date-time' }), Type.Null()], { description })
+const textOrNull = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
+const exact = { additionalProperties: false }
+
+export const MetadataSchema = Type.Object(
+  {},
+  {
+    additionalProperties: true,
+    description: 'Your own JSON object, at most 16 KB. It comes back exactly as you sent it: key order and number notation included.',
+    examples: [{ customer: 42, theme: 'dark' }],
+  },
+)
+
+const domainFields = {
+  hostname,
+  projectSlug,
+  verified: Type.Boolean({ description: 'False at registration; true once the DNS check has found the record.' }),
+  verifiedAt: timeOrNull('When the DNS check first found the record; null while unverified.'),
+  createdAt: time('When the hostname was registered.'),
+  metadata: MetadataSchema,
+}
+
+export const DomainSchema = Type.Object(domainFields, {
+  $id: 'Domain',
+  title: 'Domain',
+  description: 'The record by which a project holds a hostname.',
+  ...exact,
+})
+
+const DnsRecordSchema = Type.Object(
+  {
+    name: Type.String({ examples: ['shop.customer.com'] }),
+    type: Type.Enum(['CNAME', 'A', 'AAAA', 'TXT']),
+    value: Type.String(),
+  },
+  exact,
+)
+
+const DNS_STATES = [
+  'verified',
+  'absent',
+  'wrong-target',
+  'wrong-case',
+  'typo-in-target',
+  'doubled-host',
+  'missing-final-dot',
+  'value-in-txt',
+  'proxied',
+  'apex-not-pointing',
+  'mixed-addresses',
+  'stale-aaaa',
+  'target-is-portal',
+  'loop',
+  'lame-delegation',
+  'servers-disagree',
+  'dnssec-bogus',
+  'edge-host-broken',
+  'proof-needed',
+  'unknown',
+]
+
+const DnsSchema = Type.Object(
+  {
+    state: Type.Enum(DNS_STATES, { description: 'What the last check found.' }),
+    sentence: Type.String({
+      description: 'The same for the owner of the hostname: which record is wrong, and what to change. Show it as it is.',
+    }),
+    expected: Type.Array(DnsRecordSchema, { description: 'The records that the owner of the hostname adds.' }),
+    found: Type.Array(DnsRecordSchema, { description: 'The records that the check found, in the order in which they were followed.' }),
+    warnings: Type.Array(Type.Object({ kind: Type.Enum(['caa-forbids', 'aaaa-elsewhere']), sentence: Type.String() }, exact), {
+      description: 'What will be in the way, beside the state.',
+    }),
+    checkedAt: timeOrNull('When the last check ended; null before the first.'),
+    nextCheckAt: timeOrNull('When the next check is due; null when none is planned.'),
+  },
+  { ...exact, description: 'How the DNS of the hostname stands.' },
+)
+
+const CertificateSchema = Type.Object(
+  {
+    state: Type.Enum(['none', 'pending', 'issued', 'failed'], {
+      description: '`issued` stays while a renewal is under way or has failed.',
+    }),
+    issuer: textOrNull('Who issued it.'),
+    serial: textOrNull('Serial number, hexadecimal.'),
+    notBefore: timeOrNull('Valid from.'),
+    notAfter: timeOrNull('Valid until.'),
+    renewAt: timeOrNull('When it is renewed.'),
+    attempts: Type.Integer({ minimum: 0, description: 'Attempts since the last success.' }),
+    lastAttemptAt: timeOrNull('When the last attempt began.'),
+    lastError: Type.Union(
+      [
+        Type.Object(
+          {
+            sentence: Type.String({ description: 'Why the last attempt failed.' }),
+            problem: Type.Object(
+              {},
+              { additionalProperties: true, description: "The authority's own problem document (RFC 8555), in full." },
+            ),
+          },
+          exact,
+        ),
+        Type.Null(),
+      ],
+      { description: 'Null once an attempt has succeeded.' },
+    ),
+    nextAttemptAt: timeOrNull('When the next attempt is due.'),
+  },
+  { ...exact, description: 'How the certificate of the hostname stands.' },
+)
+
+export const DomainDetailsSchema = Type.Object(
+  { ...domainFields, dns: DnsSchema, certificate: CertificateSchema },
+  { $id: 'DomainDetails', title: 'DomainDetails', description: 'A domain with its DNS and its certificate.', ...exact },
+)
+
+export const ResolvedSchema = Type.Object(
+  {
+    hostname: Type.String({ description: 'The hostname that was asked for.', examples: ['shop.customer.com'] }),
+    projectSlug,
+    upstreamUrl: Type.String({ format: 'uri', description: "The project's upstream.", examples: ['https://app.example.com'] }),
+    metadata: MetadataSchema,
+  },
+  { $id: 'Resolved', title: 'Resolved', description: 'What a hostname stands for.', ...exact },
+)
+
+export const HealthSchema = Type.Object({ status: Type.Literal('ok') }, { $id: 'Health', title: 'Health', ...exact })
+
+export const ProblemSchema = Type.Object(
+  {
+    type: Type.String({ format: 'uri-reference', description: 'Where this kind of problem is explained.' }),
+    title: Type.String({ description: 'The kind of problem, in words.' }),
+    status: Type.Integer({ description: 'The HTTP status.' }),
+    code: Type.Enum([...ERROR_CODES], {
+      description: 'The kind of problem, for programs. A code keeps its meaning for ever; new ones may be added.',
+    }),
+    detail: Type.String({ description: 'What is wrong in this case, and what to do.' }),
+    requestId: Type.String({ description: 'Name it when you ask for help; the same as the X-Request-Id header.' }),
+  },
+  { $id: 'Problem', title: 'Problem', description: 'Every error (RFC 9457, application/problem+json).', ...exact },
+)
+
+export const RegistrationSchema = Type.Object(
+  {
+    hostname: Type.String({
+      description: 'The hostname to claim. Upper case, a final dot and international characters are normalised.',
+      examples: ['shop.customer.com'],
+    }),
+    metadata: Type.Optional(MetadataSchema),
+  },
+  { $id: 'Registration', title: 'Registration', ...exact },
+)
+
+export const HostnameParams = Type.Object({
+  hostname: Type.String({ description: 'The hostname, URL-encoded.', examples: ['shop.customer.com'] }),
+})
+
+export const ResolveQuery = Type.Object({
+  hostname: Type.String({ description: 'The hostname to look up.', examples: ['shop.customer.com'] }),
+})
+
+export const ListQuery = Type.Object({
+  limit: Type.Optional(
+    Type.String({
+      pattern: '^[1-9][0-9]{0,3}$',
+      description: 'At most so many domains, 1 to 1000. Everything by default.',
+      examples: ['100'],
+    }),
+  ),
+  cursor: Type.Optional(Type.String({ description: 'Where the last page ended: follow the Link header instead of building this.' })),
+  verified: Type.Optional(Type.Enum(['true', 'false'], { description: 'Only verified, or only unverified domains.' })),
+  search: Type.Optional(Type.String({ description: 'Only hostnames that contain this text.', examples: ['customer'] })),
+})
+
+/** The schemas that have a name in the OpenAPI document. */
+export const NAMED_SCHEMAS: readonly TSchema[] = [
+  DomainSchema,
+  DomainDetailsSchema,
+  ResolvedSchema,
+  HealthSchema,
+  ProblemSchema,
+  RegistrationSchema,
+]

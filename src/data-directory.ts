@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto'
+import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, readdirSync, statSync, symlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { canEnter, type ServiceUser } from './service-user.ts'
+
+const SYSTEM_FOLDER = '/var/lib/namesake'
+const OURS = ['lock', 'postgres', 'secret', 'copy', 'run']
+
+/**
+ * Where the data really lies: the configured folder, or `/var/lib/namesake/<hash of its path>` when the service user cannot get to it,
+ * as below /root. The same answer for every process of this installation; makes nothing.
+ */
+export function locateData(configured: string, user: ServiceUser | undefined): string {
+  if (!user || canEnter(user, nearestFolder(dirname(configured)))) return configured
+  return join(SYSTEM_FOLDER, hashOf(configured))
+}
+
+/**
+ * Makes the data folder for its user alone (0700), and a link to it where it was configured but could not be.
+ * Throws when the configured folder holds other people's files, or data that has become unreachable.
+ */
+export function prepareData(configured: string, user: ServiceUser | undefined): string {
+  const located = locateData(configured, user)
+  if (located !== configured) leaveLink(configured, located)
+  else refuseForeign(configured, user)
+  mkdirSync(dirname(located), { recursive: true })
+  mkdirSync(located, { recursive: true, mode: 0o700 })
+  giveTo(user, located)
+  if (user && !canEnter(user, located))
+    throw new Error(`${located} cannot be entered by the user ${user.name}, who is to work there: look at the folders above it`)
+  return located
+}
+
+/** Makes the path the service user's own, when there is one; a folder is closed to everybody else. */
+export function giveTo(user: ServiceUser | undefined, path: string): void {
+  if (user) chownSync(path, user.uid, user.gid)
+  if (statSync(path).isDirectory()) chmodSync(path, 0o700)
+}
+
+/** A short name for a path, the same on every start. */
+export function hashOf(path: string): string {
+  return createHash('sha256').update(path).digest('hex').slice(0, 12)
+}
+
+function leaveLink(configured: string, located: string): void {
+  const there = lstatSync(configured, { throwIfNoEntry: false })
+  if (there?.isDirectory() && OURS.some((name) => existsSync(join(configured, name)))) {
+    throw new Error(
+      `${configured} holds data, but the service user can no longer enter the folders above it: let it in (chmod o+x), or move the data to ${located}`,
+    )
+  }
+  if (there) return
+  mkdirSync(dirname(configured), { recursive: true })
+  symlinkSync(located, configured)
+}
+
+/** Root's chown must never hit a folder that was not meant for us, as with NAMESAKE_DATA_DIR=/home. */
+function refuseForeign(folder: string, user: ServiceUser | undefined): void {
+  const there = statSync(folder, { throwIfNoEntry: false })
+  if (!there || there.uid === (user?.uid ?? process.getuid!())) return
+  if (!user)
+    throw new Error(
+      `${folder} belongs to another user (uid ${there.uid}): was it made by a start as root? Start as root again, or set NAMESAKE_DATA_DIR`,
+    )
+  const names = readdirSync(folder)
+  if (names.length > 0 && !OURS.some((name) => names.includes(name))) {
+    throw new Error(`NAMESAKE_DATA_DIR=${folder} holds other files: name a folder that is empty or does not exist yet`)
+  }
+}
+
+function nearestFolder(path: string): string {
+  return existsSync(path) ? path : nearestFolder(dirname(path))
+}

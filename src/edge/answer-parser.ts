@@ -1,0 +1,216 @@
+import type { AnswerHead, Fields } from './engine.ts'
+import { isFieldValue, isToken, membersOf, valuesOf } from './fields.ts'
+import { UpstreamFailure } from './upstream.ts'
+
+const HEAD_BYTES_MAX = 64 * 1024
+const TRAILER_BYTES_MAX = 16 * 1024
+const CHUNK_LINE_BYTES_MAX = 4 * 1024
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: ([\t\u0020-\u007e\u0080-\u00ff]*))?$/
+const CHUNK_LINE = /^([0-9a-f]{1,13})(?:[ \t]*;[\t\u0020-\u007e\u0080-\u00ff]*)?$/i
+const END_OF_HEAD = Buffer.from('\r\n\r\n')
+
+export type ParsedHead = AnswerHead & { keepsAlive: boolean }
+
+export type AnswerListener = {
+  /** A 1xx answer other than 101. */
+  onInterim(status: number): void
+  onHead(head: ParsedHead): void
+  onData(chunk: Buffer): void
+  /** The answer is complete, and its framing says so. */
+  onEnd(trailers: Fields): void
+}
+
+type State = 'head' | 'counted' | 'chunk-line' | 'chunk' | 'chunk-end' | 'trailers' | 'until-close' | 'done'
+
+/**
+ * Reads one answer of an upstream (RFC 9112) as its bytes come. Strict: what two readers could understand differently is malformed, and
+ * `feed` throws UpstreamFailure `malformed`. No body byte is copied.
+ */
+export class AnswerParser {
+  readonly #method: string
+  readonly #mayUpgrade: boolean
+  readonly #listener: AnswerListener
+  #state: State = 'head'
+  #kept: Buffer | undefined
+  #left = 0
+
+  constructor(method: string, mayUpgrade: boolean, listener: AnswerListener) {
+    this.#method = method
+    this.#mayUpgrade = mayUpgrade
+    this.#listener = listener
+  }
+
+  get isDone(): boolean {
+    return this.#state === 'done'
+  }
+
+  /** Whether not a single byte of the answer has come. */
+  get isUntouched(): boolean {
+    return this.#state === 'head' && this.#kept === undefined
+  }
+
+  /** Takes what arrived; returns how much of it belongs to this answer. */
+  feed(arrived: Buffer): number {
+    const before = this.#kept?.length ?? 0
+    const bytes = this.#kept ? Buffer.concat([this.#kept, arrived]) : arrived
+    this.#kept = undefined
+    let at = 0
+    while (at < bytes.length && this.#state !== 'done') {
+      const next = this.#step(bytes, at)
+      if (next === undefined) {
+        this.#kept = bytes.subarray(at)
+        return arrived.length
+      }
+      at = next
+    }
+    return at - before
+  }
+
+  /** The connection was closed. Returns whether that completes the answer; if so, `onEnd` was called. */
+  close(): boolean {
+    if (this.#state !== 'until-close') return this.#state === 'done'
+    this.#end([])
+    return true
+  }
+
+  /** Consumes from `at` and returns where to go on; undefined when more bytes are needed. */
+  #step(bytes: Buffer, at: number): number | undefined {
+    switch (this.#state) {
+      case 'head':
+        return this.#readHead(bytes, at)
+      case 'counted':
+      case 'chunk':
+        return this.#readCounted(bytes, at)
+      case 'chunk-line':
+        return this.#readChunkLine(bytes, at)
+      case 'chunk-end':
+        return this.#readChunkEnd(bytes, at)
+      case 'trailers':
+        return this.#readTrailers(bytes, at)
+      case 'until-close':
+        this.#listener.onData(at === 0 ? bytes : bytes.subarray(at))
+        return bytes.length
+      case 'done':
+        return at
+    }
+  }
+
+  #readHead(bytes: Buffer, at: number): number | undefined {
+    const end = bytes.indexOf(END_OF_HEAD, at)
+    if ((end < 0 ? bytes.length : end) - at > HEAD_BYTES_MAX) throw malformed('the head is too large')
+    if (end < 0) {
+      if (!couldBeHttp(bytes, at)) throw malformed('this is not HTTP')
+      return undefined
+    }
+    const lines = bytes.latin1Slice(at, end).split('\r\n')
+    const status = STATUS_LINE.exec(lines[0]!)
+    if (!status) throw malformed('the status line')
+    const code = Number(status[2])
+    const fields = readFields(lines, 1)
+    if (code === 101 && this.#mayUpgrade) {
+      this.#state = 'done'
+      this.#listener.onHead({ status: code, reason: status[3] ?? '', fields, body: 'none', keepsAlive: false })
+    } else if (code === 101) {
+      throw malformed('a change of protocol that nobody asked for')
+    } else if (code < 200) {
+      this.#listener.onInterim(code)
+    } else {
+      this.#begin(code, status[3] ?? '', fields, status[1] === '1')
+    }
+    return end + END_OF_HEAD.length
+  }
+
+  /** How the body ends, RFC 9112 §6.3. */
+  #begin(status: number, reason: string, fields: Fields, isHttp11: boolean): void {
+    const codings = valuesOf(fields, 'transfer-encoding')
+    const lengths = valuesOf(fields, 'content-length')
+    if (codings.length > 0 && lengths.length > 0) throw malformed('both Content-Length and Transfer-Encoding')
+    if (codings.length > 1 || (codings.length === 1 && codings[0]!.toLowerCase() !== 'chunked')) throw malformed('Transfer-Encoding')
+    if (codings.length === 1 && !isHttp11) throw malformed('Transfer-Encoding in HTTP/1.0')
+    if (lengths.length > 1 || (lengths.length === 1 && !/^\d{1,15}$/.test(lengths[0]!))) throw malformed('Content-Length')
+    const keepsAlive = isHttp11 && !membersOf(fields, 'connection').includes('close')
+    const head = { status, reason, fields, keepsAlive }
+    if (this.#method === 'HEAD' || status === 204 || status === 304) {
+      this.#listener.onHead({ ...head, body: 'none' })
+      this.#end([])
+    } else if (codings.length === 1) {
+      this.#state = 'chunk-line'
+      this.#listener.onHead({ ...head, body: 'unknown' })
+    } else if (lengths.length === 1) {
+      this.#left = Number(lengths[0])
+      this.#state = 'counted'
+      this.#listener.onHead({ ...head, body: this.#left })
+      if (this.#left === 0) this.#end([])
+    } else {
+      this.#state = 'until-close'
+      this.#listener.onHead({ ...head, body: 'unknown', keepsAlive: false })
+    }
+  }
+
+  #readCounted(bytes: Buffer, at: number): number {
+    const end = Math.min(bytes.length, at + this.#left)
+    this.#left -= end - at
+    this.#listener.onData(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end))
+    if (this.#left > 0) return end
+    if (this.#state === 'chunk') this.#state = 'chunk-end'
+    else this.#end([])
+    return end
+  }
+
+  #readChunkLine(bytes: Buffer, at: number): number | undefined {
+    const end = bytes.indexOf('\r\n', at, 'latin1')
+    if ((end < 0 ? bytes.length : end) - at > CHUNK_LINE_BYTES_MAX) throw malformed('a chunk line is too long')
+    if (end < 0) return undefined
+    const line = CHUNK_LINE.exec(bytes.latin1Slice(at, end))
+    if (!line) throw malformed('a chunk size')
+    this.#left = Number.parseInt(line[1]!, 16)
+    this.#state = this.#left === 0 ? 'trailers' : 'chunk'
+    return end + 2
+  }
+
+  #readChunkEnd(bytes: Buffer, at: number): number | undefined {
+    if (bytes.length - at < 2) return undefined
+    if (bytes[at] !== 13 || bytes[at + 1] !== 10) throw malformed('a chunk is longer than its size')
+    this.#state = 'chunk-line'
+    return at + 2
+  }
+
+  #readTrailers(bytes: Buffer, at: number): number | undefined {
+    if (bytes[at] === 13 && bytes[at + 1] === 10) {
+      this.#end([])
+      return at + 2
+    }
+    const end = bytes.indexOf(END_OF_HEAD, at)
+    if ((end < 0 ? bytes.length : end) - at > TRAILER_BYTES_MAX) throw malformed('the trailers are too large')
+    if (end < 0) return undefined
+    this.#end(readFields(bytes.latin1Slice(at, end).split('\r\n'), 0))
+    return end + END_OF_HEAD.length
+  }
+
+  #end(trailers: Fields): void {
+    this.#state = 'done'
+    this.#listener.onEnd(trailers)
+  }
+}
+
+function readFields(lines: string[], from: number): string[] {
+  const fields: string[] = []
+  for (let i = from; i < lines.length; i += 1) {
+    const line = lines[i]!
+    const colon = line.indexOf(':')
+    const name = line.slice(0, colon)
+    const value = line.slice(colon + 1).replace(/^[ \t]+|[ \t]+$/g, '')
+    if (colon < 1 || !isToken(name) || !isFieldValue(value)) throw malformed('a field line')
+    fields.push(name, value)
+  }
+  return fields
+}
+
+function couldBeHttp(bytes: Buffer, at: number): boolean {
+  const start = bytes.latin1Slice(at, at + 7)
+  return 'HTTP/1.'.startsWith(start)
+}
+
+function malformed(what: string): UpstreamFailure {
+  return new UpstreamFailure('malformed', `the upstream's answer is not proper HTTP/1.1: ${what}`)
+}

@@ -1,0 +1,112 @@
+import type { Duplex, Readable } from 'node:stream'
+import type { TLSSocket } from 'node:tls'
+import type { Hostname } from '../hostname.ts'
+import { createHttp1Server } from './http1-server.ts'
+import { createHttp2Server } from './http2-server.ts'
+import type { Timeouts } from './timeouts.ts'
+
+/** Field names and values in turn, as they came: `['Host', 'shop.customer.com', 'Accept', '*' + '/*']`. */
+export type Fields = readonly string[]
+
+/** A visitor's connection after its TLS handshake. */
+export type VisitorConnection = {
+  /** The name in the handshake; undefined when there was none. Also right for a resumed session. */
+  servername: Hostname | undefined
+  /** The address of whoever connected: the visitor, or a proxy in front of us. */
+  peer: string
+  /** Whether the certificate of this connection is valid for the hostname too. */
+  covers(hostname: Hostname): boolean
+}
+
+export type RequestBody = {
+  stream: Readable
+  /** Bytes, when announced. */
+  length: number | undefined
+  /** Valid once the stream has ended. */
+  trailers(): Fields
+}
+
+export type AnswerHead = {
+  status: number
+  reason: string
+  fields: Fields
+  /** `none`: no body can follow (HEAD, 204, 304); a number: exactly so many bytes; `unknown`: until `end`. */
+  body: 'none' | 'unknown' | number
+}
+
+/**
+ * One request of a visitor, whatever its protocol, with the means to answer it once. The head is checked already: one authority, an
+ * origin-form target (or `*` with OPTIONS), a body whose framing allows one reading only.
+ */
+export interface Exchange {
+  readonly protocol: 'HTTP/1.0' | 'HTTP/1.1' | 'HTTP/2'
+  readonly connection: VisitorConnection
+  readonly method: string
+  readonly target: string
+  /** Host or :authority as sent; empty when an HTTP/1.0 request has none. */
+  readonly authority: string
+  /** Without pseudo fields, in the order of arrival. */
+  readonly fields: Fields
+  readonly body: RequestBody | undefined
+  /** The visitor waits for `100 Continue` before it sends the body. */
+  readonly expectsContinue: boolean
+  /** The protocol that the visitor asks to change to, as in `websocket`. */
+  readonly upgrade: string | undefined
+  /** Body bytes written so far. */
+  readonly bytesSent: number
+  sendContinue(): void
+  /** Begins the answer; it may be kept back until the first body byte, `flush` or `end`. */
+  answer(head: AnswerHead): void
+  /** False means: write no more until the drain listener is called. */
+  write(chunk: Buffer): boolean
+  flush(): void
+  end(trailers?: Fields): void
+  /** Ends the answer so that no visitor takes it for complete. */
+  abort(): void
+  onDrain(listener: () => void): void
+  /** Called once if the visitor goes before the answer has ended. */
+  onGone(listener: () => void): void
+  /** Called once when the exchange is over, however it ended. */
+  onClose(listener: () => void): void
+  /** Only with `upgrade`: the connection itself, and what the visitor sent behind the request. Nothing else may be called after it. */
+  takeOver(): { socket: Duplex; head: Buffer }
+}
+
+export type EngineParts = {
+  timeouts: Timeouts
+  onExchange(exchange: Exchange): void
+}
+
+export type EngineCounts = { http1Connections: number; http2Connections: number }
+
+/** All that the rest of the edge knows of HTTP towards visitors. */
+export interface Engine {
+  /** Serves a connection whose handshake has ended until it closes. */
+  serve(socket: TLSSocket, connection: VisitorConnection): void
+  /** From now on every connection ends with the answer that it waits for; an idle one has a moment to send a request that is on its way. */
+  drain(): void
+  /** Cuts what is left. */
+  destroy(): void
+  counts(): EngineCounts
+}
+
+/** HTTP/1.1 by node:http and HTTP/2 by node:http2, chosen by ALPN. */
+export function createEngine(parts: EngineParts): Engine {
+  const http1 = createHttp1Server(parts)
+  const http2 = createHttp2Server(parts)
+  return {
+    serve(socket, connection) {
+      if (socket.alpnProtocol === 'h2') http2.serve(socket, connection)
+      else http1.serve(socket, connection)
+    },
+    drain() {
+      http1.drain()
+      http2.drain()
+    },
+    destroy() {
+      http1.destroy()
+      http2.destroy()
+    },
+    counts: () => ({ http1Connections: http1.count(), http2Connections: http2.count() }),
+  }
+}

@@ -1,0 +1,34 @@
+import type { Fields } from './engine.ts'
+
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+const VALUE = /^[\t\u0020-\u007e\u0080-\u00ff]*$/
+
+/** Whether the text is a field name or method of RFC 9110 §5.6.2. */
+export function isToken(text: string): boolean {
+  return TOKEN.test(text)
+}
+
+/** Whether the text, one character a byte, can be a field's value (RFC 9110 §5.5): no CR, LF, NUL or other control character. */
+export function isFieldValue(text: string): boolean {
+  return VALUE.test(text)
+}
+
+/** All values of one field, in order; `name` in lower case. */
+export function valuesOf(fields: Fields, name: string): string[] {
+  const values: string[] = []
+  for (let i = 0; i < fields.length; i += 2) {
+    if (fields[i]!.length === name.length && fields[i]!.toLowerCase() === name) values.push(fields[i + 1]!)
+  }
+  return values
+}
+
+/** The members of a comma-separated field, trimmed, in lower case, without empty ones. */
+export function membersOf(fields: Fields, name: string): string[] {
+  return valuesOf(fields, name).flatMap((value) =>
+    value
+      .toLowerCase()
+      .split(',')
+      .map((member) => member.trim())
+      .filter(Boolean),
+  )
+}

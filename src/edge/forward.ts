@@ -1,0 +1,162 @@
+import type { Socket } from 'node:net'
+import type { ParsedHead } from './answer-parser.ts'
+import type { Exchange, Fields } from './engine.ts'
+import { answerFields, trailersToForward, upgradeFields } from './forwarded-fields.ts'
+import { page, sendPage } from './pages.ts'
+import { type FailureReason, type Upstream, UpstreamFailure } from './upstream.ts'
+import type { UpstreamConnection, UpstreamListener } from './upstream-connection.ts'
+import type { UpstreamPools } from './upstream-pools.ts'
+
+/** What became of a forwarded request, filled in as it happens; complete when the exchange closes. */
+export type Forwarded = {
+  status: number
+  /** From the first attempt to the head of the answer. */
+  upstreamMs: number | undefined
+  failure: FailureReason | undefined
+}
+
+export type ForwardParts = {
+  pools: UpstreamPools
+  /** Takes both ends of a connection whose protocol was changed. */
+  onTunnel(ends: { visitor: Exchange; upstream: Socket; behind: Buffer }): void
+}
+
+/** May be sent again without harm (RFC 9110 §9.2.2). */
+const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'PROPFIND', 'SEARCH', 'QUERY'])
+
+/** An upstream that ignores `Expect` would leave the visitor waiting for ever. */
+const CONTINUE_PATIENCE_MS = 1_000
+
+/**
+ * Sends one request to its upstream and the answer back, both as they come. When a kept connection turns out to have died and no byte of
+ * an answer came, an idempotent request without a body is sent once more on a fresh one. A failed exchange is a 502 page; once the answer has begun,
+ * its end is an error that no visitor takes for the end of the answer.
+ */
+export function forward(parts: ForwardParts, exchange: Exchange, request: { upstream: Upstream; head: string }): Forwarded {
+  const forwarding = new Forwarding(parts, exchange, request)
+  void forwarding.attempt(false)
+  return forwarding.outcome
+}
+
+class Forwarding implements UpstreamListener {
+  readonly outcome: Forwarded = { status: 0, upstreamMs: undefined, failure: undefined }
+  readonly #parts: ForwardParts
+  readonly #exchange: Exchange
+  readonly #request: { upstream: Upstream; head: string }
+  readonly #startedAt = performance.now()
+  #connection: UpstreamConnection | undefined
+  #continueTimer: NodeJS.Timeout | undefined
+  #isAnswered = false
+  #isFlushed = false
+  #isPaused = false
+  #isOver = false
+  #isRetry = false
+
+  constructor(parts: ForwardParts, exchange: Exchange, request: { upstream: Upstream; head: string }) {
+    this.#parts = parts
+    this.#exchange = exchange
+    this.#request = request
+    exchange.onGone(() => this.#leave())
+    exchange.onDrain(() => this.#goOn())
+  }
+
+  async attempt(fresh: boolean): Promise<void> {
+    this.#isRetry = fresh
+    const isReplayable = this.#isReplayable()
+    try {
+      const acquired = this.#parts.pools.acquire(this.#request.upstream, { fresh })
+      const connection = acquired instanceof Promise ? await acquired : isReplayable ? acquired : await this.#lookTwice(acquired)
+      if (this.#isOver) return connection.destroy()
+      this.#connection = connection
+      const { method, body, upgrade, expectsContinue } = this.#exchange
+      connection.send({ method, head: this.#request.head, body, mayUpgrade: upgrade !== undefined }, this)
+      if (expectsContinue && body) this.#continueTimer = setTimeout(() => this.onInterim(100), CONTINUE_PATIENCE_MS)
+    } catch (error) {
+      if (!this.#isOver) this.#fail(error instanceof UpstreamFailure ? error : new UpstreamFailure('unreachable', String(error), { cause: error }))
+    }
+  }
+
+  /** A kept connection may have been closed just now: for what cannot be sent twice, the news gets one turn of the loop to arrive. */
+  async #lookTwice(connection: UpstreamConnection): Promise<UpstreamConnection> {
+    await new Promise((resolve) => setImmediate(resolve))
+    if (connection.isUsable) return connection
+    return this.#parts.pools.acquire(this.#request.upstream, { fresh: true })
+  }
+
+  onInterim(status: number): void {
+    clearTimeout(this.#continueTimer)
+    if (status === 100 && this.#exchange.expectsContinue && !this.#isAnswered) this.#exchange.sendContinue()
+  }
+
+  onHead({ status, reason, fields, body }: ParsedHead): void {
+    clearTimeout(this.#continueTimer)
+    this.#isAnswered = true
+    this.outcome.status = status
+    this.outcome.upstreamMs = performance.now() - this.#startedAt
+    if (status === 101) return this.#exchange.answer({ status, reason, fields: upgradeFields(fields), body: 'none' })
+    const keepLength = body === 'none' && status !== 204
+    this.#exchange.answer({ status, reason, fields: answerFields(fields, { keepLength }), body })
+  }
+
+  onData(chunk: Buffer): void {
+    this.#isFlushed = true
+    if (this.#isOver || this.#exchange.write(chunk)) return
+    this.#isPaused = true
+    this.#connection?.pause()
+  }
+
+  onPause(): void {
+    if (this.#isFlushed || !this.#isAnswered) return
+    this.#isFlushed = true
+    this.#exchange.flush()
+  }
+
+  onEnd(trailers: Fields): void {
+    this.#isOver = true
+    this.#exchange.end(trailersToForward(trailers))
+  }
+
+  onUpgrade(socket: Socket, behind: Buffer): void {
+    this.#isOver = true
+    this.#parts.onTunnel({ visitor: this.#exchange, upstream: socket, behind })
+  }
+
+  onFailure(failure: UpstreamFailure, { answerBegan, visitorStalled }: { answerBegan: boolean; visitorStalled: boolean }): void {
+    if (this.#isOver) return
+    const mayRetry = failure.reason === 'reset' && !answerBegan && !this.#isRetry && this.#connection?.isReused === true
+    if (mayRetry && this.#isReplayable()) void this.attempt(true)
+    else if (visitorStalled && !this.#isAnswered) this.#refuse(408)
+    else this.#fail(failure)
+  }
+
+  #isReplayable(): boolean {
+    return this.#exchange.body === undefined && this.#exchange.upgrade === undefined && IDEMPOTENT.has(this.#exchange.method)
+  }
+
+  #fail({ reason }: UpstreamFailure): void {
+    this.outcome.failure = reason
+    if (!this.#isAnswered) return this.#refuse(502, reason)
+    this.#isOver = true
+    this.#exchange.abort()
+  }
+
+  #refuse(status: number, error?: string): void {
+    clearTimeout(this.#continueTimer)
+    this.#isOver = true
+    this.outcome.status = status
+    sendPage(this.#exchange, page(status, error))
+  }
+
+  #goOn(): void {
+    if (!this.#isPaused) return
+    this.#isPaused = false
+    if (!this.#isOver) this.#connection?.resume()
+  }
+
+  #leave(): void {
+    clearTimeout(this.#continueTimer)
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#connection?.destroy()
+  }
+}

@@ -1,0 +1,48 @@
+import type { IncomingMessage } from 'node:http'
+import { isFieldValue, isToken } from './fields.ts'
+import { REQUEST_FIELDS_MAX } from './request-limits.ts'
+
+export type RequestHead = { kind: 'head'; target: string; authority: string } | { kind: 'refused'; status: number }
+
+const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)([^#]*)$/i
+// Visible ASCII without the number sign, and bytes above it, which some clients send unescaped.
+const ORIGIN_FORM = /^\/[\u0021\u0022\u0024-\u007e\u0080-\u00ff]*$/
+
+/**
+ * What a request is for, or why it is not served. llhttp in its strict mode has refused already what is no HTTP; this closes what it
+ * still lets pass: a second Host, other transfer codings than chunked, foreign versions, fragments, and a Host that contradicts the target.
+ */
+export function readHttp1Head(request: IncomingMessage): RequestHead {
+  const { rawHeaders, httpVersion, method = '', url = '' } = request
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return refused(505)
+  if (rawHeaders.length / 2 > REQUEST_FIELDS_MAX) return refused(431)
+  let host: string | undefined
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]!
+    if (!isToken(name) || !isFieldValue(rawHeaders[i + 1]!)) return refused(400)
+    if (name.length === 4 && name.toLowerCase() === 'host') {
+      if (host !== undefined) return refused(400)
+      host = rawHeaders[i + 1]!
+    }
+  }
+  const coding = request.headers['transfer-encoding']
+  if (coding !== undefined && httpVersion === '1.0') return refused(400) // RFC 9112 §6.1: such framing is faulty
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') return refused(501)
+  if (host === undefined && httpVersion === '1.1') return refused(400)
+  return readTarget(method, url, host ?? '')
+}
+
+/** The target in origin form; an absolute form must name the same authority as Host (RFC 9112 §3.2.2 lets it win, but two truths are one too many). */
+export function readTarget(method: string, url: string, host: string): RequestHead {
+  if (url === '*') return method === 'OPTIONS' ? { kind: 'head', target: url, authority: host } : refused(400)
+  if (ORIGIN_FORM.test(url)) return { kind: 'head', target: url, authority: host }
+  const absolute = ABSOLUTE_FORM.exec(url)
+  if (!absolute) return refused(400)
+  const target = absolute[2]!.startsWith('/') ? absolute[2]! : `/${absolute[2]!}`
+  if (absolute[1]!.toLowerCase() !== host.toLowerCase() || !ORIGIN_FORM.test(target)) return refused(400)
+  return { kind: 'head', target, authority: host }
+}
+
+function refused(status: number): RequestHead {
+  return { kind: 'refused', status }
+}

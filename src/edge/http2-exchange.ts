@@ -1,0 +1,107 @@
+import { constants, type ServerHttp2Stream } from 'node:http2'
+import type { Duplex } from 'node:stream'
+import type { AnswerHead, Exchange, Fields, RequestBody, VisitorConnection } from './engine.ts'
+import type { Http2Head } from './http2-head.ts'
+import { page, sendPage } from './pages.ts'
+
+type Http2Parts = { stream: ServerHttp2Stream; head: Http2Head; connection: VisitorConnection; endsHere: boolean }
+
+/** A visitor's request over HTTP/2. */
+export class Http2Exchange implements Exchange {
+  readonly protocol = 'HTTP/2'
+  readonly connection: VisitorConnection
+  readonly method: string
+  readonly target: string
+  readonly authority: string
+  readonly fields: Fields
+  readonly body: RequestBody | undefined
+  readonly expectsContinue: boolean
+  readonly upgrade = undefined
+  bytesSent = 0
+  readonly #stream: ServerHttp2Stream
+  #requestTrailers: Fields = []
+  #answerTrailers: Fields = []
+  #hasEnded = false
+
+  constructor({ stream, head, connection, endsHere }: Http2Parts) {
+    this.#stream = stream
+    this.connection = connection
+    this.method = head.method
+    this.target = head.kind === 'head' ? head.target : ''
+    this.authority = head.kind === 'head' ? head.authority : ''
+    this.fields = head.kind === 'head' ? head.fields : []
+    this.expectsContinue = head.kind === 'head' && head.expectsContinue
+    const length = head.kind === 'head' ? head.length : undefined
+    this.body = endsHere || length === 0 ? undefined : { stream, length, trailers: () => this.#requestTrailers }
+    stream.on('error', ignore)
+    stream.on('trailers', (_fields, _flags, raw: string[]) => (this.#requestTrailers = raw))
+    stream.on('wantTrailers', () => this.#sendTrailers())
+  }
+
+  sendContinue(): void {
+    if (!this.#stream.headersSent && !this.#stream.destroyed) this.#stream.additionalHeaders({ ':status': 100 })
+  }
+
+  answer({ status, fields, body }: AnswerHead): void {
+    if (this.#stream.destroyed) return
+    const head: string[] = [':status', String(status)]
+    for (let i = 0; i < fields.length; i += 2) head.push(fields[i]!.toLowerCase(), fields[i + 1]!)
+    if (typeof body === 'number') head.push('content-length', String(body))
+    this.#stream.respond(head, { endStream: body === 'none', waitForTrailers: body === 'unknown' })
+  }
+
+  write(chunk: Buffer): boolean {
+    if (this.#stream.destroyed) return true
+    this.bytesSent += chunk.length
+    return this.#stream.write(chunk)
+  }
+
+  flush(): void {} // node:http2 sends the head at once
+
+  end(trailers: Fields = []): void {
+    this.#hasEnded = true
+    this.#answerTrailers = trailers
+    this.#stream.end()
+    // RFC 9113 §8.1: a complete answer may come before the request has ended; the visitor is told not to send the rest.
+    this.#stream.once('finish', () => {
+      if (!this.#stream.readableEnded && this.body) this.#stream.close(constants.NGHTTP2_NO_ERROR)
+    })
+  }
+
+  abort(): void {
+    this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+  }
+
+  onDrain(listener: () => void): void {
+    this.#stream.on('drain', listener)
+  }
+
+  onGone(listener: () => void): void {
+    this.#stream.once('close', () => {
+      if (!this.#hasEnded || !this.#stream.writableFinished) listener()
+    })
+  }
+
+  onClose(listener: () => void): void {
+    this.#stream.once('close', listener)
+  }
+
+  takeOver(): { socket: Duplex; head: Buffer } {
+    throw new Error('an HTTP/2 stream does not change protocols')
+  }
+
+  refuse(status: number): void {
+    sendPage(this, page(status))
+  }
+
+  #sendTrailers(): void {
+    const trailers: Record<string, string | string[]> = {}
+    for (let i = 0; i < this.#answerTrailers.length; i += 2) {
+      const name = this.#answerTrailers[i]!.toLowerCase()
+      trailers[name] = name in trailers ? [trailers[name]!, this.#answerTrailers[i + 1]!].flat() : this.#answerTrailers[i + 1]!
+    }
+    this.#stream.sendTrailers(trailers)
+  }
+}
+
+function ignore(): void {}

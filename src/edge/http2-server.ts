@@ -1,0 +1,80 @@
+import { constants, performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
+import type { TLSSocket } from 'node:tls'
+import type { EngineParts, VisitorConnection } from './engine.ts'
+import { Http2Exchange } from './http2-exchange.ts'
+import { readHttp2Head } from './http2-head.ts'
+import { REQUEST_FIELDS_MAX, REQUEST_HEAD_BYTES_MAX, STREAMS_PER_CONNECTION_MAX } from './request-limits.ts'
+
+const STREAM_WINDOW_BYTES = 256 * 1024
+const CONNECTION_WINDOW_BYTES = 1024 * 1024
+/** Between the announcement that we go and the last stream that we take: requests on their way must have arrived by then. */
+const GOAWAY_GRACE_MS = 500
+const LAST_STREAM_ID_MAX = 2 ** 31 - 1
+
+const SESSION_OPTIONS = {
+  settings: {
+    enablePush: false,
+    maxConcurrentStreams: STREAMS_PER_CONNECTION_MAX,
+    initialWindowSize: STREAM_WINDOW_BYTES,
+    maxHeaderListSize: REQUEST_HEAD_BYTES_MAX,
+  },
+  maxHeaderListPairs: REQUEST_FIELDS_MAX,
+  maxSessionMemory: 16, // megabytes
+  maxSettings: 32,
+  maxOutstandingPings: 10,
+  maxSessionInvalidFrames: 100,
+  maxSessionRejectedStreams: 100,
+  streamResetBurst: 200,
+  streamResetRate: 100,
+  strictSingleValueFields: false, // what an upstream sends twice, the visitor gets twice
+}
+
+/** HTTP/2 by node:http2, fed with connections whose TLS is done and whose ALPN says h2. */
+export function createHttp2Server({ timeouts, onExchange }: EngineParts) {
+  const sessions = new Map<ServerHttp2Session, { streams: number }>()
+  let isDraining = false
+
+  const receive = (stream: ServerHttp2Stream, rawHeaders: string[], endsHere: boolean, connection: VisitorConnection) => {
+    const head = readHttp2Head(rawHeaders)
+    const exchange = new Http2Exchange({ stream, head, connection, endsHere })
+    if (head.kind === 'refused') exchange.refuse(head.status)
+    else onExchange(exchange)
+  }
+
+  const leave = (session: ServerHttp2Session) => {
+    if (session.closed || session.destroyed) return
+    session.goaway(constants.NGHTTP2_NO_ERROR, LAST_STREAM_ID_MAX)
+    setTimeout(() => session.close(), GOAWAY_GRACE_MS).unref()
+  }
+
+  return {
+    serve(socket: TLSSocket, connection: VisitorConnection) {
+      const session = performServerHandshake(socket, SESSION_OPTIONS) as ServerHttp2Session
+      const state = { streams: 0 }
+      sessions.set(session, state)
+      session.once('connect', () => session.setLocalWindowSize(CONNECTION_WINDOW_BYTES))
+      session.on('stream', (stream: ServerHttp2Stream, _headers, flags: number, rawHeaders: string[]) => {
+        state.streams += 1
+        stream.once('close', () => (state.streams -= 1))
+        receive(stream, rawHeaders, (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0, connection)
+      })
+      session.on('error', () => session.destroy())
+      session.setTimeout(timeouts.keepAliveMs, () => {
+        if (state.streams === 0) session.close()
+      })
+      session.once('close', () => {
+        sessions.delete(session)
+        socket.destroy()
+      })
+      if (isDraining) leave(session)
+    },
+    drain() {
+      isDraining = true
+      for (const session of sessions.keys()) leave(session)
+    },
+    destroy() {
+      for (const session of sessions.keys()) session.destroy()
+    },
+    count: () => sessions.size,
+  }
+}

@@ -1,0 +1,45 @@
+import { STATUS_CODES } from 'node:http'
+import type { AnswerHead, Exchange } from './engine.ts'
+
+const SENTENCES: Record<number, string> = {
+  400: 'This request cannot be understood.',
+  404: 'Nothing is served at this address.',
+  405: 'This method is not served here.',
+  408: 'The request did not arrive in time.',
+  421: 'This connection was made for another hostname. Please try again.',
+  431: 'The head of this request is too large.',
+  501: 'This transfer coding is not supported.',
+  502: 'The application behind this hostname does not answer properly at the moment. Please try again in a little while.',
+  503: 'This hostname cannot be looked up at the moment. Please try again in a few seconds.',
+  505: 'This version of HTTP is not supported.',
+  508: 'This request has come round in a circle: the application behind this hostname leads back here.',
+}
+
+export type Page = { head: AnswerHead; body: Buffer }
+
+/** A plain answer of the edge's own, never to be kept by a cache. `error` is the stable word for the reason, shown in `Namesake-Error`. */
+export function page(status: number, error?: string, fields: string[] = []): Page {
+  const reason = STATUS_CODES[status] ?? 'Error'
+  const body = Buffer.from(`${status} ${reason}\n${SENTENCES[status] ?? ''}\n`)
+  const all = ['Date', new Date().toUTCString(), 'Content-Type', 'text/plain; charset=utf-8', 'Cache-Control', 'no-store', ...fields]
+  if (error) all.push('Namesake-Error', error)
+  return { head: { status, reason, fields: all, body: body.length }, body }
+}
+
+/** What the edge host says at its root whatever else is out of order. */
+export function livenessPage(): Page {
+  const body = Buffer.from('Namesake edge is alive.\n')
+  const fields = ['Date', new Date().toUTCString(), 'Content-Type', 'text/plain; charset=utf-8', 'Cache-Control', 'no-store']
+  return { head: { status: 200, reason: 'OK', fields, body: body.length }, body }
+}
+
+/** Answers with the page; a HEAD request gets its head alone. */
+export function sendPage(exchange: Pick<Exchange, 'method' | 'answer' | 'write' | 'end'>, { head, body }: Page): void {
+  if (exchange.method === 'HEAD') {
+    exchange.answer({ ...head, fields: [...head.fields, 'Content-Length', String(body.length)], body: 'none' })
+  } else {
+    exchange.answer(head)
+    exchange.write(body)
+  }
+  exchange.end()
+}

@@ -1,0 +1,116 @@
+import { connect as connectTcp, isIP, isIPv6, type Socket } from 'node:net'
+import { connect as connectTls, createSecureContext, getCACertificates, type SecureContext, type TLSSocket } from 'node:tls'
+import { Lru } from '../lib/lru.ts'
+import { TCP_KEEP_ALIVE_MS } from './timeouts.ts'
+import { type FailureReason, type Upstream, UpstreamFailure } from './upstream.ts'
+import type { UpstreamGuard } from './upstream-guard.ts'
+
+export type ConnectParts = {
+  guard: UpstreamGuard
+  connectTimeoutMs: number
+  /** Local addresses to connect from; none: the system's choice. */
+  sourceIps: readonly string[]
+  /** Trust roots besides the well-known ones, PEM. */
+  ca: readonly string[]
+}
+
+const TLS_SESSIONS_MAX = 500
+/** While an upstream has further addresses, each gets this much of the time. */
+const ADDRESS_TIMEOUT_MS = 1_500
+
+/**
+ * Opens connections to upstreams: DNS with the guard's refusals, the addresses one after the other, then TLS verified by the upstream's own
+ * name. Rejects with UpstreamFailure, `timeout` when all that took longer than the connect time-out.
+ */
+export function createConnect(parts: ConnectParts) {
+  let context: SecureContext | undefined
+  const sessions = new Lru<string, Buffer>(TLS_SESSIONS_MAX)
+  let turn = 0
+
+  const sourceFor = (address: string): { localAddress?: string } | undefined => {
+    if (parts.sourceIps.length === 0) return {}
+    const fitting = parts.sourceIps.filter((source) => isIPv6(source) === isIPv6(address))
+    if (fitting.length === 0) return undefined
+    turn = (turn + 1) % fitting.length
+    return { localAddress: fitting[turn]! }
+  }
+
+  const secure = async (socket: Socket, upstream: Upstream, deadline: number): Promise<TLSSocket> => {
+    context ??= createSecureContext(parts.ca.length === 0 ? {} : { ca: [...getCACertificates('default'), ...parts.ca] })
+    const tls = connectTls({
+      socket,
+      secureContext: context,
+      host: upstream.host,
+      ...(isIP(upstream.host) ? {} : { servername: upstream.host }),
+      ALPNProtocols: ['http/1.1'],
+      ...(sessions.peek(upstream.key) ? { session: sessions.peek(upstream.key)! } : {}),
+    })
+    tls.on('session', (session) => sessions.set(upstream.key, session))
+    try {
+      await until(tls, 'secureConnect', deadline)
+    } catch (error) {
+      sessions.delete(upstream.key)
+      throw asFailure(error, 'tls', upstream)
+    }
+    return tls
+  }
+
+  return async function connect(upstream: Upstream): Promise<Socket> {
+    const deadline = performance.now() + parts.connectTimeoutMs
+    const addresses = (await before(deadline, parts.guard.addressesOf(upstream))).filter((address) => sourceFor(address))
+    let failure = new UpstreamFailure('unreachable', `no source address fits an address of ${upstream.host}`)
+    for (const [i, address] of addresses.entries()) {
+      const isLast = i === addresses.length - 1
+      const limit = isLast ? deadline : Math.min(deadline, performance.now() + ADDRESS_TIMEOUT_MS)
+      const socket = connectTcp({ host: address, port: upstream.port, noDelay: true, ...sourceFor(address) })
+      try {
+        await until(socket, 'connect', limit)
+      } catch (error) {
+        failure = asFailure(error, 'unreachable', upstream)
+        continue
+      }
+      socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS)
+      return upstream.isTls ? secure(socket, upstream, deadline) : socket
+    }
+    throw failure
+  }
+}
+
+const REASONS: Record<string, FailureReason> = {
+  ECONNREFUSED: 'refused',
+  ECONNRESET: 'reset',
+  EPIPE: 'reset',
+  ETIMEDOUT: 'timeout',
+}
+
+function asFailure(error: unknown, otherwise: FailureReason, upstream: Upstream): UpstreamFailure {
+  if (error instanceof UpstreamFailure) return error
+  const { code = '', message } = error as NodeJS.ErrnoException
+  const reason = otherwise === 'tls' ? 'tls' : (REASONS[code] ?? otherwise)
+  return new UpstreamFailure(reason, `${upstream.host}:${upstream.port}: ${message}`, { cause: error })
+}
+
+function until(socket: Socket, event: 'connect' | 'secureConnect', deadline: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const settle = (error?: Error) => {
+      clearTimeout(timer)
+      socket.off(event, settle).off('error', settle).off('close', closed)
+      if (!error) return resolve()
+      socket.on('error', () => {})
+      socket.destroy()
+      reject(error)
+    }
+    const closed = () => settle(new UpstreamFailure('reset', 'the upstream closed the connection at once'))
+    const late = () => settle(new UpstreamFailure('timeout', 'the upstream could not be connected in time'))
+    const timer = setTimeout(late, Math.max(0, deadline - performance.now()))
+    socket.once(event, () => settle()).once('error', settle).once('close', closed)
+  })
+}
+
+function before<T>(deadline: number, task: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = () => reject(new UpstreamFailure('timeout', "the upstream's name could not be resolved in time"))
+    const timer = setTimeout(late, Math.max(0, deadline - performance.now()))
+    task.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}

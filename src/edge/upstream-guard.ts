@@ -1,0 +1,56 @@
+import { lookup } from 'node:dns/promises'
+import { isIP } from 'node:net'
+import { type Hostname, readHostname } from '../hostname.ts'
+import { createAddressSet, isSpecialAddress } from '../lib/addresses.ts'
+import { createOnce } from '../lib/once.ts'
+import { type Upstream, UpstreamFailure } from './upstream.ts'
+
+export type GuardRules = {
+  /** Upstreams may live on private, loopback and other special addresses. */
+  allowPrivate: boolean
+  /** The addresses that customers point their DNS at. */
+  ownAddresses: readonly string[]
+  /** The ports that the edge listens on; with `allowPrivate`, our own addresses are refused at these alone. */
+  ownPorts: readonly number[]
+  isRegistered(hostname: Hostname): boolean | Promise<boolean>
+}
+
+export type UpstreamGuard = { addressesOf(upstream: Upstream): Promise<string[]> }
+
+/**
+ * Resolves an upstream to the addresses that may be connected to, in the resolver's order: asked at every connect, so a name that changes
+ * its mind after it was saved gains nothing. Rejects with UpstreamFailure `dns` or `forbidden-address`.
+ */
+export function createUpstreamGuard(rules: GuardRules): UpstreamGuard {
+  const own = createAddressSet(rules.ownAddresses)
+  const once = createOnce<string, string[]>()
+
+  const isForbidden = (address: string, port: number) => {
+    if (!rules.allowPrivate) return isSpecialAddress(address) || own.has(address)
+    return own.has(address) && rules.ownPorts.includes(port)
+  }
+
+  return {
+    async addressesOf({ host, port, isOurs }) {
+      const addresses = isIP(host) ? [host] : await once(host, () => resolve(host))
+      if (isOurs) return addresses
+      const reading = readHostname(host)
+      if (reading.kind === 'hostname' && (await rules.isRegistered(reading.hostname))) {
+        throw new UpstreamFailure('forbidden-address', `${host} is itself served by this edge`)
+      }
+      const allowed = addresses.filter((address) => !isForbidden(address, port))
+      if (allowed.length === 0) throw new UpstreamFailure('forbidden-address', `${host} leads only to addresses that are not allowed`)
+      return allowed
+    },
+  }
+}
+
+async function resolve(host: string): Promise<string[]> {
+  try {
+    const found = await lookup(host, { all: true, verbatim: true })
+    if (found.length > 0) return found.map(({ address }) => address)
+  } catch (error) {
+    throw new UpstreamFailure('dns', `${host} cannot be resolved`, { cause: error })
+  }
+  throw new UpstreamFailure('dns', `${host} has no address`)
+}

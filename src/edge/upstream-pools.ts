@@ -1,0 +1,109 @@
+import type { Socket } from 'node:net'
+import type { Timeouts } from './timeouts.ts'
+import { type Upstream, UpstreamFailure } from './upstream.ts'
+import { UpstreamConnection } from './upstream-connection.ts'
+
+const CONNECTIONS_PER_UPSTREAM_MAX = 1_024
+const WAITING_PER_UPSTREAM_MAX = 4_096
+const IDLE_CONNECTIONS_MAX = 2_048
+
+type Waiter = { resolve(connection: UpstreamConnection): void; reject(failure: UpstreamFailure): void; timer: NodeJS.Timeout }
+type Pool = { open: number; idle: UpstreamConnection[]; waiting: Waiter[] }
+
+export type UpstreamPools = ReturnType<typeof createUpstreamPools>
+
+/**
+ * Keep-alive connections to upstreams. The one used last is used next, so that what is not needed falls idle and closes. Everything is
+ * bounded: connections and waiting requests per upstream, idle connections in all. A pool disappears with its last connection.
+ */
+export function createUpstreamPools({ connect, timeouts }: { connect(upstream: Upstream): Promise<Socket>; timeouts: Timeouts }) {
+  const pools = new Map<string, Pool>()
+  const idleByAge = new Set<UpstreamConnection>()
+  const opened = new Set<UpstreamConnection>()
+
+  const poolOf = ({ key }: Upstream): Pool => {
+    const known = pools.get(key)
+    if (known) return known
+    const pool: Pool = { open: 0, idle: [], waiting: [] }
+    pools.set(key, pool)
+    return pool
+  }
+
+  const takeIdle = (pool: Pool): UpstreamConnection | undefined => {
+    for (let connection = pool.idle.pop(); connection; connection = pool.idle.pop()) {
+      idleByAge.delete(connection)
+      if (connection.isUsable) return connection
+      connection.destroy()
+    }
+    return undefined
+  }
+
+  const open = async (upstream: Upstream, pool: Pool): Promise<UpstreamConnection> => {
+    pool.open += 1
+    try {
+      const connection = new UpstreamConnection(await connect(upstream), upstream, timeouts, { free, close: forget })
+      opened.add(connection)
+      return connection
+    } catch (error) {
+      leave(upstream, pool)
+      throw error
+    }
+  }
+
+  const leave = (upstream: Upstream, pool: Pool) => {
+    pool.open -= 1
+    const waiter = pool.waiting.shift()
+    if (waiter) {
+      clearTimeout(waiter.timer)
+      open(upstream, pool).then(waiter.resolve, waiter.reject)
+    } else if (pool.open === 0) {
+      pools.delete(upstream.key)
+    }
+  }
+
+  const free = (connection: UpstreamConnection) => {
+    const pool = poolOf(connection.upstream)
+    const waiter = pool.waiting.shift()
+    if (waiter) {
+      clearTimeout(waiter.timer)
+      return waiter.resolve(connection)
+    }
+    connection.rest()
+    pool.idle.push(connection)
+    idleByAge.add(connection)
+    if (idleByAge.size > IDLE_CONNECTIONS_MAX) idleByAge.values().next().value?.destroy()
+  }
+
+  const forget = (connection: UpstreamConnection) => {
+    const pool = poolOf(connection.upstream)
+    opened.delete(connection)
+    if (idleByAge.delete(connection)) pool.idle.splice(pool.idle.indexOf(connection), 1)
+    leave(connection.upstream, pool)
+  }
+
+  const wait = (pool: Pool): Promise<UpstreamConnection> => {
+    if (pool.waiting.length >= WAITING_PER_UPSTREAM_MAX) return Promise.reject(new UpstreamFailure('busy', 'too many requests wait for this upstream'))
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        pool.waiting.splice(pool.waiting.indexOf(waiter), 1)
+        reject(new UpstreamFailure('busy', 'no connection to the upstream became free in time'))
+      }, timeouts.connectMs)
+      const waiter: Waiter = { resolve, reject, timer }
+      pool.waiting.push(waiter)
+    })
+  }
+
+  return {
+    /** A connection for one exchange; it comes back by itself. `fresh`: one that has carried nothing yet. Rejects with UpstreamFailure. */
+    acquire(upstream: Upstream, { fresh = false } = {}): UpstreamConnection | Promise<UpstreamConnection> {
+      const pool = poolOf(upstream)
+      const idle = fresh ? undefined : takeIdle(pool)
+      if (idle) return idle
+      return pool.open < CONNECTIONS_PER_UPSTREAM_MAX || fresh ? open(upstream, pool) : wait(pool)
+    },
+    counts: () => ({ pools: pools.size, connections: opened.size, idle: idleByAge.size }),
+    destroy() {
+      for (const connection of opened) connection.destroy()
+    },
+  }
+}

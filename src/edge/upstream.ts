@@ -1,0 +1,45 @@
+/** Where a request is sent, read from a route's upstream URL. */
+export type Upstream = {
+  /** One pool of connections each: never shared between projects, nor between the service's own upstream and a project's. */
+  key: string
+  isTls: boolean
+  /** A name, or an IP address without brackets. */
+  host: string
+  port: number
+  /** Our own api role, which lives on a private address. */
+  isOurs: boolean
+}
+
+export function readUpstream(upstreamUrl: string, owner: string | undefined): Upstream {
+  const url = new URL(upstreamUrl)
+  const isTls = url.protocol === 'https:'
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  const port = url.port === '' ? (isTls ? 443 : 80) : Number(url.port)
+  return { key: `${owner ?? ''} ${isTls ? 'https' : 'http'} ${host} ${port}`, isTls, host, port, isOurs: owner === undefined }
+}
+
+export const FAILURE_REASONS = [
+  'dns',
+  'forbidden-address',
+  'refused',
+  'unreachable',
+  'reset',
+  'tls',
+  'timeout',
+  'malformed',
+  'busy',
+] as const
+
+/** Why an exchange with an upstream failed; what `Namesake-Error` and the metrics say. */
+export type FailureReason = (typeof FAILURE_REASONS)[number]
+
+/** An upstream gave no proper answer. A status code, 5xx included, is not a failure. */
+export class UpstreamFailure extends Error {
+  readonly reason: FailureReason
+
+  constructor(reason: FailureReason, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'UpstreamFailure'
+    this.reason = reason
+  }
+}

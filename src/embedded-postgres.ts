@@ -1,0 +1,264 @@
+import { spawn } from 'node:child_process'
+import { closeSync, fchownSync, openSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import pg from 'pg'
+import { backOffMs, pause } from './lib/back-off.ts'
+import type { Log } from './log.ts'
+import { findPostgresPackage, type PostgresPackage, preparePostgresBinaries } from './postgres-binaries.ts'
+import { ensureCluster, POSTGRES_USER } from './postgres-cluster.ts'
+import { hasEnded, isRunning, listProcesses, signal, workingFolderOf } from './processes.ts'
+import type { ServiceUser } from './service-user.ts'
+
+export type EmbeddedPostgres = {
+  url: string
+  /** How the server was come by at the start. */
+  origin: 'started' | 'adopted'
+  pid(): number
+  /** Ends every connection and the server; `immediately` leaves the tidying to the next start, and loses nothing either. */
+  stop(immediately?: boolean): Promise<void>
+}
+
+export type EmbeddedPostgresParts = {
+  dataDir: string
+  /** Folder of the socket, closed to everybody but us: who gets in may use the database. */
+  runDir: string
+  /** Who the server runs as when we are root: it refuses to be root. */
+  user: ServiceUser | undefined
+  log: Log
+  package?: PostgresPackage
+  /** Ends a start under way, which then rejects. */
+  giveUp?: AbortSignal
+}
+
+const DATABASE = 'namesake'
+const PORT = 5432 // only names the socket file
+const START_TIMEOUT_MS = 120_000 // a start after a crash replays what was written since the last checkpoint
+const CONNECT_TIMEOUT_MS = 2_000
+const READY_POLL_MS = 25
+const SLOW_START_MS = 3_000
+const STARTS_AT_FIRST_MAX = 12
+const FAST_STOP_MS = 20_000
+const QUIT_STOP_MS = 5_000
+const WATCH_MS = 100
+const LOG_BYTES_MAX = 5_000_000
+const BACK_OFF = { firstMs: 100, maxMs: 10_000 }
+
+const SETTINGS = {
+  listen_addresses: '',
+  port: PORT,
+  max_connections: 200,
+  shared_buffers: '128MB',
+  fsync: 'on',
+  full_page_writes: 'on',
+  synchronous_commit: 'on',
+  max_wal_size: '1GB',
+  checkpoint_timeout: '5min',
+  random_page_cost: 1.1,
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  log_checkpoints: 'off',
+  log_min_messages: 'log', // a refused duplicate claim is no news for the operator, and its values belong in no log
+  log_line_prefix: '%m [%p] ',
+}
+
+/** The address of the embedded server whose socket lies in the folder. */
+export function embeddedUrl(runDir: string): string {
+  return urlOf(runDir, DATABASE)
+}
+
+/**
+ * Starts this installation's own PostgreSQL on a Unix socket, or adopts one that outlived its supervisor, and keeps it running: a server
+ * that dies is started again, with back-off, until `stop`. There is no password: the 0700 folder around the socket is the door, and whoever
+ * passes it could read the files of the database too. Rejects when it cannot be started at all.
+ */
+export async function startEmbeddedPostgres(parts: EmbeddedPostgresParts): Promise<EmbeddedPostgres> {
+  const found = parts.package ?? findPostgresPackage()
+  const binaries = preparePostgresBinaries(found, parts.dataDir, parts.user)
+  const made = await ensureCluster({ binaries, dataDir: parts.dataDir, user: parts.user, version: found.version })
+  const files = realpathSync(made) // as the system shows the folder that a server works in
+  const server: Server = { ...parts, binaries, files }
+
+  const adopted = await adopt(server)
+  let pid = adopted ?? (await startWithPatience(server, STARTS_AT_FIRST_MAX, parts.giveUp))
+  await ensureDatabase(parts.runDir)
+
+  const stopping = new AbortController()
+  const watch = async () => {
+    while (!stopping.signal.aborted) {
+      if (isRunning(pid)) await pause(WATCH_MS, stopping.signal)
+      else {
+        parts.log.error({ pid }, 'the embedded PostgreSQL has ended: starting it again')
+        pid = await startWithPatience(server, Number.POSITIVE_INFINITY, stopping.signal)
+      }
+    }
+  }
+  const watching = watch()
+
+  return {
+    url: embeddedUrl(parts.runDir),
+    origin: adopted === undefined ? 'started' : 'adopted',
+    pid: () => pid,
+    async stop(immediately = false) {
+      stopping.abort()
+      if (immediately) signal(pid, 'SIGQUIT')
+      await watching.catch(() => {})
+      await stopServer(pid, immediately)
+    },
+  }
+}
+
+type Server = EmbeddedPostgresParts & { binaries: string; files: string }
+
+/** The process id of a live server on these files, if it answers; one that does not is ended. */
+async function adopt(server: Server): Promise<number | undefined> {
+  const pid = readServerPid(server.files)
+  if (pid === undefined || !isServerOn(server.files, pid)) return undefined
+  const left = await connects(server.runDir)
+  if (left === 'yes') return pid
+  server.log.warn({ pid }, 'ending an embedded PostgreSQL of an earlier start that does not answer')
+  await stopServer(pid, false)
+  return undefined
+}
+
+async function startWithPatience(server: Server, triesMax: number, giveUp?: AbortSignal): Promise<number> {
+  for (let failures = 0; ; ) {
+    try {
+      return await startOnce(server, giveUp)
+    } catch (error) {
+      failures += 1
+      if (giveUp?.aborted || failures >= triesMax) throw error
+      server.log.warn({ failures, reason: (error as Error).message }, 'the embedded PostgreSQL did not start: trying again')
+      // The shared memory of a killed server stays taken while a backend of it still runs.
+      if (failures >= 2) endLeftovers(server.files)
+      await pause(backOffMs(failures, BACK_OFF), giveUp)
+    }
+  }
+}
+
+/** Rejects with the last lines of the server's log when it ends before it answers. */
+async function startOnce(server: Server, giveUp?: AbortSignal): Promise<number> {
+  clearStaleFiles(server)
+  const logFile = join(server.dataDir, 'postgres.log')
+  const out = openLog(logFile, server.user)
+  const before = statSync(logFile).size
+  const options = Object.entries({ ...SETTINGS, unix_socket_directories: quoted(server.runDir) }).flatMap(([name, value]) => [
+    '-c',
+    `${name}=${value}`,
+  ])
+  const ids = server.user ? { uid: server.user.uid, gid: server.user.gid } : {}
+  // In a session of its own: Ctrl-C on the terminal must not end it before those who use it.
+  const child = spawn(join(server.binaries, 'bin', 'postgres'), ['-D', server.files, ...options], {
+    ...ids,
+    cwd: server.dataDir,
+    env: { LC_ALL: 'C', TZ: 'UTC' },
+    detached: true,
+    stdio: ['ignore', out, out],
+  })
+  closeSync(out)
+  let failure: Error | undefined
+  child.once('error', (error) => (failure = error))
+  child.once('exit', () => (failure ??= new Error(lastLines(logFile, before))))
+  child.unref()
+
+  const begun = performance.now()
+  for (let said = false; performance.now() - begun < START_TIMEOUT_MS; await pause(READY_POLL_MS)) {
+    if (failure) throw failure
+    if (child.pid !== undefined && (await connects(server.runDir)) === 'yes' && !failure) return child.pid
+    if (giveUp?.aborted) break
+    if (!said && performance.now() - begun > SLOW_START_MS) {
+      said = true
+      server.log.info('the embedded PostgreSQL is recovering what was written before it was killed')
+    }
+  }
+  if (child.pid !== undefined) await stopServer(child.pid, true)
+  throw new Error('the embedded PostgreSQL did not answer in time')
+}
+
+async function stopServer(pid: number, immediately: boolean): Promise<void> {
+  if (!immediately) {
+    signal(pid, 'SIGINT') // "fast": ends the connections, writes a checkpoint
+    if (await hasEnded(pid, FAST_STOP_MS)) return
+  }
+  signal(pid, 'SIGQUIT')
+  if (await hasEnded(pid, QUIT_STOP_MS)) return
+  signal(pid, 'SIGKILL')
+  await hasEnded(pid, QUIT_STOP_MS)
+}
+
+/**
+ * A killed server leaves its process id behind, and PostgreSQL refuses to start while a process of that number lives, which after a restart
+ * of the container is anybody. We look closer than it can: only a process that works in these files is a server of ours.
+ */
+function clearStaleFiles({ files, runDir }: Server): void {
+  const pid = readServerPid(files)
+  if (pid !== undefined && isServerOn(files, pid)) throw new Error(`another PostgreSQL (process ${pid}) still runs on ${files}`)
+  rmSync(join(files, 'postmaster.pid'), { force: true })
+  rmSync(join(runDir, `.s.PGSQL.${PORT}.lock`), { force: true })
+  rmSync(join(runDir, `.s.PGSQL.${PORT}`), { force: true })
+}
+
+function endLeftovers(files: string): void {
+  for (const pid of listProcesses()) if (isServerOn(files, pid)) signal(pid, 'SIGQUIT')
+}
+
+function isServerOn(files: string, pid: number): boolean {
+  return isRunning(pid) && workingFolderOf(pid) === files
+}
+
+function readServerPid(files: string): number | undefined {
+  try {
+    const pid = Number.parseInt(readFileSync(join(files, 'postmaster.pid'), 'utf8'), 10)
+    return pid > 0 ? pid : undefined
+  } catch {
+    return undefined
+  }
+}
+
+async function connects(runDir: string): Promise<'yes' | 'no'> {
+  const client = new pg.Client({ connectionString: urlOf(runDir, 'postgres'), connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    return 'yes'
+  } catch {
+    return 'no'
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+async function ensureDatabase(runDir: string): Promise<void> {
+  const client = new pg.Client({ connectionString: urlOf(runDir, 'postgres'), connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
+  await client.connect()
+  try {
+    const { rowCount } = await client.query('select from pg_database where datname = $1', [DATABASE])
+    if (rowCount === 0) await client.query(`create database ${DATABASE}`)
+  } finally {
+    await client.end()
+  }
+}
+
+function urlOf(runDir: string, database: string): string {
+  return `postgres://${POSTGRES_USER}@localhost:${PORT}/${database}?host=${encodeURIComponent(runDir)}`
+}
+
+function openLog(path: string, user: ServiceUser | undefined): number {
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  const fd = openSync(path, size > LOG_BYTES_MAX ? 'w' : 'a', 0o600)
+  if (user) fchownSync(fd, user.uid, user.gid)
+  return fd
+}
+
+function lastLines(logFile: string, from: number): string {
+  const said = readFileSync(logFile).subarray(from).toString().trim()
+  const fatal = said
+    .split('\n')
+    .filter((line) => /FATAL|PANIC|HINT/.test(line))
+    .map((line) => line.replace(/^.*?(FATAL|PANIC|HINT):\s+/, ''))
+  return fatal.join(' ') || said.split('\n').slice(-2).join(' ') || 'the embedded PostgreSQL ended without a word'
+}
+
+/** As an entry of a list setting: a comma in the path separates nothing. */
+function quoted(path: string): string {
+  return `"${path.replaceAll('"', '""')}"`
+}

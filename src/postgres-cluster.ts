@@ -1,0 +1,77 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { giveTo } from './data-directory.ts'
+import type { ServiceUser } from './service-user.ts'
+
+/** The database's superuser, its only user: whoever reaches the socket is it. */
+export const POSTGRES_USER = 'namesake'
+
+const INITDB_TIMEOUT_MS = 120_000
+const HALF_MADE = 'postgres-half-'
+
+// Sorted by code point, lower() and friends for all of Unicode, and no dependence on the machine's locales.
+const INITDB_OPTIONS = [
+  ...['--username', POSTGRES_USER, '--auth', 'trust', '--encoding', 'UTF8'],
+  ...['--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8', '--locale', 'C'],
+  ...['--data-checksums', '--no-instructions'],
+]
+
+/**
+ * The folder of the database's files, made if there is none. It is made aside and renamed when whole and on disk, so that a start which was
+ * killed half way simply makes it again. Rejects when the files are of another major version of PostgreSQL.
+ */
+export async function ensureCluster(parts: {
+  binaries: string
+  dataDir: string
+  user: ServiceUser | undefined
+  version: string
+}): Promise<string> {
+  const { dataDir, user } = parts
+  const folder = join(dataDir, 'postgres')
+  for (const name of readdirSync(dataDir))
+    if (name.startsWith(HALF_MADE)) rmSync(join(dataDir, name), { recursive: true, force: true, maxRetries: 5 })
+  if (existsSync(folder)) return requireVersion(folder, parts.version)
+  const aside = mkdtempSync(join(dataDir, HALF_MADE)) // a name of its own: an initdb that outlived its supervisor may still write to the last one
+  giveTo(user, aside)
+  await run(join(parts.binaries, 'bin', 'initdb'), ['--pgdata', aside, ...INITDB_OPTIONS], user)
+  renameSync(aside, folder)
+  return folder
+}
+
+function requireVersion(folder: string, version: string): string {
+  const made = readFileSync(join(folder, 'PG_VERSION'), 'utf8').trim()
+  const wanted = version.split('.')[0]
+  if (made !== wanted) {
+    throw new Error(
+      `${folder} was made by PostgreSQL ${made}, and this release brings ${wanted}: move the data with pg_dump and psql, or go back to the former release`,
+    )
+  }
+  return folder
+}
+
+async function run(program: string, args: string[], user: ServiceUser | undefined): Promise<void> {
+  const ids = user ? { uid: user.uid, gid: user.gid } : {}
+  const child = spawn(program, args, {
+    ...ids,
+    cwd: '/',
+    env: { LC_ALL: 'C', TZ: 'UTC' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: INITDB_TIMEOUT_MS,
+  })
+  const output = collect(child)
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  child.once('error', reject)
+  child.once('close', (code, killedBy) => {
+    if (code === 0) resolve()
+    else reject(new Error(`initdb failed (${killedBy ?? `exit code ${code}`}): ${output().trim().split('\n').slice(-3).join(' ')}`))
+  })
+  await promise
+}
+
+function collect(child: ChildProcess): () => string {
+  let text = ''
+  for (const stream of [child.stdout!, child.stderr!])
+    stream.setEncoding('utf8').on('data', (chunk: string) => (text = (text + chunk).slice(-4_000)))
+  return () => text
+}
