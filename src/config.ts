@@ -27,7 +27,6 @@ import {
 } from './config-values.ts'
 import type { Hostname } from './hostname.ts'
 import { isSpecialAddress } from './lib/addresses.ts'
-import { editDistance } from './probe/edit-distance.ts'
 
 export type { Address } from './config-values.ts'
 
@@ -267,8 +266,14 @@ function isPublicDirectory(directory: string): boolean {
 
 function nearest(name: string, known: readonly string[]): string {
   const settings = known.filter((candidate) => !OUR_OWN.includes(candidate))
-  const distance = (candidate: string) => editDistance(name, candidate, Math.max(name.length, candidate.length))
-  return settings.reduce((best, candidate) => (distance(candidate) < distance(best) ? candidate : best))
+  return settings.reduce((best, candidate) => (likeness(name, candidate) > likeness(name, best) ? candidate : best))
+}
+
+/** From 0 to 1: how many pairs of neighbouring letters two names share (Dice). */
+function likeness(a: string, b: string): number {
+  const pairsOf = (text: string) => new Set(Array.from({ length: text.length - 1 }, (_, i) => text.slice(i, i + 2)))
+  const [left, right] = [pairsOf(a), pairsOf(b)]
+  return (2 * left.intersection(right).size) / (left.size + right.size)
 }
 
 function readableFile(path: string): string {

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
 import { closeSync, fchownSync, openSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import pg from 'pg'
+import { closeDatabase, connectDatabase, databaseIsReachable } from './core/db.ts'
 import { backOffMs, pause } from './lib/back-off.ts'
 import type { Log } from './log.ts'
 import { findPostgresPackage, type PostgresPackage, preparePostgresBinaries } from './postgres-binaries.ts'
-import { ensureCluster, POSTGRES_USER } from './postgres-cluster.ts'
+import { ensureCluster, POSTGRES_DATABASE, POSTGRES_USER } from './postgres-cluster.ts'
 import { hasEnded, isRunning, listProcesses, signal, workingFolderOf } from './processes.ts'
 import type { ServiceUser } from './service-user.ts'
 
@@ -30,10 +30,8 @@ export type EmbeddedPostgresParts = {
   giveUp?: AbortSignal
 }
 
-const DATABASE = 'namesake'
 const PORT = 5432 // only names the socket file
 const START_TIMEOUT_MS = 120_000 // a start after a crash replays what was written since the last checkpoint
-const CONNECT_TIMEOUT_MS = 2_000
 const READY_POLL_MS = 25
 const SLOW_START_MS = 3_000
 const STARTS_AT_FIRST_MAX = 12
@@ -63,7 +61,7 @@ const SETTINGS = {
 
 /** The address of the embedded server whose socket lies in the folder. */
 export function embeddedUrl(runDir: string): string {
-  return urlOf(runDir, DATABASE)
+  return `postgres://${POSTGRES_USER}@localhost:${PORT}/${POSTGRES_DATABASE}?host=${encodeURIComponent(runDir)}`
 }
 
 /**
@@ -80,7 +78,6 @@ export async function startEmbeddedPostgres(parts: EmbeddedPostgresParts): Promi
 
   const adopted = await adopt(server)
   let pid = adopted ?? (await startWithPatience(server, STARTS_AT_FIRST_MAX, parts.giveUp))
-  await ensureDatabase(parts.runDir)
 
   const stopping = new AbortController()
   const watch = async () => {
@@ -113,8 +110,7 @@ type Server = EmbeddedPostgresParts & { binaries: string; files: string }
 async function adopt(server: Server): Promise<number | undefined> {
   const pid = readServerPid(server.files)
   if (pid === undefined || !isServerOn(server.files, pid)) return undefined
-  const left = await connects(server.runDir)
-  if (left === 'yes') return pid
+  if (await connects(server.runDir)) return pid
   server.log.warn({ pid }, 'ending an embedded PostgreSQL of an earlier start that does not answer')
   await stopServer(pid, false)
   return undefined
@@ -163,7 +159,7 @@ async function startOnce(server: Server, giveUp?: AbortSignal): Promise<number> 
   const begun = performance.now()
   for (let said = false; performance.now() - begun < START_TIMEOUT_MS; await pause(READY_POLL_MS)) {
     if (failure) throw failure
-    if (child.pid !== undefined && (await connects(server.runDir)) === 'yes' && !failure) return child.pid
+    if (child.pid !== undefined && (await connects(server.runDir)) && !failure) return child.pid
     if (giveUp?.aborted) break
     if (!said && performance.now() - begun > SLOW_START_MS) {
       said = true
@@ -214,32 +210,13 @@ function readServerPid(files: string): number | undefined {
   }
 }
 
-async function connects(runDir: string): Promise<'yes' | 'no'> {
-  const client = new pg.Client({ connectionString: urlOf(runDir, 'postgres'), connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
-  client.on('error', () => {})
+async function connects(runDir: string): Promise<boolean> {
+  const db = connectDatabase(embeddedUrl(runDir), { applicationName: 'namesake supervisor', poolMax: 1 })
   try {
-    await client.connect()
-    return 'yes'
-  } catch {
-    return 'no'
+    return await databaseIsReachable(db)
   } finally {
-    await client.end().catch(() => {})
+    await closeDatabase(db)
   }
-}
-
-async function ensureDatabase(runDir: string): Promise<void> {
-  const client = new pg.Client({ connectionString: urlOf(runDir, 'postgres'), connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
-  await client.connect()
-  try {
-    const { rowCount } = await client.query('select from pg_database where datname = $1', [DATABASE])
-    if (rowCount === 0) await client.query(`create database ${DATABASE}`)
-  } finally {
-    await client.end()
-  }
-}
-
-function urlOf(runDir: string, database: string): string {
-  return `postgres://${POSTGRES_USER}@localhost:${PORT}/${database}?host=${encodeURIComponent(runDir)}`
 }
 
 function openLog(path: string, user: ServiceUser | undefined): number {

@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
-import { readConfig } from './config.ts'
+import { ConfigError, readConfig } from './config.ts'
+import { ServiceError } from './errors.ts'
 import { createLog } from './log.ts'
 import type { Listen, ProcessReport, RoleContext, RunningRole } from './roles/role.ts'
 import { dropPrivileges } from './service-user.ts'
@@ -58,4 +59,13 @@ function once(action: () => Promise<void>): () => void {
   }
 }
 
-await main(process.argv[2] ?? '')
+const TEMPORARY_FAILURE = 75 // EX_TEMPFAIL of sysexits(3): the database went away; it is worth another try
+
+try {
+  await main(process.argv[2] ?? '')
+} catch (error) {
+  // What the operator must mend is said by the supervisor, in its own words; everything else is a fault of ours and shows its stack.
+  if (error instanceof ConfigError) process.send?.({ type: 'failed', message: error.message })
+  else createLog(process.argv[2] ?? 'main').fatal({ err: error }, 'cannot start')
+  process.exit(error instanceof ServiceError && error.code === 'database_unavailable' ? TEMPORARY_FAILURE : 1)
+}

@@ -6,8 +6,9 @@ import type { ServiceUser } from './service-user.ts'
 
 /** The database's superuser, its only user: whoever reaches the socket is it. */
 export const POSTGRES_USER = 'namesake'
+export const POSTGRES_DATABASE = 'namesake'
 
-const INITDB_TIMEOUT_MS = 120_000
+const PROGRAM_TIMEOUT_MS = 120_000
 const HALF_MADE = 'postgres-half-'
 
 // Sorted by code point, lower() and friends for all of Unicode, and no dependence on the machine's locales.
@@ -35,6 +36,8 @@ export async function ensureCluster(parts: {
   const aside = mkdtempSync(join(dataDir, HALF_MADE)) // a name of its own: an initdb that outlived its supervisor may still write to the last one
   giveTo(user, aside)
   await run(join(parts.binaries, 'bin', 'initdb'), ['--pgdata', aside, ...INITDB_OPTIONS], user)
+  // The server's own single-user mode reads statements from its standard input.
+  await run(join(parts.binaries, 'bin', 'postgres'), ['--single', '-D', aside, 'postgres'], user, `create database ${POSTGRES_DATABASE}\n`)
   renameSync(aside, folder)
   return folder
 }
@@ -50,21 +53,21 @@ function requireVersion(folder: string, version: string): string {
   return folder
 }
 
-async function run(program: string, args: string[], user: ServiceUser | undefined): Promise<void> {
+async function run(program: string, args: string[], user: ServiceUser | undefined, input = ''): Promise<void> {
   const ids = user ? { uid: user.uid, gid: user.gid } : {}
-  const child = spawn(program, args, {
-    ...ids,
-    cwd: '/',
-    env: { LC_ALL: 'C', TZ: 'UTC' },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: INITDB_TIMEOUT_MS,
-  })
+  const child = spawn(program, args, { ...ids, cwd: '/', env: { LC_ALL: 'C', TZ: 'UTC' }, stdio: 'pipe', timeout: PROGRAM_TIMEOUT_MS })
   const output = collect(child)
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   child.once('error', reject)
+  child.stdin.on('error', () => {}).end(input)
   child.once('close', (code, killedBy) => {
     if (code === 0) resolve()
-    else reject(new Error(`initdb failed (${killedBy ?? `exit code ${code}`}): ${output().trim().split('\n').slice(-3).join(' ')}`))
+    else
+      reject(
+        new Error(
+          `the database could not be made (${killedBy ?? `exit code ${code}`}): ${output().trim().split('\n').slice(-3).join(' ')}`,
+        ),
+      )
   })
   await promise
 }

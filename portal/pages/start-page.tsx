@@ -18,14 +18,16 @@ export function StartPage() {
     <PageFrame>
       <section className="grid gap-10 pt-10 pb-16 sm:pt-16 lg:grid-cols-2 lg:items-center lg:gap-16">
         <div>
-          <h1 className="text-4xl font-semibold tracking-tight text-balance sm:text-5xl">Your customers’ names. Your application.</h1>
+          <h1 className="text-3xl font-semibold tracking-tight sm:text-4xl">
+            <span className="block">Your customers’ names.</span> <span className="block">Your application.</span>
+          </h1>
           <p className="mt-5 max-w-prose text-lg leading-relaxed text-pretty text-stone-600 dark:text-stone-300">
             Your customer adds one DNS record, and their own hostname answers from your application over HTTPS, with a certificate that
             nobody has to think about.
           </p>
           <a
             href="/v1/docs"
-            className="mt-8 inline-block rounded-xl bg-teal-700 px-5 py-3 font-medium text-white shadow-sm hover:bg-teal-800 dark:bg-teal-600 dark:hover:bg-teal-500 dark:hover:text-stone-950"
+            className="mt-8 inline-block rounded-xl bg-teal-700 px-5 py-3 font-medium text-white shadow-sm hover:bg-teal-800"
           >
             Read the API reference
           </a>
@@ -81,7 +83,7 @@ function Stop({ name, says, highlighted, last }: { name: string; says: string; h
     <li className={`relative pl-8 ${last ? '' : 'pb-9'}`}>
       {!last && <span aria-hidden="true" className="absolute top-3 bottom-[-0.75rem] left-[7px] w-0.5 bg-stone-200 dark:bg-stone-700" />}
       <span aria-hidden="true" className={`absolute top-1.5 left-0 size-4 rounded-full ring-4 ${dot}`} />
-      <p className={`font-mono text-sm break-all sm:text-base ${highlighted ? 'font-semibold text-teal-700 dark:text-teal-400' : ''}`}>
+      <p className={`font-mono text-sm break-words sm:text-base ${highlighted ? 'font-semibold text-teal-700 dark:text-teal-400' : ''}`}>
         {name}
       </p>
       <p className="mt-1 text-sm text-stone-600 dark:text-stone-400">{says}</p>

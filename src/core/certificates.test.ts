@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { changesSince, endOfFeed } from '../../test/support/feed.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { addProject, claim, EDGE_HOST, freshHostname } from '../../test/support/tenants.ts'
 import type { Hostname } from '../hostname.ts'
@@ -11,7 +12,6 @@ import {
   requestIssuance,
   requestOwnCertificates,
 } from './certificates.ts'
-import { currentCursor, readChanges } from './changes.ts'
 import type { Db } from './db.ts'
 import { findDomain, removeDomain } from './domains.ts'
 import { type CertificateRow, eachCertificatePage, loadCertificates } from './routes.ts'
@@ -70,10 +70,10 @@ test('of several workers one gets the order, and a request meanwhile joins it', 
 test('an issued certificate reaches the edges and the details, and no second one is ordered', async () => {
   const project = await addProject(db)
   const hostname = await claim(db, project)
-  const cursor = await currentCursor(db)
+  const cursor = await endOfFeed(db)
   const certificate = issued()
   await issue(hostname, certificate)
-  expect(await readChanges(db, cursor, 10)).toMatchObject({ changes: [{ kind: 'certificate', key: hostname }] })
+  expect(await changesSince(db, cursor)).toMatchObject([{ kind: 'certificate', key: hostname }])
   expect(await loadCertificates(db, [hostname])).toEqual([
     {
       ...{ hostname, state: 'issued', chainPem: certificate.chainPem, sealedKey: certificate.sealedKey },
@@ -153,14 +153,14 @@ test("a released hostname's certificate waits 30 days for its own project's retu
   const project = await addProject(db)
   const hostname = await claim(db, project)
   await issue(hostname)
-  const removedAt = await currentCursor(db)
+  const removedAt = await endOfFeed(db)
   await removeDomain(db, project, hostname)
-  expect(await readChanges(db, removedAt, 10)).toMatchObject({ changes: [{ kind: 'host' }, { kind: 'certificate', key: hostname }] })
+  expect(await changesSince(db, removedAt)).toMatchObject([{ kind: 'host' }, { kind: 'certificate', key: hostname }])
   expect(await loadCertificates(db, [hostname])).toEqual([])
   expect(await forgetReleasedCertificates(db)).toBe(0)
-  const returnedAt = await currentCursor(db)
+  const returnedAt = await endOfFeed(db)
   await claim(db, project, hostname)
-  expect(await readChanges(db, returnedAt, 10)).toMatchObject({ changes: [{ kind: 'host' }, { kind: 'certificate', key: hostname }] })
+  expect(await changesSince(db, returnedAt)).toMatchObject([{ kind: 'host' }, { kind: 'certificate', key: hostname }])
   expect(await loadCertificates(db, [hostname])).toMatchObject([{ state: 'issued' }])
   await removeDomain(db, project, hostname)
   await db.pool.query(`update domains set deleted_at = deleted_at - interval '31 days' where hostname = $1`, [hostname])

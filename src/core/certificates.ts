@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Hostname } from '../hostname.ts'
 import { type Db, type Queryable, rows, type Tx, transaction } from './db.ts'
-import { addIssueJobs } from './issue-jobs.ts'
+import { addIssueJobs, ISSUANCE_LEASE_S } from './issue-jobs.ts'
 import { proofNeeded } from './proof.ts'
 
 /** What an authority issued; the key is sealed. */
@@ -18,7 +18,6 @@ export type IssuedRecord = {
 /** Why an attempt gave no certificate: the authority's problem document in full, and a sentence for people. */
 export type IssuanceFailure = { problem: object; sentence: string; retryAfterS?: number | undefined }
 
-const ISSUANCE_LEASE_S = 180 // a worker that dies in an order leaves it to the next one after this long
 const BACK_OFF_FIRST_S = 60
 const BACK_OFF_MAX_S = 6 * 3_600
 const RETRY_AFTER_S_MAX = 7 * 86_400 // the longest window of the public authorities' limits

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { endOfFeed } from '../../test/support/feed.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { type Cursor, createAnnouncer, currentCursor, listenForChanges, pruneChanges, readChanges, recordChange } from './changes.ts'
 import { type Db, transaction } from './db.ts'
@@ -13,28 +14,29 @@ afterAll(() => database.drop())
 
 const record = (key: string) => recordChange(db, { kind: 'host', key })
 
-/** Reads to the end and returns the keys and the cursor there. */
+/** Reads to the end and returns the hostnames and the cursor there. */
 async function follow(from: Cursor, limit = 100): Promise<{ keys: string[]; cursor: Cursor }> {
   const keys: string[] = []
   for (let cursor = from; ; ) {
     const read = await readChanges(db, cursor, limit)
     if (!('changes' in read)) throw new Error('a snapshot is needed')
-    keys.push(...read.changes.map(({ key }) => key))
+    keys.push(...read.changes.filter(({ kind }) => kind === 'host').map(({ key }) => key))
     cursor = read.cursor
     if (read.changes.length < limit) return { keys, cursor }
   }
 }
 
 test('a reader gets every change once, in pages of any size', async () => {
-  const start = await currentCursor(db)
+  const start = await endOfFeed(db)
   const keys = Array.from({ length: 7 }, (_, i) => `page-${i}`)
   for (const key of keys) await record(key)
+  await endOfFeed(db)
   for (const limit of [1, 2, 7, 100]) expect((await follow(start, limit)).keys).toEqual(keys)
   expect((await follow((await follow(start)).cursor)).keys).toEqual([])
 })
 
 test('a transaction that began early and commits late is not lost', async () => {
-  const start = await currentCursor(db)
+  const start = await endOfFeed(db)
   let seenMeanwhile: Awaited<ReturnType<typeof follow>> | undefined
   await transaction(db, async (tx) => {
     await recordChange(tx, { kind: 'host', key: 'slow' })
@@ -43,11 +45,12 @@ test('a transaction that began early and commits late is not lost', async () => 
   })
   expect(seenMeanwhile!.keys).toEqual([])
   await record('after')
+  await endOfFeed(db)
   expect((await follow(seenMeanwhile!.cursor)).keys).toEqual(['slow', 'fast', 'after'])
 })
 
 test('under parallel writers with long and short transactions a reader misses nothing and repeats nothing', async () => {
-  const start = await currentCursor(db)
+  const start = await endOfFeed(db)
   let writing = true
   const writer = async (name: number) => {
     for (let i = 0; i < 25; i += 1) {
@@ -68,14 +71,16 @@ test('under parallel writers with long and short transactions a reader misses no
     seen.push(...at.keys)
   }
   await writers
+  await endOfFeed(db)
   seen.push(...(await follow(at.cursor)).keys)
   expect(seen).toHaveLength(200)
   expect(new Set(seen).size).toBe(200)
 })
 
 test('a reader that is behind what was pruned takes a snapshot; one at the end goes on', async () => {
-  const start = await currentCursor(db)
+  const start = await endOfFeed(db)
   await record('old')
+  await endOfFeed(db)
   const middle = (await follow(start)).cursor
   await pruneChanges(db, 1)
   expect((await follow(start)).keys).toEqual(['old'])
@@ -83,6 +88,7 @@ test('a reader that is behind what was pruned takes a snapshot; one at the end g
   await pruneChanges(db, 1)
   expect(await readChanges(db, start, 10)).toEqual({ kind: 'snapshot-needed' })
   await record('new')
+  await endOfFeed(db)
   expect((await follow(middle)).keys).toEqual(['new'])
 })
 

@@ -80,9 +80,12 @@ export async function pruneChanges(db: Db, olderThanHours: number): Promise<void
     db,
     sql`
       with pruned as (
-        delete from changes where created_at < now() - make_interval(hours => ${olderThanHours}) returning xid, seq
+        -- What readers cannot see yet stays. A restored database may hold rows of a future that is not its own: those go, and say nothing
+        -- about how far readers may be.
+        delete from changes where created_at < now() - make_interval(hours => ${olderThanHours})
+          and (xid < pg_snapshot_xmin(pg_current_snapshot()) or xid >= pg_snapshot_xmax(pg_current_snapshot()))
+        returning xid, seq
       ), last as (
-        -- A restored database holds rows of a future that is not its own: those say nothing about how far readers may be.
         select xid, seq from pruned where xid < pg_snapshot_xmin(pg_current_snapshot()) order by xid desc, seq desc limit 1
       )
       update feed set pruned_xid = last.xid, pruned_seq = last.seq from last where (last.xid, last.seq) > (pruned_xid, pruned_seq)`,

@@ -99,7 +99,8 @@ export async function databaseIsReachable(db: Db): Promise<boolean> {
   return Promise.race([answered, late])
 }
 
-async function reachable<T>(fn: () => Promise<T>): Promise<T> {
+/** Turns the loss of the database, in whatever shape it comes, into `database_unavailable`. */
+export async function reachable<T>(fn: () => Promise<T>): Promise<T> {
   try {
     return await fn()
   } catch (error) {

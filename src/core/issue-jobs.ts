@@ -2,6 +2,9 @@ import { sql } from 'kysely'
 import type { Hostname } from '../hostname.ts'
 import { type Queryable, rows } from './db.ts'
 
+/** How long an order may take: a worker that dies in one leaves it to the next after this. */
+export const ISSUANCE_LEASE_S = 180
+
 const JOB_ATTEMPTS_MAX = 3 // an issuance that fails comes back by its own back-off; these are for a worker's mishaps
 
 /** Asks the workers to issue, with the transaction's commit. However many ask for a hostname, one job stands in the queue. */

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
+import { changesSince, endOfFeed } from '../../test/support/feed.ts'
 import { createEmptyDatabase, createTestDatabase } from '../../test/support/postgres.ts'
 import { startPostgres } from '../../test/support/postgres-server.ts'
 import { dumpSchema } from '../../test/support/schema-dump.ts'
 import { addProject, claim } from '../../test/support/tenants.ts'
 import { beginIssuance, claimDueRenewals, requestIssuance } from './certificates.ts'
-import { currentCursor, readChanges } from './changes.ts'
 import { closeDatabase, connectDatabase } from './db.ts'
 import { removeDomain } from './domains.ts'
 import { migrate } from './migrations.ts'
@@ -91,7 +91,7 @@ test.skipIf(!existsSync(DEBIAN_15))('PostgreSQL 15 gets the same schema, and the
 
 /** One claim's life: registered, checked, verified, its certificate begun, removed. */
 async function liveThrough(db: Parameters<typeof claim>[0]): Promise<void> {
-  const start = await currentCursor(db)
+  const start = await endOfFeed(db)
   const project = await addProject(db)
   const hostname = await claim(db, project)
   const [probe] = await claimDueProbes(db, 10, 60)
@@ -109,5 +109,5 @@ async function liveThrough(db: Parameters<typeof claim>[0]): Promise<void> {
   expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'go' })
   expect(await claimDueRenewals(db, 10)).toEqual([])
   await removeDomain(db, project, hostname)
-  expect(await readChanges(db, start, 100)).toMatchObject({ changes: [{}, {}, { kind: 'host' }, { kind: 'certificate' }] })
+  expect(await changesSince(db, start)).toMatchObject([{}, {}, { kind: 'host' }, { kind: 'certificate' }])
 }

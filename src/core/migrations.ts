@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { runMigrations } from 'graphile-worker'
 import pg from 'pg'
-import type { Db } from './db.ts'
+import { type Db, reachable } from './db.ts'
 
 const MIGRATION_LOCK = 5_217_303_601 // any number, as long as every release uses the same
 const FILE_NAME = /^\d{4}_[a-z0-9-]+\.sql$/
@@ -12,9 +12,14 @@ const FILE_NAME = /^\d{4}_[a-z0-9-]+\.sql$/
  */
 export async function migrate(db: Db, folder: URL): Promise<{ applied: string[] }> {
   const files = (await readdir(folder)).filter((name) => FILE_NAME.test(name)).sort()
+  return reachable(() => applyLocked(db, folder, files))
+}
+
+async function applyLocked(db: Db, folder: URL, files: string[]): Promise<{ applied: string[] }> {
   const client = new pg.Client(db.connection)
-  await client.connect()
+  client.on('error', () => {}) // the statement under way says it too
   try {
+    await client.connect()
     await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK])
     const applied = await applyMissing(client, folder, files)
     await runMigrations({ pgPool: db.pool })

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { changesSince, endOfFeed } from '../../test/support/feed.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { addProject, claim, EDGE_HOST, freshHostname } from '../../test/support/tenants.ts'
 import type { Hostname } from '../hostname.ts'
-import { currentCursor, readChanges } from './changes.ts'
+import { claimDueRenewals } from './certificates.ts'
 import type { Db } from './db.ts'
 import type { DnsReport, DnsState } from './dns-report.ts'
 import { findDomain, removeDomain } from './domains.ts'
@@ -35,9 +36,8 @@ async function dueInS(hostname: Hostname): Promise<number> {
   return rows[0].s
 }
 
-async function changedHosts(since: Awaited<ReturnType<typeof currentCursor>>): Promise<string[]> {
-  const read = await readChanges(db, since, 1_000)
-  return 'changes' in read ? read.changes.filter(({ kind }) => kind === 'host').map(({ key }) => key) : ['snapshot-needed']
+async function changedHosts(since: Awaited<ReturnType<typeof endOfFeed>>): Promise<string[]> {
+  return (await changesSince(db, since)).filter(({ kind }) => kind === 'host').map(({ key }) => key)
 }
 
 /** Makes the claim look as if it had happened so long ago. */
@@ -83,12 +83,13 @@ test('a report is kept as it came and shown; one that says verified verifies onc
   })
   expect(await dueInS(hostname)).toBeGreaterThan(290)
   expect(await issueJobs(hostname)).toBe(0)
-  const cursor = await currentCursor(db)
+  const cursor = await endOfFeed(db)
   expect(await recordProbes(db, [result(probe, 'verified'), result(probe, 'verified')])).toEqual([hostname])
   expect(await recordProbes(db, [result(probe, 'verified')])).toEqual([])
   expect(await changedHosts(cursor)).toEqual([hostname])
   expect(await issueJobs(hostname)).toBe(1)
   const verified = await findDomain(db, project, hostname, EDGE_HOST)
+  expect(verified.certificate).toMatchObject({ state: 'pending', attempts: 0 })
   expect(verified).toMatchObject({ verified: true, verifiedAt: expect.stringMatching(/\.\d{3}Z$/), dns: { state: 'verified' } })
   for (const state of ['unknown', 'absent'] as const) await recordProbes(db, [result(probe, state)])
   expect(await findDomain(db, project, hostname, EDGE_HOST)).toMatchObject({
@@ -96,6 +97,17 @@ test('a report is kept as it came and shown; one that says verified verifies onc
     verifiedAt: verified.verifiedAt,
     dns: { state: 'absent' },
   })
+})
+
+test('a certificate order that is lost with its worker is made again', async () => {
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  await recordProbes(db, [result((await dueOf(hostname))!, 'verified')])
+  await db.pool.query('delete from graphile_worker._private_jobs')
+  expect(await claimDueRenewals(db, 100)).not.toContain(hostname)
+  await db.pool.query('update certificates set next_attempt_at = now() where hostname = $1', [hostname])
+  expect(await claimDueRenewals(db, 100)).toContain(hostname)
+  expect(await issueJobs(hostname)).toBe(1)
 })
 
 test('what was found for a claim that has ended says nothing about the next one', async () => {
@@ -200,7 +212,7 @@ test('when the clock alone begins or ends the need of a proof, the edges are tol
   for (const by of ['1 hour', '7 days', '1 day', '30 days', '1 day']) {
     await age(hostname, by)
     await makeDue(hostname)
-    const cursor = await currentCursor(db)
+    const cursor = await endOfFeed(db)
     await claimDueProbes(db, 1_000, 60)
     const isTold = (await changedHosts(cursor)).includes(hostname)
     const newer = (await loadRoutes(db, [hostname]))[0]!.version
@@ -215,7 +227,7 @@ test('a need that begins before the first check ever ran is told too', async () 
   const project = await addProject(db)
   const hostname = await claim(db, project)
   await age(hostname, '8 days')
-  const cursor = await currentCursor(db)
+  const cursor = await endOfFeed(db)
   await claimDueProbes(db, 1_000, 60)
   expect(await changedHosts(cursor)).toContain(hostname)
 })

@@ -3,7 +3,7 @@ import type { Hostname } from '../hostname.ts'
 import { type Db, rows, type Tx, transaction } from './db.ts'
 import type { DnsReport } from './dns-report.ts'
 import { domainNotFound, live } from './domain-record.ts'
-import { addIssueJobs } from './issue-jobs.ts'
+import { addIssueJobs, ISSUANCE_LEASE_S } from './issue-jobs.ts'
 import type { Project } from './projects.ts'
 import { proofNeeded } from './proof.ts'
 
@@ -132,7 +132,11 @@ async function verify(tx: Tx, domainIds: string[]): Promise<Hostname[]> {
         order by d.id for update
       ), verified as (
         update domains d set verified_at = date_trunc('milliseconds', now()), version = nextval('versions')
-        from mine where d.id = mine.id returning d.hostname
+        from mine where d.id = mine.id returning d.hostname, d.project_id
+      ), awaited as (
+        -- Should the job below be lost with its worker, this is due for the renewal sweep.
+        insert into certificates (hostname, project_id, next_attempt_at)
+        select hostname, project_id, now() + make_interval(secs => ${ISSUANCE_LEASE_S}) from verified on conflict do nothing
       ), changed as (
         insert into changes (kind, key) select 'host', hostname from verified
       )

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { changesSince, endOfFeed } from '../../test/support/feed.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { addProject, claim, PROJECT_RULES } from '../../test/support/tenants.ts'
 import { ServiceError } from '../errors.ts'
-import { currentCursor, readChanges } from './changes.ts'
 import { createProject, findProject, listProjects, updateProject } from './projects.ts'
 
 let database: TestDatabase
@@ -69,11 +69,11 @@ test('an upstream is stored as it was given, when the rules let it', async () =>
 
 test('an update changes what it names, keeps the rest, and tells every machine with one change', async () => {
   const project = await addProject(database.db)
-  const cursor = await currentCursor(database.db)
+  const cursor = await endOfFeed(database.db)
   const updated = await updateProject(database.db, project.slug, { upstreamUrl: 'https://new.acme.test' }, PROJECT_RULES)
   expect(updated).toEqual({ ...project, upstreamUrl: 'https://new.acme.test' })
   expect(await findProject(database.db, project.slug)).toEqual(updated)
-  expect(await readChanges(database.db, cursor, 10)).toMatchObject({ changes: [{ kind: 'project', key: project.id }] })
+  expect(await changesSince(database.db, cursor)).toMatchObject([{ kind: 'project', key: project.id }])
   await expect(updateProject(database.db, 'nobody', {}, PROJECT_RULES)).rejects.toMatchObject({ code: 'project_not_found' })
   await expect(updateProject(database.db, project.slug, { plan: 'gold' }, PROJECT_RULES)).rejects.toMatchObject({ code: 'plan_unknown' })
 })

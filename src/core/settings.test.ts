@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { changesSince, endOfFeed } from '../../test/support/feed.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
-import { currentCursor, readChanges } from './changes.ts'
 import { readSetting, writeSetting, writeSettingOnce } from './settings.ts'
 
 let database: TestDatabase
@@ -10,11 +10,11 @@ beforeAll(async () => {
 afterAll(() => database.drop())
 
 test('of many machines that write a value for the first time one wins, and all get the same', async () => {
-  const cursor = await currentCursor(database.db)
+  const cursor = await endOfFeed(database.db)
   const written = await Promise.all(Array.from({ length: 10 }, (_, i) => writeSettingOnce(database.db, 'once', Buffer.from([0, i, 255]))))
   expect(new Set(written.map((value) => value.toString('hex'))).size).toBe(1)
   expect(await readSetting(database.db, 'once')).toEqual(written[0])
-  expect(await readChanges(database.db, cursor, 10)).toMatchObject({ changes: [{ kind: 'setting', key: 'once' }] })
+  expect(await changesSince(database.db, cursor)).toMatchObject([{ kind: 'setting', key: 'once' }])
 })
 
 test('a value can be replaced, and what nobody wrote is undefined', async () => {

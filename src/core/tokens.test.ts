@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { changesSince, endOfFeed } from '../../test/support/feed.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { addProject } from '../../test/support/tenants.ts'
-import { currentCursor, readChanges } from './changes.ts'
 import { findTokenOwner, issueToken, listTokens, recordTokenUses, revokeToken } from './tokens.ts'
 
 let database: TestDatabase
@@ -44,12 +44,12 @@ test('whatever is no active token belongs to nobody', async () => {
 test('a revoked token is refused from then on, and every machine is told', async () => {
   const project = await addProject(database.db)
   const { id, token } = await issueToken(database.db, project.slug, {})
-  const cursor = await currentCursor(database.db)
+  const cursor = await endOfFeed(database.db)
   await revokeToken(database.db, project.slug, id)
   await revokeToken(database.db, project.slug, id)
   expect(await findTokenOwner(database.db, token)).toBeUndefined()
   expect((await listTokens(database.db, project.slug))[0]!.revokedAt).toMatch(/Z$/)
-  expect(await readChanges(database.db, cursor, 10)).toMatchObject({ changes: [{ kind: 'token', key: id }, {}] })
+  expect(await changesSince(database.db, cursor)).toMatchObject([{ kind: 'token', key: id }, {}])
 })
 
 test("another project's token cannot be revoked, nor one that does not exist", async () => {

@@ -102,7 +102,7 @@ export class AnswerParser {
       if (!couldBeHttp(bytes, at)) throw malformed('this is not HTTP')
       return undefined
     }
-    const lines = bytes.latin1Slice(at, end).split('\r\n')
+    const lines = bytes.toString('latin1', at, end).split('\r\n')
     const status = STATUS_LINE.exec(lines[0]!)
     if (!status) throw malformed('the status line')
     const code = Number(status[2])
@@ -161,7 +161,7 @@ export class AnswerParser {
     const end = bytes.indexOf('\r\n', at, 'latin1')
     if ((end < 0 ? bytes.length : end) - at > CHUNK_LINE_BYTES_MAX) throw malformed('a chunk line is too long')
     if (end < 0) return undefined
-    const line = CHUNK_LINE.exec(bytes.latin1Slice(at, end))
+    const line = CHUNK_LINE.exec(bytes.toString('latin1', at, end))
     if (!line) throw malformed('a chunk size')
     this.#left = Number.parseInt(line[1]!, 16)
     this.#state = this.#left === 0 ? 'trailers' : 'chunk'
@@ -183,7 +183,7 @@ export class AnswerParser {
     const end = bytes.indexOf(END_OF_HEAD, at)
     if ((end < 0 ? bytes.length : end) - at > TRAILER_BYTES_MAX) throw malformed('the trailers are too large')
     if (end < 0) return undefined
-    this.#end(readFields(bytes.latin1Slice(at, end).split('\r\n'), 0))
+    this.#end(readFields(bytes.toString('latin1', at, end).split('\r\n'), 0))
     return end + END_OF_HEAD.length
   }
 
@@ -207,7 +207,7 @@ function readFields(lines: string[], from: number): string[] {
 }
 
 function couldBeHttp(bytes: Buffer, at: number): boolean {
-  const start = bytes.latin1Slice(at, at + 7)
+  const start = bytes.toString('latin1', at, at + 7)
   return 'HTTP/1.'.startsWith(start)
 }
 

@@ -72,13 +72,14 @@ class Forwarding implements UpstreamListener {
       connection.send({ method, head: this.#request.head, body, mayUpgrade: upgrade !== undefined }, this)
       if (expectsContinue && body) this.#continueTimer = setTimeout(() => this.onInterim(100), CONTINUE_PATIENCE_MS)
     } catch (error) {
-      if (!this.#isOver) this.#fail(error instanceof UpstreamFailure ? error : new UpstreamFailure('unreachable', String(error), { cause: error }))
+      if (!this.#isOver)
+        this.#fail(error instanceof UpstreamFailure ? error : new UpstreamFailure('unreachable', String(error), { cause: error }))
     }
   }
 
-  /** A kept connection may have been closed just now: for what cannot be sent twice, the news gets one turn of the loop to arrive. */
+  /** A kept connection may have been closed just now: for what cannot be sent twice, the news gets one full turn of the loop to arrive. */
   async #lookTwice(connection: UpstreamConnection): Promise<UpstreamConnection> {
-    await new Promise((resolve) => setImmediate(resolve))
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
     if (connection.isUsable) return connection
     return this.#parts.pools.acquire(this.#request.upstream, { fresh: true })
   }
@@ -135,9 +136,9 @@ class Forwarding implements UpstreamListener {
 
   #fail({ reason }: UpstreamFailure): void {
     this.outcome.failure = reason
-    if (!this.#isAnswered) return this.#refuse(502, reason)
     this.#isOver = true
-    this.#exchange.abort()
+    if (this.#isAnswered) this.#exchange.abort()
+    else this.#refuse(502, reason)
   }
 
   #refuse(status: number, error?: string): void {

@@ -30,7 +30,19 @@ const OUR_FIELDS = new Set(['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded
 const TRUSTED_FIELDS = new Set(['x-real-ip', 'x-forwarded-port', 'forwarded'])
 
 /** Never in a trailer (RFC 9110 §6.5.1): framing, routing, and all that an application believes because the edge vouches for it. */
-const NOT_IN_TRAILERS = new Set([...HOP_FIELDS, ...OUR_FIELDS, ...TRUSTED_FIELDS, 'trailer', 'authorization', 'cookie', 'set-cookie', 'content-type', 'content-encoding', 'content-range', 'alt-svc'])
+const NOT_IN_TRAILERS = new Set([
+  ...HOP_FIELDS,
+  ...OUR_FIELDS,
+  ...TRUSTED_FIELDS,
+  'trailer',
+  'authorization',
+  'cookie',
+  'set-cookie',
+  'content-type',
+  'content-encoding',
+  'content-range',
+  'alt-svc',
+])
 
 const EDGE_NAME = 'namesake'
 const METHODS_WITH_BODY = new Set(['POST', 'PUT', 'PATCH'])

@@ -11,6 +11,8 @@ type Http1Parts = {
   head: RequestHead
   connection: VisitorConnection
   expectsContinue: boolean
+  /** Asked when the answer begins: whether the connection ends with it. */
+  isLast(): boolean
   /** With an upgrade: what the visitor sent behind the request. */
   behind?: Buffer
 }
@@ -30,11 +32,13 @@ export class Http1Exchange implements Exchange {
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
   readonly #behind: Buffer | undefined
+  readonly #isLast: () => boolean
 
-  constructor({ request, response, head, connection, expectsContinue, behind }: Http1Parts) {
+  constructor({ request, response, head, connection, expectsContinue, isLast, behind }: Http1Parts) {
     this.#request = request
     this.#response = response
     this.#behind = behind
+    this.#isLast = isLast
     this.protocol = request.httpVersion === '1.0' ? 'HTTP/1.0' : 'HTTP/1.1'
     this.connection = connection
     this.method = request.method ?? ''
@@ -55,6 +59,7 @@ export class Http1Exchange implements Exchange {
 
   answer({ status, reason, fields, body }: AnswerHead): void {
     // For a body of unknown length node:http chooses: chunked, or, for HTTP/1.0, until the connection closes.
+    if (this.#isLast()) this.#response.shouldKeepAlive = false
     const framed = typeof body === 'number' ? [...fields, 'Content-Length', String(body)] : fields
     this.#response.writeHead(status, reason, framed as string[])
   }
@@ -94,18 +99,14 @@ export class Http1Exchange implements Exchange {
 
   takeOver(): { socket: Duplex; head: Buffer } {
     const { socket } = this.#request
+    this.#response.flushHeaders()
     this.#response.detachSocket(socket)
     return { socket, head: this.#behind ?? Buffer.alloc(0) }
   }
 
-  /** The answer says `Connection: close`, and so it will be. */
-  closeAfterwards(): void {
-    this.#response.shouldKeepAlive = false
-  }
-
   /** For a head that nobody should act upon: what follows it on the connection cannot be trusted either. */
   refuse(status: number): void {
-    this.closeAfterwards()
+    this.#response.shouldKeepAlive = false
     sendPage(this, page(status))
   }
 }

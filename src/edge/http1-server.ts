@@ -21,6 +21,7 @@ type Visit = {
 export function createHttp1Server({ timeouts, onExchange }: EngineParts) {
   const visits = new Map<Duplex, Visit>()
   let isDraining = false
+  const isLast = () => isDraining
 
   const server = createServer({
     maxHeaderSize: REQUEST_HEAD_BYTES_MAX,
@@ -51,8 +52,7 @@ export function createHttp1Server({ timeouts, onExchange }: EngineParts) {
     if (!visit) return void request.socket.destroy()
     const begin = () => {
       const head = readHttp1Head(request)
-      const exchange = new Http1Exchange({ request, response, head, connection: visit.connection, expectsContinue })
-      if (isDraining) exchange.closeAfterwards()
+      const exchange = new Http1Exchange({ request, response, head, connection: visit.connection, expectsContinue, isLast })
       response.once('close', () => serveNext(visit))
       if (head.kind === 'refused') exchange.refuse(head.status)
       else onExchange(exchange)
@@ -81,7 +81,7 @@ export function createHttp1Server({ timeouts, onExchange }: EngineParts) {
     response.once('finish', () => visit.socket.destroySoon())
     socket.on('error', () => socket.destroy())
     const head = readHttp1Head(request)
-    const exchange = new Http1Exchange({ request, response, head, connection: visit.connection, expectsContinue: false, behind })
+    const exchange = new Http1Exchange({ request, response, head, connection: visit.connection, expectsContinue: false, isLast, behind })
     if (head.kind === 'refused') exchange.refuse(head.status)
     else onExchange(exchange)
   })
@@ -125,7 +125,9 @@ function statusOf(code: string | undefined): number {
 function refuseRaw(socket: Duplex, status: number): void {
   if (!socket.writable || socket.destroyed) return void socket.destroy()
   socket.once('error', () => socket.destroy())
-  socket.end(`HTTP/1.1 ${status} ${REASONS[status] ?? 'Bad Request'}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy())
+  socket.end(`HTTP/1.1 ${status} ${REASONS[status] ?? 'Bad Request'}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () =>
+    socket.destroy(),
+  )
 }
 
 const REASONS: Record<number, string> = {

@@ -4,7 +4,15 @@ import { readTarget } from './http1-head.ts'
 import { REQUEST_FIELDS_MAX } from './request-limits.ts'
 
 export type Http2Head =
-  | { kind: 'head'; method: string; target: string; authority: string; fields: Fields; length: number | undefined; expectsContinue: boolean }
+  | {
+      kind: 'head'
+      method: string
+      target: string
+      authority: string
+      fields: Fields
+      length: number | undefined
+      expectsContinue: boolean
+    }
   | { kind: 'refused'; status: number; method: string }
 
 /** Of an HTTP/1.1 connection; in HTTP/2 a sign that somebody tries to smuggle (RFC 9113 §8.2.2). */

@@ -52,7 +52,7 @@ export function sendBody(socket: Socket, { stream, length, trailers }: RequestBo
 
 function writeChunk(socket: Socket, chunk: Buffer): boolean {
   const size = `${chunk.length.toString(16)}\r\n`
-  if (chunk.length <= COPIED_BYTES_MAX) return socket.write(`${size}${chunk.latin1Slice()}\r\n`, 'latin1')
+  if (chunk.length <= COPIED_BYTES_MAX) return socket.write(`${size}${chunk.toString('latin1')}\r\n`, 'latin1')
   socket.cork()
   socket.write(size, 'latin1')
   socket.write(chunk)

@@ -1,6 +1,6 @@
 /** How long the edge waits, in milliseconds, for what; 0 would be for ever and occurs only for tunnels and event streams. */
 export type Timeouts = {
-  /** From the accepted connection to the end of its handshake, waiting for a certificate included. */
+  /** For the ClientHello and its certificate, and then for the handshake itself. */
   handshakeMs: number
   /** For the whole head of a visitor's request, once its first byte came. */
   requestHeadMs: number

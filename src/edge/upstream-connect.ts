@@ -103,7 +103,10 @@ function until(socket: Socket, event: 'connect' | 'secureConnect', deadline: num
     const closed = () => settle(new UpstreamFailure('reset', 'the upstream closed the connection at once'))
     const late = () => settle(new UpstreamFailure('timeout', 'the upstream could not be connected in time'))
     const timer = setTimeout(late, Math.max(0, deadline - performance.now()))
-    socket.once(event, () => settle()).once('error', settle).once('close', closed)
+    socket
+      .once(event, () => settle())
+      .once('error', settle)
+      .once('close', closed)
   })
 }
 

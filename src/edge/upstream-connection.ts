@@ -26,7 +26,13 @@ export type UpstreamListener = {
   onFailure(failure: UpstreamFailure, circumstances: { answerBegan: boolean; visitorStalled: boolean }): void
 }
 
-type Running = { parser: AnswerParser; listener: UpstreamListener; sending: BodySending | undefined; head: ParsedHead | undefined; trailers: Fields | undefined }
+type Running = {
+  parser: AnswerParser
+  listener: UpstreamListener
+  sending: BodySending | undefined
+  head: ParsedHead | undefined
+  trailers: Fields | undefined
+}
 
 /** One connection to an upstream, which carries one exchange at a time. Time-outs are kept here. */
 export class UpstreamConnection {
@@ -39,7 +45,12 @@ export class UpstreamConnection {
   #idleMs: number
 
   /** `onFree` is called when an exchange has left the connection fit for another one, `onClose` once when the connection is gone. */
-  constructor(socket: Socket, upstream: Upstream, timeouts: Timeouts, on: { free(connection: UpstreamConnection): void; close(connection: UpstreamConnection): void }) {
+  constructor(
+    socket: Socket,
+    upstream: Upstream,
+    timeouts: Timeouts,
+    on: { free(connection: UpstreamConnection): void; close(connection: UpstreamConnection): void },
+  ) {
     this.upstream = upstream
     this.#socket = socket
     this.#timeouts = timeouts
@@ -140,6 +151,7 @@ export class UpstreamConnection {
     sending?.stop()
     const isFit = head!.keepsAlive && nothingBehind && (sending?.isComplete ?? true) && this.isUsable
     this.#idleMs = Math.min(this.#timeouts.keepAliveMs, announcedIdleMs(head!.fields))
+    this.#socket.resume() // a slow visitor may have paused it, and it is the next one's now
     if (isFit) this.#onFree(this)
     else this.#socket.destroy()
     listener.onEnd(trailers ?? [])

@@ -82,7 +82,8 @@ export function createUpstreamPools({ connect, timeouts }: { connect(upstream: U
   }
 
   const wait = (pool: Pool): Promise<UpstreamConnection> => {
-    if (pool.waiting.length >= WAITING_PER_UPSTREAM_MAX) return Promise.reject(new UpstreamFailure('busy', 'too many requests wait for this upstream'))
+    if (pool.waiting.length >= WAITING_PER_UPSTREAM_MAX)
+      return Promise.reject(new UpstreamFailure('busy', 'too many requests wait for this upstream'))
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         pool.waiting.splice(pool.waiting.indexOf(waiter), 1)

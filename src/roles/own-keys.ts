@@ -1,6 +1,6 @@
 import { generateAccountKey, thumbprintOf } from '../certs/keys.ts'
 import { createLocalCa } from '../certs/local-ca.ts'
-import type { Config } from '../config.ts'
+import { type Config, ConfigError } from '../config.ts'
 import type { Db } from '../core/db.ts'
 import { readSetting, writeSettingOnce } from '../core/settings.ts'
 import { createSealer, type Sealer } from '../lib/seal.ts'
@@ -39,12 +39,10 @@ async function checkSecret(db: Db, sealer: Sealer): Promise<void> {
   const stored = await writeSettingOnce(db, SECRET_CHECK, sealer.seal(Buffer.from(CHECK_TEXT), SECRET_CHECK))
   try {
     sealer.open(stored, SECRET_CHECK)
-  } catch (error) {
-    throw new Error(
-      'NAMESAKE_SECRET is not the secret that this database was set up with: every certificate key in it would be unreadable. ' +
-        'Set the former one, or "new,former" to rotate.',
-      { cause: error },
-    )
+  } catch {
+    throw new ConfigError([
+      'NAMESAKE_SECRET is not the secret that this database was set up with, and without that one no certificate key in it can be read. Example: NAMESAKE_SECRET=new,former',
+    ])
   }
 }
 

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startTestApi, type Tenant, type TestApi } from '../test/support/api.ts'
+import { freshHostname } from '../test/support/tenants.ts'
+import { type Client, createClient, NamesakeError } from './client.ts'
+
+let api: TestApi
+let tenant: Tenant
+let client: Client
+
+beforeAll(async () => {
+  api = await startTestApi()
+  tenant = await api.addTenant()
+  client = createClient({ baseUrl: api.url, token: tenant.token })
+})
+afterAll(() => api.stop())
+
+test('a hostname is registered, shown, checked, resolved and removed', async () => {
+  const hostname = freshHostname()
+  expect(await client.register(hostname, { customer: 42 })).toMatchObject({ hostname, verified: false, metadata: { customer: 42 } })
+  expect((await client.show(hostname)).dns.expected[0]).toMatchObject({ name: hostname, type: 'CNAME' })
+  expect((await client.check(hostname)).dns.state).toBe('absent')
+  expect(await client.resolve(`${hostname}:8443`)).toMatchObject({ hostname, projectSlug: tenant.project.slug, metadata: { customer: 42 } })
+  await client.remove(hostname)
+  expect(await client.resolve(hostname)).toBeUndefined()
+})
+
+test('pages come one after the other and hold together what the list holds', async () => {
+  const own = await api.addTenant()
+  const mine = createClient({ baseUrl: api.url, token: own.token })
+  for (let n = 0; n < 5; n += 1) await mine.register(freshHostname())
+  const pages = await Array.fromAsync(mine.pages(2))
+  expect(pages.map((page) => page.length)).toEqual([2, 2, 1])
+  expect(pages.flat()).toEqual(await mine.list())
+  expect(await mine.list({ verified: true })).toEqual([])
+  expect(await mine.list({ search: pages[0]![0]!.hostname })).toEqual([pages[0]![0]])
+})
+
+test('a refusal is a NamesakeError with status, code, sentence and request id', async () => {
+  const error = await client.register('not a hostname').catch((failure: unknown) => failure)
+  expect(error).toBeInstanceOf(NamesakeError)
+  expect(error).toMatchObject({
+    status: 400,
+    code: 'hostname_invalid',
+    message: expect.stringContaining('spaces'),
+    requestId: expect.any(String),
+  })
+})
+
+test('an answer that is not of this service is told apart', async () => {
+  const stranger = createClient({
+    baseUrl: api.url,
+    token: tenant.token,
+    fetch: async () => new Response('<h1>Bad Gateway</h1>', { status: 502 }),
+  })
+  await expect(stranger.list()).rejects.toMatchObject({ status: 502, code: 'not_a_namesake_answer' })
+})
+
+test('the token is never sent to another host that a Link header names', async () => {
+  const asked: string[] = []
+  const linked = createClient({
+    baseUrl: api.url,
+    token: tenant.token,
+    fetch: async (url) => {
+      asked.push(String(url))
+      const headers = asked.length === 1 ? { link: '<https://evil.test/v1/edge/domains?cursor=x>; rel="next"' } : undefined
+      return new Response('[]', { headers })
+    },
+  })
+  await Array.fromAsync(linked.pages(1))
+  expect(asked).toEqual([`${api.url}/v1/edge/domains?limit=1`, `${api.url}/v1/edge/domains?cursor=x`])
+})

@@ -1,0 +1,83 @@
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import type { ProcessReport } from './roles/role.ts'
+
+/** What a child says to its supervisor. */
+export type FromChild =
+  | { type: 'ready' }
+  | { type: 'gather'; id: number }
+  | { type: 'report'; id: number; report: ProcessReport }
+  | { type: 'failed'; message: string }
+
+/** What the supervisor says to a child. */
+export type ToChild = { type: 'report'; id: number } | { type: 'gathered'; id: number; reports: ProcessReport[] }
+
+/** How a process ended: `reason` in words, with what it gave as the cause, if it did. */
+export type Ending = { code: number | null; reason: string }
+
+/** One process of a role, from its start to its end. */
+export type Child = {
+  pid: number | undefined
+  /** True once it serves, false when it ends before. */
+  ready: Promise<boolean>
+  ended: Promise<Ending>
+  send(message: ToChild): void
+  signal(name: NodeJS.Signals): void
+}
+
+/** Where the lines that children write go: straight to a descriptor, or through a function. */
+export type Output = { fd: number } | { write(line: string): void }
+
+export type ChildParts = {
+  script: string
+  role: string
+  env: Readonly<Record<string, string | undefined>>
+  /** Descriptors of the listening sockets that it shares, by name. */
+  sockets: Readonly<Record<string, number>>
+  output: Output
+  onMessage?(message: FromChild): void
+}
+
+const FIRST_SOCKET_FD = 4 // after standard input, output, error and the channel to us
+
+/** Starts `node <script> <role>` with the sockets as descriptors 4, 5, …, named in NAMESAKE_LISTEN. */
+export function spawnChild(parts: ChildParts): Child {
+  const names = Object.keys(parts.sockets)
+  const listen = Object.fromEntries(names.map((name, i) => [name, FIRST_SOCKET_FD + i]))
+  const words = 'fd' in parts.output ? parts.output.fd : 'pipe'
+  const stdio: StdioOptions = ['ignore', words, words, 'ipc', ...Object.values(parts.sockets)]
+  const child = spawn(process.execPath, [parts.script, parts.role], {
+    env: { ...parts.env, NAMESAKE_LISTEN: JSON.stringify(listen) },
+    stdio,
+  })
+  if ('write' in parts.output) passLines(child, parts.output.write)
+
+  const ready = Promise.withResolvers<boolean>()
+  const ended = Promise.withResolvers<Ending>()
+  let cause: string | undefined
+  child.on('message', (message: FromChild) => {
+    if (message.type === 'ready') ready.resolve(true)
+    if (message.type === 'failed') cause = message.message
+    parts.onMessage?.(message)
+  })
+  const end = (code: number | null, how: string) => {
+    ready.resolve(false)
+    ended.resolve({ code, reason: cause ?? how })
+  }
+  child.once('error', (error) => end(null, error.message))
+  child.once('exit', (code, killedBy) => end(code, killedBy ?? `exit code ${code}`))
+
+  return {
+    pid: child.pid,
+    ready: ready.promise,
+    ended: ended.promise,
+    send(message) {
+      if (child.connected) child.send(message, () => {})
+    },
+    signal: (name) => void child.kill(name),
+  }
+}
+
+function passLines(child: ChildProcess, write: (line: string) => void): void {
+  for (const stream of [child.stdout, child.stderr]) if (stream) createInterface(stream).on('line', write)
+}

@@ -1,0 +1,46 @@
+import { styleText } from 'node:util'
+import { pino } from 'pino'
+import type { Log } from '../log.ts'
+
+const HIDDEN = new Set(['level', 'time', 'pid', 'hostname', 'name', 'msg'])
+const COLOURS: Record<string, 'yellow' | 'red'> = { warn: 'yellow', error: 'red', fatal: 'red' }
+
+/** The supervisor's own events, on standard error: JSON lines as its children write them, or short ones on a terminal. */
+export function createSupervisorLog({ level, terminal }: { level: string; terminal: boolean }): Log {
+  const options: pino.LoggerOptions = {
+    name: 'supervisor',
+    level,
+    base: { pid: process.pid },
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label) => ({ level: label }) },
+  }
+  return pino(options, { write: (line: string) => void process.stderr.write(terminal ? `${shorten(line)}\n` : line) })
+}
+
+/** A JSON log line for a person: time of day, who, what, then the other fields. Anything else stays as it is. */
+export function shorten(line: string): string {
+  const event = parse(line)
+  if (!event) return line.trimEnd()
+  const { time, name, level, msg } = event as { time?: string; name?: string; level?: string; msg?: string }
+  const more = Object.entries(event)
+    .filter(([key]) => !HIDDEN.has(key))
+    .map(([key, value]) => `${key}=${shown(value)}`)
+  const head = styleText('dim', `${String(time).slice(11, 19)} ${String(name).padEnd(10)}`, { validateStream: false })
+  const colour = COLOURS[level ?? '']
+  const words = colour ? styleText(colour, msg ?? level ?? '', { validateStream: false }) : (msg ?? '')
+  return [head, words, styleText('dim', more.join(' '), { validateStream: false })].filter(Boolean).join(' ')
+}
+
+function parse(line: string): Record<string, unknown> | undefined {
+  if (!line.startsWith('{')) return undefined
+  try {
+    return JSON.parse(line) as Record<string, unknown>
+  } catch {
+    return undefined
+  }
+}
+
+function shown(value: unknown): string {
+  if (typeof value === 'object' && value !== null && 'message' in value) return JSON.stringify(value.message)
+  return typeof value === 'string' && /^\S*$/.test(value) ? value : JSON.stringify(value)
+}

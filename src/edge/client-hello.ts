@@ -1,0 +1,117 @@
+import type { Socket } from 'node:net'
+
+export type ClientHello = { kind: 'hello'; servername: string | undefined } | { kind: 'incomplete' } | { kind: 'unreadable' }
+
+const HELLO_BYTES_MAX = 64 * 1024
+const RECORD_HANDSHAKE = 22
+const MESSAGE_CLIENT_HELLO = 1
+const EXTENSION_SERVER_NAME = 0
+
+/** Reads the server name out of the first bytes of a TLS connection (RFC 8446 §4.1.2, RFC 6066 §3); the message may span records. */
+export function readClientHello(bytes: Buffer): ClientHello {
+  const message = joinRecords(bytes)
+  if (typeof message === 'string') return { kind: message }
+  const at = new Cursor(message)
+  if (at.number(1) !== MESSAGE_CLIENT_HELLO) return { kind: 'unreadable' }
+  const body = at.vector(3)
+  if (!body) return { kind: 'incomplete' }
+  const hello = new Cursor(body)
+  hello.skip(2 + 32) // version, random
+  if (!hello.vector(1) || !hello.vector(2) || !hello.vector(1)) return { kind: 'unreadable' } // session id, cipher suites, compression
+  if (hello.isAtEnd) return { kind: 'hello', servername: undefined }
+  const extensions = hello.vector(2)
+  return extensions ? findServername(new Cursor(extensions)) : { kind: 'unreadable' }
+}
+
+/**
+ * Waits for the whole ClientHello and puts its bytes back, so that TLS can begin as if nobody had looked. Resolves with `incomplete` when the
+ * connection ends before, or sends nothing for so long that it was closed.
+ */
+export function peekClientHello(socket: Socket): Promise<ClientHello> {
+  return new Promise((resolve) => {
+    const look = () => {
+      const bytes = socket.read() as Buffer | null
+      if (!bytes) return
+      const hello = bytes.length > HELLO_BYTES_MAX ? ({ kind: 'unreadable' } as const) : readClientHello(bytes)
+      socket.unshift(bytes)
+      if (hello.kind !== 'incomplete') settle(hello)
+    }
+    const gone = () => settle({ kind: 'incomplete' })
+    const settle = (hello: ClientHello) => {
+      socket.off('readable', look).off('end', gone).off('close', gone)
+      resolve(hello)
+    }
+    socket.on('readable', look).once('end', gone).once('close', gone)
+  })
+}
+
+/** The handshake bytes of the records so far, or why there are none. */
+function joinRecords(bytes: Buffer): Buffer | 'incomplete' | 'unreadable' {
+  const parts: Buffer[] = []
+  let at = 0
+  while (at < bytes.length) {
+    if (bytes[at] !== RECORD_HANDSHAKE || (at + 1 < bytes.length && bytes[at + 1] !== 3)) return 'unreadable'
+    if (at + 5 > bytes.length) break
+    const end = at + 5 + bytes.readUInt16BE(at + 3)
+    parts.push(bytes.subarray(at + 5, Math.min(end, bytes.length)))
+    const first = parts[0]!
+    if (first.length > 0 && first[0] !== MESSAGE_CLIENT_HELLO) return 'unreadable'
+    at = end
+  }
+  const message = parts.length === 1 ? parts[0]! : Buffer.concat(parts)
+  if (message.length < 4 || message.length < 4 + message.readUIntBE(1, 3)) return 'incomplete'
+  return message
+}
+
+function findServername(extensions: Cursor): ClientHello {
+  let servername: string | undefined
+  while (!extensions.isAtEnd) {
+    const type = extensions.number(2)
+    const data = extensions.vector(2)
+    if (!data) return { kind: 'unreadable' }
+    if (type !== EXTENSION_SERVER_NAME) continue
+    const list = new Cursor(data).vector(2)
+    if (!list || servername !== undefined) return { kind: 'unreadable' }
+    const names = new Cursor(list)
+    const nameType = names.number(1)
+    const name = names.vector(2)
+    if (nameType !== 0 || !name) return { kind: 'unreadable' }
+    servername = name.toString('latin1')
+  }
+  return { kind: 'hello', servername }
+}
+
+class Cursor {
+  readonly #bytes: Buffer
+  #at = 0
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes
+  }
+
+  get isAtEnd(): boolean {
+    return this.#at >= this.#bytes.length
+  }
+
+  skip(count: number): void {
+    this.#at += count
+  }
+
+  /** A number of `size` bytes; NaN past the end. */
+  number(size: 1 | 2 | 3): number {
+    if (this.#at + size > this.#bytes.length) {
+      this.#at = this.#bytes.length
+      return Number.NaN
+    }
+    this.#at += size
+    return this.#bytes.readUIntBE(this.#at - size, size)
+  }
+
+  /** Bytes behind their own length of `size` bytes; undefined when fewer are there. */
+  vector(size: 1 | 2 | 3): Buffer | undefined {
+    const length = this.number(size)
+    if (Number.isNaN(length) || this.#at + length > this.#bytes.length) return undefined
+    this.#at += length
+    return this.#bytes.subarray(this.#at - length, this.#at)
+  }
+}

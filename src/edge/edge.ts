@@ -1,0 +1,125 @@
+import type { Hostname } from '../hostname.ts'
+import { createAddressSet } from '../lib/addresses.ts'
+import type { Log } from '../log.ts'
+import { createEngine } from './engine.ts'
+import type { FindHost } from './host.ts'
+import { type Listen, startListeners } from './listeners.ts'
+import type { EdgeCounts, EdgeMetrics } from './metrics.ts'
+import { createPort80 } from './port80.ts'
+import { createServe } from './serve.ts'
+import { TIMEOUTS, type Timeouts } from './timeouts.ts'
+import { type CertificateAnswer, createTls } from './tls.ts'
+import { createTunnels } from './tunnel.ts'
+import { createConnect } from './upstream-connect.ts'
+import { createUpstreamGuard } from './upstream-guard.ts'
+import { createUpstreamPools } from './upstream-pools.ts'
+
+export type EdgeParts = {
+  log: Log
+  metrics: EdgeMetrics
+  listen: { http: Listen[]; https: Listen[] }
+  publicHttpsPort: number
+  edgeHost: Hostname
+  findHost: FindHost
+  certificateFor(hostname: Hostname, client: { address: string }): CertificateAnswer | Promise<CertificateAnswer>
+  answerChallenge(hostname: Hostname, token: string): string | undefined | Promise<string | undefined>
+  upstream: {
+    allowPrivate: boolean
+    sourceIps: string[]
+    ownAddresses: string[]
+    isRegistered(hostname: Hostname): boolean | Promise<boolean>
+    /** Trust roots for https upstreams besides the well-known ones, PEM. */
+    ca?: string[]
+  }
+  trustedProxies: string[]
+  proxyProtocol: 'off' | 'required'
+  /** The share of requests that the access log shows, 0 to 1. */
+  accessLogSample: number
+  /** A visitor came for a hostname that is not verified yet. */
+  unverifiedVisit(hostname: Hostname): void
+  /** 48 bytes; see createTls. */
+  ticketKeys?: Buffer
+  timeouts?: Partial<Timeouts>
+}
+
+export type Edge = {
+  ports: { http: number[]; https: number[] }
+  report(): EdgeCounts
+  /** Takes nothing new, lets what runs end for up to `drainMs`, then cuts the rest: tunnels and event streams are what is left by then. */
+  stop(drainMs: number): Promise<void>
+}
+
+/**
+ * The reverse proxy: TLS for every hostname that is served here, HTTP/1.1 and HTTP/2, requests routed by host to upstreams. It asks nobody
+ * but the functions it was given. Rejects when an address cannot be listened on.
+ */
+export async function startEdge(parts: EdgeParts): Promise<Edge> {
+  const { log, metrics, edgeHost, findHost, unverifiedVisit, proxyProtocol } = parts
+  const timeouts = { ...TIMEOUTS, ...parts.timeouts }
+  const ownPorts: number[] = [parts.publicHttpsPort]
+  const guard = createUpstreamGuard({ ...parts.upstream, ownPorts })
+  const { sourceIps, ca = [] } = parts.upstream
+  const pools = createUpstreamPools({ connect: createConnect({ guard, connectTimeoutMs: timeouts.connectMs, sourceIps, ca }), timeouts })
+  const tunnels = createTunnels()
+  const serving = createServe({ ...parts, trustedProxies: createAddressSet(parts.trustedProxies), pools, tunnels })
+  const engine = createEngine({ timeouts, onExchange: serving.serve })
+  const tls = createTls({
+    log,
+    edgeHost,
+    certificateFor: parts.certificateFor,
+    onName: (hostname) => void noteVisit(hostname),
+    onConnection: engine.serve,
+    onOutcome: metrics.handshakeEnded,
+    handshakeMs: timeouts.handshakeMs,
+    ticketKeys: parts.ticketKeys,
+  })
+  const port80 = createPort80({ ...parts, timeouts })
+
+  async function noteVisit(hostname: Hostname): Promise<void> {
+    try {
+      const host = await findHost(hostname)
+      if (host.kind === 'route' && !host.route.verified) unverifiedVisit(hostname)
+    } catch {
+      // Whoever asks for the certificate or the host next meets the same failure, and says so.
+    }
+  }
+
+  // Port 80 first: a certificate authority may call as soon as a first handshake asks for a certificate.
+  const http = await startListeners(parts.listen.http, { proxyProtocol, onSocket: (socket) => port80.emit('connection', socket) })
+  const https = await startListeners(parts.listen.https, { proxyProtocol, onSocket: tls.accept }).catch(async (error) => {
+    await http.close()
+    throw error
+  })
+  ownPorts.push(...http.ports, ...https.ports)
+
+  const report = (): EdgeCounts => ({ ...engine.counts(), tunnels: tunnels.count(), exchanges: serving.count(), upstream: pools.counts() })
+  metrics.watch(report)
+
+  return {
+    ports: { http: http.ports, https: https.ports },
+    report,
+    async stop(drainMs) {
+      const closed = Promise.all([https.close(), http.close()])
+      port80.close()
+      engine.drain()
+      await within(drainMs, closed)
+      tunnels.destroy()
+      engine.destroy()
+      https.destroy()
+      http.destroy()
+      pools.destroy()
+      await closed
+    },
+  }
+}
+
+function within(ms: number, task: Promise<unknown>): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    const end = () => {
+      clearTimeout(timer)
+      resolve()
+    }
+    task.then(end, end)
+  })
+}

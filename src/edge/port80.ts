@@ -1,0 +1,84 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { type Hostname, readHostname } from '../hostname.ts'
+import type { Log } from '../log.ts'
+import { type FindHost, type HostAnswer, hostOf } from './host.ts'
+import { readHttp1Head } from './http1-head.ts'
+import { type Page, page } from './pages.ts'
+import { REQUEST_HEAD_BYTES_MAX, REQUEST_TIMES_CHECKED_EVERY_MS } from './request-limits.ts'
+import type { Timeouts } from './timeouts.ts'
+
+export type Port80Parts = {
+  log: Log
+  findHost: FindHost
+  answerChallenge(hostname: Hostname, token: string): string | undefined | Promise<string | undefined>
+  unverifiedVisit(hostname: Hostname): void
+  publicHttpsPort: number
+  timeouts: Timeouts
+}
+
+const CHALLENGE = /^\/\.well-known\/acme-challenge\/([A-Za-z0-9_-]{1,512})$/
+const DEFAULT_HTTPS_PORT = 443
+
+/** Plain HTTP: the certificate authority's challenges, and the way to https for registered hostnames. Feed it with `emit('connection')`. */
+export function createPort80(parts: Port80Parts): Server {
+  const server = createServer({
+    maxHeaderSize: REQUEST_HEAD_BYTES_MAX,
+    insecureHTTPParser: false,
+    headersTimeout: parts.timeouts.requestHeadMs,
+    requestTimeout: parts.timeouts.requestHeadMs, // no request here has a body worth waiting for
+    connectionsCheckingInterval: REQUEST_TIMES_CHECKED_EVERY_MS,
+    keepAliveTimeout: parts.timeouts.keepAliveMs,
+    requireHostHeader: false,
+  })
+  server.maxHeadersCount = 0
+  server.emit('listening') // it has no listener of its own, and this starts the watch over its connections' times
+  server.on('request', (request, response) => {
+    decide(parts, request)
+      .catch((error) => {
+        parts.log.error({ err: error }, 'a plain HTTP request could not be served')
+        return page(503)
+      })
+      .then((answer) => send(request, response, answer))
+      .catch(() => request.socket.destroy())
+  })
+  server.on('clientError', (_error, socket) => {
+    if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
+    else socket.destroy()
+  })
+  server.on('connect', (_request, socket) => socket.destroy())
+  server.on('upgrade', (_request, socket) => socket.destroy())
+  return server
+}
+
+async function decide(parts: Port80Parts, request: IncomingMessage): Promise<Page> {
+  const head = readHttp1Head(request)
+  if (head.kind === 'refused') return page(head.status)
+  const reading = readHostname(hostOf(head.authority))
+  if (reading.kind === 'invalid') return page(404, 'unknown-hostname')
+  const { hostname } = reading
+  const host = await parts.findHost(hostname)
+  if (host.kind === 'unknown') return page(404, 'unknown-hostname')
+  if (host.kind === 'route' && !host.route.verified) parts.unverifiedVisit(hostname)
+  const token = CHALLENGE.exec(head.target)?.[1]
+  if (token !== undefined) return challengePage(await parts.answerChallenge(hostname, token))
+  return redirectPage(parts, hostname, host, head.target)
+}
+
+function challengePage(answer: string | undefined): Page {
+  if (answer === undefined) return page(404, 'unknown-challenge')
+  const body = Buffer.from(answer)
+  const fields = ['Date', new Date().toUTCString(), 'Content-Type', 'application/octet-stream', 'Cache-Control', 'no-store']
+  return { head: { status: 200, reason: 'OK', fields, body: body.length }, body }
+}
+
+function redirectPage({ publicHttpsPort }: Port80Parts, hostname: Hostname, host: HostAnswer, target: string): Page {
+  if (host.kind === 'unavailable') return page(503, 'unavailable', ['Retry-After', '5'])
+  const port = publicHttpsPort === DEFAULT_HTTPS_PORT ? '' : `:${publicHttpsPort}`
+  return page(308, undefined, ['Location', `https://${hostname}${port}${target === '*' ? '/' : target}`])
+}
+
+function send(request: IncomingMessage, response: ServerResponse, { head, body }: Page): void {
+  response.sendDate = false
+  response.writeHead(head.status, head.reason, [...head.fields, 'Content-Length', String(body.length)])
+  response.end(request.method === 'HEAD' ? undefined : body)
+}

@@ -1,0 +1,165 @@
+import { randomBytes, X509Certificate } from 'node:crypto'
+import type { Socket } from 'node:net'
+import { createSecureContext, createServer, type SecureContext, type Server, type TLSSocket } from 'node:tls'
+import { type Hostname, readHostname } from '../hostname.ts'
+import { unmapped } from '../lib/addresses.ts'
+import { Lru } from '../lib/lru.ts'
+import type { Log } from '../log.ts'
+import { type ClientHello, peekClientHello } from './client-hello.ts'
+import type { VisitorConnection } from './engine.ts'
+import type { HandshakeOutcome } from './metrics.ts'
+
+export type CertificateAnswer =
+  /** `id` changes whenever the certificate does. */
+  { kind: 'certificate'; chainPem: string; keyPem: string; id: string } | { kind: 'refused'; reason: string }
+
+export type TlsParts = {
+  log: Log
+  edgeHost: Hostname
+  certificateFor(hostname: Hostname, client: { address: string }): CertificateAnswer | Promise<CertificateAnswer>
+  /** Told of every name that was asked for, before its certificate is. */
+  onName(hostname: Hostname): void
+  onConnection(socket: TLSSocket, connection: VisitorConnection): void
+  onOutcome(outcome: HandshakeOutcome): void
+  handshakeMs: number
+  /** 48 bytes shared by all processes and machines, so that sessions resume everywhere; made up when absent. */
+  ticketKeys: Buffer | undefined
+}
+
+type Certified = { context: SecureContext; chainPem: string; names: readonly string[] | undefined }
+
+const CONTEXTS_MAX = 1_000 // about 30 KB each
+const SESSION_S = 24 * 60 * 60
+/** Fatal handshake_failure (RFC 8446 §6.2), before any key exists. */
+const REFUSAL = Buffer.from([21, 3, 3, 0, 2, 2, 40])
+const LINGER_MS = 1_000
+
+/**
+ * Ends TLS for visitors. The ClientHello is looked at before TLS begins: a name that nobody registered costs one alert and no cryptography, and
+ * a handshake may wait for its certificate without holding TLS state. A name has its own certificate or none; without a name it is the
+ * edge host's.
+ */
+export function createTls(parts: TlsParts) {
+  const contexts = new Lru<string, Certified>(CONTEXTS_MAX)
+  const current = new Lru<Hostname, Certified>(CONTEXTS_MAX)
+  const peers = new Map<string, string>()
+  const settings = {
+    minVersion: 'TLSv1.2',
+    ticketKeys: parts.ticketKeys ?? randomBytes(48),
+    sessionTimeout: SESSION_S,
+    ALPNProtocols: ['h2', 'http/1.1'],
+    handshakeTimeout: parts.handshakeMs,
+    noDelay: true,
+  } as const
+  let nameless: { id: string; server: Server } | undefined
+
+  const certify = (answer: CertificateAnswer & { kind: 'certificate' }): Certified => {
+    const known = contexts.get(answer.id)
+    if (known) return known
+    const context = createSecureContext({ cert: answer.chainPem, key: answer.keyPem, ...settings })
+    const certified = { context, chainPem: answer.chainPem, names: undefined }
+    contexts.set(answer.id, certified)
+    return certified
+  }
+
+  const toConnection = (socket: TLSSocket, servername: Hostname | undefined): VisitorConnection => ({
+    servername,
+    peer: peers.get(addressesOf(socket)) ?? unmapped(socket.remoteAddress ?? ''),
+    covers: (hostname) =>
+      hostname === servername || (servername !== undefined && namesOf(current.peek(servername)).some((name) => matches(name, hostname))),
+  })
+
+  const listen = (server: Server): Server => {
+    server.on('secureConnection', (socket) => {
+      parts.onOutcome(socket.isSessionReused() ? 'resumed' : 'completed')
+      socket.on('error', () => socket.destroy())
+      const reading = socket.servername ? readHostname(socket.servername) : undefined
+      parts.onConnection(socket, toConnection(socket, reading?.kind === 'hostname' ? reading.hostname : undefined))
+    })
+    server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
+      parts.onOutcome(error.code === 'ERR_TLS_HANDSHAKE_TIMEOUT' ? 'timeout' : 'failed')
+      socket.destroy()
+    })
+    return server
+  }
+
+  const named = listen(
+    createServer({
+      ...settings,
+      SNICallback(servername, answer) {
+        const reading = readHostname(servername)
+        answer(null, reading.kind === 'hostname' ? current.peek(reading.hostname)?.context : undefined)
+      },
+    }),
+  )
+
+  const serverFor = (
+    hello: ClientHello & { kind: 'hello' },
+    hostname: Hostname,
+    answer: CertificateAnswer & { kind: 'certificate' },
+  ): Server => {
+    if (hello.servername !== undefined) {
+      current.set(hostname, certify(answer))
+      return named
+    }
+    if (nameless?.id !== answer.id)
+      nameless = { id: answer.id, server: listen(createServer({ ...settings, cert: answer.chainPem, key: answer.keyPem })) }
+    return nameless.server
+  }
+
+  const negotiate = async (socket: Socket, address: string): Promise<void> => {
+    const hello = await peekClientHello(socket)
+    if (hello.kind !== 'hello') return refuse(socket, hello.kind === 'unreadable' ? 'failed' : 'timeout')
+    const reading = hello.servername === undefined ? undefined : readHostname(hello.servername)
+    if (reading?.kind === 'invalid') return refuse(socket, 'refused')
+    const hostname = reading?.hostname ?? parts.edgeHost
+    parts.onName(hostname)
+    const asked = parts.certificateFor(hostname, { address })
+    const answer = asked instanceof Promise ? await asked : asked
+    if (socket.destroyed) return parts.onOutcome('timeout')
+    if (answer.kind === 'refused') return refuse(socket, 'refused')
+    serverFor(hello, hostname, answer).emit('connection', socket)
+  }
+
+  const refuse = (socket: Socket, outcome: HandshakeOutcome) => {
+    parts.onOutcome(outcome)
+    socket.end(REFUSAL, () => setTimeout(() => socket.destroy(), LINGER_MS).unref())
+  }
+
+  return {
+    /** `source`: the visitor's address when a proxy told it. */
+    accept(socket: Socket, source: string | undefined) {
+      socket.on('error', () => socket.destroy())
+      const timer = setTimeout(() => socket.destroy(), parts.handshakeMs)
+      const key = source === undefined ? undefined : addressesOf(socket)
+      if (key !== undefined) {
+        peers.set(key, source!)
+        socket.once('close', () => peers.delete(key))
+      }
+      negotiate(socket, source ?? unmapped(socket.remoteAddress ?? ''))
+        .catch((error) => {
+          parts.log.error({ err: error }, 'a handshake could not be served')
+          refuse(socket, 'failed')
+        })
+        .finally(() => clearTimeout(timer))
+    },
+  }
+}
+
+function namesOf(certified: Certified | undefined): readonly string[] {
+  if (!certified) return []
+  certified.names ??= (new X509Certificate(certified.chainPem).subjectAltName ?? '')
+    .split(', ')
+    .filter((name) => name.startsWith('DNS:'))
+    .map((name) => name.slice(4).toLowerCase())
+  return certified.names
+}
+
+function matches(name: string, hostname: string): boolean {
+  return name === hostname || (name.startsWith('*.') && hostname.slice(hostname.indexOf('.') + 1) === name.slice(2))
+}
+
+/** What tells a live TCP connection from all others, from both ends of its TLS. */
+function addressesOf(socket: Socket): string {
+  return `${socket.remoteAddress} ${socket.remotePort} ${socket.localAddress} ${socket.localPort}`
+}

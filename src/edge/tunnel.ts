@@ -1,0 +1,73 @@
+import type { Duplex } from 'node:stream'
+import { TCP_KEEP_ALIVE_MS } from './timeouts.ts'
+
+/** How soon after a hostname was removed or moved its tunnels end. */
+const LOOKED_AFTER_EVERY_MS = 500
+
+export type TunnelEnds = {
+  visitor: Duplex
+  upstream: Duplex
+  /** What the visitor sent behind its request, and the upstream behind its answer. */
+  behindRequest: Buffer
+  behindAnswer: Buffer
+  /** Whether the hostname still leads to this upstream's project. */
+  isServed(): boolean | Promise<boolean>
+  onClose(bytesToVisitor: number): void
+}
+
+/**
+ * Connections whose protocol was changed, as with WebSockets: bytes pass both ways untouched and without an idle limit, until one side ends,
+ * the hostname is no longer served, or the edge stops.
+ */
+export function createTunnels() {
+  const open = new Map<Duplex, TunnelEnds>()
+
+  const lookAfter = async () => {
+    for (const ends of [...open.values()]) {
+      const isServed = await Promise.resolve(ends.isServed()).catch(() => true)
+      if (!isServed) ends.visitor.destroy()
+    }
+  }
+  const timer = setInterval(() => void lookAfter(), LOOKED_AFTER_EVERY_MS)
+  timer.unref()
+
+  return {
+    open(ends: TunnelEnds) {
+      const { visitor, upstream } = ends
+      let bytes = ends.behindAnswer.length
+      open.set(visitor, ends)
+      for (const [from, to] of [
+        [visitor, upstream],
+        [upstream, visitor],
+      ] as const) {
+        keepAlive(from)
+        from.on('error', () => to.destroy())
+        from.once('close', () => (to.writableEnded ? to.destroy() : to.end(() => to.destroy())))
+      }
+      upstream.on('data', (chunk: Buffer) => (bytes += chunk.length))
+      visitor.once('close', () => {
+        open.delete(visitor)
+        ends.onClose(bytes)
+      })
+      if (ends.behindAnswer.length > 0) visitor.write(ends.behindAnswer)
+      if (ends.behindRequest.length > 0) upstream.write(ends.behindRequest)
+      visitor.pipe(upstream)
+      upstream.pipe(visitor)
+      if (visitor.destroyed) upstream.destroy()
+    },
+    count: () => open.size,
+    destroy() {
+      clearInterval(timer)
+      for (const { visitor, upstream } of open.values()) {
+        visitor.destroy()
+        upstream.destroy()
+      }
+    },
+  }
+}
+
+function keepAlive(end: Duplex): void {
+  const socket = end as Duplex & { setKeepAlive?(on: boolean, delay: number): void; setTimeout?(ms: number): void }
+  socket.setTimeout?.(0)
+  socket.setKeepAlive?.(true, TCP_KEEP_ALIVE_MS)
+}

@@ -1,0 +1,47 @@
+import type { Child } from './child.ts'
+import { pause } from './lib/back-off.ts'
+import type { RoleProcess } from './role-process.ts'
+import type { ProcessReport } from './roles/role.ts'
+
+const REPORT_TIMEOUT_MS = 2_000
+
+/** Asks the processes of the tree for their reports, so that one of them can answer for all. */
+export type Gatherer = {
+  /** One report a process; one that is down or silent is reported as not ready. */
+  gather(): Promise<ProcessReport[]>
+  /** Takes a child's answer in. */
+  received(id: number, report: ProcessReport): void
+}
+
+export function createGatherer(processes: () => readonly RoleProcess[]): Gatherer {
+  const waiting = new Map<number, (report: ProcessReport) => void>()
+  let asked = 0
+
+  const ask = async (child: Child): Promise<ProcessReport | undefined> => {
+    const id = asked++
+    const answered = Promise.withResolvers<ProcessReport | undefined>()
+    const deadline = new AbortController()
+    waiting.set(id, answered.resolve)
+    child.send({ type: 'report', id })
+    try {
+      return await Promise.race([
+        answered.promise,
+        child.ended.then(() => undefined),
+        pause(REPORT_TIMEOUT_MS, deadline.signal).then(() => undefined),
+      ])
+    } finally {
+      deadline.abort()
+      waiting.delete(id)
+    }
+  }
+  const reportOf = async (place: RoleProcess): Promise<ProcessReport> => {
+    const child = place.current()
+    const report = child && (await ask(child))
+    return report ?? { role: place.role, pid: child?.pid ?? 0, ready: false, details: { state: child ? 'silent' : 'down' }, metrics: [] }
+  }
+
+  return {
+    gather: () => Promise.all(processes().map(reportOf)),
+    received: (id, report) => waiting.get(id)?.(report),
+  }
+}

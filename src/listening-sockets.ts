@@ -1,0 +1,101 @@
+import { BoundSocket } from 'node:net'
+import type { Address } from './config.ts'
+import { pause } from './lib/back-off.ts'
+import { findPortHolders, type PortHolder } from './port-holder.ts'
+import { commandOf } from './processes.ts'
+
+/** A socket that a role needs, and the setting that says where. */
+export type WantedSocket = { name: string; variable: string; address: Address }
+
+export type ListeningSockets = {
+  /** Descriptors by name, to be handed to children: whoever listens on one shares its queue with all the others. */
+  fds: Readonly<Record<string, number>>
+  /** The port that a socket was given when it asked for any. */
+  portOf(name: string): number
+  /** Lets go of them here; children that listen go on. */
+  close(): void
+}
+
+const FIRST_HANDED_FD = 3 // sd_listen_fds(3)
+const RETRY_MS = 100
+const DRAINING_WAIT_MS = 3_000
+
+/**
+ * Binds every socket, or takes those that systemd handed over (`handed`, by name). Waits up to 3 s for ports that processes running
+ * `ourScript` still hold: children of a start that was killed, on their way out. Rejects with one message that names every address that
+ * cannot be had, its setting, and who holds it.
+ */
+export async function bindSockets(
+  wanted: readonly WantedSocket[],
+  handed: ReadonlyMap<string, number>,
+  ourScript: string,
+): Promise<ListeningSockets> {
+  const bound = new Map<string, BoundSocket>()
+  const fds: Record<string, number> = Object.fromEntries([...handed].filter(([name]) => wanted.some((socket) => socket.name === name)))
+  const close = () => {
+    for (const socket of bound.values()) socket.close()
+    bound.clear()
+  }
+  const problems: string[] = []
+  const deadline = performance.now() + DRAINING_WAIT_MS
+  for (const socket of wanted.filter(({ name }) => !(name in fds))) {
+    const outcome = await bind(socket, ourScript, deadline)
+    if (outcome.kind === 'refused') problems.push(outcome.reason)
+    else {
+      bound.set(socket.name, outcome.socket)
+      fds[socket.name] = outcome.socket.fd()
+    }
+  }
+  if (problems.length === 0) return { fds, portOf: (name) => bound.get(name)!.address().port, close }
+  close()
+  throw new Error(problems.join('\n'))
+}
+
+/** The sockets that systemd bound for this process (sd_listen_fds(3)), by FileDescriptorName=: api, internal, http or https. */
+export function handedSockets(env: Readonly<Record<string, string | undefined>>, pid: number): Map<string, number> {
+  if (env.LISTEN_PID !== String(pid)) return new Map()
+  const names = (env.LISTEN_FDNAMES ?? '').split(':')
+  return new Map(Array.from({ length: Number(env.LISTEN_FDS ?? 0) }, (_, i) => [names[i] ?? `socket ${i}`, FIRST_HANDED_FD + i]))
+}
+
+type Outcome = { kind: 'bound'; socket: BoundSocket } | { kind: 'refused'; reason: string }
+
+async function bind(wanted: WantedSocket, ourScript: string, deadline: number): Promise<Outcome> {
+  for (;;) {
+    try {
+      return { kind: 'bound', socket: new BoundSocket(wanted.address) }
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code
+      if (code !== 'EADDRINUSE') return { kind: 'refused', reason: explain(wanted, code) }
+      const holders = findPortHolders(wanted.address.port)
+      const leaving = holders.length > 0 && holders.every(({ pid }) => commandOf(pid).includes(ourScript))
+      if (!leaving || performance.now() > deadline) return { kind: 'refused', reason: explainHeld(wanted, holders, ourScript) }
+    }
+    await pause(RETRY_MS)
+  }
+}
+
+function explainHeld({ variable, address }: WantedSocket, holders: PortHolder[], ourScript: string): string {
+  const ours = holders.find(({ pid }) => commandOf(pid).includes(ourScript))
+  const [first] = holders
+  const who = ours
+    ? `another namesake (process ${ours.pid})`
+    : first
+      ? `${first.name} (process ${first.pid})`
+      : 'a process that this user cannot see (as root: ss -ltnp)'
+  const other = { host: address.host, port: address.port < 65_525 ? address.port + 10 : address.port - 10 }
+  return `${variable}: port ${address.port} of ${address.host} is in use by ${who}. Stop it, or set ${variable}=${write(other)}`
+}
+
+function explain({ variable, address }: WantedSocket, code: string | undefined): string {
+  if (code === 'EACCES') {
+    return `${variable}: port ${address.port} may be bound by root only. Start as root (the work is then done by an unprivileged user), let systemd hand the socket over, or set ${variable}=${write({ host: address.host, port: 8000 + (address.port % 1000) })}`
+  }
+  if (code === 'EADDRNOTAVAIL')
+    return `${variable}: this machine has no address ${address.host}. Set ${variable}=0.0.0.0:${address.port} to listen on all of its own`
+  return `${variable}: ${write(address)} cannot be bound (${code})`
+}
+
+function write({ host, port }: Address): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+}

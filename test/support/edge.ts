@@ -1,0 +1,81 @@
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { type Edge, type EdgeParts, startEdge } from '../../src/edge/edge.ts'
+import type { HostAnswer } from '../../src/edge/host.ts'
+import { createEdgeMetrics } from '../../src/edge/metrics.ts'
+import type { CertificateAnswer } from '../../src/edge/tls.ts'
+import { type Hostname, parseHostname } from '../../src/hostname.ts'
+import { createTestCa, type TestCa } from './certificates.ts'
+
+export const EDGE_HOST = 'edge.example.com'
+
+export type TestEdge = Edge & {
+  httpsPort: number
+  httpPort: number
+  ca: TestCa
+  registry: Registry
+  /** The lines of the log so far, parsed. */
+  lines: Record<string, unknown>[]
+  /** Makes a hostname lead to an upstream, with a certificate for it (and `alsoFor`). Again: changes it, with a new certificate. */
+  route(hostname: string, upstreamUrl: string, more?: { projectId?: string; verified?: boolean; alsoFor?: string[] }): Promise<void>
+  hosts: Map<string, HostAnswer>
+  certificates: Map<string, CertificateAnswer | Promise<CertificateAnswer>>
+  unverifiedVisits: string[]
+}
+
+/** An edge on free loopback ports whose hosts and certificates are two maps that the test fills. */
+export async function startTestEdge(
+  more: Partial<Omit<EdgeParts, 'upstream'>> & { upstream?: Partial<EdgeParts['upstream']> } = {},
+): Promise<TestEdge> {
+  const ca = await createTestCa()
+  const registry = new Registry()
+  const lines: Record<string, unknown>[] = []
+  const log = pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+  const hosts = new Map<string, HostAnswer>([[EDGE_HOST, { kind: 'edge-root' }]])
+  const certificates = new Map<string, CertificateAnswer | Promise<CertificateAnswer>>()
+  const unverifiedVisits: string[] = []
+  let issued = 0
+  const certify = async (hostname: string, names: string[]) => {
+    issued += 1
+    certificates.set(hostname, { kind: 'certificate', id: `${hostname}:${issued}`, ...(await ca.issue(names)) })
+  }
+  await certify(EDGE_HOST, [EDGE_HOST])
+  const upstream = {
+    allowPrivate: true,
+    sourceIps: [],
+    ownAddresses: ['127.0.0.1'],
+    isRegistered: (hostname: Hostname) => hosts.has(hostname),
+  }
+  const edge = await startEdge({
+    log,
+    metrics: createEdgeMetrics(registry),
+    listen: { http: [{ host: '127.0.0.1', port: 0 }], https: [{ host: '127.0.0.1', port: 0 }] },
+    publicHttpsPort: 443,
+    edgeHost: parseHostname(EDGE_HOST),
+    findHost: (hostname) => hosts.get(hostname) ?? { kind: 'unknown' },
+    certificateFor: (hostname) => certificates.get(hostname) ?? { kind: 'refused', reason: 'not registered' },
+    answerChallenge: (_hostname, token) => (token.startsWith('known') ? `${token}.thumbprint` : undefined),
+    trustedProxies: [],
+    proxyProtocol: 'off',
+    accessLogSample: 1,
+    unverifiedVisit: (hostname) => void unverifiedVisits.push(hostname),
+    ...more,
+    upstream: { ...upstream, ...more.upstream },
+  })
+  return {
+    ...edge,
+    httpsPort: edge.ports.https[0]!,
+    httpPort: edge.ports.http[0]!,
+    ca,
+    registry,
+    lines,
+    hosts,
+    certificates,
+    unverifiedVisits,
+    async route(name, upstreamUrl, { projectId = '1', verified = true, alsoFor = [] } = {}) {
+      const hostname = parseHostname(name)
+      hosts.set(hostname, { kind: 'route', route: { hostname, projectId, projectSlug: `project-${projectId}`, upstreamUrl, verified } })
+      await certify(hostname, [hostname, ...alsoFor])
+    },
+  }
+}

@@ -1,0 +1,45 @@
+import { createServer } from 'node:http'
+
+// A role process as small as can be: answers on the sockets it was given with who it is, and obeys its supervisor.
+const role = process.argv[2]!
+if (role === 'setup') {
+  if (process.env.FIXTURE_SETUP_FAILS) {
+    process.send!({ type: 'failed', message: process.env.FIXTURE_SETUP_FAILS }, () => process.exit(1))
+    await new Promise(() => {})
+  }
+  process.exit(0)
+}
+
+const fds = JSON.parse(process.env.NAMESAKE_LISTEN ?? '{}') as Record<string, number>
+const waiting = new Map<number, (reports: unknown[]) => void>()
+let asked = 0
+const servers = Object.entries(fds).map(([name, fd]) =>
+  createServer(async (request, response) => {
+    if (request.url === '/gather') {
+      const id = asked++
+      process.send!({ type: 'gather', id })
+      response.end(JSON.stringify(await new Promise((resolve) => waiting.set(id, resolve))))
+    } else if (request.url === '/slow') setTimeout(() => response.end('done'), 300)
+    else response.end(JSON.stringify({ role, socket: name, pid: process.pid, uid: process.getuid!(), ppid: process.ppid }))
+  }).listen({ fd }),
+)
+
+type Message = { type: 'report'; id: number } | { type: 'gathered'; id: number; reports: unknown[] }
+process.on('message', (message: Message) => {
+  if (message.type === 'gathered') waiting.get(message.id)?.(message.reports)
+  else process.send!({ type: 'report', id: message.id, report: { role, pid: process.pid, ready: true, details: {}, metrics: [] } })
+})
+const end = () => {
+  if (process.env.FIXTURE_STUBBORN === role) return
+  let open = servers.length
+  if (open === 0) process.exit(0)
+  for (const server of servers) {
+    server.close(() => --open === 0 && process.exit(0))
+    server.closeIdleConnections()
+  }
+}
+process.on('SIGTERM', end)
+process.on('SIGINT', () => {})
+process.on('disconnect', () => process.exit(0))
+if (process.env.FIXTURE_CRASHES === role) process.exit(3)
+process.send!({ type: 'ready' })

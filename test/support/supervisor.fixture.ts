@@ -1,0 +1,18 @@
+import { fileURLToPath } from 'node:url'
+import { createSupervisorLog } from '../../src/cli/supervisor-log.ts'
+import { readConfig } from '../../src/config.ts'
+import type { Role } from '../../src/role-tree.ts'
+import { supervise } from '../../src/supervisor.ts'
+
+// The supervisor with fixture processes instead of the real roles.
+const { config } = readConfig(process.env, process.cwd())
+const roles = (process.env.FIXTURE_ROLES ?? 'api,worker,edge').split(',') as Role[]
+const script = fileURLToPath(new URL('role.fixture.ts', import.meta.url))
+const print = (line: string) => console.log(line)
+try {
+  const parts = { config, roles, demo: false, env: process.env, print, output: { fd: 2 }, terminal: false, script }
+  process.exit(await supervise({ ...parts, log: createSupervisorLog({ level: 'info', terminal: false }) }))
+} catch (error) {
+  console.error(`failed: ${(error as Error).message}`)
+  process.exit(1)
+}
