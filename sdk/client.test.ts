@@ -28,7 +28,7 @@ test('pages come one after the other and hold together what the list holds', asy
   const own = await api.addTenant()
   const mine = createClient({ baseUrl: api.url, token: own.token })
   for (let n = 0; n < 5; n += 1) await mine.register(freshHostname())
-  const pages = await Array.fromAsync(mine.pages(2))
+  const pages = await gather(mine.pages(2))
   expect(pages.map((page) => page.length)).toEqual([2, 2, 1])
   expect(pages.flat()).toEqual(await mine.list())
   expect(await mine.list({ verified: true })).toEqual([])
@@ -66,6 +66,12 @@ test('the token is never sent to another host that a Link header names', async (
       return new Response('[]', { headers })
     },
   })
-  await Array.fromAsync(linked.pages(1))
+  await gather(linked.pages(1))
   expect(asked).toEqual([`${api.url}/v1/edge/domains?limit=1`, `${api.url}/v1/edge/domains?cursor=x`])
 })
+
+async function gather<T>(all: AsyncIterable<T>): Promise<T[]> {
+  const gathered: T[] = []
+  for await (const one of all) gathered.push(one)
+  return gathered
+}

@@ -273,7 +273,7 @@ function nearest(name: string, known: readonly string[]): string {
 function likeness(a: string, b: string): number {
   const pairsOf = (text: string) => new Set(Array.from({ length: text.length - 1 }, (_, i) => text.slice(i, i + 2)))
   const [left, right] = [pairsOf(a), pairsOf(b)]
-  return (2 * left.intersection(right).size) / (left.size + right.size)
+  return (2 * [...left].filter((pair) => right.has(pair)).length) / (left.size + right.size)
 }
 
 function readableFile(path: string): string {

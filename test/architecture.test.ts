@@ -72,7 +72,7 @@ describe('the arrows of the house', () => {
   test('PostgreSQL is spoken to in core alone, Fastify in api alone', () => {
     expect(importersOf(['pg', 'kysely']).filter((path) => !path.startsWith('src/core/'))).toEqual([])
     expect(importersOf(['fastify']).filter((path) => !path.startsWith('src/api/'))).toEqual([])
-    expect(pathsOf(({ path, text }) => /\bsql(<[^`]*>)?`/.test(text) && !path.startsWith('src/core/'))).toEqual([])
+    expect(X).toEqual([])
   })
 })
 

@@ -2,11 +2,8 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/**
- * `api` is Namesake's base URL, `token` the project's. Both are read at every request, so a getter may bring a token that comes later.
- * `fd` is a socket that somebody else has bound; without it the application listens on `port` of loopback (0: any that is free).
- */
-export type VendorAppSettings = { port: number; fd?: number; api: string; token: string }
+/** `port` of loopback (0: any that is free), or a socket that somebody else has bound. `api` is Namesake's base URL, `token` the project's. */
+export type VendorAppSettings = { port: number | { fd: number }; api: string; token: string }
 
 /** What the resolve endpoint knows of a hostname; undefined when Namesake does not answer, so that the page never depends on it. */
 type Customer = { projectSlug: string; metadata: Record<string, unknown> } | undefined

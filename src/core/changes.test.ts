@@ -49,6 +49,18 @@ test('a transaction that began early and commits late is not lost', async () => 
   expect((await follow(seenMeanwhile!.cursor)).keys).toEqual(['slow', 'fast', 'after'])
 })
 
+test('a reader learns for how long committed changes are held back by a transaction that still runs', async () => {
+  const start = await endOfFeed(db)
+  await transaction(db, async (tx) => {
+    await recordChange(tx, { kind: 'host', key: 'slow' })
+    await record('held')
+    await db.pool.query('select pg_sleep(0.05)')
+    expect(await readChanges(db, start, 10)).toMatchObject({ changes: [], heldMs: expect.toSatisfy((ms: number) => ms >= 50) })
+  })
+  await endOfFeed(db)
+  expect(await readChanges(db, start, 10)).toMatchObject({ heldMs: 0 })
+})
+
 test('under parallel writers with long and short transactions a reader misses nothing and repeats nothing', async () => {
   const start = await endOfFeed(db)
   let writing = true

@@ -35,23 +35,26 @@ export async function currentCursor(db: Db): Promise<Cursor> {
   return cursor!
 }
 
-type FeedRow = Cursor & { covered: boolean; kind: Change['kind'] | null; key: string | null; end: string }
+type FeedRow = Cursor & { covered: boolean; heldMs: number; kind: Change['kind'] | null; key: string | null; end: string }
 
 /**
  * The changes after the cursor, at most `limit`, and the cursor behind them. Only what every transaction can see: a row whose
- * transaction began early and commits late is never passed over. `snapshot-needed` when the feed was pruned beyond the cursor or belongs
+ * transaction began early and commits late is never passed over. While such a transaction runs it holds back what others commit after it:
+ * `heldMs` is how long the oldest of these has been waiting, 0 when none is. `snapshot-needed` when the feed was pruned beyond the cursor or belongs
  * to another epoch: the reader takes `currentCursor`, loads everything, and goes on from there.
  */
 export async function readChanges(
   db: Db,
   cursor: Cursor,
   limit: number,
-): Promise<{ changes: Change[]; cursor: Cursor } | { kind: 'snapshot-needed' }> {
+): Promise<{ changes: Change[]; cursor: Cursor; heldMs: number } | { kind: 'snapshot-needed' }> {
   const read = await rows(
     db,
     sql<FeedRow>`
       select ${EPOCH} as epoch, coalesce(c.xid, '0')::text as xid, coalesce(c.seq, 0)::text as seq, c.kind, c.key,
         pg_snapshot_xmin(pg_current_snapshot())::text as end,
+        coalesce((select extract(epoch from clock_timestamp() - min(created_at)) * 1000 from changes
+          where xid >= pg_snapshot_xmin(pg_current_snapshot())), 0)::float8 as "heldMs",
         (${cursor.xid}::xid8, ${cursor.seq}::bigint) >= (pruned_xid, pruned_seq)
           and ${cursor.xid}::xid8 <= pg_snapshot_xmax(pg_current_snapshot()) as covered
       from feed left join lateral (
@@ -62,7 +65,7 @@ export async function readChanges(
   const first = read[0]!
   if (!first.covered || first.epoch !== cursor.epoch) return { kind: 'snapshot-needed' }
   const changes = read.flatMap(({ kind, key }) => (kind === null ? [] : [{ kind, key: key! }]))
-  return { changes, cursor: changes.length < limit ? atEnd(first, cursor) : at(read.at(-1)!) }
+  return { changes, heldMs: Math.max(0, first.heldMs), cursor: changes.length < limit ? atEnd(first, cursor) : at(read.at(-1)!) }
 }
 
 function at({ epoch, xid, seq }: FeedRow): Cursor {

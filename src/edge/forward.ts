@@ -94,9 +94,9 @@ class Forwarding implements UpstreamListener {
     this.#isAnswered = true
     this.outcome.status = status
     this.outcome.upstreamMs = performance.now() - this.#startedAt
-    if (status === 101) return this.#exchange.answer({ status, reason, fields: upgradeFields(fields), body: 'none' })
     const keepLength = body === 'none' && status !== 204
-    this.#exchange.answer({ status, reason, fields: answerFields(fields, { keepLength }), body })
+    const kept = status === 101 ? upgradeFields(fields) : answerFields(fields, { keepLength })
+    this.#exchange.answer({ status, reason, fields: kept, body })
   }
 
   onData(chunk: Buffer): void {

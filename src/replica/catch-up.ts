@@ -93,7 +93,7 @@ export function createCatchUp(parts: CatchUpParts): CatchUp {
         const atTheEnd = step.changes.length < CHANGES_PER_READ
         const isIdle = step.changes.length === 0 && Math.abs(asOfMs - storedMs) < IDLE_WRITE_INTERVAL_MS
         if (!isIdle) await applyChanges(step.changes, { cursor: step.cursor, ...(atTheEnd && { asOfMs }) })
-        if (atTheEnd) return { asOfMs }
+        if (atTheEnd) return { asOfMs: asOfMs - (step.heldMs ?? 0) }
       }
     },
   }

@@ -6,8 +6,8 @@ export type Change = { kind: 'host' | 'certificate' | 'project' | 'token' | 'set
 /** What the follower needs from the database. Every function may reject, and may be slow: the follower gives up waiting by itself. */
 export type CopySource = {
   currentCursor(): Promise<Cursor>
-  /** The changes after the cursor, in order, `limit` at most; fewer means that there are no more now. */
-  readChanges(cursor: Cursor, limit: number): Promise<{ changes: Change[]; cursor: Cursor } | { kind: 'snapshot-needed' }>
+  /** The changes after the cursor, in order, `limit` at most; fewer means that there are no more now, but for those held back for `heldMs`. */
+  readChanges(cursor: Cursor, limit: number): Promise<{ changes: Change[]; cursor: Cursor; heldMs?: number } | { kind: 'snapshot-needed' }>
   loadRoutes(hostnames: Hostname[]): Promise<RouteRow[]>
   loadCertificates(hostnames: Hostname[]): Promise<CertificateRow[]>
   /** Hostnames of the project after the given one, in order. */

@@ -1,4 +1,4 @@
-import { run } from 'graphile-worker'
+import { Logger, run } from 'graphile-worker'
 import { Counter } from 'prom-client'
 import { IssueError } from '../certs/authority.ts'
 import { renewAt } from '../certs/certificate.ts'
@@ -65,6 +65,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
     maxPoolSize: JOBS_AT_ONCE_MAX + 2,
     pollInterval: JOB_POLL_MS,
     noHandleSignals: true,
+    logger: new Logger(() => (level, message) => log[level === 'warning' ? 'warn' : level === 'error' ? 'error' : 'debug'](message)),
     parsedCronItems: [],
     taskList: { issue: (payload) => issueCertificate(issuing, payload) },
   })

@@ -1,10 +1,11 @@
 import { request } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { inject } from 'vitest'
 import { createApp } from '../../src/api/app.ts'
 import { createAuthenticator } from '../../src/api/authentication.ts'
 import { listen } from '../../src/api/listen.ts'
 import { createRouteFinder, type RouteFinder } from '../../src/api/route-finder.ts'
-import type { Db } from '../../src/core/db.ts'
+import { closeDatabase, type Db } from '../../src/core/db.ts'
 import type { Project } from '../../src/core/projects.ts'
 import { loadRoutes } from '../../src/core/routes.ts'
 import { issueToken } from '../../src/core/tokens.ts'
@@ -13,6 +14,7 @@ import { createProbe } from '../../src/probe/probe.ts'
 import { type DnsServer, startDnsServer } from './dns.ts'
 import { type AnswerCheck, createAnswerCheck, type OpenApiDocument } from './openapi-check.ts'
 import { createTestDatabase } from './postgres.ts'
+import { administer } from './postgres-server.ts'
 import { addProject, CLAIM_RULES, EDGE_HOST } from './tenants.ts'
 
 export type Tenant = { project: Project; token: string; tokenId: string; call: Call }
@@ -49,6 +51,10 @@ export type TestApi = {
   /** A project of the test's own with a token; its `call` sends it. */
   addTenant(plan?: string): Promise<Tenant>
   forgetToken(tokenId: string): void
+  /** Writes down the last uses of tokens at once. */
+  flushUses(): Promise<void>
+  /** The database is gone for good. */
+  cutDatabase(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -71,6 +77,7 @@ export async function startTestApi(): Promise<TestApi> {
   const authenticator = createAuthenticator({ db, log, isFresh, now })
   const finder = createRouteFinder({ db, isFresh, resolve, now })
   const announced: string[] = []
+  let cut = false
   const app = createApp({
     db,
     log,
@@ -105,12 +112,17 @@ export async function startTestApi(): Promise<TestApi> {
       return { project, token, tokenId: id, call: withToken(call, token) }
     },
     forgetToken: authenticator.forgetToken,
+    flushUses: authenticator.close,
+    async cutDatabase() {
+      cut = true
+      await administer(inject('postgresUrl'), `drop database ${new URL(database.url).pathname.slice(1)} with (force)`)
+    },
     async stop() {
       await app.close()
       await authenticator.close()
       probe.close()
       await dns.stop()
-      await database.drop()
+      await (cut ? closeDatabase(db) : database.drop())
     },
   }
 }

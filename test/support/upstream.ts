@@ -62,7 +62,7 @@ export async function startUpstream(options: UpstreamOptions = {}): Promise<Upst
   }
 }
 
-function answer(request: IncomingMessage, response: ServerResponse, seen: Seen[], connection: number): void {
+function answer(request: IncomingMessage, response: ServerResponse, seen: Seen[], connection: number) {
   const url = new URL(request.url ?? '/', 'http://upstream')
   switch (url.pathname) {
     case '/status':
