@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document ee741e1db67d0eaafb4c1d5ead1585c2: npm run types.
+// Generated from the OpenAPI document 94c1e19d72a45eecb928368b4442ea31: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -321,24 +321,6 @@ export interface components {
              * @description Where this kind of problem is explained.
              */
             type: string;
-        };
-        /** Registration */
-        Registration: {
-            /**
-             * @description The hostname to claim. Upper case, a final dot and international characters are normalised.
-             * @example shop.customer.com
-             */
-            hostname: string;
-            /**
-             * @description Your own JSON object, at most 16 KB. It comes back exactly as you sent it: key order and number notation included.
-             * @example {
-             *       "customer": 42,
-             *       "theme": "dark"
-             *     }
-             */
-            metadata?: {
-                [key: string]: unknown;
-            };
         };
         /**
          * Resolved

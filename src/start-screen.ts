@@ -3,22 +3,36 @@ import { styleText } from 'node:util'
 import type { Address, Config } from './config.ts'
 import type { Role } from './role-tree.ts'
 
-export type StartScreenParts = {
+/** What runs, once all of it does. */
+export type Running = {
   config: Config
   roles: readonly Role[]
   dataDir: string
   /** Whether the database is our own, and if so whether it was running already. */
   database: 'started' | 'adopted' | 'external'
   demo: { token: string; upstream: string } | undefined
-  colours: boolean
 }
 
 const LABEL_WIDTH = 10
 
+/** What runs where, for a program. */
+export function startFacts({ config, roles, dataDir, database, demo }: Running) {
+  return {
+    roles,
+    dataDir,
+    database,
+    apiUrl: shown(config.baseUrl),
+    portalUrl: shown(config.portalUrl),
+    internalUrl: `http://${write(config.internalAddr)}`,
+    edge: { host: config.edgeHost, http: write(config.httpAddr), https: write(config.httpsAddr), processes: config.edgeWorkers },
+    ...(demo ? { demo: { ...demo, project: 'demo', url: demoUrl(config), caFile: join(dataDir, 'ca.pem') } } : {}),
+  }
+}
+
 /** What runs where, for a person; in demo mode with a `curl` line that works as it stands. */
-export function startScreen(parts: StartScreenParts): string[] {
-  const { config, roles, dataDir, demo } = parts
-  const bold = (text: string) => (parts.colours ? styleText('bold', text, { validateStream: false }) : text)
+export function startScreen(running: Running, colours: boolean): string[] {
+  const { config, roles, dataDir, demo } = running
+  const bold = (text: string) => (colours ? styleText('bold', text, { validateStream: false }) : text)
   const line = (label: string, text: string, more = '') => `  ${bold(label.padEnd(LABEL_WIDTH))}${text}${more && `  (${more})`}`
   const lines = ['', `${bold('Namesake is running.')} Ctrl-C stops it.`, '']
 
@@ -38,26 +52,19 @@ export function startScreen(parts: StartScreenParts): string[] {
   }
   if (roles.includes('worker')) lines.push(line('Worker', 'DNS checks, certificates', certificatesFrom(config)))
   lines.push(line('Internal', `http://${write(config.internalAddr)}`, '/ready, /metrics'))
-  lines.push(line('Database', databaseShown(parts)))
-  lines.push(line('Data', dataDir, config.dataDir === dataDir ? '' : `${config.dataDir} is where only root can enter, and links to it`))
-  if (demo) lines.push(...demoLines(parts, demo, line))
+  lines.push(line('Database', databaseShown(running)))
+  lines.push(line('Data', dataDir, config.dataDir === dataDir ? '' : `${config.dataDir} lies where only root can enter, and links to it`))
+  if (demo) {
+    lines.push('')
+    lines.push(line('Demo', `the project demo holds hello.localhost`, `its application answers at ${demo.upstream}`))
+    lines.push(line('Token', demo.token, `kept in ${join(dataDir, 'demo-token')}`))
+    lines.push('', 'Try it:', `  curl --cacert ${quoted(join(dataDir, 'ca.pem'))} ${demoUrl(config)}`)
+  }
   return [...lines, '']
 }
 
-function demoLines(
-  { config, dataDir }: StartScreenParts,
-  demo: { token: string; upstream: string },
-  line: (label: string, text: string, more?: string) => string,
-): string[] {
-  const port = config.publicHttpsPort === 443 ? '' : `:${config.publicHttpsPort}`
-  return [
-    '',
-    line('Demo', 'https://hello.localhost is claimed by the project demo', `its application answers at ${demo.upstream}`),
-    line('Token', demo.token, `kept in ${join(dataDir, 'demo-token')}`),
-    '',
-    'Try it:',
-    `  curl --cacert ${quoted(join(dataDir, 'ca.pem'))} https://hello.localhost${port}/`,
-  ]
+function demoUrl({ publicHttpsPort }: Config): string {
+  return `https://hello.localhost${publicHttpsPort === 443 ? '' : `:${publicHttpsPort}`}/`
 }
 
 function certificatesFrom({ acmeDirectories }: Config): string {
@@ -65,7 +72,7 @@ function certificatesFrom({ acmeDirectories }: Config): string {
   return `from ${names.join(', else ')}`
 }
 
-function databaseShown({ config, database, dataDir }: StartScreenParts): string {
+function databaseShown({ config, database, dataDir }: Running): string {
   if (database === 'external') return `PostgreSQL at ${new URL(config.databaseUrl!.replace(/@\//, '@localhost/')).host}`
   return `PostgreSQL of its own, in ${join(dataDir, 'postgres')}${database === 'adopted' ? ', running since an earlier start' : ''}`
 }

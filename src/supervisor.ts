@@ -13,7 +13,7 @@ import { createRoleTree, type Role, type RoleTree, wantedSockets } from './role-
 import { prepareRun } from './run-directory.ts'
 import { findServiceUser } from './service-user.ts'
 import { takeStartLock } from './start-lock.ts'
-import { startScreen } from './start-screen.ts'
+import type { Running } from './start-screen.ts'
 import { listenForStop, type StopSignal } from './stop-signal.ts'
 
 export type SuperviseParts = {
@@ -23,8 +23,8 @@ export type SuperviseParts = {
   demo: boolean
   env: Readonly<Record<string, string | undefined>>
   log: Log
-  /** Takes the lines of the start screen. */
-  print(line: string): void
+  /** Called once, when every process serves. */
+  onRunning(running: Running): void
   /** Where the children's log lines go. */
   output: Output
   /** Whether a person sits in front. */
@@ -33,7 +33,8 @@ export type SuperviseParts = {
   script?: string
 }
 
-const MAIN = fileURLToPath(new URL('main.ts', import.meta.url))
+/** What every role process runs, as `node <script> <role>`. */
+export const MAIN_SCRIPT = fileURLToPath(new URL('main.ts', import.meta.url))
 
 /**
  * Runs the whole tree until SIGTERM or Ctrl-C: holds the sockets, runs PostgreSQL where none is configured, keeps the processes of the roles
@@ -42,8 +43,9 @@ const MAIN = fileURLToPath(new URL('main.ts', import.meta.url))
  */
 export async function supervise(parts: SuperviseParts): Promise<number> {
   const stop = listenForStop(parts.terminal, (name) => {
-    if (parts.terminal) parts.print('\nStopping: running requests have 30 seconds to end. Ctrl-C again stops everything at once.')
-    else parts.log.info(`${name}: stopping`)
+    parts.log.info(
+      `${name}: stopping. Running requests have 30 seconds to end${parts.terminal ? '; Ctrl-C again ends everything at once' : ''}`,
+    )
   })
   const undo = new AsyncDisposableStack()
   undo.defer(stop.close)
@@ -61,7 +63,7 @@ export async function supervise(parts: SuperviseParts): Promise<number> {
 /** Each step leaves its undoing on the stack, so that stopping is starting in reverse. Returns early when told to stop meanwhile. */
 async function startTree(parts: SuperviseParts, stop: StopSignal, undo: AsyncDisposableStack): Promise<void> {
   const { config, log, output } = parts
-  const script = parts.script ?? MAIN
+  const script = parts.script ?? MAIN_SCRIPT
   const user = findServiceUser()
   const dataDir = prepareData(config.dataDir, user)
   const lock = takeStartLock(dataDir)
@@ -97,8 +99,7 @@ async function startTree(parts: SuperviseParts, stop: StopSignal, undo: AsyncDis
   await Promise.race([tree.allReady(), stop.asked])
   if (stop.gently.aborted) return
   const demo = upstream === undefined ? undefined : { upstream, token: readFileSync(join(dataDir, 'demo-token'), 'utf8').trim() }
-  for (const line of startScreen({ ...parts, dataDir, database: postgres?.origin ?? 'external', demo, colours: parts.terminal }))
-    parts.print(line)
+  parts.onRunning({ config, roles: parts.roles, dataDir, database: postgres?.origin ?? 'external', demo })
 }
 
 function rollOnHangup(tree: RoleTree, log: Log): () => void {

@@ -109,7 +109,7 @@ function collectUses(parts: { db: Db; log: Log }) {
       parts.log.warn({ err: error, tokens: batch.size }, 'cannot record when tokens were last used')
     }
   }
-  const timer = setInterval(flush, FLUSH_EVERY_MS).unref()
+  const timer = setInterval(() => void flush(), FLUSH_EVERY_MS).unref()
   return {
     note: (tokenId: string, atMs: number) => void uses.set(tokenId, atMs),
     close() {

@@ -159,7 +159,7 @@ export const RegistrationSchema = Type.Object(
     }),
     metadata: Type.Optional(MetadataSchema),
   },
-  { $id: 'Registration', title: 'Registration', ...exact },
+  exact,
 )
 
 export const HostnameParams = Type.Object({
@@ -184,11 +184,4 @@ export const ListQuery = Type.Object({
 })
 
 /** The schemas that have a name in the OpenAPI document. */
-export const NAMED_SCHEMAS: readonly TSchema[] = [
-  DomainSchema,
-  DomainDetailsSchema,
-  ResolvedSchema,
-  HealthSchema,
-  ProblemSchema,
-  RegistrationSchema,
-]
+export const NAMED_SCHEMAS: readonly TSchema[] = [DomainSchema, DomainDetailsSchema, ResolvedSchema, HealthSchema, ProblemSchema]

@@ -57,16 +57,6 @@ test('a CNAME that differs from the edge host in case leaves it unverified', asy
   expect(await check(hostname)).toMatchObject({ verified: false, dns: { state: 'wrong-case' } })
 })
 
-test('a verified hostname stays verified when its record goes, and dns says so', async () => {
-  const hostname = freshHostname()
-  await register(hostname)
-  api.dns.set(hostname, 'CNAME', EDGE_HOST)
-  await check(hostname)
-  const { rows } = await api.db.pool.query('select id from domains where hostname = $1', [hostname])
-  expect(rows).toHaveLength(1)
-  expect(await register(hostname)).toMatchObject({ verified: true })
-})
-
 test('removed: DELETE of a verified or unverified hostname; it leaves the list and no longer resolves', async () => {
   for (const verify of [false, true]) {
     const hostname = freshHostname()

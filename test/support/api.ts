@@ -1,20 +1,19 @@
 import { request } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { inject } from 'vitest'
 import { createApp } from '../../src/api/app.ts'
 import { createAuthenticator } from '../../src/api/authentication.ts'
 import { listen } from '../../src/api/listen.ts'
 import { createRouteFinder, type RouteFinder } from '../../src/api/route-finder.ts'
-import { closeDatabase, type Db } from '../../src/core/db.ts'
+import { closeDatabase, connectDatabase, type Db } from '../../src/core/db.ts'
 import type { Project } from '../../src/core/projects.ts'
 import { loadRoutes } from '../../src/core/routes.ts'
 import { issueToken } from '../../src/core/tokens.ts'
 import { createLog } from '../../src/log.ts'
 import { createProbe } from '../../src/probe/probe.ts'
+import { drawLine } from './cut-line.ts'
 import { type DnsServer, startDnsServer } from './dns.ts'
 import { type AnswerCheck, createAnswerCheck, type OpenApiDocument } from './openapi-check.ts'
 import { createTestDatabase } from './postgres.ts'
-import { administer } from './postgres-server.ts'
 import { addProject, CLAIM_RULES, EDGE_HOST } from './tenants.ts'
 
 export type Tenant = { project: Project; token: string; tokenId: string; call: Call }
@@ -64,8 +63,10 @@ export const EDGE_IP = '192.0.2.10'
 /** The API as it runs, on a free port, over a database and a DNS server of its own. */
 export async function startTestApi(): Promise<TestApi> {
   const database = await createTestDatabase()
-  const { db } = database
+  const line = await drawLine(database.url)
+  const db = connectDatabase(line.url, { applicationName: 'test-api' })
   const dns = await startDnsServer()
+  dns.set(EDGE_HOST, 'A', EDGE_IP)
   const probe = createProbe({ edgeHost: EDGE_HOST, edgeIps: [EDGE_IP], portalHosts: [], servers: [dns.endpoint], caaIssuers: [] })
   const log = createLog('test-api', 'fatal')
   const now = () => new Date()
@@ -77,7 +78,6 @@ export async function startTestApi(): Promise<TestApi> {
   const authenticator = createAuthenticator({ db, log, isFresh, now })
   const finder = createRouteFinder({ db, isFresh, resolve, now })
   const announced: string[] = []
-  let cut = false
   const app = createApp({
     db,
     log,
@@ -113,16 +113,15 @@ export async function startTestApi(): Promise<TestApi> {
     },
     forgetToken: authenticator.forgetToken,
     flushUses: authenticator.close,
-    async cutDatabase() {
-      cut = true
-      await administer(inject('postgresUrl'), `drop database ${new URL(database.url).pathname.slice(1)} with (force)`)
-    },
+    cutDatabase: line.cut,
     async stop() {
       await app.close()
       await authenticator.close()
       probe.close()
       await dns.stop()
-      await (cut ? closeDatabase(db) : database.drop())
+      await closeDatabase(db)
+      await line.cut()
+      await database.drop()
     },
   }
 }

@@ -2,15 +2,16 @@ import { fileURLToPath } from 'node:url'
 import { createSupervisorLog } from '../../src/cli/supervisor-log.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Role } from '../../src/role-tree.ts'
+import { type Running, startFacts } from '../../src/start-screen.ts'
 import { supervise } from '../../src/supervisor.ts'
 
 // The supervisor with fixture processes instead of the real roles.
 const { config } = readConfig(process.env, process.cwd())
 const roles = (process.env.FIXTURE_ROLES ?? 'api,worker,edge').split(',') as Role[]
 const script = fileURLToPath(new URL('role.fixture.ts', import.meta.url))
-const print = (line: string) => console.log(line)
+const onRunning = (running: Running) => console.log(JSON.stringify(startFacts(running)))
 try {
-  const parts = { config, roles, demo: false, env: process.env, print, output: { fd: 2 }, terminal: false, script }
+  const parts = { config, roles, demo: false, env: process.env, onRunning, output: { fd: 2 }, terminal: false, script }
   process.exit(await supervise({ ...parts, log: createSupervisorLog({ level: 'info', terminal: false }) }))
 } catch (error) {
   console.error(`failed: ${(error as Error).message}`)

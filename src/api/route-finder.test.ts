@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { drawLine } from '../../test/support/cut-line.ts'
+import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
+import { addProject, claim, freshHostname } from '../../test/support/tenants.ts'
+import { closeDatabase, connectDatabase } from '../core/db.ts'
+import { removeDomain } from '../core/domains.ts'
+import type { Project } from '../core/projects.ts'
+import { loadRoutes } from '../core/routes.ts'
+import type { Hostname } from '../hostname.ts'
+import { createRouteFinder, type RouteAnswer } from './route-finder.ts'
+
+let database: TestDatabase
+let project: Project
+beforeAll(async () => {
+  database = await createTestDatabase()
+  project = await addProject(database.db)
+})
+afterAll(() => database.drop())
+
+/** A machine's copy that holds what is put into it and nothing newer. */
+function startFinder(parts: { isFresh?: boolean; db?: TestDatabase['db']; now?(): Date } = {}) {
+  const copy = new Map<Hostname, RouteAnswer>()
+  const finder = createRouteFinder({
+    db: parts.db ?? database.db,
+    isFresh: () => parts.isFresh ?? true,
+    resolve: (hostname) => copy.get(hostname) ?? { kind: 'unknown' },
+    now: parts.now ?? (() => new Date()),
+  })
+  const remember = async (hostname: Hostname) => {
+    const [route] = await loadRoutes(database.db, [hostname])
+    copy.set(hostname, { kind: 'route', route: route! })
+  }
+  return { finder, remember }
+}
+
+test('a fresh copy answers at once for what it holds', async () => {
+  const { finder, remember } = startFinder()
+  const hostname = await claim(database.db, project)
+  await remember(hostname)
+  expect(finder.find(hostname)).toMatchObject({ hostname })
+})
+
+test('a hostname that was claimed elsewhere a moment ago is found, though the copy does not hold it yet', async () => {
+  const { finder } = startFinder()
+  const hostname = await claim(database.db, project)
+  expect(await finder.find(hostname)).toMatchObject({ hostname })
+  expect(await finder.findInCopy(hostname)).toMatchObject({ hostname })
+  expect(await finder.find(freshHostname())).toBeUndefined()
+})
+
+test('who wrote here reads what was written, though the copy is behind', async () => {
+  const { finder, remember } = startFinder()
+  const hostname = await claim(database.db, project)
+  await remember(hostname)
+  await claim(database.db, project, hostname, '{"new":true}')
+  finder.wrote(hostname)
+  expect(await finder.find(hostname)).toMatchObject({ metadataJson: '{"new":true}' })
+  await removeDomain(database.db, project, hostname)
+  finder.wrote(hostname)
+  expect(await finder.find(hostname)).toBeUndefined()
+  expect(await finder.findInCopy(hostname)).toBeUndefined()
+})
+
+test('after six seconds the copy is believed again', async () => {
+  let nowMs = Date.now()
+  const { finder, remember } = startFinder({ now: () => new Date(nowMs) })
+  const hostname = await claim(database.db, project)
+  await remember(hostname)
+  finder.wrote(hostname)
+  expect(finder.find(hostname)).toBeInstanceOf(Promise)
+  nowMs += 6_000
+  expect(finder.find(hostname)).toMatchObject({ hostname })
+})
+
+test('a copy that is more than five seconds behind is not believed: the database is asked', async () => {
+  const { finder, remember } = startFinder({ isFresh: false })
+  const hostname = await claim(database.db, project)
+  await remember(hostname)
+  await removeDomain(database.db, project, hostname)
+  expect(await finder.find(hostname)).toBeUndefined()
+})
+
+test('during an outage the copy stands in, and what it does not hold is unavailable', async () => {
+  const line = await drawLine(database.url)
+  const db = connectDatabase(line.url, { applicationName: 'test' })
+  const { finder, remember } = startFinder({ isFresh: false, db })
+  const hostname = await claim(database.db, project)
+  await remember(hostname)
+  await line.cut()
+  expect(await finder.find(hostname)).toMatchObject({ hostname })
+  await expect(finder.find(freshHostname())).rejects.toMatchObject({ code: 'database_unavailable' })
+  await closeDatabase(db)
+})
+
+test('of the names that nobody holds at most 200 a second become queries', async () => {
+  const { finder } = startFinder({ now: () => new Date(0) })
+  const hostname = await claim(database.db, project)
+  await Promise.all(Array.from({ length: 200 }, () => finder.find(freshHostname())))
+  expect(await finder.find(hostname)).toBeUndefined()
+})

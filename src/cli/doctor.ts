@@ -1,0 +1,41 @@
+import { Command } from 'commander'
+import { type Config, ConfigError, readConfig } from '../config.ts'
+import { type Check, checkAuthorities, checkDatabase, checkEdgeDns, checkPorts } from './installation-checks.ts'
+import { show, styled } from './output.ts'
+
+const SIGNS = { good: styled('green', '✓'), doubtful: styled('yellow', '!'), bad: styled('red', '✗') }
+
+/** `namesake doctor` */
+export function doctorCommand(): Command {
+  return new Command('doctor')
+    .description('look at the whole installation: settings, database, ports, DNS of the edge host, certificate authorities')
+    .option('--json', 'print JSON')
+    .action(run)
+}
+
+async function run({ json }: { json?: boolean }): Promise<void> {
+  const checks = await examine()
+  show({ json }, checks, () =>
+    checks.map(
+      ({ name, state, sentence }) =>
+        `${SIGNS[state]} ${styled('bold', name.padEnd(12))} ${sentence.replaceAll('\n', `\n${' '.repeat(15)}`)}`,
+    ),
+  )
+  if (checks.some(({ state }) => state === 'bad')) process.exitCode = 1
+}
+
+async function examine(): Promise<Check[]> {
+  let read: { config: Config; warnings: string[] }
+  try {
+    read = readConfig(process.env, process.cwd())
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return [{ name: 'settings', state: 'bad', sentence: error.message }]
+  }
+  const { config, warnings } = read
+  const settings: Check[] = warnings.map((sentence) => ({ name: 'settings', state: 'doubtful', sentence }))
+  if (settings.length === 0)
+    settings.push({ name: 'settings', state: 'good', sentence: `all readable; customers point at ${config.edgeHost}` })
+  const found = await Promise.all([checkDatabase(config), checkPorts(config), checkEdgeDns(config), checkAuthorities(config)])
+  return [...settings, ...found.flat()]
+}

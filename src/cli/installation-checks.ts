@@ -1,0 +1,160 @@
+import { Resolver } from 'node:dns/promises'
+import { BoundSocket } from 'node:net'
+import { createSend } from '../certs/acme-http.ts'
+import type { Config } from '../config.ts'
+import { closeDatabase, connectDatabase } from '../core/db.ts'
+import { findPortHolders } from '../port-holder.ts'
+import { commandOf } from '../processes.ts'
+import { ROLES, wantedSockets } from '../role-tree.ts'
+import { MAIN_SCRIPT } from '../supervisor.ts'
+import { locate } from './installation.ts'
+
+/** One thing that was looked at, and what to do about it if it is not good. */
+export type Check = { name: string; state: 'good' | 'doubtful' | 'bad'; sentence: string }
+
+const POSTGRES_MAJOR_MIN = 15
+const DIRECTORY_TIMEOUT_MS = 10_000
+const DNS = { timeout: 2_000, tries: 2 }
+
+/** Whether the database answers and is new enough. An embedded one that does not run is no fault: the start brings it. */
+export async function checkDatabase(config: Config): Promise<Check[]> {
+  const name = 'database'
+  let url: string
+  try {
+    url = locate(config).databaseUrl!
+  } catch (error) {
+    return [{ name, state: 'doubtful', sentence: (error as Error).message }]
+  }
+  const db = connectDatabase(url, { applicationName: 'namesake doctor', poolMax: 1 })
+  try {
+    const { rows } = await db.pool.query<{ server_version: string }>('show server_version')
+    const version = rows[0]!.server_version
+    if (Number.parseInt(version, 10) >= POSTGRES_MAJOR_MIN)
+      return [{ name, state: 'good', sentence: `PostgreSQL ${version}${config.databaseUrl ? '' : ', our own'}` }]
+    return [{ name, state: 'bad', sentence: `PostgreSQL ${version} is too old: ${POSTGRES_MAJOR_MIN} or newer is needed` }]
+  } catch (error) {
+    return [
+      {
+        name,
+        state: 'bad',
+        sentence: `${new URL(url).host} cannot be used: ${messageOf(error)}. Look at NAMESAKE_DATABASE_URL and at the server`,
+      },
+    ]
+  } finally {
+    await closeDatabase(db)
+  }
+}
+
+/** Whether each address is free, or in the hands of a running namesake. */
+export async function checkPorts(config: Config): Promise<Check[]> {
+  return wantedSockets({ config, roles: ROLES, demo: false }).map(({ variable, address }) => {
+    const name = 'ports'
+    const where = `${address.host}:${address.port} (${variable})`
+    try {
+      new BoundSocket(address).close()
+      return { name, state: 'good', sentence: `${where} is free` }
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code
+      if (code !== 'EADDRINUSE') return { name, state: 'bad', sentence: `${where} cannot be bound: ${code}` }
+      const holders = findPortHolders(address.port)
+      if (holders.some(({ pid }) => commandOf(pid).includes(MAIN_SCRIPT)))
+        return { name, state: 'good', sentence: `${where} is served by namesake` }
+      const who = holders[0] ? `${holders[0].name} (process ${holders[0].pid})` : 'a process that this user cannot see'
+      return { name, state: 'bad', sentence: `${where} is held by ${who}: stop it, or set ${variable} to another` }
+    }
+  })
+}
+
+/** Whether the edge host leads to the edge's addresses, and its CAA records, which govern every customer's name that is an alias of it. */
+export async function checkEdgeDns(config: Config): Promise<Check[]> {
+  if (config.local) return [{ name: 'DNS', state: 'good', sentence: `${config.edgeHost} is local: it needs no DNS` }]
+  const resolver = new Resolver(DNS)
+  if (config.dnsServers.length > 0) resolver.setServers(config.dnsServers)
+  const [addresses, caa] = await Promise.all([addressesOf(resolver, config.edgeHost), caaOf(resolver, config.edgeHost)])
+  return [judgeAddresses(config, addresses), judgeCaa(config, caa)]
+}
+
+/** Whether each ACME directory answers as one. */
+export async function checkAuthorities(config: Config): Promise<Check[]> {
+  const send = createSend({ ...(config.acmeCaFile ? { caFile: config.acmeCaFile } : {}), now: () => new Date() })
+  return Promise.all(
+    config.acmeDirectories.map(async (url): Promise<Check> => {
+      const name = 'authority'
+      if (url === 'local')
+        return { name, state: 'good', sentence: 'the built-in one: trusted by those who trust the output of namesake ca' }
+      try {
+        const { status, body } = await send({ method: 'GET', url }, AbortSignal.timeout(DIRECTORY_TIMEOUT_MS))
+        if (status === 200 && typeof body === 'object' && body !== null && 'newOrder' in body)
+          return { name, state: 'good', sentence: `${url} answers` }
+        return { name, state: 'bad', sentence: `${url} is no ACME directory (status ${status}): look at NAMESAKE_ACME_DIRECTORY` }
+      } catch (error) {
+        return {
+          name,
+          state: 'bad',
+          sentence: `${url} cannot be reached: ${messageOf(error)}. Look at NAMESAKE_ACME_DIRECTORY, NAMESAKE_ACME_CA_FILE and the way out to the Internet`,
+        }
+      }
+    }),
+  )
+}
+
+function judgeAddresses({ edgeHost, edgeIps }: Config, found: string[]): Check {
+  const name = 'DNS'
+  if (found.length === 0) {
+    return {
+      name,
+      state: 'bad',
+      sentence: `${edgeHost} has no address: add A/AAAA records for it${edgeIps.length > 0 ? ` (${edgeIps.join(', ')})` : ''}`,
+    }
+  }
+  if (edgeIps.length === 0)
+    return {
+      name,
+      state: 'doubtful',
+      sentence: `${edgeHost} leads to ${found.join(', ')}: set NAMESAKE_EDGE_IPS to them, so that apex domains work`,
+    }
+  const missing = edgeIps.filter((ip) => !found.includes(ip))
+  const foreign = found.filter((ip) => !edgeIps.includes(ip))
+  if (missing.length === 0 && foreign.length === 0) return { name, state: 'good', sentence: `${edgeHost} leads to ${found.join(', ')}` }
+  const parts = [
+    missing.length > 0 ? `lacks ${missing.join(', ')}` : '',
+    foreign.length > 0 ? `has ${foreign.join(', ')}, which NAMESAKE_EDGE_IPS does not name` : '',
+  ]
+  return { name, state: 'bad', sentence: `${edgeHost} ${parts.filter(Boolean).join(' and ')}` }
+}
+
+type CaaRecords = { at: string; issuers: string[] } | undefined
+
+function judgeCaa({ edgeHost, acmeDirectories }: Config, caa: CaaRecords): Check {
+  const name = 'CAA'
+  if (!caa) return { name, state: 'good', sentence: `no CAA record limits who may issue for names that point at ${edgeHost}` }
+  const directories = acmeDirectories.filter((directory) => directory !== 'local').map((directory) => new URL(directory).hostname)
+  const named = (host: string) => caa.issuers.some((issuer) => host === issuer || host.endsWith(`.${issuer}`))
+  if (directories.every(named)) return { name, state: 'good', sentence: `the CAA records of ${caa.at} allow ${caa.issuers.join(', ')}` }
+  const allowed = caa.issuers.join(', ') || 'nobody'
+  return {
+    name,
+    state: 'doubtful',
+    sentence: `the CAA records of ${caa.at} allow ${allowed}: make sure that this names the operator of ${directories.join(', ')}, for they govern every customer's name that is an alias of ${edgeHost}`,
+  }
+}
+
+async function addressesOf(resolver: Resolver, host: string): Promise<string[]> {
+  const found = await Promise.all([resolver.resolve4(host).catch(() => []), resolver.resolve6(host).catch(() => [])])
+  return found.flat()
+}
+
+/** The CAA records that count for a name: its own, else its nearest parent's (RFC 8659 §3). */
+async function caaOf(resolver: Resolver, host: string): Promise<CaaRecords> {
+  for (let name = host; name.includes('.'); name = name.slice(name.indexOf('.') + 1)) {
+    const records = await resolver.resolveCaa(name).catch(() => [])
+    const issuers = records.flatMap(({ issue }) => (issue === undefined ? [] : [issue.split(';')[0]!.trim()])).filter(Boolean)
+    if (records.length > 0) return records.some(({ issue }) => issue !== undefined) ? { at: name, issuers } : undefined
+  }
+  return undefined
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ')
+  return error instanceof Error ? error.message || String((error as NodeJS.ErrnoException).code) : String(error)
+}

@@ -1,0 +1,56 @@
+import { accessSync, constants } from 'node:fs'
+import { join } from 'node:path'
+import { type Config, readConfig } from '../config.ts'
+import { createAnnouncer } from '../core/changes.ts'
+import { closeDatabase, connectDatabase, type Db, databaseIsReachable } from '../core/db.ts'
+import { locateData } from '../data-directory.ts'
+import { embeddedUrl } from '../embedded-postgres.ts'
+import { readOwnSecret } from '../own-secret.ts'
+import { locateRun } from '../run-directory.ts'
+import { findServiceUser } from '../service-user.ts'
+
+/** The database as a command works on it. `config` is complete: with the real data folder, the database's address and the secret. */
+export type Installation = {
+  db: Db
+  config: Config
+  /** Tells the machines at once that a change was committed; without it they would see it within a second. */
+  announce(key: string): void
+}
+
+/**
+ * Runs a command over the installation's database, the configured one or the embedded one of the tree that runs here. Rejects with what to
+ * do when that cannot be reached.
+ */
+export async function withInstallation<T>(command: (installation: Installation) => Promise<T>): Promise<T> {
+  const config = locate(readConfig(process.env, process.cwd()).config)
+  const db = connectDatabase(config.databaseUrl!, { applicationName: 'namesake command', poolMax: 2 })
+  const announcer = createAnnouncer(db)
+  try {
+    if (!(await databaseIsReachable(db)))
+      throw new Error(`the database cannot be reached: is PostgreSQL running at ${new URL(config.databaseUrl!).host}?`)
+    return await command({ db, config, announce: announcer.announce })
+  } finally {
+    await announcer.close()
+    await closeDatabase(db)
+  }
+}
+
+/** The settings with what a start resolves filled in. Throws when the embedded database is not running. */
+export function locate(config: Config): Config {
+  if (config.databaseUrl) return config
+  const dataDir = locateData(config.dataDir, findServiceUser())
+  const runDir = locateRun(dataDir)
+  try {
+    accessSync(join(runDir, '.s.PGSQL.5432'), constants.W_OK)
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code
+    if (code === 'EACCES') throw new Error(`${dataDir} belongs to another user: run this command as the user who started namesake`)
+    throw new Error(`namesake is not running on ${dataDir}. Start it first: namesake start`)
+  }
+  return {
+    ...config,
+    dataDir,
+    databaseUrl: embeddedUrl(runDir),
+    secrets: config.secrets.length > 0 ? config.secrets : [readOwnSecret(dataDir)].filter((secret) => secret !== undefined),
+  }
+}

@@ -1,0 +1,34 @@
+import { styleText } from 'node:util'
+
+type Style = 'bold' | 'dim' | 'green' | 'red' | 'yellow'
+
+/** Writes what a command found: as one JSON document with --json, else as the lines that `readable` makes for a person. */
+export function show(options: { json?: boolean | undefined }, value: unknown, readable: () => string[]): void {
+  showText(options, JSON.stringify(value, null, 2), readable)
+}
+
+/** As `show`, for JSON that exists as text already and must stay as it is. */
+export function showText(options: { json?: boolean | undefined }, json: string, readable: () => string[]): void {
+  process.stdout.write(options.json ? `${json}\n` : `${readable().join('\n')}\n`)
+}
+
+/** Text in a style where standard output is a terminal that shows colours. */
+export function styled(style: Style, text: string): string {
+  return styleText(style, text, { stream: process.stdout })
+}
+
+/** Rows below their headings, each column as wide as its widest entry. */
+export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const widths = headings.map((heading, i) => Math.max(heading.length, ...rows.map((row) => row[i]!.length)))
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, i) => cell.padEnd(widths[i]!))
+      .join('  ')
+      .trimEnd()
+  return [styled('dim', line(headings)), ...rows.map(line)]
+}
+
+/** A time as a person reads it, in UTC; a dash for none. */
+export function shownTime(iso: string | null): string {
+  return iso === null ? '-' : `${iso.slice(0, 16).replace('T', ' ')} UTC`
+}

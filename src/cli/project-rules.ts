@@ -1,0 +1,29 @@
+import type { Config } from '../config.ts'
+import type { Db } from '../core/db.ts'
+import type { ProjectRules } from '../core/projects.ts'
+import { loadRoutes } from '../core/routes.ts'
+import { readUpstream, UpstreamFailure } from '../edge/upstream.ts'
+import { createUpstreamGuard } from '../edge/upstream-guard.ts'
+import { ServiceError } from '../errors.ts'
+
+/** What a project is held to in this installation. An upstream whose name does not resolve yet is accepted: the edge looks again. */
+export function projectRules(db: Db, config: Config): ProjectRules {
+  const guard = createUpstreamGuard({
+    allowPrivate: config.allowPrivateUpstreams,
+    ownAddresses: config.edgeIps,
+    ownPorts: [config.httpAddr.port, config.httpsAddr.port],
+    isRegistered: async (hostname) => (await loadRoutes(db, [hostname])).length > 0,
+  })
+  return {
+    plans: config.plans,
+    async checkUpstream(url) {
+      try {
+        await guard.addressesOf(readUpstream(url.href, 'project'))
+      } catch (error) {
+        if (!(error instanceof UpstreamFailure)) throw error
+        if (error.reason === 'forbidden-address')
+          throw new ServiceError('upstream_forbidden', `${url.origin} cannot be an upstream: ${error.message}`)
+      }
+    },
+  }
+}

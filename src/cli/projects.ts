@@ -1,0 +1,74 @@
+import { Command } from 'commander'
+import { createProject, listProjects, type Project, updateProject } from '../core/projects.ts'
+import { withInstallation } from './installation.ts'
+import { show, shownTime, table } from './output.ts'
+import { projectRules } from './project-rules.ts'
+
+const DEFAULT_PLAN = 'unlimited'
+
+type Options = { name?: string; slug?: string; upstream?: string; plan?: string; json?: boolean }
+
+/** `namesake projects create|update|list` */
+export function projectsCommand(): Command {
+  const projects = new Command('projects').description('the tenants: each has an upstream, tokens and domains')
+  projects
+    .command('create')
+    .description('make a project')
+    .requiredOption('--name <name>', 'its name, for people')
+    .option('--slug <slug>', 'its name in addresses, fixed for ever (default: made from the name)')
+    .requiredOption('--upstream <url>', 'where its application lives, for example https://app.vendor.com')
+    .option('--plan <plan>', 'one of NAMESAKE_PLANS', DEFAULT_PLAN)
+    .option('--json', 'print JSON')
+    .action(create)
+  projects
+    .command('update')
+    .description('change what is given, keep the rest; holds on every machine within a second')
+    .requiredOption('--slug <slug>', 'which project')
+    .option('--upstream <url>', 'where its application lives now')
+    .option('--name <name>', 'its new name')
+    .option('--plan <plan>', 'its new plan, one of NAMESAKE_PLANS')
+    .option('--json', 'print JSON')
+    .action(update)
+  projects.command('list').description('every project').option('--json', 'print JSON').action(list)
+  return projects
+}
+
+async function create({ name, slug, upstream, plan, json }: Options): Promise<void> {
+  const project = await withInstallation(({ db, config }) =>
+    createProject(db, { name: name!, slug, upstreamUrl: upstream!, plan: plan! }, projectRules(db, config)),
+  )
+  show({ json }, publicPart(project), () => [`Made the project ${project.slug}. Next: namesake tokens issue --project ${project.slug}`])
+}
+
+async function update({ name, slug, upstream, plan, json }: Options, command: Command): Promise<void> {
+  if (name === undefined && upstream === undefined && plan === undefined)
+    command.error('error: give at least one of --upstream, --name, --plan')
+  const project = await withInstallation(async ({ db, config, announce }) => {
+    const updated = await updateProject(db, slug!, { name, upstreamUrl: upstream, plan }, projectRules(db, config))
+    announce(updated.id)
+    return updated
+  })
+  show({ json }, publicPart(project), () => [`${project.slug}: "${project.name}", ${project.upstreamUrl}, plan ${project.plan}`])
+}
+
+async function list({ json }: Options): Promise<void> {
+  const projects = await withInstallation(({ db }) => listProjects(db))
+  const shown = projects.map(({ createdAt, domains, ...project }) => ({ ...publicPart(project), domains, createdAt }))
+  show({ json }, shown, () => {
+    if (shown.length === 0)
+      return ['There is no project yet. Make one: namesake projects create --name Shop --upstream https://app.vendor.com']
+    const rows = shown.map((project) => [
+      project.slug,
+      project.name,
+      project.upstreamUrl,
+      project.plan,
+      String(project.domains),
+      shownTime(project.createdAt),
+    ])
+    return table(['SLUG', 'NAME', 'UPSTREAM', 'PLAN', 'DOMAINS', 'MADE'], rows)
+  })
+}
+
+function publicPart({ id, name, slug, upstreamUrl, plan }: Project) {
+  return { id, name, slug, upstreamUrl, plan }
+}

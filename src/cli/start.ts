@@ -1,0 +1,49 @@
+import { Command, InvalidArgumentError } from 'commander'
+import { readConfig } from '../config.ts'
+import { ROLES, type Role } from '../role-tree.ts'
+import { startFacts, startScreen } from '../start-screen.ts'
+import { supervise } from '../supervisor.ts'
+import { createSupervisorLog, shorten } from './supervisor-log.ts'
+
+type Options = { demo?: boolean; roles: Role[]; json?: boolean }
+
+/** `namesake start` */
+export function startCommand(): Command {
+  return new Command('start')
+    .description('run the service until Ctrl-C or SIGTERM; SIGHUP replaces the edge processes one by one')
+    .option('--demo', 'with a demo project: its token, its application, and https://hello.localhost')
+    .option('--roles <roles>', `which of ${ROLES.join(', ')} to run here`, parseRoles, [...ROLES])
+    .option('--json', 'print what runs where as one line of JSON')
+    .action(run)
+}
+
+async function run({ demo = false, roles, json }: Options): Promise<void> {
+  const { config, warnings } = readConfig(process.env, process.cwd())
+  if (demo && !config.local)
+    throw new Error(`--demo is for a local start: NAMESAKE_EDGE_HOST is ${config.edgeHost}. Leave it out, or leave out --demo`)
+  const terminal = process.stderr.isTTY === true
+  const log = createSupervisorLog({ level: config.logLevel, terminal })
+  for (const warning of warnings) log.warn(warning)
+  process.exit(
+    await supervise({
+      config,
+      roles,
+      demo,
+      env: process.env,
+      log,
+      onRunning(running) {
+        if (json) console.log(JSON.stringify(startFacts(running)))
+        else for (const line of startScreen(running, process.stdout.isTTY === true)) console.log(line)
+      },
+      output: terminal ? { write: (line) => console.error(shorten(line)) } : { fd: 2 },
+      terminal,
+    }),
+  )
+}
+
+function parseRoles(text: string): Role[] {
+  const named = text.split(',').map((role) => role.trim())
+  const unknown = named.find((role) => !ROLES.some((known) => known === role))
+  if (unknown !== undefined) throw new InvalidArgumentError(`"${unknown}" is none of ${ROLES.join(', ')}.`)
+  return ROLES.filter((role) => named.includes(role))
+}

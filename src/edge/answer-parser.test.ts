@@ -1,0 +1,135 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { AnswerParser, type ParsedHead } from './answer-parser.ts'
+
+function parse(pieces: Buffer[], method = 'GET') {
+  const seen = {
+    interim: [] as number[],
+    head: undefined as ParsedHead | undefined,
+    body: '',
+    trailers: undefined as readonly string[] | undefined,
+  }
+  const parser = new AnswerParser(method, false, {
+    onInterim: (status) => seen.interim.push(status),
+    onHead: (head) => {
+      seen.head = head
+    },
+    onData: (chunk) => {
+      seen.body += chunk.toString('latin1')
+    },
+    onEnd: (trailers) => {
+      seen.trailers = trailers
+    },
+  })
+  let used = 0
+  for (const piece of pieces) if (!parser.isDone) used += parser.feed(piece)
+  return { ...seen, parser, used }
+}
+const bytes = (text: string) => Buffer.from(text, 'latin1')
+
+test.each([
+  ['counted', 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello', 'hello'],
+  ['chunked', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;ext=1\r\nhello\r\n3 \t;x\r\nabc\r\n0\r\n\r\n', 'helloabc'],
+  ['chunked with trailers', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n5\r\nhello\r\n0\r\nX-Sum: 1\r\nY: 2\r\n\r\n', 'hello'],
+  ['empty', 'HTTP/1.1 204 No Content\r\n\r\n', ''],
+  [
+    'behind interim answers',
+    'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\nHTTP/1.1 200\r\nContent-Length: 1\r\n\r\nx',
+    'x',
+  ],
+])('an answer means the same in whatever pieces it comes: %s', (_name, text, body) => {
+  const whole = bytes(`${text}next`)
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 1, max: whole.length - 1 }), { maxLength: 12 }), (cuts) => {
+      const at = [0, ...cuts.sort((a, b) => a - b), whole.length]
+      const pieces = at.slice(1).map((end, i) => whole.subarray(at[i], end))
+      const { parser, body: read } = parse(pieces.filter((piece) => piece.length > 0))
+      expect(parser.isDone).toBe(true)
+      expect(read).toBe(body)
+    }),
+    { numRuns: 200 },
+  )
+  expect(parse([whole]).used).toBe(whole.length - 4)
+})
+
+test('a body without length ends with the connection, and with it alone', () => {
+  const { parser, head, body } = parse([bytes('HTTP/1.1 200 OK\r\n\r\nsome')])
+  expect(parser.isDone).toBe(false)
+  expect(head).toMatchObject({ body: 'unknown', keepsAlive: false })
+  expect(parser.close()).toBe(true)
+  expect(body).toBe('some')
+})
+
+test.each([
+  'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell',
+  'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n',
+  'HTTP/1.1 200 OK\r\n',
+])('an answer cut short is not complete: %j', (text) => {
+  expect(parse([bytes(text)]).parser.close()).toBe(false)
+})
+
+test.each([
+  ['no HTTP at all', 'SSH-2.0-OpenSSH_9.2\r\n'],
+  ['another version', 'HTTP/2.0 200 OK\r\n\r\n'],
+  ['a status of two digits', 'HTTP/1.1 20 OK\r\n\r\n'],
+  ['a bare LF', 'HTTP/1.1 200 OK\nContent-Length: 0\n\r\n\r\n'],
+  ['a bare CR in a value', 'HTTP/1.1 200 OK\r\nX: a\rb\r\n\r\n'],
+  ['a NUL', 'HTTP/1.1 200 OK\r\nX: a\0b\r\n\r\n'],
+  ['a folded line', 'HTTP/1.1 200 OK\r\nX: a\r\n b\r\n\r\n'],
+  ['a space before the colon', 'HTTP/1.1 200 OK\r\nX : a\r\n\r\n'],
+  ['no colon', 'HTTP/1.1 200 OK\r\nX\r\n\r\n'],
+  ['both framings', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n'],
+  ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n'],
+  ['a list of lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1, 1\r\n\r\n'],
+  ['a signed length', 'HTTP/1.1 200 OK\r\nContent-Length: +1\r\n\r\n'],
+  ['another coding', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n'],
+  ['chunks in HTTP/1.0', 'HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'],
+  ['an upgrade nobody asked for', 'HTTP/1.1 101 Switching Protocols\r\n\r\n'],
+  ['a chunk size with a sign', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n'],
+  ['a hexadecimal prefix', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0x1\r\n'],
+  ['a chunk size beyond all numbers', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10000000000000000\r\n'],
+  ['a chunk longer than its size', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n'],
+  ['a bare LF behind a chunk size', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\na\r\n0\r\n\r\n'],
+  ['a head without end', `HTTP/1.1 200 OK\r\nX: ${'a'.repeat(70_000)}`],
+])('an upstream that answers with %s is refused', (_name, text) => {
+  expect(() => parse([bytes(text)])).toThrow(expect.objectContaining({ reason: 'malformed' }))
+})
+
+test('the answer to HEAD has no body, whatever its length says', () => {
+  const { parser, head, body } = parse([bytes('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n')], 'HEAD')
+  expect(parser.isDone).toBe(true)
+  expect(head?.fields).toEqual(['Content-Length', '5'])
+  expect(body).toBe('')
+})
+
+test('random bytes never do anything but parse or be refused', () => {
+  fc.assert(
+    fc.property(
+      fc.array(
+        fc.constantFrom(
+          'HTTP/1.1 200 OK',
+          '\r\n',
+          '\r',
+          '\n',
+          ':',
+          'Content-Length: 3',
+          'Transfer-Encoding: chunked',
+          '3',
+          'abc',
+          '0',
+          '\0',
+          ' ',
+        ),
+        { maxLength: 20 },
+      ),
+      (parts) => {
+        try {
+          parse([bytes(parts.join(''))])
+        } catch (error) {
+          expect(error).toMatchObject({ reason: 'malformed' })
+        }
+      },
+    ),
+    { numRuns: 2_000 },
+  )
+})

@@ -1,0 +1,63 @@
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import fc from 'fast-check'
+import { beforeAll, expect, test } from 'vitest'
+import { readClientHello } from './client-hello.ts'
+
+/** What a real client sends first. */
+async function helloOf(servername: string | undefined): Promise<Buffer> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const socket = connect((server.address() as { port: number }).port, '127.0.0.1')
+  const [peer] = (await once(server, 'connection')) as [Socket]
+  const tls = connectTls({ socket, ...(servername === undefined ? {} : { servername }) })
+  tls.on('error', () => {})
+  const [hello] = (await once(peer, 'data')) as [Buffer]
+  tls.destroy()
+  peer.destroy()
+  server.close()
+  return hello
+}
+
+let named: Buffer
+beforeAll(async () => {
+  named = await helloOf('shop.customer.com')
+})
+
+test('the server name of a real handshake is read', async () => {
+  expect(readClientHello(named)).toEqual({ kind: 'hello', servername: 'shop.customer.com' })
+  expect(readClientHello(await helloOf(undefined))).toEqual({ kind: 'hello', servername: undefined })
+})
+
+test('as long as a byte is missing the answer is to wait', () => {
+  for (let end = 0; end < named.length; end += 1) expect(readClientHello(named.subarray(0, end)).kind).toBe('incomplete')
+})
+
+test('a hello in many records is the same hello', () => {
+  const message = named.subarray(5)
+  const records: Buffer[] = []
+  for (let at = 0; at < message.length; at += 50) {
+    const part = message.subarray(at, at + 50)
+    records.push(Buffer.from([22, 3, 1, part.length >> 8, part.length & 255]), part)
+  }
+  expect(readClientHello(Buffer.concat(records))).toEqual({ kind: 'hello', servername: 'shop.customer.com' })
+})
+
+test.each(['GET / HTTP/1.1\r\n\r\n', 'SSH-2.0-x\r\n', '\x16\x02\x01\x00\x01\x01', '\x16\x03\x01\x00\x01\x02'])(
+  'what is no TLS is unreadable: %j',
+  (text) => {
+    expect(readClientHello(Buffer.from(text, 'latin1')).kind).toBe('unreadable')
+  },
+)
+
+test('no damage to a hello makes the reader fail', () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.nat(named.length - 1), fc.nat(255)), { minLength: 1, maxLength: 8 }), (changes) => {
+      const damaged = Buffer.from(named)
+      for (const [at, value] of changes) damaged[at] = value
+      expect(['hello', 'incomplete', 'unreadable']).toContain(readClientHello(damaged).kind)
+    }),
+    { numRuns: 3_000 },
+  )
+})

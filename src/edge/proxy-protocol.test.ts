@@ -1,0 +1,90 @@
+import { connect } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
+import { RawReader, speakPlain } from '../../test/support/raw-visitor.ts'
+import { startUpstream, type Upstream } from '../../test/support/upstream.ts'
+import { readProxyHeader } from './proxy-protocol.ts'
+
+const HOST = 'shop.customer.com'
+const V2_SIGNATURE = [0x0d, 0x0a, 0x0d, 0x0a, 0x00, 0x0d, 0x0a, 0x51, 0x55, 0x49, 0x54, 0x0a]
+const V2_IPV4 = Buffer.from([...V2_SIGNATURE, 0x21, 0x11, 0, 12, 192, 0, 2, 7, 10, 0, 0, 1, 0x10, 0, 1, 0xbb])
+const V2_MAPPED = Buffer.from([
+  ...V2_SIGNATURE,
+  0x21,
+  0x21,
+  0,
+  36,
+  ...new Array(10).fill(0),
+  255,
+  255,
+  192,
+  0,
+  2,
+  8,
+  ...new Array(16).fill(0),
+  0,
+  1,
+  0,
+  2,
+])
+const V2_LOCAL = Buffer.from([...V2_SIGNATURE, 0x20, 0, 0, 0])
+
+test.each([
+  ['version 1, IPv4', Buffer.from('PROXY TCP4 192.0.2.7 10.0.0.1 4096 443\r\n'), '192.0.2.7'],
+  ['version 1, IPv6', Buffer.from('PROXY TCP6 2001:db8::7 2001:db8::1 4096 443\r\n'), '2001:db8::7'],
+  ['version 1, unknown', Buffer.from('PROXY UNKNOWN\r\n'), undefined],
+  ['version 2, IPv4', V2_IPV4, '192.0.2.7'],
+  ['version 2, IPv4-mapped', V2_MAPPED, '192.0.2.8'],
+  ['version 2, local', V2_LOCAL, undefined],
+])('%s is read whole, and waited for when in pieces', (_name, header, source) => {
+  expect(readProxyHeader(Buffer.concat([header, Buffer.from('GET')]))).toEqual({ kind: 'header', source, bytes: header.length })
+  for (let end = 0; end < header.length; end += 1) expect(readProxyHeader(header.subarray(0, end)).kind).toBe('incomplete')
+})
+
+test.each([
+  'GET / HTTP/1.1\r\n\r\n',
+  'PROXY TCP4 2001:db8::7 10.0.0.1 1 2\r\n',
+  'PROXY TCP4 999.0.2.7 10.0.0.1 1 2\r\n',
+  'PROXY TCP5 192.0.2.7 10.0.0.1 1 2\r\n',
+  `PROXY ${'x'.repeat(200)}`,
+  `${Buffer.from(V2_SIGNATURE).toString('latin1')}\x31\x11\x00\x0c`,
+])('%j is no header', (text) => {
+  expect(readProxyHeader(Buffer.from(text.padEnd(16, '\0'), 'latin1')).kind).toBe('invalid')
+})
+
+let edge: TestEdge
+let upstream: Upstream
+beforeAll(async () => {
+  upstream = await startUpstream()
+  edge = await startTestEdge({ proxyProtocol: 'required' })
+  await edge.route(HOST, upstream.url)
+})
+afterAll(async () => {
+  await edge.stop(1_000)
+  await upstream.stop()
+})
+
+test.each([
+  ['in one piece with the handshake', V2_IPV4, 0],
+  ['byte by byte', Buffer.from('PROXY TCP4 192.0.2.7 10.0.0.1 4096 443\r\n'), 1],
+])('the address in the header is the visitor, %s', async (_name, header, step) => {
+  const socket = connect(edge.httpsPort, '127.0.0.1')
+  socket.setNoDelay(true)
+  if (step === 0) socket.write(header)
+  else for (const byte of header) await new Promise((resolve) => socket.write(Buffer.from([byte]), resolve))
+  const tls = connectTls({ socket, servername: HOST, ca: edge.ca.certPem })
+  tls.on('error', () => {})
+  const reader = new RawReader(tls)
+  tls.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\nConnection: close\r\n\r\n`)
+  const { body } = await reader.answer()
+  expect(JSON.parse(body).fields.join('\n')).toContain('X-Forwarded-For\n192.0.2.7')
+  tls.destroy()
+})
+
+test('port 80 wants the header too, and a connection without one is closed', async () => {
+  const reader = speakPlain(edge.httpPort, `PROXY TCP4 192.0.2.7 10.0.0.1 4096 80\r\nGET /a HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  expect((await reader.answer()).field('location')).toBe(`https://${HOST}/a`)
+  reader.socket.destroy()
+  expect(await speakPlain(edge.httpPort, `GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`).closed()).toBe('')
+})

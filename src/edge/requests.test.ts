@@ -1,0 +1,311 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
+import { openHttp2, openTls, RawReader, requestHttp2, speak } from '../../test/support/raw-visitor.ts'
+import { startUpstream, type Upstream } from '../../test/support/upstream.ts'
+
+let edge: TestEdge
+let upstream: Upstream
+const HOST = 'shop.customer.com'
+
+beforeAll(async () => {
+  upstream = await startUpstream()
+  edge = await startTestEdge({ trustedProxies: ['10.0.0.0/8'] })
+  await edge.route(HOST, upstream.url, { alsoFor: ['www.customer.com', 'other.customer.com'] })
+  await edge.route('www.customer.com', upstream.url)
+  await edge.route('other.customer.com', upstream.url, { projectId: '2' })
+})
+afterAll(async () => {
+  await edge.stop(1_000)
+  await upstream.stop()
+})
+const target = (hostname = HOST) => ({ port: edge.httpsPort, hostname, ca: edge.ca.certPem })
+
+/** One request on its own connection; the JSON of what the upstream saw when it got there. */
+async function ask(head: string, body = '', hostname = HOST) {
+  const reader = await speak(target(hostname), `${head.replaceAll('\n', '\r\n')}\r\n\r\n${body}`)
+  const answer = await reader.answer({ bodiless: head.startsWith('HEAD') })
+  reader.socket.destroy()
+  const seen = answer.body.startsWith('{') ? JSON.parse(answer.body) : undefined
+  return { ...answer, seen, sent: (name: string) => valuesIn(seen?.fields ?? [], name) }
+}
+function valuesIn(fields: string[], name: string): string[] {
+  return fields.filter((_, i) => i % 2 === 1 && fields[i - 1]!.toLowerCase() === name)
+}
+
+test('the upstream sees the Host as the visitor sent it', async () => {
+  const { sent, status } = await ask(`GET /a?b=c HTTP/1.1\nHost: Shop.Customer.com.:8443`)
+  expect(status).toBe(200)
+  expect(sent('host')).toEqual(['Shop.Customer.com.:8443'])
+  expect(sent('x-forwarded-host')).toEqual(['Shop.Customer.com.:8443'])
+})
+
+test('who the visitor is, only we say: all that it claims itself is left out', async () => {
+  const { sent, seen } = await ask(
+    `GET / HTTP/1.1\nHost: ${HOST}\nX-Forwarded-For: 1.1.1.1\nX_Forwarded_For: 2.2.2.2\nX-Forwarded_Proto: http\nX-Real-IP: 3.3.3.3\nForwarded: for=4.4.4.4\nX-Forwarded-Port: 1\nX-Request-Id: mine\nX-Forwarded-Host: evil.example\nConnection: X-Forwarded-For, X-Request-Id\nCDN_Loop: x\nX-Own: kept`,
+  )
+  expect(sent('x-forwarded-for')).toEqual(['127.0.0.1'])
+  expect(sent('x-forwarded-proto')).toEqual(['https'])
+  expect(sent('x-forwarded-host')).toEqual([HOST])
+  expect(sent('x-request-id')[0]).toMatch(/^[0-9a-f-]{36}$/)
+  expect(sent('x-own')).toEqual(['kept'])
+  expect(seen.fields.join('\n')).not.toMatch(/_|\d\.\d\.1\.1|[234]\.[234]|mine|evil|X-Real-IP|^Forwarded/m)
+})
+
+test('the fields of this hop stay on this hop, both ways', async () => {
+  const { sent, head } = await ask(
+    `GET / HTTP/1.1\nHost: ${HOST}\nConnection: keep-alive, X-Mine\nX-Mine: 1\nKeep-Alive: 5\nProxy-Connection: x\nTE: trailers, gzip\nProxy-Authorization: x\nUpgrade: h2c`,
+  )
+  expect(sent('x-mine')).toEqual([])
+  expect(sent('keep-alive')).toEqual([])
+  expect(sent('proxy-connection')).toEqual([])
+  expect(sent('proxy-authorization')).toEqual([])
+  expect(sent('upgrade')).toEqual([])
+  expect(sent('te')).toEqual(['trailers'])
+  expect(head).not.toMatch(/x-hop|alt-svc/i)
+})
+
+test('a request that was here before ends with 508, and others are marked for the next time', async () => {
+  expect(await ask(`GET / HTTP/1.1\nHost: ${HOST}\nCDN-Loop: other, Namesake; v=1`)).toMatchObject({ status: 508 })
+  const { sent } = await ask(`GET / HTTP/1.1\nHost: ${HOST}\nCDN-Loop: other\nCDN-Loop: third; a="b"`)
+  expect(sent('cdn-loop')).toEqual(['other, third; a="b", namesake'])
+})
+
+test('a request for another hostname is 421 unless the certificate covers it and the project is the same', async () => {
+  const host = (name: string) => `GET / HTTP/1.1\nHost: ${name}`
+  expect((await ask(host('www.customer.com'))).status).toBe(200)
+  expect((await ask(host('other.customer.com'))).status).toBe(421)
+  expect((await ask(host('edge.example.com'))).status).toBe(421)
+  expect((await ask(host('unknown.customer.com'))).status).toBe(421)
+  expect((await ask(host('127.0.0.1'))).status).toBe(421)
+  expect((await ask(host(HOST), '', 'www.customer.com')).status).toBe(421)
+})
+
+test('421 over HTTP/2, where connections are shared, leaves the connection usable', async () => {
+  const session = await openHttp2(target())
+  const get = (authority: string) => requestHttp2(session, { ':path': '/', ':authority': authority })
+  expect((await get('other.customer.com')).headers[':status']).toBe(421)
+  expect((await get('www.customer.com')).headers[':status']).toBe(200)
+  session.close()
+})
+
+test('HTTP/2: body, Host, joined cookies and no connection fields', async () => {
+  const session = await openHttp2(target())
+  const headers = { ':path': '/x', ':method': 'POST', ':authority': HOST, cookie: ['a=1', 'b=2'] }
+  const { headers: fields, body } = await requestHttp2(session, headers, 'hello')
+  expect(fields).toMatchObject({ ':status': 200, 'content-type': 'application/json' })
+  expect(fields.connection ?? fields['transfer-encoding'] ?? fields['keep-alive']).toBeUndefined()
+  const seen = JSON.parse(body)
+  expect(seen).toMatchObject({ method: 'POST', url: '/x', body: 'hello' })
+  expect(valuesIn(seen.fields, 'cookie')).toEqual(['a=1; b=2'])
+  expect(valuesIn(seen.fields, 'host')).toEqual([HOST])
+  session.close()
+})
+
+test('an HTTP/2 connection carries many requests at once', async () => {
+  const session = await openHttp2(target())
+  const paths = Array.from({ length: 100 }, (_, i) => `/n${i}`)
+  const answers = await Promise.all(paths.map((path) => requestHttp2(session, { ':path': path, ':authority': HOST })))
+  expect(answers.map(({ body }) => JSON.parse(body).url)).toEqual(paths)
+  session.close()
+})
+
+test('HEAD, 204 and 304 have no body, and the connection goes on', async () => {
+  const reader = new RawReader(await openTls(target()))
+  const send = (line: string) => reader.socket.write(`${line} HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  send('HEAD /bytes?count=1000')
+  const head = await reader.answer({ bodiless: true })
+  expect([head.status, head.field('content-length')]).toEqual([200, '1000'])
+  for (const code of [204, 304]) {
+    send(`GET /status?code=${code}`)
+    const answer = await reader.answer({ bodiless: true })
+    expect([answer.status, answer.field('transfer-encoding')]).toEqual([code, undefined])
+  }
+  send('GET /last')
+  expect((await reader.answer()).status).toBe(200)
+  reader.socket.destroy()
+})
+
+test('HEAD, 204 and 304 over HTTP/2', async () => {
+  const session = await openHttp2(target())
+  const head = await requestHttp2(session, { ':path': '/bytes?count=1000', ':method': 'HEAD', ':authority': HOST })
+  expect(head).toMatchObject({ headers: { ':status': 200, 'content-length': '1000' }, body: '' })
+  for (const code of [204, 304]) {
+    expect(await requestHttp2(session, { ':path': `/status?code=${code}`, ':authority': HOST })).toMatchObject({
+      headers: { ':status': code },
+      body: '',
+    })
+  }
+  session.close()
+})
+
+test.each([400, 404, 418, 500, 502, 503])('status %i is the application’s own answer and passes', async (code) => {
+  const { status, body, field } = await ask(`GET /status?code=${code} HTTP/1.1\nHost: ${HOST}`)
+  expect([status, field('namesake-error')]).toEqual([code, undefined])
+  expect(body).toContain('body')
+})
+
+test('chunked bodies pass both ways', async () => {
+  const { seen, sent } = await ask(
+    `POST / HTTP/1.1\nHost: ${HOST}\nTransfer-Encoding: chunked`,
+    '5\r\nhello\r\n6;x=y\r\n world\r\n0\r\n\r\n',
+  )
+  expect(seen.body).toBe('hello world')
+  expect(sent('transfer-encoding')).toEqual(['chunked'])
+  const counted = await ask(`POST / HTTP/1.1\nHost: ${HOST}\nContent-Length: 5`, 'hello')
+  expect([counted.seen.body, counted.sent('content-length')]).toEqual(['hello', ['5']])
+  const down = await ask(`GET /bytes?count=3&chunked HTTP/1.1\nHost: ${HOST}`)
+  expect(down.body).toBe('3\r\nxxx\r\n0\r\n\r\n')
+})
+
+test('trailers pass both ways, except those that could deceive', async () => {
+  const up = await ask(
+    `POST / HTTP/1.1\nHost: ${HOST}\nTrailer: X-Sum\nTransfer-Encoding: chunked`,
+    '1\r\na\r\n0\r\nX-Sum: 1\r\nX-Forwarded-For: 9.9.9.9\r\nAuthorization: x\r\n\r\n',
+  )
+  expect(up.seen.trailers).toEqual(['X-Sum', '1'])
+  const reader = await speak(target(), `GET /trailers HTTP/1.1\r\nHost: ${HOST}\r\nTE: trailers\r\n\r\n`)
+  const { field } = { field: (await reader.until('\r\n\r\n')).match(/^trailer: (.*)\r$/im)?.[1] }
+  expect(field).toBe('X-Checksum')
+  expect(await reader.until('abc\r\n\r\n')).toBe('4\r\nbody\r\n0\r\nX-Checksum: abc\r\n\r\n')
+  reader.socket.destroy()
+})
+
+test('trailers over HTTP/2', async () => {
+  const session = await openHttp2(target())
+  expect(await requestHttp2(session, { ':path': '/trailers', ':authority': HOST })).toMatchObject({
+    body: 'body',
+    trailers: { 'x-checksum': 'abc' },
+  })
+  session.close()
+})
+
+test('a body that waits for 100 Continue gets it from the upstream', async () => {
+  const reader = await speak(target(), `POST / HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n`)
+  expect(await reader.until('\r\n\r\n')).toMatch(/^HTTP\/1\.1 100 /)
+  reader.socket.write('hello')
+  expect(JSON.parse((await reader.answer()).body).body).toBe('hello')
+  reader.socket.destroy()
+})
+
+test('a refusal instead of 100 Continue arrives before any body was sent', async () => {
+  const reader = await speak(target(), `POST /early HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 5000000\r\nExpect: 100-continue\r\n\r\n`)
+  // node:http's server says 100 before its handler runs, so the final answer is the next head.
+  let answer = await reader.answer({ bodiless: true })
+  if (answer.status === 100) answer = await reader.answer()
+  expect(answer.status).toBe(413)
+  reader.socket.destroy()
+})
+
+test('an answer that comes before the upload has ended is seen by its sender', async () => {
+  const reader = await speak(target(), `POST /early HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 300000\r\n\r\n${'x'.repeat(100_000)}`)
+  expect(await reader.answer()).toMatchObject({ status: 413, body: 'too large' })
+  reader.socket.write('x'.repeat(200_000))
+  reader.socket.write(`GET /after HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  expect(JSON.parse((await reader.answer()).body).url).toBe('/after')
+  reader.socket.destroy()
+})
+
+test('pipelined requests are answered in order and reach the upstream in order', async () => {
+  const before = upstream.seen.length
+  const requests = Array.from({ length: 20 }, (_, i) =>
+    i % 2 ? `GET /p${i} HTTP/1.1\r\nHost: ${HOST}\r\n\r\n` : `POST /p${i} HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 1\r\n\r\nx`,
+  )
+  const reader = await speak(target(), requests.join(''))
+  for (let i = 0; i < 20; i += 1) expect(JSON.parse((await reader.answer()).body).url).toBe(`/p${i}`)
+  expect(upstream.seen.slice(before).map(({ url }) => url)).toEqual(Array.from({ length: 20 }, (_, i) => `/p${i}`))
+  reader.socket.destroy()
+})
+
+test('Connection: close is honoured', async () => {
+  const reader = await speak(target(), `GET / HTTP/1.1\r\nHost: ${HOST}\r\nConnection: close\r\n\r\n`)
+  expect((await reader.answer()).field('connection')).toBe('close')
+  await reader.closed()
+})
+
+test('an HTTP/1.0 client gets a body that ends with the connection, and may keep it alive', async () => {
+  const old = await speak(target(), `GET /bytes?count=3&chunked HTTP/1.0\r\nHost: ${HOST}\r\n\r\n`)
+  const text = await old.closed()
+  expect(text).toMatch(/^HTTP\/1\.1 200 /)
+  expect(text).not.toMatch(/transfer-encoding/i)
+  expect(text.split('\r\n\r\n')[1]).toBe('xxx')
+  const kept = await speak(target(), `GET /bytes?count=3 HTTP/1.0\r\nHost: ${HOST}\r\nConnection: keep-alive\r\n\r\n`)
+  expect(await kept.answer()).toMatchObject({ status: 200, body: 'xxx' })
+  kept.socket.write(`GET /bytes?count=2 HTTP/1.0\r\nHost: ${HOST}\r\n\r\n`)
+  expect(await kept.answer()).toMatchObject({ body: 'xx' })
+  await kept.closed()
+})
+
+test('connections to the upstream are kept and used again', async () => {
+  await ask(`GET / HTTP/1.1\nHost: ${HOST}`)
+  const before = upstream.connections()
+  for (let i = 0; i < 10; i += 1) await ask(`POST / HTTP/1.1\nHost: ${HOST}\nContent-Length: 1`, 'x')
+  expect(upstream.connections()).toBe(before)
+})
+
+test('a hostname that is gone is 404 on a connection that was made before', async () => {
+  await edge.route('gone.customer.com', upstream.url)
+  const reader = await speak(target('gone.customer.com'), 'GET / HTTP/1.1\r\nHost: gone.customer.com\r\n\r\n')
+  expect((await reader.answer()).status).toBe(200)
+  edge.hosts.delete('gone.customer.com')
+  reader.socket.write('GET / HTTP/1.1\r\nHost: gone.customer.com\r\n\r\n')
+  expect(await reader.answer()).toMatchObject({ status: 404 })
+  edge.hosts.set('gone.customer.com', { kind: 'unavailable' })
+  reader.socket.write('GET / HTTP/1.1\r\nHost: gone.customer.com\r\n\r\n')
+  const unavailable = await reader.answer()
+  expect([unavailable.status, unavailable.field('retry-after')]).toEqual([503, '5'])
+  reader.socket.destroy()
+})
+
+test('a changed upstream holds for the next request of the same connection', async () => {
+  const other = await startUpstream()
+  await edge.route('moves.customer.com', upstream.url)
+  const reader = await speak(target('moves.customer.com'), 'GET /one HTTP/1.1\r\nHost: moves.customer.com\r\n\r\n')
+  await reader.answer()
+  await edge.route('moves.customer.com', other.url)
+  reader.socket.write('GET /two HTTP/1.1\r\nHost: moves.customer.com\r\n\r\n')
+  await reader.answer()
+  expect(other.seen.map(({ url }) => url)).toEqual(['/two'])
+  reader.socket.destroy()
+  await other.stop()
+})
+
+test('the edge host says that it is alive, and the service’s own hosts lead to the api role', async () => {
+  const root = await ask('GET / HTTP/1.1\nHost: edge.example.com', '', 'edge.example.com')
+  expect(root).toMatchObject({ status: 200, body: 'Namesake edge is alive.\n' })
+  expect((await ask('GET /x HTTP/1.1\nHost: edge.example.com', '', 'edge.example.com')).status).toBe(404)
+  await edge.route('api.example.com', upstream.url)
+  edge.hosts.set('api.example.com', { kind: 'service', upstreamUrl: upstream.url })
+  const api = await ask('GET /v1 HTTP/1.1\nHost: api.example.com', '', 'api.example.com')
+  expect(api.sent('x-forwarded-for')).toEqual(['127.0.0.1'])
+})
+
+test('a visitor of an unverified hostname is told of', async () => {
+  await edge.route('new.customer.com', upstream.url, { verified: false })
+  edge.unverifiedVisits.length = 0
+  await ask('GET / HTTP/1.1\nHost: new.customer.com', '', 'new.customer.com')
+  expect(edge.unverifiedVisits).toContain('new.customer.com')
+})
+
+test('each request leaves one line in the access log and counts in the metrics', async () => {
+  await ask(`GET /logged?secret=1 HTTP/1.1\nHost: ${HOST}`)
+  const line = edge.lines.find(({ path }) => path === '/logged')
+  expect(line).toMatchObject({
+    hostname: HOST,
+    project: 'project-1',
+    method: 'GET',
+    path: '/logged',
+    protocol: 'HTTP/1.1',
+    client: '127.0.0.1',
+    status: 200,
+  })
+  expect(line).toMatchObject({
+    requestId: expect.any(String),
+    bytes: expect.any(Number),
+    upstreamMs: expect.any(Number),
+    totalMs: expect.any(Number),
+  })
+  const text = await edge.registry.metrics()
+  expect(text).toMatch(/namesake_edge_requests_total\{class="2xx"\} [1-9]/)
+  expect(text).toMatch(/namesake_edge_handshakes_total\{outcome="completed"\} [1-9]/)
+  expect(text).toMatch(/namesake_edge_upstream_connections\{state="idle"\} [1-9]/)
+})

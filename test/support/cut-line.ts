@@ -1,0 +1,44 @@
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { connect, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** A way to the database that can be cut: `url` leads there until `cut()`, and to nobody from then on. */
+export type Line = { url: string; cut(): Promise<void> }
+
+const SOCKET = '.s.PGSQL.5432'
+
+/** `databaseUrl` has a Unix socket's folder as `?host=`. */
+export async function drawLine(databaseUrl: string): Promise<Line> {
+  const folder = await mkdtemp(join(tmpdir(), 'namesake-line-'))
+  const url = new URL(databaseUrl)
+  const target = join(url.searchParams.get('host')!, SOCKET)
+  const sockets = new Set<Socket>()
+  const server = createServer((near) => {
+    const far = connect(target)
+    for (const socket of [near, far]) {
+      sockets.add(socket)
+      socket.on('error', () => {})
+      socket.on('close', () => {
+        sockets.delete(socket)
+        near.destroy()
+        far.destroy()
+      })
+    }
+    near.pipe(far).pipe(near)
+  })
+  server.listen(join(folder, SOCKET))
+  await once(server, 'listening')
+  url.searchParams.set('host', folder)
+  return {
+    url: url.href,
+    async cut() {
+      if (!server.listening) return
+      server.close()
+      for (const socket of sockets) socket.destroy()
+      await once(server, 'close')
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
