@@ -1,76 +1,159 @@
 // Processor time of the proxy per request, ours beside Debian's nginx, HAProxy and Caddy: the proxy on one core, load and upstream on the other.
-import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { execFile, execFileSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { eventually, freePorts, startTree, type Tree } from '../test/support/tree.ts'
-import { median, option, tree as processes, processorUs, table } from './support/measure.ts'
-import { makeCertificate, type Peer, startPeer } from './support/peers.ts'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { parseHostname } from '../src/hostname.ts'
+import { freePorts } from '../test/support/tree.ts'
+import { LOAD_CORE, MEASURED_CORE, onCore } from './support/cores.ts'
+import { startInstallation, untilServed } from './support/installation.ts'
+import { median, option, pause, processorUsOf } from './support/measure.ts'
+import { layCertificate, type Peer, startPeer } from './support/peers.ts'
+import { beginMeasurement } from './support/results.ts'
 
-const HOSTNAME = 'bench.localhost'
-const PROXY_CORE = 0
-const LOAD_CORE = 1
-const ROUNDS = option('rounds', 5)
-const SECONDS = option('seconds', 3)
+type LoadResult = { done: number; bad: number; example?: string }
+type Shape = { name: string; gate?: [gate: number, goal: number]; load(peer: Peer, ms: number): Promise<LoadResult> }
+/** One round: processor µs a request, requests a second, and the share of its core that the proxy used. */
+type Round = { us: number; perSecond: number; share: number }
 
-const SHAPES = [
-  { name: 'HTTP/1.1, 64 connections', load: ['--h1', '-c', '64'] },
-  { name: 'HTTP/2, 16 connections × 8 streams', load: ['-c', '16', '-m', '8'] },
-  { name: 'HTTP/2, 64 connections × 1 stream', load: ['-c', '64', '-m', '1'] },
+const HOSTNAME = parseHostname('bench.localhost')
+const BODY = 'x'.repeat(700)
+const ROUNDS = 5
+const RAMP_MS = 350 // connections are made, code is warm, before the first reading
+const TAIL_MS = 100 // the load outlasts the second reading
+const START_MS = 150
+const HANDSHAKE_CLIENT = fileURLToPath(new URL('support/handshakes.ts', import.meta.url))
+const HANDSHAKES_AT_ONCE = 8
+
+const SHAPES: Shape[] = [
+  { name: 'HTTP/1.1, 64 connections', gate: [1.35, 1.2], load: h2load('--h1', '-c', '64') },
+  { name: 'HTTP/2, 16 connections × 8 streams', gate: [0.9, 0.75], load: h2load('-c', '16', '-m', '8') },
+  { name: 'HTTP/2, 64 connections × 1 stream', gate: [1.3, 1.15], load: h2load('-c', '64', '-m', '1') },
+  { name: 'full TLS 1.3 handshake and one request', load: handshakes },
 ]
 
+const measurement = beginMeasurement('edge')
 const dir = mkdtempSync(join(tmpdir(), 'namesake-bench-'))
-const [upstreamPort, nginxPort, haproxyPort, caddyPort] = (await freePorts(4)) as [number, number, number, number]
-makeCertificate(dir, HOSTNAME)
-const blanks = { dir, upstream: upstreamPort, hostname: HOSTNAME, body: 'x'.repeat(700) }
-const upstream = await startPeer('upstream', LOAD_CORE, { ...blanks, port: 0 })
-const tree = await startTree({ env: { NAMESAKE_EDGE_WORKERS: '1' } })
-const peers: Peer[] = [
-  await startOurs(tree),
-  await startPeer('nginx', PROXY_CORE, { ...blanks, port: nginxPort }),
-  await startPeer('haproxy', PROXY_CORE, { ...blanks, port: haproxyPort }),
-  await startPeer('caddy', PROXY_CORE, { ...blanks, port: caddyPort }),
-]
-
+chmodSync(dir, 0o755) // nginx's worker gives up root
+const undo = new AsyncDisposableStack()
+undo.defer(() => rmSync(dir, { recursive: true, force: true }))
 try {
-  for (const shape of SHAPES) {
-    const costs = new Map(peers.map((peer) => [peer.name, [] as number[]]))
-    for (let round = 0; round < ROUNDS; round++)
-      for (const peer of peers) costs.get(peer.name)!.push(microsecondsPerRequest(peer, shape.load))
-    report(shape.name, costs)
+  const [upstreamPort, ...ports] = (await freePorts(4)) as [number, number, number, number]
+  const blanks = { dir, upstream: upstreamPort, hostname: HOSTNAME, body: BODY }
+  const upstream = await startPeer('upstream', LOAD_CORE, { ...blanks, port: 0 })
+  undo.defer(upstream.stop)
+  const ours = await startInstallation({ upstreamUrl: `http://127.0.0.1:${upstreamPort}` })
+  undo.defer(ours.stop)
+  await ours.claim(HOSTNAME)
+  await untilServed(ours, HOSTNAME)
+  writeFileSync(join(dir, 'ca.pem'), ours.ca)
+  layCertificate(dir, await ours.certificateOf(HOSTNAME))
+  const peers: Peer[] = [{ name: 'namesake', port: ours.httpsPort, processes: () => ours.edgeMachine }]
+  for (const [i, name] of (['nginx', 'haproxy', 'caddy'] as const).entries()) {
+    const peer = await startPeer(name, MEASURED_CORE, { ...blanks, port: ports[i]! })
+    undo.defer(peer.stop)
+    peers.push(peer)
   }
+  for (const peer of peers) requireUpstreamsAnswer(peer)
+  await compare(peers, `http://127.0.0.1:${upstreamPort}/counted-here`)
 } finally {
-  for (const peer of peers.slice(1)) await peer.stop()
-  await upstream.stop()
-  await tree.stop()
-  rmSync(dir, { recursive: true, force: true })
+  await undo.disposeAsync()
 }
 
-async function startOurs(ours: Tree): Promise<Peer> {
-  await ours.command('projects', 'create', '--name', 'Bench', '--slug', 'bench', '--upstream', `http://127.0.0.1:${upstreamPort}`)
-  await ours.command('domains', 'add', HOSTNAME, '--project', 'bench')
-  const url = `https://${HOSTNAME}:${ours.httpsPort}/`
-  await eventually(() => spawnSync('curl', ['-sfk', '-o', '/dev/null', url]).status === 0, 20_000, 200)
-  const pid = processes(ours.process.pid!).find((one) => readFileSync(`/proc/${one}/cmdline`, 'utf8').includes('main.ts\0edge'))!
-  execFileSync('taskset', ['-a', '-cp', String(PROXY_CORE), String(pid)])
-  return { name: 'namesake', pid, port: ours.httpsPort, stop: async () => {} }
+async function compare(peers: Peer[], counter: string): Promise<void> {
+  const runs = SHAPES.length * peers.length * (ROUNDS + 1)
+  const readMs = Math.max(200, (option('seconds', 60) * 1_000) / runs - RAMP_MS - TAIL_MS - START_MS)
+  const tables = []
+  const targets = []
+  for (const shape of SHAPES) {
+    const rounds = new Map(peers.map((peer) => [peer.name, [] as Round[]]))
+    for (let round = -1; round < ROUNDS; round += 1) {
+      for (const peer of peers) {
+        const figures = await measure(peer, shape, counter, readMs)
+        if (round >= 0) rounds.get(peer.name)!.push(figures) // the first one only warms up
+      }
+    }
+    const ours = rounds.get('namesake')!
+    const ratioTo = (name: string) => median(rounds.get(name)!.map(({ us }, round) => ours[round]!.us / us))
+    const rows = peers.map(({ name }) => rowOf(name, rounds.get(name)!, name === 'namesake' ? '' : ratioTo(name).toFixed(2)))
+    tables.push({
+      title: `${shape.name}, 700-byte answers`,
+      rows: [['proxy', 'µs a request', 'ours ÷ theirs', 'requests/s', 'of its core'], ...rows],
+    })
+    console.log(`${shape.name}: ${ratioTo('nginx').toFixed(2)} × nginx`)
+    if (shape.gate)
+      targets.push({
+        what: `${shape.name}, × nginx`,
+        reached: ratioTo('nginx'),
+        gate: shape.gate[0],
+        goal: shape.gate[1],
+        smaller: true as const,
+      })
+  }
+  measurement.publish({ tables, targets, notes: notes(readMs) })
 }
 
-function microsecondsPerRequest(peer: Peer, load: string[]): number {
-  const before = processorUs(peer.pid)
-  const target = ['--connect-to', `127.0.0.1:${peer.port}`, '-D', String(SECONDS), `https://${HOSTNAME}:${peer.port}/`]
-  const output = execFileSync('taskset', ['-c', String(LOAD_CORE), 'h2load', ...load, ...target], { encoding: 'utf8' })
-  const done = Number(/(\d+) succeeded/.exec(output)?.[1])
-  const bad = Number(/(\d+) 5xx/.exec(output)?.[1])
-  if (!done || bad) throw new Error(`${peer.name} did not answer properly:\n${output}`)
-  return (processorUs(peer.pid) - before) / done
+function rowOf(name: string, rounds: Round[], ratio: string): string[] {
+  const of = (key: keyof Round) => median(rounds.map((round) => round[key]))
+  return [name, of('us').toFixed(1), ratio, Math.round(of('perSecond')).toLocaleString('en'), `${Math.round(of('share') * 100)} %`]
 }
 
-function report(shape: string, costs: ReadonlyMap<string, number[]>): void {
-  const ours = costs.get('namesake')!
-  const rows = [...costs].map(([name, values]) => {
-    const ratio = median(values.map((value, round) => ours[round]! / value))
-    return [name, median(values).toFixed(1), name === 'namesake' ? '' : ratio.toFixed(2)]
-  })
-  console.log(`\n${shape}, 700-byte answers\n${table([['proxy', 'µs a request', 'ours ÷ theirs'], ...rows])}`)
+function notes(readMs: number): string[] {
+  return [
+    `${ROUNDS} interleaved rounds after one to warm up, ${Math.round(readMs)} ms each, read while the load runs; medians, and medians of each round's ratios.`,
+    'All four serve the same certificate, write an access log to a file, and keep connections to the same upstream. Ours counts supervisor, follower and edge process; theirs all processes and threads.',
+    "Requests are counted by the upstream; every answer's status is checked by the load generator, and each proxy's body beforehand.",
+    'Handshakes: TLS 1.3, no session is ever offered; the client is slower than the proxies, so the proxies are not busy all the time.',
+    'The engine is the first one, node:http and node:http2. The targets are those of the engine that replaces it.',
+  ]
+}
+
+async function measure(peer: Peer, shape: Shape, counter: string, readMs: number): Promise<Round> {
+  const read = async () => ({ requests: await countOf(counter), us: processorUsOf(peer.processes()), at: performance.now() })
+  const start = await countOf(counter)
+  const running = shape.load(peer, RAMP_MS + readMs + TAIL_MS)
+  await pause(START_MS + RAMP_MS)
+  const before = await read()
+  await pause(readMs)
+  const after = await read()
+  const { done, bad, example } = await running
+  const reached = (await countOf(counter)) - start
+  if (bad || !done || reached < done)
+    throw new Error(`${peer.name}, ${shape.name}: ${done} good, ${bad} bad, upstream saw ${reached}. ${example ?? ''}`)
+  const requests = after.requests - before.requests
+  const us = after.us - before.us
+  const ms = after.at - before.at
+  return { us: us / requests, perSecond: (requests / ms) * 1_000, share: us / 1_000 / ms }
+}
+
+/** How many requests the upstream has answered (nginx's stub_status, which counts being asked, too). */
+async function countOf(counter: string): Promise<number> {
+  return Number(/(\d+) \n?Reading/.exec(await (await fetch(counter)).text())![1])
+}
+
+function h2load(...shape: string[]): Shape['load'] {
+  return async ({ port }, ms) => {
+    const target = ['--connect-to', `127.0.0.1:${port}`, '-D', `${Math.round(ms)}ms`, `https://${HOSTNAME}:${port}/`]
+    const { stdout } = await promisify(execFile)(...onCore(LOAD_CORE, ['h2load', ...shape, ...target]))
+    const [, done, failed, errored, timeout] = /(\d+) succeeded, (\d+) failed, (\d+) errored, (\d+) timeout/.exec(stdout) ?? []
+    const [, good] = /(\d+) 2xx, 0 3xx, 0 4xx, 0 5xx/.exec(stdout) ?? []
+    const bad = Number(failed) + Number(errored) + Number(timeout)
+    return { done: Number(done), bad: good === undefined ? 1 : bad, example: stdout }
+  }
+}
+
+async function handshakes({ port }: Peer, ms: number): Promise<LoadResult> {
+  const client = [process.execPath, HANDSHAKE_CLIENT, String(port), HOSTNAME, String(ms), String(HANDSHAKES_AT_ONCE)]
+  const { stdout } = await promisify(execFile)(...onCore(LOAD_CORE, client))
+  return JSON.parse(stdout) as LoadResult
+}
+
+function requireUpstreamsAnswer({ name, port }: Peer): void {
+  for (const version of ['--http1.1', '--http2']) {
+    const trust = ['--cacert', join(dir, 'ca.pem'), '--resolve', `${HOSTNAME}:${port}:127.0.0.1`]
+    const body = execFileSync('curl', ['-sf', version, ...trust, `https://${HOSTNAME}:${port}/`], { encoding: 'utf8' })
+    if (body !== BODY) throw new Error(`${name} does not pass on the upstream's answer: ${body.slice(0, 200)}`)
+  }
 }

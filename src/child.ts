@@ -1,5 +1,6 @@
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
+import { throughDescriptor } from './program-folder.ts'
 import type { ProcessReport } from './roles/role.ts'
 
 /** What a child says to its supervisor. */
@@ -35,21 +36,24 @@ export type ChildParts = {
   /** Descriptors of the listening sockets that it shares, by name. */
   sockets: Readonly<Record<string, number>>
   output: Output
+  /** The folder that the script is in, held open for children who may not walk there themselves: see program-folder.ts. */
+  programFolder?: number | undefined
   onMessage?(message: FromChild): void
 }
 
-const FIRST_SOCKET_FD = 4 // after standard input, output, error and the channel to us
+const LAST_WORDS_MS = 500
+const PROGRAM_FD = 4 // after standard input, output, error and the channel to us
+const FIRST_SOCKET_FD = 5
 
-/** Starts `node <script> <role>` with the sockets as descriptors 4, 5, …, named in NAMESAKE_LISTEN. */
+/** Starts `node <script> <role>` with the sockets as descriptors 5, 6, …, named in NAMESAKE_LISTEN. */
 export function spawnChild(parts: ChildParts): Child {
   const names = Object.keys(parts.sockets)
   const listen = Object.fromEntries(names.map((name, i) => [name, FIRST_SOCKET_FD + i]))
   const words = 'fd' in parts.output ? parts.output.fd : 'pipe'
-  const stdio: StdioOptions = ['ignore', words, words, 'ipc', ...Object.values(parts.sockets)]
-  const child = spawn(process.execPath, [parts.script, parts.role], {
-    env: { ...parts.env, NAMESAKE_LISTEN: JSON.stringify(listen) },
-    stdio,
-  })
+  const stdio: StdioOptions = ['ignore', words, words, 'ipc', parts.programFolder ?? 'ignore', ...Object.values(parts.sockets)]
+  const program = parts.programFolder === undefined ? [parts.script] : throughDescriptor(parts.script, PROGRAM_FD)
+  const env = { ...parts.env, NAMESAKE_LISTEN: JSON.stringify(listen) }
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...program, parts.role], { env, stdio })
   if ('write' in parts.output) passLines(child, parts.output.write)
 
   const ready = Promise.withResolvers<boolean>()
@@ -65,7 +69,12 @@ export function spawnChild(parts: ChildParts): Child {
     ended.resolve({ code, reason: cause ?? how })
   }
   child.once('error', (error) => end(null, error.message))
-  child.once('exit', (code, killedBy) => end(code, killedBy ?? `exit code ${code}`))
+  child.once('exit', (code, killedBy) => {
+    const finish = () => end(code, killedBy ?? `exit code ${code}`)
+    if (!child.connected) return finish()
+    child.once('disconnect', finish) // its last words may still be on the way
+    setTimeout(finish, LAST_WORDS_MS).unref()
+  })
 
   return {
     pid: child.pid,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, readdirSync, statSync, symlinkSync } from 'node:fs'
+import { chmodSync, chownSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, readdirSync, statSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { canEnter, type ServiceUser } from './service-user.ts'
 
@@ -16,25 +16,36 @@ export function locateData(configured: string, user: ServiceUser | undefined): s
 }
 
 /**
- * Makes the data folder for its user alone (0700), and a link to it where it was configured but could not be.
+ * Makes the data folder, and a link to it where it was configured but could not be. With a service user the folder itself stays root's, so
+ * that nobody else can put a link in the way of a file that root writes; the service user has folders of its own in it.
  * Throws when the configured folder holds other people's files, or data that has become unreachable.
  */
 export function prepareData(configured: string, user: ServiceUser | undefined): string {
   const located = locateData(configured, user)
-  if (located !== configured) leaveLink(configured, located)
-  else refuseForeign(configured, user)
+  if (located === configured) refuseForeign(configured, user)
+  else leaveLink(configured, located)
   mkdirSync(dirname(located), { recursive: true })
   mkdirSync(located, { recursive: true, mode: 0o700 })
-  giveTo(user, located)
-  if (user && !canEnter(user, located))
+  if (user) chownSync(located, 0, 0)
+  chmodSync(located, user ? 0o711 : 0o700)
+  if (user && !canEnter(user, located)) {
     throw new Error(`${located} cannot be entered by the user ${user.name}, who is to work there: look at the folders above it`)
+  }
+  prepareFolder(join(located, 'copy'), user)
   return located
 }
 
-/** Makes the path the service user's own, when there is one; a folder is closed to everybody else. */
-export function giveTo(user: ServiceUser | undefined, path: string): void {
+/** Makes a folder that its user alone can enter. */
+export function prepareFolder(path: string, user: ServiceUser | undefined): void {
+  mkdirSync(path, { recursive: true, mode: 0o700 })
   if (user) chownSync(path, user.uid, user.gid)
-  if (statSync(path).isDirectory()) chmodSync(path, 0o700)
+  chmodSync(path, 0o700)
+}
+
+/** Makes a file, if there is none, that the service user may write in the data folder. */
+export function prepareFile(path: string, mode: number, user: ServiceUser | undefined): void {
+  closeSync(openSync(path, 'a', mode))
+  if (user) chownSync(path, user.uid, user.gid)
 }
 
 /** A short name for a path, the same on every start. */
@@ -54,14 +65,20 @@ function leaveLink(configured: string, located: string): void {
   symlinkSync(located, configured)
 }
 
-/** Root's chown must never hit a folder that was not meant for us, as with NAMESAKE_DATA_DIR=/home. */
+/** A folder that was not meant for us, as with NAMESAKE_DATA_DIR=/home, is left as it is. */
 function refuseForeign(folder: string, user: ServiceUser | undefined): void {
   const there = statSync(folder, { throwIfNoEntry: false })
-  if (!there || there.uid === (user?.uid ?? process.getuid!())) return
-  if (!user)
+  if (!there) return
+  const database = statSync(join(folder, 'postgres'), { throwIfNoEntry: false })
+  if (user && database && database.uid !== user.uid) {
+    throw new Error(`${folder} was made by another user (uid ${database.uid}): start as that user, or name another NAMESAKE_DATA_DIR`)
+  }
+  const us = process.getuid!()
+  if (us !== 0 && there.uid !== us) {
     throw new Error(
       `${folder} belongs to another user (uid ${there.uid}): was it made by a start as root? Start as root again, or set NAMESAKE_DATA_DIR`,
     )
+  }
   const names = readdirSync(folder)
   if (names.length > 0 && !OURS.some((name) => names.includes(name))) {
     throw new Error(`NAMESAKE_DATA_DIR=${folder} holds other files: name a folder that is empty or does not exist yet`)

@@ -29,7 +29,7 @@ const isRoot = process.getuid!() === 0
 type Started = { url: string; origin: string; pid: number; dataDir: string; process: ChildProcess }
 type Options = { ordinary?: boolean; folder?: string; version?: string }
 
-const cleanUps: (() => Promise<void> | void)[] = []
+const cleanUps: (() => unknown)[] = []
 afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
 })
@@ -154,7 +154,7 @@ test('the process id of a dead server in other hands does not stand in the way',
   process.kill(first.pid, 'SIGKILL')
   await eventually(() => !isRunning(first.pid))
   const bystander = spawn('sleep', ['60'], isRoot ? { uid: ORDINARY, gid: ORDINARY } : {})
-  cleanUps.push(() => void bystander.kill())
+  cleanUps.push(() => bystander.kill())
   for (const file of ['postgres/postmaster.pid', 'run/.s.PGSQL.5432.lock']) {
     const path = join(dataDir, file)
     writeFileSync(path, readFileSync(path, 'utf8').replace(String(first.pid), String(bystander.pid)))

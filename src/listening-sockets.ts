@@ -2,7 +2,7 @@ import { BoundSocket } from 'node:net'
 import type { Address } from './config.ts'
 import { pause } from './lib/back-off.ts'
 import { findPortHolders, type PortHolder } from './port-holder.ts'
-import { commandOf } from './processes.ts'
+import { runsScript } from './program-folder.ts'
 
 /** A socket that a role needs, and the setting that says where. */
 export type WantedSocket = { name: string; variable: string; address: Address }
@@ -68,7 +68,7 @@ async function bind(wanted: WantedSocket, ourScript: string, deadline: number): 
       const code = (error as NodeJS.ErrnoException).code
       if (code !== 'EADDRINUSE') return { kind: 'refused', reason: explain(wanted, code) }
       const holders = findPortHolders(wanted.address.port)
-      const leaving = holders.length > 0 && holders.every(({ pid }) => commandOf(pid).includes(ourScript))
+      const leaving = holders.length > 0 && holders.every(({ pid }) => runsScript(pid, ourScript))
       if (!leaving || performance.now() > deadline) return { kind: 'refused', reason: explainHeld(wanted, holders, ourScript) }
     }
     await pause(RETRY_MS)
@@ -76,7 +76,7 @@ async function bind(wanted: WantedSocket, ourScript: string, deadline: number): 
 }
 
 function explainHeld({ variable, address }: WantedSocket, holders: PortHolder[], ourScript: string): string {
-  const ours = holders.find(({ pid }) => commandOf(pid).includes(ourScript))
+  const ours = holders.find(({ pid }) => runsScript(pid, ourScript))
   const [first] = holders
   const who = ours
     ? `another namesake (process ${ours.pid})`

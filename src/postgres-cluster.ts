@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { giveTo } from './data-directory.ts'
+import { prepareFolder } from './data-directory.ts'
 import type { ServiceUser } from './service-user.ts'
 
 /** The database's superuser, its only user: whoever reaches the socket is it. */
@@ -34,7 +34,7 @@ export async function ensureCluster(parts: {
     if (name.startsWith(HALF_MADE)) rmSync(join(dataDir, name), { recursive: true, force: true, maxRetries: 5 })
   if (existsSync(folder)) return requireVersion(folder, parts.version)
   const aside = mkdtempSync(join(dataDir, HALF_MADE)) // a name of its own: an initdb that outlived its supervisor may still write to the last one
-  giveTo(user, aside)
+  prepareFolder(aside, user)
   await run(join(parts.binaries, 'bin', 'initdb'), ['--pgdata', aside, ...INITDB_OPTIONS], user)
   // The server's own single-user mode reads statements from its standard input.
   await run(join(parts.binaries, 'bin', 'postgres'), ['--single', '-D', aside, 'postgres'], user, `create database ${POSTGRES_DATABASE}\n`)

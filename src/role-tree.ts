@@ -16,6 +16,7 @@ export type RoleTreeParts = Chosen & {
   env: Readonly<Record<string, string | undefined>>
   fds: Readonly<Record<string, number>>
   output: Output
+  programFolder: number | undefined
   log: Log
 }
 

@@ -1,6 +1,6 @@
 import { lstatSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { giveTo, hashOf } from './data-directory.ts'
+import { hashOf, prepareFolder } from './data-directory.ts'
 import type { ServiceUser } from './service-user.ts'
 
 const SOCKET_PATH_BYTES_MAX = 107 // sun_path of unix(7), without its final NUL
@@ -21,8 +21,9 @@ export function prepareRun(dataDir: string, user: ServiceUser | undefined): stri
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const made = lstatSync(folder)
   const owners = [process.getuid!(), user?.uid]
-  if (!made.isDirectory() || !owners.includes(made.uid))
+  if (!made.isDirectory() || !owners.includes(made.uid)) {
     throw new Error(`${folder} belongs to somebody else: remove it, or choose a shorter NAMESAKE_DATA_DIR`)
-  giveTo(user, folder)
+  }
+  prepareFolder(folder, user)
   return folder
 }

@@ -1,14 +1,15 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Output } from './child.ts'
 import type { Config } from './config.ts'
-import { prepareData } from './data-directory.ts'
+import { prepareData, prepareFile } from './data-directory.ts'
 import { setUpDatabase } from './database-setup.ts'
 import { startEmbeddedPostgres } from './embedded-postgres.ts'
 import { bindSockets, handedSockets } from './listening-sockets.ts'
 import type { Log } from './log.ts'
 import { keepOwnSecret } from './own-secret.ts'
+import { openProgramFolder } from './program-folder.ts'
 import { createRoleTree, type Role, type RoleTree, wantedSockets } from './role-tree.ts'
 import { prepareRun } from './run-directory.ts'
 import { findServiceUser } from './service-user.ts'
@@ -68,6 +69,8 @@ async function startTree(parts: SuperviseParts, stop: StopSignal, undo: AsyncDis
   const dataDir = prepareData(config.dataDir, user)
   const lock = takeStartLock(dataDir)
   undo.defer(lock.release)
+  prepareFile(join(dataDir, 'ca.pem'), 0o644, user)
+  if (parts.demo) prepareFile(join(dataDir, 'demo-token'), 0o600, user)
   const runDir = prepareRun(dataDir, user)
 
   const sockets = await bindSockets(wantedSockets(parts), handedSockets(parts.env, process.pid), script)
@@ -88,12 +91,14 @@ async function startTree(parts: SuperviseParts, stop: StopSignal, undo: AsyncDis
     NAMESAKE_SECRET: secrets.join(','),
     NAMESAKE_DEMO_UPSTREAM: upstream,
   }
-  const tree = createRoleTree({ ...parts, script, env, fds: sockets.fds })
+  const programFolder = openProgramFolder(dirname(dirname(script)), user)
+  const tree = createRoleTree({ ...parts, script, env, fds: sockets.fds, programFolder })
   undo.defer(() => tree.stop(stop.atOnce))
   undo.defer(sockets.close) // before the children drain: then nobody accepts any more
   if (!parts.terminal) undo.defer(rollOnHangup(tree, log))
 
-  if (!(await setUpDatabase({ url, child: { script, env, output }, log, giveUp: stop.gently, whileDown: tree.startEdges }))) return
+  if (!(await setUpDatabase({ url, child: { script, env, output, programFolder }, log, giveUp: stop.gently, whileDown: tree.startEdges })))
+    return
   await tree.startEdges()
   tree.startRest()
   await Promise.race([tree.allReady(), stop.asked])

@@ -25,6 +25,7 @@ const SETTINGS = ['src/config.ts', 'src/config-values.ts']
 const ENVIRONMENT_READERS = [...SETTINGS, 'src/main.ts', 'src/supervisor.ts']
 const VAGUE_NAMES = /^(index|utils?|helpers?|types|shared|common|misc)\b/
 
+type Locked = { resolved?: string; optionalDependencies?: Record<string, string> }
 type Source = { path: string; text: string; imports: string[]; packages: string[] }
 
 const everySource = globSync(['src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts', 'examples/**/*.ts', 'sdk/**/*.ts', 'portal/**/*.{ts,tsx}'], {
@@ -128,6 +129,14 @@ describe('the books', () => {
     const metrics = service.flatMap(({ text }) => matches(text, /\bname: '(namesake_[a-z_]+)'/g))
     const explained = matches(read('docs/operations.md'), /^\| `(namesake_[a-z_]+)`/gm)
     expect([...new Set(explained)].sort()).toEqual([...new Set(metrics)].sort())
+  })
+
+  test('npm ci accepts the lockfile: it has every platform of every package (npm run lock), and no address of a registry', () => {
+    const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, Locked> }
+    const paths = Object.keys(packages)
+    const wanted = Object.values(packages).flatMap(({ optionalDependencies = {} }) => Object.keys(optionalDependencies))
+    expect(wanted.filter((name) => !paths.some((path) => `/${path}`.endsWith(`/node_modules/${name}`)))).toEqual([])
+    expect(paths.filter((path) => packages[path]?.resolved?.startsWith('http'))).toEqual([])
   })
 
   test('the README has every folder of src on its map', () => {

@@ -2,33 +2,59 @@ import { readdirSync, readFileSync } from 'node:fs'
 
 /** Processor time in microseconds that a process, its descendants and all their threads have used so far (schedstat, first field: ns). */
 export function processorUs(pid: number): number {
-  return tree(pid).reduce((sum, one) => sum + threadsUs(one), 0)
+  return processorUsOf(tree(pid))
+}
+
+/** The same for these processes alone. */
+export function processorUsOf(pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => sum + threadsUs(pid), 0)
 }
 
 /** The process and its living descendants. */
 export function tree(pid: number): number[] {
+  return [
+    pid,
+    ...tasks(pid)
+      .flatMap((task) => childrenOf(`${task}/children`))
+      .flatMap(tree),
+  ]
+}
+
+function threadsUs(pid: number): number {
+  return tasks(pid).reduce((sum, task) => sum + Number(read(`${task}/schedstat`)?.split(' ')[0] ?? 0) / 1_000, 0)
+}
+
+function tasks(pid: number): string[] {
   try {
-    const children = readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
-      readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number),
-    )
-    return [pid, ...children.flatMap(tree)]
+    return readdirSync(`/proc/${pid}/task`).map((thread) => `/proc/${pid}/task/${thread}`)
   } catch {
     return []
   }
 }
 
-function threadsUs(pid: number): number {
-  let sum = 0
-  for (const thread of readdirSync(`/proc/${pid}/task`)) {
-    sum += Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]) / 1_000
+function childrenOf(path: string): number[] {
+  return (read(path) ?? '').trim().split(' ').filter(Boolean).map(Number)
+}
+
+/** A file of /proc; undefined when its process or thread has ended meanwhile. */
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
   }
-  return sum
 }
 
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b)
   const middle = sorted.length >> 1
   return sorted.length % 2 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
+}
+
+/** The value that `share` (0 to 1) of the values do not exceed; NaN of none. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN
 }
 
 /** Rows of cells as a Markdown table, columns aligned. */
@@ -41,5 +67,12 @@ export function table(rows: readonly (readonly string[])[]): string {
 /** The value of `--name value` on the command line, as a number. */
 export function option(name: string, fallback: number): number {
   const at = process.argv.indexOf(`--${name}`)
-  return at < 0 ? fallback : Number(process.argv[at + 1])
+  if (at < 0) return fallback
+  const value = Number(process.argv[at + 1])
+  if (!(value > 0)) throw new Error(`--${name} wants a number above 0`)
+  return value
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
 }

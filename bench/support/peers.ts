@@ -1,10 +1,15 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { openSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { onCore } from './cores.ts'
+import { pause, tree } from './measure.ts'
 
-export type Peer = { name: string; pid: number; port: number; stop(): Promise<void> }
+/** A proxy under measurement. `processes` are all that its work is done by. */
+export type Peer = { name: string; port: number; processes(): number[] }
+
+type Started = Peer & { stop(): Promise<void> }
 
 /** What a peer's configuration file is filled in with. */
 export type Blanks = { dir: string; port: number; upstream: number; hostname: string; body: string }
@@ -17,7 +22,7 @@ const PEERS = {
 }
 
 /** Starts Debian's nginx, HAProxy or Caddy with its configuration of bench/peers, on one core. */
-export async function startPeer(name: keyof typeof PEERS, core: number, blanks: Blanks): Promise<Peer> {
+export async function startPeer(name: keyof typeof PEERS, core: number, blanks: Blanks): Promise<Started> {
   const { file, command } = PEERS[name]
   const template = readFileSync(fileURLToPath(new URL(`../peers/${file}`, import.meta.url)), 'utf8')
   const path = join(blanks.dir, `${name}-${file}`)
@@ -26,31 +31,29 @@ export async function startPeer(name: keyof typeof PEERS, core: number, blanks: 
     template.replace(/\{(dir|port|upstream|hostname|body)\}/g, (_, key: keyof Blanks) => String(blanks[key])),
   )
   const env = { ...process.env, HOME: blanks.dir, XDG_DATA_HOME: blanks.dir, GOMAXPROCS: '1' }
-  const child = spawn('taskset', ['-c', String(core), ...command(path)], { env, stdio: ['ignore', 'ignore', 'ignore'] })
+  const logFile = join(blanks.dir, `${name}.log`)
+  const log = openSync(logFile, 'a')
+  const child = spawn(...onCore(core, command(path)), { env, stdio: ['ignore', log, log] })
   const port = name === 'upstream' ? blanks.upstream : blanks.port
-  await untilListening(child, name, port)
-  return { name, pid: child.pid!, port, stop: () => stop(child) }
+  await untilListening(child, name, port).catch((error: Error) => {
+    child.kill()
+    throw new Error(`${error.message}\n${readFileSync(logFile, 'utf8').slice(-1_000)}`)
+  })
+  return { name, port, processes: () => tree(child.pid!), stop: () => stop(child) }
 }
 
-/** A self-signed P-256 certificate in `dir`, as cert.pem, key.pem and both.pem. */
-export function makeCertificate(dir: string, hostname: string): void {
-  const subject = ['-subj', `/CN=${hostname}`, '-addext', `subjectAltName=DNS:${hostname}`]
-  const files = ['-keyout', join(dir, 'key.pem'), '-out', join(dir, 'cert.pem')]
-  execFileSync(
-    'openssl',
-    ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '30', ...subject, ...files],
-    {
-      stdio: 'ignore',
-    },
-  )
-  writeFileSync(join(dir, 'both.pem'), readFileSync(join(dir, 'cert.pem'), 'utf8') + readFileSync(join(dir, 'key.pem'), 'utf8'))
+/** Puts a certificate into `dir` where the peers' configurations expect it. */
+export function layCertificate(dir: string, { chainPem, keyPem }: { chainPem: string; keyPem: string }): void {
+  writeFileSync(join(dir, 'cert.pem'), chainPem)
+  writeFileSync(join(dir, 'key.pem'), keyPem)
+  writeFileSync(join(dir, 'both.pem'), `${chainPem}\n${keyPem}`)
 }
 
 async function untilListening(child: ChildProcess, name: string, port: number): Promise<void> {
   for (let tries = 0; tries < 200; tries++) {
     if (child.exitCode !== null) throw new Error(`${name} ended with ${child.exitCode}: is it installed? apt-get install ${name}`)
     if (await canConnect(port)) return
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await pause(50)
   }
   throw new Error(`${name} does not listen on ${port}`)
 }

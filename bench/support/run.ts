@@ -1,7 +1,8 @@
 // `npm run bench -- NAME [options]`: runs one measurement of bench/, or lists them.
 import { spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { purposeOf } from './results.ts'
 
 const FOLDER = fileURLToPath(new URL('../', import.meta.url))
 const [name, ...options] = process.argv.slice(2)
@@ -9,16 +10,18 @@ const names = readdirSync(FOLDER)
   .filter((file) => file.endsWith('.ts'))
   .map((file) => file.slice(0, -'.ts'.length))
   .sort()
+const wantsHelp = name === undefined || options.includes('--help') || !names.includes(name)
 
-if (name !== undefined && names.includes(name)) {
-  process.exit(spawnSync(process.execPath, [`${FOLDER}${name}.ts`, ...options], { stdio: 'inherit' }).status ?? 1)
+if (!wantsHelp) {
+  const flags = ['--disable-warning=ExperimentalWarning']
+  process.exit(spawnSync(process.execPath, [...flags, `${FOLDER}${name}.ts`, ...options], { stdio: 'inherit' }).status ?? 1)
 }
-if (name !== undefined) console.error(`There is no measurement called ${name}.`)
-console.log('npm run bench -- NAME runs one of these, on the processors of this machine:')
-for (const known of names) console.log(`  ${known.padEnd(10)} ${purposeOf(known)}`)
-process.exit(name === undefined ? 0 : 1)
+const isMistake = name !== undefined && name !== '--help' && !names.includes(name)
+if (isMistake) console.error(`There is no measurement called ${name}.\n`)
+console.log(`npm run bench -- NAME [--seconds N] [--no-save]
 
-/** A measurement's first comment. */
-function purposeOf(known: string): string {
-  return /^\/\/ (.*)/m.exec(readFileSync(`${FOLDER}${known}.ts`, 'utf8'))?.[1] ?? ''
-}
+Measures for about N seconds (a minute at most unless told otherwise), prints a table, and replaces the measurement's section of bench/RESULTS.md
+unless told not to. Exits with 1 when a gate is missed.
+`)
+for (const known of names) console.log(`  ${known.padEnd(14)} ${purposeOf(known)}`)
+process.exit(isMistake ? 1 : 0)

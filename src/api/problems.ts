@@ -90,7 +90,7 @@ export function createProblems(parts: { baseUrl: URL; log: Log }): Problems {
     answerAll(app) {
       app.setErrorHandler(answer)
       app.setNotFoundHandler((request) => {
-        throw new ServiceError('route_not_found', `there is nothing at ${request.method} ${request.url.split('?')[0]}`)
+        throw new ServiceError('route_not_found', `there is nothing at ${request.method} ${request.url.split('?')[0]!.slice(0, 200)}`)
       })
     },
     answerFrameworkError(error, request, reply) {

@@ -4,7 +4,7 @@ import { createSend } from '../certs/acme-http.ts'
 import type { Config } from '../config.ts'
 import { closeDatabase, connectDatabase } from '../core/db.ts'
 import { findPortHolders } from '../port-holder.ts'
-import { commandOf } from '../processes.ts'
+import { runsScript } from '../program-folder.ts'
 import { ROLES, wantedSockets } from '../role-tree.ts'
 import { MAIN_SCRIPT } from '../supervisor.ts'
 import { locate } from './installation.ts'
@@ -57,7 +57,7 @@ export async function checkPorts(config: Config): Promise<Check[]> {
       const code = (error as NodeJS.ErrnoException).code
       if (code !== 'EADDRINUSE') return { name, state: 'bad', sentence: `${where} cannot be bound: ${code}` }
       const holders = findPortHolders(address.port)
-      if (holders.some(({ pid }) => commandOf(pid).includes(MAIN_SCRIPT)))
+      if (holders.some(({ pid }) => runsScript(pid, MAIN_SCRIPT)))
         return { name, state: 'good', sentence: `${where} is served by namesake` }
       const who = holders[0] ? `${holders[0].name} (process ${holders[0].pid})` : 'a process that this user cannot see'
       return { name, state: 'bad', sentence: `${where} is held by ${who}: stop it, or set ${variable} to another` }

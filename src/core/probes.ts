@@ -25,6 +25,9 @@ const WATCHED_INTERVAL_S = 2
 const WATCH_S_MAX = 900
 const VISIT_INTERVAL_S = 10
 
+/** The problem of an attempt that was not made because DNS led elsewhere; stored and shown, so its name keeps its meaning. */
+export const DNS_PROBLEM = 'urn:namesake:error:dns'
+
 /** The columns of a DueProbe, of a domain `d` and its project `o`. */
 const DUE_PROBE = sql<DueProbe>`d.id as "domainId", d.hostname, d.project_id as "projectId", d.verified_at is not null as verified, o.proof,
   ${proofNeeded(sql`now()`)} as "proofNeeded"`
@@ -139,6 +142,11 @@ async function verify(tx: Tx, domainIds: string[]): Promise<Hostname[]> {
         select hostname, project_id, now() + make_interval(secs => ${ISSUANCE_LEASE_S}) from verified on conflict do nothing
       ), changed as (
         insert into changes (kind, key) select 'host', hostname from verified
+      ), freed as (
+        -- An attempt that failed for want of DNS waits for nothing any more; one that the authority refused still does.
+        update certificates c set attempts = 0, next_attempt_at = null, last_problem = null, last_sentence = null, state = 'pending',
+          version = nextval('versions')
+        from verified where c.hostname = verified.hostname and c.chain_pem is null and c.last_problem->>'type' = ${DNS_PROBLEM}
       )
       select hostname from verified`,
   )

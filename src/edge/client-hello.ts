@@ -29,12 +29,15 @@ export function readClientHello(bytes: Buffer): ClientHello {
  */
 export function peekClientHello(socket: Socket): Promise<ClientHello> {
   return new Promise((resolve) => {
+    let kept: Buffer = Buffer.alloc(0)
     const look = () => {
       const bytes = socket.read() as Buffer | null
       if (!bytes) return
-      const hello = bytes.length > HELLO_BYTES_MAX ? ({ kind: 'unreadable' } as const) : readClientHello(bytes)
-      socket.unshift(bytes)
-      if (hello.kind !== 'incomplete') settle(hello)
+      kept = kept.length === 0 ? bytes : Buffer.concat([kept, bytes])
+      const hello = kept.length > HELLO_BYTES_MAX ? ({ kind: 'unreadable' } as const) : readClientHello(kept)
+      if (hello.kind === 'incomplete') return
+      socket.unshift(kept) // only once: each unshift makes the socket readable again
+      settle(hello)
     }
     const gone = () => settle({ kind: 'incomplete' })
     const settle = (hello: ClientHello) => {

@@ -109,6 +109,7 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
       http.destroy()
       pools.destroy()
       await closed
+      await new Promise((resolve) => setImmediate(resolve)) // what was cut says so in this turn of the loop
     },
   }
 }

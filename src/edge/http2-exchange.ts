@@ -69,7 +69,8 @@ export class Http2Exchange implements Exchange {
   }
 
   abort(): void {
-    this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+    // Not close(): that would end the body properly first, and RST_STREAM could come too late to be noticed.
+    this.#stream.destroy(new Error('the answer was cut short'))
   }
 
   onDrain(listener: () => void): void {

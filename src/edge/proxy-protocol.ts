@@ -22,13 +22,16 @@ export function readProxyHeader(bytes: Buffer): ProxyHeader {
 /** Takes the header off a new connection; resolves with the visitor's address, or undefined after closing what sent none in time. */
 export function takeProxyHeader(socket: Socket): Promise<string | undefined> {
   return new Promise((resolve) => {
+    let kept: Buffer = Buffer.alloc(0)
     const look = () => {
       const bytes = socket.read() as Buffer | null
       if (!bytes) return
-      const header = readProxyHeader(bytes)
+      kept = Buffer.concat([kept, bytes])
+      const header = readProxyHeader(kept)
       if (header.kind === 'invalid') return settle(undefined)
-      socket.unshift(header.kind === 'header' ? bytes.subarray(header.bytes) : bytes)
-      if (header.kind === 'header') settle(header.source ?? unmapped(socket.remoteAddress ?? ''))
+      if (header.kind === 'incomplete') return
+      if (kept.length > header.bytes) socket.unshift(kept.subarray(header.bytes))
+      settle(header.source ?? unmapped(socket.remoteAddress ?? ''))
     }
     const gone = () => settle(undefined)
     const settle = (source: string | undefined) => {

@@ -26,6 +26,9 @@ export type TlsParts = {
   ticketKeys: Buffer | undefined
 }
 
+/** What was learnt of a connection before its TLS; node does not say the name of a resumed TLS 1.2 session. */
+type Arrival = { peer: string; servername: Hostname | undefined }
+
 type Certified = { context: SecureContext; chainPem: string; names: readonly string[] | undefined }
 
 const CONTEXTS_MAX = 1_000 // about 30 KB each
@@ -42,7 +45,7 @@ const LINGER_MS = 1_000
 export function createTls(parts: TlsParts) {
   const contexts = new Lru<string, Certified>(CONTEXTS_MAX)
   const current = new Lru<Hostname, Certified>(CONTEXTS_MAX)
-  const peers = new Map<string, string>()
+  const arrivals = new Map<string, Arrival>()
   const settings = {
     minVersion: 'TLSv1.2',
     ticketKeys: parts.ticketKeys ?? randomBytes(48),
@@ -62,19 +65,20 @@ export function createTls(parts: TlsParts) {
     return certified
   }
 
-  const toConnection = (socket: TLSSocket, servername: Hostname | undefined): VisitorConnection => ({
+  const toConnection = ({ peer, servername }: Arrival): VisitorConnection => ({
     servername,
-    peer: peers.get(addressesOf(socket)) ?? unmapped(socket.remoteAddress ?? ''),
+    peer,
     covers: (hostname) =>
       hostname === servername || (servername !== undefined && namesOf(current.peek(servername)).some((name) => matches(name, hostname))),
   })
 
   const listen = (server: Server): Server => {
     server.on('secureConnection', (socket) => {
+      const arrival = arrivals.get(addressesOf(socket))
+      if (!arrival) return void socket.destroy() // it closed while its handshake ended
       parts.onOutcome(socket.isSessionReused() ? 'resumed' : 'completed')
       socket.on('error', () => socket.destroy())
-      const reading = socket.servername ? readHostname(socket.servername) : undefined
-      parts.onConnection(socket, toConnection(socket, reading?.kind === 'hostname' ? reading.hostname : undefined))
+      parts.onConnection(socket, toConnection(arrival))
     })
     server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
       parts.onOutcome(error.code === 'ERR_TLS_HANDSHAKE_TIMEOUT' ? 'timeout' : 'failed')
@@ -107,17 +111,20 @@ export function createTls(parts: TlsParts) {
     return nameless.server
   }
 
-  const negotiate = async (socket: Socket, address: string): Promise<void> => {
+  const negotiate = async (socket: Socket, peer: string): Promise<void> => {
     const hello = await peekClientHello(socket)
     if (hello.kind !== 'hello') return refuse(socket, hello.kind === 'unreadable' ? 'failed' : 'timeout')
     const reading = hello.servername === undefined ? undefined : readHostname(hello.servername)
     if (reading?.kind === 'invalid') return refuse(socket, 'refused')
     const hostname = reading?.hostname ?? parts.edgeHost
     parts.onName(hostname)
-    const asked = parts.certificateFor(hostname, { address })
+    const asked = parts.certificateFor(hostname, { address: peer })
     const answer = asked instanceof Promise ? await asked : asked
     if (socket.destroyed) return parts.onOutcome('timeout')
     if (answer.kind === 'refused') return refuse(socket, 'refused')
+    const key = addressesOf(socket)
+    arrivals.set(key, { peer, servername: reading?.hostname })
+    socket.once('close', () => arrivals.delete(key))
     serverFor(hello, hostname, answer).emit('connection', socket)
   }
 
@@ -131,11 +138,6 @@ export function createTls(parts: TlsParts) {
     accept(socket: Socket, source: string | undefined) {
       socket.on('error', () => socket.destroy())
       const timer = setTimeout(() => socket.destroy(), parts.handshakeMs)
-      const key = source === undefined ? undefined : addressesOf(socket)
-      if (key !== undefined) {
-        peers.set(key, source!)
-        socket.once('close', () => peers.delete(key))
-      }
       negotiate(socket, source ?? unmapped(socket.remoteAddress ?? ''))
         .catch((error) => {
           parts.log.error({ err: error }, 'a handshake could not be served')

@@ -38,7 +38,7 @@ export type Probe = {
   check(hostname: Hostname, ownership: { proof: string; proofNeeded: boolean }, signal?: AbortSignal): Promise<DnsReport>
   /**
    * Whether visitors of the hostname come to the edge, and at which addresses: asked before a certificate is ordered. A target that differs
-   * in case leads here too. Remembered for 60 seconds, or until a check says otherwise; callers at the same time share one look-up.
+   * in case leads here too. A yes is remembered for 60 seconds, or until a check says otherwise; callers at the same time share one look-up.
    */
   leadsToEdge(hostname: Hostname): Promise<Destination>
   close(): void
@@ -46,7 +46,6 @@ export type Probe = {
 
 const DESTINATIONS_MAX = 20_000
 const DESTINATION_MS = 60_000
-const UNKNOWN_DESTINATION_MS = 5_000
 
 export function createProbe(settings: ProbeSettings): Probe {
   const edge = readEdge(settings)
@@ -79,8 +78,9 @@ export function createProbe(settings: ProbeSettings): Probe {
 
   function remember(hostname: Hostname, finding: Finding): Destination {
     const destination = destinationOf(hostname, finding, edge)
-    const forMs = destination.kind === 'unknown' ? UNKNOWN_DESTINATION_MS : DESTINATION_MS
-    destinations.set(hostname, { destination, until: performance.now() + forMs })
+    // A no is not remembered: the customer may have added the record since, and another process may have seen it already.
+    if (destination.kind === 'yes') destinations.set(hostname, { destination, until: performance.now() + DESTINATION_MS })
+    else destinations.delete(hostname)
     return destination
   }
 

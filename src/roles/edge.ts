@@ -54,7 +54,8 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     edgeHost: config.edgeHost,
     findHost,
     certificateFor: certificates.certificateFor,
-    answerChallenge: (_hostname, token) => challengeAnswer(copy.reader.findSetting(THUMBPRINT), token),
+    answerChallenge: async (hostname, token) =>
+      (await isServed(hostname)) ? challengeAnswer(copy.reader.findSetting(THUMBPRINT), token) : undefined,
     upstream: {
       allowPrivate: config.allowPrivateUpstreams,
       sourceIps: config.upstreamSourceIps,

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A way to the database that can be cut: `url` leads there until `cut()`, and to nobody from then on. */
-export type Line = { url: string; cut(): Promise<void> }
+/** A way to the database that can be cut: `url` leads there until `cut()`, and to nobody from then on, or until `mend()`. */
+export type Line = { url: string; cut(): Promise<void>; mend(): Promise<void> }
 
 const SOCKET = '.s.PGSQL.5432'
 
@@ -28,8 +28,11 @@ export async function drawLine(databaseUrl: string): Promise<Line> {
     }
     near.pipe(far).pipe(near)
   })
-  server.listen(join(folder, SOCKET))
-  await once(server, 'listening')
+  const open = async () => {
+    server.listen(join(folder, SOCKET))
+    await once(server, 'listening')
+  }
+  await open()
   url.searchParams.set('host', folder)
   return {
     url: url.href,
@@ -39,6 +42,10 @@ export async function drawLine(databaseUrl: string): Promise<Line> {
       for (const socket of sockets) socket.destroy()
       await once(server, 'close')
       await rm(folder, { recursive: true, force: true })
+    },
+    async mend() {
+      await mkdir(folder, { mode: 0o700 })
+      await open()
     },
   }
 }

@@ -1,7 +1,7 @@
 import 'reflect-metadata'
 import { spawn } from 'node:child_process'
 import { KeyObject } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SubjectAlternativeNameExtension, X509CertificateGenerator } from '@peculiar/x509'
@@ -73,6 +73,7 @@ export async function startPebble(options: PebbleOptions = {}): Promise<Pebble> 
 async function tryStart(options: PebbleOptions): Promise<Pebble> {
   const [acme, management, dns, dnsManagement, nobody] = (await freePorts(5)) as [number, number, number, number, number]
   const folder = mkdtempSync(join(tmpdir(), 'namesake-pebble-'))
+  chmodSync(folder, 0o755) // the service user reads the CA file
   const { keyFile, caFile } = await writeServerCertificate(folder)
   const agent = new Agent({ connect: { ca: readFileSync(caFile) } })
   const dnsServer = options.dnsServer ?? `127.0.0.1:${dns}`

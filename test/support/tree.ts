@@ -27,7 +27,27 @@ export type Tree = {
   pids(): number[]
 }
 
-export type TreeOptions = { env?: Record<string, string>; args?: string[]; dataDir?: string; awaitReady?: boolean }
+export type TreeOptions = {
+  env?: Record<string, string>
+  args?: string[]
+  dataDir?: string
+  awaitReady?: boolean
+  /** Another copy of the project than this one, by its launcher. */
+  launcher?: string
+  cwd?: string
+  user?: { uid: number; gid: number }
+}
+
+/** One process of a tree as `/ready` shows it. */
+export type ProcessState = { role: string; pid: number; ready: boolean; lagMs?: number; http1Connections?: number; http2Connections?: number }
+
+/** A project in a tree, and the API as its token sees it. */
+export type Vendor = {
+  slug: string
+  token: string
+  call(path: string, init?: { method?: string; body?: unknown; at?: Tree }): Promise<Response>
+  claim(hostname: string): Promise<void>
+}
 
 /** Starts `namesake start` as a process tree of its own on free loopback ports, and waits until every role serves. */
 export async function startTree(options: TreeOptions = {}): Promise<Tree> {
@@ -44,7 +64,10 @@ export async function startTree(options: TreeOptions = {}): Promise<Tree> {
     NAMESAKE_EDGE_WORKERS: '2',
     ...options.env,
   }
-  const child = spawn(LAUNCHER, ['start', ...(options.args ?? [])], {
+  const launcher = options.launcher ?? LAUNCHER
+  const place = { cwd: options.cwd, ...options.user }
+  const child = spawn(launcher, ['start', ...(options.args ?? [])], {
+    ...place,
     env: { ...bare(process.env), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -61,7 +84,7 @@ export async function startTree(options: TreeOptions = {}): Promise<Tree> {
     process: child,
     output: () => output,
     async command<T>(...args: string[]) {
-      const { stdout } = await promisify(execFile)(LAUNCHER, [...args, '--json'], { env: { ...bare(process.env), ...env } })
+      const { stdout } = await promisify(execFile)(launcher, [...args, '--json'], { ...place, env: { ...bare(process.env), ...env } })
       return JSON.parse(stdout) as T
     },
     async stop() {
@@ -80,12 +103,49 @@ export async function startTree(options: TreeOptions = {}): Promise<Tree> {
   return tree
 }
 
+/** Starts several trees at once. When one of them fails, those that came up are stopped. */
+export async function startTrees(...all: TreeOptions[]): Promise<Tree[]> {
+  const outcomes = await Promise.allSettled(all.map(startTree))
+  const failed = outcomes.find(({ status }) => status === 'rejected')
+  const trees = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
+  if (!failed) return trees
+  await Promise.all(trees.map((tree) => tree.stop()))
+  throw (failed as PromiseRejectedResult).reason
+}
+
 /** Waits until every role of the tree says that it serves. */
 export async function untilReady(tree: Tree): Promise<void> {
-  await eventually(async () => {
-    if (tree.process.exitCode !== null) throw new Error(`it exited with ${tree.process.exitCode}`)
-    return (await fetch(`${tree.internalUrl}/ready`)).status === 200
-  }, READY_TIMEOUT_MS)
+  const hasEnded = () => tree.process.exitCode !== null || tree.process.signalCode !== null
+  await eventually(async () => hasEnded() || (await fetch(`${tree.internalUrl}/ready`)).status === 200, READY_TIMEOUT_MS)
+  if (hasEnded()) throw new Error(`it exited with ${tree.process.exitCode ?? tree.process.signalCode}`)
+}
+
+/** What the tree says of its processes; narrowed to one role when asked. */
+export async function processesOf(tree: Tree, role?: string): Promise<ProcessState[]> {
+  const { processes } = (await (await fetch(`${tree.internalUrl}/ready`)).json()) as { processes: ProcessState[] }
+  return role === undefined ? processes : processes.filter((one) => one.role === role)
+}
+
+/** Makes a project whose hostnames lead to the upstream, with a token for it. */
+export async function addVendor(tree: Tree, slug: string, upstreamUrl: string): Promise<Vendor> {
+  await tree.command('projects', 'create', '--name', slug, '--slug', slug, '--upstream', upstreamUrl)
+  const { token } = await tree.command<{ token: string }>('tokens', 'issue', '--project', slug)
+  const call: Vendor['call'] = (path, { method = 'GET', body, at = tree } = {}) =>
+    fetch(`${at.apiUrl}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, ...(body ? { 'content-type': 'application/json' } : {}) },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    })
+  const claim = async (hostname: string) => {
+    const answer = await call('/v1/edge/domains', { method: 'POST', body: { hostname } })
+    if (answer.status !== 200) throw new Error(`${hostname} could not be claimed: ${await answer.text()}`)
+  }
+  return { slug, token, call, claim }
+}
+
+/** The root of what the tree's own authority issues, PEM. */
+export function localRoot(tree: Tree): string {
+  return readFileSync(join(tree.dataDir, 'ca.pem'), 'utf8')
 }
 
 /** Asks again and again until the answer is true (a rejection counts as not yet); rejects with the last failure at the deadline. */

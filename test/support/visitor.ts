@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { request } from 'node:https'
+import { createServer, connect as connectTcp, type AddressInfo } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 
 export type Answer = { status: number; headers: Record<string, string | string[] | undefined>; body: string }
@@ -51,5 +53,31 @@ export function handshake(to: { port: number; hostname: string; ca: string; loca
     socket.on('error', reject)
     socket.on('timeout', () => socket.destroy(new Error('no handshake in time')))
     socket.on('close', () => reject(new Error('closed before the handshake ended')))
+  })
+}
+
+/** The bytes with which a TLS client opens a connection for the hostname, so that they can be sent without the cost of a client. */
+export async function recordClientHello(hostname: string): Promise<Buffer> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const client = connectTls({ host: '127.0.0.1', port: (server.address() as AddressInfo).port, servername: hostname })
+  client.on('error', () => {})
+  const [socket] = await once(server, 'connection')
+  const [hello] = (await once(socket, 'data')) as [Buffer]
+  socket.destroy()
+  client.destroy()
+  server.close()
+  return hello
+}
+
+/** Sends bytes over a connection of its own, and resolves with what came back when the other side has closed it. */
+export function knock(port: number, bytes: Buffer): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const answered: Buffer[] = []
+    const socket = connectTcp({ host: '127.0.0.1', port }, () => void socket.write(bytes))
+    socket.setTimeout(VISIT_TIMEOUT_MS, () => socket.destroy(new Error('no answer in time')))
+    socket.on('data', (chunk) => answered.push(chunk))
+    socket.on('error', reject)
+    socket.on('close', () => resolve(Buffer.concat(answered)))
   })
 }

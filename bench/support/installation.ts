@@ -1,0 +1,141 @@
+import { execFile, spawn } from 'node:child_process'
+import { chmodSync, mkdtempSync, openSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { closeDatabase, connectDatabase, type Db } from '../../src/core/db.ts'
+import { loadCertificates } from '../../src/core/routes.ts'
+import { type Hostname, parseHostname } from '../../src/hostname.ts'
+import { createSealer } from '../../src/lib/seal.ts'
+import { administer, sibling, startPostgres } from '../../test/support/postgres-server.ts'
+import { eventually, freePorts } from '../../test/support/tree.ts'
+import { visit } from '../../test/support/visitor.ts'
+import { LOAD_CORE, MEASURED_CORE, moveToCore, onCore } from './cores.ts'
+
+const LAUNCHER = fileURLToPath(new URL('../../bin/namesake', import.meta.url))
+const SECRET = 'the secret of a measurement is longer than 32 bytes'
+const READY_TIMEOUT_MS = 60_000
+const SERVED_TIMEOUT_MS = 20_000
+
+export type Installation = {
+  apiUrl: string
+  internalUrl: string
+  httpPort: number
+  httpsPort: number
+  /** Supervisor, follower and the one edge process, which has the measured core to itself. */
+  edgeMachine: number[]
+  edge: number
+  /** The built-in authority's root. */
+  ca: string
+  token: string
+  db: Db
+  logFile: string
+  logBytes(): number
+  claim(hostname: string): Promise<void>
+  certificateOf(hostname: Hostname): Promise<{ chainPem: string; keyPem: string }>
+  stop(): Promise<void>
+}
+
+/** A whole installation as `namesake start` runs it, with a PostgreSQL server of its own, one edge process, and a project for `upstreamUrl`. */
+export async function startInstallation(options: { upstreamUrl: string; env?: Record<string, string> }): Promise<Installation> {
+  const undo = new AsyncDisposableStack()
+  try {
+    return await start(options, undo)
+  } catch (error) {
+    await undo.disposeAsync()
+    throw error
+  }
+}
+
+async function start(options: { upstreamUrl: string; env?: Record<string, string> }, undo: AsyncDisposableStack): Promise<Installation> {
+  const postgres = await startPostgres({ durable: false })
+  undo.defer(() => postgres.stop())
+  await administer(postgres.adminUrl, 'create database namesake')
+  const databaseUrl = sibling(postgres.adminUrl, 'namesake')
+  const db = connectDatabase(databaseUrl, { applicationName: 'bench', poolMax: 2 })
+  undo.defer(() => closeDatabase(db))
+  const home = mkdtempSync(join(tmpdir(), 'namesake-bench-'))
+  undo.defer(() => rmSync(home, { recursive: true, force: true }))
+  chmodSync(home, 0o711) // the service user has its data directory in there
+  const dataDir = join(home, 'data')
+
+  const [api, internal, http, https] = (await freePorts(4)) as [number, number, number, number]
+  const env = {
+    ...process.env,
+    NAMESAKE_DATA_DIR: dataDir,
+    NAMESAKE_DATABASE_URL: databaseUrl,
+    NAMESAKE_SECRET: SECRET,
+    NAMESAKE_API_ADDR: `127.0.0.1:${api}`,
+    NAMESAKE_INTERNAL_ADDR: `127.0.0.1:${internal}`,
+    NAMESAKE_HTTP_ADDR: `127.0.0.1:${http}`,
+    NAMESAKE_HTTPS_ADDR: `127.0.0.1:${https}`,
+    NAMESAKE_EDGE_WORKERS: '1',
+    NAMESAKE_ALLOW_PRIVATE_UPSTREAMS: 'true',
+    ...options.env,
+  }
+  const logFile = join(home, 'namesake.log') // a file, as a service manager keeps one: a pipe would make its reader part of the measurement
+  const log = openSync(logFile, 'a')
+  const child = spawn(...onCore(LOAD_CORE, [LAUNCHER, 'start']), { env, stdio: ['ignore', log, log] })
+  undo.defer(() => stopped(child))
+  const internalUrl = `http://127.0.0.1:${internal}`
+  await eventually(async () => child.exitCode !== null || (await fetch(`${internalUrl}/ready`)).status === 200, READY_TIMEOUT_MS)
+  if (child.exitCode !== null) throw new Error(`namesake start ended\n${readFileSync(logFile, 'utf8')}`)
+
+  const command = async <T>(...args: string[]): Promise<T> =>
+    JSON.parse((await promisify(execFile)(LAUNCHER, [...args, '--json'], { env })).stdout) as T
+  await command('projects', 'create', '--name', 'Bench', '--slug', 'bench', '--upstream', options.upstreamUrl)
+  const { token } = await command<{ token: string }>('tokens', 'issue', '--project', 'bench')
+
+  const { processes } = (await (await fetch(`${internalUrl}/ready`)).json()) as { processes: { role: string; pid: number }[] }
+  const pidOf = (wanted: string) => processes.find(({ role }) => role === wanted)!.pid
+  const edge = pidOf('edge')
+  moveToCore(MEASURED_CORE, edge)
+  const apiUrl = `http://127.0.0.1:${api}`
+  const sealer = createSealer([SECRET], 'certificate-keys')
+  return {
+    apiUrl,
+    internalUrl,
+    httpPort: http,
+    httpsPort: https,
+    edgeMachine: [child.pid!, pidOf('follower'), edge],
+    edge,
+    ca: readFileSync(join(dataDir, 'ca.pem'), 'utf8'),
+    token,
+    db,
+    logFile,
+    logBytes: () => statSync(logFile).size,
+    async claim(hostname) {
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+      const answer = await fetch(`${apiUrl}/v1/edge/domains`, { method: 'POST', headers, body: JSON.stringify({ hostname }) })
+      if (answer.status !== 200) throw new Error(`the claim of ${hostname} was answered with ${answer.status}: ${await answer.text()}`)
+    },
+    async certificateOf(hostname) {
+      const [row] = await loadCertificates(db, [parseHostname(hostname)])
+      return { chainPem: row!.chainPem!, keyPem: sealer.open(row!.sealedKey!, hostname).toString() }
+    },
+    stop: () => undo.disposeAsync(),
+  }
+}
+
+/** Waits until the hostname answers 200 over HTTPS, with the built-in authority's certificate. */
+export async function untilServed({ httpsPort, ca }: Installation, hostname: string): Promise<string> {
+  let body = ''
+  await eventually(
+    async () => {
+      const answer = await visit({ port: httpsPort, hostname, ca })
+      body = answer.body
+      return answer.status === 200
+    },
+    SERVED_TIMEOUT_MS,
+    200,
+  )
+  return body
+}
+
+async function stopped(child: ReturnType<typeof spawn>): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const gone = new Promise((resolve) => child.once('exit', resolve))
+  child.kill('SIGTERM')
+  await gone
+}

@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
+import { addProject, CLAIM_RULES, claim, EDGE_HOST } from '../../test/support/tenants.ts'
+import { findDomain, registerDomain, removeDomain } from '../core/domains.ts'
+import type { DnsReport } from '../core/probes.ts'
+import type { Project } from '../core/projects.ts'
+import type { Hostname } from '../hostname.ts'
+import { createDomainChecks } from './domain-checks.ts'
+
+let database: TestDatabase
+let project: Project
+beforeAll(async () => {
+  database = await createTestDatabase()
+  project = await addProject(database.db)
+})
+afterAll(() => database.drop())
+
+const VERIFIED: DnsReport = {
+  state: 'verified',
+  sentence: 'It points here.',
+  expected: [],
+  found: [],
+  warnings: [],
+  checkedAt: new Date().toISOString(),
+}
+
+/** Checks whose look-ups end when the test says so. */
+function startChecks(now = () => new Date()) {
+  const asked: Hostname[] = []
+  const announced: Hostname[] = []
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  const check = async (hostname: Hostname) => {
+    asked.push(hostname)
+    await released
+    return VERIFIED
+  }
+  const announce = (hostname: Hostname) => void announced.push(hostname)
+  return { asked, announced, release, run: createDomainChecks({ db: database.db, probe: { check }, probeIntervalS: 300, announce, now }) }
+}
+
+test('a hostname that a check verifies is announced', async () => {
+  const checks = startChecks()
+  const hostname = await claim(database.db, project)
+  checks.release()
+  await checks.run(project, hostname)
+  expect(checks.announced).toEqual([hostname])
+  expect(await findDomain(database.db, project, hostname, EDGE_HOST)).toMatchObject({ verified: true })
+})
+
+test('everybody who asks while a check runs waits for that one; two seconds later there may be another', async () => {
+  let nowMs = Date.now()
+  const checks = startChecks(() => new Date(nowMs))
+  const hostname = await claim(database.db, project)
+  const all = Promise.all([checks.run(project, hostname), checks.run(project, hostname)])
+  checks.release()
+  await all
+  await checks.run(project, hostname)
+  expect(checks.asked).toEqual([hostname])
+  nowMs += 2_000
+  await checks.run(project, hostname)
+  expect(checks.asked).toEqual([hostname, hostname])
+})
+
+test('of a hundred hostnames that are checked at once fifty are looked up; the others are answered without waiting', async () => {
+  const checks = startChecks()
+  const hostnames = await Promise.all(Array.from({ length: 100 }, () => claim(database.db, project)))
+  let answered = 0
+  const all = hostnames.map(async (hostname) => {
+    await checks.run(project, hostname)
+    answered += 1
+  })
+  await expect.poll(() => answered, { timeout: 10_000 }).toBe(50)
+  expect(checks.asked).toHaveLength(50)
+  checks.release()
+  await Promise.all(all)
+})
+
+test('a hostname that changes hands during its check is not verified by it', async () => {
+  const checks = startChecks()
+  const other = await addProject(database.db)
+  const hostname = await claim(database.db, project)
+  const running = checks.run(project, hostname)
+  await expect.poll(() => checks.asked).toEqual([hostname])
+  await removeDomain(database.db, project, hostname)
+  await registerDomain(database.db, other, { hostname, metadataJson: '{}' }, CLAIM_RULES)
+  checks.release()
+  await running
+  expect(checks.announced).toEqual([])
+  expect(await findDomain(database.db, other, hostname, EDGE_HOST)).toMatchObject({ verified: false })
+})

@@ -1,0 +1,194 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+const LAUNCHER = fileURLToPath(new URL('../../bin/namesake', import.meta.url))
+const DATABASE = fileURLToPath(new URL('../../test/support/embedded-postgres.fixture.ts', import.meta.url))
+
+type Outcome = { code: number; out: string; err: string }
+
+let folder: string
+let dataDir: string
+let database: ChildProcess
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'namesake-cli-'))
+  dataDir = join(mkdtempSync(join(tmpdir(), 'namesake-cli-data-')), 'data')
+  database = spawn(process.execPath, [DATABASE, dataDir], { stdio: ['ignore', 'pipe', 'inherit'] })
+  await once(createInterface(database.stdout!), 'line')
+  expect(await run('migrate')).toMatchObject({ code: 0 })
+})
+afterAll(async () => {
+  database.kill('SIGTERM')
+  await once(database, 'exit')
+  for (const path of [folder, dataDir]) rmSync(path, { recursive: true, force: true })
+})
+
+function run(...args: string[]): Promise<Outcome> {
+  return runWith({}, ...args)
+}
+
+function runWith({ env, launcher = LAUNCHER }: { env?: Record<string, string>; launcher?: string }, ...args: string[]): Promise<Outcome> {
+  const settings = { PATH: process.env.PATH!, NAMESAKE_DATA_DIR: dataDir, NAMESAKE_LOG_LEVEL: 'silent', ...env }
+  return new Promise((resolve) => {
+    execFile(launcher, args, { env: settings, cwd: folder }, (error, out, err) => resolve({ code: Number(error?.code ?? 0), out, err }))
+  })
+}
+
+async function json<T>(...args: string[]): Promise<T> {
+  const { code, out, err } = await run(...args, '--json')
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  return JSON.parse(out) as T
+}
+
+const makeProject = (slug: string) =>
+  json<{ slug: string }>('projects', 'create', '--name', slug, '--slug', slug, '--upstream', 'http://127.0.0.1:3000')
+
+describe('the launcher', () => {
+  test('finds the Node that the package brought, also through a link and with an old Node in the PATH', async () => {
+    const link = join(folder, 'namesake')
+    symlinkSync(LAUNCHER, link)
+    const old = join(folder, 'old')
+    mkdirSync(old)
+    writeFileSync(join(old, 'node'), '#!/bin/sh\nexit 1\n', { mode: 0o755 })
+    const { code, out } = await runWith({ launcher: link, env: { PATH: `${old}:/usr/bin:/bin` } }, '--version')
+    expect({ code, out }).toEqual({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
+  })
+
+  test('says what to do where there is no new enough Node', async () => {
+    const elsewhere = join(folder, 'elsewhere', 'bin')
+    mkdirSync(elsewhere, { recursive: true })
+    writeFileSync(join(elsewhere, 'namesake'), readFileSync(LAUNCHER), { mode: 0o755 })
+    const { code, err } = await runWith({ launcher: join(elsewhere, 'namesake'), env: { PATH: '/bin' } }, '--version')
+    expect(code).toBe(1)
+    expect(err).toMatch(/needs Node 24.*npm ci/)
+  })
+})
+
+describe('every command explains itself', () => {
+  test.each([
+    [['start'], /--demo/],
+    [['projects', 'create'], /--upstream/],
+    [['projects', 'update'], /--slug/],
+    [['projects', 'list'], /--json/],
+    [['tokens', 'issue'], /--project/],
+    [['tokens', 'list'], /--project/],
+    [['tokens', 'revoke'], /<id>/],
+    [['domains', 'add'], /<hostname>/],
+    [['domains', 'list'], /--json/],
+    [['domains', 'remove'], /<hostname>/],
+    [['domains', 'check'], /<hostname>/],
+    [['domains', 'show'], /<hostname>/],
+    [['migrate'], /--json/],
+    [['ca'], /root certificate/],
+    [['doctor'], /--json/],
+  ])('%j --help', async (command, words) => {
+    const { code, out } = await run(...command, '--help')
+    expect(code).toBe(0)
+    expect(out).toMatch(words)
+    expect(out).toContain('--json')
+  })
+})
+
+describe('what goes wrong is one line on standard error', () => {
+  test.each([
+    [['projects', 'create'], 2, /--name/],
+    [['nonsense'], 2, /unknown command/],
+    [['start', '--roles', 'api,kitchen'], 2, /"kitchen" is none of api, worker, edge/],
+    [['projects', 'update', '--slug', 'demo'], 2, /at least one/],
+    [['tokens', 'issue', '--project', 'nobody'], 1, /^namesake: there is no project nobody\n$/],
+    [['domains', 'show', '--project', 'nobody', 'a.b.example'], 1, /no project/],
+    [['projects', 'create', '--name', 'X', '--upstream', 'ftp://x'], 1, /^namesake: .*http.*\n$/],
+    [['projects', 'create', '--name', 'X', '--upstream', 'http://127.0.0.1:8080'], 1, /cannot be an upstream/],
+    [['projects', 'create', '--name', 'X', '--upstream', 'http://127.0.0.1:1', '--plan', 'gold'], 1, /there is no plan gold/],
+  ])('%j', async (command, code, words) => {
+    const outcome = await run(...command)
+    expect(outcome.err).toMatch(words)
+    expect(outcome).toMatchObject({ code, out: '' })
+  })
+
+  test('a bad setting', async () => {
+    const { code, err } = await runWith({ env: { NAMESAKE_SIGNUP: 'x' } }, 'projects', 'list')
+    expect(code).toBe(1)
+    expect(err).toMatch(/NAMESAKE_SIGNUP=x is none of open, invited/)
+  })
+
+  test('nothing runs here', async () => {
+    const { code, err } = await runWith({ env: { NAMESAKE_DATA_DIR: join(folder, 'empty') } }, 'projects', 'list')
+    expect(code).toBe(1)
+    expect(err).toMatch(/^namesake: namesake is not running on .*Start it first: namesake start\n$/)
+  })
+
+  test('--demo with a public edge host', async () => {
+    const { code, err } = await runWith({ env: { NAMESAKE_EDGE_HOST: 'edge.example.com' } }, 'start', '--demo')
+    expect(code).toBe(1)
+    expect(err).toMatch(/--demo is for a local start/)
+  })
+})
+
+test('a project is made, changed and listed', async () => {
+  expect(await makeProject('shop')).toMatchObject({ slug: 'shop', upstreamUrl: 'http://127.0.0.1:3000', plan: 'unlimited' })
+  expect(await json('projects', 'update', '--slug', 'shop', '--upstream', 'http://127.0.0.1:3001', '--name', 'The shop')).toMatchObject({
+    name: 'The shop',
+    upstreamUrl: 'http://127.0.0.1:3001',
+  })
+  expect(await json('projects', 'list')).toContainEqual(expect.objectContaining({ slug: 'shop', name: 'The shop', domains: 0 }))
+  expect((await run('projects', 'list')).out).toMatch(/^SLUG .*\n(.*\n)*shop +The shop/)
+})
+
+test('a token is issued, shown once, and revoked', async () => {
+  await makeProject('keys')
+  const { id, token } = await json<{ id: string; token: string }>('tokens', 'issue', '--project', 'keys', '--name', 'ci')
+  expect(token).toMatch(/^svc_[a-f0-9]{64}$/)
+  const listed = await run('tokens', 'list', '--project', 'keys')
+  expect(listed.out).toContain('ci')
+  expect(listed.out).not.toContain(token)
+  await json('tokens', 'revoke', '--project', 'keys', id)
+  expect(await json('tokens', 'list', '--project', 'keys')).toEqual([expect.objectContaining({ id, revokedAt: expect.any(String) })])
+})
+
+test('a domain is claimed, shown with the record to add, and given up; its metadata comes back as it was written', async () => {
+  await makeProject('names')
+  const add = await run('domains', 'add', '--project', 'names', 'Shop.Customer.example', '--metadata', '{"b":1,"1":2}', '--json')
+  expect(JSON.parse(add.out)).toMatchObject({ hostname: 'shop.customer.example', projectSlug: 'names', verified: false, verifiedAt: null })
+  expect(add.out).toContain('"metadata":{"b":1,"1":2}')
+  expect((await run('domains', 'show', '--project', 'names', 'shop.customer.example')).out).toMatch(
+    /shop\.customer\.example {2}CNAME {2}edge\.localhost/,
+  )
+  expect(await json('domains', 'list', '--project', 'names')).toHaveLength(1)
+  await json('domains', 'remove', '--project', 'names', 'shop.customer.example')
+  expect(await json('domains', 'list', '--project', 'names')).toEqual([])
+})
+
+test('a check looks the DNS up and keeps what it found', async () => {
+  await makeProject('checks')
+  await run('domains', 'add', '--project', 'checks', 'hello.localhost')
+  expect(await json('domains', 'check', '--project', 'checks', 'hello.localhost')).toMatchObject({
+    verified: true,
+    dns: { state: 'verified' },
+  })
+})
+
+test('doctor has a line for every part of the installation', async () => {
+  const { out } = await run('doctor')
+  for (const part of ['settings', 'database', 'ports', 'DNS', 'authority']) expect(out).toMatch(new RegExp(`^[✓!✗] ${part} `, 'm'))
+  expect(out).toMatch(/✓ database +PostgreSQL 18/)
+})
+
+test('doctor names an unreachable database and authority, and ends with 1', async () => {
+  const env = {
+    NAMESAKE_DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none',
+    NAMESAKE_SECRET: 'x'.repeat(32),
+    NAMESAKE_ACME_DIRECTORY: 'https://127.0.0.1:9/dir',
+    NAMESAKE_DNS_SERVERS: '127.0.0.1:9',
+    NAMESAKE_EDGE_HOST: 'edge.example.com',
+  }
+  const { code, out } = await runWith({ env }, 'doctor', '--json')
+  expect(code).toBe(1)
+  const bad = (JSON.parse(out) as { name: string; state: string }[]).filter(({ state }) => state === 'bad').map(({ name }) => name)
+  expect(bad).toEqual(expect.arrayContaining(['database', 'DNS', 'authority']))
+})

@@ -1,0 +1,67 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openHttp2, openTls, RawReader } from '../../test/support/raw-visitor.ts'
+import { startUpstream, type Upstream } from '../../test/support/upstream.ts'
+
+const HOST = 'shop.customer.com'
+const GIGABYTE = 1_000_000_000
+const MEMORY_KB_MAX = 150_000
+const TEST_TIMEOUT_MS = 120_000
+
+let upstream: Upstream
+let child: ChildProcess
+let target: { port: number; hostname: string; ca: string }
+
+beforeAll(async () => {
+  upstream = await startUpstream()
+  child = fork(fileURLToPath(new URL('./bulk.fixture.ts', import.meta.url)), [HOST, upstream.url], { execArgv: [] })
+  const [{ port, ca }] = (await once(child, 'message')) as [{ port: number; ca: string }]
+  target = { port, hostname: HOST, ca }
+})
+afterAll(async () => {
+  const gone = once(child, 'exit')
+  child.disconnect()
+  await gone
+  await upstream.stop()
+})
+
+/** The most memory that the edge's process ever had resident, in kilobytes. */
+function memoryPeak(): number {
+  return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))![1])
+}
+
+test('a gigabyte up passes within 150 MB of memory', { timeout: TEST_TIMEOUT_MS }, async () => {
+  const socket = await openTls(target)
+  const reader = new RawReader(socket)
+  const block = Buffer.alloc(1_000_000, 'u')
+  socket.write(`POST /count-upload HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: ${GIGABYTE}\r\n\r\n`)
+  for (let sent = 0; sent < GIGABYTE; sent += block.length) if (!socket.write(block)) await once(socket, 'drain')
+  expect((await reader.answer()).body).toContain(`"bytes":${GIGABYTE}`)
+  console.log(memoryPeak())
+  expect(memoryPeak()).toBeLessThan(MEMORY_KB_MAX)
+  socket.destroy()
+})
+
+test('a gigabyte down passes within 150 MB of memory', { timeout: TEST_TIMEOUT_MS }, async () => {
+  const socket = await openTls(target)
+  socket.write(`GET /bytes?count=${GIGABYTE} HTTP/1.1\r\nHost: ${HOST}\r\nConnection: close\r\n\r\n`)
+  let bytes = 0
+  for await (const chunk of socket) bytes += (chunk as Buffer).length
+  expect(bytes).toBeGreaterThan(GIGABYTE)
+  console.log(memoryPeak())
+  expect(memoryPeak()).toBeLessThan(MEMORY_KB_MAX)
+})
+
+test('a gigabyte down over HTTP/2 passes within 150 MB of memory', { timeout: TEST_TIMEOUT_MS }, async () => {
+  const session = await openHttp2(target)
+  const stream = session.request({ ':path': `/bytes?count=${GIGABYTE}`, ':authority': HOST })
+  let bytes = 0
+  for await (const chunk of stream) bytes += (chunk as Buffer).length
+  expect(bytes).toBe(GIGABYTE)
+  console.log(memoryPeak())
+  expect(memoryPeak()).toBeLessThan(MEMORY_KB_MAX)
+  session.close()
+})

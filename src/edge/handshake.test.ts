@@ -1,0 +1,168 @@
+import { connect as connectTcp } from 'node:net'
+import type { TLSSocket } from 'node:tls'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { EDGE_HOST, startTestEdge, type TestEdge } from '../../test/support/edge.ts'
+import { openHttp2, openTls, RawReader, requestHttp2, speak, speakPlain } from '../../test/support/raw-visitor.ts'
+import { startUpstream, type Upstream } from '../../test/support/upstream.ts'
+import type { CertificateAnswer } from './tls.ts'
+
+let edge: TestEdge
+let upstream: Upstream
+const HOST = 'shop.customer.com'
+
+beforeAll(async () => {
+  upstream = await startUpstream()
+  edge = await startTestEdge()
+  await edge.route(HOST, upstream.url)
+})
+afterAll(async () => {
+  await edge.stop(1_000)
+  await upstream.stop()
+})
+const target = (hostname: string | undefined = HOST, more = {}) => ({ port: edge.httpsPort, hostname, ca: edge.ca.certPem, more })
+const serialOf = (socket: TLSSocket) => socket.getPeerCertificate().serialNumber
+
+test.each(['unknown.customer.com', 'localhost', 'a..b', 'xn--a.com', '_x.customer.com'])(
+  'the name %j, which nobody registered, is refused with an alert',
+  async (name) => {
+    await expect(openTls(target(name, { checkServerIdentity: () => undefined }))).rejects.toMatchObject({
+      code: expect.stringMatching(/ALERT_HANDSHAKE_FAILURE/),
+    })
+  },
+)
+
+test('a name is compared without case and final dot', async () => {
+  for (const name of ['SHOP.Customer.com', `${HOST}.`]) {
+    const socket = await openTls(target(name, { checkServerIdentity: () => undefined }))
+    expect(socket.getPeerCertificate().subject.CN).toBe(HOST)
+    socket.destroy()
+  }
+})
+
+test('without a name there is the edge host’s certificate and the liveness text, and nothing else', async () => {
+  const nameless = { ...target(undefined, { checkServerIdentity: () => undefined }), hostname: undefined }
+  const socket = await openTls(nameless)
+  expect(socket.getPeerCertificate().subject.CN).toBe(EDGE_HOST)
+  socket.destroy()
+  const get = async (path: string, host: string) =>
+    (await (await speak(nameless, `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)).answer()).status
+  expect(await get('/', EDGE_HOST)).toBe(200)
+  expect(await get('/', '192.0.2.1')).toBe(200)
+  expect(await get('/x', EDGE_HOST)).toBe(404)
+  expect(await get('/', HOST)).toBe(421)
+})
+
+test.each([
+  ['TLSv1.2', 'h2'],
+  ['TLSv1.3', 'h2'],
+  ['TLSv1.2', 'http/1.1'],
+  ['TLSv1.3', 'http/1.1'],
+] as const)('%s with %s is spoken', async (version, protocol) => {
+  const socket = await openTls(target(HOST, { minVersion: version, maxVersion: version, ALPNProtocols: [protocol] }))
+  expect([socket.getProtocol(), socket.alpnProtocol]).toEqual([version, protocol])
+  socket.destroy()
+})
+
+test('TLS 1.1 is refused', async () => {
+  await expect(openTls(target(HOST, { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' }))).rejects.toThrow()
+})
+
+test('a client that offers neither protocol is refused, one that offers none gets HTTP/1.1', async () => {
+  await expect(openTls(target(HOST, { ALPNProtocols: ['spdy/3'] }))).rejects.toMatchObject({
+    code: expect.stringMatching(/ALERT_NO_APPLICATION_PROTOCOL/),
+  })
+  const reader = await speak(target(HOST, { ALPNProtocols: undefined }), `GET / HTTP/1.1\r\nHost: ${HOST}\r\nConnection: close\r\n\r\n`)
+  expect((await reader.answer()).status).toBe(200)
+})
+
+test('a changed certificate is served to the next handshake', async () => {
+  const first = await openTls(target())
+  await edge.route(HOST, upstream.url)
+  const second = await openTls(target())
+  expect(serialOf(second)).not.toBe(serialOf(first))
+  first.destroy()
+  second.destroy()
+})
+
+test('a handshake waits for its certificate, and a refusal after the wait is an alert', async () => {
+  const issued = Promise.withResolvers<CertificateAnswer>()
+  await edge.route('slow.customer.com', upstream.url, { verified: false })
+  const ready = edge.certificates.get('slow.customer.com')!
+  edge.certificates.set('slow.customer.com', issued.promise)
+  edge.unverifiedVisits.length = 0
+  const waiting = openTls(target('slow.customer.com'))
+  const other = await openTls(target())
+  other.destroy()
+  issued.resolve(await ready)
+  const socket = await waiting
+  expect(socket.getPeerCertificate().subject.CN).toBe('slow.customer.com')
+  expect(edge.unverifiedVisits).toContain('slow.customer.com')
+  socket.destroy()
+  edge.certificates.set('slow.customer.com', Promise.resolve({ kind: 'refused', reason: 'back-off' }))
+  await expect(openTls(target('slow.customer.com'))).rejects.toMatchObject({ code: expect.stringMatching(/ALERT_HANDSHAKE_FAILURE/) })
+  const lost = Promise.reject(new Error('the copy is gone'))
+  lost.catch(() => {})
+  edge.certificates.set('slow.customer.com', lost)
+  await expect(openTls(target('slow.customer.com'))).rejects.toMatchObject({ code: expect.stringMatching(/ALERT_HANDSHAKE_FAILURE/) })
+})
+
+test('a hello in small pieces is understood', async () => {
+  const socket = connectTcp(edge.httpsPort, '127.0.0.1')
+  const relay = connectTcp(edge.httpsPort, '127.0.0.1')
+  socket.destroy()
+  const { Duplex } = await import('node:stream')
+  const pipe = new Duplex({
+    read() {},
+    write(chunk: Buffer, _encoding, done) {
+      const pieces = Array.from({ length: Math.ceil(chunk.length / 100) }, (_, i) => chunk.subarray(i * 100, i * 100 + 100))
+      void (async () => {
+        for (const piece of pieces) {
+          relay.write(piece)
+          await new Promise((resolve) => setImmediate(resolve))
+        }
+        done()
+      })()
+    },
+  })
+  relay.setNoDelay(true)
+  relay.on('data', (chunk) => pipe.push(chunk))
+  const reader = await speak(target(HOST, { socket: pipe }), `GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  expect((await reader.answer()).status).toBe(200)
+  relay.destroy()
+})
+
+test.each(['TLSv1.2', 'TLSv1.3'] as const)(
+  'a resumed session (%s) is routed by Host and held to its name as a full one is',
+  async (version) => {
+    const first = await openTls(target(HOST, { maxVersion: version, minVersion: version }))
+    const ticket = new Promise<Buffer>((resolve) => first.once('session', resolve))
+    const reader = new RawReader(first)
+    first.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+    await reader.answer()
+    const session = version === 'TLSv1.2' ? first.getSession()! : await ticket
+    first.destroy()
+    const again = await openTls(target(HOST, { session, maxVersion: version, minVersion: version }))
+    expect(again.isSessionReused()).toBe(true)
+    const second = new RawReader(again)
+    again.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+    expect((await second.answer()).status).toBe(200)
+    again.write(`GET / HTTP/1.1\r\nHost: ${EDGE_HOST}\r\n\r\n`)
+    expect((await second.answer()).status).toBe(421)
+    again.destroy()
+  },
+)
+
+test('what is no TLS gets an alert and the end, and the edge goes on', async () => {
+  expect(await speakPlain(edge.httpsPort, 'GET / HTTP/1.1\r\n\r\n').closed()).toBe('\x15\x03\x03\x00\x02\x02\x28')
+  const session = await openHttp2(target())
+  expect((await requestHttp2(session, { ':path': '/', ':authority': HOST })).headers[':status']).toBe(200)
+  session.close()
+})
+
+test('a silent connection is closed when the handshake’s time is over', async () => {
+  const hasty = await startTestEdge({ timeouts: { handshakeMs: 100 } })
+  const socket = connectTcp(hasty.httpsPort, '127.0.0.1')
+  socket.write(Buffer.from([22, 3]))
+  await new RawReader(socket).closed()
+  await hasty.stop(0)
+})

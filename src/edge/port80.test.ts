@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
+import { speakPlain } from '../../test/support/raw-visitor.ts'
+
+let edge: TestEdge
+const HOST = 'shop.customer.com'
+
+beforeAll(async () => {
+  edge = await startTestEdge({ publicHttpsPort: 8443 })
+  await edge.route(HOST, 'http://127.0.0.1:1', { verified: false })
+})
+afterAll(() => edge.stop(0))
+
+async function ask(path: string, host = `Host: ${HOST}\r\n`, method = 'GET', version = '1.1') {
+  const reader = speakPlain(edge.httpPort, `${method} ${path} HTTP/${version}\r\n${host}\r\n`)
+  const answer = await reader.answer({ bodiless: method === 'HEAD' })
+  reader.socket.destroy()
+  return { status: answer.status, location: answer.field('location'), body: answer.body }
+}
+
+test('a challenge of the certificate authority is answered for every hostname that is served here', async () => {
+  expect(await ask('/.well-known/acme-challenge/known-Token_1')).toMatchObject({ status: 200, body: 'known-Token_1.thumbprint' })
+  expect(await ask('/.well-known/acme-challenge/known', 'Host: edge.example.com\r\n')).toMatchObject({ status: 200 })
+  expect(await ask('/.well-known/acme-challenge/known', 'Host: unknown.example.com\r\n')).toMatchObject({ status: 404 })
+  expect(await ask('/.well-known/acme-challenge/other')).toMatchObject({ status: 404 })
+})
+
+test.each([
+  ['/a/b?c=d', `https://${HOST}:8443/a/b?c=d`],
+  ['/.well-known/acme-challenge/not%2fa-token', `https://${HOST}:8443/.well-known/acme-challenge/not%2fa-token`],
+  ['//evil.example/', `https://${HOST}:8443//evil.example/`],
+])('everything else of a registered hostname moves to https with 308: %s', async (path, location) => {
+  for (const host of [`Host: ${HOST}\r\n`, `Host: ${HOST.toUpperCase()}.:8080\r\n`])
+    expect(await ask(path, host)).toMatchObject({ status: 308, location })
+  expect(await ask(path, `Host: ${HOST}\r\n`, 'POST')).toMatchObject({ status: 308, location })
+  expect(await ask(path, `Host: ${HOST}\r\n`, 'HEAD')).toMatchObject({ status: 308, location })
+  expect(await ask(path, `Host: ${HOST}\r\n`, 'GET', '1.0')).toMatchObject({ status: 308, location })
+})
+
+test.each(['unknown.example.com', '127.0.0.1', '[::1]:80', 'localhost', '', 'a b', 'evil.example/'])(
+  'the Host %j, which nobody registered, is 404',
+  async (host) => {
+    expect((await ask('/', `Host: ${host}\r\n`)).status).toBe(404)
+  },
+)
+
+test('a visitor of an unverified hostname is told of', async () => {
+  edge.unverifiedVisits.length = 0
+  await ask('/')
+  expect(edge.unverifiedVisits).toEqual([HOST])
+})
+
+test('503 while nobody can say who is registered', async () => {
+  edge.hosts.set('later.example.com', { kind: 'unavailable' })
+  expect((await ask('/', 'Host: later.example.com\r\n')).status).toBe(503)
+})
+
+test.each(['GET / HTTP/1.1\r\n\r\n', 'rubbish\r\n\r\n', `GET / HTTP/1.1\r\nHost: ${HOST}\r\nHost: ${HOST}\r\n\r\n`])(
+  '%j is 400',
+  async (bytes) => {
+    const reader = speakPlain(edge.httpPort, bytes)
+    expect((await reader.answer()).status).toBe(400)
+    reader.socket.destroy()
+  },
+)

@@ -1,0 +1,111 @@
+import type { ServerResponse } from 'node:http'
+import { afterEach, expect, test } from 'vitest'
+import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
+import { openHttp2, openTls, RawReader, requestHttp2, speak } from '../../test/support/raw-visitor.ts'
+import { startUpstream, type Upstream } from '../../test/support/upstream.ts'
+
+const HOST = 'shop.customer.com'
+const running: { stop(drainMs: number): Promise<void> }[] = []
+afterEach(async () => {
+  for (const one of running.splice(0)) await one.stop(0)
+})
+
+async function start(): Promise<{
+  edge: TestEdge
+  upstream: Upstream
+  held: Promise<ServerResponse>
+  target: { port: number; hostname: string; ca: string }
+}> {
+  const held = Promise.withResolvers<ServerResponse>()
+  const upstream = await startUpstream({
+    handle(request, response) {
+      if (request.url !== '/held') return false
+      held.resolve(response)
+      return true
+    },
+  })
+  const edge = await startTestEdge()
+  running.push(edge, upstream)
+  await edge.route(HOST, upstream.url)
+  return { edge, upstream, held: held.promise, target: { port: edge.httpsPort, hostname: HOST, ca: edge.ca.certPem } }
+}
+
+test('what runs at the stop ends well, says Connection: close, and nothing new is accepted', async () => {
+  const { edge, held, target } = await start()
+  const reader = await speak(target, `GET /held HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  const response = await held
+  const stopped = edge.stop(10_000)
+  await expect(openTls(target)).rejects.toThrow()
+  response.end('done')
+  const answer = await reader.answer()
+  expect([answer.status, answer.field('connection')]).toEqual([200, 'close'])
+  await reader.closed()
+  await stopped
+})
+
+test('a request that is on its way to an idle connection is still answered', async () => {
+  const { edge, target } = await start()
+  const reader = await speak(target, `GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  await reader.answer()
+  const stopped = edge.stop(10_000)
+  reader.socket.write(`GET /late HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  expect(await reader.answer()).toMatchObject({ status: 200 })
+  await reader.closed()
+  await stopped
+})
+
+test('HTTP/2 connections get GOAWAY, and their streams end well', async () => {
+  const { edge, held, target } = await start()
+  const session = await openHttp2(target)
+  const goaway = new Promise<number>((resolve) => session.once('goaway', resolve))
+  const answer = requestHttp2(session, { ':path': '/held', ':authority': HOST })
+  const response = await held
+  const stopped = edge.stop(10_000)
+  expect(await goaway).toBe(0)
+  response.end('done')
+  expect(await answer).toMatchObject({ body: 'done' })
+  await stopped
+})
+
+test('tunnels and event streams are what is cut when the time is over', async () => {
+  const { edge, held, target } = await start()
+  const head = `Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\n`
+  const tunnel = await speak(target, `GET /ws HTTP/1.1\r\nHost: ${HOST}\r\n${head}\r\n`)
+  await tunnel.until('first')
+  const events = await speak(target, `GET /held HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  const response = await held
+  response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n')
+  await events.until('data: 1\n\n')
+  const stopped = edge.stop(300)
+  tunnel.socket.write('still here')
+  await tunnel.until('still here')
+  await stopped
+  await Promise.all([tunnel.closed(), events.closed()])
+  expect(edge.report()).toMatchObject({ http1Connections: 0, http2Connections: 0, tunnels: 0 })
+})
+
+test('an idle edge stops at once, and an address in use is an error that leaves nothing open', async () => {
+  const { edge } = await start()
+  await expect(
+    startTestEdge({ listen: { http: [{ host: '127.0.0.1', port: 0 }], https: [{ host: '127.0.0.1', port: edge.httpsPort }] } }),
+  ).rejects.toMatchObject({ code: 'EADDRINUSE' })
+  await edge.stop(60_000)
+})
+
+test('requests through many connections while the edge stops are all answered or never begun', async () => {
+  const { edge, target } = await start()
+  const readers = await Promise.all(Array.from({ length: 20 }, async () => new RawReader(await openTls(target))))
+  const outcomes = readers.map(async (reader) => {
+    let answered = 0
+    for (;;) {
+      reader.socket.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+      const answer = await reader.answer()
+      expect(answer.status).toBe(200)
+      answered += 1
+      if (answer.field('connection') === 'close') return answered
+    }
+  })
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  await edge.stop(10_000)
+  for (const answered of await Promise.all(outcomes)) expect(answered).toBeGreaterThan(0)
+})

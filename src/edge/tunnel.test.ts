@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
+import { speak } from '../../test/support/raw-visitor.ts'
+import { startUpstream, type Upstream } from '../../test/support/upstream.ts'
+
+let edge: TestEdge
+let upstream: Upstream
+const HOST = 'shop.customer.com'
+
+beforeAll(async () => {
+  upstream = await startUpstream()
+  edge = await startTestEdge()
+  await edge.route(HOST, upstream.url)
+})
+afterAll(async () => {
+  await edge.stop(1_000)
+  await upstream.stop()
+})
+const open = (path = '/socket', more = '', behind = '') =>
+  speak(
+    { port: edge.httpsPort, hostname: HOST, ca: edge.ca.certPem },
+    `GET ${path} HTTP/1.1\r\nHost: ${HOST}\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${more}\r\n${behind}`,
+  )
+
+test('a WebSocket is opened with its key, subprotocol and Host, and its bytes pass untouched', async () => {
+  const reader = await open('/socket', 'Sec-WebSocket-Protocol: chat, superchat\r\n', 'early')
+  const head = await reader.until('\r\n\r\n')
+  expect(head).toMatch(/^HTTP\/1\.1 101 Switching Protocols\r\n/)
+  expect(head).toMatch(/^Connection: Upgrade\r$/m)
+  expect(head).toMatch(/^Upgrade: websocket\r$/m)
+  expect(head).toMatch(/^Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK\+xOo=\r$/m)
+  expect(head).toMatch(/^Sec-WebSocket-Protocol: chat\r$/m)
+  expect(head).toMatch(new RegExp(`^X-Host: ${HOST}\r$`, 'm'))
+  expect(await reader.take(10)).toBe('firstearly')
+  const close = '\x88\x82\x00\x00\x00\x00\x0f\xa1' // a close frame with code 4001
+  reader.socket.write(Buffer.from(close, 'latin1'))
+  expect(await reader.take(close.length)).toBe(close)
+  expect(edge.report().tunnels).toBe(1)
+  reader.socket.end()
+  await reader.closed()
+})
+
+test('a large transfer through a tunnel arrives whole', async () => {
+  const reader = await open()
+  await reader.until('first')
+  const block = 'b'.repeat(1_000_000)
+  for (let i = 0; i < 10; i += 1) reader.socket.write(block)
+  expect((await reader.take(10_000_000)).length).toBe(10_000_000)
+  reader.socket.destroy()
+})
+
+test('an upstream that refuses the change of protocol answers as usual', async () => {
+  const reader = await open('/no-upgrade')
+  expect(await reader.answer()).toMatchObject({ status: 403, body: 'refused' })
+  await reader.closed()
+})
+
+test('an upstream that is not there is a 502', async () => {
+  await edge.route(HOST, 'http://127.0.0.1:1')
+  const reader = await open()
+  const answer = await reader.answer()
+  expect([answer.status, answer.field('namesake-error')]).toEqual([502, 'refused'])
+  await edge.route(HOST, upstream.url)
+})
+
+test('a tunnel ends within a second when its hostname is removed or belongs to somebody else', async () => {
+  for (const change of [() => Promise.resolve(edge.hosts.delete(HOST)), () => edge.route(HOST, upstream.url, { projectId: '2' })]) {
+    await edge.route(HOST, upstream.url)
+    const reader = await open()
+    await reader.until('first')
+    await change()
+    await reader.closed()
+  }
+  await edge.route(HOST, upstream.url)
+})
+
+test('when one end of a tunnel goes, so does the other, and one line is logged', async () => {
+  const reader = await open('/logged-socket')
+  await reader.until('first')
+  reader.socket.destroy()
+  await expect.poll(() => edge.lines.find(({ path }) => path === '/logged-socket')).toMatchObject({ status: 101, bytes: 5 })
+  expect(edge.report().tunnels).toBe(0)
+  await expect.poll(() => edge.report().upstream.connections - edge.report().upstream.idle).toBe(0)
+})

@@ -1,0 +1,64 @@
+import type { Authority } from '../certs/authority.ts'
+import { IssueError } from '../certs/authority.ts'
+import { renewAt } from '../certs/certificate.ts'
+import { selfCheck } from '../certs/challenge.ts'
+import { thumbprintOf } from '../certs/keys.ts'
+import type { Config } from '../config.ts'
+import { DNS_PROBLEM } from '../core/probes.ts'
+import type { Hostname } from '../hostname.ts'
+import type { IssueParts } from '../jobs/issue.ts'
+import { createSealer } from '../lib/seal.ts'
+import type { Probe } from '../probe/probe.ts'
+import { createAuthorities, orderFrom } from './authorities.ts'
+import { ownHosts } from './own-hosts.ts'
+import type { OwnKeys } from './own-keys.ts'
+
+const CHALLENGE_PROBLEM = 'urn:namesake:error:challenge'
+
+export type Issuing = Pick<IssueParts, 'precheck' | 'order' | 'sealKey'> & {
+  /** Whether a challenge for this hostname would reach an edge of ours; always, where no authority sends one. */
+  reachesUs(hostname: Hostname): Promise<boolean>
+}
+
+/** How this installation obtains certificates: what it looks at before an order, whom it asks, how it seals the key. */
+export function createIssuing(config: Config, keys: OwnKeys, probe: Probe): Issuing {
+  const authorities = createAuthorities(config, keys)
+  const sealer = createSealer(config.secrets, 'certificate-keys')
+  const own = ownHosts(config)
+  // The built-in CA validates nothing and so asks nobody.
+  const port = config.acmeDirectories[0] === 'local' ? undefined : config.publicHttpPort
+  const challenge = (hostname: Hostname, addresses: string[]) =>
+    port === undefined ? { kind: 'ours' as const } : selfCheck({ hostname, addresses, port, thumbprint: thumbprintOf(keys.accountKeyPem) })
+
+  return {
+    async reachesUs(hostname) {
+      if (port === undefined) return true
+      const target = await probe.leadsToEdge(hostname)
+      return target.kind === 'yes' && (await challenge(hostname, target.addresses)).kind === 'ours'
+    },
+    async precheck(hostname) {
+      if (own.has(hostname)) return { kind: 'go' } // their DNS is the operator's, and `doctor` looks at it
+      const target = await probe.leadsToEdge(hostname)
+      if (target.kind !== 'yes') return refuse(DNS_PROBLEM, target.sentence)
+      const answer = await challenge(hostname, target.addresses)
+      // Without hairpin NAT we may not reach ourselves although the authority does: only another's answer is proof that it would fail.
+      return answer.kind === 'answered-by-other' ? refuse(CHALLENGE_PROBLEM, answer.sentence) : { kind: 'go' }
+    },
+    order: (hostname) => order(authorities, hostname),
+    sealKey: (keyPem, hostname) => sealer.seal(Buffer.from(keyPem), hostname),
+  }
+}
+
+function refuse(type: string, sentence: string) {
+  return { kind: 'no' as const, problem: { type, detail: sentence }, sentence }
+}
+
+async function order(authorities: readonly Authority[], hostname: Hostname): ReturnType<IssueParts['order']> {
+  try {
+    const issued = await orderFrom(authorities, hostname)
+    return { kind: 'issued', ...issued, renewAt: renewAt(issued) }
+  } catch (error) {
+    if (!(error instanceof IssueError)) throw error
+    return { kind: 'refused', problem: error.problem, sentence: error.message, retryAfterS: error.retryAfterS }
+  }
+}

@@ -1,0 +1,210 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer, type Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, expect, test } from 'vitest'
+import { eventually, freePorts } from '../test/support/tree.ts'
+import { identify, isRunning, isStill, listProcesses } from './processes.ts'
+
+const FIXTURE = fileURLToPath(new URL('../test/support/supervisor.fixture.ts', import.meta.url))
+const NAMES = ['API', 'INTERNAL', 'HTTP', 'HTTPS']
+
+type Answer = { role: string; socket: string; pid: number; ppid: number }
+type Started = {
+  process: ChildProcess
+  dataDir: string
+  ports: number[]
+  output(): string
+  exited: Promise<number | null>
+  ask(name: string, path?: string): Promise<Answer>
+}
+
+const cleanUps: (() => unknown)[] = []
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
+})
+
+async function launch(env: Record<string, string> = {}, given: { dataDir?: string; ports?: number[] } = {}): Promise<Started> {
+  const dataDir = given.dataDir ?? makeDataDir()
+  const ports = given.ports ?? (await freePorts(4))
+  const addresses = Object.fromEntries(NAMES.map((name, i) => [`NAMESAKE_${name}_ADDR`, `127.0.0.1:${ports[i]}`]))
+  const settings = { PATH: process.env.PATH!, NAMESAKE_DATA_DIR: dataDir, NAMESAKE_EDGE_WORKERS: '2', ...addresses, ...env }
+  const child = spawn(process.execPath, [FIXTURE], { env: settings, stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (chunk) => (output += chunk))
+  const exited = once(child, 'exit').then(([code]) => code as number | null)
+  cleanUps.push(async () => {
+    child.kill('SIGTERM')
+    await exited
+  })
+  const ask = async (name: string, path = '/') =>
+    (await (await fetch(`http://127.0.0.1:${ports[NAMES.indexOf(name)]}${path}`, { headers: { connection: 'close' } })).json()) as Answer
+  return { process: child, dataDir, ports, output: () => output, exited, ask }
+}
+
+async function start(...args: Parameters<typeof launch>): Promise<Started> {
+  const started = await launch(...args)
+  await Promise.race([
+    eventually(() => started.output().includes('"dataDir"'), 30_000),
+    started.exited.then((code) => {
+      throw new Error(`ended with ${code}: ${started.output()}`)
+    }),
+  ])
+  return started
+}
+
+function makeDataDir(): string {
+  const dataDir = mkdtempSync(join(tmpdir(), 'namesake-supervisor-'))
+  cleanUps.push(() => rmSync(dataDir, { recursive: true, force: true }))
+  return dataDir
+}
+
+const childrenOf = (pid: number) => listProcesses().filter((other) => parentOf(other) === pid)
+
+function parentOf(pid: number): number {
+  try {
+    return Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
+  } catch {
+    return 0
+  }
+}
+
+test('every role answers on its socket, and nothing is left after SIGTERM', async () => {
+  const tree = await start()
+  const answers = await Promise.all(['API', 'INTERNAL', 'HTTP', 'HTTPS'].map((name) => tree.ask(name)))
+  expect(answers.map(({ role, socket }) => `${role} ${socket}`)).toEqual(['api api', 'api internal', 'edge http', 'edge https'])
+  const children = childrenOf(tree.process.pid!)
+  expect(children).toHaveLength(6) // follower, two edges, api, worker, PostgreSQL
+  tree.process.kill('SIGTERM')
+  expect(await tree.exited).toBe(0)
+  expect(children.filter(isRunning)).toEqual([])
+})
+
+test('one process can ask for the reports of all', async () => {
+  const tree = await start()
+  const reports = (await tree.ask('INTERNAL', '/gather')) as unknown as { role: string; ready: boolean }[]
+  expect(reports.map(({ role }) => role).sort()).toEqual(['api', 'edge', 'edge', 'follower', 'worker'])
+  expect(reports.every(({ ready }) => ready)).toBe(true)
+})
+
+test.each([
+  ['edge', ['follower', 'edge', 'edge'], 'follower'],
+  ['worker', ['worker'], 'worker'],
+  ['api', ['follower', 'api'], 'api'],
+])('--roles %s starts what it needs, and one of them answers on the internal address', async (roles, expected, internal) => {
+  const tree = await start({ FIXTURE_ROLES: roles })
+  expect((await tree.ask('INTERNAL')).role).toBe(internal)
+  const reports = (await tree.ask('INTERNAL', '/gather')) as unknown as { role: string }[]
+  expect(reports.map(({ role }) => role)).toEqual(expected)
+})
+
+test('a child that is killed is started again, its connections wait meanwhile, and one line says so', async () => {
+  const tree = await start()
+  const { pid } = await tree.ask('API')
+  process.kill(pid, 'SIGKILL')
+  await eventually(() => !isRunning(pid))
+  expect((await tree.ask('API')).pid).not.toBe(pid) // the listening socket never closed
+  expect(tree.output()).toMatch(/api ended \(SIGKILL\): starting it again in \d+ ms/)
+})
+
+test('a child that cannot start is tried again with growing pauses', async () => {
+  const tree = await launch({ FIXTURE_CRASHES: 'worker' })
+  const pauses = () =>
+    [...tree.output().matchAll(/worker ended \(exit code 3\): starting it again in (\d+) ms/g)].map((match) => Number(match[1]))
+  await eventually(() => pauses().length >= 4, 30_000)
+  expect(pauses()[3]).toBeGreaterThan(pauses()[0]! * 3)
+})
+
+test('SIGHUP replaces every edge process, and no request meets a closed door', async () => {
+  const tree = await start()
+  const before = new Set<number>()
+  await eventually(async () => before.add((await tree.ask('HTTPS')).pid).size === 2)
+  tree.process.kill('SIGHUP')
+  const turnedAway: unknown[] = []
+  while (tree.output().split('was replaced').length < 3) await tree.ask('HTTPS').catch((error: unknown) => turnedAway.push(error))
+  expect(turnedAway).toEqual([])
+  await eventually(() => [...before].every((pid) => !isRunning(pid)))
+  expect(before.has((await tree.ask('HTTPS')).pid)).toBe(false)
+})
+
+test('after kill -9 of the supervisor its children end by themselves, and the next start takes everything over', async () => {
+  const dataDir = makeDataDir()
+  const first = await start({}, { dataDir })
+  const orphans = childrenOf(first.process.pid!)
+  const postgres = orphans.filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('postgres'))
+  first.process.kill('SIGKILL')
+  await first.exited
+  const second = await start({}, { dataDir, ports: first.ports })
+  expect(second.output()).toMatch(/"database":"adopted"/)
+  expect(orphans.filter(isRunning)).toEqual(postgres)
+  second.process.kill('SIGTERM')
+  expect(await second.exited).toBe(0)
+  expect(orphans.filter(isRunning)).toEqual([])
+})
+
+test('a second start on the same data says who runs already', async () => {
+  const tree = await start()
+  const second = await launch({}, { dataDir: tree.dataDir })
+  expect(await second.exited).toBe(1)
+  expect(second.output()).toContain(`already running on ${tree.dataDir} (process ${tree.process.pid})`)
+  expect((await tree.ask('API')).role).toBe('api')
+})
+
+test('a port in use is named with its setting, its holder and a way out', async () => {
+  const blocker: Server = createServer().listen(0, '127.0.0.1')
+  await once(blocker, 'listening')
+  cleanUps.push(() => void blocker.close())
+  const { port } = blocker.address() as { port: number }
+  const [api, internal, http] = (await freePorts(3)) as [number, number, number]
+  const tree = await launch({}, { ports: [api, internal, http, port] })
+  expect(await tree.exited).toBe(1)
+  const way = `NAMESAKE_HTTPS_ADDR: port ${port} of 127.0.0.1 is in use by node`
+  expect(tree.output()).toContain(way)
+  expect(tree.output()).toMatch(new RegExp(`\\(process ${process.pid}\\)\\. Stop it, or set NAMESAKE_HTTPS_ADDR=127\\.0\\.0\\.1:\\d+`))
+})
+
+test('a setup that says why it failed ends the start with its words, and leaves nothing running', async () => {
+  const tree = await launch({ FIXTURE_SETUP_FAILS: 'NAMESAKE_SECRET is not the one of this database' })
+  expect(await tree.exited).toBe(1)
+  expect(tree.output()).toMatch(/^failed: NAMESAKE_SECRET is not the one of this database$/m)
+  expect(listProcesses().filter((pid) => commandLine(pid).includes(tree.dataDir))).toEqual([])
+})
+
+test('while an external database is down the edge serves already, with one line about it', async () => {
+  const [port] = await freePorts(1)
+  const secret = 'x'.repeat(32)
+  const tree = await launch({ NAMESAKE_DATABASE_URL: `postgres://nobody@127.0.0.1:${port}/none`, NAMESAKE_SECRET: secret })
+  await eventually(async () => (await tree.ask('HTTPS')).role === 'edge', 20_000)
+  await eventually(() => tree.output().includes('the database cannot be reached'))
+  tree.process.kill('SIGTERM')
+  expect(await tree.exited).toBe(0)
+  expect(tree.output().split('the database cannot be reached')).toHaveLength(2)
+})
+
+test('a second Ctrl-C does not wait for a child that will not end', async () => {
+  const tree = await start({ FIXTURE_STUBBORN: 'worker' })
+  tree.process.kill('SIGINT')
+  tree.process.kill('SIGINT') // npm passes the first on: this is the same key press
+  await eventually(() => tree.output().includes('stopping'))
+  await new Promise((resolve) => setTimeout(resolve, 600))
+  expect(isRunning(tree.process.pid!)).toBe(true)
+  tree.process.kill('SIGINT')
+  expect(await tree.exited).toBe(130)
+})
+
+test('a process is told from a later one with the same number', () => {
+  const me = identify(process.pid)!
+  expect(isStill(me)).toBe(true)
+  expect(isStill({ ...me, startedAt: `${me.startedAt}0` })).toBe(false)
+})
+
+function commandLine(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,161 @@
+import type { ClientHttp2Session } from 'node:http2'
+import { Agent, request } from 'node:https'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { pause } from '../src/lib/back-off.ts'
+import { isRunning, signal } from '../src/processes.ts'
+import { type Load, startLoad } from './support/load.ts'
+import { openHttp2, requestHttp2 } from './support/raw-visitor.ts'
+import { addVendor, eventually, localRoot, processesOf, startTree, type Tree } from './support/tree.ts'
+import { startUpstream, type Upstream } from './support/upstream.ts'
+import { visit } from './support/visitor.ts'
+
+const HOSTNAME = 'shop.localhost'
+const ANSWER_BYTES = 20_000
+const DRIP_MS = 200
+const DRIPS = 10
+const SETTLE_ANSWERS = 300
+
+let tree: Tree
+let upstream: Upstream
+let root: string
+
+beforeAll(async () => {
+  upstream = await startUpstream({
+    handle(incoming, response) {
+      if (incoming.url !== '/slow') return false
+      let left = DRIPS
+      const timer = setInterval(() => {
+        left -= 1
+        if (left > 0) return void response.write('drip')
+        clearInterval(timer)
+        response.end('drip')
+      }, DRIP_MS)
+      return true
+    },
+  })
+  tree = await startTree({ env: { NAMESAKE_ACCESS_LOG_SAMPLE: '0' } })
+  root = localRoot(tree)
+  const vendor = await addVendor(tree, 'shop', upstream.url)
+  await vendor.claim(HOSTNAME)
+  await eventually(async () => (await visit(at('/'))).status === 200, 20_000)
+}, 90_000)
+
+afterAll(async () => {
+  await tree?.stop()
+  await upstream?.stop()
+}, 60_000)
+
+test('while all edge processes are replaced, no request that has an end is lost', { timeout: 60_000 }, async () => {
+  const stopLanes: (() => void)[] = []
+  const load = startLoad(everyKindOfVisitor(stopLanes))
+  for (let round = 0; round < 2; round++) {
+    await moreAnswers(load)
+    const former = await edgePids()
+    expect(former).toHaveLength(2)
+    tree.process.kill('SIGHUP')
+    await eventually(async () => {
+      const present = await edgePids()
+      return present.length === 2 && !present.some((pid) => former.includes(pid)) && !former.some(isRunning)
+    }, 25_000)
+  }
+  await moreAnswers(load)
+  await load.stop()
+  for (const stop of stopLanes) stop()
+  expect(load.lost).toEqual([])
+})
+
+test('when an edge process is killed, new visitors go on being served at once, and its place is filled again', async () => {
+  const [victim, survivor] = (await edgePids()) as [number, number]
+  signal(victim, 'SIGKILL')
+  await eventually(() => !isRunning(victim))
+  const answers = await Promise.all(Array.from({ length: 50 }, () => visit(at('/'))))
+  expect(answers.filter(({ status }) => status !== 200)).toEqual([])
+  await eventually(async () => {
+    const present = await edgePids()
+    return present.length === 2 && present.includes(survivor) && !present.includes(victim)
+  })
+})
+
+const at = (path: string) => ({ port: tree.httpsPort, hostname: HOSTNAME, ca: root, path })
+const edgePids = async () => (await processesOf(tree, 'edge')).filter(({ ready }) => ready).map(({ pid }) => pid)
+
+async function moreAnswers(load: Load): Promise<void> {
+  const before = load.answered()
+  await eventually(() => load.answered() >= before + SETTLE_ANSWERS || load.lost.length > 0, 15_000)
+}
+
+/** No lane repeats a request: what a kept connection or a session did not answer counts as lost. */
+function everyKindOfVisitor(stopLanes: (() => void)[]): Record<string, () => Promise<unknown>> {
+  const lanes: Record<string, () => Promise<unknown>> = {
+    'new connection': async () => expectWhole(await visit(at(`/bytes?count=${ANSWER_BYTES}`))),
+    'slow answer on a new connection': async () => expectDrips((await visit(at('/slow'))).body),
+    'upload on a new connection': async () => expectUploaded((await visit({ ...at('/count-upload'), method: 'POST', body: BODY })).body),
+  }
+  for (const i of [1, 2, 3]) {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    stopLanes.push(() => agent.destroy())
+    lanes[`busy kept connection ${i}`] = async () => expectWhole(await ask(agent, `/bytes?count=${ANSWER_BYTES}`))
+  }
+  for (const i of [1, 2, 3]) {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    stopLanes.push(() => agent.destroy())
+    lanes[`leisurely kept connection ${i}`] = async () => {
+      expectUploaded((await ask(agent, '/count-upload', BODY)).body)
+      await pause(Math.random() * 400)
+    }
+  }
+  for (const i of [1, 2]) {
+    const open = sessions(stopLanes)
+    lanes[`HTTP/2 session ${i}`] = async () => {
+      const session = await open()
+      const get = async () => {
+        const { headers, body } = await requestHttp2(session, { ':path': `/bytes?count=${ANSWER_BYTES}` })
+        expectWhole({ status: headers[':status']!, body })
+      }
+      const post = async () => expectUploaded((await requestHttp2(session, { ':path': '/count-upload', ':method': 'POST' }, BODY)).body)
+      await Promise.all([get(), post(), get()])
+    }
+  }
+  const open = sessions(stopLanes)
+  lanes['slow answer on an HTTP/2 session'] = async () => expectDrips((await requestHttp2(await open(), { ':path': '/slow' })).body)
+  return lanes
+}
+
+const BODY = 'x'.repeat(10_000)
+
+function expectWhole({ status, body }: { status: number; body: string }): void {
+  if (status !== 200 || body.length !== ANSWER_BYTES) throw new Error(`status ${status} with ${body.length} bytes`)
+}
+
+function expectDrips(body: string): void {
+  if (body !== 'drip'.repeat(DRIPS)) throw new Error(`the slow answer was ${JSON.stringify(body)}`)
+}
+
+function expectUploaded(body: string): void {
+  if ((JSON.parse(body) as { bytes: number }).bytes !== BODY.length) throw new Error(`the upload was answered with ${body}`)
+}
+
+/** One request over the agent's only connection. */
+function ask(agent: Agent, path: string, body?: string): Promise<{ status: number; body: string }> {
+  return new Promise((resolve, reject) => {
+    const target = { host: '127.0.0.1', port: tree.httpsPort, servername: HOSTNAME, ca: root, agent, path, method: body ? 'POST' : 'GET' }
+    const sent = request({ ...target, headers: { host: HOSTNAME, ...(body ? { 'content-length': body.length } : {}) } }, (answer) => {
+      text(answer).then((whole) => resolve({ status: answer.statusCode!, body: whole }), reject)
+    })
+    sent.on('error', reject)
+    sent.end(body)
+  })
+}
+
+/** The present HTTP/2 session, or the next one when the server has announced that it goes (GOAWAY): as browsers do it. */
+function sessions(stopLanes: (() => void)[]): () => Promise<ClientHttp2Session> {
+  let current: ClientHttp2Session | undefined
+  stopLanes.push(() => current?.destroy())
+  return async () => {
+    if (!current || current.closed || current.destroyed) {
+      current = await openHttp2({ port: tree.httpsPort, hostname: HOSTNAME, ca: root })
+    }
+    return current
+  }
+}
