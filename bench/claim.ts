@@ -1,3 +1,4 @@
+// Claims a second through registerDomain, beside pgbench running the same statement on the same server over as many connections (--connections N).
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -11,8 +12,7 @@ import { createProject, type Project } from '../src/core/projects.ts'
 import { type Hostname, parseHostname } from '../src/hostname.ts'
 import { createTemplate, type PostgresServer, sibling, startPostgres, TEMPLATE } from '../test/support/postgres-server.ts'
 import { median, option } from './support/measure.ts'
-
-// Claims a second (in --seconds N, over --connections N) through registerDomain, beside pgbench running the same statement against the same server with as many connections.
+import { beginMeasurement } from './support/results.ts'
 
 const PGBENCH = '/usr/lib/postgresql/15/bin/pgbench'
 const GATE = 0.5
@@ -24,14 +24,15 @@ const RULES = { plans: PLANS, edgeHost: parseHostname('edge.bench.test'), reserv
 const connections = option('connections', 16)
 const roundS = Math.max(1, Math.floor(option('seconds', 30) / ROUNDS / 2))
 
+const measurement = beginMeasurement('claim')
 const server = await startPostgres({ durable: true })
 try {
-  process.exitCode = await compare(server)
+  await compare(server)
 } finally {
   await server.stop()
 }
 
-async function compare(server: PostgresServer): Promise<number> {
+async function compare(server: PostgresServer): Promise<void> {
   await createTemplate(server.adminUrl)
   const db = connectDatabase(sibling(server.adminUrl, TEMPLATE), { applicationName: 'bench', poolMax: connections })
   const folder = await mkdtemp(join(tmpdir(), 'namesake-bench-'))
@@ -47,7 +48,7 @@ async function compare(server: PostgresServer): Promise<number> {
       theirs.push(await pgbenchFor(server, script, roundS))
       ours.push(await claimFor(db, project, roundS))
     }
-    return report(median(ours), median(theirs))
+    report(ours, theirs)
   } finally {
     await closeDatabase(db)
     await rm(folder, { recursive: true })
@@ -90,12 +91,13 @@ async function pgbenchFor(server: PostgresServer, script: string, seconds: numbe
   return Number(rate)
 }
 
-function report(ours: number, theirs: number): number {
-  const ratio = ours / theirs
-  const verdict = ratio >= GOAL ? 'goal met' : ratio >= GATE ? 'gate passed, goal not met' : 'GATE FAILED'
-  console.log(
-    `claim: ${Math.round(ours)}/s, pgbench: ${Math.round(theirs)}/s, ratio ${ratio.toFixed(2)} (gate ${GATE}, goal ${GOAL}): ${verdict}`,
-  )
-  console.log(`${ROUNDS} rounds of ${roundS} s each, taking turns, ${connections} connections, medians, fsync on`)
-  return ratio >= GATE ? 0 : 1
+function report(ours: number[], theirs: number[]): void {
+  const ratio = median(ours.map((rate, round) => rate / theirs[round]!))
+  const row = (name: string, rates: number[], cell: string) => [name, Math.round(median(rates)).toLocaleString('en'), cell]
+  const rows = [['', 'claims/s', 'ours ÷ theirs'], row('namesake, registerDomain', ours, ''), row('pgbench', theirs, ratio.toFixed(2))]
+  measurement.publish({
+    tables: [{ title: `${connections} connections, fsync on`, rows }],
+    targets: [{ what: 'claims, × pgbench', reached: ratio, gate: GATE, goal: GOAL }],
+    notes: [`${ROUNDS} rounds of ${roundS} s each, taking turns; medians, and the median of each round's ratio.`],
+  })
 }

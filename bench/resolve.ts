@@ -1,7 +1,6 @@
 // Requests per second of GET /v1/edge/resolve beside a bare Fastify route that answers the same bytes: rounds by turns, one server core, wrk on the other.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import fastify from 'fastify'
 import { createApp } from '../src/api/app.ts'
@@ -16,12 +15,14 @@ import { Lru } from '../src/lib/lru.ts'
 import { createLog } from '../src/log.ts'
 import { createTemplate, sibling, startPostgres, TEMPLATE } from '../test/support/postgres-server.ts'
 import { addProject, CLAIM_RULES, claim } from '../test/support/tenants.ts'
-import { median, option, processorUs, table } from './support/measure.ts'
+import { LOAD_CORE, MEASURED_CORE, onCore } from './support/cores.ts'
+import { median, option, processorUs } from './support/measure.ts'
+import { beginMeasurement } from './support/results.ts'
 
 const HOSTNAMES = 1_000
 const CONNECTIONS = 32
-const SERVER_CORE = 0
-const LOAD_CORE = 1
+const GATE = 0.7
+const GOAL = 0.9
 const WARM_UP_S = 1
 const ROUND_S = 2
 const METADATA = '{"customer":42,"plan":"gold","theme":{"color":"#224466","logo":"https://cdn.vendor.test/logo.svg"}}'
@@ -34,6 +35,7 @@ if (process.argv[2] === 'serve') await serve(process.argv[3]!)
 else await measure(option('seconds', 30))
 
 async function measure(seconds: number): Promise<void> {
+  const measurement = beginMeasurement('resolve')
   const server = await startPostgres({ durable: false })
   try {
     await createTemplate(server.adminUrl)
@@ -47,16 +49,27 @@ async function measure(seconds: number): Promise<void> {
     for (const peer of peers) load(bench, peer.port, WARM_UP_S)
     for (let round = 0; round < rounds; round += 1) for (const peer of peers) peer.results.push(load(bench, peer.port, ROUND_S))
     const ours = peers[0]!.results
+    const ratioTo = (theirs: Load[]) => median(ours.map(({ perSecond }, round) => perSecond / theirs[round]!.perSecond))
     const rows = peers.map(({ name, results }) => [
       name,
       Math.round(median(results.map(({ perSecond }) => perSecond))).toLocaleString('en'),
-      median(ours.map(({ perSecond }, round) => perSecond / results[round]!.perSecond)).toFixed(2),
+      ratioTo(results).toFixed(2),
       median(results.map(({ processor }) => processor)).toFixed(1),
       median(ours.map(({ processor }, round) => results[round]!.processor / processor)).toFixed(2),
     ])
-    console.log(`${rounds} rounds of ${ROUND_S} s, ${CONNECTIONS} connections, ${HOSTNAMES} hostnames`)
-    console.log(table([['server', 'requests/s', 'ours ÷ theirs', 'processor µs', 'theirs ÷ ours'], ...rows]))
     await bench.stop()
+    measurement.publish({
+      tables: [
+        {
+          title: `${CONNECTIONS} connections, ${HOSTNAMES} hostnames in memory`,
+          rows: [['server', 'requests/s', 'ours ÷ theirs', 'processor µs', 'theirs ÷ ours'], ...rows],
+        },
+      ],
+      targets: [
+        { what: 'requests/s, × the bare route that answers the object', reached: ratioTo(peers[1]!.results), gate: GATE, goal: GOAL },
+      ],
+      notes: [`${rounds} rounds of ${ROUND_S} s by turns; the server has one core, wrk the other.`],
+    })
   } finally {
     await server.stop()
   }
@@ -64,7 +77,7 @@ async function measure(seconds: number): Promise<void> {
 
 async function startServer(databaseUrl: string): Promise<Server> {
   const self = fileURLToPath(import.meta.url)
-  const child = spawn('taskset', ['-c', core(SERVER_CORE), process.execPath, self, 'serve', databaseUrl], {
+  const child = spawn(...onCore(MEASURED_CORE, [process.execPath, self, 'serve', databaseUrl]), {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
   const [data] = (await once(child, 'message')) as [Bench]
@@ -85,14 +98,10 @@ function load({ data: bench, pid }: Server, port: number, seconds: number): Load
   const header = `Authorization: Bearer ${bench.token}`
   const arguments_ = ['-t1', `-c${CONNECTIONS}`, `-d${seconds}s`, '-H', header, url]
   const before = processorUs(pid)
-  const output = execFileSync('taskset', ['-c', core(LOAD_CORE), 'wrk', ...arguments_], { encoding: 'utf8' })
+  const output = execFileSync(...onCore(LOAD_CORE, ['wrk', ...arguments_]), { encoding: 'utf8' })
   if (/Non-2xx/.test(output)) throw new Error(output)
   const processor = (processorUs(pid) - before) / Number(/(\d+) requests in/.exec(output)![1])
   return { perSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(output)![1]), processor }
-}
-
-function core(wanted: number): string {
-  return String(wanted % availableParallelism())
 }
 
 /** The process that is measured: the whole API as it runs, and beside it the bare routes. */
@@ -112,6 +121,7 @@ async function serve(databaseUrl: string): Promise<void> {
     db,
     log,
     baseUrl: new URL('http://127.0.0.1'),
+    portal: [],
     version: 'bench',
     rules: CLAIM_RULES,
     probe: { check: () => Promise.reject(new Error('not in this bench')) },

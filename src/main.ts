@@ -7,9 +7,10 @@ import { dropPrivileges } from './service-user.ts'
 import { connectToSupervisor } from './supervisor-link.ts'
 
 // The wiring of each process stands in roles/, a screen a role. A process loads its own role only: an edge holds no API code in memory.
+// Loading includes the files that a role serves or runs: after root is given up, the project's folder may be out of reach.
 const ROLES: Record<string, () => Promise<(context: RoleContext) => Promise<RunningRole | undefined>>> = {
-  setup: async () => (await import('./roles/setup.ts')).setUp,
-  api: async () => (await import('./roles/api.ts')).startApi,
+  setup: async () => (await import('./roles/setup.ts')).loadSetup(),
+  api: async () => (await import('./roles/api.ts')).loadApi(),
   worker: async () => (await import('./roles/worker.ts')).startWorker,
   follower: async () => (await import('./roles/follower.ts')).startFollowerRole,
   edge: async () => (await import('./roles/edge.ts')).startEdgeRole,
@@ -40,7 +41,8 @@ async function main(role: string): Promise<void> {
   process.on('SIGINT', () => {}) // Ctrl-C reaches the whole terminal; the supervisor decides the order in which we end
 
   dropPrivileges()
-  running = await start({ config, log, metrics, listen: sockets(), runDir: process.env.NAMESAKE_RUN_DIR ?? '', gather: link.gather })
+  const { NAMESAKE_RUN_DIR: runDir = '', NAMESAKE_DEMO_UPSTREAM: demoUpstream } = process.env
+  running = await start({ config, log, metrics, listen: sockets(), runDir, demoUpstream, gather: link.gather })
   if (!running) process.exit(0)
   link.ready()
 }

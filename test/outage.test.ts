@@ -1,20 +1,16 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { isRunning, nameOf, signal } from '../src/processes.ts'
+import { nameOf, signal } from '../src/processes.ts'
 import { drawLine } from './support/cut-line.ts'
 import { createTestDatabase } from './support/postgres.ts'
 import { addVendor, eventually, localRoot, processesOf, startTree, type Tree, type Vendor } from './support/tree.ts'
 import { startUpstream, type Upstream } from './support/upstream.ts'
-import { handshake, knock, recordClientHello, visit } from './support/visitor.ts'
+import { handshake, knock, recordClientHello, renamed, visit } from './support/visitor.ts'
 
 const SHOP = 'shop.localhost'
 const NOBODYS = 'nobodys.localhost'
 const SECRET = 'a secret of the outage of 32 bytes or more'
 const NOTICED_LAG_MS = 5_000
 const REFUSAL_MS_MAX = 5_000
-const NOWHERE = 'postgres://namesake@127.0.0.1:1/namesake'
 
 type Outage = { tree: Tree; begin(): Promise<void>; end(): Promise<void>; stop(): Promise<void> }
 
@@ -139,43 +135,3 @@ describe.each([
     await eventually(async () => (await visit({ port: tree.httpsPort, hostname: NOBODYS, ca: root })).status === 200, 30_000)
   })
 })
-
-test('everything of a tree is gone after its stop, and without a database the edge then starts again from its local copy', {
-  timeout: 60_000,
-}, async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'namesake-restart-'))
-  const database = await createTestDatabase()
-  const env = { NAMESAKE_DATABASE_URL: database.url, NAMESAKE_SECRET: SECRET }
-  const first = await startTree({ dataDir, env })
-  const vendor = await addVendor(first, 'shop', upstream.url)
-  await vendor.claim(SHOP)
-  const root = localRoot(first)
-  await eventually(async () => (await visit({ port: first.httpsPort, hostname: SHOP, ca: root })).status === 200, 20_000)
-  const pids = first.pids()
-  expect(pids.length).toBeGreaterThanOrEqual(6) // supervisor, follower, api, worker, two edge processes
-  expect(await first.stop()).toBe(0)
-  expect(pids.filter(isRunning)).toEqual([])
-  for (const port of [first.httpPort, first.httpsPort, Number(new URL(first.apiUrl).port), Number(new URL(first.internalUrl).port)]) {
-    await expect(knock(port, Buffer.from('?'))).rejects.toThrow('ECONNREFUSED')
-  }
-
-  const second = await startTree({ dataDir, env: { ...env, NAMESAKE_DATABASE_URL: NOWHERE }, args: ['--roles', 'edge'] })
-  try {
-    expect((await visit({ port: second.httpsPort, hostname: SHOP, ca: root })).status).toBe(200)
-    await expect(handshake({ port: second.httpsPort, hostname: NOBODYS, ca: root })).rejects.toThrow(/handshake failure/)
-    const again = second.pids()
-    expect(await second.stop()).toBe(0)
-    expect(again.filter(isRunning)).toEqual([])
-  } finally {
-    await second.stop()
-    await database.drop()
-    rmSync(dataDir, { recursive: true, force: true })
-  }
-})
-
-/** The same bytes for another name of the same length. */
-function renamed(hello: Buffer, from: string, to: string): Buffer {
-  const bytes = Buffer.from(hello)
-  bytes.write(to, bytes.indexOf(from), 'latin1')
-  return bytes
-}

@@ -17,6 +17,7 @@ export async function readDocument(): Promise<{ paths: Record<string, object>; c
     db,
     log,
     baseUrl: new URL('https://api.example.com'),
+    portal: [],
     version: '1',
     rules: { plans: new Map(), edgeHost: parseHostname('edge.example.com'), reserved: new Set() },
     probe: { check: () => Promise.reject(new Error('nothing is probed here')) },

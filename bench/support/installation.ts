@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { closeDatabase, connectDatabase, type Db } from '../../src/core/db.ts'
+import pg from 'pg'
+import { closeDatabase, connectDatabase } from '../../src/core/db.ts'
 import { loadCertificates } from '../../src/core/routes.ts'
 import { type Hostname, parseHostname } from '../../src/hostname.ts'
 import { createSealer } from '../../src/lib/seal.ts'
@@ -29,9 +30,10 @@ export type Installation = {
   /** The built-in authority's root. */
   ca: string
   token: string
-  db: Db
-  logFile: string
+  /** What all processes have logged so far, in bytes. */
   logBytes(): number
+  /** One statement, on a connection of its own. */
+  query<Row>(statement: string): Promise<Row[]>
   claim(hostname: string): Promise<void>
   certificateOf(hostname: Hostname): Promise<{ chainPem: string; keyPem: string }>
   stop(): Promise<void>
@@ -102,9 +104,14 @@ async function start(options: { upstreamUrl: string; env?: Record<string, string
     edge,
     ca: readFileSync(join(dataDir, 'ca.pem'), 'utf8'),
     token,
-    db,
-    logFile,
     logBytes: () => statSync(logFile).size,
+    async query<Row>(statement: string) {
+      const client = new pg.Client({ connectionString: databaseUrl })
+      await client.connect()
+      const { rows } = await client.query(statement)
+      await client.end()
+      return rows as Row[]
+    },
     async claim(hostname) {
       const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
       const answer = await fetch(`${apiUrl}/v1/edge/domains`, { method: 'POST', headers, body: JSON.stringify({ hostname }) })

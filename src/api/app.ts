@@ -11,6 +11,7 @@ import type { DomainProbe } from './domain-checks.ts'
 import { edgeDomains } from './edge-domains.ts'
 import { health } from './health.ts'
 import { describeApi, openApiDocument } from './openapi.ts'
+import { type PortalFile, portalFiles } from './portal-files.ts'
 import { createProblems, refuseConnection } from './problems.ts'
 import { createRequestIds, createTrust } from './request-id.ts'
 import { resolveHostname } from './resolve.ts'
@@ -28,6 +29,8 @@ export type AppParts = {
   log: Log
   baseUrl: URL
   version: string
+  /** The built portal; empty where it is not served. */
+  portal: readonly PortalFile[]
   rules: ClaimRules
   probe: DomainProbe
   probeIntervalS: number
@@ -78,6 +81,7 @@ export function createApp(parts: AppParts): FastifyInstance {
     health(open)
     openApiDocument(open)
     docsPage(open)
+    portalFiles(open, parts.portal)
   })
   app.register(async (edge) => {
     edge.decorateRequest('caller')

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { migrate } from '../core/migrations.ts'
+import { migrate, readMigrations } from '../core/migrations.ts'
 import { withInstallation } from './installation.ts'
 import { show } from './output.ts'
 
@@ -14,6 +14,6 @@ export function migrateCommand(): Command {
 }
 
 async function run({ json }: { json?: boolean }): Promise<void> {
-  const { applied } = await withInstallation(({ db }) => migrate(db, SQL_FOLDER))
+  const { applied } = await withInstallation(async ({ db }) => migrate(db, await readMigrations(SQL_FOLDER)))
   show({ json }, { applied }, () => (applied.length === 0 ? ['The database is up to date.'] : applied.map((name) => `Applied ${name}`)))
 }

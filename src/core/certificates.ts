@@ -144,6 +144,11 @@ export async function forgetReleasedCertificates(db: Db): Promise<number> {
   return forgotten.length
 }
 
+/** How many hostnames have their certificate in each state. */
+export async function countCertificates(db: Db): Promise<{ state: 'pending' | 'issued' | 'failed'; count: number }[]> {
+  return rows(db, sql`select state, count(*)::int as count from certificates group by state`)
+}
+
 type Standing = {
   hostname: Hostname
   projectId: string | null

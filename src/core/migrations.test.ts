@@ -12,7 +12,7 @@ import { addProject, claim } from '../../test/support/tenants.ts'
 import { beginIssuance, claimDueRenewals, requestIssuance } from './certificates.ts'
 import { closeDatabase, connectDatabase } from './db.ts'
 import { removeDomain } from './domains.ts'
-import { migrate } from './migrations.ts'
+import { migrate, readMigrations } from './migrations.ts'
 import { claimDueProbes, recordProbes } from './probes.ts'
 import { loadRoutes } from './routes.ts'
 
@@ -33,11 +33,11 @@ test('machines that start together migrate once, and a second start finds nothin
   const { db, url, drop } = await createEmptyDatabase()
   const others = Array.from({ length: 3 }, () => connectDatabase(url, { applicationName: 'other' }))
   try {
-    const outcomes = await Promise.all([db, ...others].map((each) => migrate(each, FOLDER)))
+    const outcomes = await Promise.all([db, ...others].map(async (each) => migrate(each, await readMigrations(FOLDER))))
     const applied = outcomes.flatMap((outcome) => outcome.applied)
     expect(applied[0]).toBe('0001_projects.sql')
     expect(applied).toEqual([...new Set(applied)].sort())
-    expect(await migrate(db, FOLDER)).toEqual({ applied: [] })
+    expect(await migrate(db, await readMigrations(FOLDER))).toEqual({ applied: [] })
   } finally {
     await Promise.all(others.map(closeDatabase))
     await drop()
@@ -50,11 +50,11 @@ test('a migration that fails leaves nothing behind and says which it was', async
   try {
     await writeFile(join(folder, '0001_good.sql'), 'create table good (id int);')
     await writeFile(join(folder, '0002_bad.sql'), 'create table half (id int); select nonsense;')
-    await expect(migrate(db, pathToFileURL(`${folder}/`))).rejects.toThrow(/0002_bad\.sql failed.*nonsense/)
+    await expect(migrate(db, await readMigrations(pathToFileURL(`${folder}/`)))).rejects.toThrow(/0002_bad\.sql failed.*nonsense/)
     const { rows } = await db.pool.query(`select to_regclass('good') is not null as good, to_regclass('half') is not null as half`)
     expect(rows).toEqual([{ good: true, half: false }])
     await writeFile(join(folder, '0002_bad.sql'), 'create table half (id int);')
-    expect(await migrate(db, pathToFileURL(`${folder}/`))).toEqual({ applied: ['0002_bad.sql'] })
+    expect(await migrate(db, await readMigrations(pathToFileURL(`${folder}/`)))).toEqual({ applied: ['0002_bad.sql'] })
   } finally {
     await rm(folder, { recursive: true })
     await drop()
@@ -68,7 +68,7 @@ test('a role that merely owns its database can migrate it and use all of it', as
   await db.pool.query(`create role ${role} login; alter database ${rows[0]!.name} owner to ${role};`)
   const owner = connectDatabase(url.replace('postgres://postgres@', `postgres://${role}@`), { applicationName: 'owner' })
   try {
-    await migrate(owner, FOLDER)
+    await migrate(owner, await readMigrations(FOLDER))
     await liveThrough(owner)
   } finally {
     await closeDatabase(owner)
@@ -80,7 +80,7 @@ test.skipIf(!existsSync(DEBIAN_15))('PostgreSQL 15 gets the same schema, and the
   const server = await startPostgres({ durable: false, binDir: DEBIAN_15 })
   const db = connectDatabase(server.adminUrl, { applicationName: 'test' })
   try {
-    await migrate(db, FOLDER)
+    await migrate(db, await readMigrations(FOLDER))
     await expect(await dumpSchema(db)).toMatchFileSnapshot(SCHEMA)
     await liveThrough(db)
   } finally {

@@ -6,22 +6,28 @@ import { type Db, reachable } from './db.ts'
 const MIGRATION_LOCK = 5_217_303_601 // any number, as long as every release uses the same
 const FILE_NAME = /^\d{4}_[a-z0-9-]+\.sql$/
 
-/**
- * Brings the schema up to the newest file of the folder (`0001_….sql`, in order of name), then installs the job queue's own.
- * Each file runs once, in a transaction of its own. Several machines may call this at the same time: one works, the others wait.
- */
-export async function migrate(db: Db, folder: URL): Promise<{ applied: string[] }> {
-  const files = (await readdir(folder)).filter((name) => FILE_NAME.test(name)).sort()
-  return reachable(() => applyLocked(db, folder, files))
+export type Migration = { name: string; text: string }
+
+/** The folder's migrations (`0001_….sql`) in order of name. */
+export async function readMigrations(folder: URL): Promise<Migration[]> {
+  const names = (await readdir(folder)).filter((name) => FILE_NAME.test(name)).sort()
+  return Promise.all(names.map(async (name) => ({ name, text: await readFile(new URL(name, folder), 'utf8') })))
 }
 
-async function applyLocked(db: Db, folder: URL, files: string[]): Promise<{ applied: string[] }> {
+/**
+ * Brings the schema up to the last of the migrations, then installs the job queue's own. Each runs once, in a transaction of its own. Several machines may call this at the same time: one works, the others wait.
+ */
+export async function migrate(db: Db, migrations: readonly Migration[]): Promise<{ applied: string[] }> {
+  return reachable(() => applyLocked(db, migrations))
+}
+
+async function applyLocked(db: Db, migrations: readonly Migration[]): Promise<{ applied: string[] }> {
   const client = new pg.Client(db.connection)
   client.on('error', () => {}) // the statement under way says it too
   try {
     await client.connect()
     await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK])
-    const applied = await applyMissing(client, folder, files)
+    const applied = await applyMissing(client, migrations)
     await runMigrations({ pgPool: db.pool })
     return { applied }
   } finally {
@@ -29,13 +35,13 @@ async function applyLocked(db: Db, folder: URL, files: string[]): Promise<{ appl
   }
 }
 
-async function applyMissing(client: pg.Client, folder: URL, files: string[]): Promise<string[]> {
+async function applyMissing(client: pg.Client, migrations: readonly Migration[]): Promise<string[]> {
   await client.query('create table if not exists migrations (name text primary key, applied_at timestamptz not null default now())')
   const { rows } = await client.query<{ name: string }>('select name from migrations')
   const done = new Set(rows.map((row) => row.name))
-  const missing = files.filter((name) => !done.has(name))
-  for (const name of missing) await apply(client, name, await readFile(new URL(name, folder), 'utf8'))
-  return missing
+  const missing = migrations.filter(({ name }) => !done.has(name))
+  for (const { name, text } of missing) await apply(client, name, text)
+  return missing.map(({ name }) => name)
 }
 
 async function apply(client: pg.Client, name: string, text: string): Promise<void> {

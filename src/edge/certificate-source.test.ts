@@ -33,10 +33,10 @@ test('a certificate in the local copy is answered at once', () => {
   expect(made.certificateFor(shop, from('192.0.2.1'))).toMatchObject({ kind: 'certificate', id: '1' })
 })
 
-test('a changed certificate replaces the remembered one', () => {
+test('a changed certificate replaces the remembered one', async () => {
   const { made, copy } = source()
   copy.set(shop, { kind: 'certificate', certificate })
-  made.certificateFor(shop, from('192.0.2.1'))
+  await made.certificateFor(shop, from('192.0.2.1'))
   copy.set(shop, { kind: 'certificate', certificate: { ...certificate, id: '2' } })
   made.changed(shop)
   expect(made.certificateFor(shop, from('192.0.2.1'))).toMatchObject({ id: '2' })

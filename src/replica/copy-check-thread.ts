@@ -1,3 +1,4 @@
+// The thread of copy-check.ts: reads the whole file, which takes too long for the follower's own loop.
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { CopyCheck } from './copy-check.ts'

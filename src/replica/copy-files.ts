@@ -60,7 +60,11 @@ export function sweepGenerations(path: string): void {
 
 async function syncToDisk(file: string): Promise<void> {
   const handle = await open(file, 'r+')
-  await handle.sync().finally(() => handle.close())
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
 }
 
 function syncFolder(folder: string): void {

@@ -2,19 +2,27 @@ import { readFileSync } from 'node:fs'
 import { createApp } from '../api/app.ts'
 import { createAuthenticator } from '../api/authentication.ts'
 import { listen } from '../api/listen.ts'
+import { type PortalFile, readPortalFiles } from '../api/portal-files.ts'
 import { createRouteFinder } from '../api/route-finder.ts'
 import { createAnnouncer } from '../core/changes.ts'
 import { closeDatabase, connectDatabase } from '../core/db.ts'
 import { claimRules } from './claim-rules.ts'
-import { serveInternal } from './internal.ts'
+import { certificateFinder, serveInternal } from './internal.ts'
 import { openLocalCopy } from './local-copy.ts'
 import type { RoleContext, RunningRole } from './role.ts'
 import { createServiceProbe } from './service-probe.ts'
 
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
+type Files = { version: string; portal: PortalFile[] }
 
-/** The control plane on the public API address, and the certificate check on the internal one. */
-export async function startApi(context: RoleContext): Promise<RunningRole> {
+/** Reads what the role serves, and returns its start. */
+export async function loadApi(): Promise<(context: RoleContext) => Promise<RunningRole>> {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
+  const portal = readPortalFiles(new URL('../../portal/dist/', import.meta.url))
+  return (context) => startApi(context, { version, portal })
+}
+
+/** The control plane and the portal on the public API address, the certificate check on the internal one. */
+async function startApi(context: RoleContext, files: Files): Promise<RunningRole> {
   const { config, log } = context
   const now = () => new Date()
   const db = connectDatabase(config.databaseUrl!, { applicationName: 'namesake api', poolMax: 20, log })
@@ -34,7 +42,7 @@ export async function startApi(context: RoleContext): Promise<RunningRole> {
     db,
     log,
     baseUrl: config.baseUrl,
-    version,
+    ...files,
     rules: claimRules(config),
     probe,
     probeIntervalS: config.probeIntervalS,
@@ -45,7 +53,10 @@ export async function startApi(context: RoleContext): Promise<RunningRole> {
     now,
   })
   await listen(app, context.listen.api ?? config.apiAddr)
-  const internal = await serveInternal(context, finder)
+  const internal = await serveInternal(
+    context,
+    certificateFinder(finder.findInCopy, () => copy.reader.state().complete),
+  )
   return {
     report: () => ({ ready: true, details: { copy: copy.follower.status() } }),
     async stop() {

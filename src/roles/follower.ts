@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { Gauge } from 'prom-client'
 import { requestIssuance } from '../core/certificates.ts'
 import { currentCursor, listenForChanges, readChanges } from '../core/changes.ts'
 import { closeDatabase, connectDatabase } from '../core/db.ts'
@@ -7,10 +8,11 @@ import { probeSoon } from '../core/probes.ts'
 import { eachCertificatePage, eachRoutePage, loadCertificates, loadProjectHostnames, loadRoutes } from '../core/routes.ts'
 import { readSetting } from '../core/settings.ts'
 import { ServiceError } from '../errors.ts'
+import type { Hostname } from '../hostname.ts'
 import { openCopyWriter } from '../replica/copy-writer.ts'
 import { createFollower } from '../replica/follower.ts'
 import { startCopyServer } from '../replica/server.ts'
-import { serveInternal } from './internal.ts'
+import { certificateFinder, serveInternal } from './internal.ts'
 import { copyPath, followerSocket } from './local-copy.ts'
 import { THUMBPRINT } from './own-keys.ts'
 import type { RoleContext, RunningRole } from './role.ts'
@@ -49,13 +51,24 @@ export async function startFollowerRole(context: RoleContext): Promise<RunningRo
     log,
   })
   follower.start(server)
-  const internal = await serveInternal(context, {
-    async findInCopy(hostname) {
-      const found = await follower.findRoute(hostname)
-      if (found.kind === 'unavailable') throw new ServiceError('database_unavailable', 'neither the local copy nor the database can say')
-      return found.kind === 'route' ? found.route : undefined
+  new Gauge({
+    name: 'namesake_feed_lag_seconds',
+    help: 'Time since the local copy was last known to hold everything',
+    aggregator: 'max',
+    registers: [context.metrics],
+    collect() {
+      this.set(follower.status().lagMs / 1_000)
     },
   })
+  const findInCopy = async (hostname: Hostname) => {
+    const found = await follower.findRoute(hostname)
+    if (found.kind === 'unavailable') throw new ServiceError('database_unavailable', 'neither the local copy nor the database can say')
+    return found.kind === 'route' ? found.route : undefined
+  }
+  const internal = await serveInternal(
+    context,
+    certificateFinder(findInCopy, () => follower.status().complete),
+  )
   return {
     report: () => ({ ready: follower.status().complete, details: follower.report() }),
     async stop() {

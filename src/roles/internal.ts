@@ -1,7 +1,13 @@
 import { AggregatorRegistry, type MetricObject } from 'prom-client'
 import { createInternalApp, type InternalAppParts } from '../api/certificate-check.ts'
 import { listen } from '../api/listen.ts'
+import { ServiceError } from '../errors.ts'
+import { pause } from '../lib/back-off.ts'
 import type { RoleContext } from './role.ts'
+
+type Finder = InternalAppParts['finder']
+
+const CHECK_MS_MAX = 2_000
 
 /**
  * Serves the internal address, if this process was given it: `/ready` and `/metrics` of the whole tree, and the certificate check.
@@ -26,4 +32,24 @@ export async function serveInternal(context: RoleContext, finder: InternalAppPar
   })
   await listen(app, on)
   return { stop: async () => void (await app.close()) }
+}
+
+/**
+ * What the certificate check asks. It must not hang on the database: when `find` fails or takes longer than two seconds, the hostname is
+ * not in the local copy, and that decides if the copy is complete. Rejects as `find` does when it is not.
+ */
+export function certificateFinder(find: Finder['findInCopy'], copyIsComplete: () => boolean): Finder {
+  return {
+    async findInCopy(hostname) {
+      const found = find(hostname)
+      if (!copyIsComplete()) return found
+      const patience = new AbortController()
+      const late = pause(CHECK_MS_MAX, patience.signal).then(() => undefined)
+      return Promise.race([found.catch(unlessUnavailable), late]).finally(() => patience.abort())
+    },
+  }
+}
+
+function unlessUnavailable(error: unknown): undefined {
+  if (!(error instanceof ServiceError) || error.code !== 'database_unavailable') throw error
 }

@@ -14,6 +14,8 @@ export type RoleContext = {
   listen: Readonly<Record<string, Listen | undefined>>
   /** Folder of the Unix sockets that the processes of this machine talk through. */
   runDir: string
+  /** Where the demo's application listens, with --demo. */
+  demoUpstream: string | undefined
   /** Asks every process of this tree for its report. */
   gather(): Promise<ProcessReport[]>
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { closeDatabase, connectDatabase, type Db } from '../core/db.ts'
 import { registerDomain } from '../core/domains.ts'
-import { migrate } from '../core/migrations.ts'
+import { type Migration, migrate, readMigrations } from '../core/migrations.ts'
 import { createProject, updateProject } from '../core/projects.ts'
 import { findTokenOwner, issueToken } from '../core/tokens.ts'
 import { ServiceError } from '../errors.ts'
@@ -14,15 +14,19 @@ import type { RoleContext } from './role.ts'
 
 const DEMO_HOSTNAME = parseHostname('hello.localhost')
 
-/** Runs once before the roles: brings the schema up to date, makes the installation's keys, and with --demo the demo project. */
-export async function setUp({ config, log }: RoleContext): Promise<undefined> {
+/** Reads the migrations, and returns what runs once before the roles: schema, the installation's keys, with --demo the demo project. */
+export async function loadSetup(): Promise<(context: RoleContext) => Promise<undefined>> {
+  const migrations = await readMigrations(new URL('../../sql/', import.meta.url))
+  return (context) => setUp(context, migrations)
+}
+
+async function setUp({ config, log, demoUpstream }: RoleContext, migrations: readonly Migration[]): Promise<undefined> {
   const db = connectDatabase(config.databaseUrl!, { applicationName: 'namesake setup', poolMax: 2, log })
   try {
-    await migrate(db, new URL('../../sql/', import.meta.url))
+    await migrate(db, migrations)
     const keys = await ensureOwnKeys(db, config)
     if (config.acmeDirectories.includes('local')) writeFileSync(join(config.dataDir, 'ca.pem'), keys.localCa.certPem, { mode: 0o644 })
-    const upstream = process.env.NAMESAKE_DEMO_UPSTREAM
-    if (upstream) await seedDemo(db, config, upstream)
+    if (demoUpstream) await seedDemo(db, config, demoUpstream)
   } finally {
     await closeDatabase(db)
   }

@@ -1,6 +1,6 @@
 import { Logger, run } from 'graphile-worker'
-import { Counter } from 'prom-client'
-import { claimDueRenewals, forgetReleasedCertificates, requestOwnCertificates } from '../core/certificates.ts'
+import { Counter, Gauge } from 'prom-client'
+import { claimDueRenewals, countCertificates, forgetReleasedCertificates, requestOwnCertificates } from '../core/certificates.ts'
 import { createAnnouncer, pruneChanges } from '../core/changes.ts'
 import { closeDatabase, connectDatabase, type Db } from '../core/db.ts'
 import { loadRoutes } from '../core/routes.ts'
@@ -36,6 +36,17 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
     registers: [metrics],
   })
   const probes = new Counter({ name: 'namesake_probes_total', help: 'DNS checks by outcome', labelNames: ['state'], registers: [metrics] })
+  const certificates = new Gauge({
+    name: 'namesake_certificates',
+    help: 'Hostnames by the state of their certificate, in the whole installation',
+    labelNames: ['state'],
+    registers: [metrics],
+    aggregator: 'max',
+  })
+  const countStates = async () => {
+    certificates.reset()
+    for (const { state, count } of await countCertificates(db)) certificates.set({ state }, count)
+  }
   const issue: IssueParts = { ...issuing, db, log, announce: announcer.announce, count: (outcome) => orders.inc({ outcome }) }
 
   const runner = await run({
@@ -60,6 +71,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
     [
       { name: 'own certificates', everyMs: 5_000, run: createOwnCertificates(db, issuing, [...ownHosts(config).keys()]) },
       { name: 'renewals', everyMs: 10_000, run: async () => void (await claimDueRenewals(db, RENEWALS_A_SWEEP_MAX)) },
+      { name: 'certificate states', everyMs: 30_000, run: countStates },
       { name: 'feed pruning', everyMs: 3_600_000, run: () => pruneChanges(db, FEED_KEPT_HOURS) },
       { name: 'released certificates', everyMs: 86_400_000, run: async () => void (await forgetReleasedCertificates(db)) },
     ],

@@ -82,6 +82,7 @@ export async function startTestApi(): Promise<TestApi> {
     db,
     log,
     baseUrl: new URL('https://api.namesake.test'),
+    portal: [],
     version: '0.0.0-test',
     rules: CLAIM_RULES,
     probe,

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -29,7 +29,8 @@ export async function drawLine(databaseUrl: string): Promise<Line> {
     near.pipe(far).pipe(near)
   })
   const open = async () => {
-    server.listen(join(folder, SOCKET))
+    await chmod(folder, 0o755) // a tree that root has started works as another user
+    server.listen({ path: join(folder, SOCKET), writableAll: true })
     await once(server, 'listening')
   }
   await open()
@@ -44,7 +45,7 @@ export async function drawLine(databaseUrl: string): Promise<Line> {
       await rm(folder, { recursive: true, force: true })
     },
     async mend() {
-      await mkdir(folder, { mode: 0o700 })
+      await mkdir(folder)
       await open()
     },
   }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
 import { closeDatabase, connectDatabase } from '../../src/core/db.ts'
-import { migrate } from '../../src/core/migrations.ts'
+import { migrate, readMigrations } from '../../src/core/migrations.ts'
 
 /** A PostgreSQL server of this run's own. `adminUrl` leads to the database `postgres`, as superuser; `socketDir` is for pgbench's -h. */
 export type PostgresServer = { adminUrl: string; socketDir: string; stop(): Promise<void> }
@@ -52,7 +52,7 @@ export async function createTemplate(adminUrl: string): Promise<void> {
   await administer(adminUrl, `create database ${TEMPLATE}`)
   const db = connectDatabase(sibling(adminUrl, TEMPLATE), { applicationName: 'template' })
   try {
-    await migrate(db, MIGRATIONS)
+    await migrate(db, await readMigrations(MIGRATIONS))
   } finally {
     await closeDatabase(db)
   }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { signal as signalTo } from '../../src/processes.ts'
 
 const LAUNCHER = fileURLToPath(new URL('../../bin/namesake', import.meta.url))
 const READY_TIMEOUT_MS = 60_000
@@ -39,7 +40,14 @@ export type TreeOptions = {
 }
 
 /** One process of a tree as `/ready` shows it. */
-export type ProcessState = { role: string; pid: number; ready: boolean; lagMs?: number; http1Connections?: number; http2Connections?: number }
+export type ProcessState = {
+  role: string
+  pid: number
+  ready: boolean
+  lagMs?: number
+  http1Connections?: number
+  http2Connections?: number
+}
 
 /** A project in a tree, and the API as its token sees it. */
 export type Vendor = {
@@ -97,7 +105,7 @@ export async function startTree(options: TreeOptions = {}): Promise<Tree> {
   try {
     if (options.awaitReady !== false) await untilReady(tree)
   } catch (error) {
-    await end(child, 'SIGKILL')
+    await tree.stop()
     throw new Error(`the tree did not become ready\n${output}`, { cause: error })
   }
   return tree
@@ -187,7 +195,10 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number 
   if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
   const gone = new Promise<number | null>((resolve) => child.once('exit', resolve))
   child.kill(signal)
-  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS)
+  const killAll = () => {
+    for (const pid of descendants(child.pid!)) signalTo(pid, 'SIGKILL')
+  }
+  const timer = setTimeout(killAll, STOP_TIMEOUT_MS)
   const code = await gone
   clearTimeout(timer)
   return code

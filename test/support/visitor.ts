@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { request } from 'node:https'
-import { createServer, connect as connectTcp, type AddressInfo } from 'node:net'
+import { type AddressInfo, connect as connectTcp, createServer } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 
 export type Answer = { status: number; headers: Record<string, string | string[] | undefined>; body: string }
@@ -68,6 +68,13 @@ export async function recordClientHello(hostname: string): Promise<Buffer> {
   client.destroy()
   server.close()
   return hello
+}
+
+/** The same bytes with one text in place of another of the same length, as in the ClientHello of another name. */
+export function renamed(hello: Buffer, from: string, to: string): Buffer {
+  const bytes = Buffer.from(hello)
+  bytes.write(to, bytes.indexOf(from), 'latin1')
+  return bytes
 }
 
 /** Sends bytes over a connection of its own, and resolves with what came back when the other side has closed it. */

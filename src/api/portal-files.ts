@@ -1,0 +1,57 @@
+import { hash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { extname } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import type { FastifyInstance } from 'fastify'
+
+export type PortalFile = { path: string; type: string; etag: string; plain: Buffer; gzip: Buffer; isHashed: boolean }
+
+const TYPES: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.woff2': 'font/woff2',
+}
+const A_YEAR = 'public, max-age=31536000, immutable'
+const REVALIDATE = 'no-cache'
+const HEADERS = {
+  'content-security-policy': "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+}
+
+/** The built portal, read whole: it is small, and whoever serves it may not be able to read the folder later. Empty when it was not built. */
+export function readPortalFiles(folder: URL): PortalFile[] {
+  try {
+    return readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => readPortalFile(folder, `${entry.parentPath}/${entry.name}`))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+}
+
+/** Serves the portal's files under their own names, and its page at `/`. Not part of the API's description. */
+export function portalFiles(app: FastifyInstance, files: readonly PortalFile[]): void {
+  for (const file of files) {
+    app.get(file.path === '/index.html' ? '/' : file.path, { schema: { hide: true } }, (request, reply) => {
+      const packed = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '')
+      reply.headers(HEADERS).type(file.type).header('etag', file.etag).header('vary', 'accept-encoding')
+      reply.header('cache-control', file.isHashed ? A_YEAR : REVALIDATE)
+      if (request.headers['if-none-match'] === file.etag) return reply.code(304).send()
+      return packed ? reply.header('content-encoding', 'gzip').send(file.gzip) : reply.send(file.plain)
+    })
+  }
+}
+
+function readPortalFile(folder: URL, name: string): PortalFile {
+  const path = `/${name.slice(folder.pathname.length)}`.replace('//', '/')
+  const plain = readFileSync(name)
+  const type = TYPES[extname(name)] ?? 'application/octet-stream'
+  const etag = `W/"${hash('sha256', plain, 'base64url').slice(0, 22)}"` // weak: the packed form has other bytes
+  return { path, type, etag, plain, gzip: gzipSync(plain), isHashed: path.startsWith('/assets/') }
+}

@@ -1,0 +1,54 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { isRunning } from '../src/processes.ts'
+import { createTestDatabase } from './support/postgres.ts'
+import { addVendor, eventually, localRoot, startTree, type Tree } from './support/tree.ts'
+import { startUpstream } from './support/upstream.ts'
+import { handshake, knock, visit } from './support/visitor.ts'
+
+const SHOP = 'shop.localhost'
+const NOBODYS = 'nobodys.localhost'
+const SECRET = 'a secret of the restart of 32 bytes or more'
+const NOWHERE = 'postgres://namesake@127.0.0.1:1/namesake'
+
+const certificateCheck = async (tree: Tree, domain: string) =>
+  (await fetch(`${tree.internalUrl}/internal/certificate-check?domain=${domain}`)).status
+
+test('everything of a tree is gone after its stop, and without a database the edge then starts again from its local copy', {
+  timeout: 60_000,
+}, async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'namesake-restart-'))
+  const database = await createTestDatabase()
+  const upstream = await startUpstream()
+  const env = { NAMESAKE_DATABASE_URL: database.url, NAMESAKE_SECRET: SECRET }
+  const first = await startTree({ dataDir, env })
+  const vendor = await addVendor(first, 'shop', upstream.url)
+  await vendor.claim(SHOP)
+  const root = localRoot(first)
+  await eventually(async () => (await visit({ port: first.httpsPort, hostname: SHOP, ca: root })).status === 200, 20_000)
+  const pids = first.pids()
+  expect(pids.length).toBeGreaterThanOrEqual(6) // supervisor, follower, api, worker, two edge processes
+  expect(await first.stop()).toBe(0)
+  expect(pids.filter(isRunning)).toEqual([])
+  for (const port of [first.httpPort, first.httpsPort, Number(new URL(first.apiUrl).port), Number(new URL(first.internalUrl).port)]) {
+    await expect(knock(port, Buffer.from('?'))).rejects.toThrow('ECONNREFUSED')
+  }
+
+  const second = await startTree({ dataDir, env: { ...env, NAMESAKE_DATABASE_URL: NOWHERE }, args: ['--roles', 'edge'] })
+  try {
+    expect((await visit({ port: second.httpsPort, hostname: SHOP, ca: root })).status).toBe(200)
+    await expect(handshake({ port: second.httpsPort, hostname: NOBODYS, ca: root })).rejects.toThrow(/handshake failure/)
+    expect([await certificateCheck(second, SHOP), await certificateCheck(second, NOBODYS)]).toEqual([200, 404])
+    const again = second.pids()
+    expect(await second.stop()).toBe(0)
+    expect(again.filter(isRunning)).toEqual([])
+  } finally {
+    await second.stop()
+    await database.drop()
+    await upstream.stop()
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+})
+
