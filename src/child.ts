@@ -1,6 +1,6 @@
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { throughDescriptor } from './program-folder.ts'
+import type { ProgramAccess } from './program-folder.ts'
 import type { ProcessReport } from './roles/role.ts'
 
 /** What a child says to its supervisor. */
@@ -30,30 +30,28 @@ export type Child = {
 export type Output = { fd: number } | { write(line: string): void }
 
 export type ChildParts = {
-  script: string
+  program: ProgramAccess
   role: string
   env: Readonly<Record<string, string | undefined>>
   /** Descriptors of the listening sockets that it shares, by name. */
   sockets: Readonly<Record<string, number>>
   output: Output
-  /** The folder that the script is in, held open for children who may not walk there themselves: see program-folder.ts. */
-  programFolder?: number | undefined
   onMessage?(message: FromChild): void
 }
 
 const LAST_WORDS_MS = 500
-const PROGRAM_FD = 4 // after standard input, output, error and the channel to us
-const FIRST_SOCKET_FD = 5
+/** The first descriptor of a child after standard input, output, error and the channel to us. */
+export const FIRST_FREE_FD = 4
 
-/** Starts `node <script> <role>` with the sockets as descriptors 5, 6, …, named in NAMESAKE_LISTEN. */
+/** Starts `node <script> <role>` with the sockets as descriptors, which NAMESAKE_LISTEN names. */
 export function spawnChild(parts: ChildParts): Child {
+  const { script, options, fds } = parts.program
   const names = Object.keys(parts.sockets)
-  const listen = Object.fromEntries(names.map((name, i) => [name, FIRST_SOCKET_FD + i]))
+  const listen = Object.fromEntries(names.map((name, i) => [name, FIRST_FREE_FD + fds.length + i]))
   const words = 'fd' in parts.output ? parts.output.fd : 'pipe'
-  const stdio: StdioOptions = ['ignore', words, words, 'ipc', parts.programFolder ?? 'ignore', ...Object.values(parts.sockets)]
-  const program = parts.programFolder === undefined ? [parts.script] : throughDescriptor(parts.script, PROGRAM_FD)
+  const stdio: StdioOptions = ['ignore', words, words, 'ipc', ...fds, ...Object.values(parts.sockets)]
   const env = { ...parts.env, NAMESAKE_LISTEN: JSON.stringify(listen) }
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...program, parts.role], { env, stdio })
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...options, script, parts.role], { env, stdio })
   if ('write' in parts.output) passLines(child, parts.output.write)
 
   const ready = Promise.withResolvers<boolean>()

@@ -1,25 +1,47 @@
-import { openSync } from 'node:fs'
+import { mkdirSync, openSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { commandOf } from './processes.ts'
 import { canEnter, type ServiceUser } from './service-user.ts'
 
-// Libraries load parts of themselves when they first need them, long after a child has given root up. Where the program lies below a folder
-// that only root can enter, as /root, it is therefore started through a descriptor of its own folder: /proc/self/fd/<n> leads there without
-// walking the folders above. Node must then not resolve links, or it would be back at the path that cannot be walked.
+// Libraries load parts of themselves when they first need them, long after a child has given root up. A program that lies where only root
+// can enter, as below /root, is therefore run through a folder of links to descriptors of its parts, which every child holds open:
+// /proc/self/fd/<n> leads to an open folder without walking those above it. Node must then not resolve links, or it would be back at the
+// path that cannot be walked.
 
-/** The program's folder, opened, when the service user cannot walk to it; undefined when it can. */
-export function openProgramFolder(folder: string, user: ServiceUser | undefined): number | undefined {
-  return user && !canEnter(user, folder) ? openSync(folder, 'r') : undefined
-}
+/** How children reach the program: its script, words for `node` before it, and the descriptors that must stand from `firstFd` on. */
+export type ProgramAccess = { script: string; options: string[]; fds: number[] }
 
-/** The words for `node` that run a script of the folder two levels up, which the new process will hold open as this descriptor. */
-export function throughDescriptor(script: string, descriptor: number): string[] {
-  const inside = join(basename(dirname(script)), basename(script))
-  return ['--preserve-symlinks', '--preserve-symlinks-main', `/proc/self/fd/${descriptor}/${inside}`]
+const LINKS = 'program'
+const READ_AND_ENTER = 0o005
+
+/**
+ * Makes the program of `script` (in a folder of the program's own) reachable for the service user, through links in `dataDir` where need be.
+ * Throws when the program's files themselves are root's alone.
+ */
+export function openProgram(script: string, dataDir: string, user: ServiceUser | undefined, firstFd: number): ProgramAccess {
+  const program = dirname(dirname(script))
+  if (!user || canEnter(user, dirname(script))) return { script, options: [], fds: [] }
+  if ((statSync(dirname(script)).mode & READ_AND_ENTER) !== READ_AND_ENTER) {
+    throw new Error(
+      `${program} can be read by root alone, and the user ${user.name} is to run it: chmod -R go+rX ${program}, or start as an ordinary user`,
+    )
+  }
+  const links = join(dataDir, LINKS)
+  rmSync(links, { recursive: true, force: true })
+  mkdirSync(links, { mode: 0o755 })
+  const parts = readdirSync(program).filter((name) => !name.startsWith('.'))
+  const fds = parts.map((name, i) => {
+    symlinkSync(`/proc/self/fd/${firstFd + i}`, join(links, name))
+    return openSync(join(program, name), 'r')
+  })
+  return { script: join(links, inside(script)), options: ['--preserve-symlinks', '--preserve-symlinks-main'], fds }
 }
 
 /** Whether the process runs the script, started in either way. */
 export function runsScript(pid: number, script: string): boolean {
-  const inside = `/${join(basename(dirname(script)), basename(script))}`
-  return commandOf(pid).some((word) => word === script || (word.startsWith('/proc/self/fd/') && word.endsWith(inside)))
+  return commandOf(pid).some((word) => word === script || word.endsWith(`/${LINKS}/${inside(script)}`))
+}
+
+function inside(script: string): string {
+  return join(basename(dirname(script)), basename(script))
 }

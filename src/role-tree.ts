@@ -4,6 +4,7 @@ import { createGatherer } from './gather.ts'
 import { pause } from './lib/back-off.ts'
 import type { WantedSocket } from './listening-sockets.ts'
 import type { Log } from './log.ts'
+import type { ProgramAccess } from './program-folder.ts'
 import { type RoleProcess, startRoleProcess } from './role-process.ts'
 
 export const ROLES = ['api', 'worker', 'edge'] as const
@@ -12,11 +13,10 @@ export type Role = (typeof ROLES)[number]
 type Chosen = { config: Config; roles: readonly Role[]; demo: boolean }
 
 export type RoleTreeParts = Chosen & {
-  script: string
+  program: ProgramAccess
   env: Readonly<Record<string, string | undefined>>
   fds: Readonly<Record<string, number>>
   output: Output
-  programFolder: number | undefined
   log: Log
 }
 

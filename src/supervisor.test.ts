@@ -1,6 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -200,6 +200,46 @@ test('a process is told from a later one with the same number', () => {
   expect(isStill(me)).toBe(true)
   expect(isStill({ ...me, startedAt: `${me.startedAt}0` })).toBe(false)
 })
+
+test.runIf(process.getuid!() === 0)(
+  'the real roles serve, as an unprivileged user, from a project that lies where only root can enter',
+  { timeout: 60_000 },
+  async () => {
+    const closed = mkdtempSync(join(tmpdir(), 'namesake-root-only-')) // 0700
+    cleanUps.push(() => rmSync(closed, { recursive: true, force: true }))
+    const project = fileURLToPath(new URL('../', import.meta.url))
+    const parts = ['bin', 'src', 'sql', 'sdk', 'examples', 'portal', 'package.json', 'node_modules'].filter((name) =>
+      existsSync(join(project, name)),
+    )
+    execFileSync('cp', ['-al', ...parts, closed], { cwd: project })
+    const ports = await freePorts(4)
+    const addresses = Object.fromEntries(NAMES.map((name, i) => [`NAMESAKE_${name}_ADDR`, `127.0.0.1:${ports[i]}`]))
+    const env = { PATH: process.env.PATH!, NAMESAKE_EDGE_WORKERS: '1', ...addresses }
+
+    for (const round of ['first', 'second']) {
+      const child = spawn(join(closed, 'bin/namesake'), ['start', '--json'], { cwd: closed, env, stdio: ['ignore', 'pipe', 'pipe'] })
+      let output = ''
+      for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (chunk) => (output += chunk))
+      const exited = once(child, 'exit')
+      try {
+        const ready = async () => (await fetch(`http://127.0.0.1:${ports[1]}/ready`)).status === 200
+        await eventually(ready, 25_000).catch((cause: unknown) =>
+          Promise.reject(new Error(`not ready at the ${round} start: ${output}`, { cause })),
+        )
+        const children = childrenOf(child.pid!)
+        expect(children.length).toBeGreaterThanOrEqual(5)
+        expect(children.filter((pid) => statSync(`/proc/${pid}`).uid === 0)).toEqual([])
+      } finally {
+        child.kill('SIGTERM')
+        await exited
+      }
+      expect(output).not.toMatch(/EACCES|"level":"(warn|error|fatal)"/)
+      const moved = realpathSync(join(closed, '.namesake'))
+      expect(moved).toMatch(/^\/var\/lib\/namesake\//)
+      if (round === 'second') rmSync(moved, { recursive: true })
+    }
+  },
+)
 
 function commandLine(pid: number): string {
   try {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Output } from './child.ts'
+import { FIRST_FREE_FD, type Output } from './child.ts'
 import type { Config } from './config.ts'
 import { prepareData, prepareFile } from './data-directory.ts'
 import { setUpDatabase } from './database-setup.ts'
@@ -9,7 +9,7 @@ import { startEmbeddedPostgres } from './embedded-postgres.ts'
 import { bindSockets, handedSockets } from './listening-sockets.ts'
 import type { Log } from './log.ts'
 import { keepOwnSecret } from './own-secret.ts'
-import { openProgramFolder } from './program-folder.ts'
+import { openProgram } from './program-folder.ts'
 import { createRoleTree, type Role, type RoleTree, wantedSockets } from './role-tree.ts'
 import { prepareRun } from './run-directory.ts'
 import { findServiceUser } from './service-user.ts'
@@ -91,14 +91,13 @@ async function startTree(parts: SuperviseParts, stop: StopSignal, undo: AsyncDis
     NAMESAKE_SECRET: secrets.join(','),
     NAMESAKE_DEMO_UPSTREAM: upstream,
   }
-  const programFolder = openProgramFolder(dirname(dirname(script)), user)
-  const tree = createRoleTree({ ...parts, script, env, fds: sockets.fds, programFolder })
+  const program = openProgram(script, dataDir, user, FIRST_FREE_FD)
+  const tree = createRoleTree({ ...parts, program, env, fds: sockets.fds })
   undo.defer(() => tree.stop(stop.atOnce))
   undo.defer(sockets.close) // before the children drain: then nobody accepts any more
   if (!parts.terminal) undo.defer(rollOnHangup(tree, log))
 
-  if (!(await setUpDatabase({ url, child: { script, env, output, programFolder }, log, giveUp: stop.gently, whileDown: tree.startEdges })))
-    return
+  if (!(await setUpDatabase({ url, child: { program, env, output }, log, giveUp: stop.gently, whileDown: tree.startEdges }))) return
   await tree.startEdges()
   tree.startRest()
   await Promise.race([tree.allReady(), stop.asked])

@@ -51,4 +51,3 @@ test('everything of a tree is gone after its stop, and without a database the ed
     rmSync(dataDir, { recursive: true, force: true })
   }
 })
-

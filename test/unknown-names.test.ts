@@ -90,10 +90,14 @@ test('10,000 names that nobody claimed: every one is refused, without an order, 
   })
   const before = { bytes: tree.output().length, transactions: await transactions(), at: performance.now() }
   const answers = new Map<string, number>()
-  await inLanes(CALLERS, Array.from({ length: STRANGERS }, (_, i) => String(10_000 + i)), async (label) => {
-    const answer = (await knock(tree.httpsPort, renamed(hello, '00000', label))).toString('hex')
-    answers.set(answer, (answers.get(answer) ?? 0) + 1)
-  })
+  await inLanes(
+    CALLERS,
+    Array.from({ length: STRANGERS }, (_, i) => String(10_000 + i)),
+    async (label) => {
+      const answer = (await knock(tree.httpsPort, renamed(hello, '00000', label))).toString('hex')
+      answers.set(answer, (answers.get(answer) ?? 0) + 1)
+    },
+  )
   const seconds = (performance.now() - before.at) / 1_000
   await load.stop()
   const spent = (await transactions()) - before.transactions

@@ -2,7 +2,7 @@ import { styleText } from 'node:util'
 import { pino } from 'pino'
 import type { Log } from '../log.ts'
 
-const HIDDEN = new Set(['level', 'time', 'pid', 'hostname', 'name', 'msg'])
+const SHOWN_BEFORE = new Set(['level', 'time', 'pid', 'name', 'msg'])
 const COLOURS: Record<string, 'yellow' | 'red'> = { warn: 'yellow', error: 'red', fatal: 'red' }
 
 /** The supervisor's own events, on standard error: JSON lines as its children write them, or short ones on a terminal. */
@@ -23,12 +23,12 @@ export function shorten(line: string): string {
   if (!event) return line.trimEnd()
   const { time, name, level, msg } = event as { time?: string; name?: string; level?: string; msg?: string }
   const more = Object.entries(event)
-    .filter(([key]) => !HIDDEN.has(key))
+    .filter(([key]) => !SHOWN_BEFORE.has(key))
     .map(([key, value]) => `${key}=${shown(value)}`)
-  const head = styleText('dim', `${String(time).slice(11, 19)} ${String(name).padEnd(10)}`, { validateStream: false })
+  const dim = (text: string) => (text === '' ? '' : styleText('dim', text, { validateStream: false }))
   const colour = COLOURS[level ?? '']
   const words = colour ? styleText(colour, msg ?? level ?? '', { validateStream: false }) : (msg ?? '')
-  return [head, words, styleText('dim', more.join(' '), { validateStream: false })].filter(Boolean).join(' ')
+  return [dim(`${String(time).slice(11, 19)} ${String(name).padEnd(10)}`), words, dim(more.join(' '))].filter(Boolean).join(' ')
 }
 
 function parse(line: string): Record<string, unknown> | undefined {
