@@ -126,7 +126,7 @@ async function measure(peer: Peer, shape: Shape, counter: string, readMs: number
   const after = await read()
   const { done, bad, example } = await running
   const reached = (await countOf(counter)) - start
-  if (bad || !done || reached < done)
+  if (bad || !(reached >= done))
     throw new Error(`${peer.name}, ${shape.name}: ${done} good, ${bad} bad, upstream saw ${reached}. ${example ?? ''}`)
   const requests = after.requests - before.requests
   if (requests < ANSWERS_MIN && tries > 1) return measure(peer, shape, counter, readMs, tries - 1)

@@ -36,9 +36,12 @@ export type ChildParts = {
   /** Descriptors of the listening sockets that it shares, by name. */
   sockets: Readonly<Record<string, number>>
   output: Output
+  /** For node itself. */
+  nodeFlags?: readonly string[]
   onMessage?(message: FromChild): void
 }
 
+const NODE_FLAGS = ['--disable-warning=ExperimentalWarning']
 const LAST_WORDS_MS = 500
 /** The first descriptor of a child after standard input, output, error and the channel to us. */
 export const FIRST_FREE_FD = 4
@@ -51,7 +54,7 @@ export function spawnChild(parts: ChildParts): Child {
   const words = 'fd' in parts.output ? parts.output.fd : 'pipe'
   const stdio: StdioOptions = ['ignore', words, words, 'ipc', ...fds, ...Object.values(parts.sockets)]
   const env = { ...parts.env, NAMESAKE_LISTEN: JSON.stringify(listen) }
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...options, script, parts.role], { env, stdio })
+  const child = spawn(process.execPath, [...NODE_FLAGS, ...(parts.nodeFlags ?? []), ...options, script, parts.role], { env, stdio })
   if ('write' in parts.output) passLines(child, parts.output.write)
 
   const ready = Promise.withResolvers<boolean>()

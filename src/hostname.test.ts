@@ -12,6 +12,7 @@ test.each([
   ['shop。customer.com', 'shop.customer.com'],
   ['hello.localhost', 'hello.localhost'],
   ['xn--bcher-kva.example', 'xn--bcher-kva.example'],
+  ['XN--E1AFMKFD.xn--p1ai', 'xn--e1afmkfd.xn--p1ai'],
   [`${'a'.repeat(63)}.com`, `${'a'.repeat(63)}.com`],
 ])('%s is the hostname %s', (text, hostname) => {
   expect(parseHostname(text)).toBe(hostname)
@@ -25,6 +26,8 @@ test.each([
   ['::1', /IP address/],
   ['[2001:db8::1]', /IP address/],
   ['1.2.3', /number/],
+  ['shop.0x7f', /number/],
+  ['1.0x', /number/],
   ['foo_bar.example.com', /underscore/],
   ['a..example.com', /empty label/],
   ['.example.com', /empty label/],
@@ -38,6 +41,9 @@ test.each([
   ['-a.example.com', /hyphen/],
   ['a-.example.com', /hyphen/],
   ['ab--cd.example.com', /punycode/],
+  ['xn--a.example.com', /punycode/],
+  ['xn--zzzzzz.example.com', /punycode/],
+  ['xn--a-ecp.example.com', /punycode/],
   ['a b.example.com', /spaces/],
   [' example.com', /spaces/],
   ['example.com\n', /spaces/],

@@ -1,5 +1,5 @@
 import { isIPv4 } from 'node:net'
-import { domainToASCII } from 'node:url'
+import { domainToASCII, domainToUnicode } from 'node:url'
 import { ServiceError } from './errors.ts'
 
 declare const parsed: unique symbol
@@ -75,12 +75,14 @@ function firstBadLabel(ascii: string): string | undefined {
     // RFC 5891 §4.2.3.1: "--" in third and fourth place is kept for A-labels; authorities refuse everything else there.
     if (label.slice(2, 4) === '--' && !isALabel(label)) return `${quote(label)} is not valid punycode`
   }
-  if (/^\d+$/.test(labels.at(-1)!)) return `${quote(ascii)} ends in a number: that is read as an IP address`
+  if (/^(\d+|0x[0-9a-f]*)$/.test(labels.at(-1)!)) return `${quote(ascii)} ends in a number: that is read as an IP address`
   return undefined
 }
 
+/** Whether a label that is ASCII already stands for another that is not: domainToASCII would let any ASCII pass. */
 function isALabel(label: string): boolean {
-  return label.startsWith('xn--') && domainToASCII(label) === label
+  const unicode = domainToUnicode(label)
+  return unicode !== label && domainToASCII(unicode) === label
 }
 
 function quote(text: string): string {

@@ -47,6 +47,14 @@ test('a hostname that a check verifies is announced', async () => {
   expect(await findDomain(database.db, project, hostname, EDGE_HOST)).toMatchObject({ verified: true })
 })
 
+test('a check that does not end in time leaves the last findings, and the background check to follow up', async () => {
+  const hostname = await claim(database.db, project)
+  const check = () => Promise.reject(AbortSignal.abort(new DOMException('', 'TimeoutError')).reason)
+  const checkDomain = createDomainChecks({ db: database.db, probe: { check }, probeIntervalS: 300, announce() {}, now: () => new Date() })
+  await checkDomain(project, hostname)
+  expect(await findDomain(database.db, project, hostname, EDGE_HOST)).toMatchObject({ dns: { state: 'unknown', checkedAt: null } })
+})
+
 test('everybody who asks while a check runs waits for that one; two seconds later there may be another', async () => {
   let nowMs = Date.now()
   const checks = startChecks(() => new Date(nowMs))

@@ -18,7 +18,7 @@ let dataDir: string
 let database: ChildProcess
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'namesake-cli-'))
-  dataDir = join(mkdtempSync(join(tmpdir(), 'namesake-cli-data-')), 'data')
+  dataDir = mkdtempSync(join(tmpdir(), 'namesake-cli-data-'))
   database = spawn(process.execPath, [DATABASE, dataDir], { stdio: ['ignore', 'pipe', 'inherit'] })
   await once(createInterface(database.stdout!), 'line')
   expect(await run('migrate')).toMatchObject({ code: 0 })

@@ -154,6 +154,8 @@ test('a page that cannot be is refused', async () => {
     { cursor: '' },
     { cursor: 'x' },
     { cursor: btoa('2026-99-01T00:00:00.000Z a.b') },
+    { cursor: btoa('2026-02-30T00:00:00.000Z a.b') },
+    { cursor: btoa('0000-01-01T00:00:00.000Z a.b') },
   ]) {
     await expect(listDomains(db, project, query), JSON.stringify(query)).rejects.toMatchObject({ code: 'query_invalid' })
   }

@@ -91,12 +91,12 @@ class Forwarding implements UpstreamListener {
 
   onHead({ status, reason, fields, body }: ParsedHead): void {
     clearTimeout(this.#continueTimer)
-    this.#isAnswered = true
     this.outcome.status = status
     this.outcome.upstreamMs = performance.now() - this.#startedAt
     const keepLength = body === 'none' && status !== 204
     const kept = status === 101 ? upgradeFields(fields) : answerFields(fields, { keepLength })
     this.#exchange.answer({ status, reason, fields: kept, body })
+    this.#isAnswered = true // not before: what cannot be said to the visitor is still a failed exchange
   }
 
   onData(chunk: Buffer): void {

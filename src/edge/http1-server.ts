@@ -51,6 +51,7 @@ export function createHttp1Server({ timeouts, onExchange }: EngineParts) {
     const visit = visits.get(request.socket)
     if (!visit) return void request.socket.destroy()
     const begin = () => {
+      if (visit.socket.destroyed) return // its visitor went while it waited for its turn
       const head = readHttp1Head(request)
       const exchange = new Http1Exchange({ request, response, head, connection: visit.connection, expectsContinue, isLast })
       response.once('close', () => serveNext(visit))
@@ -69,7 +70,11 @@ export function createHttp1Server({ timeouts, onExchange }: EngineParts) {
   server.on('checkContinue', (request, response) => receive(request, response, true))
   server.on('checkExpectation', (_request, response) => response.writeHead(417, { 'content-length': 0 }).end())
   server.on('connect', (_request, socket) => refuseRaw(socket, 405))
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuseRaw(socket, statusOf(error.code)))
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    // While an answer is on its way, another one could only fall into the middle of it.
+    if (visits.get(socket)?.isBusy) socket.destroy()
+    else refuseRaw(socket, statusOf(error.code))
+  })
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, behind: Buffer) => {
     const visit = visits.get(socket)
     if (!visit || visit.isBusy) return void socket.destroy()

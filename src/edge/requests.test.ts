@@ -172,6 +172,12 @@ test('trailers pass both ways, except those that could deceive', async () => {
 
 test('trailers over HTTP/2', async () => {
   const session = await openHttp2(target())
+  const stream = session.request({ ':path': '/', ':method': 'POST', ':authority': HOST }, { endStream: false, waitForTrailers: true })
+  stream.on('wantTrailers', () => stream.sendTrailers({ 'x-sum': '2' }))
+  stream.end('body')
+  let seen = ''
+  for await (const chunk of stream) seen += chunk
+  expect(JSON.parse(seen)).toMatchObject({ body: 'body', trailers: ['x-sum', '2'] })
   expect(await requestHttp2(session, { ':path': '/trailers', ':authority': HOST })).toMatchObject({
     body: 'body',
     trailers: { 'x-checksum': 'abc' },
@@ -214,6 +220,13 @@ test('pipelined requests are answered in order and reach the upstream in order',
   for (let i = 0; i < 20; i += 1) expect(JSON.parse((await reader.answer()).body).url).toBe(`/p${i}`)
   expect(upstream.seen.slice(before).map(({ url }) => url)).toEqual(Array.from({ length: 20 }, (_, i) => `/p${i}`))
   reader.socket.destroy()
+})
+
+test('rubbish behind a request never falls into the middle of its answer', async () => {
+  const reader = await speak(target(), `GET /bytes?count=2000000 HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  await reader.until('\r\n\r\n')
+  reader.socket.write('rubbish\r\n\r\n')
+  expect(await reader.closed()).toMatch(/^x*$/)
 })
 
 test('Connection: close is honoured', async () => {

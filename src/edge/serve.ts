@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { Socket } from 'node:net'
 import { type Hostname, readHostname } from '../hostname.ts'
 import type { AddressSet } from '../lib/addresses.ts'
 import type { Log } from '../log.ts'
@@ -85,7 +86,7 @@ export function createServe(parts: ServeParts) {
     const head = requestHead(exchange, { requestId: visit.requestId, isTrusted: parts.trustedProxies.has(exchange.connection.peer) })
     visit.outcome = forward({ pools: parts.pools, onTunnel }, exchange, { upstream: readUpstream(upstreamUrl, projectId), head })
 
-    function onTunnel({ upstream, behind }: { upstream: import('node:net').Socket; behind: Buffer }) {
+    function onTunnel({ upstream, behind }: { upstream: Socket; behind: Buffer }) {
       const { socket, head: behindRequest } = exchange.takeOver()
       const onClose = (bytes: number) => {
         visit.tunnelBytes = bytes

@@ -81,7 +81,7 @@ test('tunnels and event streams are what is cut when the time is over', async ()
   await tunnel.until('still here')
   await stopped
   await Promise.all([tunnel.closed(), events.closed()])
-  expect(edge.report()).toMatchObject({ http1Connections: 0, http2Connections: 0, tunnels: 0 })
+  await expect.poll(() => edge.report()).toMatchObject({ http1Connections: 0, http2Connections: 0, tunnels: 0 })
 })
 
 test('an idle edge stops at once, and an address in use is an error that leaves nothing open', async () => {

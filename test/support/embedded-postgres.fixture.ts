@@ -17,7 +17,4 @@ const server = await startEmbeddedPostgres({
 })
 console.log(JSON.stringify({ url: server.url, origin: server.origin, pid: server.pid(), dataDir }))
 setInterval(() => {}, 60_000)
-process.once('SIGTERM', async () => {
-  await server.stop()
-  process.exit(0)
-})
+process.once('SIGTERM', () => void server.stop().then(() => process.exit(0)))

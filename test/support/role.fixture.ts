@@ -13,14 +13,15 @@ if (role === 'setup') {
 const fds = JSON.parse(process.env.NAMESAKE_LISTEN ?? '{}') as Record<string, number>
 const waiting = new Map<number, (reports: unknown[]) => void>()
 let asked = 0
+const gather = () => {
+  const id = asked++
+  process.send!({ type: 'gather', id })
+  return new Promise<unknown[]>((resolve) => waiting.set(id, resolve))
+}
 const servers = Object.entries(fds).map(([name, fd]) =>
-  createServer(async (request, response) => {
-    if (request.url === '/gather') {
-      const id = asked++
-      process.send!({ type: 'gather', id })
-      response.end(JSON.stringify(await new Promise((resolve) => waiting.set(id, resolve))))
-    } else if (request.url === '/slow') setTimeout(() => response.end('done'), 300)
-    else response.end(JSON.stringify({ role, socket: name, pid: process.pid, uid: process.getuid!(), ppid: process.ppid }))
+  createServer((request, response) => {
+    if (request.url === '/gather') void gather().then((reports) => response.end(JSON.stringify(reports)))
+    else response.end(JSON.stringify({ role, socket: name, pid: process.pid, flags: process.execArgv }))
   }).listen({ fd }),
 )
 
