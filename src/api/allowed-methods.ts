@@ -1,7 +1,7 @@
 import type { FastifyInstance, HTTPMethods } from 'fastify'
 import { ServiceError } from '../errors.ts'
 
-const METHODS: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+const METHODS: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY']
 
 /** Every path that has routes answers its other methods with 405 and `Allow` (RFC 9110 §15.5.6). Comes after all routes. */
 export function refuseOtherMethods(app: FastifyInstance): void {
@@ -15,7 +15,8 @@ export function refuseOtherMethods(app: FastifyInstance): void {
     for (const [url, allowed] of [...paths]) {
       const method = METHODS.filter((one) => !allowed.has(one))
       const allow = METHODS.filter((one) => allowed.has(one)).join(', ')
-      rest.route({ method, url, schema: { hide: true }, handler: refuse(allow) })
+      const answer = refuse(allow)
+      rest.route({ method, url, schema: { hide: true }, onRequest: answer, handler: answer }) // before anything is read of the body
     }
   })
 }

@@ -1,5 +1,7 @@
 import type { Db } from '../core/db.ts'
-import { type DnsReport, type DueProbe, findProbeTarget, recordProbes, watchDomain } from '../core/probes.ts'
+import type { DnsReport } from '../core/dns-report.ts'
+import { nextProbeInS } from '../core/probe-interval.ts'
+import { type DueProbe, findProbeTarget, recordProbes, watchDomain } from '../core/probes.ts'
 import type { Project } from '../core/projects.ts'
 import type { Hostname } from '../hostname.ts'
 import { Lru } from '../lib/lru.ts'
@@ -23,11 +25,10 @@ const REPEAT_MS = 2_000
 const CHECKS_AT_ONCE_MAX = 50
 const CHECKS_REMEMBERED_MAX = 10_000
 const WATCH_S = 120
-const VERIFIED_INTERVAL_S = 7 * 86_400
 
 /**
  * Looks at a domain's DNS now and keeps what was found. Throws `domain_not_found`. At most once in two seconds a hostname, and 50 at a
- * time: beyond that the last check's findings stand, and the background check, which runs every two seconds for the next while, follows up.
+ * time: beyond that, or when the look-up does not end in time, the last check's findings stand, and the background check, which runs every two seconds for the next while, follows up.
  */
 export function createDomainChecks(parts: DomainChecksParts): (project: Project, hostname: Hostname) => Promise<void> {
   const once = createOnce<string, void>()
@@ -39,9 +40,11 @@ export function createDomainChecks(parts: DomainChecksParts): (project: Project,
     running += 1
     try {
       const report = await parts.probe.check(target.hostname, target, AbortSignal.timeout(CHECK_TIMEOUT_MS))
-      const nextProbeInS = target.verified || report.state === 'verified' ? VERIFIED_INTERVAL_S : parts.probeIntervalS
-      const verified = await recordProbes(parts.db, [{ probe: target, report, nextProbeInS }])
+      const result = { probe: target, report, nextProbeInS: nextProbeInS(target, report.state, parts.probeIntervalS) }
+      const verified = await recordProbes(parts.db, [result])
       for (const hostname of verified) parts.announce(hostname)
+    } catch (error) {
+      if ((error as Error).name !== 'TimeoutError') throw error // as when there are too many at a time
     } finally {
       running -= 1
     }

@@ -4,6 +4,7 @@ import { Type } from 'typebox'
 import type { ClaimRules } from '../core/claim-rules.ts'
 import type { Db } from '../core/db.ts'
 import { findDomain, listDomains, registerDomain, removeDomain } from '../core/domains.ts'
+import { ServiceError } from '../errors.ts'
 import { type Hostname, parseHostname } from '../hostname.ts'
 import { rawMember } from './bodies.ts'
 import { createDomainChecks, type DomainProbe } from './domain-checks.ts'
@@ -63,10 +64,20 @@ export function edgeDomains(instance: FastifyInstance, parts: EdgeDomainsParts):
   })
 
   app.post('/v1/edge/domains/:hostname/check', { schema: CHECK }, async (request, reply) => {
+    requireNoFields(request.body)
     const hostname = parseHostname(request.params.hostname)
     await checkDomain(request.caller.project, hostname)
     return sendJson(reply, detailsJson(await findDomain(parts.db, request.caller.project, hostname, parts.rules.edgeHost)))
   })
+}
+
+function requireNoFields(body: unknown): void {
+  if (body === undefined || (isObject(body) && Object.keys(body).length === 0)) return
+  throw new ServiceError('body_invalid', 'this endpoint takes no fields: leave the body out, or send {}')
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function sendJson(reply: FastifyReply, json: string): FastifyReply {
@@ -140,7 +151,7 @@ const REMOVE = {
   params: HostnameParams,
   response: {
     204: Type.Null({ description: 'It is removed.' }),
-    ...refusals(...HOSTNAME_CODES, 'domain_not_found', ...TOKEN_CODES),
+    ...refusals(...HOSTNAME_CODES, ...BODY_CODES, 'domain_not_found', ...TOKEN_CODES),
   },
 }
 
@@ -154,6 +165,6 @@ const CHECK = {
   params: HostnameParams,
   response: {
     200: Type.Ref('DomainDetails', { description: 'The domain, as it stands after the check.' }),
-    ...refusals(...HOSTNAME_CODES, 'domain_not_found', 'unsupported_media_type', 'payload_too_large', 'body_invalid', ...TOKEN_CODES),
+    ...refusals(...HOSTNAME_CODES, ...BODY_CODES, 'domain_not_found', ...TOKEN_CODES),
   },
 }

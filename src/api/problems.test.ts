@@ -16,11 +16,14 @@ test('a path too long for any hostname is the caller’s fault, and is not repea
   expect(answer.text.length).toBeLessThan(500)
 })
 
-test.each(['PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY'])('%s is refused with 405 before anything is read of it', async (method) => {
-  const answer = await tenant.call(method, '/v1/edge/domains', { headers: { 'content-type': 'text/plain' } })
-  expect(answer.json()).toMatchObject({ status: 405, code: 'method_not_allowed' })
-  expect(answer.headers.allow).toBe('GET, HEAD, POST')
-})
+test.each(['PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY'])(
+  '%s is refused with 405 before anything is read of it',
+  async (method) => {
+    const answer = await tenant.call(method, '/v1/edge/domains', { headers: { 'content-type': 'text/plain' } })
+    expect(answer.json()).toMatchObject({ status: 405, code: 'method_not_allowed' })
+    expect(answer.headers.allow).toBe('GET, HEAD, POST')
+  },
+)
 
 test('a check takes no fields', async () => {
   const hostname = freshHostname()

@@ -126,6 +126,8 @@ const FRAMEWORK: Record<string, () => ServiceError> = {
     new ServiceError('unsupported_media_type', 'send the body as JSON, with Content-Type: application/json'),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => new ServiceError('request_malformed', 'the body is not as long as Content-Length says'),
   FST_ERR_BAD_URL: () => new ServiceError('request_malformed', 'the path is not properly percent-encoded'),
+  FST_ERR_MAX_PARAM_LENGTH: () =>
+    new ServiceError('request_malformed', 'a part of the path is longer than anything that could stand there'),
 }
 
 function fromValidation(error: FastifyError): ServiceError {
@@ -143,6 +145,9 @@ function sentenceOf(failure: NonNullable<FastifyError['validation']>[number] | u
   const missing = failure?.params.missingProperty
   if (typeof missing === 'string') return `${where} needs the field "${missing}"`
   if (failure?.instancePath === '' && failure.keyword === 'type') return `${where} is a JSON object`
+  if (failure?.instancePath === '/limit' && failure.keyword === 'pattern') return 'limit is a whole number from 1 to 1000'
+  const allowed = failure?.params.allowedValues
+  if (Array.isArray(allowed)) return `"${failure!.instancePath.slice(1)}" is one of ${allowed.join(', ')}`
   if (failure?.instancePath) return `"${failure.instancePath.slice(1)}" ${failure.message}`
   return `${where} ${failure?.message ?? 'is not valid'}`
 }

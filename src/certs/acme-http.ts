@@ -59,16 +59,19 @@ async function createAgent(caFile: string | undefined): Promise<Agent> {
   })
 }
 
+const UNREADABLE: Record<string, string> = {
+  ENOENT: 'there is no such file',
+  EACCES: 'the user that the service runs as may not read it or enter a folder above it',
+}
+
 async function readCaFile(path: string): Promise<string> {
   try {
     const pem = await readFile(path, 'utf8')
     new X509Certificate(pem)
     return pem
   } catch (cause) {
-    const reason =
-      cause instanceof Error && 'code' in cause && cause.code === 'ENOENT'
-        ? 'there is no such file'
-        : 'it holds no PEM certificate that can be read'
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+    const reason = UNREADABLE[code] ?? 'it holds no PEM certificate that can be read'
     throw ownFault('caFileInvalid', `NAMESAKE_ACME_CA_FILE (${path}) cannot be used: ${reason}`, { cause })
   }
 }

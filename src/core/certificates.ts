@@ -25,13 +25,14 @@ const KEPT_FOR = sql.lit('30 days')
 
 /**
  * Somebody needs the hostname's certificate: has it issued if it is registered (or the service's own), has none that is valid, and no
- * back-off runs. Asking while an attempt is under way is `requested` too. `reason` is a sentence.
+ * back-off runs. Asking while an attempt is under way is `requested` too, and so is asking for what has just been issued: whoever asks has
+ * not heard of it yet, and will. `reason` is a sentence.
  */
 export async function requestIssuance(db: Db, hostname: Hostname): Promise<{ kind: 'requested' } | { kind: 'refused'; reason: string }> {
   const standing = await look(db, hostname)
-  const reason = forbidden(standing) ?? (standing.valid ? `${hostname} has a valid certificate` : backingOff(standing))
+  const reason = forbidden(standing) ?? (standing.valid ? undefined : backingOff(standing))
   if (reason) return { kind: 'refused', reason }
-  if (!standing.underWay) await addIssueJobs(db, [hostname])
+  if (!standing.underWay && !standing.valid) await addIssueJobs(db, [hostname])
   return { kind: 'requested' }
 }
 

@@ -63,8 +63,14 @@ const CURSOR = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) ([a-z0-9.-]{1,253})$/
 
 function parseCursor(cursor: string): { createdAt: string; hostname: string } {
   const [, createdAt, hostname] = CURSOR.exec(Buffer.from(cursor, 'base64url').toString()) ?? []
-  if (!createdAt || !hostname || Number.isNaN(Date.parse(createdAt))) throw invalid('cursor is the one that the last page came with')
+  if (!createdAt || !hostname || !isTime(createdAt)) throw invalid('cursor is the one that the last page came with')
   return { createdAt, hostname }
+}
+
+// Date.parse takes the 30th of February for a day in March, and the year 0, which PostgreSQL does not have.
+function isTime(text: string): boolean {
+  const ms = Date.parse(text)
+  return !Number.isNaN(ms) && new Date(ms).toISOString() === text && !text.startsWith('0000')
 }
 
 function invalid(message: string): ServiceError {

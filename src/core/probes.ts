@@ -17,6 +17,8 @@ export type DueProbe = {
   verified: boolean
   proof: string
   proofNeeded: boolean
+  /** So many checks in a row found nothing out. */
+  failures: number
 }
 
 export type ProbeResult = { probe: DueProbe; report: DnsReport; nextProbeInS: number }
@@ -28,9 +30,9 @@ const VISIT_INTERVAL_S = 10
 /** The problem of an attempt that was not made because DNS led elsewhere; stored and shown, so its name keeps its meaning. */
 export const DNS_PROBLEM = 'urn:namesake:error:dns'
 
-/** The columns of a DueProbe, of a domain `d` and its project `o`. */
+/** The columns of a DueProbe, of a domain `d`, its project `o` and its probe `p`. */
 const DUE_PROBE = sql<DueProbe>`d.id as "domainId", d.hostname, d.project_id as "projectId", d.verified_at is not null as verified, o.proof,
-  ${proofNeeded(sql`now()`)} as "proofNeeded"`
+  ${proofNeeded(sql`now()`)} as "proofNeeded", p.failures`
 
 /**
  * Up to `limit` domains whose look-up is due, longest overdue first. They are the caller's for `leaseS` seconds and due again after that,
@@ -42,11 +44,11 @@ export async function claimDueProbes(db: Db, limit: number, leaseS: number): Pro
     db,
     sql<DueProbe>`
       with due as (
-        select domain_id, proof_needed as told from probes where next_probe_at <= now()
+        select domain_id, proof_needed as told, failures from probes where next_probe_at <= now()
         order by next_probe_at limit ${limit} for update skip locked
       ), found as (
-        select ${DUE_PROBE}, coalesce(due.told, ${proofNeeded(sql`d.created_at`)}) as told
-        from due join domains d on d.id = due.domain_id and d.deleted_at is null join projects o on o.id = d.project_id
+        select ${DUE_PROBE}, coalesce(p.told, ${proofNeeded(sql`d.created_at`)}) as told
+        from due p join domains d on d.id = p.domain_id and d.deleted_at is null join projects o on o.id = d.project_id
       ), leased as (
         update probes set next_probe_at = now() + make_interval(secs => ${leaseS}), claimed_at = now(), proof_needed = found."proofNeeded"
         from found where domain_id = found."domainId"
@@ -56,7 +58,7 @@ export async function claimDueProbes(db: Db, limit: number, leaseS: number): Pro
       ), changed as (
         insert into changes (kind, key) select 'host', hostname from flipped
       )
-      select "domainId", hostname, "projectId", verified, proof, "proofNeeded" from found`,
+      select "domainId", hostname, "projectId", verified, proof, "proofNeeded", failures from found`,
   )
 }
 
@@ -100,7 +102,8 @@ export async function probeSoon(db: Db, hostname: Hostname): Promise<void> {
 export async function findProbeTarget(db: Db, project: Project, hostname: Hostname): Promise<DueProbe> {
   const [target] = await rows(
     db,
-    sql<DueProbe>`select ${DUE_PROBE} from domains d join projects o on o.id = d.project_id where ${live(project, hostname)}`,
+    sql<DueProbe>`select ${DUE_PROBE} from domains d join projects o on o.id = d.project_id join probes p on p.domain_id = d.id
+      where ${live(project, hostname)}`,
   )
   if (!target) throw domainNotFound(hostname)
   return target

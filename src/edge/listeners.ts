@@ -27,7 +27,7 @@ export async function startListeners(listens: readonly Listen[], parts: Listener
   const close = () => Promise.all(servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve()))))
   try {
     for (const listen of listens) {
-      const server = createServer({ noDelay: true, pauseOnConnect: false }, (socket) => void accept(socket))
+      const server = createServer({ noDelay: true }, (socket) => void accept(socket))
       servers.push(server)
       await new Promise<void>((resolve, reject) => {
         server.once('error', reject).once('listening', resolve)

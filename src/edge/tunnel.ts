@@ -3,6 +3,7 @@ import { TCP_KEEP_ALIVE_MS } from './timeouts.ts'
 
 /** How soon after a hostname was removed or moved its tunnels end. */
 const LOOKED_AFTER_EVERY_MS = 500
+const LINGER_MS_MAX = 5_000
 
 export type TunnelEnds = {
   visitor: Duplex
@@ -42,7 +43,7 @@ export function createTunnels() {
       ] as const) {
         keepAlive(from)
         from.on('error', () => to.destroy())
-        from.once('close', () => (to.writableEnded ? to.destroy() : to.end(() => to.destroy())))
+        from.once('close', () => endSoon(to))
       }
       upstream.on('data', (chunk: Buffer) => (bytes += chunk.length))
       visitor.once('close', () => {
@@ -64,6 +65,15 @@ export function createTunnels() {
       }
     },
   }
+}
+
+/** What it was sent already may still leave, but for no longer than that. */
+function endSoon(end: Duplex): void {
+  const timer = setTimeout(() => end.destroy(), LINGER_MS_MAX)
+  end.once('close', () => clearTimeout(timer))
+  if (end.destroyed) clearTimeout(timer)
+  else if (end.writableFinished) end.destroy()
+  else end.end(() => end.destroy())
 }
 
 function keepAlive(end: Duplex): void {

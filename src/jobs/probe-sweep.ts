@@ -1,17 +1,16 @@
 import type { Db } from '../core/db.ts'
-import { claimDueProbes, type DueProbe, recordProbes } from '../core/probes.ts'
+import type { DnsReport } from '../core/dns-report.ts'
+import { nextProbeInS } from '../core/probe-interval.ts'
+import { claimDueProbes, type DueProbe, type ProbeResult, recordProbes } from '../core/probes.ts'
 import type { Hostname } from '../hostname.ts'
 import { pause } from '../lib/back-off.ts'
 import type { Log } from '../log.ts'
-
-type Report = Parameters<typeof recordProbes>[1][number]['report']
-type Result = { probe: DueProbe; report: Report; nextProbeInS: number }
 
 export type ProbeSweepParts = {
   db: Db
   log: Log
   intervalS: number
-  check(probe: DueProbe): Promise<Report>
+  check(probe: DueProbe): Promise<DnsReport>
   onRecorded(hostnames: Hostname[]): void
   count(state: string): void
 }
@@ -20,8 +19,6 @@ const PROBES_AT_ONCE_MAX = 3_000 // a silent zone holds its place for eight seco
 const CLAIM_LEASE_S = 60 // a worker that dies leaves its probes to the next one after this long
 const IDLE_POLL_MS = 500
 const RECORD_EVERY_MS = 100
-const VERIFIED_INTERVAL_S = 7 * 86_400
-const UNKNOWN_INTERVAL_S = 60
 
 /**
  * Looks after every domain's DNS: claims what is due, checks it, records what was found, for as long as it runs.
@@ -40,7 +37,7 @@ export function startProbeSweep(parts: ProbeSweepParts): { stop(): Promise<void>
 
 async function sweepUntil(stopped: AbortSignal, parts: ProbeSweepParts): Promise<void> {
   const underWay = new Set<Promise<void>>()
-  let finished: Result[] = []
+  let finished: ProbeResult[] = []
   const begin = (probe: DueProbe) => {
     const ended = checkOne(parts, probe).then((result) => {
       if (result) finished.push(result)
@@ -74,27 +71,21 @@ async function claim(parts: ProbeSweepParts, room: number): Promise<DueProbe[]> 
   }
 }
 
-async function checkOne(parts: ProbeSweepParts, probe: DueProbe): Promise<Result | undefined> {
+async function checkOne(parts: ProbeSweepParts, probe: DueProbe): Promise<ProbeResult | undefined> {
   try {
     const report = await parts.check(probe)
     parts.count(report.state)
-    return { probe, report, nextProbeInS: nextProbeInS(report.state, parts.intervalS) }
+    return { probe, report, nextProbeInS: nextProbeInS(probe, report.state, parts.intervalS) }
   } catch (error) {
     parts.log.error({ err: error, hostname: probe.hostname }, 'DNS check failed; it is repeated when its lease ends')
     return undefined
   }
 }
 
-async function recordAll(parts: ProbeSweepParts, results: Result[]): Promise<void> {
+async function recordAll(parts: ProbeSweepParts, results: ProbeResult[]): Promise<void> {
   try {
     parts.onRecorded(await recordProbes(parts.db, results))
   } catch (error) {
     parts.log.warn({ err: error, probes: results.length }, 'cannot record DNS checks; they are repeated when their lease ends')
   }
-}
-
-/** Seconds until the next check, spread by a tenth either way so that domains claimed together do not stay together. */
-export function nextProbeInS(state: string, intervalS: number): number {
-  const base = state === 'verified' ? VERIFIED_INTERVAL_S : state === 'unknown' ? Math.min(UNKNOWN_INTERVAL_S, intervalS) : intervalS
-  return base * (0.9 + Math.random() / 5)
 }
