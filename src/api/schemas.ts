@@ -1,4 +1,5 @@
 import { type TSchema, Type } from 'typebox'
+import { DNS_STATES } from '../core/dns-report.ts'
 import { ERROR_CODES } from '../errors.ts'
 
 const EXAMPLE_TIME = '2026-11-21T09:30:00.000Z'
@@ -47,32 +48,9 @@ const DnsRecordSchema = Type.Object(
   exact,
 )
 
-const DNS_STATES = [
-  'verified',
-  'absent',
-  'wrong-target',
-  'wrong-case',
-  'typo-in-target',
-  'doubled-host',
-  'missing-final-dot',
-  'value-in-txt',
-  'proxied',
-  'apex-not-pointing',
-  'mixed-addresses',
-  'stale-aaaa',
-  'target-is-portal',
-  'loop',
-  'lame-delegation',
-  'servers-disagree',
-  'dnssec-bogus',
-  'edge-host-broken',
-  'proof-needed',
-  'unknown',
-]
-
 const DnsSchema = Type.Object(
   {
-    state: Type.Enum(DNS_STATES, { description: 'What the last check found.' }),
+    state: Type.Enum([...DNS_STATES], { description: 'What the last check found.' }),
     sentence: Type.String({
       description: 'The same for the owner of the hostname: which record is wrong, and what to change. Show it as it is.',
     }),

@@ -139,6 +139,32 @@ test('renewals, retries and orders whose worker died come back by themselves; id
   expect(await requestIssuance(db, unverified)).toEqual({ kind: 'requested' })
 })
 
+test('a renewal that may not be made now does not stand in the way of others', async () => {
+  const project = await addProject(db)
+  const [owing, due] = [await claim(db, project), await claim(db, project)]
+  for (const hostname of [owing, due]) await issue(hostname, issued(30, -1))
+  await set(owing, `next_attempt_at = now() - interval '2 days'`)
+  await db.pool.query(`update domains set created_at = now() - interval '8 days' where hostname = $1`, [owing])
+  expect(await claimDueRenewals(db, 1)).toEqual([])
+  expect(await claimDueRenewals(db, 1)).toEqual([due])
+})
+
+test('a renewal has the DNS looked at as well', async () => {
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  await verify(hostname)
+  await issue(hostname, issued(30, -1))
+  const { rowCount } = await db.pool.query(
+    `update probes set next_probe_at = now() + interval '7 days' from domains d
+    where d.id = domain_id and d.hostname = $1`,
+    [hostname],
+  )
+  expect(rowCount).toBe(1)
+  expect(await claimDueRenewals(db, 100)).toContain(hostname)
+  const { nextCheckAt } = (await findDomain(db, project, hostname, EDGE_HOST)).dns
+  expect(Date.parse(nextCheckAt!)).toBeLessThanOrEqual(Date.now())
+})
+
 test('a hostname that owes a proof gets no certificate', async () => {
   const [first, second] = [await addProject(db), await addProject(db)]
   const hostname = await claim(db, first)

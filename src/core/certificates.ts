@@ -96,7 +96,8 @@ export async function recordIssuanceFailure(db: Db, hostname: Hostname, failure:
 
 /**
  * Puts up to `limit` certificates that are due into the workers' queue and says which: renewals, attempts whose back-off is over, and
- * attempts whose worker died. A hostname that has stopped being served, or never was verified nor had a certificate, waits to be asked for.
+ * attempts whose worker died. A hostname that has stopped being served, owes a proof, or never was verified nor had a certificate, waits
+ * to be asked for. The DNS of what is renewed is looked at as well.
  */
 export async function claimDueRenewals(db: Db, limit: number): Promise<Hostname[]> {
   return transaction(db, async (tx) => {
@@ -109,7 +110,12 @@ export async function claimDueRenewals(db: Db, limit: number): Promise<Hostname[
         ), wanted as (
           select due.hostname from due left join domains d on d.hostname = due.hostname and d.deleted_at is null
           where due.project_id is not distinct from d.project_id
-            and (d.id is null or d.verified_at is not null or due.chain_pem is not null)
+            and (d.id is null or d.verified_at is not null or due.chain_pem is not null and not ${proofNeeded(sql`now()`)})
+        ), looked as (
+          -- Skipping what is locked: whoever records a probe takes the probe's lock first, and the certificate's after it.
+          update probes set next_probe_at = now() where domain_id in (
+            select p.domain_id from probes p join domains d on d.id = p.domain_id join wanted on wanted.hostname = d.hostname
+            where d.deleted_at is null and p.next_probe_at > now() for update of p skip locked)
         ), idle as (
           update certificates c set next_attempt_at = case when c.chain_pem is null then null else now() + interval '1 day' end
           from due where c.hostname = due.hostname and c.hostname not in (select hostname from wanted)

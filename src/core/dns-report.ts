@@ -1,24 +1,28 @@
-export type DnsState =
-  | 'verified'
-  | 'absent'
-  | 'wrong-target'
-  | 'wrong-case'
-  | 'typo-in-target'
-  | 'doubled-host'
-  | 'missing-final-dot'
-  | 'value-in-txt'
-  | 'proxied'
-  | 'apex-not-pointing'
-  | 'mixed-addresses'
-  | 'stale-aaaa'
-  | 'target-is-portal'
-  | 'loop'
-  | 'lame-delegation'
-  | 'servers-disagree'
-  | 'dnssec-bogus'
-  | 'edge-host-broken'
-  | 'proof-needed'
-  | 'unknown'
+/** What a look at a hostname's DNS can come to. */
+export const DNS_STATES = [
+  'verified',
+  'absent',
+  'wrong-target',
+  'wrong-case',
+  'typo-in-target',
+  'doubled-host',
+  'missing-final-dot',
+  'value-in-txt',
+  'proxied',
+  'apex-not-pointing',
+  'mixed-addresses',
+  'stale-aaaa',
+  'target-is-portal',
+  'loop',
+  'lame-delegation',
+  'servers-disagree',
+  'dnssec-bogus',
+  'edge-host-broken',
+  'proof-needed',
+  'unknown',
+] as const
+
+export type DnsState = (typeof DNS_STATES)[number]
 
 export type DnsRecord = { name: string; type: 'CNAME' | 'A' | 'AAAA' | 'TXT'; value: string }
 

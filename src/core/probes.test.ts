@@ -3,11 +3,11 @@ import { changesSince, endOfFeed } from '../../test/support/feed.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { addProject, claim, EDGE_HOST, freshHostname } from '../../test/support/tenants.ts'
 import type { Hostname } from '../hostname.ts'
-import { claimDueRenewals } from './certificates.ts'
+import { beginIssuance, claimDueRenewals, recordCertificate, recordIssuanceFailure } from './certificates.ts'
 import type { Db } from './db.ts'
 import type { DnsReport, DnsState } from './dns-report.ts'
 import { findDomain, removeDomain } from './domains.ts'
-import { claimDueProbes, type DueProbe, findProbeTarget, probeSoon, recordProbes, watchDomain } from './probes.ts'
+import { claimDueProbes, DNS_PROBLEM, type DueProbe, findProbeTarget, probeSoon, recordProbes, watchDomain } from './probes.ts'
 import type { Project } from './projects.ts'
 import { loadRoutes } from './routes.ts'
 
@@ -64,7 +64,7 @@ test('a new claim is due at once, is given to one worker only, and is due again 
   expect(claimed.map(({ hostname }) => hostname).sort()).toEqual([...hostnames].sort())
   expect(claimed[0]).toEqual({
     ...{ domainId: expect.stringMatching(/^\d+$/), hostname: expect.any(String), projectId: project.id },
-    ...{ verified: false, proof: project.proof, proofNeeded: false },
+    ...{ verified: false, proof: project.proof, proofNeeded: false, failures: 0 },
   })
   expect(await claimDueProbes(db, 100, 60)).toEqual([])
   expect(await dueInS(hostnames[0]!)).toBeGreaterThan(50)
@@ -108,6 +108,62 @@ test('a certificate order that is lost with its worker is made again', async () 
   await db.pool.query('update certificates set next_attempt_at = now() where hostname = $1', [hostname])
   expect(await claimDueRenewals(db, 100)).toContain(hostname)
   expect(await issueJobs(hostname)).toBe(1)
+})
+
+test('DNS that is right ends the back-off of attempts that failed for want of it, before and after verification; others wait on', async () => {
+  const project = await addProject(db)
+  const fail = async (hostname: Hostname, type: string) => {
+    await beginIssuance(db, hostname)
+    await recordIssuanceFailure(db, hostname, { problem: { type }, sentence: 'No.' })
+  }
+  const names = await Promise.all(Array.from({ length: 4 }, () => claim(db, project)))
+  const [unverified, verified, renewal, refused] = names as [Hostname, Hostname, Hostname, Hostname]
+  const findRight = async (hostname: Hostname) => recordProbes(db, [result(await findProbeTarget(db, project, hostname), 'verified')])
+  for (const hostname of [verified, renewal, refused]) await findRight(hostname)
+  await beginIssuance(db, renewal)
+  const past = new Date(Date.now() - 1_000)
+  const issued = { chainPem: 'x', sealedKey: Buffer.of(1), issuer: 'x', serial: '1', notBefore: past, notAfter: past, renewAt: past }
+  await recordCertificate(db, renewal, issued)
+  for (const hostname of [unverified, verified, renewal]) await fail(hostname, DNS_PROBLEM)
+  await fail(refused, 'urn:ietf:params:acme:error:rateLimited')
+  const cursor = await endOfFeed(db)
+  for (const hostname of names) await findRight(hostname)
+  const changed = (await changesSince(db, cursor)).filter(({ kind }) => kind === 'certificate').map(({ key }) => key)
+  expect(changed.sort()).toEqual([unverified, verified, renewal].sort())
+  const { certificate } = await findDomain(db, project, verified, EDGE_HOST)
+  expect(certificate).toMatchObject({ state: 'pending', attempts: 0, lastError: null, nextAttemptAt: null })
+  expect((await findDomain(db, project, renewal, EDGE_HOST)).certificate).toMatchObject({ state: 'issued', lastError: null })
+  const due = await claimDueRenewals(db, 100)
+  for (const hostname of [unverified, verified, renewal]) expect(due).toContain(hostname)
+  expect(due).not.toContain(refused)
+  expect(await beginIssuance(db, verified)).toMatchObject({ kind: 'go', attempt: 1 })
+})
+
+test('an attempt under way when DNS becomes right keeps its turn, and its failure counts as the first', async () => {
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  for (let attempt = 0; attempt < 8; attempt += 1) {
+    await db.pool.query('update certificates set next_attempt_at = now() where hostname = $1', [hostname])
+    expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'go' })
+    if (attempt < 7) await recordIssuanceFailure(db, hostname, { problem: { type: DNS_PROBLEM }, sentence: 'No.' })
+  }
+  await recordProbes(db, [result((await dueOf(hostname))!, 'verified')])
+  expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'no', reason: expect.stringContaining('under way') })
+  await recordIssuanceFailure(db, hostname, { problem: { type: DNS_PROBLEM }, sentence: 'No.' })
+  const { nextAttemptAt } = (await findDomain(db, project, hostname, EDGE_HOST)).certificate
+  expect(Date.parse(nextAttemptAt!) - Date.now()).toBeLessThan(61_000)
+})
+
+test('checks that find nothing out are counted, until one does', async () => {
+  const hostname = await claim(db, await addProject(db))
+  const failures: number[] = []
+  for (const state of ['unknown', 'unknown', 'absent', 'unknown'] as const) {
+    await makeDue(hostname)
+    const probe = (await dueOf(hostname))!
+    failures.push(probe.failures)
+    await recordProbes(db, [result(probe, state)])
+  }
+  expect(failures).toEqual([0, 1, 2, 0])
 })
 
 test('what was found for a claim that has ended says nothing about the next one', async () => {

@@ -71,7 +71,9 @@ export async function recordProbes(db: Db, results: readonly ProbeResult[]): Pro
   return transaction(db, async (tx) => {
     await storeReports(tx, results)
     const verified = results.filter(({ report }) => report.state === 'verified').map(({ probe }) => probe.domainId)
-    return verified.length === 0 ? [] : verify(tx, verified)
+    if (verified.length === 0) return []
+    await endBackOff(tx, verified)
+    return verify(tx, verified)
   })
 }
 
@@ -145,17 +147,29 @@ async function verify(tx: Tx, domainIds: string[]): Promise<Hostname[]> {
         select hostname, project_id, now() + make_interval(secs => ${ISSUANCE_LEASE_S}) from verified on conflict do nothing
       ), changed as (
         insert into changes (kind, key) select 'host', hostname from verified
-      ), freed as (
-        -- An attempt that failed for want of DNS waits for nothing any more; one that the authority refused still does.
-        update certificates c set attempts = 0, next_attempt_at = null, last_problem = null, last_sentence = null, state = 'pending',
-          version = nextval('versions')
-        from verified where c.hostname = verified.hostname and c.chain_pem is null and c.last_problem->>'type' = ${DNS_PROBLEM}
       )
       select hostname from verified`,
   )
   const hostnames = verified.map(({ hostname }) => hostname)
   await addIssueJobs(tx, hostnames)
   return hostnames
+}
+
+/** DNS is right: an attempt that failed for want of it waits for nothing any more. One that the authority refused still does. */
+async function endBackOff(tx: Tx, domainIds: string[]): Promise<void> {
+  await rows(
+    tx,
+    sql`
+      with freed as (
+        update certificates c set attempts = 0, last_problem = null, last_sentence = null, version = nextval('versions'),
+          state = case when c.chain_pem is null then 'pending' else c.state end,
+          next_attempt_at = case when c.lease_until > now() then c.next_attempt_at else now() end
+        from domains d where d.id = any(${domainIds}::bigint[]) and d.deleted_at is null and c.hostname = d.hostname
+          and c.project_id = d.project_id and c.last_problem->>'type' = ${DNS_PROBLEM}
+        returning c.hostname
+      )
+      insert into changes (kind, key) select 'certificate', hostname from freed`,
+  )
 }
 
 /** `next_probe_at` of a probe `p`, brought forward to now, but to no sooner than so long after the last one began. */

@@ -1,8 +1,30 @@
-import { startTestEdge } from '../../test/support/edge.ts'
+import { Registry } from 'prom-client'
+import { parseHostname } from '../hostname.ts'
+import { createLog } from '../log.ts'
+import { startEdge } from './edge.ts'
+import { createEdgeMetrics } from './metrics.ts'
 
-// An edge in a process of its own, so that its memory can be measured. Its parent names the upstream.
-const [hostname = '', upstreamUrl = ''] = process.argv.slice(2)
-const edge = await startTestEdge()
-await edge.route(hostname, upstreamUrl)
-process.send?.({ port: edge.httpsPort, ca: edge.ca.certPem })
-process.once('disconnect', () => void edge.stop(0))
+export type BulkOrder = { hostname: string; upstreamUrl: string; chainPem: string; keyPem: string }
+
+// An edge in a process of its own, with nothing in it that only tests need, so that its memory can be measured.
+process.once('message', async ({ hostname: name, upstreamUrl, chainPem, keyPem }: BulkOrder) => {
+  const hostname = parseHostname(name)
+  const loopback = [{ host: '127.0.0.1', port: 0 }]
+  const edge = await startEdge({
+    log: createLog('edge', 'error'),
+    metrics: createEdgeMetrics(new Registry()),
+    listen: { http: loopback, https: loopback },
+    publicHttpsPort: 443,
+    edgeHost: parseHostname('edge.example.com'),
+    findHost: () => ({ kind: 'route', route: { hostname, projectId: '1', projectSlug: 'one', upstreamUrl, verified: true } }),
+    certificateFor: () => ({ kind: 'certificate', id: '1', chainPem, keyPem }),
+    answerChallenge: () => undefined,
+    upstream: { allowPrivate: true, sourceIps: [], ownAddresses: [], isRegistered: () => false },
+    trustedProxies: [],
+    proxyProtocol: 'off',
+    accessLogSample: 1,
+    unverifiedVisit: () => {},
+  })
+  process.once('disconnect', () => void edge.stop(0))
+  process.send?.(edge.ports.https[0])
+})

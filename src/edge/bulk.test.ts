@@ -3,8 +3,10 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createTestCa } from '../../test/support/certificates.ts'
 import { openHttp2, openTls, RawReader } from '../../test/support/raw-visitor.ts'
 import { startUpstream, type Upstream } from '../../test/support/upstream.ts'
+import type { BulkOrder } from './bulk.fixture.ts'
 import { EDGE_NODE_FLAGS } from './node-flags.ts'
 
 const HOST = 'shop.customer.com'
@@ -18,11 +20,12 @@ let target: { port: number; hostname: string; ca: string }
 
 beforeAll(async () => {
   upstream = await startUpstream()
-  child = fork(fileURLToPath(new URL('./bulk.fixture.ts', import.meta.url)), [HOST, upstream.url], {
-    execArgv: EDGE_NODE_FLAGS,
-  })
-  const [{ port, ca }] = (await once(child, 'message')) as [{ port: number; ca: string }]
-  target = { port, hostname: HOST, ca }
+  const ca = await createTestCa()
+  child = fork(fileURLToPath(new URL('./bulk.fixture.ts', import.meta.url)), { execArgv: EDGE_NODE_FLAGS })
+  const order: BulkOrder = { hostname: HOST, upstreamUrl: upstream.url, ...(await ca.issue([HOST])) }
+  child.send(order)
+  const [port] = (await once(child, 'message')) as [number]
+  target = { port, hostname: HOST, ca: ca.certPem }
 })
 afterAll(async () => {
   const gone = once(child, 'exit')

@@ -125,8 +125,7 @@ test.each([
 test('our own ports and registered hostnames are refused even where private addresses are allowed', async () => {
   expect(await ask(`http://127.0.0.1:${edge.httpPort}`)).toMatchObject({ status: 502, error: 'forbidden-address' })
   await edge.route('localhost.customer.com', upstream.url)
-  const result = await ask('http://localhost.customer.com')
-  expect(['forbidden-address', 'dns']).toContain(result.error)
+  expect(await ask('http://localhost.customer.com')).toMatchObject({ status: 502, error: 'forbidden-address' })
 })
 
 test('the service’s own upstream may be private, and a project cannot borrow its connections', async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
 import { openHttp2, openTls, RawReader, requestHttp2, speak } from '../../test/support/raw-visitor.ts'
-import { startUpstream, type Upstream } from '../../test/support/upstream.ts'
+import { startRawUpstream, startUpstream, type Upstream } from '../../test/support/upstream.ts'
 
 let edge: TestEdge
 let upstream: Upstream
@@ -194,12 +194,28 @@ test('a body that waits for 100 Continue gets it from the upstream', async () =>
 })
 
 test('a refusal instead of 100 Continue arrives before any body was sent', async () => {
-  const reader = await speak(target(), `POST /early HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 5000000\r\nExpect: 100-continue\r\n\r\n`)
-  // node:http's server says 100 before its handler runs, so the final answer is the next head.
-  let answer = await reader.answer({ bodiless: true })
-  if (answer.status === 100) answer = await reader.answer()
-  expect(answer.status).toBe(413)
+  const raw = await startRawUpstream((socket) => socket.end('HTTP/1.1 413 Content Too Large\r\nContent-Length: 9\r\n\r\ntoo large'))
+  await edge.route('strict.customer.com', raw.url)
+  const reader = await speak(
+    target('strict.customer.com'),
+    'POST / HTTP/1.1\r\nHost: strict.customer.com\r\nContent-Length: 5000000\r\nExpect: 100-continue\r\n\r\n',
+  )
+  expect(await reader.answer()).toMatchObject({ status: 413, body: 'too large' })
+  expect(raw.received[0]).toMatch(/^Expect: 100-continue\r$/m)
   reader.socket.destroy()
+  await raw.stop()
+})
+
+test('an upstream that ignores the expectation does not leave the visitor waiting', async () => {
+  const raw = await startRawUpstream(() => {})
+  await edge.route('deaf.customer.com', raw.url)
+  const reader = await speak(
+    target('deaf.customer.com'),
+    'POST / HTTP/1.1\r\nHost: deaf.customer.com\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n',
+  )
+  expect(await reader.until('\r\n\r\n')).toMatch(/^HTTP\/1\.1 100 /)
+  reader.socket.destroy()
+  await raw.stop()
 })
 
 test('an answer that comes before the upload has ended is seen by its sender', async () => {

@@ -32,12 +32,12 @@ export function createUpstreamGuard(rules: GuardRules): UpstreamGuard {
 
   return {
     async addressesOf({ host, port, isOurs }) {
-      const addresses = isIP(host) ? [host] : await once(host, () => resolve(host))
-      if (isOurs) return addresses
       const reading = readHostname(host)
-      if (reading.kind === 'hostname' && (await rules.isRegistered(reading.hostname))) {
+      if (!isOurs && reading.kind === 'hostname' && (await rules.isRegistered(reading.hostname))) {
         throw new UpstreamFailure('forbidden-address', `${host} is itself served by this edge`)
       }
+      const addresses = isIP(host) ? [host] : await once(host, () => resolve(host))
+      if (isOurs) return addresses
       const allowed = addresses.filter((address) => !isForbidden(address, port))
       if (allowed.length === 0) throw new UpstreamFailure('forbidden-address', `${host} leads only to addresses that are not allowed`)
       return allowed
