@@ -70,6 +70,12 @@ export function parseDatabaseUrl(text: string): string {
   return text
 }
 
+/** Where a database is, for a message: its host and port, or the folder of its Unix socket. */
+export function databaseHost(databaseUrl: string): string {
+  const { host, searchParams } = new URL(databaseUrl.replace(/@\//, '@localhost/'))
+  return searchParams.get('host') ?? (host || 'localhost')
+}
+
 export function parseSmtpUrl(text: string): string {
   const url = URL.parse(text)
   if (!url || !/^smtps?:$/.test(url.protocol) || url.hostname === '')

@@ -86,8 +86,15 @@ const PROBE_INTERVAL_S_MAX = 86_400
 const EDGE_WORKERS_MAX = 256
 const SECRET_COMMAND = '$(openssl rand -hex 32)'
 
-// What the supervisor tells its children beyond the settings.
-const OUR_OWN = ['NAMESAKE_LISTEN', 'NAMESAKE_RUN_DIR', 'NAMESAKE_DEMO_UPSTREAM', 'NAMESAKE_SERVICE_USER']
+// What the supervisor tells its children beyond the settings, and what the shell of a vendor's developer may hold.
+const NO_SETTINGS = [
+  'NAMESAKE_LISTEN',
+  'NAMESAKE_RUN_DIR',
+  'NAMESAKE_DEMO_UPSTREAM',
+  'NAMESAKE_SERVICE_USER',
+  'NAMESAKE_API',
+  'NAMESAKE_TOKEN',
+]
 
 /**
  * Reads every NAMESAKE_* setting from the environment, else from `.env` in `cwd`, else its default; an empty value counts as none.
@@ -166,7 +173,7 @@ const CONFIDENTIAL = new Set(['SECRET', 'DATABASE_URL', 'SMTP_URL', 'ACME_EAB'])
 /** Collects what is wrong while the settings are read, so that one message can name it all. */
 class Reading {
   readonly problems: string[] = []
-  readonly #known = new Set(OUR_OWN)
+  readonly #known = new Set(NO_SETTINGS)
   readonly #bad = new Set<string>()
   readonly #env: Env
 
@@ -265,7 +272,7 @@ function isPublicDirectory(directory: string): boolean {
 }
 
 function nearest(name: string, known: readonly string[]): string {
-  const settings = known.filter((candidate) => !OUR_OWN.includes(candidate))
+  const settings = known.filter((candidate) => !NO_SETTINGS.includes(candidate))
   return settings.reduce((best, candidate) => (likeness(name, candidate) > likeness(name, best) ? candidate : best))
 }
 

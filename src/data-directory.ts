@@ -24,8 +24,7 @@ export function prepareData(configured: string, user: ServiceUser | undefined): 
   const located = locateData(configured, user)
   if (located === configured) refuseForeign(configured, user)
   else leaveLink(configured, located)
-  mkdirSync(dirname(located), { recursive: true })
-  mkdirSync(located, { recursive: true, mode: 0o700 })
+  makeFolder(located)
   if (user) chownSync(located, 0, 0)
   chmodSync(located, user ? 0o711 : 0o700)
   if (user && !canEnter(user, located)) {
@@ -53,6 +52,16 @@ export function hashOf(path: string): string {
   return createHash('sha256').update(path).digest('hex').slice(0, 12)
 }
 
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(dirname(path), { recursive: true })
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new Error(`${path} cannot be made (${code}): set NAMESAKE_DATA_DIR to a folder that this user may write`, { cause: error })
+  }
+}
+
 function leaveLink(configured: string, located: string): void {
   const there = lstatSync(configured, { throwIfNoEntry: false })
   if (there?.isDirectory() && OURS.some((name) => existsSync(join(configured, name)))) {
@@ -69,6 +78,7 @@ function leaveLink(configured: string, located: string): void {
 function refuseForeign(folder: string, user: ServiceUser | undefined): void {
   const there = statSync(folder, { throwIfNoEntry: false })
   if (!there) return
+  if (!there.isDirectory()) throw new Error(`NAMESAKE_DATA_DIR=${folder} is a file: name a folder`)
   const database = statSync(join(folder, 'postgres'), { throwIfNoEntry: false })
   if (user && database && database.uid !== user.uid) {
     throw new Error(`${folder} was made by another user (uid ${database.uid}): start as that user, or name another NAMESAKE_DATA_DIR`)

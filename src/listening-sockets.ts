@@ -76,10 +76,10 @@ async function bind(wanted: WantedSocket, ourScript: string, deadline: number): 
 }
 
 function explainHeld({ variable, address }: WantedSocket, holders: PortHolder[], ourScript: string): string {
-  const ours = holders.find(({ pid }) => runsScript(pid, ourScript))
   const [first] = holders
-  const who = ours
-    ? `another namesake (process ${ours.pid})`
+  const supervisor = holders.find(({ pid }) => !runsScript(pid, ourScript)) ?? first // its children would be started again
+  const who = holders.some(({ pid }) => runsScript(pid, ourScript))
+    ? `another namesake (process ${supervisor!.pid})`
     : first
       ? `${first.name} (process ${first.pid})`
       : 'a process that this user cannot see (as root: ss -ltnp)'

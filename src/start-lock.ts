@@ -22,7 +22,8 @@ export function takeStartLock(dataDir: string): { release(): void } {
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
       if (linkUnlessThere(mine, path)) return { release: () => releaseIfMine(path) }
       const holder = readHolder(path)
-      if (holder && isStill(holder)) throw new Error(`namesake is already running on ${dataDir} (process ${holder.pid})`)
+      if (holder && isStill(holder))
+        throw new Error(`already running on ${dataDir} (process ${holder.pid}): stop it first, or set another NAMESAKE_DATA_DIR`)
       removeStale(path, holder)
     }
     throw new Error(`${path} could not be taken: others start at the same time`)

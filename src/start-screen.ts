@@ -1,6 +1,9 @@
 import { join } from 'node:path'
 import { styleText } from 'node:util'
 import type { Address, Config } from './config.ts'
+import { databaseHost } from './config-values.ts'
+import { shellWord } from './lib/shell-word.ts'
+import { ownCommand } from './own-command.ts'
 import type { Role } from './role-tree.ts'
 
 /** What runs, once all of it does. */
@@ -29,38 +32,48 @@ export function startFacts({ config, roles, dataDir, database, demo }: Running) 
   }
 }
 
-/** What runs where, for a person; in demo mode with a `curl` line that works as it stands. */
+/** What runs where, for a person, within 100 columns as far as paths allow; in demo mode with commands that work as they stand. */
 export function startScreen(running: Running, colours: boolean): string[] {
   const { config, roles, dataDir, demo } = running
   const bold = (text: string) => (colours ? styleText('bold', text, { validateStream: false }) : text)
-  const line = (label: string, text: string, more = '') => `  ${bold(label.padEnd(LABEL_WIDTH))}${text}${more && `  (${more})`}`
+  const entry = (label: string, ...texts: string[]) =>
+    texts.map((text, i) => `  ${i === 0 ? bold(label.padEnd(LABEL_WIDTH)) : ' '.repeat(LABEL_WIDTH)}${text}`)
   const lines = ['', `${bold('Namesake is running.')} Ctrl-C stops it.`, '']
 
   if (roles.includes('api')) {
-    lines.push(line('API', shown(config.baseUrl), `listens on ${write(config.apiAddr)}, reference at ${shown(config.baseUrl)}/v1/docs`))
-    lines.push(line('Portal', shown(config.portalUrl)))
+    lines.push(...entry('Portal', shown(config.portalUrl)))
+    lines.push(...entry('API', shown(config.baseUrl) + listeningOn(config), `reference at ${shown(config.baseUrl)}/v1/docs`))
   }
   if (roles.includes('edge')) {
     const count = config.edgeWorkers === 1 ? 'one process' : `${config.edgeWorkers} processes`
-    lines.push(
-      line(
-        'Edge',
-        `https on ${write(config.httpsAddr)}, http on ${write(config.httpAddr)}`,
-        `${count}; customers point their CNAME at ${config.edgeHost}`,
-      ),
-    )
+    const ports = `https on ${write(config.httpsAddr)}, http on ${write(config.httpAddr)}, ${count}`
+    lines.push(...entry('Edge', ports, `customers point their CNAME at ${config.edgeHost}`))
   }
-  if (roles.includes('worker')) lines.push(line('Worker', 'DNS checks, certificates', certificatesFrom(config)))
-  lines.push(line('Internal', `http://${write(config.internalAddr)}`, '/ready, /metrics'))
-  lines.push(line('Database', databaseShown(running)))
-  lines.push(line('Data', dataDir, config.dataDir === dataDir ? '' : `${config.dataDir} lies where only root can enter, and links to it`))
-  if (demo) {
-    lines.push('')
-    lines.push(line('Demo', `the project demo holds hello.localhost`, `its application answers at ${demo.upstream}`))
-    lines.push(line('Token', demo.token, `kept in ${join(dataDir, 'demo-token')}`))
-    lines.push('', 'Try it:', `  curl --cacert ${quoted(join(dataDir, 'ca.pem'))} ${demoUrl(config)}`)
-  }
+  if (roles.includes('worker')) lines.push(...entry('Worker', `DNS checks, and certificates ${certificatesFrom(config)}`))
+  lines.push(...entry('Internal', `http://${write(config.internalAddr)}/ready and /metrics`))
+  lines.push(...entry('Database', databaseShown(running)))
+  lines.push(
+    ...entry('Data', dataDir, ...(config.dataDir === dataDir ? [] : [`only root can enter ${config.dataDir}, so that links to it`])),
+  )
+  if (demo) lines.push('', ...demoEntries(running, demo, entry))
   return [...lines, '']
+}
+
+type Demo = NonNullable<Running['demo']>
+
+function demoEntries({ config, dataDir }: Running, demo: Demo, entry: (label: string, ...texts: string[]) => string[]): string[] {
+  return [
+    ...entry('Demo', 'the project demo, which holds hello.localhost', `its application answers at ${demo.upstream}`),
+    ...entry('Token', demo.token, `kept in ${join(dataDir, 'demo-token')}`),
+    ...['', 'Try it:', `  curl --cacert ${shellWord(join(dataDir, 'ca.pem'))} ${demoUrl(config)}`],
+    ...['', 'Then claim a hostname of your own:', `  ${ownCommand()} domains add --project demo shop.localhost`],
+  ]
+}
+
+/** Where the API listens, when its public address does not say so. */
+function listeningOn({ baseUrl, apiAddr }: Config): string {
+  const obvious = ['localhost', '127.0.0.1', apiAddr.host].includes(baseUrl.hostname) && baseUrl.port === String(apiAddr.port)
+  return obvious ? '' : `, listens on ${write(apiAddr)}`
 }
 
 function demoUrl({ publicHttpsPort }: Config): string {
@@ -72,9 +85,9 @@ function certificatesFrom({ acmeDirectories }: Config): string {
   return `from ${names.join(', else ')}`
 }
 
-function databaseShown({ config, database, dataDir }: Running): string {
-  if (database === 'external') return `PostgreSQL at ${new URL(config.databaseUrl!.replace(/@\//, '@localhost/')).host}`
-  return `PostgreSQL of its own, in ${join(dataDir, 'postgres')}${database === 'adopted' ? ', running since an earlier start' : ''}`
+function databaseShown({ config, database }: Running): string {
+  if (database === 'external') return `PostgreSQL at ${databaseHost(config.databaseUrl!)}`
+  return `embedded PostgreSQL${database === 'adopted' ? ', running since an earlier start' : ''}`
 }
 
 function shown(url: URL): string {
@@ -83,8 +96,4 @@ function shown(url: URL): string {
 
 function write({ host, port }: Address): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
-}
-
-function quoted(path: string): string {
-  return /^[\w./@:+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }

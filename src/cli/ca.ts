@@ -6,13 +6,14 @@ import { show } from './output.ts'
 /** `namesake ca` */
 export function caCommand(): Command {
   return new Command('ca')
-    .description("print the built-in authority's root certificate, for those who are to trust it: namesake ca > namesake-ca.pem")
+    .summary("Print the built-in authority's root certificate")
+    .description("Print the built-in authority's root certificate, for whoever is to trust it: namesake ca > namesake-ca.pem")
     .option('--json', 'print JSON')
     .action(run)
 }
 
 async function run({ json }: { json?: boolean }): Promise<void> {
   const certPem = await withInstallation(({ db, config }) => readLocalRoot(db, config))
-  if (!certPem) throw new Error('this installation has no authority of its own yet: the first start makes it')
+  if (!certPem) throw new Error('there is no built-in authority yet: the first start with NAMESAKE_ACME_DIRECTORY=local makes it')
   show({ json }, { certPem }, () => [certPem.trimEnd()])
 }

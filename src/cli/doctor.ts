@@ -8,7 +8,7 @@ const SIGNS = { good: styled('green', '✓'), doubtful: styled('yellow', '!'), b
 /** `namesake doctor` */
 export function doctorCommand(): Command {
   return new Command('doctor')
-    .description('look at the whole installation: settings, database, ports, DNS of the edge host, certificate authorities')
+    .description('Look for what is wrong: settings, database, ports, DNS of the edge host, certificate authorities')
     .option('--json', 'print JSON')
     .action(run)
 }
@@ -35,7 +35,7 @@ async function examine(): Promise<Check[]> {
   const { config, warnings } = read
   const settings: Check[] = warnings.map((sentence) => ({ name: 'settings', state: 'doubtful', sentence }))
   if (settings.length === 0)
-    settings.push({ name: 'settings', state: 'good', sentence: `all readable; customers point at ${config.edgeHost}` })
+    settings.push({ name: 'settings', state: 'good', sentence: `all usable; customers point their CNAME at ${config.edgeHost}` })
   const found = await Promise.all([checkDatabase(config), checkPorts(config), checkEdgeDns(config), checkAuthorities(config)])
   return [...settings, ...found.flat()]
 }

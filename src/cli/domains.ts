@@ -1,10 +1,12 @@
 import { Command } from 'commander'
+import type { DnsRecord } from '../core/dns-report.ts'
 import type { DomainDetails } from '../core/domain-details.ts'
 import type { DomainRecord } from '../core/domain-record.ts'
 import { findDomain, listDomains, registerDomain, removeDomain } from '../core/domains.ts'
 import { findProbeTarget, recordProbes } from '../core/probes.ts'
 import { findProject } from '../core/projects.ts'
 import { parseHostname } from '../hostname.ts'
+import { ownCommand } from '../own-command.ts'
 import { claimRules } from '../roles/claim-rules.ts'
 import { createServiceProbe } from '../roles/service-probe.ts'
 import { type Installation, withInstallation } from './installation.ts'
@@ -14,17 +16,17 @@ type Options = { project: string; metadata?: string; json?: boolean }
 
 /** `namesake domains add|list|remove|check|show` */
 export function domainsCommand(): Command {
-  const domains = new Command('domains').description("a project's claimed hostnames")
+  const domains = new Command('domains').description("Claim, list, check and remove a project's hostnames")
   const command = (name: string, description: string) =>
-    domains.command(name).description(description).requiredOption('--project <slug>', 'whose domain').option('--json', 'print JSON')
-  command('add', 'claim a hostname for the project')
+    domains.command(name).description(description).requiredOption('--project <slug>', 'which project').option('--json', 'print JSON')
+  command('add', 'Claim a hostname for the project')
     .argument('<hostname>')
     .option('--metadata <json>', 'a JSON object kept with it', '{}')
     .action(add)
-  command('list', "the project's domains").action(list)
-  command('remove', 'give a hostname up').argument('<hostname>').action(remove)
-  command('check', "look the hostname's DNS up now").argument('<hostname>').action(check)
-  command('show', 'a domain with its DNS and its certificate').argument('<hostname>').action(showOne)
+  command('list', "List the project's hostnames").action(list)
+  command('remove', 'Give a hostname up; within a second it is no longer served').argument('<hostname>').action(remove)
+  command('check', "Look the hostname's DNS up now").argument('<hostname>').action(check)
+  command('show', 'Show a hostname with its DNS and its certificate').argument('<hostname>').action(showOne)
   return domains
 }
 
@@ -35,18 +37,20 @@ async function add(name: string, { project: slug, metadata, json }: Options): Pr
     const hostname = parseHostname(name)
     await registerDomain(db, project, { hostname, metadataJson: metadata! }, claimRules(config))
     announce(hostname)
-    return findDomain(db, project, hostname, config.edgeHost)
+    return { ...(await findDomain(db, project, hostname, config.edgeHost)), needsNoDns: config.local && hostname.endsWith('.localhost') }
   })
   showText({ json }, recordJson(details), () => [
-    `${details.hostname} is claimed by ${slug}. Its owner adds this DNS record:`,
-    ...details.dns.expected.map(({ name: at, type, value }) => `  ${at}  ${type}  ${value}`),
+    `${details.hostname} is claimed by ${slug}. ${details.needsNoDns ? 'Under .localhost it needs no DNS record.' : 'Its owner adds this DNS record:'}`,
+    ...(details.needsNoDns ? [] : recordLines(details.dns.expected, 2)),
+    `How it stands: ${ownCommand()} domains check --project ${slug} ${details.hostname}`,
   ])
 }
 
 async function list({ project: slug, json }: Options): Promise<void> {
   const { domains } = await withInstallation(async ({ db }) => listDomains(db, await findProject(db, slug), {}))
-  showText({ json }, `[${domains.map(recordJson).join(',\n ')}]`, () => {
-    if (domains.length === 0) return [`${slug} has no domain yet. Claim one: namesake domains add --project ${slug} shop.customer.com`]
+  showText({ json }, domains.length === 0 ? '[]' : `[\n${domains.map((domain) => indented(recordJson(domain))).join(',\n')}\n]`, () => {
+    if (domains.length === 0)
+      return [`${slug} has no hostname yet. Claim one: ${ownCommand()} domains add --project ${slug} shop.customer.com`]
     const rows = domains.map((domain) => [
       domain.hostname,
       domain.verified ? 'verified' : 'waiting for DNS',
@@ -95,28 +99,36 @@ async function showOne(name: string, { project: slug, json }: Options): Promise<
 
 function readable({ hostname, projectSlug, verified, verifiedAt, createdAt, dns, certificate }: DomainDetails): string[] {
   const state = verified ? styled('green', `verified ${shownTime(verifiedAt)}`) : styled('yellow', 'not verified yet')
-  const records = (list: DomainDetails['dns']['found']) => list.map(({ name, type, value }) => `    ${name}  ${type}  ${value}`)
   return [
     `${styled('bold', hostname)}  ${state}  (project ${projectSlug}, claimed ${shownTime(createdAt)})`,
     `  DNS          ${dns.state}: ${dns.sentence}`,
     ...dns.warnings.map(({ sentence }) => `  Warning      ${sentence}`),
     '  Expected',
-    ...records(dns.expected),
-    ...(dns.found.length > 0 ? ['  Found', ...records(dns.found)] : []),
+    ...recordLines(dns.expected, 4),
+    ...(dns.found.length > 0 ? ['  Found', ...recordLines(dns.found, 4)] : []),
     `  Checked      ${shownTime(dns.checkedAt)}, next ${shownTime(dns.nextCheckAt)}`,
-    `  Certificate  ${certificate.state}${certificate.notAfter ? `, from ${certificate.issuer}, until ${shownTime(certificate.notAfter)}` : ''}`,
+    `  Certificate  ${certificate.state}${certificate.notAfter ? ` by ${certificate.issuer}, until ${shownTime(certificate.notAfter)}` : ''}`,
     ...(certificate.lastError
       ? [`  Last error   ${certificate.lastError.sentence} (next attempt ${shownTime(certificate.nextAttemptAt)})`]
       : []),
   ]
 }
 
+function recordLines(records: DnsRecord[], indent: number): string[] {
+  return records.map(({ name, type, value }) => `${' '.repeat(indent)}${name}  ${type}  ${value}`)
+}
+
 /** The metadata as its owner wrote it: parsed and written anew, the order of its keys could change. */
 function recordJson({ hostname, projectSlug, verified, verifiedAt, createdAt, metadataJson }: DomainRecord): string {
-  return `${JSON.stringify({ hostname, projectSlug, verified, verifiedAt, createdAt }).slice(0, -1)},"metadata":${metadataJson}}`
+  const head = JSON.stringify({ hostname, projectSlug, verified, verifiedAt, createdAt }, null, 2)
+  return `${head.slice(0, -2)},\n  "metadata": ${metadataJson}\n}`
 }
 
 function detailsJson(details: DomainDetails): string {
   const { dns, certificate } = details
-  return `${recordJson(details).slice(0, -1)},${JSON.stringify({ dns, certificate }).slice(1)}`
+  return `${recordJson(details).slice(0, -2)},${JSON.stringify({ dns, certificate }, null, 2).slice(1)}`
+}
+
+function indented(json: string): string {
+  return json.replace(/^/gm, '  ')
 }

@@ -2,7 +2,9 @@ import { Resolver } from 'node:dns/promises'
 import { BoundSocket } from 'node:net'
 import { createSend } from '../certs/acme-http.ts'
 import type { Config } from '../config.ts'
+import { databaseHost } from '../config-values.ts'
 import { closeDatabase, connectDatabase } from '../core/db.ts'
+import { ownCommand } from '../own-command.ts'
 import { findPortHolders } from '../port-holder.ts'
 import { runsScript } from '../program-folder.ts'
 import { ROLES, wantedSockets } from '../role-tree.ts'
@@ -30,14 +32,14 @@ export async function checkDatabase(config: Config): Promise<Check[]> {
     const { rows } = await db.pool.query<{ server_version: string }>('show server_version')
     const version = rows[0]!.server_version
     if (Number.parseInt(version, 10) >= POSTGRES_MAJOR_MIN)
-      return [{ name, state: 'good', sentence: `PostgreSQL ${version}${config.databaseUrl ? '' : ', our own'}` }]
+      return [{ name, state: 'good', sentence: `${config.databaseUrl ? '' : 'embedded '}PostgreSQL ${version} answers` }]
     return [{ name, state: 'bad', sentence: `PostgreSQL ${version} is too old: ${POSTGRES_MAJOR_MIN} or newer is needed` }]
   } catch (error) {
     return [
       {
         name,
         state: 'bad',
-        sentence: `${new URL(url).host} cannot be used: ${messageOf(error)}. Look at NAMESAKE_DATABASE_URL and at the server`,
+        sentence: `${databaseHost(url)} cannot be used: ${messageOf(error)}. Look at NAMESAKE_DATABASE_URL and at the server`,
       },
     ]
   } finally {
@@ -81,7 +83,7 @@ export async function checkAuthorities(config: Config): Promise<Check[]> {
     config.acmeDirectories.map(async (url): Promise<Check> => {
       const name = 'authority'
       if (url === 'local')
-        return { name, state: 'good', sentence: 'the built-in one: trusted by those who trust the output of namesake ca' }
+        return { name, state: 'good', sentence: `the built-in one: whoever is to trust it imports what ${ownCommand()} ca prints` }
       try {
         const { status, body } = await send({ method: 'GET', url }, AbortSignal.timeout(DIRECTORY_TIMEOUT_MS))
         if (status === 200 && typeof body === 'object' && body !== null && 'newOrder' in body)

@@ -1,10 +1,12 @@
 import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import { type Config, readConfig } from '../config.ts'
+import { databaseHost } from '../config-values.ts'
 import { createAnnouncer } from '../core/changes.ts'
 import { closeDatabase, connectDatabase, type Db, databaseIsReachable } from '../core/db.ts'
 import { locateData } from '../data-directory.ts'
 import { embeddedUrl } from '../embedded-postgres.ts'
+import { ownCommand } from '../own-command.ts'
 import { readOwnSecret } from '../own-secret.ts'
 import { locateRun } from '../run-directory.ts'
 import { findServiceUser } from '../service-user.ts'
@@ -27,7 +29,7 @@ export async function withInstallation<T>(command: (installation: Installation) 
   const announcer = createAnnouncer(db)
   try {
     if (!(await databaseIsReachable(db)))
-      throw new Error(`the database cannot be reached: is PostgreSQL running at ${new URL(config.databaseUrl!).host}?`)
+      throw new Error(`the database at ${databaseHost(config.databaseUrl!)} cannot be reached. What is wrong: ${ownCommand()} doctor`)
     return await command({ db, config, announce: announcer.announce })
   } finally {
     await announcer.close()
@@ -44,8 +46,8 @@ export function locate(config: Config): Config {
     accessSync(join(runDir, '.s.PGSQL.5432'), constants.W_OK)
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
-    if (code === 'EACCES') throw new Error(`${dataDir} belongs to another user: run this command as the user who started namesake`)
-    throw new Error(`namesake is not running on ${dataDir}. Start it first: namesake start`)
+    if (code === 'EACCES') throw new Error(`${dataDir} belongs to another user: run this command as the user who did the start`)
+    throw new Error(`nothing runs on ${dataDir}. Start it first: ${ownCommand()} start`)
   }
   return {
     ...config,

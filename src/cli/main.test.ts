@@ -83,7 +83,7 @@ test('every command explains itself, and speaks JSON', () => {
   }
 })
 
-describe('what goes wrong is one line on standard error', () => {
+describe('what goes wrong is said on standard error alone', () => {
   test.each([
     [['projects', 'create'], 2, /--name/],
     [['nonsense'], 2, /unknown command/],
@@ -109,7 +109,7 @@ describe('what goes wrong is one line on standard error', () => {
   test('nothing runs here', async () => {
     const { code, err } = await runWith({ env: { NAMESAKE_DATA_DIR: join(folder, 'empty') } }, 'projects', 'list')
     expect(code).toBe(1)
-    expect(err).toMatch(/^namesake: namesake is not running on .*Start it first: namesake start\n$/)
+    expect(err).toMatch(/^namesake: nothing runs on .*Start it first: \S*bin\/namesake start\n$/)
   })
 
   test('--demo with a public edge host', async () => {
@@ -144,7 +144,7 @@ test('a domain is claimed, shown with the record to add, and given up; its metad
   await makeProject('names')
   const add = await run('domains', 'add', '--project', 'names', 'Shop.Customer.example', '--metadata', '{"b":1,"1":2}', '--json')
   expect(JSON.parse(add.out)).toMatchObject({ hostname: 'shop.customer.example', projectSlug: 'names', verified: false, verifiedAt: null })
-  expect(add.out).toContain('"metadata":{"b":1,"1":2}')
+  expect(add.out).toContain('"metadata": {"b":1,"1":2}')
   expect((await run('domains', 'show', '--project', 'names', 'shop.customer.example')).out).toMatch(
     /shop\.customer\.example {2}CNAME {2}edge\.localhost/,
   )
@@ -165,7 +165,7 @@ test('a check looks the DNS up and keeps what it found', async () => {
 test('doctor has a line for every part of the installation', async () => {
   const { out } = await run('doctor')
   for (const part of ['settings', 'database', 'ports', 'DNS', 'authority']) expect(out).toMatch(new RegExp(`^[✓!✗] ${part} `, 'm'))
-  expect(out).toMatch(/✓ database +PostgreSQL 18/)
+  expect(out).toMatch(/✓ database +embedded PostgreSQL 18/)
 })
 
 test('doctor names an unreachable database and authority, and ends with 1', async () => {

@@ -15,6 +15,6 @@ try {
 function exitCodeFor(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE
   const { message } = error as Error
-  console.error(error instanceof ConfigError ? message : `namesake: ${message}`)
+  console.error(error instanceof ConfigError ? message : message.replace(/^/gm, 'namesake: '))
   return FAILED
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { Command } from 'commander'
+import { Command, Help, type Option } from 'commander'
+import { ownCommand } from '../own-command.ts'
 import { caCommand } from './ca.ts'
 import { doctorCommand } from './doctor.ts'
 import { domainsCommand } from './domains.ts'
@@ -14,8 +15,9 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
 export function createProgram(): Command {
   const program = new Command('namesake')
     .description("Serve your customers' own hostnames from your application: one CNAME, HTTPS by itself.")
-    .version(version)
-    .showHelpAfterError('(add --help to see what there is)')
+    .version(version, '-V, --version', 'print the version')
+    .helpCommand('help [command]', 'Print the help of a command')
+    .addHelpText('after', firstSteps)
   for (const command of [
     startCommand(),
     projectsCommand(),
@@ -27,11 +29,38 @@ export function createProgram(): Command {
   ]) {
     program.addCommand(command)
   }
-  letErrorsThrough(program)
+  settle(program, ownCommand())
   return program
 }
 
-function letErrorsThrough(command: Command): void {
-  command.exitOverride()
-  for (const sub of command.commands) letErrorsThrough(sub)
+/** What every command has alike. */
+function settle(command: Command, path: string): void {
+  command
+    .exitOverride()
+    .helpOption('-h, --help', 'print this help')
+    .configureHelp({ optionDescription: describeOption, subcommandTerm: termOf })
+    .configureOutput({ outputError: (text, write) => write(text.replace(/^error:/, 'namesake:')) })
+    .showHelpAfterError(`What there is: ${path} --help`)
+  if (command.parent) command.helpCommand(false)
+  for (const sub of command.commands) settle(sub, `${path} ${sub.name()}`)
+}
+
+function describeOption(option: Option): string {
+  return `${new Help().optionDescription(option)}${option.mandatory ? ' (required)' : ''}`
+}
+
+function termOf(command: Command): string {
+  return [command.name(), ...command.registeredArguments.map((argument) => `<${argument.name()}>`)].join(' ')
+}
+
+function firstSteps(): string {
+  const namesake = ownCommand()
+  return `
+First steps:
+  ${namesake} start --demo
+  ${namesake} projects create --name Shop --upstream https://app.vendor.com
+  ${namesake} tokens issue --project shop
+  ${namesake} domains add --project shop shop.customer.com
+
+Settings are NAMESAKE_… variables in the environment or in .env: see docs/operations.md.`
 }

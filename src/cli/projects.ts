@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { createProject, listProjects, type Project, updateProject } from '../core/projects.ts'
+import { ownCommand } from '../own-command.ts'
 import { withInstallation } from './installation.ts'
 import { show, shownTime, table } from './output.ts'
 import { projectRules } from './project-rules.ts'
@@ -10,26 +11,26 @@ type Options = { name?: string; slug?: string; upstream?: string; plan?: string;
 
 /** `namesake projects create|update|list` */
 export function projectsCommand(): Command {
-  const projects = new Command('projects').description('the tenants: each has an upstream, tokens and domains')
+  const projects = new Command('projects').description('Create, change and list projects: each has an upstream, tokens and domains')
   projects
     .command('create')
-    .description('make a project')
+    .description('Make a project')
     .requiredOption('--name <name>', 'its name, for people')
-    .option('--slug <slug>', 'its name in addresses, fixed for ever (default: made from the name)')
+    .option('--slug <slug>', 'its name in commands, fixed for ever (default: made from the name)')
     .requiredOption('--upstream <url>', 'where its application lives, for example https://app.vendor.com')
     .option('--plan <plan>', 'one of NAMESAKE_PLANS', DEFAULT_PLAN)
     .option('--json', 'print JSON')
     .action(create)
   projects
     .command('update')
-    .description('change what is given, keep the rest; holds on every machine within a second')
+    .description('Change what is given, keep the rest; it holds on every machine within a second')
     .requiredOption('--slug <slug>', 'which project')
     .option('--upstream <url>', 'where its application lives now')
     .option('--name <name>', 'its new name')
     .option('--plan <plan>', 'its new plan, one of NAMESAKE_PLANS')
     .option('--json', 'print JSON')
     .action(update)
-  projects.command('list').description('every project').option('--json', 'print JSON').action(list)
+  projects.command('list').description('List every project').option('--json', 'print JSON').action(list)
   return projects
 }
 
@@ -37,7 +38,9 @@ async function create({ name, slug, upstream, plan, json }: Options): Promise<vo
   const project = await withInstallation(({ db, config }) =>
     createProject(db, { name: name!, slug, upstreamUrl: upstream!, plan: plan! }, projectRules(db, config)),
   )
-  show({ json }, publicPart(project), () => [`Made the project ${project.slug}. Next: namesake tokens issue --project ${project.slug}`])
+  show({ json }, publicPart(project), () => [
+    `Made the project ${project.slug}. Next: ${ownCommand()} tokens issue --project ${project.slug}`,
+  ])
 }
 
 async function update({ name, slug, upstream, plan, json }: Options, command: Command): Promise<void> {
@@ -56,7 +59,7 @@ async function list({ json }: Options): Promise<void> {
   const shown = projects.map(({ createdAt, domains, ...project }) => ({ ...publicPart(project), domains, createdAt }))
   show({ json }, shown, () => {
     if (shown.length === 0)
-      return ['There is no project yet. Make one: namesake projects create --name Shop --upstream https://app.vendor.com']
+      return [`There is no project yet. Make one: ${ownCommand()} projects create --name Shop --upstream https://app.vendor.com`]
     const rows = shown.map((project) => [
       project.slug,
       project.name,
@@ -65,7 +68,7 @@ async function list({ json }: Options): Promise<void> {
       String(project.domains),
       shownTime(project.createdAt),
     ])
-    return table(['SLUG', 'NAME', 'UPSTREAM', 'PLAN', 'DOMAINS', 'MADE'], rows)
+    return table(['SLUG', 'NAME', 'UPSTREAM', 'PLAN', 'DOMAINS', 'CREATED'], rows)
   })
 }
 

@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import { readConfig } from '../config.ts'
 import { ROLES, type Role } from '../role-tree.ts'
 import { startFacts, startScreen } from '../start-screen.ts'
@@ -10,9 +10,14 @@ type Options = { demo?: boolean; roles: Role[]; json?: boolean }
 /** `namesake start` */
 export function startCommand(): Command {
   return new Command('start')
-    .description('run the service until Ctrl-C or SIGTERM; SIGHUP replaces the edge processes one by one')
-    .option('--demo', 'with a demo project: its token, its application, and https://hello.localhost')
-    .option('--roles <roles>', `which of ${ROLES.join(', ')} to run here`, parseRoles, [...ROLES])
+    .summary('Run the service')
+    .description('Run the service until Ctrl-C or SIGTERM; SIGHUP replaces the edge processes one by one')
+    .option('--demo', 'with a demo project: a token, an application, and the hostname hello.localhost')
+    .addOption(
+      new Option('--roles <roles>', `the roles to run here, of ${ROLES.join(',')}`)
+        .argParser(parseRoles)
+        .default([...ROLES], 'all of them'),
+    )
     .option('--json', 'print what runs where as one line of JSON')
     .action(run)
 }
@@ -20,7 +25,7 @@ export function startCommand(): Command {
 async function run({ demo = false, roles, json }: Options): Promise<void> {
   const { config, warnings } = readConfig(process.env, process.cwd())
   if (demo && !config.local)
-    throw new Error(`--demo is for a local start: NAMESAKE_EDGE_HOST is ${config.edgeHost}. Leave it out, or leave out --demo`)
+    throw new Error(`--demo is for a local start, and NAMESAKE_EDGE_HOST is ${config.edgeHost}: leave out one of the two`)
   const terminal = process.stderr.isTTY === true
   const log = createSupervisorLog({ level: config.logLevel, terminal })
   for (const warning of warnings) log.warn(warning)

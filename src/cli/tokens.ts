@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { issueToken, listTokens, revokeToken } from '../core/tokens.ts'
+import { ownCommand } from '../own-command.ts'
 import { withInstallation } from './installation.ts'
 import { show, shownTime, table } from './output.ts'
 
@@ -7,25 +8,25 @@ type Options = { project: string; name?: string; json?: boolean }
 
 /** `namesake tokens issue|list|revoke` */
 export function tokensCommand(): Command {
-  const tokens = new Command('tokens').description("a project's keys to the API")
+  const tokens = new Command('tokens').description("Issue, list and revoke a project's tokens for the API")
   tokens
     .command('issue')
-    .description('make a token; it is shown this once')
+    .description('Make a token; it is printed this once')
     .requiredOption('--project <slug>', 'whose token')
     .option('--name <name>', 'what it is for')
     .option('--json', 'print JSON')
     .action(issue)
   tokens
     .command('list')
-    .description("a project's tokens, never the tokens themselves")
+    .description("List a project's tokens, by name and hash")
     .requiredOption('--project <slug>', 'whose tokens')
     .option('--json', 'print JSON')
     .action(list)
   tokens
     .command('revoke')
-    .description('end a token; every machine refuses it within a second')
+    .description('End a token; every machine refuses it within a second')
     .requiredOption('--project <slug>', 'whose token')
-    .argument('<id>', 'its id, as listed')
+    .argument('<id>', 'its id, as tokens list shows it')
     .option('--json', 'print JSON')
     .action(revoke)
   return tokens
@@ -33,13 +34,14 @@ export function tokensCommand(): Command {
 
 async function issue({ project, name, json }: Options): Promise<void> {
   const issued = await withInstallation(({ db }) => issueToken(db, project, { name }))
-  show({ json }, issued, () => [issued.token, '', 'Keep it now: it cannot be shown again.'])
+  show({ json }, issued, () => [issued.token])
+  if (!json) console.error('Keep it now: it cannot be shown again.') // not with the token, which a script may read
 }
 
 async function list({ project, json }: Options): Promise<void> {
   const tokens = await withInstallation(({ db }) => listTokens(db, project))
   show({ json }, tokens, () => {
-    if (tokens.length === 0) return [`${project} has no token yet. Make one: namesake tokens issue --project ${project}`]
+    if (tokens.length === 0) return [`${project} has no token yet. Make one: ${ownCommand()} tokens issue --project ${project}`]
     const rows = tokens.map((token) => [
       token.id,
       token.name || '-',

@@ -7,7 +7,9 @@ import { createEdgeMetrics } from './metrics.ts'
 export type BulkOrder = { hostname: string; upstreamUrl: string; chainPem: string; keyPem: string }
 
 // An edge in a process of its own, with nothing in it that only tests need, so that its memory can be measured.
-process.once('message', async ({ hostname: name, upstreamUrl, chainPem, keyPem }: BulkOrder) => {
+process.once('message', (order: BulkOrder) => void serve(order))
+
+async function serve({ hostname: name, upstreamUrl, chainPem, keyPem }: BulkOrder): Promise<void> {
   const hostname = parseHostname(name)
   const loopback = [{ host: '127.0.0.1', port: 0 }]
   const edge = await startEdge({
@@ -27,4 +29,4 @@ process.once('message', async ({ hostname: name, upstreamUrl, chainPem, keyPem }
   })
   process.once('disconnect', () => void edge.stop(0))
   process.send?.(edge.ports.https[0])
-})
+}

@@ -8,7 +8,7 @@ import { REQUEST_FIELDS_MAX, REQUEST_HEAD_BYTES_MAX, STREAMS_PER_CONNECTION_MAX 
 const STREAM_WINDOW_BYTES = 256 * 1024
 const CONNECTION_WINDOW_BYTES = 1024 * 1024
 /** Between the announcement that we go and the last stream that we take: requests on their way must have arrived by then. */
-const GOAWAY_GRACE_MS = 500
+const GOAWAY_GRACE_MS = 2_000
 const LAST_STREAM_ID_MAX = 2 ** 31 - 1
 
 const SESSION_OPTIONS = {

@@ -17,7 +17,7 @@ export type ProbeSweepParts = {
 
 const PROBES_AT_ONCE_MAX = 3_000 // a silent zone holds its place for eight seconds, and must not hold up the others
 const CLAIM_LEASE_S = 60 // a worker that dies leaves its probes to the next one after this long
-const IDLE_POLL_MS = 500
+const IDLE_POLL_MS = 250
 const RECORD_EVERY_MS = 100
 
 /**

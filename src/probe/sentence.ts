@@ -79,7 +79,7 @@ function describeProxied(by: string, subject: Subject): string {
 
 function describeProof(name: string, proof: string, subject: Subject): string {
   const { label, zone } = placeOf(name, subject.zone)
-  return `The record of ${subject.hostname} is right; because this hostname was used in another account before, also add a TXT record named "${label}" in the DNS of ${zone} with the value "${proof}".`
+  return `The record of ${subject.hostname} is right; to prove that the hostname is yours, also add a TXT record named "${label}" in the DNS of ${zone} with the value "${proof}".`
 }
 
 function addRecord(subject: Subject): string {

@@ -196,7 +196,7 @@ const SENTENCES: [Verdict, string][] = [
   ],
   [
     { kind: 'proof-needed', name: `_namesake.${HOST}`, proof: 'abc' },
-    'The record of shop.customer.com is right; because this hostname was used in another account before, also add a TXT record named "_namesake.shop" in the DNS of customer.com with the value "abc".',
+    'The record of shop.customer.com is right; to prove that the hostname is yours, also add a TXT record named "_namesake.shop" in the DNS of customer.com with the value "abc".',
   ],
   [
     { kind: 'unknown', reason: 'silent' },
