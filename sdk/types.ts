@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document 94c1e19d72a45eecb928368b4442ea31: npm run types.
+// Generated from the OpenAPI document 1c09a28c82c6a3b08f60de6be0e98c23: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -697,7 +697,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `hostname_invalid`: The hostname is not valid. `wildcards_not_enabled`: Wildcard hostnames are not enabled. `request_malformed`: The request is malformed. */
+            /** @description `hostname_invalid`: The hostname is not valid. `wildcards_not_enabled`: Wildcard hostnames are not enabled. `request_malformed`: The request is malformed. `body_invalid`: The body is not what this endpoint takes. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -717,6 +717,24 @@ export interface operations {
             };
             /** @description `domain_not_found`: The hostname is not a domain of this project. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: The body is not JSON. */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -62,6 +62,17 @@ create table feed (
   constraint feed_is_one_row CHECK (one)
 );
 
+create table members (
+  project_id bigint not null,
+  email text not null,
+  role text not null,
+  created_at timestamp with time zone not null default date_trunc('milliseconds'::text, now()),
+  constraint members_pkey PRIMARY KEY (project_id, email),
+  constraint member_role CHECK ((role = ANY (ARRAY['owner'::text, 'admin'::text, 'member'::text]))),
+  constraint members_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
+);
+CREATE INDEX member_email ON public.members USING btree (email);
+
 create table migrations (
   name text not null,
   applied_at timestamp with time zone not null default now(),

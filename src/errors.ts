@@ -17,6 +17,7 @@ export const ERROR_CODES = [
   'plan_unknown',
   'project_not_found',
   'name_invalid',
+  'email_invalid',
   'slug_invalid',
   'slug_taken',
   'upstream_invalid',

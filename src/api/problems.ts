@@ -55,6 +55,7 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { status: number; title: strin
   unsupported_media_type: { status: 415, title: 'The body is not JSON', remedy: 'Send Content-Type: application/json.' },
   too_many_requests: { status: 429, title: 'Too many requests', remedy: 'Wait as long as the Retry-After header says.' },
   plan_unknown: { status: 400, title: 'There is no such plan', remedy: 'Choose one that the service offers.' },
+  email_invalid: { status: 400, title: 'The e-mail address is not valid', remedy: 'An address looks like ada@vendor.com.' },
   name_invalid: { status: 400, title: 'The name is not valid', remedy: 'A name has 1 to 80 characters.' },
   slug_invalid: { status: 400, title: 'The slug is not valid', remedy: 'Use letters, digits and single hyphens.' },
   upstream_invalid: { status: 400, title: 'The upstream URL is not valid', remedy: 'Send an http or https origin without a path.' },

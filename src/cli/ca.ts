@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { ownCommand } from '../own-command.ts'
 import { readLocalRoot } from '../roles/own-keys.ts'
 import { withInstallation } from './installation.ts'
 import { show } from './output.ts'
@@ -7,7 +8,7 @@ import { show } from './output.ts'
 export function caCommand(): Command {
   return new Command('ca')
     .summary("Print the built-in authority's root certificate")
-    .description("Print the built-in authority's root certificate, for whoever is to trust it: namesake ca > namesake-ca.pem")
+    .description(`Print the built-in authority's root certificate, for whoever is to trust it: ${ownCommand()} ca > namesake-ca.pem`)
     .option('--json', 'print JSON')
     .action(run)
 }

@@ -7,7 +7,7 @@ import { projectRules } from './project-rules.ts'
 
 const DEFAULT_PLAN = 'unlimited'
 
-type Options = { name?: string; slug?: string; upstream?: string; plan?: string; json?: boolean }
+type Options = { name?: string; slug?: string; upstream?: string; plan?: string; owner?: string; json?: boolean }
 
 /** `namesake projects create|update|list` */
 export function projectsCommand(): Command {
@@ -19,6 +19,7 @@ export function projectsCommand(): Command {
     .option('--slug <slug>', 'its name in commands, fixed for ever (default: made from the name)')
     .requiredOption('--upstream <url>', 'where its application lives, for example https://app.vendor.com')
     .option('--plan <plan>', 'one of NAMESAKE_PLANS', DEFAULT_PLAN)
+    .option('--owner <email>', 'who owns it: a member from the first sign-in with this address')
     .option('--json', 'print JSON')
     .action(create)
   projects
@@ -34,9 +35,9 @@ export function projectsCommand(): Command {
   return projects
 }
 
-async function create({ name, slug, upstream, plan, json }: Options): Promise<void> {
+async function create({ name, slug, upstream, plan, owner, json }: Options): Promise<void> {
   const project = await withInstallation(({ db, config }) =>
-    createProject(db, { name: name!, slug, upstreamUrl: upstream!, plan: plan! }, projectRules(db, config)),
+    createProject(db, { name: name!, slug, upstreamUrl: upstream!, plan: plan!, owner }, projectRules(db, config)),
   )
   show({ json }, publicPart(project), () => [
     `Made the project ${project.slug}. Next: ${ownCommand()} tokens issue --project ${project.slug}`,

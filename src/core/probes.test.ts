@@ -186,6 +186,9 @@ test('a watched domain is checked every two seconds, for as long as it is watche
   expect(await dueInS(hostname)).toBeLessThan(2.1)
   await recordProbes(db, [result(probe, 'absent')])
   expect(await dueInS(hostname)).toBeLessThan(2.1)
+  await db.pool.query(`update probes set claimed_at = now() - interval '1.5 seconds' where domain_id = $1`, [probe.domainId])
+  await recordProbes(db, [result(probe, 'absent')])
+  expect(await dueInS(hostname)).toBeLessThan(0.6) // counted from when the last look began
   await db.pool.query('update probes set watched_until = now()')
   await recordProbes(db, [result(probe, 'absent')])
   expect(await dueInS(hostname)).toBeGreaterThan(290)

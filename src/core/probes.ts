@@ -24,6 +24,7 @@ export type DueProbe = {
 export type ProbeResult = { probe: DueProbe; report: DnsReport; nextProbeInS: number }
 
 const WATCHED_INTERVAL_S = 2
+const WATCHED_INTERVAL = sql`make_interval(secs => ${sql.lit(WATCHED_INTERVAL_S)})`
 const WATCH_S_MAX = 900
 const VISIT_INTERVAL_S = 10
 
@@ -124,8 +125,9 @@ async function storeReports(tx: Tx, results: readonly ProbeResult[]): Promise<vo
       )
       update probes p set state = result.state, report = result.report, checked_at = now(),
         failures = case when result.state = 'unknown' then p.failures + 1 else 0 end,
-        next_probe_at = now() + make_interval(secs => case
-          when p.watched_until > now() then least(result.next_s, ${WATCHED_INTERVAL_S}) else result.next_s end)
+        next_probe_at = case when p.watched_until > now() and result.next_s > ${WATCHED_INTERVAL_S}
+          then ${WATCHED_INTERVAL} + case when p.claimed_at > now() - ${WATCHED_INTERVAL} then p.claimed_at else now() end
+          else now() + make_interval(secs => result.next_s) end
       from result join mine using (domain_id) where p.domain_id = result.domain_id`,
   )
 }

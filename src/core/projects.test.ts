@@ -35,6 +35,22 @@ test('a slug that is not given comes from the name, with a suffix when it is tak
   expect((await createProject(database.db, { ...wanted, name: '日本' }, PROJECT_RULES)).slug).toBe('project')
 })
 
+test('the owner of a new project is a member of it, and a project that could not be made leaves none', async () => {
+  const members = (slug: string) =>
+    database.db.pool
+      .query<{ email: string; role: string }>('select email, role from members join projects p on p.id = project_id where slug = $1', [
+        slug,
+      ])
+      .then(({ rows }) => rows)
+  await createProject(database.db, { ...wanted, slug: 'owned', owner: ' Ada@Vendor.com ' }, PROJECT_RULES)
+  expect(await members('owned')).toEqual([{ email: 'ada@vendor.com', role: 'owner' }])
+  await expect(createProject(database.db, { ...wanted, slug: 'owned', owner: 'eve@vendor.com' }, PROJECT_RULES)).rejects.toThrow(/taken/)
+  expect(await members('owned')).toHaveLength(1)
+  await expect(createProject(database.db, { ...wanted, owner: 'nobody' }, PROJECT_RULES)).rejects.toThrow(
+    expect.objectContaining({ code: 'email_invalid' }),
+  )
+})
+
 test('what no project may be is refused with its reason', async () => {
   await createProject(database.db, { ...wanted, slug: 'taken' }, PROJECT_RULES)
   const refused = {

@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { ServiceError } from '../errors.ts'
 import { type Db, rows } from './db.ts'
 import { parseDisplayName } from './display-name.ts'
+import { parseEmailAddress } from './email-address.ts'
 import type { Plans } from './plans.ts'
 import { makeProof } from './proof.ts'
 import { parseSlug, slugFromName } from './slug.ts'
@@ -17,20 +18,21 @@ export type ProjectRules = { plans: Plans; checkUpstream(url: URL): Promise<void
 const SLUG_TRIES_MAX = 5
 
 /**
- * Makes a project. A slug that is not given is derived from the name, with a suffix when it is taken; a given one that is taken throws
- * `slug_taken`. Throws `name_invalid`, `slug_invalid`, `upstream_invalid`, `upstream_forbidden` or `plan_unknown` for what it cannot keep.
+ * Makes a project, and its owner a member when an e-mail address is given. A slug that is not given is derived from the name, with a suffix when it is taken; a given one that is taken throws
+ * `slug_taken`. Throws `name_invalid`, `email_invalid`, `slug_invalid`, `upstream_invalid`, `upstream_forbidden` or `plan_unknown` for what it cannot keep.
  */
 export async function createProject(
   db: Db,
-  wanted: { name: string; slug?: string | undefined; upstreamUrl: string; plan: string },
+  wanted: { name: string; slug?: string | undefined; upstreamUrl: string; plan: string; owner?: string | undefined },
   rules: ProjectRules,
 ): Promise<Project> {
+  const owner = wanted.owner === undefined ? undefined : parseEmailAddress(wanted.owner)
   const name = parseDisplayName(wanted.name)
   const slugs = wanted.slug === undefined ? slugsFor(name) : [parseSlug(wanted.slug)]
   requirePlan(wanted.plan, rules)
   await requireUpstream(wanted.upstreamUrl, rules)
   for (const slug of slugs) {
-    const created = await insertProject(db, { name, slug, upstreamUrl: wanted.upstreamUrl, plan: wanted.plan })
+    const created = await insertProject(db, { name, slug, upstreamUrl: wanted.upstreamUrl, plan: wanted.plan, owner })
     if (created) return created
   }
   throw new ServiceError('slug_taken', `the slug ${slugs[0]} is taken by another project: choose another`)
@@ -89,15 +91,20 @@ export const PROJECT: RawBuilder<Project> = sql`p.id, p.name, p.slug, p.upstream
 
 async function insertProject(
   db: Db,
-  made: { name: string; slug: string; upstreamUrl: string; plan: string },
+  made: { name: string; slug: string; upstreamUrl: string; plan: string; owner: string | undefined },
 ): Promise<Project | undefined> {
   const [project] = await rows(
     db,
     sql<Project>`
-      insert into projects as p (name, slug, upstream_url, plan, proof)
-      values (${made.name}, ${made.slug}, ${made.upstreamUrl}, ${made.plan}, ${makeProof()})
-      on conflict on constraint project_slug_unique do nothing
-      returning ${PROJECT}`,
+      with made as (
+        insert into projects as p (name, slug, upstream_url, plan, proof)
+        values (${made.name}, ${made.slug}, ${made.upstreamUrl}, ${made.plan}, ${makeProof()})
+        on conflict on constraint project_slug_unique do nothing
+        returning ${PROJECT}
+      ), owned as (
+        insert into members (project_id, email, role) select id, ${made.owner ?? null}, 'owner' from made where ${made.owner ?? null}::text is not null
+      )
+      select * from made`,
   )
   return project
 }

@@ -28,7 +28,7 @@ export async function issueCertificate(parts: IssueParts, payload: unknown): Pro
   const hostname = parseHostname((payload as { hostname: string }).hostname)
   const permission = await beginIssuance(parts.db, hostname)
   if (permission.kind === 'no') {
-    parts.log.info({ hostname, reason: permission.reason }, 'no certificate is ordered')
+    parts.log.debug({ hostname, reason: permission.reason }, 'no certificate is ordered')
     return
   }
   const outcome = await obtain(parts, hostname)
@@ -36,8 +36,8 @@ export async function issueCertificate(parts: IssueParts, payload: unknown): Pro
   if (outcome.kind === 'issued') await keep(parts, hostname, outcome)
   else await recordIssuanceFailure(parts.db, hostname, outcome)
   parts.announce(hostname)
-  const { kind, sentence } = outcome.kind === 'issued' ? { kind: 'issued', sentence: undefined } : outcome
-  parts.log[kind === 'issued' ? 'info' : 'warn']({ hostname, outcome: kind, reason: sentence }, 'certificate')
+  if (outcome.kind === 'issued') parts.log.info({ hostname, serial: outcome.serial, notAfter: outcome.notAfter }, 'certificate issued')
+  else parts.log.warn({ hostname, outcome: outcome.kind, reason: outcome.sentence }, 'no certificate; it is tried again')
 }
 
 type Outcome = ({ kind: 'issued' } & Issued) | ({ kind: 'refused' | 'not-ordered' } & Refusal)
