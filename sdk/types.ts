@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document 1c09a28c82c6a3b08f60de6be0e98c23: npm run types.
+// Generated from the OpenAPI document 832723d1d86eaa883cda6d114470b0a5: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -307,7 +307,7 @@ export interface components {
              * @description The kind of problem, for programs. A code keeps its meaning for ever; new ones may be added.
              * @enum {unknown}
              */
-            code: "hostname_invalid" | "hostname_reserved" | "wildcards_not_enabled" | "hostname_claimed" | "domain_not_found" | "metadata_invalid" | "body_invalid" | "query_invalid" | "token_invalid" | "token_not_found" | "plan_limit" | "plan_unknown" | "project_not_found" | "name_invalid" | "slug_invalid" | "slug_taken" | "upstream_invalid" | "upstream_forbidden" | "unsupported_media_type" | "payload_too_large" | "too_many_requests" | "route_not_found" | "method_not_allowed" | "request_malformed" | "database_unavailable" | "internal";
+            code: "hostname_invalid" | "hostname_reserved" | "wildcards_not_enabled" | "hostname_claimed" | "domain_not_found" | "metadata_invalid" | "body_invalid" | "query_invalid" | "token_invalid" | "token_not_found" | "plan_limit" | "plan_unknown" | "project_not_found" | "name_invalid" | "email_invalid" | "slug_invalid" | "slug_taken" | "upstream_invalid" | "upstream_forbidden" | "unsupported_media_type" | "payload_too_large" | "too_many_requests" | "route_not_found" | "method_not_allowed" | "request_malformed" | "database_unavailable" | "internal";
             /** @description What is wrong in this case, and what to do. */
             detail: string;
             /** @description Name it when you ask for help; the same as the X-Request-Id header. */

@@ -3,6 +3,7 @@ import type { DnsRecord } from '../core/dns-report.ts'
 import type { DomainDetails } from '../core/domain-details.ts'
 import type { DomainRecord } from '../core/domain-record.ts'
 import { findDomain, listDomains, registerDomain, removeDomain } from '../core/domains.ts'
+import { nextProbeInS } from '../core/probe-interval.ts'
 import { findProbeTarget, recordProbes } from '../core/probes.ts'
 import { findProject } from '../core/projects.ts'
 import { parseHostname } from '../hostname.ts'
@@ -82,7 +83,9 @@ async function probeNow({ db, config, announce }: Installation, slug: string, na
   const probe = createServiceProbe(config)
   try {
     const report = await probe.check(hostname, target)
-    const verified = await recordProbes(db, [{ probe: target, report, nextProbeInS: config.probeIntervalS }])
+    const verified = await recordProbes(db, [
+      { probe: target, report, nextProbeInS: nextProbeInS(target, report.state, config.probeIntervalS) },
+    ])
     for (const newly of verified) announce(newly)
   } finally {
     probe.close()
