@@ -90,6 +90,7 @@ test.each([
   ['a chunk size beyond all numbers', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10000000000000000\r\n'],
   ['a chunk longer than its size', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n'],
   ['a bare LF behind a chunk size', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\na\r\n0\r\n\r\n'],
+  ['an endless row of interim answers', 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(101)],
   ['a head without end', `HTTP/1.1 200 OK\r\nX: ${'a'.repeat(70_000)}`],
 ])('an upstream that answers with %s is refused', (_name, text) => {
   expect(() => parse([bytes(text)])).toThrow(expect.objectContaining({ reason: 'malformed' }))

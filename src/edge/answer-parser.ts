@@ -5,6 +5,8 @@ import { UpstreamFailure } from './upstream.ts'
 const HEAD_BYTES_MAX = 64 * 1024
 const TRAILER_BYTES_MAX = 16 * 1024
 const CHUNK_LINE_BYTES_MAX = 4 * 1024
+/** Each one keeps the request waiting, and a 100 is passed on: an endless row of them would be neither late nor bounded. */
+const INTERIM_ANSWERS_MAX = 100
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: ([\t\u0020-\u007e\u0080-\u00ff]*))?$/
 const CHUNK_LINE = /^([0-9a-f]{1,13})(?:[ \t]*;[\t\u0020-\u007e\u0080-\u00ff]*)?$/i
 const END_OF_HEAD = Buffer.from('\r\n\r\n')
@@ -33,6 +35,7 @@ export class AnswerParser {
   #state: State = 'head'
   #kept: Buffer | undefined
   #left = 0
+  #interimAnswers = 0
 
   constructor(method: string, mayUpgrade: boolean, listener: AnswerListener) {
     this.#method = method
@@ -113,6 +116,8 @@ export class AnswerParser {
     } else if (code === 101) {
       throw malformed('a change of protocol that nobody asked for')
     } else if (code < 200) {
+      this.#interimAnswers += 1
+      if (this.#interimAnswers > INTERIM_ANSWERS_MAX) throw malformed('too many interim answers')
       this.#listener.onInterim(code)
     } else {
       this.#begin(code, status[3] ?? '', fields, status[1] === '1')

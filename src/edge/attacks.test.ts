@@ -1,7 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { once } from 'node:events'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
 import { openHttp2, openTls, RawReader, requestHttp2, speak } from '../../test/support/raw-visitor.ts'
 import { type RawUpstream, startRawUpstream } from '../../test/support/upstream.ts'
+import type { Timeouts } from './timeouts.ts'
 
 let edge: TestEdge
 let upstream: RawUpstream
@@ -18,6 +20,20 @@ afterAll(async () => {
 })
 const target = () => ({ port: edge.httpsPort, hostname: HOST, ca: edge.ca.certPem })
 const H = `Host: ${HOST}\r\n`
+const running: { stop(drainMs: number): Promise<void> }[] = []
+afterEach(async () => {
+  for (const one of running.splice(0)) await one.stop(0)
+})
+
+/** An edge of its own before an upstream that answers as the test wants. */
+async function startPair(onRequest: Parameters<typeof startRawUpstream>[0], timeouts: Partial<Timeouts> = {}) {
+  const behind = await startRawUpstream(onRequest)
+  const front = await startTestEdge({ timeouts })
+  running.push(front, behind)
+  await front.route(HOST, behind.url)
+  return { front, behind, to: { port: front.httpsPort, hostname: HOST, ca: front.ca.certPem } }
+}
+
 const CHUNKED = `POST / HTTP/1.1\r\n${H}Transfer-Encoding: chunked\r\n\r\n`
 
 test.each([
@@ -138,6 +154,119 @@ test('a flood of resets ends the connection and not the edge', async () => {
   const other = await openHttp2(target())
   expect((await requestHttp2(other, { ':path': '/', ':authority': HOST })).headers[':status']).toBe(200)
   other.close()
+})
+
+/** HEADERS of a request in HTTP/2 as bytes, with `0x82` for GET and `0x83` for POST. */
+function headers(method: 0x82 | 0x83, { endsHere }: { endsHere: boolean }): Buffer {
+  const block = Buffer.concat([Buffer.from([method, 0x87, 0x84, 0x01, HOST.length]), Buffer.from(HOST)])
+  return frame(1, endsHere ? 5 : 4, 1, block)
+}
+
+async function openRawHttp2(to: ReturnType<typeof target>, settings: Buffer = Buffer.alloc(0)) {
+  const socket = await openTls({ ...to, more: { ALPNProtocols: ['h2'] } })
+  socket.resume()
+  socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
+  socket.write(frame(4, 0, 0, settings))
+  return socket
+}
+
+const RESET_WITHOUT_ERROR = Buffer.alloc(4)
+const RESET_CANCEL = Buffer.from([0, 0, 0, 8])
+
+test.each([
+  ['a reset without an error', RESET_WITHOUT_ERROR],
+  ['a cancellation', RESET_CANCEL],
+  ['the end of the connection', undefined],
+])('an upload over HTTP/2 that is given up by %s never looks whole', async (_name, reset) => {
+  const { behind, to } = await startPair(() => {})
+  const visitor = await openRawHttp2(to)
+  visitor.write(headers(0x83, { endsHere: false }))
+  visitor.write(frame(0, 0, 1, Buffer.from('half')))
+  await expect.poll(() => behind.received.length).toBe(1)
+  const [connection] = behind.connections
+  let rest = ''
+  connection!.on('data', (chunk) => (rest += chunk.toString('latin1')))
+  const closed = once(connection!, 'close')
+  if (reset) visitor.write(frame(3, 0, 1, reset))
+  else visitor.end()
+  await closed
+  expect(`${behind.received[0]}${rest}`).not.toContain('\r\n0\r\n')
+  visitor.destroy()
+})
+
+test('an upload over HTTP/2 that is given up while its upstream takes no more ends, and the edge goes on', async () => {
+  const { front, to } = await startPair((socket) => socket.pause(), { bodyIdleMs: 2_000 })
+  const session = await openHttp2(to)
+  const stream = session.request({ ':path': '/', ':method': 'POST', ':authority': HOST }, { endStream: false })
+  stream.on('error', () => {})
+  const full = new Promise<void>((resolve) => {
+    let last = 0
+    const block = Buffer.alloc(60_000)
+    const timer = setInterval(() => {
+      while (stream.writableLength < 1_000_000) stream.write(block)
+      const { bytesWritten = 0 } = session.socket
+      if (bytesWritten > 0 && bytesWritten === last) resolve(clearInterval(timer))
+      last = bytesWritten
+    }, 100)
+  })
+  await full
+  stream.close(0)
+  await expect.poll(() => front.report().exchanges, { timeout: 10_000 }).toBe(0)
+  session.destroy()
+  const other = await speak(to, `GET / HTTP/1.1\r\n${H}\r\n`)
+  await expect.poll(() => front.report().exchanges).toBe(1)
+  other.socket.destroy()
+})
+
+test('who asks over HTTP/2 and opens no window for the answer is let go', async () => {
+  const { front, to } = await startPair((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'), { bodyIdleMs: 300 })
+  const noWindow = Buffer.from([0, 4, 0, 0, 0, 0])
+  const visitor = await openRawHttp2(to, noWindow)
+  visitor.write(headers(0x82, { endsHere: true }))
+  await expect.poll(() => front.report().exchanges).toBe(1)
+  await expect.poll(() => front.report().exchanges).toBe(0)
+  visitor.destroy()
+})
+
+test('who asks and never reads the answers is let go', async () => {
+  const answer = Buffer.concat([Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 16000\r\n\r\n'), Buffer.alloc(16_000)])
+  const { front, to } = await startPair((socket) => socket.write(answer), { bodyIdleMs: 300 })
+  const visitor = await openTls(to)
+  visitor.pause()
+  visitor.write(`GET / HTTP/1.1\r\n${H}\r\n`.repeat(1_500))
+  await expect.poll(() => front.report().http1Connections).toBe(1)
+  await expect.poll(() => front.report().http1Connections, { timeout: 10_000 }).toBe(0)
+  visitor.destroy()
+})
+
+test('a CONNECT behind a request never falls into the middle of its answer', async () => {
+  const { to } = await startPair((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello'))
+  const reader = await speak(to, `GET / HTTP/1.1\r\n${H}\r\n`)
+  await reader.until('hello')
+  reader.socket.write(`CONNECT ${HOST}:443 HTTP/1.1\r\n${H}\r\n`)
+  expect(await reader.closed()).toBe('')
+})
+
+test.each(['h2c', 'websocket, h2c', 'h2c, websocket', 'h2c\r\nUpgrade: websocket', 'HTTP/2.0', 'websocket, h3'])(
+  'no tunnel is opened for requests that nobody would look at: Upgrade: %j',
+  async (protocols) => {
+    const before = upstream.received.length
+    const reader = await speak(target(), `GET / HTTP/1.1\r\n${H}Connection: Upgrade, HTTP2-Settings\r\nUpgrade: ${protocols}\r\n\r\n`)
+    expect((await reader.answer()).status).toBe(200)
+    expect(upstream.received.slice(before).join('')).not.toMatch(/^Upgrade|^Connection/im)
+    reader.socket.destroy()
+  },
+)
+
+test('an upstream that answers for ever and says nothing is not waited for', async () => {
+  const { to } = await startPair((socket) => {
+    const more = () => socket.writable && socket.write('HTTP/1.1 102 Processing\r\n\r\n'.repeat(10), () => setImmediate(more))
+    more()
+  })
+  const reader = await speak(to, `GET / HTTP/1.1\r\n${H}\r\n`)
+  const answer = await reader.answer()
+  expect([answer.status, answer.field('namesake-error')]).toEqual([502, 'malformed'])
+  reader.socket.destroy()
 })
 
 function frame(type: number, flags: number, stream: number, payload: Buffer): Buffer {

@@ -42,6 +42,18 @@ test('a changed certificate replaces the remembered one', async () => {
   expect(made.certificateFor(shop, from('192.0.2.1'))).toMatchObject({ id: '2' })
 })
 
+test('news of a certificate whose key cannot be opened ends the wait of its handshakes, and nothing else', async () => {
+  const { made, copy } = source()
+  const answer = made.certificateFor(shop, from('192.0.2.1'))
+  await turn()
+  copy.get = () => {
+    throw new Error('sealed with another key')
+  }
+  made.changed(shop)
+  await expect(answer).rejects.toThrow('sealed with another key')
+  expect(made.waiting()).toBe(0)
+})
+
 test('handshakes wait for the issuance and all get its certificate', async () => {
   const { made, copy } = source()
   const answers = Promise.all(Array.from({ length: 200 }, (_, i) => made.certificateFor(shop, from(`192.0.2.${i}`))))

@@ -11,7 +11,7 @@ export type CertificateKnowledge =
   | { kind: 'none' }
 
 export type CertificateSourceParts = {
-  /** Reads the local copy; no other machine is asked. */
+  /** Reads the local copy; no other machine is asked. Throws when a key cannot be opened, as with another machine's secret. */
   read(hostname: Hostname): CertificateKnowledge
   /** Whether the hostname is served here at all: registered, or one of the service's own. */
   isServed(hostname: Hostname): boolean | Promise<boolean>
@@ -35,6 +35,7 @@ const CERTIFICATES_IN_MEMORY_MAX = 20_000
 const WAIT_MS_MAX = 10_000
 const WAITING_MAX = 1_000
 const WAITING_PER_CLIENT_MAX = 20
+const NOT_REGISTERED: CertificateAnswer = { kind: 'refused', reason: 'not registered' }
 
 /**
  * Where handshakes get their certificate: memory, then the local copy; else, for a hostname that is served here, the handshake waits
@@ -44,9 +45,11 @@ export function createCertificateSource(parts: CertificateSourceParts): Certific
   const memory = new Lru<Hostname, KeptCertificate>(CERTIFICATES_IN_MEMORY_MAX)
   const room = createWaitingRoom()
 
-  const inHand = (hostname: Hostname): CertificateAnswer | undefined => {
+  const remembered = (hostname: Hostname): CertificateAnswer | undefined => {
     const known = memory.get(hostname)
-    if (known && known.notAfterMs > parts.now()) return { kind: 'certificate', ...known }
+    return known && known.notAfterMs > parts.now() ? { kind: 'certificate', ...known } : undefined
+  }
+  const inCopy = (hostname: Hostname): CertificateAnswer | undefined => {
     const knowledge = parts.read(hostname)
     if (knowledge.kind === 'failed' && knowledge.nextAttemptAtMs > parts.now()) return { kind: 'refused', reason: knowledge.reason }
     if (knowledge.kind !== 'certificate' || knowledge.certificate.notAfterMs <= parts.now()) return undefined
@@ -54,28 +57,44 @@ export function createCertificateSource(parts: CertificateSourceParts): Certific
     return { kind: 'certificate', ...knowledge.certificate }
   }
 
+  const hasNews = (hostname: Hostname): boolean => {
+    try {
+      return parts.read(hostname).kind !== 'none'
+    } catch {
+      return true // the handshakes that wait meet the same failure, and it is logged there
+    }
+  }
+
+  const obtain = (hostname: Hostname, client: { address: string }) => inCopy(hostname) ?? waitForIssuance(hostname, client)
+
   const waitForIssuance = async (hostname: Hostname, client: { address: string }): Promise<CertificateAnswer> => {
-    if (!(await parts.isServed(hostname))) return { kind: 'refused', reason: 'not registered' }
     const seat = room.enter(hostname, client.address)
     if (!seat) return { kind: 'refused', reason: 'too many handshakes wait for a certificate' }
     try {
       const asked = await parts.requestIssuance(hostname)
       // The certificate may have arrived while we asked: then the refusal says so, and the copy is the better witness.
-      const arrived = inHand(hostname)
+      const arrived = inCopy(hostname)
       if (arrived) return arrived
       if (asked.kind === 'refused') return asked
       await seat.news
-      return inHand(hostname) ?? { kind: 'refused', reason: 'the certificate was not issued in time' }
+      return inCopy(hostname) ?? { kind: 'refused', reason: 'the certificate was not issued in time' }
     } finally {
       seat.leave()
     }
   }
 
   return {
-    certificateFor: (hostname, client) => inHand(hostname) ?? waitForIssuance(hostname, client),
+    certificateFor(hostname, client) {
+      const known = remembered(hostname)
+      if (known) return known
+      // Before anything else is read: a scanner's guesses end here.
+      const isServed = parts.isServed(hostname)
+      if (isServed instanceof Promise) return isServed.then((served) => (served ? obtain(hostname, client) : NOT_REGISTERED))
+      return isServed ? obtain(hostname, client) : NOT_REGISTERED
+    },
     changed(hostname) {
       memory.delete(hostname)
-      if (parts.read(hostname).kind !== 'none') room.call(hostname)
+      if (hasNews(hostname)) room.call(hostname)
     },
     reset() {
       memory.clear()

@@ -44,6 +44,12 @@ test('a hello in many records is the same hello', () => {
   expect(readClientHello(Buffer.concat(records))).toEqual({ kind: 'hello', servername: 'shop.customer.com' })
 })
 
+test('a hello in crumbs is given up after a few', () => {
+  const crumbs = Array.from({ length: 65 }, (_, i) => [22, 3, 1, 0, 1, named[5 + i]!])
+  expect(readClientHello(Buffer.from(crumbs.slice(0, 64).flat())).kind).toBe('incomplete')
+  expect(readClientHello(Buffer.from(crumbs.flat())).kind).toBe('unreadable')
+})
+
 test.each(['GET / HTTP/1.1\r\n\r\n', 'SSH-2.0-x\r\n', '\x16\x02\x01\x00\x01\x01', '\x16\x03\x01\x00\x01\x02'])(
   'what is no TLS is unreadable: %j',
   (text) => {

@@ -2,7 +2,9 @@ import type { Socket } from 'node:net'
 
 export type ClientHello = { kind: 'hello'; servername: string | undefined } | { kind: 'incomplete' } | { kind: 'unreadable' }
 
-const HELLO_BYTES_MAX = 64 * 1024
+/** A hello of today has some 2 KB. It is read anew whenever more of it comes, so both ceilings bound what a sender of crumbs can cost. */
+const HELLO_BYTES_MAX = 16 * 1024
+const RECORDS_MAX = 64
 const RECORD_HANDSHAKE = 22
 const MESSAGE_CLIENT_HELLO = 1
 const EXTENSION_SERVER_NAME = 0
@@ -55,6 +57,7 @@ function joinRecords(bytes: Buffer): Buffer | 'incomplete' | 'unreadable' {
   while (at < bytes.length) {
     if (bytes[at] !== RECORD_HANDSHAKE || (at + 1 < bytes.length && bytes[at + 1] !== 3)) return 'unreadable'
     if (at + 5 > bytes.length) break
+    if (parts.length === RECORDS_MAX) return 'unreadable'
     const end = at + 5 + bytes.readUInt16BE(at + 3)
     parts.push(bytes.subarray(at + 5, Math.min(end, bytes.length)))
     const first = parts[0]!

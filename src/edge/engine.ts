@@ -64,7 +64,7 @@ export interface Exchange {
   /** Ends the answer so that no visitor takes it for complete. */
   abort(): void
   onDrain(listener: () => void): void
-  /** Called once if the visitor goes before the answer has ended. */
+  /** Called once if the visitor goes before the answer has ended; at once if it has gone already. */
   onGone(listener: () => void): void
   /** Called once when the exchange is over, however it ended. */
   onClose(listener: () => void): void

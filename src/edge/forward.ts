@@ -94,7 +94,8 @@ class Forwarding implements UpstreamListener {
     this.outcome.status = status
     this.outcome.upstreamMs = performance.now() - this.#startedAt
     const keepLength = body === 'none' && status !== 204
-    const kept = status === 101 ? upgradeFields(fields) : answerFields(fields, { keepLength })
+    const keepTrailer = body === 'unknown' && this.#exchange.protocol !== 'HTTP/1.0'
+    const kept = status === 101 ? upgradeFields(fields) : answerFields(fields, { keepLength, keepTrailer })
     this.#exchange.answer({ status, reason, fields: kept, body })
     this.#isAnswered = true // not before: what cannot be said to the visitor is still a failed exchange
   }

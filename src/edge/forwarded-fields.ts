@@ -84,12 +84,16 @@ export function requestHead(exchange: Exchange, facts: ForwardedFacts): string {
   return `${head}\r\n`
 }
 
-/** An upstream's fields as the visitor gets them: end-to-end ones only, and no `Alt-Svc`, which would lead visitors past the edge. */
-export function answerFields(fields: Fields, { keepLength }: { keepLength: boolean }): string[] {
+/**
+ * An upstream's fields as the visitor gets them: end-to-end ones only, and no `Alt-Svc`, which would lead visitors past the edge. `Trailer`
+ * stays only where trailers can follow.
+ */
+export function answerFields(fields: Fields, { keepLength, keepTrailer }: { keepLength: boolean; keepTrailer: boolean }): string[] {
   const named = namedInConnection(fields)
   const kept: string[] = []
   for (let i = 0; i < fields.length; i += 2) {
     const lower = fields[i]!.toLowerCase()
+    if (lower === 'trailer' && !keepTrailer) continue
     if (lower === 'content-length' ? !keepLength : HOP_FIELDS.has(lower) || lower === 'alt-svc' || named?.has(lower)) continue
     kept.push(fields[i]!, fields[i + 1]!)
   }
@@ -99,7 +103,7 @@ export function answerFields(fields: Fields, { keepLength }: { keepLength: boole
 /** A 101's fields: as they are, with the change of protocol itself. */
 export function upgradeFields(fields: Fields): string[] {
   const upgrade = membersOf(fields, 'upgrade').join(', ')
-  return [...answerFields(fields, { keepLength: false }), 'Connection', 'Upgrade', 'Upgrade', upgrade]
+  return [...answerFields(fields, { keepLength: false, keepTrailer: false }), 'Connection', 'Upgrade', 'Upgrade', upgrade]
 }
 
 export function trailersToForward(trailers: Fields): string[] {

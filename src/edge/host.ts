@@ -20,9 +20,14 @@ export function isSameTenant(one: HostAnswer, other: HostAnswer): boolean {
   return one.kind !== 'route' && other.kind !== 'route'
 }
 
-/** The authority's host part, still unparsed: without port, and without the brackets of an IPv6 address. */
+const VISIBLE_ASCII = /^[\u0021-\u007e]+$/
+
+/**
+ * The authority's host part, still unparsed and without port. Empty for what can be no hostname on the wire: an address in brackets, or
+ * characters beyond ASCII (RFC 3986 §3.2.2), which the application would see as another name than we do.
+ */
 export function hostOf(authority: string): string {
-  if (authority.startsWith('[')) return authority.slice(1, authority.indexOf(']'))
+  if (authority.startsWith('[') || !VISIBLE_ASCII.test(authority)) return ''
   const colon = authority.lastIndexOf(':')
   return colon >= 0 && /^\d{0,5}$/.test(authority.slice(colon + 1)) ? authority.slice(0, colon) : authority
 }

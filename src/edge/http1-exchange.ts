@@ -13,6 +13,8 @@ type Http1Parts = {
   expectsContinue: boolean
   /** Asked when the answer begins: whether the connection ends with it. */
   isLast(): boolean
+  /** How long the visitor may take to read the last bytes of an answer. */
+  lastBytesMs: number
   /** With an upgrade: what the visitor sent behind the request. */
   behind?: Buffer
 }
@@ -33,12 +35,14 @@ export class Http1Exchange implements Exchange {
   readonly #response: ServerResponse
   readonly #behind: Buffer | undefined
   readonly #isLast: () => boolean
+  readonly #lastBytesMs: number
 
-  constructor({ request, response, head, connection, expectsContinue, isLast, behind }: Http1Parts) {
+  constructor({ request, response, head, connection, expectsContinue, isLast, lastBytesMs, behind }: Http1Parts) {
     this.#request = request
     this.#response = response
     this.#behind = behind
     this.#isLast = isLast
+    this.#lastBytesMs = lastBytesMs
     this.protocol = request.httpVersion === '1.0' ? 'HTTP/1.0' : 'HTTP/1.1'
     this.connection = connection
     this.method = request.method ?? ''
@@ -74,8 +78,11 @@ export class Http1Exchange implements Exchange {
   }
 
   end(trailers: Fields = []): void {
+    if (this.#response.destroyed) return
     if (trailers.length > 0 && this.protocol === 'HTTP/1.1') this.#response.addTrailers(pairs(trailers))
     this.#response.end()
+    const timer = setTimeout(() => this.abort(), this.#lastBytesMs)
+    this.#response.once('close', () => clearTimeout(timer))
     if (!this.#request.complete && this.body) discardRest(this.#request)
   }
 
@@ -88,6 +95,7 @@ export class Http1Exchange implements Exchange {
   }
 
   onGone(listener: () => void): void {
+    if (this.#response.destroyed) return void listener()
     this.#response.once('close', () => {
       if (!this.#response.writableFinished) listener()
     })

@@ -22,6 +22,7 @@ export function createHttp1Server({ timeouts, onExchange }: EngineParts) {
   const visits = new Map<Duplex, Visit>()
   let isDraining = false
   const isLast = () => isDraining
+  const common = { isLast, lastBytesMs: timeouts.bodyIdleMs }
 
   const server = createServer({
     maxHeaderSize: REQUEST_HEAD_BYTES_MAX,
@@ -53,7 +54,7 @@ export function createHttp1Server({ timeouts, onExchange }: EngineParts) {
     const begin = () => {
       if (visit.socket.destroyed) return // its visitor went while it waited for its turn
       const head = readHttp1Head(request)
-      const exchange = new Http1Exchange({ request, response, head, connection: visit.connection, expectsContinue, isLast })
+      const exchange = new Http1Exchange({ request, response, head, connection: visit.connection, expectsContinue, ...common })
       response.once('close', () => serveNext(visit))
       if (head.kind === 'refused') exchange.refuse(head.status)
       else onExchange(exchange)
@@ -69,12 +70,13 @@ export function createHttp1Server({ timeouts, onExchange }: EngineParts) {
   server.on('request', (request, response) => receive(request, response, false))
   server.on('checkContinue', (request, response) => receive(request, response, true))
   server.on('checkExpectation', (_request, response) => response.writeHead(417, { 'content-length': 0 }).end())
-  server.on('connect', (_request, socket) => refuseRaw(socket, 405))
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+  const refuse = (socket: Duplex, status: number) => {
     // While an answer is on its way, another one could only fall into the middle of it.
     if (visits.get(socket)?.isBusy) socket.destroy()
-    else refuseRaw(socket, statusOf(error.code))
-  })
+    else refuseRaw(socket, status)
+  }
+  server.on('connect', (_request, socket) => refuse(socket, 405))
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuse(socket, statusOf(error.code)))
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, behind: Buffer) => {
     const visit = visits.get(socket)
     if (!visit || visit.isBusy) return void socket.destroy()
@@ -86,7 +88,7 @@ export function createHttp1Server({ timeouts, onExchange }: EngineParts) {
     response.once('finish', () => visit.socket.destroySoon())
     socket.on('error', () => socket.destroy())
     const head = readHttp1Head(request)
-    const exchange = new Http1Exchange({ request, response, head, connection: visit.connection, expectsContinue: false, isLast, behind })
+    const exchange = new Http1Exchange({ request, response, head, connection: visit.connection, expectsContinue: false, ...common, behind })
     if (head.kind === 'refused') exchange.refuse(head.status)
     else onExchange(exchange)
   })
@@ -112,11 +114,14 @@ export function createHttp1Server({ timeouts, onExchange }: EngineParts) {
   }
 }
 
+/** Through a tunnel of HTTP a visitor would send requests that nobody has looked at, alone or in a list with other protocols. */
+const HTTP_PROTOCOL = /^(h\dc?|http)(\/|$)/i
+
 /** Only a GET without a body can become a tunnel; h2c upgrades and all others are served as if not asked for (RFC 9110 §7.8). */
 function isTunnelRequest(request: IncomingMessage): boolean {
   const { upgrade, 'transfer-encoding': encoding, 'content-length': length } = request.headers
   if (request.method !== 'GET' || request.httpVersion !== '1.1' || !upgrade) return false
-  return encoding === undefined && (length ?? '0') === '0' && !/^h2c?$/i.test(upgrade.trim())
+  return encoding === undefined && (length ?? '0') === '0' && !upgrade.split(',').some((protocol) => HTTP_PROTOCOL.test(protocol.trim()))
 }
 
 function statusOf(code: string | undefined): number {

@@ -4,7 +4,14 @@ import type { AnswerHead, Exchange, Fields, RequestBody, VisitorConnection } fro
 import type { Http2Head } from './http2-head.ts'
 import { page, sendPage } from './pages.ts'
 
-type Http2Parts = { stream: ServerHttp2Stream; head: Http2Head; connection: VisitorConnection; endsHere: boolean }
+type Http2Parts = {
+  stream: ServerHttp2Stream
+  head: Http2Head
+  connection: VisitorConnection
+  endsHere: boolean
+  /** How long the visitor may take to read the last bytes of an answer. */
+  lastBytesMs: number
+}
 
 /** A visitor's request over HTTP/2. */
 export class Http2Exchange implements Exchange {
@@ -19,12 +26,14 @@ export class Http2Exchange implements Exchange {
   readonly upgrade = undefined
   bytesSent = 0
   readonly #stream: ServerHttp2Stream
+  readonly #lastBytesMs: number
   #requestTrailers: Fields = []
   #answerTrailers: Fields = []
   #hasEnded = false
 
-  constructor({ stream, head, connection, endsHere }: Http2Parts) {
+  constructor({ stream, head, connection, endsHere, lastBytesMs }: Http2Parts) {
     this.#stream = stream
+    this.#lastBytesMs = lastBytesMs
     this.connection = connection
     this.method = head.method
     this.target = head.kind === 'head' ? head.target : ''
@@ -34,16 +43,17 @@ export class Http2Exchange implements Exchange {
     const length = head.kind === 'head' ? head.length : undefined
     this.body = endsHere || length === 0 ? undefined : { stream, length, trailers: () => this.#requestTrailers }
     stream.on('error', ignore)
+    stream.once('aborted', () => stream.destroy()) // else it would stay until what has come of its body is read
     stream.on('trailers', (_fields, _flags, raw: string[]) => (this.#requestTrailers = raw))
     stream.on('wantTrailers', () => this.#sendTrailers())
   }
 
   sendContinue(): void {
-    if (!this.#stream.headersSent && !this.#stream.destroyed) this.#stream.additionalHeaders({ ':status': 100 })
+    if (!this.#stream.headersSent && !this.#stream.destroyed && !this.#stream.closed) this.#stream.additionalHeaders({ ':status': 100 })
   }
 
   answer({ status, fields, body }: AnswerHead): void {
-    if (this.#stream.destroyed) return
+    if (this.#stream.destroyed || this.#stream.closed) return
     const head: string[] = [':status', String(status)]
     for (let i = 0; i < fields.length; i += 2) head.push(fields[i]!.toLowerCase(), fields[i + 1]!)
     if (typeof body === 'number') head.push('content-length', String(body))
@@ -59,9 +69,12 @@ export class Http2Exchange implements Exchange {
   flush(): void {} // node:http2 sends the head at once
 
   end(trailers: Fields = []): void {
+    if (this.#stream.destroyed) return
     this.#hasEnded = true
     this.#answerTrailers = trailers
     this.#stream.end()
+    const timer = setTimeout(() => this.abort(), this.#lastBytesMs)
+    this.#stream.once('close', () => clearTimeout(timer))
     // RFC 9113 §8.1: a complete answer may come before the request has ended; the visitor is told not to send the rest.
     this.#stream.once('finish', () => {
       if (!this.#stream.readableEnded && this.body) this.#stream.close(constants.NGHTTP2_NO_ERROR)
@@ -78,9 +91,13 @@ export class Http2Exchange implements Exchange {
   }
 
   onGone(listener: () => void): void {
-    this.#stream.once('close', () => {
+    if (this.#stream.destroyed) return void listener()
+    // 'aborted' comes before 'end', which node says of a body that was cut short as of any other.
+    const gone = () => {
+      this.#stream.off('aborted', gone).off('close', gone)
       if (!this.#hasEnded || !this.#stream.writableFinished) listener()
-    })
+    }
+    this.#stream.on('aborted', gone).on('close', gone)
   }
 
   onClose(listener: () => void): void {
@@ -96,7 +113,7 @@ export class Http2Exchange implements Exchange {
   }
 
   #sendTrailers(): void {
-    const trailers: Record<string, string | string[]> = {}
+    const trailers: Record<string, string | string[]> = Object.create(null) // `constructor` is a name like any other
     for (let i = 0; i < this.#answerTrailers.length; i += 2) {
       const name = this.#answerTrailers[i]!.toLowerCase()
       trailers[name] = name in trailers ? [trailers[name]!, this.#answerTrailers[i + 1]!].flat() : this.#answerTrailers[i + 1]!

@@ -36,7 +36,7 @@ export function createHttp2Server({ timeouts, onExchange }: EngineParts) {
 
   const receive = (stream: ServerHttp2Stream, rawHeaders: string[], endsHere: boolean, connection: VisitorConnection) => {
     const head = readHttp2Head(rawHeaders)
-    const exchange = new Http2Exchange({ stream, head, connection, endsHere })
+    const exchange = new Http2Exchange({ stream, head, connection, endsHere, lastBytesMs: timeouts.bodyIdleMs })
     if (head.kind === 'refused') exchange.refuse(head.status)
     else onExchange(exchange)
   }

@@ -37,6 +37,11 @@ test.each([
   expect(await ask(path, `Host: ${HOST}\r\n`, 'GET', '1.0')).toMatchObject({ status: 308, location })
 })
 
+test.each(['h2c', 'websocket'])('who asks to change to %s is shown the way like all others', async (protocol) => {
+  const upgrade = `Connection: Upgrade\r\nUpgrade: ${protocol}\r\n`
+  expect(await ask('/a', `Host: ${HOST}\r\n${upgrade}`)).toMatchObject({ status: 308, location: `https://${HOST}:8443/a` })
+})
+
 test.each(['unknown.example.com', '127.0.0.1', '[::1]:80', 'localhost', '', 'a b', 'evil.example/'])(
   'the Host %j, which nobody registered, is 404',
   async (host) => {

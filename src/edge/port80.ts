@@ -29,8 +29,10 @@ export function createPort80(parts: Port80Parts): Server {
     connectionsCheckingInterval: REQUEST_TIMES_CHECKED_EVERY_MS,
     keepAliveTimeout: parts.timeouts.keepAliveMs,
     requireHostHeader: false,
+    shouldUpgradeCallback: () => false, // whoever asks for HTTP/2 or a WebSocket is shown the way to https like all others
   })
   server.maxHeadersCount = 0
+  server.timeout = parts.timeouts.requestHeadMs + parts.timeouts.keepAliveMs // also for who asks and never reads the answer
   server.emit('listening') // it has no listener of its own, and this starts the watch over its connections' times
   server.on('request', (request, response) => {
     decide(parts, request)
@@ -46,7 +48,6 @@ export function createPort80(parts: Port80Parts): Server {
     else socket.destroy()
   })
   server.on('connect', (_request, socket) => socket.destroy())
-  server.on('upgrade', (_request, socket) => socket.destroy())
   return server
 }
 

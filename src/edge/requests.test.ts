@@ -77,6 +77,8 @@ test('a request for another hostname is 421 unless the certificate covers it and
   expect((await ask(host('edge.example.com'))).status).toBe(421)
   expect((await ask(host('unknown.customer.com'))).status).toBe(421)
   expect((await ask(host('127.0.0.1'))).status).toBe(421)
+  expect((await ask(host(`[${HOST}]`))).status).toBe(421)
+  expect((await ask(host('sh\xadop.customer.com'))).status).toBe(421) // IDNA drops the soft hyphen, an application may not
   expect((await ask(host(HOST), '', 'www.customer.com')).status).toBe(421)
 })
 
@@ -168,6 +170,35 @@ test('trailers pass both ways, except those that could deceive', async () => {
   expect(field).toBe('X-Checksum')
   expect(await reader.until('abc\r\n\r\n')).toBe('4\r\nbody\r\n0\r\nX-Checksum: abc\r\n\r\n')
   reader.socket.destroy()
+})
+
+test.each([
+  ['with a length', 'GET / HTTP/1.1', 'Content-Length: 2\r\n\r\nok'],
+  ['to HEAD', 'HEAD / HTTP/1.1', 'Transfer-Encoding: chunked\r\n\r\n'],
+  ['to HTTP/1.0', 'GET / HTTP/1.0\nConnection: keep-alive', 'Content-Length: 2\r\n\r\nok'],
+])('an answer %s that announces trailers is passed without the announcement', async (_name, line, rest) => {
+  const raw = await startRawUpstream((socket) => socket.write(`HTTP/1.1 200 OK\r\nTrailer: X-Checksum\r\n${rest}`))
+  await edge.route(HOST, raw.url)
+  const { status, field } = await ask(`${line}\nHost: ${HOST}`)
+  expect([status, field('trailer')]).toEqual([200, undefined])
+  await edge.route(HOST, upstream.url, { alsoFor: ['www.customer.com', 'other.customer.com'] })
+  await raw.stop()
+})
+
+test('a trailer may have any name over HTTP/2', async () => {
+  const trailers = 'constructor: 1\r\n__proto__: 2\r\nX-Twice: 3\r\nX-Twice: 4\r\n'
+  const raw = await startRawUpstream((socket) => socket.write(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n${trailers}\r\n`))
+  await edge.route(HOST, raw.url)
+  const session = await openHttp2(target())
+  const answer = await requestHttp2(session, { ':path': '/', ':authority': HOST })
+  expect(Object.entries(answer.trailers)).toEqual([
+    ['constructor', '1'],
+    ['__proto__', '2'],
+    ['x-twice', '3, 4'],
+  ])
+  session.close()
+  await edge.route(HOST, upstream.url, { alsoFor: ['www.customer.com', 'other.customer.com'] })
+  await raw.stop()
 })
 
 test('trailers over HTTP/2', async () => {

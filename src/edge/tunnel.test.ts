@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
 import { speak } from '../../test/support/raw-visitor.ts'
-import { startUpstream, type Upstream } from '../../test/support/upstream.ts'
+import { startRawUpstream, startUpstream, type Upstream } from '../../test/support/upstream.ts'
 
 let edge: TestEdge
 let upstream: Upstream
@@ -38,6 +38,19 @@ test('a WebSocket is opened with its key, subprotocol and Host, and its bytes pa
   expect(edge.report().tunnels).toBe(1)
   reader.socket.end()
   await reader.closed()
+})
+
+test('a 101 whose fields make no sense still opens the tunnel, without them', async () => {
+  const raw = await startRawUpstream((socket) =>
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nTrailer: X\r\n\r\nfirst'),
+  )
+  await edge.route(HOST, raw.url)
+  const reader = await open()
+  expect(await reader.until('\r\n\r\n')).not.toMatch(/trailer/i)
+  await reader.until('first')
+  reader.socket.destroy()
+  await edge.route(HOST, upstream.url)
+  await raw.stop()
 })
 
 test('a large transfer through a tunnel arrives whole', async () => {

@@ -115,7 +115,7 @@ export class UpstreamConnection {
     running.head = head
     const isEventStream = valuesOf(head.fields, 'content-type').some((type) => /^text\/event-stream\b/i.test(type))
     this.#socket.setTimeout(isEventStream ? 0 : this.#timeouts.bodyIdleMs)
-    if (head.status !== 101) running.listener.onHead(head)
+    if (head.status !== 101) running.listener.onHead(head) // a 101 is told once its connection can be handed over
   }
 
   #bodySent(running: Running): void {
@@ -128,6 +128,7 @@ export class UpstreamConnection {
     let used: number
     try {
       used = running.parser.feed(chunk)
+      if (running.head?.status === 101) running.listener.onHead(running.head)
     } catch (error) {
       return this.#fail(error instanceof UpstreamFailure ? error : new UpstreamFailure('malformed', String(error), { cause: error }))
     }
@@ -142,7 +143,6 @@ export class UpstreamConnection {
     const socket = this.#socket.off('data', this.#receive).off('end', this.#end).off('timeout', this.#late)
     socket.pause()
     socket.setTimeout(0)
-    running.listener.onHead(running.head!)
     running.listener.onUpgrade(socket, behind)
   }
 

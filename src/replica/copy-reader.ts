@@ -9,6 +9,8 @@ export type CopyReader = {
   findRoute(hostname: Hostname): RouteRow | undefined
   findCertificate(hostname: Hostname): CertificateRow | undefined
   findSetting(name: string): Buffer | undefined
+  /** Whether the last look-up could be made in an undamaged copy: then its miss says that the copy does not hold the key. */
+  isSound(): boolean
   /** `complete` is false while there is no usable copy, or the last look-up failed: then a miss says nothing. */
   state(): { complete: boolean; asOfMs: number }
   close(): void
@@ -84,6 +86,7 @@ export function openCopyReader(path: string, options: { onDamaged?: (sentence: s
     findRoute: (hostname) => look((lookups) => lookups.findRoute(hostname)),
     findCertificate: (hostname) => look((lookups) => lookups.findCertificate(hostname)),
     findSetting: (name) => look((lookups) => lookups.findSetting(name)),
+    isSound: () => !lastFailed && opened !== undefined && damaged !== opened.file,
     state() {
       const afterFailure = lastFailed
       const asOfMs = look((lookups) => lookups.readState().asOfMs)

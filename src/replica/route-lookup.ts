@@ -11,6 +11,6 @@ import type { RouteAnswer } from './messages.ts'
 export function findLocalRoute(reader: CopyReader, follower: FollowerLink, hostname: Hostname): RouteAnswer | Promise<RouteAnswer> {
   const route = reader.findRoute(hostname)
   if (route) return { kind: 'route', route }
-  if (reader.state().complete && missIsFinal(follower.status())) return { kind: 'unknown' }
+  if (reader.isSound() && missIsFinal(follower.status())) return { kind: 'unknown' }
   return follower.findRoute(hostname)
 }

@@ -38,7 +38,10 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     const found = copy.findRoute(hostname)
     return found instanceof Promise ? found.then(toHost) : toHost(found)
   }
-  const isServed = async (hostname: Hostname) => ['route', 'service', 'edge-root'].includes((await findHost(hostname)).kind)
+  const isServed = (hostname: Hostname) => {
+    const found = findHost(hostname)
+    return found instanceof Promise ? found.then(isOurs) : isOurs(found)
+  }
   const certificates = createCertificateSource({
     read: readCertificate,
     isServed,
@@ -77,6 +80,10 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
       copy.close()
     },
   }
+}
+
+function isOurs({ kind }: { kind: string }): boolean {
+  return kind === 'route' || kind === 'service' || kind === 'edge-root'
 }
 
 function toHost(found: Awaited<ReturnType<ReturnType<typeof openLocalCopy>['findRoute']>>) {
