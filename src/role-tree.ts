@@ -1,6 +1,6 @@
 import type { FromChild, Output } from './child.ts'
 import type { Config } from './config.ts'
-import { EDGE_NODE_FLAGS } from './edge/node-flags.ts'
+import { EDGE_ENVIRONMENT, EDGE_NODE_FLAGS } from './edge/node-flags.ts'
 import { createGatherer } from './gather.ts'
 import { pause } from './lib/back-off.ts'
 import type { WantedSocket } from './listening-sockets.ts'
@@ -66,6 +66,7 @@ export function createRoleTree(parts: RoleTreeParts): RoleTree {
       role,
       label,
       sockets: shared,
+      env: role === 'edge' ? { ...EDGE_ENVIRONMENT, ...parts.env } : parts.env,
       nodeFlags: role === 'edge' ? EDGE_NODE_FLAGS : [],
       onMessage: (message: FromChild, from) => {
         if (message.type === 'report') gatherer.received(message.id, message.report)

@@ -3,3 +3,6 @@
  * own choice 64 MB of them pile up before anybody looks.
  */
 export const EDGE_NODE_FLAGS = ['--max-semi-space-size=1']
+
+/** What stands in its environment. Look-ups of upstreams take threads of libuv's: with its four, four names that time out would hold up all others. */
+export const EDGE_ENVIRONMENT = { UV_THREADPOOL_SIZE: '64' }

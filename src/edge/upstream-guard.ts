@@ -2,8 +2,8 @@ import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { type Hostname, readHostname } from '../hostname.ts'
 import { createAddressSet, isSpecialAddress } from '../lib/addresses.ts'
-import { createOnce } from '../lib/once.ts'
 import { type Upstream, UpstreamFailure } from './upstream.ts'
+import { createUpstreamAddresses } from './upstream-addresses.ts'
 
 export type GuardRules = {
   /** Upstreams may live on private, loopback and other special addresses. */
@@ -18,12 +18,12 @@ export type GuardRules = {
 export type UpstreamGuard = { addressesOf(upstream: Upstream): Promise<string[]> }
 
 /**
- * Resolves an upstream to the addresses that may be connected to, in the resolver's order: asked at every connect, so a name that changes
+ * Resolves an upstream to the addresses that may be connected to, in the resolver's order: judged at every connect, so a name that changes
  * its mind after it was saved gains nothing. Rejects with UpstreamFailure `dns` or `forbidden-address`.
  */
 export function createUpstreamGuard(rules: GuardRules): UpstreamGuard {
   const own = createAddressSet(rules.ownAddresses)
-  const once = createOnce<string, string[]>()
+  const addressesOf = createUpstreamAddresses(resolve, Date.now)
 
   const isForbidden = (address: string, port: number) => {
     if (!rules.allowPrivate) return isSpecialAddress(address) || own.has(address)
@@ -36,7 +36,7 @@ export function createUpstreamGuard(rules: GuardRules): UpstreamGuard {
       if (!isOurs && reading.kind === 'hostname' && (await rules.isRegistered(reading.hostname))) {
         throw new UpstreamFailure('forbidden-address', `${host} is itself served by this edge`)
       }
-      const addresses = isIP(host) ? [host] : await once(host, () => resolve(host))
+      const addresses = isIP(host) ? [host] : await addressesOf(host)
       if (isOurs) return addresses
       const allowed = addresses.filter((address) => !isForbidden(address, port))
       if (allowed.length === 0) throw new UpstreamFailure('forbidden-address', `${host} leads only to addresses that are not allowed`)
