@@ -79,6 +79,23 @@ create table migrations (
   constraint migrations_pkey PRIMARY KEY (name)
 );
 
+create table order_history (
+  id bigint not null generated always as identity,
+  hostname text collate "C" not null,
+  began_at timestamp with time zone not null default now(),
+  ended_at timestamp with time zone,
+  outcome text not null default 'under-way'::text,
+  renewing boolean not null,
+  issuer text,
+  serial text,
+  not_after timestamp with time zone,
+  problem json,
+  sentence text,
+  constraint order_history_pkey PRIMARY KEY (hostname, id),
+  constraint order_history_hostname_fkey FOREIGN KEY (hostname) REFERENCES certificates(hostname) ON DELETE CASCADE,
+  constraint order_outcome CHECK ((outcome = ANY (ARRAY['under-way'::text, 'issued'::text, 'failed'::text, 'abandoned'::text, 'imported'::text])))
+);
+
 create table probes (
   domain_id bigint not null,
   next_probe_at timestamp with time zone default now(),

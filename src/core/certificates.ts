@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Hostname } from '../hostname.ts'
 import { type Db, type Queryable, rows, type Tx, transaction } from './db.ts'
 import { addIssueJobs, ISSUANCE_LEASE_S } from './issue-jobs.ts'
+import { HISTORY_OF_ENDED, historyOfBegun } from './order-history.ts'
 import { proofNeeded } from './proof.ts'
 
 /** What an authority issued; the key is sealed. */
@@ -68,7 +69,10 @@ export async function recordCertificate(db: Db, hostname: Hostname, issued: Issu
           attempts = 0, last_problem = null, last_sentence = null, lease_until = null, next_attempt_at = ${issued.renewAt},
           version = nextval('versions')
         where hostname = ${hostname} returning hostname
-      )
+      ), ended as (
+        select hostname, 'issued' as outcome, ${issued.issuer} as issuer, ${issued.serial} as serial, ${issued.notAfter}::timestamptz as not_after,
+          null::json as problem, null as sentence from issued
+      ), ${HISTORY_OF_ENDED}
       insert into changes (kind, key) select 'certificate', hostname from issued`,
   )
 }
@@ -88,8 +92,11 @@ export async function recordIssuanceFailure(db: Db, hostname: Hostname, failure:
           next_attempt_at = now() + make_interval(secs => greatest(${retryAfterS}::float8,
             least(${BACK_OFF_MAX_S}::float8, ${BACK_OFF_FIRST_S}::float8 * 2 ^ least(30, greatest(0, attempts - 1))))),
           version = nextval('versions')
-        where hostname = ${hostname} returning hostname
-      )
+        where hostname = ${hostname} returning hostname, last_problem, last_sentence
+      ), ended as (
+        select hostname, 'failed' as outcome, null as issuer, null as serial, null::timestamptz as not_after, last_problem as problem,
+          last_sentence as sentence from failed
+      ), ${HISTORY_OF_ENDED}
       insert into changes (kind, key) select 'certificate', hostname from failed`,
   )
 }
@@ -205,12 +212,15 @@ async function markUnderWay(
   const [begun] = await rows(
     tx,
     sql<{ attempt: number; renewing: boolean }>`
-      insert into certificates as c (hostname, project_id, attempts, last_attempt_at, lease_until, next_attempt_at)
-      values (${hostname}, ${projectId}::bigint, 1, now(), now() + ${LEASE}, now() + ${LEASE})
-      on conflict (hostname) do update set attempts = c.attempts + 1, last_attempt_at = now(), lease_until = now() + ${LEASE},
-        next_attempt_at = now() + ${LEASE}, state = case when c.chain_pem is null then 'pending' else c.state end
-      where c.lease_until is null or c.lease_until <= now()
-      returning c.attempts as attempt, c.chain_pem is not null as renewing`,
+      with begun as (
+        insert into certificates as c (hostname, project_id, attempts, last_attempt_at, lease_until, next_attempt_at)
+        values (${hostname}, ${projectId}::bigint, 1, now(), now() + ${LEASE}, now() + ${LEASE})
+        on conflict (hostname) do update set attempts = c.attempts + 1, last_attempt_at = now(), lease_until = now() + ${LEASE},
+          next_attempt_at = now() + ${LEASE}, state = case when c.chain_pem is null then 'pending' else c.state end
+        where c.lease_until is null or c.lease_until <= now()
+        returning c.hostname, c.attempts as attempt, c.chain_pem is not null as renewing
+      ), ${historyOfBegun(hostname)}
+      select attempt, renewing from begun`,
   )
   return begun
 }
