@@ -175,7 +175,8 @@ type Standing = {
   sentence: string | null
 }
 
-async function look(on: Queryable, hostname: Hostname): Promise<Standing> {
+/** How the hostname and its certificate stand. */
+export async function look(on: Queryable, hostname: Hostname): Promise<Standing> {
   const [standing] = await rows(
     on,
     sql<Standing>`
@@ -192,7 +193,8 @@ async function look(on: Queryable, hostname: Hostname): Promise<Standing> {
   return standing!
 }
 
-function forbidden({ hostname, known, proofNeeded }: Standing): string | undefined {
+/** Why the hostname may have no certificate at all; undefined when it may. */
+export function forbidden({ hostname, known, proofNeeded }: Standing): string | undefined {
   if (!known) return `${hostname} is not registered`
   if (proofNeeded) return `${hostname} needs the project's proof in DNS first`
   return undefined

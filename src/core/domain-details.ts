@@ -33,21 +33,27 @@ export type CertificateDetails = {
 
 export type DomainDetails = DomainRecord & { dns: DnsDetails; certificate: CertificateDetails }
 
-type DetailsRow = DomainRow & { proofNeeded: boolean; report: DnsReport | null; nextProbeAt: Date | null } & {
-  [column in 'issuer' | 'serial' | 'sentence']: string | null
-} & { [time in 'notBefore' | 'notAfter' | 'renewAt' | 'lastAttemptAt' | 'nextAttemptAt']: Date | null } & {
+type DetailsRow = DomainRow & CertificateColumns & { proofNeeded: boolean; report: DnsReport | null; nextProbeAt: Date | null }
+
+export type CertificateColumns = { [column in 'issuer' | 'serial' | 'sentence']: string | null } & {
+  [time in 'notBefore' | 'notAfter' | 'renewAt' | 'lastAttemptAt' | 'nextAttemptAt']: Date | null
+} & {
   state: 'pending' | 'issued' | 'failed' | null
   attempts: number | null
   problem: object | null
 }
+
+/** The columns that `certificateOf` reads, of a row called `c`. */
+export const CERTIFICATE = sql<CertificateColumns>`c.state, c.issuer, c.serial, c.not_before as "notBefore", c.not_after as "notAfter",
+  c.renew_at as "renewAt", c.attempts, c.last_attempt_at as "lastAttemptAt", c.last_problem as problem, c.last_sentence as sentence,
+  case when c.last_problem is not null then c.next_attempt_at end as "nextAttemptAt"`
 
 export async function findDetails(db: Db, project: Project, hostname: Hostname, edgeHost: Hostname): Promise<DomainDetails | undefined> {
   const [row] = await rows(
     db,
     sql<DetailsRow>`
       select ${DOMAIN}, ${proofNeeded(sql`now()`)} as "proofNeeded", p.report, p.next_probe_at as "nextProbeAt",
-        c.state, c.issuer, c.serial, c.not_before as "notBefore", c.not_after as "notAfter", c.renew_at as "renewAt", c.attempts,
-        c.last_attempt_at as "lastAttemptAt", c.last_problem as problem, c.last_sentence as sentence, case when c.last_problem is not null then c.next_attempt_at end as "nextAttemptAt"
+        ${CERTIFICATE}
       from domains d
       left join probes p on p.domain_id = d.id
       left join certificates c on c.hostname = d.hostname and c.project_id = d.project_id
@@ -77,7 +83,8 @@ function beforeFirstCheck(row: DetailsRow, project: Project, edgeHost: Hostname)
   }
 }
 
-function certificateOf(row: DetailsRow): CertificateDetails {
+/** How a certificate stands; every column null where there is none. */
+export function certificateOf(row: CertificateColumns): CertificateDetails {
   const { issuer, serial, problem } = row
   return {
     state: row.state ?? 'none',
