@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document d0f64e8b4cab172c14bcdffc94d5adf6: npm run types.
+// Generated from the OpenAPI document 4fdf0783bb90e2e9edd8111c269dc66d: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -236,7 +236,9 @@ export interface components {
                 notAfter: string | null;
                 /** @description Valid from. */
                 notBefore: string | null;
-                /** @description When it is renewed. */
+                /** @description Ordered from an authority, or brought by the operator; null while there is none. */
+                origin: ("ordered" | "imported") | null;
+                /** @description When it is renewed; of an imported one its end, for no order replaces it before. */
                 renewAt: string | null;
                 /** @description Serial number, hexadecimal. */
                 serial: string | null;

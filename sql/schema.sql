@@ -20,8 +20,10 @@ create table certificates (
   lease_until timestamp with time zone,
   next_attempt_at timestamp with time zone,
   version bigint not null default nextval('versions'::regclass),
+  origin text not null default 'ordered'::text,
   constraint certificates_pkey PRIMARY KEY (hostname),
   constraint certificate_complete CHECK ((((state = 'issued'::text) = (chain_pem IS NOT NULL)) AND ((chain_pem IS NULL) = (sealed_key IS NULL)))),
+  constraint certificate_origin CHECK ((origin = ANY (ARRAY['ordered'::text, 'imported'::text]))),
   constraint certificate_state CHECK ((state = ANY (ARRAY['pending'::text, 'issued'::text, 'failed'::text]))),
   constraint certificates_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
 );

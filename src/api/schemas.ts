@@ -89,11 +89,14 @@ const CertificateSchema = Type.Object(
     state: Type.Enum(['none', 'pending', 'issued', 'failed'], {
       description: '`issued` stays while a renewal is under way or has failed.',
     }),
+    origin: Type.Union([Type.Enum(['ordered', 'imported']), Type.Null()], {
+      description: 'Ordered from an authority, or brought by the operator; null while there is none.',
+    }),
     issuer: textOrNull('Who issued it.'),
     serial: textOrNull('Serial number, hexadecimal.'),
     notBefore: timeOrNull('Valid from.'),
     notAfter: timeOrNull('Valid until.'),
-    renewAt: timeOrNull('When it is renewed.'),
+    renewAt: timeOrNull('When it is renewed; of an imported one its end, for no order replaces it before.'),
     attempts: Type.Integer({ minimum: 0, description: 'Attempts since the last success.' }),
     lastAttemptAt: timeOrNull('When the last attempt began.'),
     lastError: attemptErrorOrNull('Why the last attempt failed; null once one has succeeded.'),

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { keyOf, makeLink } from '../../test/support/chains.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { addProject, claim } from '../../test/support/tenants.ts'
 import { renewAt } from '../certs/certificate.ts'
@@ -145,6 +146,68 @@ describe('renew', () => {
     const hostname = await claim(database.db, project)
     expect(await json('renew', hostname)).toMatchObject({ outcome: 'requested', validUntil: null })
     expect(await run('renew', 'nobody.customer.test')).toMatchObject({ code: 1, err: expect.stringContaining('is not registered') })
+  })
+})
+
+describe('import', () => {
+  async function bring(names: string[], untilDays = 60) {
+    const root = await makeLink('Root', undefined, { ca: true })
+    const leaf = await makeLink('leaf', root, { names, untilDays })
+    const files = { chain: join(folder, 'brought.pem'), key: join(folder, 'brought-key.pem') }
+    writeFileSync(files.chain, leaf.pem + root.pem)
+    writeFileSync(files.key, keyOf(leaf).export({ type: 'sec1', format: 'pem' }))
+    return { leaf, args: ['--chain', files.chain, '--key', files.key] }
+  }
+
+  test('keeps chain and sealed key, which come out again, and says when to bring the next one', async () => {
+    const { hostname } = await issue(90)
+    const { leaf, args } = await bring([hostname])
+    const { code, out } = await run('import', '--hostname', hostname, '--project', project.slug, ...args)
+    expect({ code, out }).toEqual({ code: 0, out: expect.stringMatching(/is imported.*CN=Root.*\n.*Mind: .*\nNo order replaces it/) })
+    const key = join(folder, 'again.pem')
+    expect((await run('export', hostname)).out).not.toContain('PRIVATE')
+    await run('export', hostname, '--key', key)
+    expect(readFileSync(key, 'utf8')).toBe(keyOf(leaf).export({ type: 'pkcs8', format: 'pem' }))
+    const { rows } = await database.db.pool.query<{ sealed: Buffer }>(
+      'select sealed_key as sealed from certificates where hostname = $1 and origin = $2',
+      [hostname, 'imported'],
+    )
+    expect(rows[0]!.sealed.toString('latin1')).not.toContain('PRIVATE')
+    expect(await json('show', hostname)).toMatchObject({ origin: 'imported', nextStep: expect.stringMatching(/^kept as imported until/) })
+    expect(await run('renew', hostname)).toMatchObject({ code: 1, err: expect.stringContaining('import the next one') })
+  })
+
+  test('list warns before an imported one runs out', async () => {
+    const hostname = await claim(database.db, project)
+    const { args } = await bring([hostname], 20)
+    expect(await json('import', '--hostname', hostname, ...args)).toMatchObject({
+      hostname,
+      warnings: [expect.any(String), expect.stringContaining('soon')],
+    })
+    expect((await run('list')).out).toMatch(new RegExp(`${hostname} .*imported .* 19 .*EXPIRES SOON: import the next one before`))
+  })
+
+  test('names what is wrong, and keeps nothing then', async () => {
+    const hostname = await claim(database.db, project)
+    const { args } = await bring(['other.customer.test'])
+    const refused = await run('import', '--hostname', hostname, ...args)
+    expect(refused).toMatchObject({ code: 1, out: '', err: expect.stringContaining(`is not for ${hostname}`) })
+    const other = await addProject(database.db)
+    const fitting = await bring([hostname])
+    const foreign = await run('import', '--hostname', hostname, '--project', other.slug, ...fitting.args)
+    expect(foreign).toMatchObject({ code: 1, err: expect.stringContaining('is not a domain of this project') })
+    expect(await json('show', hostname)).toMatchObject({ state: 'none', origin: null })
+  })
+
+  test('a secret that is not the installation’s seals nothing', async () => {
+    const hostname = await claim(database.db, project)
+    const { args } = await bring([hostname])
+    const right = env.NAMESAKE_SECRET!
+    env.NAMESAKE_SECRET = 'y'.repeat(32)
+    const refused = await run('import', '--hostname', hostname, ...args)
+    env.NAMESAKE_SECRET = right
+    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('NAMESAKE_SECRET is not the secret') })
+    expect(await json('show', hostname)).toMatchObject({ state: 'none' })
   })
 })
 

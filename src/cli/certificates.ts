@@ -1,13 +1,16 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { readCertificate } from '../certs/certificate.ts'
+import { readImported } from '../certs/imported.ts'
 import { findCertificate, type InventoryEntry, type InventoryItem, listCertificates } from '../core/certificate-inventory.ts'
+import { importCertificate } from '../core/imported-certificate.ts'
 import type { OrderRecord } from '../core/order-history.ts'
 import { findProject } from '../core/projects.ts'
 import { type RenewalAnswer, requestRenewal } from '../core/renewal-request.ts'
 import { parseHostname } from '../hostname.ts'
 import { ownCommand } from '../own-command.ts'
 import { certificateKeys } from '../roles/certificate-keys.ts'
-import { writePrivately } from './certificate-files.ts'
+import { ensureOwnKeys } from '../roles/own-keys.ts'
+import { readPem, writePrivately } from './certificate-files.ts'
 import { daysLeft, nextStep } from './certificate-steps.ts'
 import { withInstallation } from './installation.ts'
 import { show, shownTime, styled, table } from './output.ts'
@@ -18,7 +21,7 @@ const LISTED_DEFAULT = 100
 const LISTED_MAX = 100_000
 const DAYS_LEFT_LOW = 14
 
-/** `namesake certificates list|show|renew|export` */
+/** `namesake certificates list|show|renew|import|export` */
 export function certificatesCommand(): Command {
   const certificates = new Command('certificates').description('See and manage the certificates of the whole installation')
   const command = (name: string, description: string) => certificates.command(name).description(description).option('--json', 'print JSON')
@@ -31,6 +34,12 @@ export function certificatesCommand(): Command {
     .argument('<hostname>')
     .action(showOne)
   command('renew', 'Order a new certificate now, also when the present one is fresh').argument('<hostname>').action(renew)
+  command('import', 'Serve a certificate that was obtained elsewhere; no order replaces it while it is valid')
+    .requiredOption('--hostname <hostname>', 'whose certificate')
+    .requiredOption('--chain <file>', "PEM: the hostname's own certificate first, then its issuers")
+    .requiredOption('--key <file>', 'PEM: its private key, unencrypted')
+    .option('--project <slug>', 'only if this project holds the hostname')
+    .action(importOne)
   command('export', "Print a hostname's certificate chain, or write chain and key to files")
     .argument('<hostname>')
     .option('--chain <file>', 'write the chain there instead of printing it')
@@ -51,7 +60,7 @@ async function list({ project, state, limit, json }: Json & { project?: string; 
     const lines = entries.map((entry) => [
       entry.hostname,
       entry.projectSlug ?? '(service)',
-      entry.state,
+      entry.origin === 'imported' ? 'imported' : entry.state,
       commonName(entry.issuer),
       entry.daysLeft === null ? '-' : String(entry.daysLeft),
       entry.nextStep,
@@ -75,11 +84,12 @@ async function showOne(name: string, { json }: Json): Promise<void> {
 type Shown = Omit<InventoryItem, 'sealedKey'> & { names: string[]; daysLeft: number | null; nextStep: string }
 
 function readable(shown: Shown): string[] {
-  const { state, issuer, serial, notBefore, notAfter, renewAt, attempts, lastAttemptAt, lastError, nextAttemptAt, names, history } = shown
+  const { state, origin, issuer, serial, notBefore, notAfter, renewAt, attempts, lastAttemptAt, lastError, nextAttemptAt, names, history } =
+    shown
   const low = shown.daysLeft !== null && shown.daysLeft < DAYS_LEFT_LOW
   const line = (label: string, text: string) => `  ${label.padEnd(13)}${text}`.trimEnd()
   return [
-    `${styled('bold', shown.hostname)}  ${styled(state === 'issued' ? 'green' : 'yellow', state)}  (${whose(shown)})`,
+    `${styled('bold', shown.hostname)}  ${styled(state === 'issued' ? 'green' : 'yellow', origin === 'imported' ? 'imported' : state)}  (${whose(shown)})`,
     line('Next', shown.nextStep),
     ...(issuer
       ? [
@@ -90,7 +100,7 @@ function readable(shown: Shown): string[] {
             'Valid',
             `${shownTime(notBefore)} to ${shownTime(notAfter)}, ${styled(low ? 'red' : 'green', `${shown.daysLeft} days left`)}`,
           ),
-          line('Renewal', shownTime(renewAt)),
+          ...(origin === 'imported' ? [] : [line('Renewal', shownTime(renewAt))]),
         ]
       : []),
     line('Attempts', `${attempts} since the last success, the last one ${shownTime(lastAttemptAt)}`),
@@ -134,6 +144,23 @@ function meanwhile({ validUntil }: Exclude<RenewalAnswer, { kind: 'refused' }>):
   return validUntil
     ? `The present one serves until then, and stays if the order fails (valid until ${shownTime(validUntil.toISOString())}).`
     : 'There is no valid one now: visitors wait for it.'
+}
+
+async function importOne(files: Json & { hostname: string; chain: string; key: string; project?: string }): Promise<void> {
+  const hostname = parseHostname(files.hostname)
+  const { keyPem, warnings, ...certificate } = readImported(readPem(files.chain), readPem(files.key), hostname, new Date())
+  await withInstallation(async ({ db, config, announce }) => {
+    await ensureOwnKeys(db, config) // a key that was sealed with a wrong secret could not be served
+    const project = files.project === undefined ? undefined : await findProject(db, files.project)
+    await importCertificate(db, hostname, { ...certificate, sealedKey: certificateKeys(config).seal(keyPem, hostname) }, project)
+    announce(hostname)
+  })
+  const { issuer, serial, notBefore, notAfter } = certificate
+  show(files, { hostname, issuer, serial, notBefore, notAfter, warnings }, () => [
+    `The certificate of ${hostname} is imported, and served within a second: by ${issuer}, serial ${serial}.`,
+    ...warnings.map((warning) => styled('yellow', `Mind: ${warning}.`)),
+    `No order replaces it while it is valid: import the next one before ${shownTime(notAfter.toISOString())}, else one is ordered then.`,
+  ])
 }
 
 async function exportOne(name: string, files: Json & { chain?: string; key?: string }): Promise<void> {

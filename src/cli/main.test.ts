@@ -76,7 +76,8 @@ test('every command explains itself, and speaks JSON', () => {
   expect(named).toEqual([
     ...['start', 'projects create', 'projects update', 'projects list', 'tokens issue', 'tokens list', 'tokens revoke'],
     ...['domains add', 'domains list', 'domains remove', 'domains check', 'domains show'],
-    ...['certificates list', 'certificates show', 'certificates renew', 'certificates export', 'migrate', 'ca', 'doctor'],
+    ...['certificates list', 'certificates show', 'certificates renew', 'certificates import', 'certificates export'],
+    ...['migrate', 'ca', 'doctor'],
   ])
   for (const command of commands) {
     expect(command.description()).not.toBe('')

@@ -17,9 +17,10 @@ export type DnsDetails = {
   nextCheckAt: string | null
 }
 
-/** `attempts` counts since the last success; `lastError` holds the authority's own words and is null once an attempt has succeeded; `nextAttemptAt` is when it is over. */
+/** `origin` is null while there is no certificate; an imported one stays as long as it is valid, so `renewAt` is its end. `attempts` counts since the last success; `lastError` holds the authority's own words and is null once an attempt has succeeded; `nextAttemptAt` is when it is over. */
 export type CertificateDetails = {
   state: 'none' | 'pending' | 'issued' | 'failed'
+  origin: 'ordered' | 'imported' | null
   issuer: string | null
   serial: string | null
   notBefore: string | null
@@ -39,12 +40,13 @@ export type CertificateColumns = { [column in 'issuer' | 'serial' | 'sentence']:
   [time in 'notBefore' | 'notAfter' | 'renewAt' | 'lastAttemptAt' | 'nextAttemptAt']: Date | null
 } & {
   state: 'pending' | 'issued' | 'failed' | null
+  origin: 'ordered' | 'imported' | null
   attempts: number | null
   problem: object | null
 }
 
 /** The columns that `certificateOf` reads, of a row called `c`. */
-export const CERTIFICATE = sql<CertificateColumns>`c.state, c.issuer, c.serial, c.not_before as "notBefore", c.not_after as "notAfter",
+export const CERTIFICATE = sql<CertificateColumns>`c.state, case when c.chain_pem is not null then c.origin end as origin, c.issuer, c.serial, c.not_before as "notBefore", c.not_after as "notAfter",
   c.renew_at as "renewAt", c.attempts, c.last_attempt_at as "lastAttemptAt", c.last_problem as problem, c.last_sentence as sentence,
   case when c.last_problem is not null then c.next_attempt_at end as "nextAttemptAt"`
 
@@ -85,9 +87,10 @@ function beforeFirstCheck(row: DetailsRow, project: Project, edgeHost: Hostname)
 
 /** How a certificate stands; every column null where there is none. */
 export function certificateOf(row: CertificateColumns): CertificateDetails {
-  const { issuer, serial, problem } = row
+  const { origin, issuer, serial, problem } = row
   return {
     state: row.state ?? 'none',
+    origin,
     issuer,
     serial,
     notBefore: iso(row.notBefore),

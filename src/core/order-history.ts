@@ -55,6 +55,15 @@ export function historyOfBegun(hostname: Hostname): RawBuilder<unknown> {
   )`
 }
 
+/** A certificate was brought, where the clause `kept` (hostname, issuer, serial, not_after) has a row. */
+export function historyOfImported(hostname: Hostname): RawBuilder<unknown> {
+  return sql`${closeOthers(hostname, 'kept')}, noted as (
+    insert into order_history (hostname, renewing, outcome, ended_at, issuer, serial, not_after)
+    select hostname, exists (select from certificates c where c.hostname = kept.hostname and c.chain_pem is not null), 'imported', now(),
+      issuer, serial, not_after from kept
+  )`
+}
+
 /** The attempt under way ends as the row of the clause `ended` says: (hostname, outcome, issuer, serial, not_after, problem, sentence). */
 export const HISTORY_OF_ENDED = sql`noted as (
   update order_history h set ended_at = now(), outcome = ended.outcome, issuer = ended.issuer, serial = ended.serial,
