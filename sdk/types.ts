@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document 832723d1d86eaa883cda6d114470b0a5: npm run types.
+// Generated from the OpenAPI document 4fdf0783bb90e2e9edd8111c269dc66d: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -83,6 +83,26 @@ export interface paths {
          * @description Gives the hostname up: within a second it is no longer served, and anybody may claim it. Its certificate is kept for 30 days, so that registering it again costs no new one.
          */
         delete: operations["removeDomain"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/edge/domains/{hostname}/certificate/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show what became of a domain's certificate orders
+         * @description The last 20 attempts to obtain the certificate, newest first, each with the authority's problem document in full.
+         */
+        get: operations["listOrders"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -201,13 +221,13 @@ export interface components {
                 issuer: string | null;
                 /** @description When the last attempt began. */
                 lastAttemptAt: string | null;
-                /** @description Null once an attempt has succeeded. */
+                /** @description Why the last attempt failed; null once one has succeeded. */
                 lastError: {
                     /** @description The authority's own problem document (RFC 8555), in full. */
                     problem: {
                         [key: string]: unknown;
                     };
-                    /** @description Why the last attempt failed. */
+                    /** @description Why, for people. */
                     sentence: string;
                 } | null;
                 /** @description When the next attempt is due. */
@@ -216,7 +236,9 @@ export interface components {
                 notAfter: string | null;
                 /** @description Valid from. */
                 notBefore: string | null;
-                /** @description When it is renewed. */
+                /** @description Ordered from an authority, or brought by the operator; null while there is none. */
+                origin: ("ordered" | "imported") | null;
+                /** @description When it is renewed; of an imported one its end, for no order replaces it before. */
                 renewAt: string | null;
                 /** @description Serial number, hexadecimal. */
                 serial: string | null;
@@ -297,6 +319,42 @@ export interface components {
         Health: {
             /** @enum {string} */
             status: "ok";
+        };
+        /**
+         * OrderRecord
+         * @description One attempt to obtain the certificate of a hostname.
+         */
+        OrderRecord: {
+            /**
+             * Format: date-time
+             * @description When the attempt began.
+             * @example 2026-11-21T09:30:00.000Z
+             */
+            beganAt: string;
+            /** @description When it ended; null while it is under way. */
+            endedAt: string | null;
+            /** @description Why it failed; null unless it did. */
+            error: {
+                /** @description The authority's own problem document (RFC 8555), in full. */
+                problem: {
+                    [key: string]: unknown;
+                };
+                /** @description Why, for people. */
+                sentence: string;
+            } | null;
+            /** @description Who issued it. */
+            issuer: string | null;
+            /** @description What was issued is valid until then. */
+            notAfter: string | null;
+            /**
+             * @description `abandoned`: it never came to an end, or was overtaken. `imported`: the certificate was brought, not ordered.
+             * @enum {unknown}
+             */
+            outcome: "under-way" | "issued" | "failed" | "abandoned" | "imported";
+            /** @description Whether the hostname had a certificate already. */
+            renewing: boolean;
+            /** @description Serial number, hexadecimal. */
+            serial: string | null;
         };
         /**
          * Problem
@@ -735,6 +793,77 @@ export interface operations {
             };
             /** @description `unsupported_media_type`: The body is not JSON. */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal`: The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `database_unavailable`: The service cannot reach its database. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listOrders: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The hostname, URL-encoded.
+                 * @example shop.customer.com
+                 */
+                hostname: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The attempts; none before the first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrderRecord"][];
+                };
+            };
+            /** @description `hostname_invalid`: The hostname is not valid. `wildcards_not_enabled`: Wildcard hostnames are not enabled. `request_malformed`: The request is malformed. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `token_invalid`: The token is not valid. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `domain_not_found`: The hostname is not a domain of this project. */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

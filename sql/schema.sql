@@ -20,8 +20,10 @@ create table certificates (
   lease_until timestamp with time zone,
   next_attempt_at timestamp with time zone,
   version bigint not null default nextval('versions'::regclass),
+  origin text not null default 'ordered'::text,
   constraint certificates_pkey PRIMARY KEY (hostname),
   constraint certificate_complete CHECK ((((state = 'issued'::text) = (chain_pem IS NOT NULL)) AND ((chain_pem IS NULL) = (sealed_key IS NULL)))),
+  constraint certificate_origin CHECK ((origin = ANY (ARRAY['ordered'::text, 'imported'::text]))),
   constraint certificate_state CHECK ((state = ANY (ARRAY['pending'::text, 'issued'::text, 'failed'::text]))),
   constraint certificates_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
 );
@@ -77,6 +79,23 @@ create table migrations (
   name text not null,
   applied_at timestamp with time zone not null default now(),
   constraint migrations_pkey PRIMARY KEY (name)
+);
+
+create table order_history (
+  id bigint not null generated always as identity,
+  hostname text collate "C" not null,
+  began_at timestamp with time zone not null default now(),
+  ended_at timestamp with time zone,
+  outcome text not null default 'under-way'::text,
+  renewing boolean not null,
+  issuer text,
+  serial text,
+  not_after timestamp with time zone,
+  problem json,
+  sentence text,
+  constraint order_history_pkey PRIMARY KEY (hostname, id),
+  constraint order_history_hostname_fkey FOREIGN KEY (hostname) REFERENCES certificates(hostname) ON DELETE CASCADE,
+  constraint order_outcome CHECK ((outcome = ANY (ARRAY['under-way'::text, 'issued'::text, 'failed'::text, 'abandoned'::text, 'imported'::text])))
 );
 
 create table probes (

@@ -5,7 +5,7 @@ import { Type } from 'typebox'
 import type { ClaimRules } from '../core/claim-rules.ts'
 import type { Db } from '../core/db.ts'
 import type { DomainPage } from '../core/domain-page.ts'
-import { findDomain, listDomains, registerDomain, removeDomain } from '../core/domains.ts'
+import { findDomain, findOrderHistory, listDomains, registerDomain, removeDomain } from '../core/domains.ts'
 import { ServiceError } from '../errors.ts'
 import { type Hostname, parseHostname } from '../hostname.ts'
 import { rawMember } from './bodies.ts'
@@ -59,6 +59,11 @@ export function edgeDomains(instance: FastifyInstance, parts: EdgeDomainsParts):
   app.get('/v1/edge/domains/:hostname', { schema: SHOW }, async (request, reply) => {
     const hostname = parseHostname(request.params.hostname)
     return sendJson(reply, detailsJson(await findDomain(parts.db, request.caller.project, hostname, parts.rules.edgeHost)))
+  })
+
+  app.get('/v1/edge/domains/:hostname/certificate/history', { schema: HISTORY }, async (request, reply) => {
+    const hostname = parseHostname(request.params.hostname)
+    return sendJson(reply, JSON.stringify(await findOrderHistory(parts.db, request.caller.project, hostname)))
   })
 
   app.delete('/v1/edge/domains/:hostname', { schema: REMOVE }, async (request, reply) => {
@@ -153,6 +158,19 @@ const SHOW = {
   params: HostnameParams,
   response: {
     200: Type.Ref('DomainDetails', { description: 'The domain.' }),
+    ...refusals(...HOSTNAME_CODES, 'domain_not_found', ...TOKEN_CODES),
+  },
+}
+
+const HISTORY = {
+  operationId: 'listOrders',
+  tags: ['Domains'],
+  summary: "Show what became of a domain's certificate orders",
+  description: "The last 20 attempts to obtain the certificate, newest first, each with the authority's problem document in full.",
+  security: TOKEN,
+  params: HostnameParams,
+  response: {
+    200: Type.Array(Type.Ref('OrderRecord'), { description: 'The attempts; none before the first.' }),
     ...refusals(...HOSTNAME_CODES, 'domain_not_found', ...TOKEN_CODES),
   },
 }

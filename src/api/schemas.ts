@@ -1,5 +1,6 @@
 import { type TSchema, Type } from 'typebox'
 import { DNS_STATES } from '../core/dns-report.ts'
+import { ORDER_OUTCOMES } from '../core/order-history.ts'
 import { ERROR_CODES } from '../errors.ts'
 
 const EXAMPLE_TIME = '2026-11-21T09:30:00.000Z'
@@ -65,34 +66,40 @@ const DnsSchema = Type.Object(
   { ...exact, description: 'How the DNS of the hostname stands.' },
 )
 
+const attemptErrorOrNull = (description: string) =>
+  Type.Union(
+    [
+      Type.Object(
+        {
+          sentence: Type.String({ description: 'Why, for people.' }),
+          problem: Type.Object(
+            {},
+            { additionalProperties: true, description: "The authority's own problem document (RFC 8555), in full." },
+          ),
+        },
+        exact,
+      ),
+      Type.Null(),
+    ],
+    { description },
+  )
+
 const CertificateSchema = Type.Object(
   {
     state: Type.Enum(['none', 'pending', 'issued', 'failed'], {
       description: '`issued` stays while a renewal is under way or has failed.',
     }),
+    origin: Type.Union([Type.Enum(['ordered', 'imported']), Type.Null()], {
+      description: 'Ordered from an authority, or brought by the operator; null while there is none.',
+    }),
     issuer: textOrNull('Who issued it.'),
     serial: textOrNull('Serial number, hexadecimal.'),
     notBefore: timeOrNull('Valid from.'),
     notAfter: timeOrNull('Valid until.'),
-    renewAt: timeOrNull('When it is renewed.'),
+    renewAt: timeOrNull('When it is renewed; of an imported one its end, for no order replaces it before.'),
     attempts: Type.Integer({ minimum: 0, description: 'Attempts since the last success.' }),
     lastAttemptAt: timeOrNull('When the last attempt began.'),
-    lastError: Type.Union(
-      [
-        Type.Object(
-          {
-            sentence: Type.String({ description: 'Why the last attempt failed.' }),
-            problem: Type.Object(
-              {},
-              { additionalProperties: true, description: "The authority's own problem document (RFC 8555), in full." },
-            ),
-          },
-          exact,
-        ),
-        Type.Null(),
-      ],
-      { description: 'Null once an attempt has succeeded.' },
-    ),
+    lastError: attemptErrorOrNull('Why the last attempt failed; null once one has succeeded.'),
     nextAttemptAt: timeOrNull('When the next attempt is due.'),
   },
   { ...exact, description: 'How the certificate of the hostname stands.' },
@@ -101,6 +108,22 @@ const CertificateSchema = Type.Object(
 export const DomainDetailsSchema = Type.Object(
   { ...domainFields, dns: DnsSchema, certificate: CertificateSchema },
   { $id: 'DomainDetails', title: 'DomainDetails', description: 'A domain with its DNS and its certificate.', ...exact },
+)
+
+export const OrderRecordSchema = Type.Object(
+  {
+    beganAt: time('When the attempt began.'),
+    endedAt: timeOrNull('When it ended; null while it is under way.'),
+    outcome: Type.Enum([...ORDER_OUTCOMES], {
+      description: '`abandoned`: it never came to an end, or was overtaken. `imported`: the certificate was brought, not ordered.',
+    }),
+    renewing: Type.Boolean({ description: 'Whether the hostname had a certificate already.' }),
+    issuer: textOrNull('Who issued it.'),
+    serial: textOrNull('Serial number, hexadecimal.'),
+    notAfter: timeOrNull('What was issued is valid until then.'),
+    error: attemptErrorOrNull('Why it failed; null unless it did.'),
+  },
+  { $id: 'OrderRecord', title: 'OrderRecord', description: 'One attempt to obtain the certificate of a hostname.', ...exact },
 )
 
 export const ResolvedSchema = Type.Object(
@@ -162,4 +185,11 @@ export const ListQuery = Type.Object({
 })
 
 /** The schemas that have a name in the OpenAPI document. */
-export const NAMED_SCHEMAS: readonly TSchema[] = [DomainSchema, DomainDetailsSchema, ResolvedSchema, HealthSchema, ProblemSchema]
+export const NAMED_SCHEMAS: readonly TSchema[] = [
+  DomainSchema,
+  DomainDetailsSchema,
+  OrderRecordSchema,
+  ResolvedSchema,
+  HealthSchema,
+  ProblemSchema,
+]

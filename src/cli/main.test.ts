@@ -75,7 +75,9 @@ test('every command explains itself, and speaks JSON', () => {
   const named = commands.map((command) => `${command.parent!.name()} ${command.name()}`.replace('namesake ', ''))
   expect(named).toEqual([
     ...['start', 'projects create', 'projects update', 'projects list', 'tokens issue', 'tokens list', 'tokens revoke'],
-    ...['domains add', 'domains list', 'domains remove', 'domains check', 'domains show', 'migrate', 'ca', 'doctor'],
+    ...['domains add', 'domains list', 'domains remove', 'domains check', 'domains show'],
+    ...['certificates list', 'certificates show', 'certificates renew', 'certificates import', 'certificates export'],
+    ...['migrate', 'ca', 'doctor'],
   ])
   for (const command of commands) {
     expect(command.description()).not.toBe('')

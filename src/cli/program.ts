@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Command, Help, type Option } from 'commander'
 import { ownCommand } from '../own-command.ts'
 import { caCommand } from './ca.ts'
+import { certificatesCommand } from './certificates.ts'
 import { doctorCommand } from './doctor.ts'
 import { domainsCommand } from './domains.ts'
 import { migrateCommand } from './migrate.ts'
@@ -23,6 +24,7 @@ export function createProgram(): Command {
     projectsCommand(),
     tokensCommand(),
     domainsCommand(),
+    certificatesCommand(),
     migrateCommand(),
     caCommand(),
     doctorCommand(),

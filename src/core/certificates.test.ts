@@ -81,7 +81,7 @@ test('an issued certificate reaches the edges and the details, and no second one
     },
   ])
   expect((await findDomain(db, project, hostname, EDGE_HOST)).certificate).toEqual({
-    ...{ state: 'issued', issuer: 'CN=Test CA', serial: '0a', notBefore: certificate.notBefore.toISOString() },
+    ...{ state: 'issued', origin: 'ordered', issuer: 'CN=Test CA', serial: '0a', notBefore: certificate.notBefore.toISOString() },
     ...{ notAfter: certificate.notAfter.toISOString(), renewAt: certificate.renewAt.toISOString(), attempts: 0 },
     ...{ lastAttemptAt: expect.stringMatching(/Z$/), lastError: null, nextAttemptAt: null },
   })

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Hostname } from '../hostname.ts'
 import { type Db, type Queryable, rows, type Tx, transaction } from './db.ts'
 import { addIssueJobs, ISSUANCE_LEASE_S } from './issue-jobs.ts'
+import { HISTORY_OF_ENDED, historyOfBegun } from './order-history.ts'
 import { proofNeeded } from './proof.ts'
 
 /** What an authority issued; the key is sealed. */
@@ -57,7 +58,10 @@ export async function beginIssuance(
   })
 }
 
-/** Keeps the certificate of an attempt that `beginIssuance` let go. Nothing is kept when another project claimed the hostname meanwhile. */
+/**
+ * Keeps the certificate of an attempt that `beginIssuance` let go. Nothing is kept when another project claimed the hostname meanwhile, or
+ * a certificate was imported.
+ */
 export async function recordCertificate(db: Db, hostname: Hostname, issued: IssuedRecord): Promise<void> {
   await rows(
     db,
@@ -66,9 +70,12 @@ export async function recordCertificate(db: Db, hostname: Hostname, issued: Issu
         update certificates set state = 'issued', chain_pem = ${issued.chainPem}, sealed_key = ${issued.sealedKey}, issuer = ${issued.issuer},
           serial = ${issued.serial}, not_before = ${issued.notBefore}, not_after = ${issued.notAfter}, renew_at = ${issued.renewAt},
           attempts = 0, last_problem = null, last_sentence = null, lease_until = null, next_attempt_at = ${issued.renewAt},
-          version = nextval('versions')
-        where hostname = ${hostname} returning hostname
-      )
+          origin = 'ordered', version = nextval('versions')
+        where hostname = ${hostname} and ${replaceable('certificates')} returning hostname
+      ), ended as (
+        select hostname, 'issued' as outcome, ${issued.issuer} as issuer, ${issued.serial} as serial, ${issued.notAfter}::timestamptz as not_after,
+          null::json as problem, null as sentence from issued
+      ), ${HISTORY_OF_ENDED}
       insert into changes (kind, key) select 'certificate', hostname from issued`,
   )
 }
@@ -88,8 +95,11 @@ export async function recordIssuanceFailure(db: Db, hostname: Hostname, failure:
           next_attempt_at = now() + make_interval(secs => greatest(${retryAfterS}::float8,
             least(${BACK_OFF_MAX_S}::float8, ${BACK_OFF_FIRST_S}::float8 * 2 ^ least(30, greatest(0, attempts - 1))))),
           version = nextval('versions')
-        where hostname = ${hostname} returning hostname
-      )
+        where hostname = ${hostname} and ${replaceable('certificates')} returning hostname, last_problem, last_sentence
+      ), ended as (
+        select hostname, 'failed' as outcome, null as issuer, null as serial, null::timestamptz as not_after, last_problem as problem,
+          last_sentence as sentence from failed
+      ), ${HISTORY_OF_ENDED}
       insert into changes (kind, key) select 'certificate', hostname from failed`,
   )
 }
@@ -168,7 +178,8 @@ type Standing = {
   sentence: string | null
 }
 
-async function look(on: Queryable, hostname: Hostname): Promise<Standing> {
+/** How the hostname and its certificate stand. */
+export async function look(on: Queryable, hostname: Hostname): Promise<Standing> {
   const [standing] = await rows(
     on,
     sql<Standing>`
@@ -185,7 +196,8 @@ async function look(on: Queryable, hostname: Hostname): Promise<Standing> {
   return standing!
 }
 
-function forbidden({ hostname, known, proofNeeded }: Standing): string | undefined {
+/** Why the hostname may have no certificate at all; undefined when it may. */
+export function forbidden({ hostname, known, proofNeeded }: Standing): string | undefined {
   if (!known) return `${hostname} is not registered`
   if (proofNeeded) return `${hostname} needs the project's proof in DNS first`
   return undefined
@@ -205,14 +217,22 @@ async function markUnderWay(
   const [begun] = await rows(
     tx,
     sql<{ attempt: number; renewing: boolean }>`
-      insert into certificates as c (hostname, project_id, attempts, last_attempt_at, lease_until, next_attempt_at)
-      values (${hostname}, ${projectId}::bigint, 1, now(), now() + ${LEASE}, now() + ${LEASE})
-      on conflict (hostname) do update set attempts = c.attempts + 1, last_attempt_at = now(), lease_until = now() + ${LEASE},
-        next_attempt_at = now() + ${LEASE}, state = case when c.chain_pem is null then 'pending' else c.state end
-      where c.lease_until is null or c.lease_until <= now()
-      returning c.attempts as attempt, c.chain_pem is not null as renewing`,
+      with begun as (
+        insert into certificates as c (hostname, project_id, attempts, last_attempt_at, lease_until, next_attempt_at)
+        values (${hostname}, ${projectId}::bigint, 1, now(), now() + ${LEASE}, now() + ${LEASE})
+        on conflict (hostname) do update set attempts = c.attempts + 1, last_attempt_at = now(), lease_until = now() + ${LEASE},
+          next_attempt_at = now() + ${LEASE}, state = case when c.chain_pem is null then 'pending' else c.state end
+        where (c.lease_until is null or c.lease_until <= now()) and ${replaceable('c')}
+        returning c.hostname, c.attempts as attempt, c.chain_pem is not null as renewing
+      ), ${historyOfBegun(hostname)}
+      select attempt, renewing from begun`,
   )
   return begun
+}
+
+/** No order touches a certificate that was imported, for as long as it is valid. */
+function replaceable(row: 'c' | 'certificates') {
+  return sql<boolean>`not (${sql.ref(`${row}.origin`)} = 'imported' and ${sql.ref(`${row}.not_after`)} > now())`
 }
 
 const LEASE = sql`make_interval(secs => ${sql.lit(ISSUANCE_LEASE_S)})`

@@ -17,9 +17,10 @@ export type DnsDetails = {
   nextCheckAt: string | null
 }
 
-/** `attempts` counts since the last success; `lastError` holds the authority's own words and is null once an attempt has succeeded; `nextAttemptAt` is when it is over. */
+/** `origin` is null while there is no certificate; an imported one stays as long as it is valid, so `renewAt` is its end. `attempts` counts since the last success; `lastError` holds the authority's own words and is null once an attempt has succeeded; `nextAttemptAt` is when it is over. */
 export type CertificateDetails = {
   state: 'none' | 'pending' | 'issued' | 'failed'
+  origin: 'ordered' | 'imported' | null
   issuer: string | null
   serial: string | null
   notBefore: string | null
@@ -33,21 +34,28 @@ export type CertificateDetails = {
 
 export type DomainDetails = DomainRecord & { dns: DnsDetails; certificate: CertificateDetails }
 
-type DetailsRow = DomainRow & { proofNeeded: boolean; report: DnsReport | null; nextProbeAt: Date | null } & {
-  [column in 'issuer' | 'serial' | 'sentence']: string | null
-} & { [time in 'notBefore' | 'notAfter' | 'renewAt' | 'lastAttemptAt' | 'nextAttemptAt']: Date | null } & {
+type DetailsRow = DomainRow & CertificateColumns & { proofNeeded: boolean; report: DnsReport | null; nextProbeAt: Date | null }
+
+export type CertificateColumns = { [column in 'issuer' | 'serial' | 'sentence']: string | null } & {
+  [time in 'notBefore' | 'notAfter' | 'renewAt' | 'lastAttemptAt' | 'nextAttemptAt']: Date | null
+} & {
   state: 'pending' | 'issued' | 'failed' | null
+  origin: 'ordered' | 'imported' | null
   attempts: number | null
   problem: object | null
 }
+
+/** The columns that `certificateOf` reads, of a row called `c`. */
+export const CERTIFICATE = sql<CertificateColumns>`c.state, case when c.chain_pem is not null then c.origin end as origin, c.issuer, c.serial, c.not_before as "notBefore", c.not_after as "notAfter",
+  c.renew_at as "renewAt", c.attempts, c.last_attempt_at as "lastAttemptAt", c.last_problem as problem, c.last_sentence as sentence,
+  case when c.last_problem is not null then c.next_attempt_at end as "nextAttemptAt"`
 
 export async function findDetails(db: Db, project: Project, hostname: Hostname, edgeHost: Hostname): Promise<DomainDetails | undefined> {
   const [row] = await rows(
     db,
     sql<DetailsRow>`
       select ${DOMAIN}, ${proofNeeded(sql`now()`)} as "proofNeeded", p.report, p.next_probe_at as "nextProbeAt",
-        c.state, c.issuer, c.serial, c.not_before as "notBefore", c.not_after as "notAfter", c.renew_at as "renewAt", c.attempts,
-        c.last_attempt_at as "lastAttemptAt", c.last_problem as problem, c.last_sentence as sentence, case when c.last_problem is not null then c.next_attempt_at end as "nextAttemptAt"
+        ${CERTIFICATE}
       from domains d
       left join probes p on p.domain_id = d.id
       left join certificates c on c.hostname = d.hostname and c.project_id = d.project_id
@@ -77,10 +85,12 @@ function beforeFirstCheck(row: DetailsRow, project: Project, edgeHost: Hostname)
   }
 }
 
-function certificateOf(row: DetailsRow): CertificateDetails {
-  const { issuer, serial, problem } = row
+/** How a certificate stands; every column null where there is none. */
+export function certificateOf(row: CertificateColumns): CertificateDetails {
+  const { origin, issuer, serial, problem } = row
   return {
     state: row.state ?? 'none',
+    origin,
     issuer,
     serial,
     notBefore: iso(row.notBefore),

@@ -179,7 +179,7 @@ test('before the first check the details name the record to add', async () => {
     },
   })
   expect(details.certificate).toEqual({
-    ...{ state: 'none', issuer: null, serial: null, notBefore: null, notAfter: null, renewAt: null },
+    ...{ state: 'none', origin: null, issuer: null, serial: null, notBefore: null, notAfter: null, renewAt: null },
     ...{ attempts: 0, lastAttemptAt: null, lastError: null, nextAttemptAt: null },
   })
 })

@@ -7,6 +7,7 @@ import { type DomainDetails, findDetails } from './domain-details.ts'
 import { type DomainPage, type DomainQuery, readPage } from './domain-page.ts'
 import { type DomainRecord, domainNotFound, live, toDomainRecord } from './domain-record.ts'
 import { readMetadata } from './metadata.ts'
+import { type OrderRecord, readOrderHistory } from './order-history.ts'
 import type { Project } from './projects.ts'
 
 /**
@@ -65,4 +66,14 @@ export async function findDomain(db: Db, project: Project, hostname: Hostname, e
   const details = await findDetails(db, project, hostname, edgeHost)
   if (!details) throw domainNotFound(hostname)
   return details
+}
+
+/**
+ * What became of the last 20 attempts to obtain the domain's certificate, newest first.
+ * Throws `domain_not_found` when the project does not hold the hostname.
+ */
+export async function findOrderHistory(db: Db, project: Project, hostname: Hostname): Promise<OrderRecord[]> {
+  const [held] = await rows(db, sql`select from domains d where ${live(project, hostname)}`)
+  if (!held) throw domainNotFound(hostname)
+  return readOrderHistory(db, project, hostname)
 }

@@ -2,7 +2,7 @@ import { type CertificateKnowledge, createCertificateSource } from '../edge/cert
 import { startEdge } from '../edge/edge.ts'
 import { createEdgeMetrics } from '../edge/metrics.ts'
 import type { Hostname } from '../hostname.ts'
-import { createSealer } from '../lib/seal.ts'
+import { certificateKeys } from './certificate-keys.ts'
 import { openLocalCopy } from './local-copy.ts'
 import { ownHosts } from './own-hosts.ts'
 import { THUMBPRINT } from './own-keys.ts'
@@ -14,7 +14,7 @@ const DRAIN_MS_MAX = 30_000
 export async function startEdgeRole(context: RoleContext): Promise<RunningRole> {
   const { config, log } = context
   const own = ownHosts(config)
-  const sealer = createSealer(config.secrets, 'certificate-keys')
+  const keys = certificateKeys(config)
   const copy = openLocalCopy(context, {
     changed: (keys) => keys.certificates.forEach(certificates.changed),
     reset: () => certificates.reset(),
@@ -23,7 +23,7 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
   const readCertificate = (hostname: Hostname): CertificateKnowledge => {
     const row = copy.reader.findCertificate(hostname)
     if (row?.chainPem && row.sealedKey && row.notAfterMs) {
-      const keyPem = sealer.open(row.sealedKey, hostname).toString()
+      const keyPem = keys.open(row.sealedKey, hostname)
       return {
         kind: 'certificate',
         certificate: { id: `${hostname}:${row.version}`, chainPem: row.chainPem, keyPem, notAfterMs: row.notAfterMs },

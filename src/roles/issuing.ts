@@ -7,9 +7,9 @@ import type { Config } from '../config.ts'
 import { DNS_PROBLEM } from '../core/probes.ts'
 import type { Hostname } from '../hostname.ts'
 import type { IssueParts } from '../jobs/issue.ts'
-import { createSealer } from '../lib/seal.ts'
 import type { Probe } from '../probe/probe.ts'
 import { createAuthorities, orderFrom } from './authorities.ts'
+import { certificateKeys } from './certificate-keys.ts'
 import { ownHosts } from './own-hosts.ts'
 import type { OwnKeys } from './own-keys.ts'
 
@@ -23,7 +23,6 @@ export type Issuing = Pick<IssueParts, 'precheck' | 'order' | 'sealKey'> & {
 /** How this installation obtains certificates: what it looks at before an order, whom it asks, how it seals the key. */
 export function createIssuing(config: Config, keys: OwnKeys, probe: Probe): Issuing {
   const authorities = createAuthorities(config, keys)
-  const sealer = createSealer(config.secrets, 'certificate-keys')
   const own = ownHosts(config)
   // The built-in CA validates nothing and so asks nobody.
   const port = config.acmeDirectories[0] === 'local' ? undefined : config.publicHttpPort
@@ -45,7 +44,7 @@ export function createIssuing(config: Config, keys: OwnKeys, probe: Probe): Issu
       return answer.kind === 'answered-by-other' ? refuse(CHALLENGE_PROBLEM, answer.sentence) : { kind: 'go' }
     },
     order: (hostname) => order(authorities, hostname),
-    sealKey: (keyPem, hostname) => sealer.seal(Buffer.from(keyPem), hostname),
+    sealKey: certificateKeys(config).seal,
   }
 }
 

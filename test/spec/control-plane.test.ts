@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beginIssuance, recordIssuanceFailure } from '../../src/core/certificates.ts'
+import { parseHostname } from '../../src/hostname.ts'
 import { startTestApi, type Tenant, type TestApi } from '../support/api.ts'
 import { EDGE_HOST, freshHostname } from '../support/tenants.ts'
 
@@ -196,6 +198,31 @@ describe('GET /v1/edge/domains/{hostname}', () => {
     const hostname = freshHostname()
     await register({ hostname }, other)
     expect((await tenant.call('GET', `/v1/edge/domains/${hostname}`)).status).toBe(404)
+  })
+})
+
+describe('GET /v1/edge/domains/{hostname}/certificate/history', () => {
+  test("200 with the attempts, newest first, each with the authority's own document; none before the first", async () => {
+    const hostname = freshHostname()
+    await register({ hostname })
+    const path = `/v1/edge/domains/${hostname}/certificate/history`
+    expect((await tenant.call('GET', path)).json()).toEqual([])
+    const problem = { type: 'urn:ietf:params:acme:error:caa', detail: 'not permitted', subproblems: [{ type: 'about:blank', extra: [1] }] }
+    await beginIssuance(api.db, parseHostname(hostname))
+    await recordIssuanceFailure(api.db, parseHostname(hostname), { problem, sentence: 'The authority may not.' })
+    expect((await tenant.call('GET', path)).json()).toEqual([
+      {
+        ...{ beganAt: expect.any(String), endedAt: expect.any(String), outcome: 'failed', renewing: false },
+        ...{ issuer: null, serial: null, notAfter: null, error: { sentence: 'The authority may not.', problem } },
+      },
+    ])
+  })
+
+  test('404 for a hostname of another project', async () => {
+    const other = await api.addTenant()
+    const hostname = freshHostname()
+    await register({ hostname }, other)
+    expect((await tenant.call('GET', `/v1/edge/domains/${hostname}/certificate/history`)).status).toBe(404)
   })
 })
 

@@ -17,7 +17,7 @@ test('the API describes itself for programs at /v1/openapi.json, without a token
   expect(answer.json()).toMatchObject({ openapi: '3.1.1', info: { title: 'Namesake' } })
 })
 
-test('the shapes are stable: exactly the specified endpoints and their two companions are there', () => {
+test('the shapes are stable: exactly the specified endpoints and their three companions are there', () => {
   const operations = Object.entries(api.document.paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   )
@@ -25,6 +25,7 @@ test('the shapes are stable: exactly the specified endpoints and their two compa
     'DELETE /v1/edge/domains/{hostname}',
     'GET /v1/edge/domains',
     'GET /v1/edge/domains/{hostname}',
+    'GET /v1/edge/domains/{hostname}/certificate/history',
     'GET /v1/edge/resolve',
     'POST /v1/edge/domains',
     'POST /v1/edge/domains/{hostname}/check',

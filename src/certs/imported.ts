@@ -1,0 +1,124 @@
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
+import { createSecureContext } from 'node:tls'
+import type { Hostname } from '../hostname.ts'
+import type { IssuedCertificate } from './authority.ts'
+import { readCertificate } from './certificate.ts'
+
+/** `warnings` are sentences: it can be served, but not every visitor may like it. */
+export type ImportedCertificate = IssuedCertificate & { warnings: string[] }
+
+const CHAIN_CERTIFICATES_MAX = 10
+const RSA_BITS_MIN = 2_048
+const CURVES = ['prime256v1', 'secp384r1'] // what browsers know
+const SERVER_AUTHENTICATION = '1.3.6.1.5.5.7.3.1'
+const EXPIRES_SOON_MS = 30 * 86_400_000
+
+/**
+ * Reads a certificate that was obtained elsewhere: PEM, the hostname's own certificate first, each signed by the next, with its unencrypted
+ * private key. What comes back is canonical: certificates alone without the root, the key as PKCS #8. Throws an Error that names every
+ * fault, one a line: what cannot be read, chain, dates, names, purpose, kind of key, or a key that is another certificate's.
+ */
+export function readImported(chainPem: string, keyPem: string, hostname: Hostname, now: Date): ImportedCertificate {
+  const chain = readChain(chainPem)
+  const leaf = chain[0]!
+  const key = readKey(keyPem)
+  const faults = [
+    ...faultsOfOrder(chain),
+    ...chain.flatMap((certificate) => faultsOfDates(certificate, now)),
+    ...faultsOfUse(leaf, hostname),
+    ...faultsOfKey(leaf, key),
+  ]
+  if (faults.length > 0) throw new Error(faults.join('\n'))
+  const sent = chain.filter((certificate, i) => i === 0 || !isSelfSigned(certificate))
+  const canonical = { chainPem: sent.map(String).join(''), keyPem: key.export({ type: 'pkcs8', format: 'pem' }) as string }
+  requireServable(canonical)
+  const { issuer, serial, notBefore, notAfter } = readCertificate(canonical.chainPem)
+  return { ...canonical, issuer, serial, notBefore, notAfter, warnings: warningsOf(sent, notAfter, now) }
+}
+
+function readChain(pem: string): X509Certificate[] {
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
+  if (blocks.length === 0) throw new Error('the chain holds no certificate in PEM (-----BEGIN CERTIFICATE-----)')
+  if (blocks.length > CHAIN_CERTIFICATES_MAX) throw new Error(`the chain has more than ${CHAIN_CERTIFICATES_MAX} certificates`)
+  return blocks.map((block, i) => {
+    try {
+      return new X509Certificate(block)
+    } catch {
+      throw new Error(`certificate ${i + 1} of the chain is damaged`)
+    }
+  })
+}
+
+function readKey(pem: string): KeyObject {
+  if (/ENCRYPTED/.test(pem))
+    throw new Error('the private key is encrypted: decrypt it first, as with openssl pkey -in key.pem -out plain.pem')
+  try {
+    return createPrivateKey(pem)
+  } catch {
+    throw new Error('the key is no private key in PEM (-----BEGIN PRIVATE KEY-----)')
+  }
+}
+
+function faultsOfOrder(chain: readonly X509Certificate[]): string[] {
+  return chain.slice(1).flatMap((issuer, i) => {
+    const issued = chain[i]!
+    if (issued.checkIssued(issuer) && issuer.ca && issued.verify(issuer.publicKey)) return []
+    return [
+      `certificate ${i + 1} of the chain is not signed by certificate ${i + 2}: the hostname's own comes first, then its issuer, and so on`,
+    ]
+  })
+}
+
+function faultsOfDates(certificate: X509Certificate, now: Date): string[] {
+  const { validFromDate, validToDate } = certificate
+  const which = `the certificate ${inOneLine(certificate.subject) || certificate.serialNumber}`
+  if (validToDate <= now) return [`${which} expired at ${validToDate.toISOString()}`]
+  if (validFromDate > now) return [`${which} is not valid before ${validFromDate.toISOString()}`]
+  return []
+}
+
+function faultsOfUse(leaf: X509Certificate, hostname: Hostname): string[] {
+  const covers = leaf.checkHost(hostname, { subject: 'never', partialWildcards: false }) !== undefined
+  const names = leaf.subjectAltName ?? 'no alternative names'
+  const serves = (leaf.keyUsage as string[] | undefined)?.includes(SERVER_AUTHENTICATION) ?? true // these are the extended ones
+  return [
+    ...(covers ? [] : [`the certificate is not for ${hostname}: it has ${names}`]),
+    ...(serves ? [] : ['the certificate may not be used by a server: its extended key usage lacks serverAuth']),
+  ]
+}
+
+function faultsOfKey(leaf: X509Certificate, key: KeyObject): string[] {
+  const { asymmetricKeyType: kind, asymmetricKeyDetails: details } = leaf.publicKey
+  const known =
+    (kind === 'rsa' && details!.modulusLength! >= RSA_BITS_MIN) || (kind === 'ec' && CURVES.includes(details?.namedCurve ?? 'unnamed'))
+  return [
+    ...(known ? [] : [`the certificate's key cannot be used: it is RSA of ${RSA_BITS_MIN} bits or more, or ECDSA on P-256 or P-384`]),
+    ...(leaf.checkPrivateKey(key) ? [] : ["the private key is not this certificate's"]),
+  ]
+}
+
+/** The last word is OpenSSL's, as it will be in every handshake: it refuses old signatures, for one. */
+function requireServable({ chainPem, keyPem }: { chainPem: string; keyPem: string }): void {
+  try {
+    createSecureContext({ cert: chainPem, key: keyPem })
+  } catch (error) {
+    throw new Error(`the certificate cannot be served: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+function warningsOf(chain: readonly X509Certificate[], notAfter: Date, now: Date): string[] {
+  const leaf = chain[0]!
+  return [
+    ...(isSelfSigned(leaf) ? ['the certificate is self-signed: no browser trusts it by itself'] : []),
+    ...(chain.length === 1 && !isSelfSigned(leaf) ? ['the chain has no intermediate certificate: most visitors need it'] : []),
+    ...(notAfter.getTime() - now.getTime() < EXPIRES_SOON_MS ? [`the certificate expires soon, at ${notAfter.toISOString()}`] : []),
+  ]
+}
+
+function isSelfSigned(certificate: X509Certificate): boolean {
+  return certificate.checkIssued(certificate) && certificate.verify(certificate.publicKey)
+}
+
+function inOneLine(name: string | undefined): string {
+  return (name ?? '').split('\n').join(', ')
+}

@@ -1,0 +1,25 @@
+import type { InventoryEntry } from '../core/certificate-inventory.ts'
+import { shownTime } from './output.ts'
+
+const DAY_MS = 86_400_000
+const IMPORTED_LOW_DAYS = 30
+
+/** Whole days for which the certificate is valid still, negative after its end; null where there is none. */
+export function daysLeft({ notAfter }: Pick<InventoryEntry, 'notAfter'>, now: Date): number | null {
+  return notAfter === null ? null : Math.floor((Date.parse(notAfter) - now.getTime()) / DAY_MS)
+}
+
+/** What happens next to the certificate, or what somebody must do, in one line. */
+export function nextStep(entry: InventoryEntry, now: Date): string {
+  const { state, origin, underWay, lastError, nextAttemptAt, renewAt } = entry
+  const isPast = (time: string | null) => time === null || Date.parse(time) <= now.getTime()
+  if (underWay) return 'an order is under way'
+  if (lastError)
+    return `${isPast(nextAttemptAt) ? 'tried again when asked for' : `tried again ${shownTime(nextAttemptAt)}`}: ${lastError.sentence}`
+  if (state !== 'issued') return 'ordered when the DNS is verified, or at the first visit'
+  if (origin === 'imported' && !isPast(renewAt)) {
+    const low = daysLeft(entry, now)! < IMPORTED_LOW_DAYS
+    return low ? `EXPIRES SOON: import the next one before ${shownTime(renewAt)}` : `kept as imported until ${shownTime(renewAt)}`
+  }
+  return isPast(renewAt) ? 'renewal is due now' : `renewed ${shownTime(renewAt)}`
+}

@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { changesSince, endOfFeed } from '../../test/support/feed.ts'
+import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
+import { addProject, claim, EDGE_HOST, freshHostname } from '../../test/support/tenants.ts'
+import type { Hostname } from '../hostname.ts'
+import {
+  beginIssuance,
+  claimDueRenewals,
+  recordCertificate,
+  recordIssuanceFailure,
+  requestIssuance,
+  requestOwnCertificates,
+} from './certificates.ts'
+import type { Db } from './db.ts'
+import { findDomain, findOrderHistory, removeDomain } from './domains.ts'
+import { importCertificate } from './imported-certificate.ts'
+import { requestRenewal } from './renewal-request.ts'
+import { loadCertificates } from './routes.ts'
+
+let database: TestDatabase
+let db: Db
+beforeAll(async () => {
+  database = await createTestDatabase()
+  db = database.db
+})
+afterAll(() => database.drop())
+
+const DAY_MS = 86_400_000
+const brought = {
+  ...{ chainPem: 'brought', sealedKey: Buffer.from([1]), issuer: 'CN=Company CA', serial: '0b' },
+  ...{ notBefore: new Date(Date.now() - DAY_MS), notAfter: new Date(Date.now() + 20 * DAY_MS) },
+}
+const ordered = { ...brought, chainPem: 'ordered', issuer: 'CN=Test CA', serial: '0a', renewAt: new Date(Date.now() + DAY_MS) }
+
+const chainOf = async (hostname: Hostname) => (await loadCertificates(db, [hostname]))[0]?.chainPem
+const expire = (hostname: Hostname) =>
+  db.pool.query('update certificates set not_after = now(), renew_at = now(), next_attempt_at = now() where hostname = $1', [hostname])
+
+test('an imported certificate takes the place of an ordered one, reaches the edges, and shows as what it is', async () => {
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  await beginIssuance(db, hostname)
+  await recordCertificate(db, hostname, ordered)
+  const cursor = await endOfFeed(db)
+  await importCertificate(db, hostname, brought)
+  expect(await changesSince(db, cursor)).toMatchObject([{ kind: 'certificate', key: hostname }])
+  expect(await chainOf(hostname)).toBe('brought')
+  const { certificate } = await findDomain(db, project, hostname, EDGE_HOST)
+  const notAfter = brought.notAfter.toISOString()
+  expect(certificate).toMatchObject({ state: 'issued', origin: 'imported', issuer: 'CN=Company CA', notAfter, renewAt: notAfter })
+  const history = await findOrderHistory(db, project, hostname)
+  expect(history).toMatchObject([{ outcome: 'imported', renewing: true, serial: '0b', notAfter }, { outcome: 'issued' }])
+  await importCertificate(db, hostname, { ...brought, chainPem: 'next' })
+  expect(await chainOf(hostname)).toBe('next')
+})
+
+test('neither renewal, a request, nor an operator orders over it while it is valid', async () => {
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  await importCertificate(db, hostname, brought)
+  expect(await claimDueRenewals(db, 100)).not.toContain(hostname)
+  await requestIssuance(db, hostname)
+  expect((await db.pool.query('select from graphile_worker._private_jobs where key = $1', [`issue:${hostname}`])).rowCount).toBe(0)
+  expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'no' })
+  expect(await requestRenewal(db, hostname)).toEqual({ kind: 'refused', reason: expect.stringMatching(/was imported and is valid until/) })
+})
+
+test('an order that was under way when it came neither replaces it nor has it renewed', async () => {
+  const project = await addProject(db)
+  for (const end of [
+    (hostname: Hostname) => recordCertificate(db, hostname, ordered),
+    (hostname: Hostname) => recordIssuanceFailure(db, hostname, { problem: {}, sentence: 'No.' }),
+  ]) {
+    const hostname = await claim(db, project)
+    await beginIssuance(db, hostname)
+    await importCertificate(db, hostname, brought)
+    await end(hostname)
+    expect(await chainOf(hostname)).toBe('brought')
+    expect((await findDomain(db, project, hostname, EDGE_HOST)).certificate).toMatchObject({ attempts: 0, lastError: null })
+    expect(await findOrderHistory(db, project, hostname)).toMatchObject([{ outcome: 'imported' }, { outcome: 'abandoned' }])
+    expect(await claimDueRenewals(db, 100)).not.toContain(hostname)
+  }
+})
+
+test('once it has run out, one is ordered in its place', async () => {
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  await db.pool.query('update domains set verified_at = now() where hostname = $1', [hostname])
+  await importCertificate(db, hostname, brought)
+  await expire(hostname)
+  expect(await claimDueRenewals(db, 100)).toContain(hostname)
+  expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'go', renewing: true })
+  await recordCertificate(db, hostname, ordered)
+  expect((await findDomain(db, project, hostname, EDGE_HOST)).certificate).toMatchObject({ origin: 'ordered', serial: '0a' })
+})
+
+test('it waits for the return of its own project, and is deleted at the claim of another', async () => {
+  const [first, second] = [await addProject(db), await addProject(db)]
+  const hostname = await claim(db, first)
+  await importCertificate(db, hostname, brought)
+  await removeDomain(db, first, hostname)
+  expect(await chainOf(hostname)).toBeUndefined()
+  await expect(importCertificate(db, hostname, brought)).rejects.toMatchObject({ code: 'domain_not_found' })
+  await claim(db, first, hostname)
+  expect(await chainOf(hostname)).toBe('brought')
+  await removeDomain(db, first, hostname)
+  await claim(db, second, hostname)
+  expect((await db.pool.query('select from certificates where hostname = $1', [hostname])).rowCount).toBe(0)
+  expect((await db.pool.query('select from order_history where hostname = $1', [hostname])).rowCount).toBe(0)
+  expect((await findDomain(db, second, hostname, EDGE_HOST)).certificate).toMatchObject({ state: 'none', origin: null })
+})
+
+test('imports that race with a change of holder leave nothing for the next one', async () => {
+  const [first, second] = [await addProject(db), await addProject(db)]
+  for (let i = 0; i < 10; i += 1) {
+    const hostname = await claim(db, first)
+    const importing = importCertificate(db, hostname, brought, first).catch((error: { code: string }) => error.code)
+    await removeDomain(db, first, hostname)
+    await claim(db, second, hostname)
+    expect([undefined, 'domain_not_found']).toContain(await importing)
+    expect(await chainOf(hostname)).toBeUndefined()
+    expect((await db.pool.query('select from certificates where hostname = $1', [hostname])).rowCount).toBe(0)
+  }
+})
+
+test("the service's own hosts can have an imported one; a stranger cannot", async () => {
+  const own = freshHostname('namesake.test')
+  await expect(importCertificate(db, own, brought)).rejects.toMatchObject({ code: 'domain_not_found' })
+  await requestOwnCertificates(db, [own])
+  await importCertificate(db, own, brought)
+  expect(await chainOf(own)).toBe('brought')
+})

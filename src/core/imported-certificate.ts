@@ -1,0 +1,52 @@
+import { sql } from 'kysely'
+import { ServiceError } from '../errors.ts'
+import type { Hostname } from '../hostname.ts'
+import type { IssuedRecord } from './certificates.ts'
+import { type Db, rows, transaction } from './db.ts'
+import { domainNotFound } from './domain-record.ts'
+import { historyOfImported } from './order-history.ts'
+import type { Project } from './projects.ts'
+
+/**
+ * Keeps a certificate that was obtained elsewhere and has been validated, in the place of whatever the hostname had; also of an order
+ * that is under way. No order replaces it while it is valid. Throws `domain_not_found` when nobody holds the hostname, or not `project`, where
+ * that is given.
+ */
+export async function importCertificate(
+  db: Db,
+  hostname: Hostname,
+  imported: Omit<IssuedRecord, 'renewAt'>,
+  project?: Project,
+): Promise<void> {
+  await transaction(db, async (tx) => {
+    // The claim is locked: who releases it waits for us, and the next holder's claim then ends what we keep here.
+    const [holder] = await rows(
+      tx,
+      sql<{ projectId: string | null }>`
+        with claim as (select project_id from domains where hostname = ${hostname} and deleted_at is null for share)
+        select project_id as "projectId" from claim
+        union all select null from certificates where hostname = ${hostname} and project_id is null and not exists (select from claim)`,
+    )
+    if (!holder) throw new ServiceError('domain_not_found', `${hostname} is not registered`)
+    const { projectId } = holder
+    if (project && project.id !== projectId) throw domainNotFound(hostname)
+    await rows(tx, sql`delete from certificates where hostname = ${hostname} and project_id is distinct from ${projectId}::bigint`)
+    const { chainPem, sealedKey, issuer, serial, notBefore, notAfter } = imported
+    await rows(
+      tx,
+      sql`
+        with kept as (
+          insert into certificates (hostname, project_id, origin, state, chain_pem, sealed_key, issuer, serial, not_before, not_after,
+            renew_at, next_attempt_at)
+          values (${hostname}, ${projectId}::bigint, 'imported', 'issued', ${chainPem}, ${sealedKey}, ${issuer}, ${serial}, ${notBefore},
+            ${notAfter}, ${notAfter}, ${notAfter})
+          on conflict (hostname) do update set origin = excluded.origin, state = excluded.state, chain_pem = excluded.chain_pem,
+            sealed_key = excluded.sealed_key, issuer = excluded.issuer, serial = excluded.serial, not_before = excluded.not_before,
+            not_after = excluded.not_after, renew_at = excluded.renew_at, next_attempt_at = excluded.next_attempt_at, attempts = 0,
+            last_problem = null, last_sentence = null, lease_until = null, version = nextval('versions')
+          returning hostname, issuer, serial, not_after
+        ), ${historyOfImported(hostname)}
+        insert into changes (kind, key) select 'certificate', hostname from kept`,
+    )
+  })
+}

@@ -1,0 +1,53 @@
+import 'reflect-metadata'
+import { KeyObject, webcrypto } from 'node:crypto'
+import * as x509 from '@peculiar/x509'
+
+type Algorithm = { name: string; hash?: string; namedCurve?: string; modulusLength?: number; publicExponent?: Uint8Array<ArrayBuffer> }
+type Party = { certificate: x509.X509Certificate; pem: string; keys: webcrypto.CryptoKeyPair; algorithm: Algorithm }
+
+/** What a link of a chain is made of; a day ago until in 90 days by default. */
+export type LinkOptions = {
+  names?: string[]
+  ca?: boolean
+  algorithm?: Algorithm
+  fromDays?: number
+  untilDays?: number
+  usage?: string
+}
+
+export const P256: Algorithm = { name: 'ECDSA', hash: 'SHA-256', namedCurve: 'P-256' }
+export const P521: Algorithm = { name: 'ECDSA', hash: 'SHA-256', namedCurve: 'P-521' }
+export const rsa = (bits: number): Algorithm => ({
+  ...{ name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256', modulusLength: bits, publicExponent: new Uint8Array([1, 0, 1]) },
+})
+
+const DAY_MS = 86_400_000
+let serial = 1_000_000
+
+/** A certificate of any shape, signed by `issuer`, or by itself. */
+export async function makeLink(subject: string, issuer: Party | undefined, options: LinkOptions = {}): Promise<Party> {
+  const { names = [], ca = false, algorithm = P256, fromDays = -1, untilDays = 90, usage = x509.ExtendedKeyUsage.serverAuth } = options
+  const keys = (await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])) as webcrypto.CryptoKeyPair
+  serial += 1
+  const certificate = await x509.X509CertificateGenerator.create({
+    serialNumber: serial.toString(16).padStart(8, '0'),
+    subject: `CN=${subject}`,
+    issuer: issuer?.certificate.subject ?? `CN=${subject}`,
+    notBefore: new Date(Date.now() + fromDays * DAY_MS),
+    notAfter: new Date(Date.now() + untilDays * DAY_MS),
+    signingAlgorithm: issuer?.algorithm ?? algorithm,
+    publicKey: keys.publicKey,
+    signingKey: (issuer?.keys ?? keys).privateKey,
+    extensions: [
+      new x509.BasicConstraintsExtension(ca, undefined, true),
+      ...(ca ? [] : [new x509.ExtendedKeyUsageExtension([usage])]),
+      ...(names.length > 0 ? [new x509.SubjectAlternativeNameExtension(names.map((value) => ({ type: 'dns' as const, value })))] : []),
+    ],
+  })
+  return { certificate, pem: `${certificate.toString('pem')}\n`, keys, algorithm }
+}
+
+/** The private key of a link as a key object, to be exported in whatever form. */
+export function keyOf({ keys }: Party): KeyObject {
+  return KeyObject.from(keys.privateKey)
+}
