@@ -28,9 +28,9 @@ export function renewAt({ serial, notBefore, notAfter }: Pick<CertificateFacts, 
   return new Date(Math.round(notBefore.getTime() + (notAfter.getTime() - notBefore.getTime()) * (RENEW_AFTER + spread)))
 }
 
-/** Evenly from 0 up to 1, whatever the authority's way of numbering. */
-function fractionOf(serial: string): number {
-  return createHash('sha256').update(serial).digest().readUIntBE(0, 6) / 2 ** 48
+/** A text's place between 0 and 1: even, whatever the texts, and always the same for one. */
+export function fractionOf(text: string): number {
+  return createHash('sha256').update(text).digest().readUIntBE(0, 6) / 2 ** 48
 }
 
 // Node writes "DNS:a.example, DNS:b.example, IP Address:…", and in quotes what could be mistaken for more than one entry.
