@@ -9,6 +9,7 @@ import { createCsr } from './csr.ts'
 import { type ExternalAccount, readAccountKey } from './jws.ts'
 import { generateCertificateKey, thumbprintOf } from './keys.ts'
 import { isAcmeError, ownFault } from './problem.ts'
+import { certIdOf, readRenewalInfo } from './renewal-info.ts'
 
 const CHAIN_CERTIFICATES_MAX = 10
 
@@ -59,6 +60,12 @@ export function createAcmeAuthority(settings: AcmeSettings): Authority {
         account.forget(url)
         return order(hostname, options, await account.url(options.signal))
       }
+    },
+    async renewalInfo(chainPem, signal) {
+      const { renewalInfo } = await session.directory(signal)
+      const certId = certIdOf(chainPem)
+      if (renewalInfo === undefined || certId === undefined) return { kind: 'none' }
+      return readRenewalInfo(await session.get(`${renewalInfo.replace(/\/$/, '')}/${certId}`, signal), host)
     },
   }
 }

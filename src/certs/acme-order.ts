@@ -2,13 +2,14 @@ import type { Hostname } from '../hostname.ts'
 import { pause } from '../lib/back-off.ts'
 import { type Authorization, type Directory, type Order, readAuthorization, readOrder, readUrl } from './acme-answers.ts'
 import { explainAbort, type HttpAnswer } from './acme-http.ts'
-import { ownFault, refusal } from './problem.ts'
+import { isAcmeError, ownFault, refusal } from './problem.ts'
 
 const POLLS_MAX = 100
 const POLL_TIMEOUT_MS = 90_000
 const FIRST_POLL_MS = 100
 const POLL_MS_MAX = 5_000
 const RETRY_AFTER_MAX_MS = 30_000
+const REPLACES_REFUSED = ['alreadyReplaced', 'malformed', 'unauthorized']
 const CHAIN_TYPE = 'application/pem-certificate-chain'
 
 /** One order's way of talking to the authority: signed by the account, under the order's signal. No payload: POST-as-GET. */
@@ -37,11 +38,17 @@ export async function obtainChain(acme: AcmeConversation, wanted: Wanted): Promi
 }
 
 async function openOrder(acme: AcmeConversation, { hostname, replaces }: Wanted): Promise<{ url: string; order: Order }> {
-  const answer = await acme.post(acme.directory.newOrder, {
-    identifiers: [{ type: 'dns', value: hostname }],
-    ...(acme.directory.renewalInfo !== undefined && replaces !== undefined && { replaces }),
-  })
+  const plain = { identifiers: [{ type: 'dns', value: hostname }] }
+  const post = (payload: object) => acme.post(acme.directory.newOrder, payload)
+  const isRenewal = acme.directory.renewalInfo !== undefined && replaces !== undefined
+  const answer = await (isRenewal ? post({ ...plain, replaces }).catch((error) => postWithout(error, () => post(plain))) : post(plain))
   return { url: readUrl(answer.location, 'the Location of the order'), order: readOrder(answer) }
+}
+
+/** A `replaces` that the authority refuses (it has a successor, is not known, is another account's) must not cost the renewal. */
+function postWithout(error: unknown, post: () => Promise<HttpAnswer>): Promise<HttpAnswer> {
+  if (!REPLACES_REFUSED.some((name) => isAcmeError(error, name))) throw error
+  return post()
 }
 
 /** Every edge answers any token, so meeting the challenge is to say that we are ready. A proof still valid from before is enough. */

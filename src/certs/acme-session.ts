@@ -12,10 +12,12 @@ const DIRECTORY_KEPT_MS = 3_600_000
 /** A signed request (RFC 8555 §6.2): by the account, or by the bare key while `account` is absent. No payload: POST-as-GET. */
 export type Request = { url: string; account?: string; payload?: object; accept?: string }
 
-/** Signed requests to one directory. Both reject with IssueError. */
+/** Requests to one directory. All reject with IssueError, also for an answer that is not 2xx. */
 export type AcmeSession = {
   directory(signal?: AbortSignal): Promise<Directory>
-  /** Answers of 2xx only: a problem document rejects, but for badNonce, which is tried again with a fresh nonce. */
+  /** Unsigned, for what is public (RFC 9773 §4.2). */
+  get(url: string, signal?: AbortSignal): Promise<HttpAnswer>
+  /** Signed; badNonce is tried again with a fresh nonce. */
   post(request: Request, signal?: AbortSignal): Promise<HttpAnswer>
 }
 
@@ -40,6 +42,7 @@ export function createAcmeSession(settings: { directoryUrl: string; key: Account
 
   return {
     directory,
+    get: async (url, signal) => requireSuccess(await send({ method: 'GET', url }, signal), host),
     async post({ url, account, payload, accept }, signal) {
       let nonce = nonces.pop() ?? (await fetchNonce(signal))
       for (let attempt = 1; ; attempt++) {

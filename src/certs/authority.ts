@@ -12,7 +12,15 @@ export interface Authority {
    * Rejects with IssueError, also when the signal ends the attempt.
    */
   issue(hostname: Hostname, options: IssueOptions): Promise<IssuedCertificate>
+  /**
+   * When the authority wishes this certificate of its own to be renewed (RFC 9773 §4); `none` where it states no wishes. Rejects with
+   * IssueError when no usable answer comes.
+   */
+  renewalInfo(chainPem: string, signal: AbortSignal): Promise<RenewalInfo>
 }
+
+/** `retryAfterS`: when to ask again, between a minute and a day. `explanationUrl`: the authority's page on why, for people. */
+export type RenewalInfo = { kind: 'window'; start: Date; end: Date; explanationUrl?: string; retryAfterS: number } | { kind: 'none' }
 
 export type IssueOptions = { signal: AbortSignal; replaces?: string }
 

@@ -5,14 +5,33 @@ import { createLocalAuthority, createLocalCa } from './local-ca.ts'
 
 const DAY_MS = 86_400_000
 
+const notBefore = new Date('2026-03-01T12:00:00Z')
+const lasting = (days: number) => ({ notBefore, notAfter: new Date(notBefore.getTime() + days * DAY_MS) })
+
 test.for([
-  [90, 60],
-  [45, 30],
-  [6, 4],
-])('a certificate of %d days is renewed on day %d', ([lifetime, day]) => {
-  const notBefore = new Date('2026-03-01T12:00:00Z')
-  const notAfter = new Date(notBefore.getTime() + lifetime! * DAY_MS)
-  expect(renewAt({ notBefore, notAfter })).toEqual(new Date(notBefore.getTime() + day! * DAY_MS))
+  [90, 60, 5],
+  [45, 30, 2.5],
+  [6, 4, 1 / 3],
+])('certificates of %d days are renewed around day %d, %d days earlier or later at most', ([lifetime, day, spread]) => {
+  const days = Array.from({ length: 2_000 }, (_, i) => renewAt({ serial: i.toString(16), ...lasting(lifetime!) }))
+    .map((date) => (date.getTime() - notBefore.getTime()) / DAY_MS)
+    .sort((a, b) => a - b)
+  expect(days[0]).toBeGreaterThanOrEqual(day! - spread!)
+  expect(days.at(-1)).toBeLessThanOrEqual(day! + spread!)
+  expect(Math.abs(days[1_000]! - day!)).toBeLessThan(spread! / 10)
+})
+
+test('of 100,000 certificates issued at one moment no day sees more than an eighth renewed', () => {
+  const byDay = new Map<number, number>()
+  for (let i = 0; i < 100_000; i++) {
+    const day = Math.floor(renewAt({ serial: `4a${i.toString(16)}`, ...lasting(90) }).getTime() / DAY_MS)
+    byDay.set(day, (byDay.get(day) ?? 0) + 1)
+  }
+  expect(Math.max(...byDay.values())).toBeLessThan(12_500)
+})
+
+test('one certificate is always renewed at the same time', () => {
+  expect(renewAt({ serial: '0a', ...lasting(90) })).toEqual(renewAt({ serial: '0a', ...lasting(90) }))
 })
 
 test('issuer, serial, validity and names are read from the first certificate of a chain', async () => {

@@ -71,6 +71,9 @@ export function createLocalAuthority({ caKeyPem, caCertPem, lifetimeDays, now = 
       const { issuer, serial, notBefore, notAfter } = readCertificate(chainPem)
       return { chainPem, keyPem, issuer, serial, notBefore, notAfter }
     },
+    async renewalInfo() {
+      return { kind: 'none' }
+    },
   }
 }
 

@@ -1,0 +1,306 @@
+import { createPublicKey, type KeyObject, randomBytes, verify } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { get, type IncomingMessage } from 'node:http'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { thumbprintOf } from '../../src/certs/keys.ts'
+import { createTestCa } from './certificates.ts'
+import { createStubCa, type StubCertificate } from './stub-ca.ts'
+import { createStubCounters, type StubLimits } from './stub-limits.ts'
+
+const CHALLENGE_TIMEOUT_MS = 5_000
+const DAY_MS = 86_400_000
+
+/** What a request is for; faults are named by it. */
+export type StubStep =
+  | 'directory'
+  | 'nonce'
+  | 'account'
+  | 'new-order'
+  | 'authorization'
+  | 'challenge'
+  | 'order'
+  | 'finalize'
+  | 'certificate'
+  | 'renewal-info'
+
+/** `outage`: the connection is cut. `malformed`: the text is sent with status 200 (or `status`). `problem`: an ACME error by its short name. */
+export type StubFault =
+  | { kind: 'outage' }
+  | { kind: 'malformed'; text: string; status?: number }
+  | { kind: 'problem'; name: string; status?: number; detail?: string; retryAfterS?: number }
+
+export type StubReply = { status?: number; headers?: Record<string, string>; body?: unknown }
+
+export type StubOptions = {
+  now?: () => Date
+  /** Lifetime of what is ordered without a profile; 90 days. */
+  lifetimeDays?: number
+  /** Offered in the directory's meta; the lifetime that each gives, in days. */
+  profiles?: Record<string, number>
+  /** false: the directory offers no renewalInfo. A function answers in the stub's place. */
+  renewalInfo?: false | ((certificate: StubCertificate | undefined, certId: string) => StubReply)
+  /** HTTP-01 is validated for real at this port of 127.0.0.1; absent: every challenge succeeds. */
+  httpPort?: number
+  limits?: StubLimits
+  /** Looks at a finalised order that still say `processing`. */
+  processingLooks?: number
+}
+
+export type StubOrder = {
+  account: string
+  names: string[]
+  profile?: string
+  replaces?: string
+  status: 'pending' | 'ready' | 'processing' | 'valid' | 'invalid'
+}
+
+export type AcmeStub = {
+  directoryUrl: string
+  caFile: string
+  rootPem: string
+  /** Every order that was let in, in order. */
+  orders: readonly StubOrder[]
+  /** How many orders met a limit. */
+  rateLimited(): number
+  /** Requests so far for a step, failed ones included. */
+  count(step: StubStep): number
+  /** Makes a step fail, `times` times or until healed. */
+  fail(step: StubStep, fault: StubFault, times?: number): void
+  heal(): void
+  stop(): Promise<void>
+}
+
+type Live = StubOrder & { looksLeft: number; certificate?: StubCertificate; error?: object; tokens: Map<string, string> }
+type Account = { url: string; key: KeyObject; thumbprint: string }
+type Call = { step: StubStep; id: string; account: Account | undefined; payload: Record<string, unknown> | undefined }
+
+/** A small ACME server of our own (RFC 8555, RFC 9773, profiles) for what Debian's pebble lacks. It checks signatures and nonces. */
+export async function startAcmeStub(options: StubOptions = {}): Promise<AcmeStub> {
+  const { now = () => new Date(), lifetimeDays = 90, profiles = {}, httpPort, processingLooks = 0 } = options
+  const [ca, tls] = [await createStubCa(now), await createTestCa()]
+  const { chainPem, keyPem } = await tls.issue(['localhost'])
+  const folder = mkdtempSync(join(tmpdir(), 'namesake-acme-stub-'))
+  const caFile = join(folder, 'ca.pem')
+  writeFileSync(caFile, tls.certPem)
+
+  const counters = createStubCounters(options.limits ?? {}, now)
+  const orders: Live[] = []
+  const accounts = new Map<string, Account>()
+  const issued = new Map<string, StubCertificate>()
+  const replaced = new Set<string>()
+  const nonces = new Set<string>()
+  const counts = new Map<StubStep, number>()
+  const faults = new Map<StubStep, { fault: StubFault; left: number }>()
+  let refusedByLimit = 0
+
+  const server = createServer({ key: keyPem, cert: chainPem }, (request, response) => {
+    const [, step = '', id = ''] = request.url!.split('/') as [string, StubStep, string]
+    counts.set(step as StubStep, (counts.get(step as StubStep) ?? 0) + 1)
+    const fault = takeFault(step as StubStep)
+    if (fault?.kind === 'outage') return void response.destroy()
+    void (async () => {
+      const reply = await replyTo(request, step as StubStep, id, fault)
+      const type = (reply.status ?? 200) >= 400 ? 'application/problem+json' : 'application/json'
+      response.writeHead(reply.status ?? 200, { 'content-type': type, 'replay-nonce': newNonce(), ...reply.headers })
+      response.end(typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body ?? {}))
+    })().catch(() => response.destroy())
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = (step: string, id?: string) =>
+    `https://localhost:${(server.address() as AddressInfo).port}/${step}${id === undefined ? '' : `/${id}`}`
+
+  function newNonce(): string {
+    const nonce = randomBytes(12).toString('base64url')
+    nonces.add(nonce)
+    return nonce
+  }
+
+  function takeFault(step: StubStep): StubFault | undefined {
+    const found = faults.get(step)
+    if (found && --found.left <= 0) faults.delete(step)
+    return found?.fault
+  }
+
+  async function replyTo(request: IncomingMessage, step: StubStep, id: string, fault: StubFault | undefined): Promise<StubReply> {
+    const signed = request.method === 'POST' ? await readSigned(request, step) : undefined
+    if (signed && !('account' in signed)) return signed
+    if (fault?.kind === 'malformed') return { status: fault.status ?? 200, body: fault.text }
+    if (fault?.kind === 'problem') return problem(fault.name, fault.detail ?? 'the stub was told to refuse', fault)
+    return answer({ step, id, account: signed?.account, payload: signed?.payload })
+  }
+
+  async function readSigned(request: IncomingMessage, step: StubStep): Promise<StubReply | (Pick<Call, 'payload'> & { account: Account })> {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const jws = JSON.parse(Buffer.concat(chunks).toString()) as { protected: string; payload: string; signature: string }
+    const decode = (text: string) => JSON.parse(Buffer.from(text, 'base64url').toString())
+    const header = decode(jws.protected) as { jwk?: object; kid?: string; nonce: string; url: string }
+    const account = header.kid === undefined ? accountOf(header.jwk!) : accounts.get(header.kid)
+    if (!account) return problem('accountDoesNotExist', 'no such account')
+    if ((header.jwk !== undefined) !== (step === 'account')) return problem('malformed', 'jwk and kid are used where the other belongs')
+    if (!nonces.delete(header.nonce)) return problem('badNonce', 'unknown nonce')
+    if (new URL(header.url).pathname !== request.url) return problem('unauthorized', 'signed for another URL')
+    const signature = { key: account.key, dsaEncoding: 'ieee-p1363' as const }
+    const signedText = Buffer.from(`${jws.protected}.${jws.payload}`)
+    if (!verify('sha256', signedText, signature, Buffer.from(jws.signature, 'base64url'))) return problem('malformed', 'bad signature')
+    return { account, payload: jws.payload === '' ? undefined : decode(jws.payload) }
+  }
+
+  function accountOf(jwk: object): Account {
+    const key = createPublicKey({ key: jwk as never, format: 'jwk' })
+    const thumbprint = thumbprintOf(key.export({ type: 'spki', format: 'pem' }) as string)
+    return { url: url('account', thumbprint), key, thumbprint }
+  }
+
+  async function answer({ step, id, account, payload }: Call): Promise<StubReply> {
+    if (step === 'directory') return { body: directory() }
+    if (step === 'nonce') return {}
+    if (step === 'renewal-info') return renewalInfo(id)
+    if (!account) return problem('malformed', 'this wants a signature', { status: 405 })
+    if (step === 'account') return register(account)
+    if (step === 'new-order') return openOrder(account, payload ?? {})
+    const [at = '', name = ''] = id.split('~')
+    const order = orders[Number(at)]
+    if (!order || order.account !== account.url) return problem('malformed', 'no such order', { status: 404 })
+    switch (step) {
+      case 'authorization':
+        return { body: authorization(at, name, order) }
+      case 'challenge':
+        return validate(at, name, order, account)
+      case 'finalize':
+        return finalize(at, order, String(payload?.csr))
+      case 'order':
+        return lookAt(at, order)
+      case 'certificate':
+        return { headers: { 'content-type': 'application/pem-certificate-chain' }, body: order.certificate?.chainPem ?? '' }
+    }
+  }
+
+  function directory() {
+    const described = Object.fromEntries(Object.entries(profiles).map(([name, days]) => [name, `${days} days`]))
+    return {
+      ...{ newNonce: url('nonce'), newAccount: url('account'), newOrder: url('new-order') },
+      ...(options.renewalInfo !== false && { renewalInfo: url('renewal-info') }),
+      meta: Object.keys(profiles).length === 0 ? {} : { profiles: described },
+    }
+  }
+
+  function register(account: Account): StubReply {
+    const known = accounts.has(account.url)
+    accounts.set(account.url, account)
+    return { status: known ? 200 : 201, headers: { location: account.url }, body: { status: 'valid' } }
+  }
+
+  function openOrder(account: Account, payload: { identifiers?: { value: string }[]; profile?: string; replaces?: string }): StubReply {
+    const { identifiers = [], profile, replaces } = payload
+    const names = identifiers.map(({ value }) => value)
+    if (profile !== undefined && profiles[profile] === undefined) return problem('invalidProfile', `no profile ${profile}`)
+    if (replaces !== undefined && !issued.has(replaces)) return problem('malformed', 'replaces names no certificate of ours')
+    if (replaces !== undefined && replaced.has(replaces)) return problem('alreadyReplaced', 'it has a successor', { status: 409 })
+    const limit = replaces === undefined ? counters.order(account.url, names) : undefined // renewals by ARI are exempt
+    if (limit) {
+      refusedByLimit++
+      return problem('rateLimited', limit.detail, { status: 429, retryAfterS: limit.retryAfterS })
+    }
+    const tokens = new Map(names.map((name) => [name, randomBytes(16).toString('base64url')]))
+    const order: Live = { account: account.url, names, status: 'pending', looksLeft: processingLooks, tokens }
+    orders.push(Object.assign(order, profile !== undefined && { profile }, replaces !== undefined && { replaces }))
+    const at = String(orders.length - 1)
+    return { status: 201, headers: { location: url('order', at) }, body: describe(at, order) }
+  }
+
+  function describe(at: string, order: Live) {
+    return {
+      ...{ status: order.status, identifiers: order.names.map((value) => ({ type: 'dns', value })), finalize: url('finalize', at) },
+      authorizations: order.names.map((name) => url('authorization', `${at}~${name}`)),
+      ...(order.status === 'valid' && { certificate: url('certificate', at) }),
+      ...(order.error && { error: order.error }),
+    }
+  }
+
+  function authorization(at: string, name: string, { status, tokens, error }: Live) {
+    const settled = status === 'pending' || status === 'invalid' ? status : 'valid'
+    const challenge = { type: 'http-01', url: url('challenge', `${at}~${name}`), token: tokens.get(name), status: settled }
+    return { status: settled, identifier: { type: 'dns', value: name }, challenges: [{ ...challenge, ...(error && { error }) }] }
+  }
+
+  async function validate(at: string, name: string, order: Live, { thumbprint }: Account): Promise<StubReply> {
+    const token = order.tokens.get(name)!
+    const proven = httpPort === undefined || (await fetchChallenge(httpPort, name, token)) === `${token}.${thumbprint}`
+    order.status = proven ? 'ready' : 'invalid'
+    if (!proven) {
+      counters.failedValidation(name)
+      order.error = problem('unauthorized', `the challenge of ${name} was not answered`, { status: 403 }).body as object
+    }
+    return { body: authorization(at, name, order).challenges[0] }
+  }
+
+  async function finalize(at: string, order: Live, csr: string): Promise<StubReply> {
+    if (order.status !== 'ready') return problem('orderNotReady', `the order is ${order.status}`, { status: 403 })
+    const certificate = await ca.sign(csr, order.profile === undefined ? lifetimeDays : profiles[order.profile]!)
+    if (!certificate || certificate.names.join() !== [...order.names].sort().join()) return problem('badCSR', 'not the names of the order')
+    order.certificate = certificate
+    issued.set(certIdOf(certificate), certificate)
+    if (order.replaces !== undefined) replaced.add(order.replaces)
+    order.status = order.looksLeft > 0 ? 'processing' : 'valid'
+    return { body: describe(at, order) }
+  }
+
+  function lookAt(at: string, order: Live): StubReply {
+    if (order.status === 'processing' && order.looksLeft-- <= 0) order.status = 'valid'
+    return { body: describe(at, order) }
+  }
+
+  function certIdOf({ serial }: StubCertificate): string {
+    return `${ca.keyId}.${Buffer.from(serial, 'hex').toString('base64url')}`
+  }
+
+  function renewalInfo(certId: string): StubReply {
+    const certificate = issued.get(certId)
+    if (options.renewalInfo) return options.renewalInfo(certificate, certId)
+    if (!certificate) return problem('malformed', 'no such certificate', { status: 404 })
+    const { notBefore, notAfter } = certificate
+    const middleMs = notBefore.getTime() + ((notAfter.getTime() - notBefore.getTime()) * 2) / 3
+    const suggestedWindow = { start: new Date(middleMs - DAY_MS), end: new Date(middleMs + DAY_MS) }
+    return { headers: { 'retry-after': '21600' }, body: { suggestedWindow } }
+  }
+
+  return {
+    directoryUrl: url('directory'),
+    caFile,
+    rootPem: ca.rootPem,
+    orders,
+    rateLimited: () => refusedByLimit,
+    count: (step) => counts.get(step) ?? 0,
+    fail: (step, fault, times = Infinity) => void faults.set(step, { fault, left: times }),
+    heal: () => faults.clear(),
+    async stop() {
+      const closed = new Promise((resolve) => server.close(resolve))
+      server.closeAllConnections()
+      await closed
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function problem(name: string, detail: string, { status = 400, retryAfterS }: { status?: number; retryAfterS?: number } = {}): StubReply {
+  const headers: Record<string, string> = retryAfterS === undefined ? {} : { 'retry-after': String(retryAfterS) }
+  return { status, headers, body: { type: `urn:ietf:params:acme:error:${name}`, detail, status } }
+}
+
+function fetchChallenge(port: number, hostname: string, token: string): Promise<string | undefined> {
+  const path = `/.well-known/acme-challenge/${token}`
+  const signal = AbortSignal.timeout(CHALLENGE_TIMEOUT_MS)
+  return new Promise((resolve) => {
+    get({ host: '127.0.0.1', port, path, headers: { host: hostname }, agent: false, signal }, (response) => {
+      text(response).then(
+        (body) => resolve(response.statusCode === 200 ? body.trim() : undefined),
+        () => resolve(undefined),
+      )
+    }).on('error', () => resolve(undefined))
+  })
+}
