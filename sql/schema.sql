@@ -21,12 +21,16 @@ create table certificates (
   next_attempt_at timestamp with time zone,
   version bigint not null default nextval('versions'::regclass),
   origin text not null default 'ordered'::text,
+  directory text,
+  ari_checked_at timestamp with time zone,
+  ari_due_at timestamp with time zone,
   constraint certificates_pkey PRIMARY KEY (hostname),
   constraint certificate_complete CHECK ((((state = 'issued'::text) = (chain_pem IS NOT NULL)) AND ((chain_pem IS NULL) = (sealed_key IS NULL)))),
   constraint certificate_origin CHECK ((origin = ANY (ARRAY['ordered'::text, 'imported'::text]))),
   constraint certificate_state CHECK ((state = ANY (ARRAY['pending'::text, 'issued'::text, 'failed'::text]))),
   constraint certificates_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
 );
+CREATE INDEX certificate_ari_due ON public.certificates USING btree (ari_due_at) WHERE (ari_due_at IS NOT NULL);
 CREATE INDEX certificate_due ON public.certificates USING btree (next_attempt_at) WHERE (next_attempt_at IS NOT NULL);
 
 create table changes (

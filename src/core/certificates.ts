@@ -14,6 +14,8 @@ export type IssuedRecord = {
   notBefore: Date
   notAfter: Date
   renewAt: Date
+  /** The issuing authority's, as in NAMESAKE_ACME_DIRECTORY. */
+  directory?: string
 }
 
 /** Why an attempt gave no certificate: the authority's problem document in full, and a sentence for people. */
@@ -70,7 +72,7 @@ export async function recordCertificate(db: Db, hostname: Hostname, issued: Issu
         update certificates set state = 'issued', chain_pem = ${issued.chainPem}, sealed_key = ${issued.sealedKey}, issuer = ${issued.issuer},
           serial = ${issued.serial}, not_before = ${issued.notBefore}, not_after = ${issued.notAfter}, renew_at = ${issued.renewAt},
           attempts = 0, last_problem = null, last_sentence = null, lease_until = null, next_attempt_at = ${issued.renewAt},
-          origin = 'ordered', version = nextval('versions')
+          directory = ${issued.directory ?? null}, ari_checked_at = null, ari_due_at = now(), origin = 'ordered', version = nextval('versions')
         where hostname = ${hostname} and ${replaceable('certificates')} returning hostname
       ), ended as (
         select hostname, 'issued' as outcome, ${issued.issuer} as issuer, ${issued.serial} as serial, ${issued.notAfter}::timestamptz as not_after,

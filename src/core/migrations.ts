@@ -4,7 +4,7 @@ import pg from 'pg'
 import { type Db, reachable } from './db.ts'
 
 const MIGRATION_LOCK = 5_217_303_601 // any number, as long as every release uses the same
-const FILE_NAME = /^\d{4}_[a-z0-9-]+\.sql$/
+const FILE_NAME = /^\d{4}_[a-z0-9_-]+\.sql$/
 
 export type Migration = { name: string; text: string }
 

@@ -1,10 +1,22 @@
 import { beginIssuance, recordCertificate, recordIssuanceFailure } from '../core/certificates.ts'
 import type { Db } from '../core/db.ts'
+import { findHeldCertificate, type HeldCertificate } from '../core/renewals.ts'
 import { type Hostname, parseHostname } from '../hostname.ts'
 import type { Log } from '../log.ts'
 
+const URGENT_SHARE = 1 / 3
+
 /** What a certificate order hands back; the key is sealed before it leaves the process. */
-export type Issued = { chainPem: string; keyPem: string; issuer: string; serial: string; notBefore: Date; notAfter: Date; renewAt: Date }
+export type Issued = {
+  chainPem: string
+  keyPem: string
+  issuer: string
+  serial: string
+  notBefore: Date
+  notAfter: Date
+  renewAt: Date
+  directory: string
+}
 
 /** Why no certificate came of an attempt: what is stored and shown is `problem`, what a customer reads is `sentence`. */
 export type Refusal = { problem: object; sentence: string; retryAfterS?: number }
@@ -14,9 +26,11 @@ export type IssueParts = {
   log: Log
   /** Whether an order could succeed: DNS leads to the edge and nobody else answers challenges. Costs the authority nothing. */
   precheck(hostname: Hostname): Promise<{ kind: 'go' } | ({ kind: 'no' } & Refusal)>
-  order(hostname: Hostname): Promise<({ kind: 'issued' } & Issued) | ({ kind: 'refused' } & Refusal)>
+  /** `held` is what the new certificate replaces. */
+  order(hostname: Hostname, held: HeldCertificate | undefined): Promise<({ kind: 'issued' } & Issued) | ({ kind: 'refused' } & Refusal)>
   sealKey(keyPem: string, hostname: Hostname): Buffer
   announce(hostname: Hostname): void
+  now(): Date
   count(outcome: 'issued' | 'refused' | 'not-ordered'): void
 }
 
@@ -31,22 +45,38 @@ export async function issueCertificate(parts: IssueParts, payload: unknown): Pro
     parts.log.debug({ hostname, reason: permission.reason }, 'no certificate is ordered')
     return
   }
-  const outcome = await obtain(parts, hostname)
+  const held = permission.renewing ? await findHeldCertificate(parts.db, hostname) : undefined
+  const outcome = await obtain(parts, hostname, held)
   parts.count(outcome.kind)
   if (outcome.kind === 'issued') await keep(parts, hostname, outcome)
   else await recordIssuanceFailure(parts.db, hostname, outcome)
   parts.announce(hostname)
   if (outcome.kind === 'issued') parts.log.info({ hostname, serial: outcome.serial, notAfter: outcome.notAfter }, 'certificate issued')
-  else parts.log.warn({ hostname, outcome: outcome.kind, reason: outcome.sentence }, 'no certificate; it is tried again')
+  else logFailure(parts, { hostname, outcome: outcome.kind, reason: outcome.sentence }, held)
+}
+
+/**
+ * A renewal begins so early that most failures mend themselves, and a hundred thousand of them in an authority's outage are no news. What
+ * has used up two thirds of the time between renewal and end is for a human.
+ */
+function logFailure({ log, now }: IssueParts, facts: object, held: HeldCertificate | undefined): void {
+  if (!held) {
+    log.warn(facts, 'no certificate; it is tried again')
+    return
+  }
+  const { renewAt, notAfter } = held
+  const urgent = notAfter.getTime() - now().getTime() < (notAfter.getTime() - renewAt.getTime()) * URGENT_SHARE
+  if (urgent) log.warn({ ...facts, notAfter }, 'certificate ends soon and could not be renewed; it is tried again')
+  else log.info({ ...facts, notAfter }, 'certificate not renewed yet; the one in hand is served and it is tried again')
 }
 
 type Outcome = ({ kind: 'issued' } & Issued) | ({ kind: 'refused' | 'not-ordered' } & Refusal)
 
-async function obtain(parts: IssueParts, hostname: Hostname): Promise<Outcome> {
+async function obtain(parts: IssueParts, hostname: Hostname, held: HeldCertificate | undefined): Promise<Outcome> {
   try {
     const checked = await parts.precheck(hostname)
     if (checked.kind === 'no') return { ...checked, kind: 'not-ordered' }
-    return await parts.order(hostname)
+    return await parts.order(hostname, held)
   } catch (error) {
     parts.log.error({ err: error, hostname }, 'issuing failed unexpectedly')
     return {
@@ -58,7 +88,7 @@ async function obtain(parts: IssueParts, hostname: Hostname): Promise<Outcome> {
 }
 
 function keep(parts: IssueParts, hostname: Hostname, issued: Issued): Promise<void> {
-  const { chainPem, keyPem, issuer, serial, notBefore, notAfter, renewAt } = issued
+  const { chainPem, keyPem, issuer, serial, notBefore, notAfter, renewAt, directory } = issued
   const sealedKey = parts.sealKey(keyPem, hostname)
-  return recordCertificate(parts.db, hostname, { chainPem, sealedKey, issuer, serial, notBefore, notAfter, renewAt })
+  return recordCertificate(parts.db, hostname, { chainPem, sealedKey, issuer, serial, notBefore, notAfter, renewAt, directory })
 }

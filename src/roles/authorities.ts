@@ -25,11 +25,20 @@ export function createAuthorities(config: Config, keys: OwnKeys): Authority[] {
   )
 }
 
-/** Orders from the first authority that delivers. Rejects with the IssueError of the last one asked. */
-export async function orderFrom(authorities: readonly Authority[], hostname: Hostname): Promise<IssuedCertificate> {
+/** What a renewal's order names as replaced, to the one authority that knows it (RFC 9773 §5). */
+export type Replaced = { directory: string | null; certId: string | undefined }
+
+/** Orders from the first authority that delivers, and says whose it is. Rejects with the IssueError of the last one asked. */
+export async function orderFrom(
+  authorities: readonly Authority[],
+  hostname: Hostname,
+  replaced?: Replaced,
+): Promise<IssuedCertificate & { directory: string }> {
   for (const [i, authority] of authorities.entries()) {
     try {
-      return await authority.issue(hostname, { signal: AbortSignal.timeout(ORDERS_TIMEOUT_MS / authorities.length) })
+      const signal = AbortSignal.timeout(ORDERS_TIMEOUT_MS / authorities.length)
+      const replaces = replaced?.directory === authority.name ? replaced.certId : undefined
+      return { ...(await authority.issue(hostname, { signal, replaces })), directory: authority.name }
     } catch (error) {
       const last = i === authorities.length - 1
       if (last || !(error instanceof IssueError) || !WORTH_ANOTHER.has(error.problem.type.split(':').at(-1)!)) throw error

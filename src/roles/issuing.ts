@@ -3,22 +3,26 @@ import { IssueError } from '../certs/authority.ts'
 import { renewAt } from '../certs/certificate.ts'
 import { selfCheck } from '../certs/challenge.ts'
 import { thumbprintOf } from '../certs/keys.ts'
+import { certIdOf, momentIn } from '../certs/renewal-info.ts'
 import type { Config } from '../config.ts'
 import { DNS_PROBLEM } from '../core/probes.ts'
+import type { HeldCertificate } from '../core/renewals.ts'
 import type { Hostname } from '../hostname.ts'
 import type { IssueParts } from '../jobs/issue.ts'
+import type { RenewalInfoParts } from '../jobs/renewal-info.ts'
 import type { Probe } from '../probe/probe.ts'
-import { createAuthorities, orderFrom } from './authorities.ts'
+import { createAuthorities, orderFrom, type Replaced } from './authorities.ts'
 import { certificateKeys } from './certificate-keys.ts'
 import { ownHosts } from './own-hosts.ts'
 import type { OwnKeys } from './own-keys.ts'
 
 const CHALLENGE_PROBLEM = 'urn:namesake:error:challenge'
 
-export type Issuing = Pick<IssueParts, 'precheck' | 'order' | 'sealKey'> & {
-  /** Whether a challenge for this hostname would reach an edge of ours; always, where no authority sends one. */
-  reachesUs(hostname: Hostname): Promise<boolean>
-}
+export type Issuing = Pick<IssueParts, 'precheck' | 'order' | 'sealKey'> &
+  Pick<RenewalInfoParts, 'renewalTime'> & {
+    /** Whether a challenge for this hostname would reach an edge of ours; always, where no authority sends one. */
+    reachesUs(hostname: Hostname): Promise<boolean>
+  }
 
 /** How this installation obtains certificates: what it looks at before an order, whom it asks, how it seals the key. */
 export function createIssuing(config: Config, keys: OwnKeys, probe: Probe): Issuing {
@@ -43,7 +47,8 @@ export function createIssuing(config: Config, keys: OwnKeys, probe: Probe): Issu
       // Without hairpin NAT we may not reach ourselves although the authority does: only another's answer is proof that it would fail.
       return answer.kind === 'answered-by-other' ? refuse(CHALLENGE_PROBLEM, answer.sentence) : { kind: 'go' }
     },
-    order: (hostname) => order(authorities, hostname),
+    order: (hostname, held) => order(authorities, hostname, held && { directory: held.directory, certId: certIdOf(held.chainPem) }),
+    renewalTime: (held, signal) => askForRenewalTime(authorities, held, signal),
     sealKey: certificateKeys(config).seal,
   }
 }
@@ -52,9 +57,26 @@ function refuse(type: string, sentence: string) {
   return { kind: 'no' as const, problem: { type, detail: sentence }, sentence }
 }
 
-async function order(authorities: readonly Authority[], hostname: Hostname): ReturnType<IssueParts['order']> {
+/** The authority's wish for its own certificate; else, and when it cannot be asked, around two thirds of the lifetime. */
+async function askForRenewalTime(
+  authorities: readonly Authority[],
+  held: HeldCertificate,
+  signal: AbortSignal,
+): ReturnType<RenewalInfoParts['renewalTime']> {
+  const authority = authorities.find(({ name }) => name === held.directory)
   try {
-    const issued = await orderFrom(authorities, hostname)
+    const info = (await authority?.renewalInfo(held.chainPem, signal)) ?? { kind: 'none' }
+    if (info.kind === 'none') return { kind: 'no-wish', renewAt: renewAt(held) }
+    return { ...info, kind: 'wish', renewAt: momentIn(info, held) }
+  } catch (error) {
+    if (!(error instanceof IssueError)) throw error
+    return { kind: 'failed', renewAt: renewAt(held), sentence: error.message }
+  }
+}
+
+async function order(authorities: readonly Authority[], hostname: Hostname, replaced?: Replaced): ReturnType<IssueParts['order']> {
+  try {
+    const issued = await orderFrom(authorities, hostname, replaced)
     return { kind: 'issued', ...issued, renewAt: renewAt(issued) }
   } catch (error) {
     if (!(error instanceof IssueError)) throw error

@@ -7,6 +7,7 @@ import { loadRoutes } from '../core/routes.ts'
 import type { Hostname } from '../hostname.ts'
 import { type IssueParts, issueCertificate } from '../jobs/issue.ts'
 import { startProbeSweep } from '../jobs/probe-sweep.ts'
+import { askAboutRenewals } from '../jobs/renewal-info.ts'
 import { startSweeps } from '../jobs/sweep.ts'
 import type { Log } from '../log.ts'
 import { serveInternal } from './internal.ts'
@@ -47,7 +48,14 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
     certificates.reset()
     for (const { state, count } of await countCertificates(db)) certificates.set({ state }, count)
   }
-  const issue: IssueParts = { ...issuing, db, log, announce: announcer.announce, count: (outcome) => orders.inc({ outcome }) }
+  const issue: IssueParts = {
+    ...issuing,
+    db,
+    log,
+    announce: announcer.announce,
+    now: () => new Date(),
+    count: (outcome) => orders.inc({ outcome }),
+  }
 
   const runner = await run({
     connectionString: config.databaseUrl!,
@@ -71,6 +79,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
     [
       { name: 'own certificates', everyMs: 5_000, run: createOwnCertificates(db, issuing, [...ownHosts(config).keys()]) },
       { name: 'renewals', everyMs: 10_000, run: async () => void (await claimDueRenewals(db, RENEWALS_A_SWEEP_MAX)) },
+      { name: 'renewal information', everyMs: 10_000, run: () => askAboutRenewals({ db, log, renewalTime: issuing.renewalTime }) },
       { name: 'certificate states', everyMs: 30_000, run: countStates },
       { name: 'feed pruning', everyMs: 3_600_000, run: () => pruneChanges(db, FEED_KEPT_HOURS) },
       { name: 'released certificates', everyMs: 86_400_000, run: async () => void (await forgetReleasedCertificates(db)) },
