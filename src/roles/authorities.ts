@@ -19,6 +19,7 @@ export function createAuthorities(config: Config, keys: OwnKeys): Authority[] {
           directoryUrl: directory,
           email: config.acmeEmail,
           caFile: config.acmeCaFile,
+          profile: config.acmeProfile,
           eab: config.acmeEab[i] ?? undefined,
           accountKeyPem: keys.accountKeyPem,
         }),
