@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document 832723d1d86eaa883cda6d114470b0a5: npm run types.
+// Generated from the OpenAPI document 6b871481955db2b8ad24ee5a4d3ba8b5: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -212,6 +212,10 @@ export interface components {
                 } | null;
                 /** @description When the next attempt is due. */
                 nextAttemptAt: string | null;
+                /** @description When a limit of the certificate authority lets the next order be sent; null when none holds it back. */
+                nextIssuanceAt: string | null;
+                /** @description Which limit that is, and what to do. */
+                nextIssuanceReason: string | null;
                 /** @description Valid until. */
                 notAfter: string | null;
                 /** @description Valid from. */

@@ -94,6 +94,8 @@ const CertificateSchema = Type.Object(
       { description: 'Null once an attempt has succeeded.' },
     ),
     nextAttemptAt: timeOrNull('When the next attempt is due.'),
+    nextIssuanceAt: timeOrNull('When a limit of the certificate authority lets the next order be sent; null when none holds it back.'),
+    nextIssuanceReason: textOrNull('Which limit that is, and what to do.'),
   },
   { ...exact, description: 'How the certificate of the hostname stands.' },
 )

@@ -20,7 +20,7 @@ export type AcmeConversation = {
 }
 
 /** What is ordered; `csr` is base64url DER. */
-export type Wanted = { hostname: Hostname; csr: string; replaces?: string }
+export type Wanted = { hostname: Hostname; csr: string; replaces?: string; onOrder?: (() => void) | undefined }
 
 /**
  * One order from beginning to end (RFC 8555 §7.4): order, prove control by HTTP-01 where the authority wants a proof, finalise, download.
@@ -36,7 +36,8 @@ export async function obtainChain(acme: AcmeConversation, wanted: Wanted): Promi
   return (await acme.post(valid.certificate, undefined, CHAIN_TYPE)).text
 }
 
-async function openOrder(acme: AcmeConversation, { hostname, replaces }: Wanted): Promise<{ url: string; order: Order }> {
+async function openOrder(acme: AcmeConversation, { hostname, replaces, onOrder }: Wanted): Promise<{ url: string; order: Order }> {
+  onOrder?.()
   const answer = await acme.post(acme.directory.newOrder, {
     identifiers: [{ type: 'dns', value: hostname }],
     ...(acme.directory.renewalInfo !== undefined && replaces !== undefined && { replaces }),

@@ -14,7 +14,12 @@ export interface Authority {
   issue(hostname: Hostname, options: IssueOptions): Promise<IssuedCertificate>
 }
 
-export type IssueOptions = { signal: AbortSignal; replaces?: string }
+export type IssueOptions = {
+  signal: AbortSignal
+  replaces?: string
+  /** Called before the order is sent: from here on the authority counts it. Without a call it never heard of this hostname. */
+  onOrder?: (() => void) | undefined
+}
 
 /** `chainPem` is the leaf and what leads to the root; `serial` is lower-case hex; `issuer` a distinguished name on one line. */
 export type IssuedCertificate = { chainPem: string; keyPem: string; issuer: string; serial: string; notBefore: Date; notAfter: Date }

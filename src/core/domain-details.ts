@@ -17,7 +17,10 @@ export type DnsDetails = {
   nextCheckAt: string | null
 }
 
-/** `attempts` counts since the last success; `lastError` holds the authority's own words and is null once an attempt has succeeded; `nextAttemptAt` is when it is over. */
+/**
+ * `attempts` counts since the last success; `lastError` holds the authority's own words and is null once an attempt has succeeded; `nextAttemptAt` is when it is over.
+ * `nextIssuanceAt` is when a limit of the authority lets the hostname have its next order; null when none holds it back.
+ */
 export type CertificateDetails = {
   state: 'none' | 'pending' | 'issued' | 'failed'
   issuer: string | null
@@ -29,13 +32,15 @@ export type CertificateDetails = {
   lastAttemptAt: string | null
   lastError: { sentence: string; problem: object } | null
   nextAttemptAt: string | null
+  nextIssuanceAt: string | null
+  nextIssuanceReason: string | null
 }
 
 export type DomainDetails = DomainRecord & { dns: DnsDetails; certificate: CertificateDetails }
 
 type DetailsRow = DomainRow & { proofNeeded: boolean; report: DnsReport | null; nextProbeAt: Date | null } & {
-  [column in 'issuer' | 'serial' | 'sentence']: string | null
-} & { [time in 'notBefore' | 'notAfter' | 'renewAt' | 'lastAttemptAt' | 'nextAttemptAt']: Date | null } & {
+  [column in 'issuer' | 'serial' | 'sentence' | 'nextIssuanceReason']: string | null
+} & { [time in 'notBefore' | 'notAfter' | 'renewAt' | 'lastAttemptAt' | 'nextAttemptAt' | 'nextIssuanceAt']: Date | null } & {
   state: 'pending' | 'issued' | 'failed' | null
   attempts: number | null
   problem: object | null
@@ -47,7 +52,10 @@ export async function findDetails(db: Db, project: Project, hostname: Hostname, 
     sql<DetailsRow>`
       select ${DOMAIN}, ${proofNeeded(sql`now()`)} as "proofNeeded", p.report, p.next_probe_at as "nextProbeAt",
         c.state, c.issuer, c.serial, c.not_before as "notBefore", c.not_after as "notAfter", c.renew_at as "renewAt", c.attempts,
-        c.last_attempt_at as "lastAttemptAt", c.last_problem as problem, c.last_sentence as sentence, case when c.last_problem is not null then c.next_attempt_at end as "nextAttemptAt"
+        c.last_attempt_at as "lastAttemptAt", c.last_problem as problem, c.last_sentence as sentence,
+        case when c.last_problem is not null or c.postponed_until > now() then c.next_attempt_at end as "nextAttemptAt",
+        case when c.postponed_until > now() then c.postponed_until end as "nextIssuanceAt",
+        case when c.postponed_until > now() then c.postponed_reason end as "nextIssuanceReason"
       from domains d
       left join probes p on p.domain_id = d.id
       left join certificates c on c.hostname = d.hostname and c.project_id = d.project_id
@@ -90,6 +98,8 @@ function certificateOf(row: DetailsRow): CertificateDetails {
     lastAttemptAt: iso(row.lastAttemptAt),
     lastError: problem && { sentence: row.sentence ?? '', problem },
     nextAttemptAt: iso(row.nextAttemptAt),
+    nextIssuanceAt: iso(row.nextIssuanceAt),
+    nextIssuanceReason: row.nextIssuanceReason,
   }
 }
 

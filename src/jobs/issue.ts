@@ -1,5 +1,6 @@
-import { beginIssuance, recordCertificate, recordIssuanceFailure } from '../core/certificates.ts'
+import { beginIssuance, type IssuancePermission, recordCertificate, recordIssuanceFailure } from '../core/certificates.ts'
 import type { Db } from '../core/db.ts'
+import { settleOrder } from '../core/issuance-budget.ts'
 import { type Hostname, parseHostname } from '../hostname.ts'
 import type { Log } from '../log.ts'
 
@@ -12,9 +13,12 @@ export type Refusal = { problem: object; sentence: string; retryAfterS?: number 
 export type IssueParts = {
   db: Db
   log: Log
+  /** Where an order may go, first preferred. */
+  directories: readonly string[]
   /** Whether an order could succeed: DNS leads to the edge and nobody else answers challenges. Costs the authority nothing. */
   precheck(hostname: Hostname): Promise<{ kind: 'go' } | ({ kind: 'no' } & Refusal)>
-  order(hostname: Hostname): Promise<({ kind: 'issued' } & Issued) | ({ kind: 'refused' } & Refusal)>
+  /** Begins with the directory that the permission names, and settles the order that it holds, as well as any it takes itself. */
+  order(hostname: Hostname, permission: IssuancePermission): Promise<({ kind: 'issued' } & Issued) | ({ kind: 'refused' } & Refusal)>
   sealKey(keyPem: string, hostname: Hostname): Buffer
   announce(hostname: Hostname): void
   count(outcome: 'issued' | 'refused' | 'not-ordered'): void
@@ -26,12 +30,13 @@ export type IssueParts = {
  */
 export async function issueCertificate(parts: IssueParts, payload: unknown): Promise<void> {
   const hostname = parseHostname((payload as { hostname: string }).hostname)
-  const permission = await beginIssuance(parts.db, hostname)
+  const permission = await beginIssuance(parts.db, hostname, { directories: parts.directories })
   if (permission.kind === 'no') {
-    parts.log.debug({ hostname, reason: permission.reason }, 'no certificate is ordered')
+    if (permission.postponed) parts.announce(hostname)
+    parts.log[permission.postponed ? 'warn' : 'debug']({ hostname, reason: permission.reason }, 'no certificate is ordered')
     return
   }
-  const outcome = await obtain(parts, hostname)
+  const outcome = await obtain(parts, hostname, permission)
   parts.count(outcome.kind)
   if (outcome.kind === 'issued') await keep(parts, hostname, outcome)
   else await recordIssuanceFailure(parts.db, hostname, outcome)
@@ -42,11 +47,13 @@ export async function issueCertificate(parts: IssueParts, payload: unknown): Pro
 
 type Outcome = ({ kind: 'issued' } & Issued) | ({ kind: 'refused' | 'not-ordered' } & Refusal)
 
-async function obtain(parts: IssueParts, hostname: Hostname): Promise<Outcome> {
+async function obtain(parts: IssueParts, hostname: Hostname, permission: IssuancePermission): Promise<Outcome> {
+  let ordering = false
   try {
     const checked = await parts.precheck(hostname)
     if (checked.kind === 'no') return { ...checked, kind: 'not-ordered' }
-    return await parts.order(hostname)
+    ordering = true
+    return await parts.order(hostname, permission)
   } catch (error) {
     parts.log.error({ err: error, hostname }, 'issuing failed unexpectedly')
     return {
@@ -54,6 +61,8 @@ async function obtain(parts: IssueParts, hostname: Hostname): Promise<Outcome> {
       problem: { type: 'urn:namesake:error:internal', detail: String(error) },
       sentence: 'The certificate could not be obtained because of an internal error; it is tried again.',
     }
+  } finally {
+    if (!ordering) await settleOrder(parts.db, permission.orderId, 'not-sent')
   }
 }
 

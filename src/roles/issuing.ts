@@ -1,4 +1,4 @@
-import type { Authority } from '../certs/authority.ts'
+import type { IssuedCertificate } from '../certs/authority.ts'
 import { IssueError } from '../certs/authority.ts'
 import { renewAt } from '../certs/certificate.ts'
 import { selfCheck } from '../certs/challenge.ts'
@@ -10,18 +10,19 @@ import type { IssueParts } from '../jobs/issue.ts'
 import { createSealer } from '../lib/seal.ts'
 import type { Probe } from '../probe/probe.ts'
 import { createAuthorities, orderFrom } from './authorities.ts'
+import type { IssuanceLedger } from './issuance-ledger.ts'
 import { ownHosts } from './own-hosts.ts'
 import type { OwnKeys } from './own-keys.ts'
 
 const CHALLENGE_PROBLEM = 'urn:namesake:error:challenge'
 
-export type Issuing = Pick<IssueParts, 'precheck' | 'order' | 'sealKey'> & {
+export type Issuing = Pick<IssueParts, 'directories' | 'precheck' | 'order' | 'sealKey'> & {
   /** Whether a challenge for this hostname would reach an edge of ours; always, where no authority sends one. */
   reachesUs(hostname: Hostname): Promise<boolean>
 }
 
 /** How this installation obtains certificates: what it looks at before an order, whom it asks, how it seals the key. */
-export function createIssuing(config: Config, keys: OwnKeys, probe: Probe): Issuing {
+export function createIssuing(config: Config, keys: OwnKeys, probe: Probe, ledger: IssuanceLedger): Issuing {
   const authorities = createAuthorities(config, keys)
   const sealer = createSealer(config.secrets, 'certificate-keys')
   const own = ownHosts(config)
@@ -31,6 +32,7 @@ export function createIssuing(config: Config, keys: OwnKeys, probe: Probe): Issu
     port === undefined ? { kind: 'ours' as const } : selfCheck({ hostname, addresses, port, thumbprint: thumbprintOf(keys.accountKeyPem) })
 
   return {
+    directories: config.acmeDirectories,
     async reachesUs(hostname) {
       if (port === undefined) return true
       const target = await probe.leadsToEdge(hostname)
@@ -44,7 +46,7 @@ export function createIssuing(config: Config, keys: OwnKeys, probe: Probe): Issu
       // Without hairpin NAT we may not reach ourselves although the authority does: only another's answer is proof that it would fail.
       return answer.kind === 'answered-by-other' ? refuse(CHALLENGE_PROBLEM, answer.sentence) : { kind: 'go' }
     },
-    order: (hostname) => order(authorities, hostname),
+    order: (hostname, permission) => order(() => orderFrom(authorities, hostname, { permission, ledger })),
     sealKey: (keyPem, hostname) => sealer.seal(Buffer.from(keyPem), hostname),
   }
 }
@@ -53,9 +55,9 @@ function refuse(type: string, sentence: string) {
   return { kind: 'no' as const, problem: { type, detail: sentence }, sentence }
 }
 
-async function order(authorities: readonly Authority[], hostname: Hostname): ReturnType<IssueParts['order']> {
+async function order(issue: () => Promise<IssuedCertificate>): ReturnType<IssueParts['order']> {
   try {
-    const issued = await orderFrom(authorities, hostname)
+    const issued = await issue()
     return { kind: 'issued', ...issued, renewAt: renewAt(issued) }
   } catch (error) {
     if (!(error instanceof IssueError)) throw error
