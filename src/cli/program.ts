@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Command, Help, type Option } from 'commander'
 import { ownCommand } from '../own-command.ts'
+import { budgetCommand } from './budget.ts'
 import { caCommand } from './ca.ts'
 import { doctorCommand } from './doctor.ts'
 import { domainsCommand } from './domains.ts'
@@ -23,6 +24,7 @@ export function createProgram(): Command {
     projectsCommand(),
     tokensCommand(),
     domainsCommand(),
+    budgetCommand(),
     migrateCommand(),
     caCommand(),
     doctorCommand(),
