@@ -136,7 +136,7 @@ function scopeOf(detail: string): LimitScope | undefined {
   if (/exact(ly)?( the)?( same)? set/i.test(detail)) return 'names'
   if (/failed (authori[sz]ations|validations)/i.test(detail)) return 'failures'
   if (/certificates? .*already issued|registered domain/i.test(detail)) return 'domain'
-  if (/new orders|account/i.test(detail)) return 'account'
+  if (/new orders/i.test(detail)) return 'account'
   return undefined
 }
 

@@ -70,7 +70,12 @@ async function orderOnce(
   } catch (error) {
     await ledger.settle(orderId, sent ? outcomeOf(error) : 'not-sent')
     if (error instanceof IssueError && kindOf(error) === 'rateLimited') {
-      await ledger.correct({ directory: authority.name, hostname, detail: error.message, retryAfterS: error.retryAfterS ?? 0 })
+      await ledger.correct({
+        directory: authority.name,
+        hostname,
+        detail: error.problem.detail ?? error.message,
+        retryAfterS: error.retryAfterS ?? 0,
+      })
     }
     throw error
   }
