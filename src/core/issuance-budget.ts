@@ -52,7 +52,7 @@ export async function takeBudget(tx: Tx, request: BudgetRequest): Promise<Taken 
     sql<{ id: string }>`
       insert into issuance_orders (directory, hostname, registered_domain, project_id, renewal, exempt, counted_at)
       values (${directory}, ${hostname}, ${registeredDomainOf(hostname)}, ${projectId}::bigint, ${renewing}, ${asked},
-        clock_timestamp() + make_interval(secs => ${ISSUANCE_LEASE_S})) returning id`,
+        statement_timestamp() + make_interval(secs => ${ISSUANCE_LEASE_S})) returning id`,
   )
   return { kind: 'taken', directory, orderId: order!.id }
 }
@@ -81,7 +81,8 @@ export function takeFallbackBudget(db: Db, request: BudgetRequest): Promise<Take
 export async function settleOrder(on: Queryable, orderId: string | null, outcome: OrderOutcome): Promise<void> {
   if (orderId === null) return
   if (outcome === 'not-sent') await rows(on, sql`delete from issuance_orders where id = ${orderId}::bigint and outcome = 'under-way'`)
-  else await rows(on, sql`update issuance_orders set outcome = ${outcome}, counted_at = clock_timestamp() where id = ${orderId}::bigint`)
+  else
+    await rows(on, sql`update issuance_orders set outcome = ${outcome}, counted_at = statement_timestamp() where id = ${orderId}::bigint`)
 }
 
 /**
@@ -114,10 +115,11 @@ export async function pruneBudget(db: Db): Promise<number> {
   return pruned!.orders
 }
 
+// statement_timestamp, since the transaction's own time stands still while it waits for the lock, and an index can use it.
 /** The orders `o` of a directory that count against a limit, within its window. */
 export function counted(directory: string, { scope, windowS }: IssuanceLimit, key: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql<boolean>`o.directory = ${directory} and not (o.exempt and ${scope} <> 'failures') and ${COUNTS[scope](key)}
-    and o.counted_at > clock_timestamp() - make_interval(secs => ${windowS})`
+    and o.counted_at > statement_timestamp() - make_interval(secs => ${windowS})`
 }
 
 const COUNTS: Record<LimitScope, (key: RawBuilder<unknown>) => RawBuilder<unknown>> = {
@@ -160,7 +162,7 @@ async function countOrders(tx: Tx, { directory, hostname }: BudgetRequest, limit
     tx,
     sql<{ used: number; opensAt: Date | null }>`
       with leaving as (
-        select o.counted_at + case when o.counted_at > clock_timestamp() then interval '0' else make_interval(secs => ${limit.windowS}) end as at
+        select o.counted_at + case when o.counted_at > statement_timestamp() then interval '0' else make_interval(secs => ${limit.windowS}) end as at
         from issuance_orders o where ${counted(directory, limit, sql`${keyOf(limit.scope, hostname)}`)}
       )
       select count(*)::int as used,
@@ -183,7 +185,7 @@ async function findBlocks(tx: Tx, { directory, hostname }: BudgetRequest): Promi
   const blocks = await rows(
     tx,
     sql<{ scope: LimitScope; until: Date; detail: string }>`
-      select scope, until, detail from issuance_blocks where directory = ${directory} and until > clock_timestamp()
+      select scope, until, detail from issuance_blocks where directory = ${directory} and until > statement_timestamp()
         and (scope, key) in (('account', ''), ('domain', ${keyOf('domain', hostname)}), ('names', ${hostname}), ('failures', ${hostname}))`,
   )
   return blocks.map(({ scope, until, detail }) => ({
@@ -209,7 +211,7 @@ async function requireFairShare(tx: Tx, { directory, projectId }: BudgetRequest,
         where c.chain_pem is null and c.next_attempt_at is not null and coalesce(c.lease_until <= now(), true)
           and c.last_problem is null and (c.postponed_by is null or c.postponed_by in ('account', 'share'))
           and c.project_id <> ${projectId}::bigint and coalesce(used.orders, 0) < mine.orders
-      ) as "othersWait", clock_timestamp() + make_interval(secs => ${FAIR_SHARE_RETRY_S}) as "retryAt" from mine`,
+      ) as "othersWait", statement_timestamp() + make_interval(secs => ${FAIR_SHARE_RETRY_S}) as "retryAt" from mine`,
   )
   if (!share!.othersWait) return []
   const sentence = `${nameOf(directory)} allows ${limit.max} orders in ${windowOf(limit)}; ${share!.mine} of them were this project's, and other projects wait for the rest.`
