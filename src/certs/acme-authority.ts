@@ -38,7 +38,7 @@ export function createAcmeAuthority(settings: AcmeSettings): Authority {
   const account = createAcmeAccount(session, { key, email, eab })
   const { host } = new URL(directoryUrl)
 
-  const order = async (hostname: Hostname, { signal, replaces }: IssueOptions, url: string): Promise<IssuedCertificate> => {
+  const order = async (hostname: Hostname, { signal, replaces, onOrder }: IssueOptions, url: string): Promise<IssuedCertificate> => {
     const keyPem = await generateCertificateKey()
     const conversation = {
       host,
@@ -46,7 +46,7 @@ export function createAcmeAuthority(settings: AcmeSettings): Authority {
       directory: await session.directory(signal),
       post: (to: string, payload?: object, accept?: string) => session.post({ url: to, account: url, payload, accept }, signal),
     }
-    const sent = await obtainChain(conversation, { hostname, csr: await createCsr(keyPem, hostname), replaces, profile })
+    const sent = await obtainChain(conversation, { hostname, csr: await createCsr(keyPem, hostname), replaces, profile, onOrder })
     return verifyChain(sent, { hostname, keyPem, host, now: now() })
   }
 

@@ -17,7 +17,7 @@ export type DnsDetails = {
   nextCheckAt: string | null
 }
 
-/** `origin` is null while there is no certificate; an imported one stays as long as it is valid, so `renewAt` is its end. `attempts` counts since the last success; `lastError` holds the authority's own words and is null once an attempt has succeeded; `nextAttemptAt` is when it is over. */
+/** `origin` is null while there is no certificate; an imported one stays as long as it is valid, so `renewAt` is its end. `attempts` counts since the last success; `lastError` holds the authority's own words and is null once an attempt has succeeded; `nextAttemptAt` is when it is over. `nextIssuanceAt` is when a limit of the authority lets the hostname have its next order; null when none holds it back. */
 export type CertificateDetails = {
   state: 'none' | 'pending' | 'issued' | 'failed'
   origin: 'ordered' | 'imported' | null
@@ -30,14 +30,16 @@ export type CertificateDetails = {
   lastAttemptAt: string | null
   lastError: { sentence: string; problem: object } | null
   nextAttemptAt: string | null
+  nextIssuanceAt: string | null
+  nextIssuanceReason: string | null
 }
 
 export type DomainDetails = DomainRecord & { dns: DnsDetails; certificate: CertificateDetails }
 
 type DetailsRow = DomainRow & CertificateColumns & { proofNeeded: boolean; report: DnsReport | null; nextProbeAt: Date | null }
 
-export type CertificateColumns = { [column in 'issuer' | 'serial' | 'sentence']: string | null } & {
-  [time in 'notBefore' | 'notAfter' | 'renewAt' | 'lastAttemptAt' | 'nextAttemptAt']: Date | null
+export type CertificateColumns = { [column in 'issuer' | 'serial' | 'sentence' | 'nextIssuanceReason']: string | null } & {
+  [time in 'notBefore' | 'notAfter' | 'renewAt' | 'lastAttemptAt' | 'nextAttemptAt' | 'nextIssuanceAt']: Date | null
 } & {
   state: 'pending' | 'issued' | 'failed' | null
   origin: 'ordered' | 'imported' | null
@@ -100,6 +102,8 @@ export function certificateOf(row: CertificateColumns): CertificateDetails {
     lastAttemptAt: iso(row.lastAttemptAt),
     lastError: problem && { sentence: row.sentence ?? '', problem },
     nextAttemptAt: iso(row.nextAttemptAt),
+    nextIssuanceAt: iso(row.nextIssuanceAt),
+    nextIssuanceReason: row.nextIssuanceReason,
   }
 }
 

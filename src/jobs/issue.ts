@@ -1,5 +1,6 @@
-import { beginIssuance, recordCertificate, recordIssuanceFailure } from '../core/certificates.ts'
+import { beginIssuance, type IssuancePermission, recordCertificate, recordIssuanceFailure } from '../core/certificates.ts'
 import type { Db } from '../core/db.ts'
+import { settleOrder } from '../core/issuance-budget.ts'
 import { findHeldCertificate, type HeldCertificate } from '../core/renewals.ts'
 import { type Hostname, parseHostname } from '../hostname.ts'
 import type { Log } from '../log.ts'
@@ -21,13 +22,21 @@ export type Issued = {
 /** Why no certificate came of an attempt: what is stored and shown is `problem`, what a customer reads is `sentence`. */
 export type Refusal = { problem: object; sentence: string; retryAfterS?: number }
 
+/** What an order goes out with: the room that was taken for it, and the certificate that it replaces. */
+export type Going = { permission: IssuancePermission; held: HeldCertificate | undefined }
+
 export type IssueParts = {
   db: Db
   log: Log
+  /** Where an order may go, first preferred. */
+  directories: readonly string[]
   /** Whether an order could succeed: DNS leads to the edge and nobody else answers challenges. Costs the authority nothing. */
   precheck(hostname: Hostname): Promise<{ kind: 'go' } | ({ kind: 'no' } & Refusal)>
-  /** `held` is what the new certificate replaces. */
-  order(hostname: Hostname, held: HeldCertificate | undefined): Promise<({ kind: 'issued' } & Issued) | ({ kind: 'refused' } & Refusal)>
+  /**
+   * Begins with the directory that the permission names, and settles the order that it holds, as well as any it takes itself. `held` is what
+   * the new certificate replaces.
+   */
+  order(hostname: Hostname, going: Going): Promise<({ kind: 'issued' } & Issued) | ({ kind: 'refused' } & Refusal)>
   sealKey(keyPem: string, hostname: Hostname): Buffer
   announce(hostname: Hostname): void
   now(): Date
@@ -40,13 +49,14 @@ export type IssueParts = {
  */
 export async function issueCertificate(parts: IssueParts, payload: unknown): Promise<void> {
   const hostname = parseHostname((payload as { hostname: string }).hostname)
-  const permission = await beginIssuance(parts.db, hostname)
+  const permission = await beginIssuance(parts.db, hostname, { directories: parts.directories })
   if (permission.kind === 'no') {
-    parts.log.debug({ hostname, reason: permission.reason }, 'no certificate is ordered')
+    if (permission.postponed) parts.announce(hostname)
+    parts.log[permission.postponed ? 'warn' : 'debug']({ hostname, reason: permission.reason }, 'no certificate is ordered')
     return
   }
   const held = permission.renewing ? await findHeldCertificate(parts.db, hostname) : undefined
-  const outcome = await obtain(parts, hostname, held)
+  const outcome = await obtain(parts, hostname, { permission, held })
   parts.count(outcome.kind)
   if (outcome.kind === 'issued') await keep(parts, hostname, outcome)
   else await recordIssuanceFailure(parts.db, hostname, outcome)
@@ -72,11 +82,13 @@ function logFailure({ log, now }: IssueParts, facts: object, held: HeldCertifica
 
 type Outcome = ({ kind: 'issued' } & Issued) | ({ kind: 'refused' | 'not-ordered' } & Refusal)
 
-async function obtain(parts: IssueParts, hostname: Hostname, held: HeldCertificate | undefined): Promise<Outcome> {
+async function obtain(parts: IssueParts, hostname: Hostname, going: Going): Promise<Outcome> {
+  let ordering = false
   try {
     const checked = await parts.precheck(hostname)
     if (checked.kind === 'no') return { ...checked, kind: 'not-ordered' }
-    return await parts.order(hostname, held)
+    ordering = true
+    return await parts.order(hostname, going)
   } catch (error) {
     parts.log.error({ err: error, hostname }, 'issuing failed unexpectedly')
     return {
@@ -84,6 +96,8 @@ async function obtain(parts: IssueParts, hostname: Hostname, held: HeldCertifica
       problem: { type: 'urn:namesake:error:internal', detail: String(error) },
       sentence: 'The certificate could not be obtained because of an internal error; it is tried again.',
     }
+  } finally {
+    if (!ordering) await settleOrder(parts.db, going.permission.orderId, 'not-sent')
   }
 }
 

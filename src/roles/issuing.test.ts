@@ -12,6 +12,7 @@ import { claimDueRenewalInfo, findHeldCertificate, type HeldCertificate } from '
 import { parseHostname } from '../hostname.ts'
 import { type IssueParts, issueCertificate } from '../jobs/issue.ts'
 import { askAboutRenewals } from '../jobs/renewal-info.ts'
+import { createIssuanceLedger } from './issuance-ledger.ts'
 import { createIssuing } from './issuing.ts'
 import { ensureOwnKeys } from './own-keys.ts'
 import { createServiceProbe } from './service-probe.ts'
@@ -39,9 +40,9 @@ async function setUp(options: StubOptions = {}) {
   }
   const { config } = readConfig(env, tmpdir())
   const probe = createServiceProbe(config)
-  const issuing = createIssuing(config, await ensureOwnKeys(db, config), probe)
   const lines: { level: number; msg: string }[] = []
   const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+  const issuing = createIssuing(config, await ensureOwnKeys(db, config), probe, createIssuanceLedger(db, log))
   let nowMs = Date.now()
   const parts: IssueParts = { ...issuing, db, log, announce: () => {}, count: () => {}, now: () => new Date(nowMs) }
   onTestFinished(async () => {
