@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document 4fdf0783bb90e2e9edd8111c269dc66d: npm run types.
+// Generated from the OpenAPI document 52e1f5dc083c3aff3132621ed1314b6c: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -232,6 +232,10 @@ export interface components {
                 } | null;
                 /** @description When the next attempt is due. */
                 nextAttemptAt: string | null;
+                /** @description When a limit of the certificate authority lets the next order be sent; null when none holds it back. */
+                nextIssuanceAt: string | null;
+                /** @description Which limit that is, and what to do. */
+                nextIssuanceReason: string | null;
                 /** @description Valid until. */
                 notAfter: string | null;
                 /** @description Valid from. */

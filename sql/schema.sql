@@ -21,13 +21,22 @@ create table certificates (
   next_attempt_at timestamp with time zone,
   version bigint not null default nextval('versions'::regclass),
   origin text not null default 'ordered'::text,
+  directory text,
+  ari_checked_at timestamp with time zone,
+  ari_due_at timestamp with time zone,
+  postponed_until timestamp with time zone,
+  postponed_reason text,
+  postponed_by text,
   constraint certificates_pkey PRIMARY KEY (hostname),
   constraint certificate_complete CHECK ((((state = 'issued'::text) = (chain_pem IS NOT NULL)) AND ((chain_pem IS NULL) = (sealed_key IS NULL)))),
   constraint certificate_origin CHECK ((origin = ANY (ARRAY['ordered'::text, 'imported'::text]))),
+  constraint certificate_postponed_by CHECK ((postponed_by = ANY (ARRAY['account'::text, 'share'::text, 'domain'::text, 'names'::text, 'failures'::text]))),
   constraint certificate_state CHECK ((state = ANY (ARRAY['pending'::text, 'issued'::text, 'failed'::text]))),
   constraint certificates_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
 );
+CREATE INDEX certificate_ari_due ON public.certificates USING btree (ari_due_at) WHERE (ari_due_at IS NOT NULL);
 CREATE INDEX certificate_due ON public.certificates USING btree (next_attempt_at) WHERE (next_attempt_at IS NOT NULL);
+CREATE INDEX certificate_waiting ON public.certificates USING btree (project_id) WHERE ((chain_pem IS NULL) AND (next_attempt_at IS NOT NULL));
 
 create table changes (
   xid xid8 not null default pg_current_xact_id(),
@@ -63,6 +72,43 @@ create table feed (
   constraint feed_pkey PRIMARY KEY (one),
   constraint feed_is_one_row CHECK (one)
 );
+
+create table issuance_blocks (
+  directory text collate "C" not null,
+  scope text not null,
+  key text collate "C" not null,
+  until timestamp with time zone not null,
+  detail text not null,
+  constraint issuance_blocks_pkey PRIMARY KEY (directory, scope, key),
+  constraint issuance_block_scope CHECK ((scope = ANY (ARRAY['account'::text, 'domain'::text, 'names'::text, 'failures'::text])))
+);
+
+create table issuance_exceptions (
+  directory text collate "C" not null,
+  registered_domain text collate "C" not null,
+  certificates integer not null,
+  note text not null default ''::text,
+  created_at timestamp with time zone not null default date_trunc('milliseconds'::text, now()),
+  constraint issuance_exceptions_pkey PRIMARY KEY (directory, registered_domain),
+  constraint issuance_exception_positive CHECK ((certificates > 0))
+);
+
+create table issuance_orders (
+  id bigint not null generated always as identity,
+  directory text collate "C" not null,
+  hostname text collate "C" not null,
+  registered_domain text collate "C" not null,
+  project_id bigint,
+  renewal boolean not null,
+  exempt boolean not null,
+  outcome text not null default 'under-way'::text,
+  counted_at timestamp with time zone not null,
+  constraint issuance_orders_pkey PRIMARY KEY (id),
+  constraint issuance_outcome CHECK ((outcome = ANY (ARRAY['under-way'::text, 'issued'::text, 'invalid'::text, 'refused'::text])))
+);
+CREATE INDEX issuance_order_account ON public.issuance_orders USING btree (directory, counted_at);
+CREATE INDEX issuance_order_domain ON public.issuance_orders USING btree (directory, registered_domain, counted_at);
+CREATE INDEX issuance_order_hostname ON public.issuance_orders USING btree (directory, hostname, counted_at);
 
 create table members (
   project_id bigint not null,

@@ -89,6 +89,12 @@ export function parseMailAddress(text: string): string {
   return text
 }
 
+/** The name of an ACME profile, as directories list them. */
+export function parseProfile(text: string): string {
+  if (!/^[\w.-]{1,64}$/.test(text)) throw new Error('is not the name of one ACME profile')
+  return text
+}
+
 export function parseIpAddress(text: string): string {
   if (isIP(text) === 0) throw new Error(`holds "${text}", which is not an IP address`)
   return text

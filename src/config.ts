@@ -22,6 +22,7 @@ import {
   parseOrigin,
   parsePlans,
   parsePort,
+  parseProfile,
   parseSecret,
   parseSmtpUrl,
 } from './config-values.ts'
@@ -50,6 +51,8 @@ export type Config = Readonly<{
   acmeDirectories: string[]
   acmeEmail: string | undefined
   acmeCaFile: string | undefined
+  /** Ordered from every directory that offers it. */
+  acmeProfile: string | undefined
   /** One entry a directory. */
   acmeEab: (EabKey | null)[]
   dnsServers: string[]
@@ -136,6 +139,7 @@ export function readConfig(env: Env, cwd: string): { config: Config; warnings: s
     acmeDirectories,
     acmeEmail: optional('ACME_EMAIL', parseMailAddress, 'ops@example.com'),
     acmeCaFile: optional('ACME_CA_FILE', (text) => readableFile(resolve(cwd, text)), '/etc/namesake/acme-root.pem'),
+    acmeProfile: optional('ACME_PROFILE', parseProfile, 'shortlived'),
     acmeEab: required(
       'ACME_EAB',
       parseList(parseEab),

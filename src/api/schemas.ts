@@ -101,6 +101,8 @@ const CertificateSchema = Type.Object(
     lastAttemptAt: timeOrNull('When the last attempt began.'),
     lastError: attemptErrorOrNull('Why the last attempt failed; null once one has succeeded.'),
     nextAttemptAt: timeOrNull('When the next attempt is due.'),
+    nextIssuanceAt: timeOrNull('When a limit of the certificate authority lets the next order be sent; null when none holds it back.'),
+    nextIssuanceReason: textOrNull('Which limit that is, and what to do.'),
   },
   { ...exact, description: 'How the certificate of the hostname stands.' },
 )

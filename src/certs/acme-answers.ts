@@ -4,8 +4,8 @@ import { ownFault, readProblem } from './problem.ts'
 
 const AUTHORIZATIONS_MAX = 10
 
-/** RFC 8555 §7.1.1; `renewalInfo` is RFC 9773 §4.1. */
-export type Directory = { newNonce: string; newAccount: string; newOrder: string; renewalInfo?: string }
+/** RFC 8555 §7.1.1; `renewalInfo` is RFC 9773 §4.1, `profiles` the names in draft-ietf-acme-profiles' meta. */
+export type Directory = { newNonce: string; newAccount: string; newOrder: string; renewalInfo?: string; profiles: string[] }
 
 /** RFC 8555 §7.1.3. */
 export type Order = {
@@ -37,7 +37,14 @@ export function readDirectory({ body }: HttpAnswer): Directory {
     newAccount: url('newAccount'),
     newOrder: url('newOrder'),
     ...(directory.renewalInfo !== undefined && { renewalInfo: url('renewalInfo') }),
+    profiles: readProfiles(directory.meta),
   }
+}
+
+// Optional twice over: what cannot be read is not offered, and must not keep ordinary orders from being made.
+function readProfiles(meta: unknown): string[] {
+  const profiles = (meta as { profiles?: unknown } | null | undefined)?.profiles
+  return typeof profiles === 'object' && profiles !== null && !Array.isArray(profiles) ? Object.keys(profiles) : []
 }
 
 export function readOrder({ body }: HttpAnswer): Order {

@@ -20,6 +20,8 @@ export type AcmeSettings = {
   /** PEM file with a root that is trusted for the directory's own TLS, beside the public ones. */
   caFile?: string
   eab?: ExternalAccount
+  /** The profile to order, where the directory offers it. */
+  profile?: string
   /** ECDSA P-256, PKCS #8. The same key is the same account, whichever machine uses it. */
   accountKeyPem: string
   now?: () => Date
@@ -30,13 +32,13 @@ export type AcmeSettings = {
  * once. Throws when the account key is no ECDSA P-256 key.
  */
 export function createAcmeAuthority(settings: AcmeSettings): Authority {
-  const { directoryUrl, caFile, email, eab, accountKeyPem, now = () => new Date() } = settings
+  const { directoryUrl, caFile, email, eab, profile, accountKeyPem, now = () => new Date() } = settings
   const key = readAccountKey(accountKeyPem)
   const session = createAcmeSession({ directoryUrl, key, caFile, now })
   const account = createAcmeAccount(session, { key, email, eab })
   const { host } = new URL(directoryUrl)
 
-  const order = async (hostname: Hostname, { signal, replaces }: IssueOptions, url: string): Promise<IssuedCertificate> => {
+  const order = async (hostname: Hostname, { signal, replaces, onOrder }: IssueOptions, url: string): Promise<IssuedCertificate> => {
     const keyPem = await generateCertificateKey()
     const conversation = {
       host,
@@ -44,7 +46,7 @@ export function createAcmeAuthority(settings: AcmeSettings): Authority {
       directory: await session.directory(signal),
       post: (to: string, payload?: object, accept?: string) => session.post({ url: to, account: url, payload, accept }, signal),
     }
-    const sent = await obtainChain(conversation, { hostname, csr: await createCsr(keyPem, hostname), replaces })
+    const sent = await obtainChain(conversation, { hostname, csr: await createCsr(keyPem, hostname), replaces, profile, onOrder })
     return verifyChain(sent, { hostname, keyPem, host, now: now() })
   }
 

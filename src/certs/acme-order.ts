@@ -20,8 +20,8 @@ export type AcmeConversation = {
   post(url: string, payload?: object, accept?: string): Promise<HttpAnswer>
 }
 
-/** What is ordered; `csr` is base64url DER. */
-export type Wanted = { hostname: Hostname; csr: string; replaces?: string }
+/** What is ordered; `csr` is base64url DER; the profile is asked for where the directory offers it. */
+export type Wanted = { hostname: Hostname; csr: string; replaces?: string; profile?: string; onOrder?: (() => void) | undefined }
 
 /**
  * One order from beginning to end (RFC 8555 §7.4): order, prove control by HTTP-01 where the authority wants a proof, finalise, download.
@@ -37,9 +37,11 @@ export async function obtainChain(acme: AcmeConversation, wanted: Wanted): Promi
   return (await acme.post(valid.certificate, undefined, CHAIN_TYPE)).text
 }
 
-async function openOrder(acme: AcmeConversation, { hostname, replaces }: Wanted): Promise<{ url: string; order: Order }> {
-  const plain = { identifiers: [{ type: 'dns', value: hostname }] }
+async function openOrder(acme: AcmeConversation, { hostname, replaces, profile, onOrder }: Wanted): Promise<{ url: string; order: Order }> {
+  const offered = profile !== undefined && acme.directory.profiles.includes(profile)
+  const plain = { identifiers: [{ type: 'dns', value: hostname }], ...(offered && { profile }) }
   const post = (payload: object) => acme.post(acme.directory.newOrder, payload)
+  onOrder?.()
   const isRenewal = acme.directory.renewalInfo !== undefined && replaces !== undefined
   const answer = await (isRenewal ? post({ ...plain, replaces }).catch((error) => postWithout(error, () => post(plain))) : post(plain))
   return { url: readUrl(answer.location, 'the Location of the order'), order: readOrder(answer) }

@@ -22,7 +22,12 @@ export interface Authority {
 /** `retryAfterS`: when to ask again, between a minute and a day. `explanationUrl`: the authority's page on why, for people. */
 export type RenewalInfo = { kind: 'window'; start: Date; end: Date; explanationUrl?: string; retryAfterS: number } | { kind: 'none' }
 
-export type IssueOptions = { signal: AbortSignal; replaces?: string }
+export type IssueOptions = {
+  signal: AbortSignal
+  replaces?: string
+  /** Called before the order is sent: from here on the authority counts it. Without a call it never heard of this hostname. */
+  onOrder?: (() => void) | undefined
+}
 
 /** `chainPem` is the leaf and what leads to the root; `serial` is lower-case hex; `issuer` a distinguished name on one line. */
 export type IssuedCertificate = { chainPem: string; keyPem: string; issuer: string; serial: string; notBefore: Date; notAfter: Date }

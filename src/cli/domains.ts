@@ -111,6 +111,9 @@ function readable({ hostname, projectSlug, verified, verifiedAt, createdAt, dns,
     ...(dns.found.length > 0 ? ['  Found', ...recordLines(dns.found, 4)] : []),
     `  Checked      ${shownTime(dns.checkedAt)}, next ${shownTime(dns.nextCheckAt)}`,
     `  Certificate  ${certificate.state}${certificate.notAfter ? ` by ${certificate.issuer}, until ${shownTime(certificate.notAfter)}` : ''}`,
+    ...(certificate.nextIssuanceAt
+      ? [`  Waits        until ${shownTime(certificate.nextIssuanceAt)}: ${certificate.nextIssuanceReason}`]
+      : []),
     ...(certificate.lastError
       ? [`  Last error   ${certificate.lastError.sentence} (next attempt ${shownTime(certificate.nextAttemptAt)})`]
       : []),

@@ -77,6 +77,7 @@ test('every command explains itself, and speaks JSON', () => {
     ...['start', 'projects create', 'projects update', 'projects list', 'tokens issue', 'tokens list', 'tokens revoke'],
     ...['domains add', 'domains list', 'domains remove', 'domains check', 'domains show'],
     ...['certificates list', 'certificates show', 'certificates renew', 'certificates import', 'certificates export'],
+    ...['budget show', 'budget allow', 'budget disallow'],
     ...['migrate', 'ca', 'doctor'],
   ])
   for (const command of commands) {
@@ -93,6 +94,7 @@ describe('what goes wrong is said on standard error alone', () => {
     [['projects', 'update', '--slug', 'demo'], 2, /at least one/],
     [['tokens', 'issue', '--project', 'nobody'], 1, /^namesake: there is no project nobody\n$/],
     [['domains', 'show', '--project', 'nobody', 'a.b.example'], 1, /no project/],
+    [['budget', 'allow', 'example.com', '--certificates', '300'], 1, /^namesake: local has no limits/],
     [['projects', 'create', '--name', 'X', '--upstream', 'ftp://x'], 1, /^namesake: .*http.*\n$/],
     [['projects', 'create', '--name', 'X', '--upstream', 'http://127.0.0.1:8080'], 1, /cannot be an upstream/],
     [['projects', 'create', '--name', 'X', '--upstream', 'http://127.0.0.1:1', '--plan', 'gold'], 1, /there is no plan gold/],
@@ -129,6 +131,34 @@ test('a project is made, changed and listed', async () => {
   })
   expect(await json('projects', 'list')).toContainEqual(expect.objectContaining({ slug: 'shop', name: 'The shop', domains: 0 }))
   expect((await run('projects', 'list')).out).toMatch(/^SLUG .*\n(.*\n)*shop +The shop/)
+})
+
+test('what was agreed with an authority for a domain is kept, shown and ended', async () => {
+  const env = { NAMESAKE_EDGE_HOST: 'edge.example.com', NAMESAKE_ACME_DIRECTORY: 'https://acme-v02.api.letsencrypt.org/directory' }
+  const budget = (...args: string[]) => runWith({ env }, 'budget', ...args)
+  expect(await budget('allow', 'shop.big.com', '--certificates', '300')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('for big.com'),
+  })
+  expect(await budget('allow', 'big.com', '--certificates', 'many')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('whole number'),
+  })
+  expect(await budget('allow', 'big.com', '--certificates', '300', '--note', 'form 7')).toMatchObject({ code: 0, err: '' })
+  expect((await budget('show')).out).toMatch(
+    /0 of 300 orders in 3 hours, of which new certificates may use 240\n(.*\n)*big\.com +300 .* form 7/,
+  )
+  expect(JSON.parse((await budget('show', '--json')).out)).toMatchObject({
+    waiting: [],
+    exceptions: [{ registeredDomain: 'big.com', note: 'form 7' }],
+  })
+  expect(await budget('disallow', 'big.com')).toMatchObject({ code: 0 })
+  expect(await budget('disallow', 'big.com')).toMatchObject({ code: 1, err: expect.stringContaining('no exception') })
+  expect(await json('budget', 'show')).toEqual({
+    directories: [{ directory: 'local', account: null, domains: [], blocks: [] }],
+    waiting: [],
+    exceptions: [],
+  })
 })
 
 test('a token is issued, shown once, and revoked', async () => {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Command, Help, type Option } from 'commander'
 import { ownCommand } from '../own-command.ts'
+import { budgetCommand } from './budget.ts'
 import { caCommand } from './ca.ts'
 import { certificatesCommand } from './certificates.ts'
 import { doctorCommand } from './doctor.ts'
@@ -25,6 +26,7 @@ export function createProgram(): Command {
     tokensCommand(),
     domainsCommand(),
     certificatesCommand(),
+    budgetCommand(),
     migrateCommand(),
     caCommand(),
     doctorCommand(),

@@ -61,7 +61,9 @@ test('of several workers one gets the order, and a request meanwhile joins it', 
   const project = await addProject(db)
   const hostname = await claim(db, project)
   const begun = await Promise.all(Array.from({ length: 8 }, () => beginIssuance(db, hostname)))
-  expect(begun.filter(({ kind }) => kind === 'go')).toEqual([{ kind: 'go', projectId: project.id, attempt: 1, renewing: false }])
+  expect(begun.filter(({ kind }) => kind === 'go')).toEqual([
+    { kind: 'go', projectId: project.id, attempt: 1, renewing: false, directory: 'local', orderId: null },
+  ])
   expect(await requestIssuance(db, hostname)).toEqual({ kind: 'requested' })
   expect(await jobs(hostname)).toBe(0)
   expect((await findDomain(db, project, hostname, EDGE_HOST)).certificate).toMatchObject({ state: 'pending', attempts: 1 })
@@ -84,6 +86,7 @@ test('an issued certificate reaches the edges and the details, and no second one
     ...{ state: 'issued', origin: 'ordered', issuer: 'CN=Test CA', serial: '0a', notBefore: certificate.notBefore.toISOString() },
     ...{ notAfter: certificate.notAfter.toISOString(), renewAt: certificate.renewAt.toISOString(), attempts: 0 },
     ...{ lastAttemptAt: expect.stringMatching(/Z$/), lastError: null, nextAttemptAt: null },
+    ...{ nextIssuanceAt: null, nextIssuanceReason: null },
   })
   // Whoever asks has not heard of it yet, and waits for the news; no job is added, and none that stands would be let go.
   expect(await requestIssuance(db, hostname)).toEqual({ kind: 'requested' })
@@ -219,7 +222,7 @@ test("the service's own hosts have certificates without a project, and are told 
   await requestOwnCertificates(db, [own])
   await requestOwnCertificates(db, [own])
   expect(await jobs(own)).toBe(1)
-  expect(await beginIssuance(db, own)).toEqual({ kind: 'go', projectId: null, attempt: 1, renewing: false })
+  expect(await beginIssuance(db, own)).toMatchObject({ kind: 'go', projectId: null, attempt: 1, renewing: false })
   await recordCertificate(db, own, issued(30, -1))
   expect(await loadCertificates(db, [own])).toMatchObject([{ hostname: own, state: 'issued' }])
   expect(await claimDueRenewals(db, 100)).toContain(own)

@@ -17,7 +17,7 @@ export type DnsDetails = {
   nextCheckAt: string | null
 }
 
-/** `origin` is null while there is no certificate; an imported one stays as long as it is valid, so `renewAt` is its end. `attempts` counts since the last success; `lastError` holds the authority's own words and is null once an attempt has succeeded; `nextAttemptAt` is when it is over. */
+/** `origin` is null while there is no certificate; an imported one stays as long as it is valid, so `renewAt` is its end. `attempts` counts since the last success; `lastError` holds the authority's own words and is null once an attempt has succeeded; `nextAttemptAt` is when it is over. `nextIssuanceAt` is when a limit of the authority lets the hostname have its next order; null when none holds it back. */
 export type CertificateDetails = {
   state: 'none' | 'pending' | 'issued' | 'failed'
   origin: 'ordered' | 'imported' | null
@@ -30,14 +30,16 @@ export type CertificateDetails = {
   lastAttemptAt: string | null
   lastError: { sentence: string; problem: object } | null
   nextAttemptAt: string | null
+  nextIssuanceAt: string | null
+  nextIssuanceReason: string | null
 }
 
 export type DomainDetails = DomainRecord & { dns: DnsDetails; certificate: CertificateDetails }
 
 type DetailsRow = DomainRow & CertificateColumns & { proofNeeded: boolean; report: DnsReport | null; nextProbeAt: Date | null }
 
-export type CertificateColumns = { [column in 'issuer' | 'serial' | 'sentence']: string | null } & {
-  [time in 'notBefore' | 'notAfter' | 'renewAt' | 'lastAttemptAt' | 'nextAttemptAt']: Date | null
+export type CertificateColumns = { [column in 'issuer' | 'serial' | 'sentence' | 'nextIssuanceReason']: string | null } & {
+  [time in 'notBefore' | 'notAfter' | 'renewAt' | 'lastAttemptAt' | 'nextAttemptAt' | 'nextIssuanceAt']: Date | null
 } & {
   state: 'pending' | 'issued' | 'failed' | null
   origin: 'ordered' | 'imported' | null
@@ -48,7 +50,9 @@ export type CertificateColumns = { [column in 'issuer' | 'serial' | 'sentence']:
 /** The columns that `certificateOf` reads, of a row called `c`. */
 export const CERTIFICATE = sql<CertificateColumns>`c.state, case when c.chain_pem is not null then c.origin end as origin, c.issuer, c.serial, c.not_before as "notBefore", c.not_after as "notAfter",
   c.renew_at as "renewAt", c.attempts, c.last_attempt_at as "lastAttemptAt", c.last_problem as problem, c.last_sentence as sentence,
-  case when c.last_problem is not null then c.next_attempt_at end as "nextAttemptAt"`
+  case when c.last_problem is not null or c.postponed_until > now() then c.next_attempt_at end as "nextAttemptAt",
+  case when c.postponed_until > now() then c.postponed_until end as "nextIssuanceAt",
+  case when c.postponed_until > now() then c.postponed_reason end as "nextIssuanceReason"`
 
 export async function findDetails(db: Db, project: Project, hostname: Hostname, edgeHost: Hostname): Promise<DomainDetails | undefined> {
   const [row] = await rows(
@@ -100,6 +104,8 @@ export function certificateOf(row: CertificateColumns): CertificateDetails {
     lastAttemptAt: iso(row.lastAttemptAt),
     lastError: problem && { sentence: row.sentence ?? '', problem },
     nextAttemptAt: iso(row.nextAttemptAt),
+    nextIssuanceAt: iso(row.nextIssuanceAt),
+    nextIssuanceReason: row.nextIssuanceReason,
   }
 }
 

@@ -43,7 +43,8 @@ export async function importCertificate(
           on conflict (hostname) do update set origin = excluded.origin, state = excluded.state, chain_pem = excluded.chain_pem,
             sealed_key = excluded.sealed_key, issuer = excluded.issuer, serial = excluded.serial, not_before = excluded.not_before,
             not_after = excluded.not_after, renew_at = excluded.renew_at, next_attempt_at = excluded.next_attempt_at, attempts = 0,
-            last_problem = null, last_sentence = null, lease_until = null, version = nextval('versions')
+            last_problem = null, last_sentence = null, lease_until = null, directory = null, ari_checked_at = null, ari_due_at = null,
+            version = nextval('versions')
           returning hostname, issuer, serial, not_after
         ), ${historyOfImported(hostname)}
         insert into changes (kind, key) select 'certificate', hostname from kept`,

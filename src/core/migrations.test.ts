@@ -44,6 +44,19 @@ test('machines that start together migrate once, and a second start finds nothin
   }
 })
 
+test('a numbered file that is not named as a migration is refused instead of skipped', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'namesake-sql-'))
+  try {
+    await writeFile(join(folder, '0001_good.sql'), 'select 1;')
+    await writeFile(join(folder, 'schema.sql'), 'select 1;')
+    expect(await readMigrations(pathToFileURL(`${folder}/`))).toMatchObject([{ name: '0001_good.sql' }])
+    await writeFile(join(folder, '0002_not_good.sql'), 'select 1;')
+    await expect(readMigrations(pathToFileURL(`${folder}/`))).rejects.toThrow('0002_not_good.sql must be called')
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+})
+
 test('a migration that fails leaves nothing behind and says which it was', async () => {
   const { db, drop } = await createEmptyDatabase()
   const folder = await mkdtemp(join(tmpdir(), 'namesake-sql-'))

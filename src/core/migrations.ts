@@ -5,12 +5,15 @@ import { type Db, reachable } from './db.ts'
 
 const MIGRATION_LOCK = 5_217_303_601 // any number, as long as every release uses the same
 const FILE_NAME = /^\d{4}_[a-z0-9-]+\.sql$/
+const NUMBERED = /^\d+.*\.sql$/i
 
 export type Migration = { name: string; text: string }
 
-/** The folder's migrations (`0001_….sql`) in order of name. */
+/** The folder's migrations (`0001_what-it-is.sql`) in order of name. Throws when a numbered file is named otherwise: skipped, it would be missed late. */
 export async function readMigrations(folder: URL): Promise<Migration[]> {
-  const names = (await readdir(folder)).filter((name) => FILE_NAME.test(name)).sort()
+  const names = (await readdir(folder)).filter((name) => NUMBERED.test(name)).sort()
+  const misnamed = names.find((name) => !FILE_NAME.test(name))
+  if (misnamed) throw new Error(`the migration ${misnamed} must be called NNNN_words-with-hyphens.sql`)
   return Promise.all(names.map(async (name) => ({ name, text: await readFile(new URL(name, folder), 'utf8') })))
 }
 

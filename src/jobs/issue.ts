@@ -1,22 +1,45 @@
-import { beginIssuance, recordCertificate, recordIssuanceFailure } from '../core/certificates.ts'
+import { beginIssuance, type IssuancePermission, recordCertificate, recordIssuanceFailure } from '../core/certificates.ts'
 import type { Db } from '../core/db.ts'
+import { settleOrder } from '../core/issuance-budget.ts'
+import { findHeldCertificate, type HeldCertificate } from '../core/renewals.ts'
 import { type Hostname, parseHostname } from '../hostname.ts'
 import type { Log } from '../log.ts'
 
+const URGENT_SHARE = 1 / 3
+
 /** What a certificate order hands back; the key is sealed before it leaves the process. */
-export type Issued = { chainPem: string; keyPem: string; issuer: string; serial: string; notBefore: Date; notAfter: Date; renewAt: Date }
+export type Issued = {
+  chainPem: string
+  keyPem: string
+  issuer: string
+  serial: string
+  notBefore: Date
+  notAfter: Date
+  renewAt: Date
+  directory: string
+}
 
 /** Why no certificate came of an attempt: what is stored and shown is `problem`, what a customer reads is `sentence`. */
 export type Refusal = { problem: object; sentence: string; retryAfterS?: number }
 
+/** What an order goes out with: the room that was taken for it, and the certificate that it replaces. */
+export type Going = { permission: IssuancePermission; held: HeldCertificate | undefined }
+
 export type IssueParts = {
   db: Db
   log: Log
+  /** Where an order may go, first preferred. */
+  directories: readonly string[]
   /** Whether an order could succeed: DNS leads to the edge and nobody else answers challenges. Costs the authority nothing. */
   precheck(hostname: Hostname): Promise<{ kind: 'go' } | ({ kind: 'no' } & Refusal)>
-  order(hostname: Hostname): Promise<({ kind: 'issued' } & Issued) | ({ kind: 'refused' } & Refusal)>
+  /**
+   * Begins with the directory that the permission names, and settles the order that it holds, as well as any it takes itself. `held` is what
+   * the new certificate replaces.
+   */
+  order(hostname: Hostname, going: Going): Promise<({ kind: 'issued' } & Issued) | ({ kind: 'refused' } & Refusal)>
   sealKey(keyPem: string, hostname: Hostname): Buffer
   announce(hostname: Hostname): void
+  now(): Date
   count(outcome: 'issued' | 'refused' | 'not-ordered'): void
 }
 
@@ -26,27 +49,46 @@ export type IssueParts = {
  */
 export async function issueCertificate(parts: IssueParts, payload: unknown): Promise<void> {
   const hostname = parseHostname((payload as { hostname: string }).hostname)
-  const permission = await beginIssuance(parts.db, hostname)
+  const permission = await beginIssuance(parts.db, hostname, { directories: parts.directories })
   if (permission.kind === 'no') {
-    parts.log.debug({ hostname, reason: permission.reason }, 'no certificate is ordered')
+    if (permission.postponed) parts.announce(hostname)
+    parts.log[permission.postponed ? 'warn' : 'debug']({ hostname, reason: permission.reason }, 'no certificate is ordered')
     return
   }
-  const outcome = await obtain(parts, hostname)
+  const held = permission.renewing ? await findHeldCertificate(parts.db, hostname) : undefined
+  const outcome = await obtain(parts, hostname, { permission, held })
   parts.count(outcome.kind)
   if (outcome.kind === 'issued') await keep(parts, hostname, outcome)
   else await recordIssuanceFailure(parts.db, hostname, outcome)
   parts.announce(hostname)
   if (outcome.kind === 'issued') parts.log.info({ hostname, serial: outcome.serial, notAfter: outcome.notAfter }, 'certificate issued')
-  else parts.log.warn({ hostname, outcome: outcome.kind, reason: outcome.sentence }, 'no certificate; it is tried again')
+  else logFailure(parts, { hostname, outcome: outcome.kind, reason: outcome.sentence }, held)
+}
+
+/**
+ * A renewal begins so early that most failures mend themselves, and a hundred thousand of them in an authority's outage are no news. What
+ * has used up two thirds of the time between renewal and end is for a human.
+ */
+function logFailure({ log, now }: IssueParts, facts: object, held: HeldCertificate | undefined): void {
+  if (!held) {
+    log.warn(facts, 'no certificate; it is tried again')
+    return
+  }
+  const { renewAt, notAfter } = held
+  const urgent = notAfter.getTime() - now().getTime() < (notAfter.getTime() - renewAt.getTime()) * URGENT_SHARE
+  if (urgent) log.warn({ ...facts, notAfter }, 'certificate ends soon and could not be renewed; it is tried again')
+  else log.info({ ...facts, notAfter }, 'certificate not renewed yet; the one in hand is served and it is tried again')
 }
 
 type Outcome = ({ kind: 'issued' } & Issued) | ({ kind: 'refused' | 'not-ordered' } & Refusal)
 
-async function obtain(parts: IssueParts, hostname: Hostname): Promise<Outcome> {
+async function obtain(parts: IssueParts, hostname: Hostname, going: Going): Promise<Outcome> {
+  let ordering = false
   try {
     const checked = await parts.precheck(hostname)
     if (checked.kind === 'no') return { ...checked, kind: 'not-ordered' }
-    return await parts.order(hostname)
+    ordering = true
+    return await parts.order(hostname, going)
   } catch (error) {
     parts.log.error({ err: error, hostname }, 'issuing failed unexpectedly')
     return {
@@ -54,11 +96,13 @@ async function obtain(parts: IssueParts, hostname: Hostname): Promise<Outcome> {
       problem: { type: 'urn:namesake:error:internal', detail: String(error) },
       sentence: 'The certificate could not be obtained because of an internal error; it is tried again.',
     }
+  } finally {
+    if (!ordering) await settleOrder(parts.db, going.permission.orderId, 'not-sent')
   }
 }
 
 function keep(parts: IssueParts, hostname: Hostname, issued: Issued): Promise<void> {
-  const { chainPem, keyPem, issuer, serial, notBefore, notAfter, renewAt } = issued
+  const { chainPem, keyPem, issuer, serial, notBefore, notAfter, renewAt, directory } = issued
   const sealedKey = parts.sealKey(keyPem, hostname)
-  return recordCertificate(parts.db, hostname, { chainPem, sealedKey, issuer, serial, notBefore, notAfter, renewAt })
+  return recordCertificate(parts.db, hostname, { chainPem, sealedKey, issuer, serial, notBefore, notAfter, renewAt, directory })
 }

@@ -1,27 +1,31 @@
-import type { Authority } from '../certs/authority.ts'
-import { IssueError } from '../certs/authority.ts'
+import { type Authority, type IssuedCertificate, IssueError } from '../certs/authority.ts'
 import { renewAt } from '../certs/certificate.ts'
 import { selfCheck } from '../certs/challenge.ts'
 import { thumbprintOf } from '../certs/keys.ts'
+import { certIdOf, momentIn } from '../certs/renewal-info.ts'
 import type { Config } from '../config.ts'
 import { DNS_PROBLEM } from '../core/probes.ts'
+import type { HeldCertificate } from '../core/renewals.ts'
 import type { Hostname } from '../hostname.ts'
 import type { IssueParts } from '../jobs/issue.ts'
+import type { RenewalInfoParts } from '../jobs/renewal-info.ts'
 import type { Probe } from '../probe/probe.ts'
 import { createAuthorities, orderFrom } from './authorities.ts'
 import { certificateKeys } from './certificate-keys.ts'
+import type { IssuanceLedger } from './issuance-ledger.ts'
 import { ownHosts } from './own-hosts.ts'
 import type { OwnKeys } from './own-keys.ts'
 
 const CHALLENGE_PROBLEM = 'urn:namesake:error:challenge'
 
-export type Issuing = Pick<IssueParts, 'precheck' | 'order' | 'sealKey'> & {
-  /** Whether a challenge for this hostname would reach an edge of ours; always, where no authority sends one. */
-  reachesUs(hostname: Hostname): Promise<boolean>
-}
+export type Issuing = Pick<IssueParts, 'directories' | 'precheck' | 'order' | 'sealKey'> &
+  Pick<RenewalInfoParts, 'renewalTime'> & {
+    /** Whether a challenge for this hostname would reach an edge of ours; always, where no authority sends one. */
+    reachesUs(hostname: Hostname): Promise<boolean>
+  }
 
 /** How this installation obtains certificates: what it looks at before an order, whom it asks, how it seals the key. */
-export function createIssuing(config: Config, keys: OwnKeys, probe: Probe): Issuing {
+export function createIssuing(config: Config, keys: OwnKeys, probe: Probe, ledger: IssuanceLedger): Issuing {
   const authorities = createAuthorities(config, keys)
   const own = ownHosts(config)
   // The built-in CA validates nothing and so asks nobody.
@@ -30,6 +34,7 @@ export function createIssuing(config: Config, keys: OwnKeys, probe: Probe): Issu
     port === undefined ? { kind: 'ours' as const } : selfCheck({ hostname, addresses, port, thumbprint: thumbprintOf(keys.accountKeyPem) })
 
   return {
+    directories: config.acmeDirectories,
     async reachesUs(hostname) {
       if (port === undefined) return true
       const target = await probe.leadsToEdge(hostname)
@@ -43,7 +48,11 @@ export function createIssuing(config: Config, keys: OwnKeys, probe: Probe): Issu
       // Without hairpin NAT we may not reach ourselves although the authority does: only another's answer is proof that it would fail.
       return answer.kind === 'answered-by-other' ? refuse(CHALLENGE_PROBLEM, answer.sentence) : { kind: 'go' }
     },
-    order: (hostname) => order(authorities, hostname),
+    order: (hostname, { permission, held }) => {
+      const replaced = held && { directory: held.directory, certId: certIdOf(held.chainPem) }
+      return order(() => orderFrom(authorities, hostname, { permission, ledger, replaced }))
+    },
+    renewalTime: (held, signal) => askForRenewalTime(authorities, held, signal),
     sealKey: certificateKeys(config).seal,
   }
 }
@@ -52,9 +61,26 @@ function refuse(type: string, sentence: string) {
   return { kind: 'no' as const, problem: { type, detail: sentence }, sentence }
 }
 
-async function order(authorities: readonly Authority[], hostname: Hostname): ReturnType<IssueParts['order']> {
+/** The authority's wish for its own certificate; else, and when it cannot be asked, around two thirds of the lifetime. */
+async function askForRenewalTime(
+  authorities: readonly Authority[],
+  held: HeldCertificate,
+  signal: AbortSignal,
+): ReturnType<RenewalInfoParts['renewalTime']> {
+  const authority = authorities.find(({ name }) => name === held.directory)
   try {
-    const issued = await orderFrom(authorities, hostname)
+    const info = (await authority?.renewalInfo(held.chainPem, signal)) ?? { kind: 'none' }
+    if (info.kind === 'none') return { kind: 'no-wish', renewAt: renewAt(held) }
+    return { ...info, kind: 'wish', renewAt: momentIn(info, held) }
+  } catch (error) {
+    if (!(error instanceof IssueError)) throw error
+    return { kind: 'failed', renewAt: renewAt(held), sentence: error.message }
+  }
+}
+
+async function order(issue: () => Promise<IssuedCertificate & { directory: string }>): ReturnType<IssueParts['order']> {
+  try {
+    const issued = await issue()
     return { kind: 'issued', ...issued, renewAt: renewAt(issued) }
   } catch (error) {
     if (!(error instanceof IssueError)) throw error

@@ -3,13 +3,16 @@ import { Counter, Gauge } from 'prom-client'
 import { claimDueRenewals, countCertificates, forgetReleasedCertificates, requestOwnCertificates } from '../core/certificates.ts'
 import { createAnnouncer, pruneChanges } from '../core/changes.ts'
 import { closeDatabase, connectDatabase, type Db } from '../core/db.ts'
+import { pruneBudget } from '../core/issuance-budget.ts'
 import { loadRoutes } from '../core/routes.ts'
 import type { Hostname } from '../hostname.ts'
 import { type IssueParts, issueCertificate } from '../jobs/issue.ts'
 import { startProbeSweep } from '../jobs/probe-sweep.ts'
+import { askAboutRenewals } from '../jobs/renewal-info.ts'
 import { startSweeps } from '../jobs/sweep.ts'
 import type { Log } from '../log.ts'
 import { serveInternal } from './internal.ts'
+import { createIssuanceLedger } from './issuance-ledger.ts'
 import { createIssuing, type Issuing } from './issuing.ts'
 import { ownHosts } from './own-hosts.ts'
 import { ensureOwnKeys } from './own-keys.ts'
@@ -28,7 +31,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
   const db = connectDatabase(config.databaseUrl!, { applicationName: 'namesake worker', poolMax: 10, log })
   const announcer = createAnnouncer(db)
   const probe = createServiceProbe(config)
-  const issuing = createIssuing(config, await ensureOwnKeys(db, config), probe)
+  const issuing = createIssuing(config, await ensureOwnKeys(db, config), probe, createIssuanceLedger(db, log))
   const orders = new Counter({
     name: 'namesake_orders_total',
     help: 'Certificate attempts by outcome',
@@ -47,7 +50,14 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
     certificates.reset()
     for (const { state, count } of await countCertificates(db)) certificates.set({ state }, count)
   }
-  const issue: IssueParts = { ...issuing, db, log, announce: announcer.announce, count: (outcome) => orders.inc({ outcome }) }
+  const issue: IssueParts = {
+    ...issuing,
+    db,
+    log,
+    announce: announcer.announce,
+    now: () => new Date(),
+    count: (outcome) => orders.inc({ outcome }),
+  }
 
   const runner = await run({
     connectionString: config.databaseUrl!,
@@ -71,8 +81,10 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
     [
       { name: 'own certificates', everyMs: 5_000, run: createOwnCertificates(db, issuing, [...ownHosts(config).keys()]) },
       { name: 'renewals', everyMs: 10_000, run: async () => void (await claimDueRenewals(db, RENEWALS_A_SWEEP_MAX)) },
+      { name: 'renewal information', everyMs: 10_000, run: () => askAboutRenewals({ db, log, renewalTime: issuing.renewalTime }) },
       { name: 'certificate states', everyMs: 30_000, run: countStates },
       { name: 'feed pruning', everyMs: 3_600_000, run: () => pruneChanges(db, FEED_KEPT_HOURS) },
+      { name: 'budget pruning', everyMs: 3_600_000, run: async () => void (await pruneBudget(db)) },
       { name: 'released certificates', everyMs: 86_400_000, run: async () => void (await forgetReleasedCertificates(db)) },
     ],
     log,

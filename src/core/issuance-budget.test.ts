@@ -1,0 +1,229 @@
+import { randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { changesSince, endOfFeed } from '../../test/support/feed.ts'
+import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
+import { addProject, claim, EDGE_HOST, freshHostname } from '../../test/support/tenants.ts'
+import type { Hostname } from '../hostname.ts'
+import { beginIssuance, recordIssuanceFailure, requestIssuance } from './certificates.ts'
+import { closeDatabase, connectDatabase, type Db, transaction } from './db.ts'
+import { findDomain } from './domains.ts'
+import { pruneBudget, recordRateLimit, settleOrder, takeBudget } from './issuance-budget.ts'
+import type { IssuanceLimit, LimitScope } from './issuance-limits.ts'
+import { loadCertificates } from './routes.ts'
+
+let database: TestDatabase
+let db: Db
+beforeAll(async () => {
+  database = await createTestDatabase()
+  db = database.db
+})
+afterAll(() => database.drop())
+
+const HOUR_MS = 3_600_000
+const WEEK_MS = 7 * 24 * HOUR_MS
+
+/** A directory with the public limits that no other test uses. */
+const freshDirectory = () => `https://acme-${randomBytes(6).toString('hex')}.example.com/directory`
+const freshDomain = () => `c-${randomBytes(6).toString('hex')}.test`
+const only = (scope: LimitScope, max: number, windowS = 10_800): IssuanceLimit[] => [{ scope, max, windowS }]
+
+type Wanted = Partial<Parameters<typeof takeBudget>[1]> & { directory: string }
+const take = ({ hostname = freshHostname(freshDomain()), projectId = '1', renewing = false, ...wanted }: Wanted) =>
+  transaction(db, (tx) => takeBudget(tx, { hostname, projectId, renewing, ...wanted }))
+
+async function takeAs(outcome: Parameters<typeof settleOrder>[2], wanted: Wanted): Promise<string> {
+  const taken = await take(wanted)
+  if (taken.kind !== 'taken') return taken.sentence
+  await settleOrder(db, taken.orderId, outcome)
+  return taken.kind
+}
+
+const times = async <T>(count: number, fn: () => Promise<T>): Promise<T[]> => {
+  const results: T[] = []
+  for (let i = 0; i < count; i += 1) results.push(await fn())
+  return results
+}
+
+/** Makes everything in the directory's ledger so much older. */
+const age = (directory: string, interval: string) =>
+  db.pool.query('update issuance_orders set counted_at = counted_at - $2::interval where directory = $1', [directory, interval])
+
+async function ordersOf(directory: string): Promise<number> {
+  const { rows } = await db.pool.query('select from issuance_orders where directory = $1', [directory])
+  return rows.length
+}
+
+test('however many workers order at once for one registered domain, they never exceed what the directory allows', async () => {
+  const [directory, domain] = [freshDirectory(), freshDomain()]
+  const project = await addProject(db)
+  const hostnames = await Promise.all(Array.from({ length: 60 }, () => claim(db, project, freshHostname(domain))))
+  const workers = Array.from({ length: 4 }, () => connectDatabase(database.url, { applicationName: 'worker', poolMax: 5 }))
+  try {
+    const begun = await Promise.all(
+      hostnames.map((hostname, i) => beginIssuance(workers[i % workers.length]!, hostname, { directories: [directory] })),
+    )
+    expect(begun.filter(({ kind }) => kind === 'go')).toHaveLength(40)
+    expect(begun.filter((outcome) => outcome.kind === 'no' && outcome.postponed)).toHaveLength(20)
+    const renewals = await Promise.all(
+      Array.from({ length: 20 }, (_, i) =>
+        transaction(workers[i % workers.length]!, (tx) =>
+          takeBudget(tx, { directory, hostname: freshHostname(domain), projectId: project.id, renewing: true }),
+        ),
+      ),
+    )
+    expect(renewals.filter(({ kind }) => kind === 'taken')).toHaveLength(10)
+    expect(await ordersOf(directory)).toBe(50)
+  } finally {
+    await Promise.all(workers.map(closeDatabase))
+  }
+})
+
+test('of parallel attempts for one hostname one takes room', async () => {
+  const directory = freshDirectory()
+  const hostname = await claim(db, await addProject(db))
+  const begun = await Promise.all(Array.from({ length: 8 }, () => beginIssuance(db, hostname, { directories: [directory] })))
+  expect(begun.filter(({ kind }) => kind === 'go')).toHaveLength(1)
+  expect(begun.filter((outcome) => outcome.kind === 'no' && outcome.postponed)).toEqual([])
+  expect(await ordersOf(directory)).toBe(1)
+})
+
+test('a hostname without room waits until the window opens, says so to its vendor and is refused at once by the edges', async () => {
+  const [directory, domain] = [freshDirectory(), freshDomain()]
+  const project = await addProject(db)
+  await times(40, () => takeAs('issued', { directory, hostname: freshHostname(domain) }))
+  await age(directory, '2 days')
+  const hostname = await claim(db, project, freshHostname(domain))
+  const cursor = await endOfFeed(db)
+  const answer = await beginIssuance(db, hostname, { directories: [directory] })
+  const reason = expect.stringMatching(`allows 50 certificates in 7 days for ${domain} and all names below it, of which 10 are kept`)
+  expect(answer).toEqual({ kind: 'no', reason, postponed: true })
+  expect(await changesSince(db, cursor)).toMatchObject([{ kind: 'certificate', key: hostname }])
+  const { certificate } = await findDomain(db, project, hostname, EDGE_HOST)
+  expect(certificate).toMatchObject({ state: 'pending', attempts: 0, lastAttemptAt: null, lastError: null, nextIssuanceReason: reason })
+  const opensInMs = Date.parse(certificate.nextIssuanceAt!) - Date.now()
+  expect(Math.abs(opensInMs - (WEEK_MS - 48 * HOUR_MS))).toBeLessThan(60_000)
+  expect(certificate.nextAttemptAt).toBe(certificate.nextIssuanceAt)
+  expect(await requestIssuance(db, hostname)).toMatchObject({ kind: 'refused', reason })
+  expect(await loadCertificates(db, [hostname])).toMatchObject([
+    { state: 'failed', reason, nextAttemptAtMs: Date.parse(certificate.nextIssuanceAt!) },
+  ])
+  await age(directory, '5 days')
+  await db.pool.query('update certificates set next_attempt_at = now(), postponed_until = now() where hostname = $1', [hostname])
+  expect(await beginIssuance(db, hostname, { directories: [directory] })).toMatchObject({ kind: 'go', attempt: 1 })
+  expect((await findDomain(db, project, hostname, EDGE_HOST)).certificate).toMatchObject({ nextIssuanceAt: null, nextIssuanceReason: null })
+})
+
+test('exactly the same names get four new certificates a week, and a fifth as a renewal', async () => {
+  const [directory, hostname] = [freshDirectory(), freshHostname(freshDomain())]
+  const outcomes = await times(5, () => takeAs('issued', { directory, hostname }))
+  expect(outcomes).toEqual(['taken', 'taken', 'taken', 'taken', expect.stringContaining(`allows 5 certificates in 7 days for ${hostname}`)])
+  expect(await takeAs('issued', { directory, hostname, renewing: true })).toBe('taken')
+  expect(await takeAs('issued', { directory, hostname, renewing: true })).toContain('all of them are used')
+})
+
+test('five failed validations of a hostname hold it back for the rest of the hour, with the last error still to be read', async () => {
+  const directory = freshDirectory()
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  const problem = { type: 'urn:ietf:params:acme:error:dns', detail: 'NXDOMAIN' }
+  for (let i = 0; i < 5; i += 1) {
+    const begun = await beginIssuance(db, hostname, { directories: [directory] })
+    expect(begun).toMatchObject({ kind: 'go' })
+    if (begun.kind === 'go') await settleOrder(db, begun.orderId, 'invalid')
+    await recordIssuanceFailure(db, hostname, { problem, sentence: 'It does not exist.' })
+    await db.pool.query('update certificates set next_attempt_at = now() where hostname = $1', [hostname])
+  }
+  await age(directory, '20 minutes')
+  const reason = expect.stringMatching(/5 failed checks of .* in an hour/)
+  expect(await beginIssuance(db, hostname, { directories: [directory] })).toEqual({ kind: 'no', reason, postponed: true })
+  const { certificate } = await findDomain(db, project, hostname, EDGE_HOST)
+  expect(certificate).toMatchObject({ attempts: 5, lastError: { problem }, nextIssuanceReason: reason })
+  expect(Math.abs(Date.parse(certificate.nextIssuanceAt!) - Date.now() - (2 / 3) * HOUR_MS)).toBeLessThan(60_000)
+  expect(await take({ directory, hostname: freshHostname() })).toMatchObject({ kind: 'taken' })
+})
+
+test('an order that was never sent is given back; one that failed counts for the account alone', async () => {
+  const [directory, hostname] = [freshDirectory(), freshHostname(freshDomain())]
+  expect(await times(10, () => takeAs('not-sent', { directory, hostname }))).toEqual(Array.from({ length: 10 }, () => 'taken'))
+  expect(await ordersOf(directory)).toBe(0)
+  expect(await times(10, () => takeAs('refused', { directory, hostname }))).toEqual(Array.from({ length: 10 }, () => 'taken'))
+  const limits = only('account', 10)
+  expect(await takeAs('issued', { directory, hostname, renewing: true, limits })).toContain('allows 10 orders in 3 hours')
+})
+
+test('an order whose worker died counts against everything; while it may still be given back, the others wait for its end only', async () => {
+  const [directory, hostname] = [freshDirectory(), freshHostname(freshDomain())]
+  await times(4, () => take({ directory, hostname }))
+  const waiting = await take({ directory, hostname })
+  expect(waiting).toMatchObject({ kind: 'no-room', until: expect.any(Date) })
+  if (waiting.kind === 'no-room') expect(waiting.until.getTime() - Date.now()).toBeLessThan(181_000)
+  await age(directory, '10 minutes')
+  const late = await take({ directory, hostname })
+  expect(late.kind === 'no-room' && late.until.getTime() - Date.now()).toBeGreaterThan(WEEK_MS - HOUR_MS)
+})
+
+test('a renewal that the directory asked for is counted by no limit, and takes nothing from others', async () => {
+  const directory = freshDirectory()
+  const wanted = { directory, hostname: freshHostname(freshDomain()), renewing: true, asked: true }
+  expect(await times(20, () => takeAs('issued', wanted))).toEqual(Array.from({ length: 20 }, () => 'taken'))
+  expect(await takeAs('issued', { directory, hostname: wanted.hostname })).toBe('taken')
+})
+
+test('while a project waits that has used less, another gets half of what is left, and no room stays unused', async () => {
+  const [directory, limits] = [freshDirectory(), only('account', 25)] // 20 for new orders
+  await db.pool.query('delete from certificates')
+  const [greedy, modest] = [await addProject(db), await addProject(db)]
+  const order = (projectId: string) => takeAs('issued', { directory, projectId, limits })
+  expect(await times(6, () => order(greedy.id))).toEqual(Array.from({ length: 6 }, () => 'taken'))
+  const waiting = await claim(db, modest)
+  await db.pool.query('insert into certificates (hostname, project_id, next_attempt_at) values ($1, $2, now())', [waiting, modest.id])
+  const more = await times(8, () => order(greedy.id))
+  expect(more.filter((outcome) => outcome === 'taken')).toHaveLength(4)
+  expect(more.at(-1)).toContain('other projects wait for the rest')
+  expect(await times(10, () => order(modest.id))).toEqual(Array.from({ length: 10 }, () => 'taken'))
+  expect(await order(modest.id)).toContain('allows 25 orders in 3 hours')
+  expect(await takeAs('issued', { directory, projectId: greedy.id, renewing: true, limits })).toBe('taken')
+  await db.pool.query('delete from certificates where hostname = $1', [waiting])
+})
+
+test.each([
+  ['too many certificates (50) already issued for "DOMAIN" in the last 168h0m0s', 'domain'],
+  ['too many certificates (5) already issued for this exact set of identifiers in the last 168h0m0s', 'names'],
+  ['too many failed authorizations (5) for "HOST" in the last 1h0m0s', 'failures'],
+  ['too many new orders (300) from this account in the last 3h0m0s', 'account'],
+  ['Service busy; retry later.', 'account'],
+])('after the directory says %j nothing that its limit covers is ordered until then', async (detail, scope) => {
+  const [directory, domain] = [freshDirectory(), freshDomain()]
+  const [hostname, sibling, stranger] = [freshHostname(domain), freshHostname(domain), freshHostname(freshDomain())]
+  await recordRateLimit(db, { directory, hostname, detail, retryAfterS: 1_800 })
+  await recordRateLimit(db, { directory, hostname, detail, retryAfterS: 60 }) // an earlier answer that arrives late
+  const held = await take({ directory, hostname, renewing: true })
+  expect(held).toMatchObject({ kind: 'no-room', sentence: expect.stringContaining(detail) })
+  expect(held.kind === 'no-room' && Math.abs(held.until.getTime() - Date.now() - 1_800_000)).toBeLessThan(60_000)
+  expect((await take({ directory, hostname: sibling })).kind).toBe(['domain', 'account'].includes(scope) ? 'no-room' : 'taken')
+  expect((await take({ directory, hostname: stranger })).kind).toBe(scope === 'account' ? 'no-room' : 'taken')
+  expect((await take({ directory: freshDirectory(), hostname })).kind).toBe('taken')
+})
+
+test('when the first directory has no room the next one is begun with', async () => {
+  const directories = [freshDirectory(), freshDirectory()] as const
+  const hostname: Hostname = await claim(db, await addProject(db))
+  await recordRateLimit(db, { directory: directories[0], hostname, detail: 'too many new orders', retryAfterS: 7_200 })
+  expect(await beginIssuance(db, hostname, { directories })).toMatchObject({ kind: 'go', directory: directories[1] })
+  expect([await ordersOf(directories[0]), await ordersOf(directories[1])]).toEqual([0, 1])
+  const other = await claim(db, await addProject(db))
+  await recordRateLimit(db, { directory: directories[1], hostname, detail: 'too many new orders', retryAfterS: 3_600 })
+  expect(await beginIssuance(db, other, { directories })).toMatchObject({
+    kind: 'no',
+    reason: expect.stringContaining(new URL(directories[1]).host),
+  })
+})
+
+test('what no limit counts any more is deleted', async () => {
+  const directory = freshDirectory()
+  await times(3, () => takeAs('issued', { directory }))
+  await age(directory, '8 days')
+  await takeAs('issued', { directory })
+  expect(await pruneBudget(db)).toBeGreaterThanOrEqual(3)
+  expect(await ordersOf(directory)).toBe(1)
+})

@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
+import { addProject, claim, EDGE_HOST } from '../../test/support/tenants.ts'
+import { findDomain } from '../core/domains.ts'
+import { recordRateLimit } from '../core/issuance-budget.ts'
+import { createLog } from '../log.ts'
+import { type IssueParts, issueCertificate } from './issue.ts'
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+afterAll(() => database.drop())
+
+const DIRECTORY = 'https://acme.example.com/directory'
+
+function parts(changes: Partial<IssueParts>): { issue: IssueParts; announced: string[] } {
+  const announced: string[] = []
+  const unwanted = () => Promise.reject(new Error('nothing may be ordered'))
+  const issue: IssueParts = {
+    ...{ db: database.db, log: createLog('test', 'fatal'), directories: [DIRECTORY], precheck: unwanted, order: unwanted },
+    ...{ sealKey: () => Buffer.from('sealed'), announce: (hostname) => announced.push(hostname), now: () => new Date(), count: () => {} },
+    ...changes,
+  }
+  return { issue, announced }
+}
+
+async function ordersCounted(): Promise<number> {
+  return (await database.db.pool.query('select from issuance_orders')).rows.length
+}
+
+test("a hostname whose DNS is not ready costs nothing of the authority's limits", async () => {
+  const project = await addProject(database.db)
+  const hostname = await claim(database.db, project)
+  const { issue } = parts({ precheck: async () => ({ kind: 'no', problem: { type: 'dns' }, sentence: 'It points elsewhere.' }) })
+  await issueCertificate(issue, { hostname })
+  expect(await ordersCounted()).toBe(0)
+  const { certificate } = await findDomain(database.db, project, hostname, EDGE_HOST)
+  expect(certificate).toMatchObject({ lastError: { sentence: 'It points elsewhere.' }, nextIssuanceAt: null })
+})
+
+test('neither does a look that fails', async () => {
+  const hostname = await claim(database.db, await addProject(database.db))
+  await issueCertificate(parts({}).issue, { hostname })
+  expect(await ordersCounted()).toBe(0)
+})
+
+test('without room nothing is looked up or ordered, and the edges are told', async () => {
+  const project = await addProject(database.db)
+  const hostname = await claim(database.db, project)
+  await recordRateLimit(database.db, { directory: DIRECTORY, hostname, detail: 'too many new orders', retryAfterS: 600 })
+  const { issue, announced } = parts({})
+  await issueCertificate(issue, { hostname })
+  expect(announced).toEqual([hostname])
+  const { certificate } = await findDomain(database.db, project, hostname, EDGE_HOST)
+  expect(certificate).toMatchObject({ attempts: 0, lastError: null, nextIssuanceReason: expect.stringContaining('too many new orders') })
+})

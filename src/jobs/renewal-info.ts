@@ -1,0 +1,57 @@
+import type { Db } from '../core/db.ts'
+import { claimDueRenewalInfo, type HeldCertificate, recordRenewalTime } from '../core/renewals.ts'
+import type { Log } from '../log.ts'
+
+const CERTIFICATES_A_RUN_MAX = 100
+const QUESTIONS_AT_ONCE_MAX = 10
+const QUESTION_TIMEOUT_MS = 10_000
+const LEASE_S = 300 // longer than a whole run of questions that all time out
+const ASK_AGAIN_S = 86_400
+const ASK_AGAIN_AFTER_FAILURE_S = 3_600
+const NEWS_MS = 86_400_000
+
+/** When to renew a certificate, and on whose word. */
+export type RenewalTime =
+  | { kind: 'wish'; renewAt: Date; retryAfterS: number; explanationUrl?: string }
+  | { kind: 'no-wish'; renewAt: Date }
+  | { kind: 'failed'; renewAt: Date; sentence: string }
+
+export type RenewalInfoParts = {
+  db: Db
+  log: Log
+  /** Asks the certificate's authority; `renewAt` is our own rule's where it has no usable answer. */
+  renewalTime(held: HeldCertificate, signal: AbortSignal): Promise<RenewalTime>
+}
+
+/**
+ * Asks authorities when they wish the certificates in hand to be renewed (RFC 9773), as far as asking is due, and moves the renewals.
+ * After a failed question our own rule holds, or the wish known from before where that is earlier.
+ */
+export async function askAboutRenewals(parts: RenewalInfoParts): Promise<void> {
+  const due = await claimDueRenewalInfo(parts.db, CERTIFICATES_A_RUN_MAX, LEASE_S)
+  for (let i = 0; i < due.length; i += QUESTIONS_AT_ONCE_MAX) {
+    await Promise.all(due.slice(i, i + QUESTIONS_AT_ONCE_MAX).map((held) => ask(parts, held)))
+  }
+}
+
+async function ask({ db, log, renewalTime }: RenewalInfoParts, held: HeldCertificate): Promise<void> {
+  const { hostname } = held
+  const time = await renewalTime(held, AbortSignal.timeout(QUESTION_TIMEOUT_MS))
+  switch (time.kind) {
+    case 'wish': {
+      const { renewAt, retryAfterS, explanationUrl } = time
+      await recordRenewalTime(db, held, { renewAt, askAgainInS: retryAfterS, answered: true })
+      if (held.renewAt.getTime() - renewAt.getTime() > NEWS_MS && explanationUrl !== undefined) {
+        log.info({ hostname, renewAt, explanationUrl }, 'the authority wishes an earlier renewal')
+      }
+      return
+    }
+    case 'no-wish':
+      return recordRenewalTime(db, held, { renewAt: time.renewAt, askAgainInS: ASK_AGAIN_S, answered: false })
+    case 'failed': {
+      const renewAt = new Date(Math.min(time.renewAt.getTime(), held.renewAt.getTime()))
+      log.debug({ hostname, reason: time.sentence }, 'the authority did not say when to renew')
+      return recordRenewalTime(db, held, { renewAt, askAgainInS: ASK_AGAIN_AFTER_FAILURE_S, answered: false })
+    }
+  }
+}
