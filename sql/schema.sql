@@ -38,6 +38,16 @@ CREATE INDEX certificate_ari_due ON public.certificates USING btree (ari_due_at)
 CREATE INDEX certificate_due ON public.certificates USING btree (next_attempt_at) WHERE (next_attempt_at IS NOT NULL);
 CREATE INDEX certificate_waiting ON public.certificates USING btree (project_id) WHERE ((chain_pem IS NULL) AND (next_attempt_at IS NOT NULL));
 
+create table challenges (
+  type text not null,
+  key text collate "C" not null,
+  value text not null,
+  expires_at timestamp with time zone not null,
+  constraint challenges_pkey PRIMARY KEY (type, key, value),
+  constraint challenge_type CHECK ((type = ANY (ARRAY['tls-alpn-01'::text, 'dns-01'::text])))
+);
+CREATE INDEX challenge_expiry ON public.challenges USING btree (expires_at);
+
 create table changes (
   xid xid8 not null default pg_current_xact_id(),
   seq bigint not null generated always as identity,
@@ -45,7 +55,7 @@ create table changes (
   key text not null,
   created_at timestamp with time zone not null default now(),
   constraint changes_pkey PRIMARY KEY (xid, seq),
-  constraint change_kind CHECK ((kind = ANY (ARRAY['host'::text, 'certificate'::text, 'project'::text, 'token'::text, 'setting'::text])))
+  constraint change_kind CHECK ((kind = ANY (ARRAY['host'::text, 'certificate'::text, 'project'::text, 'token'::text, 'setting'::text, 'challenge'::text])))
 );
 
 create table domains (

@@ -19,14 +19,21 @@ export type Order = {
 /** RFC 8555 §7.1.4. */
 export type Authorization = {
   status: 'pending' | 'valid' | 'invalid' | 'deactivated' | 'expired' | 'revoked'
-  challenges: Challenge[]
+  challenges: OfferedChallenge[]
 }
 
 /** RFC 8555 §8. */
-export type Challenge = { type: string; url: string; status: 'pending' | 'processing' | 'valid' | 'invalid'; error?: AcmeProblem }
+export type OfferedChallenge = {
+  type: string
+  url: string
+  token: string
+  status: 'pending' | 'processing' | 'valid' | 'invalid'
+  error?: AcmeProblem
+}
 
 const ORDER_STATES = ['pending', 'ready', 'processing', 'valid', 'invalid'] as const
 const AUTHORIZATION_STATES = ['pending', 'valid', 'invalid', 'deactivated', 'expired', 'revoked'] as const
+const TOKEN = /^[A-Za-z0-9_-]{1,512}$/ // RFC 8555 §8.1
 const CHALLENGE_STATES = ['pending', 'processing', 'valid', 'invalid'] as const
 
 export function readDirectory({ body }: HttpAnswer): Directory {
@@ -74,10 +81,11 @@ export function readUrl(value: unknown, where: string): string {
   return value
 }
 
-function readChallenge(value: unknown): Challenge {
-  const { type, url, status = 'pending', error } = object(value, 'challenge')
+function readChallenge(value: unknown): OfferedChallenge {
+  const { type, url, token, status = 'pending', error } = object(value, 'challenge')
   return {
     type: typeof type === 'string' ? type : '',
+    token: typeof token === 'string' && TOKEN.test(token) ? token : '',
     url: readUrl(url, 'challenge.url'),
     status: state(status, CHALLENGE_STATES, 'challenge.status'),
     error: readProblem(error),

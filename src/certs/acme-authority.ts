@@ -3,7 +3,7 @@ import type { Hostname } from '../hostname.ts'
 import { createAcmeAccount } from './acme-account.ts'
 import { obtainChain } from './acme-order.ts'
 import { createAcmeSession } from './acme-session.ts'
-import type { Authority, IssuedCertificate, IssueOptions } from './authority.ts'
+import { type Authority, HTTP_01, type IssuedCertificate, type IssueOptions } from './authority.ts'
 import { readCertificate } from './certificate.ts'
 import { createCsr } from './csr.ts'
 import { type ExternalAccount, readAccountKey } from './jws.ts'
@@ -37,22 +37,28 @@ export function createAcmeAuthority(settings: AcmeSettings): Authority {
   const session = createAcmeSession({ directoryUrl, key, caFile, now })
   const account = createAcmeAccount(session, { key, email, eab })
   const { host } = new URL(directoryUrl)
+  const thumbprint = thumbprintOf(accountKeyPem)
 
-  const order = async (hostname: Hostname, { signal, replaces, onOrder }: IssueOptions, url: string): Promise<IssuedCertificate> => {
+  const order = async (
+    hostname: Hostname,
+    { signal, replaces, solver = HTTP_01, onOrder }: IssueOptions,
+    url: string,
+  ): Promise<IssuedCertificate> => {
     const keyPem = await generateCertificateKey()
     const conversation = {
       host,
       signal,
       directory: await session.directory(signal),
+      thumbprint,
       post: (to: string, payload?: object, accept?: string) => session.post({ url: to, account: url, payload, accept }, signal),
     }
-    const sent = await obtainChain(conversation, { hostname, csr: await createCsr(keyPem, hostname), replaces, profile, onOrder })
+    const sent = await obtainChain(conversation, { hostname, csr: await createCsr(keyPem, hostname), solver, replaces, profile, onOrder })
     return verifyChain(sent, { hostname, keyPem, host, now: now() })
   }
 
   return {
     name: directoryUrl,
-    thumbprint: thumbprintOf(accountKeyPem),
+    thumbprint,
     async issue(hostname, options) {
       const url = await account.url(options.signal)
       try {

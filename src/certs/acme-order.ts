@@ -2,6 +2,8 @@ import type { Hostname } from '../hostname.ts'
 import { pause } from '../lib/back-off.ts'
 import { type Authorization, type Directory, type Order, readAuthorization, readOrder, readUrl } from './acme-answers.ts'
 import { explainAbort, type HttpAnswer } from './acme-http.ts'
+import type { ChallengeSolver } from './authority.ts'
+import { answerChallenge } from './challenge.ts'
 import { isAcmeError, ownFault, refusal } from './problem.ts'
 
 const POLLS_MAX = 100
@@ -16,20 +18,29 @@ const CHAIN_TYPE = 'application/pem-certificate-chain'
 export type AcmeConversation = {
   host: string
   directory: Directory
+  /** Of the account's key (RFC 7638). */
+  thumbprint: string
   signal: AbortSignal
   post(url: string, payload?: object, accept?: string): Promise<HttpAnswer>
 }
 
 /** What is ordered; `csr` is base64url DER; the profile is asked for where the directory offers it. */
-export type Wanted = { hostname: Hostname; csr: string; replaces?: string; profile?: string; onOrder?: (() => void) | undefined }
+export type Wanted = {
+  hostname: Hostname
+  csr: string
+  solver: ChallengeSolver
+  replaces?: string
+  profile?: string
+  onOrder?: (() => void) | undefined
+}
 
 /**
- * One order from beginning to end (RFC 8555 §7.4): order, prove control by HTTP-01 where the authority wants a proof, finalise, download.
+ * One order from beginning to end (RFC 8555 §7.4): order, prove control by the solver's challenge where the authority wants a proof, finalise, download.
  * Resolves with what the authority sent as the chain, not yet looked at. Rejects with IssueError.
  */
 export async function obtainChain(acme: AcmeConversation, wanted: Wanted): Promise<string> {
   const { url, order } = await openOrder(acme, wanted)
-  for (const authorization of order.authorizations) await authorize(acme, wanted.hostname, authorization)
+  for (const authorization of order.authorizations) await authorize(acme, wanted, authorization)
   const ready = await pollOrder(acme, wanted, url, ['pending'])
   const finalized = ready.status === 'ready' ? await acme.post(ready.finalize, { csr: wanted.csr }) : undefined
   const valid = await pollOrder(acme, wanted, url, ['pending', 'ready', 'processing'], finalized)
@@ -53,16 +64,22 @@ function postWithout(error: unknown, post: () => Promise<HttpAnswer>): Promise<H
   return post()
 }
 
-/** Every edge answers any token, so meeting the challenge is to say that we are ready. A proof still valid from before is enough. */
-async function authorize(acme: AcmeConversation, hostname: Hostname, url: string): Promise<void> {
+/** Meets the solver's challenge. A proof still valid from before is enough. */
+async function authorize(acme: AcmeConversation, { hostname, solver }: Wanted, url: string): Promise<void> {
   const before = readAuthorization(await acme.post(url))
-  if (before.status === 'pending') {
-    const challenge = before.challenges.find(({ type }) => type === 'http-01')
-    if (!challenge) throw ownFault('challengeNotOffered', `${acme.host} offers no HTTP-01 challenge for ${hostname}`)
-    if (challenge.status === 'pending') await acme.post(challenge.url, {})
+  if (before.status === 'valid') return
+  if (before.status !== 'pending') throw notAuthorized(acme, hostname, before)
+  const offered = before.challenges.find(({ type, token }) => type === solver.type && token !== '')
+  if (!offered) throw ownFault('challengeNotOffered', `${acme.host} offers no ${solver.type.toUpperCase()} challenge for ${hostname}`)
+  const challenge = { hostname, token: offered.token, keyAuthorization: answerChallenge(offered.token, acme.thumbprint) }
+  try {
+    await solver.present(challenge, acme.signal)
+    if (offered.status === 'pending') await acme.post(offered.url, {})
+    const after = await poll(acme, url, readAuthorization, ({ status }) => status === 'pending')
+    if (after.status !== 'valid') throw notAuthorized(acme, hostname, after)
+  } finally {
+    await solver.withdraw(challenge)
   }
-  const after = before.status === 'valid' ? before : await poll(acme, url, readAuthorization, ({ status }) => status === 'pending')
-  if (after.status !== 'valid') throw notAuthorized(acme, hostname, after)
 }
 
 function notAuthorized({ host }: AcmeConversation, hostname: Hostname, { status, challenges }: Authorization) {

@@ -22,9 +22,29 @@ export interface Authority {
 /** `retryAfterS`: when to ask again, between a minute and a day. `explanationUrl`: the authority's page on why, for people. */
 export type RenewalInfo = { kind: 'window'; start: Date; end: Date; explanationUrl?: string; retryAfterS: number } | { kind: 'none' }
 
+/** RFC 8555 §8.3 and §8.4, RFC 8737. */
+export type ChallengeType = 'http-01' | 'dns-01' | 'tls-alpn-01'
+
+/** `keyAuthorization` is RFC 8555 §8.1's. */
+export type Challenge = { hostname: Hostname; token: string; keyAuthorization: string }
+
+/** How one type of challenge is met. */
+export type ChallengeSolver = {
+  readonly type: ChallengeType
+  /** Resolves when the authority would find the answer wherever it may look; rejects with IssueError when it never would. */
+  present(challenge: Challenge, signal: AbortSignal): Promise<void>
+  /** Called once for each `present`, whatever became of it. Never rejects. */
+  withdraw(challenge: Challenge): Promise<void>
+}
+
+/** Every edge answers any token, so there is nothing to prepare. */
+export const HTTP_01: ChallengeSolver = { type: 'http-01', async present() {}, async withdraw() {} }
+
 export type IssueOptions = {
   signal: AbortSignal
   replaces?: string
+  /** How control is proven; HTTP_01 unless told. */
+  solver?: ChallengeSolver | undefined
   /** Called before the order is sent: from here on the authority counts it. Without a call it never heard of this hostname. */
   onOrder?: (() => void) | undefined
 }

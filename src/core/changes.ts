@@ -10,8 +10,8 @@ const RECONNECT_MAX_MS = 5_000
 const HEARTBEAT_MS = 15_000
 const HEARTBEAT = { text: 'select 1', query_timeout: 5_000 }
 
-/** Something that other machines hold a copy of has changed. `key`: the hostname, the project's or token's id, the setting's name. */
-export type Change = { kind: 'host' | 'certificate' | 'project' | 'token' | 'setting'; key: string }
+/** Something that other machines hold a copy of has changed. `key`: the hostname, the project's or token's id, the setting's name, the challenge's hostname. */
+export type Change = { kind: 'host' | 'certificate' | 'project' | 'token' | 'setting' | 'challenge'; key: string }
 
 /** How far a reader of the feed has come. Opaque to it, and worthless in another epoch. */
 export type Cursor = { epoch: string; xid: string; seq: string }

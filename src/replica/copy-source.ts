@@ -1,7 +1,7 @@
 import type { Hostname } from '../hostname.ts'
 import type { CertificateRow, Cursor, RouteRow } from './rows.ts'
 
-export type Change = { kind: 'host' | 'certificate' | 'project' | 'token' | 'setting'; key: string }
+export type Change = { kind: 'host' | 'certificate' | 'project' | 'token' | 'setting' | 'challenge'; key: string }
 
 /** What the follower needs from the database. Every function may reject, and may be slow: the follower gives up waiting by itself. */
 export type CopySource = {

@@ -1,6 +1,7 @@
 import { Logger, run } from 'graphile-worker'
 import { Counter, Gauge } from 'prom-client'
 import { claimDueRenewals, countCertificates, forgetReleasedCertificates, requestOwnCertificates } from '../core/certificates.ts'
+import { pruneChallenges } from '../core/challenges.ts'
 import { createAnnouncer, pruneChanges } from '../core/changes.ts'
 import { closeDatabase, connectDatabase, type Db } from '../core/db.ts'
 import { pruneBudget } from '../core/issuance-budget.ts'
@@ -85,6 +86,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
       { name: 'certificate states', everyMs: 30_000, run: countStates },
       { name: 'feed pruning', everyMs: 3_600_000, run: () => pruneChanges(db, FEED_KEPT_HOURS) },
       { name: 'budget pruning', everyMs: 3_600_000, run: async () => void (await pruneBudget(db)) },
+      { name: 'challenge pruning', everyMs: 600_000, run: () => pruneChallenges(db) },
       { name: 'released certificates', everyMs: 86_400_000, run: async () => void (await forgetReleasedCertificates(db)) },
     ],
     log,
