@@ -65,7 +65,7 @@ export async function startCopyServer(parts: CopyServerParts): Promise<CopyServe
       answer((message) => lines.send(encodeLine(message))),
     )
     clients.set(socket, lines)
-    socket.on('error', (error) => parts.log?.warn({ reason: error.message }, 'lost a process of this machine'))
+    socket.on('error', (error) => parts.log?.debug({ reason: error.message }, 'lost a process of this machine')) // the supervisor says how it ended
     socket.on('close', () => clients.delete(socket))
     lines.send(encodeLine({ type: 'hello', status: lastStatus } satisfies FromFollower))
   })
