@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
 import { type Hostname, parseHostname } from '../hostname.ts'
+import { type Db, rows } from './db.ts'
 
 const LABEL_CHARACTERS = 40 // 160 bits in hexadecimal
 
@@ -22,6 +24,17 @@ export function delegationLabel(projectProof: string, hostname: Hostname): strin
 /** Whether a label may be one of ours. */
 export function isDelegationLabel(label: string): boolean {
   return label.length === LABEL_CHARACTERS && /^[0-9a-f]+$/.test(label)
+}
+
+/** The label of a hostname for whoever holds it now, and whether the last check found its challenges delegated there; undefined when nobody holds it. */
+export async function findDelegation(db: Db, hostname: Hostname): Promise<{ label: string; delegated: boolean } | undefined> {
+  const [found] = await rows(
+    db,
+    sql<{ proof: string; delegated: boolean }>`
+      select o.proof, p.delegated from domains d join projects o on o.id = d.project_id join probes p on p.domain_id = d.id
+      where d.hostname = ${hostname} and d.deleted_at is null`,
+  )
+  return found && { label: delegationLabel(found.proof, hostname), delegated: found.delegated }
 }
 
 function baseOf(hostname: Hostname): Hostname {

@@ -12,6 +12,7 @@ import type { RenewalInfoParts } from '../jobs/renewal-info.ts'
 import type { Probe } from '../probe/probe.ts'
 import { createAuthorities, orderFrom } from './authorities.ts'
 import { certificateKeys } from './certificate-keys.ts'
+import type { DelegatedChallenges } from './delegated-challenges.ts'
 import type { IssuanceLedger } from './issuance-ledger.ts'
 import { ownHosts } from './own-hosts.ts'
 import type { OwnKeys } from './own-keys.ts'
@@ -24,8 +25,17 @@ export type Issuing = Pick<IssueParts, 'directories' | 'precheck' | 'order' | 's
     reachesUs(hostname: Hostname): Promise<boolean>
   }
 
-/** How this installation obtains certificates: what it looks at before an order, whom it asks, how it seals the key. */
-export function createIssuing(config: Config, keys: OwnKeys, probe: Probe, ledger: IssuanceLedger): Issuing {
+/**
+ * How this installation obtains certificates: what it looks at before an order, whom it asks, how it seals the key. A hostname whose challenges are
+ * delegated to us need not lead to an edge.
+ */
+export function createIssuing(
+  config: Config,
+  keys: OwnKeys,
+  probe: Probe,
+  ledger: IssuanceLedger,
+  dns01?: Pick<DelegatedChallenges, 'solver' | 'isDelegated'>,
+): Issuing {
   const authorities = createAuthorities(config, keys)
   const own = ownHosts(config)
   // The built-in CA validates nothing and so asks nobody.
@@ -42,15 +52,17 @@ export function createIssuing(config: Config, keys: OwnKeys, probe: Probe, ledge
     },
     async precheck(hostname) {
       if (own.has(hostname)) return { kind: 'go' } // their DNS is the operator's, and `doctor` looks at it
+      if (await dns01?.isDelegated(hostname)) return { kind: 'go' }
       const target = await probe.leadsToEdge(hostname)
       if (target.kind !== 'yes') return refuse(DNS_PROBLEM, target.sentence)
       const answer = await challenge(hostname, target.addresses)
       // Without hairpin NAT we may not reach ourselves although the authority does: only another's answer is proof that it would fail.
       return answer.kind === 'answered-by-other' ? refuse(CHALLENGE_PROBLEM, answer.sentence) : { kind: 'go' }
     },
-    order: (hostname, { permission, held }) => {
+    order: async (hostname, { permission, held }) => {
       const replaced = held && { directory: held.directory, certId: certIdOf(held.chainPem) }
-      return order(() => orderFrom(authorities, hostname, { permission, ledger, replaced }))
+      const solver = (await dns01?.isDelegated(hostname)) ? dns01?.solver : undefined
+      return order(() => orderFrom(authorities, hostname, { permission, ledger, replaced, solver }))
     },
     renewalTime: (held, signal) => askForRenewalTime(authorities, held, signal),
     sealKey: certificateKeys(config).seal,

@@ -12,6 +12,7 @@ import { startProbeSweep } from '../jobs/probe-sweep.ts'
 import { askAboutRenewals } from '../jobs/renewal-info.ts'
 import { startSweeps } from '../jobs/sweep.ts'
 import type { Log } from '../log.ts'
+import { createDelegatedChallenges } from './delegated-challenges.ts'
 import { serveInternal } from './internal.ts'
 import { createIssuanceLedger } from './issuance-ledger.ts'
 import { createIssuing, type Issuing } from './issuing.ts'
@@ -32,7 +33,8 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
   const db = connectDatabase(config.databaseUrl!, { applicationName: 'namesake worker', poolMax: 10, log })
   const announcer = createAnnouncer(db)
   const probe = createServiceProbe(config)
-  const issuing = createIssuing(config, await ensureOwnKeys(db, config), probe, createIssuanceLedger(db, log))
+  const delegated = createDelegatedChallenges(config, db)
+  const issuing = createIssuing(config, await ensureOwnKeys(db, config), probe, createIssuanceLedger(db, log), delegated)
   const orders = new Counter({
     name: 'namesake_orders_total',
     help: 'Certificate attempts by outcome',
@@ -98,6 +100,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
       await internal.stop()
       await Promise.all([probing.stop(), sweeps.stop(), runner.stop()])
       probe.close()
+      delegated?.close()
       await announcer.close()
       await closeDatabase(db)
     },
