@@ -141,14 +141,15 @@ function isDelegated({ delegation }: DnsReport): boolean | null {
   return delegation?.state === 'unknown' ? null : delegation?.state === 'present'
 }
 
-/** Asks for the certificates of hostnames that have had no attempt yet; the renewal sweep looks after those that had one. */
+/** Asks for the certificates of hostnames that have none and no attempt before them; the renewal sweep looks after the others. */
 async function orderBeforeCutOver(tx: Tx, domainIds: string[]): Promise<void> {
   const wanted = await rows(
     tx,
     sql<{ hostname: Hostname }>`
       with wanted as (
         select hostname, project_id from domains d where d.id = any(${domainIds}::bigint[]) and d.deleted_at is null
-          and not exists (select from certificates c where c.hostname = d.hostname and c.project_id = d.project_id)
+          and not exists (select from certificates c where c.hostname = d.hostname and c.project_id = d.project_id
+            and (c.chain_pem is not null or c.next_attempt_at is not null))
       ), awaited as (
         insert into certificates (hostname, project_id, next_attempt_at)
         select hostname, project_id, now() + make_interval(secs => ${ISSUANCE_LEASE_S}) from wanted order by hostname on conflict do nothing

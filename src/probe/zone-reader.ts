@@ -19,8 +19,8 @@ const ASK_TIMEOUT_MS = 1_500
 const NAME_SERVERS_MAX = 8
 const DNS_PORT = 53
 
-/** Looks at a zone of our own as others see it. `resolvers` as in NAMESAKE_DNS_SERVERS; none: the system's. */
-export function createZoneReader(zone: string, resolvers: readonly string[]): ZoneReader {
+/** Looks at a zone of our own as others see it. `resolvers` as in NAMESAKE_DNS_SERVERS; none: the system's. `port`: the name servers'. */
+export function createZoneReader(zone: string, resolvers: readonly string[], port = DNS_PORT): ZoneReader {
   const exchange = createExchange()
   const resolver = createResolver((resolvers.length > 0 ? resolvers : getServers()).map(parseServer), exchange)
 
@@ -35,7 +35,7 @@ export function createZoneReader(zone: string, resolvers: readonly string[]): Zo
       const found = await Promise.all(
         names.map(async (name) => {
           const addresses = await Promise.all([valuesOf(name, 'A'), valuesOf(name, 'AAAA')])
-          return addresses.flat().map((address) => ({ name: name.toLowerCase(), address, port: DNS_PORT }))
+          return addresses.flat().map((address) => ({ name: name.toLowerCase(), address, port }))
         }),
       )
       return found.flat()
