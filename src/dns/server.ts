@@ -23,10 +23,13 @@ export async function startDnsServer({ zone, udp, tcp, count }: DnsServerParts):
   const responder = createResponder(zone, count)
   const verdictOn = createRateLimit()
   const { server, stop } = createTcpServer(responder)
+  let stopped = false
 
   udp.on('message', (packet, from) => {
     const verdict = from.port === 0 || udp.getSendQueueSize() > UNSENT_BYTES_MAX ? 'drop' : verdictOn(from.address)
-    const send = (reply: Buffer | undefined) => reply && udp.send(reply, from.port, from.address, () => {}) // who cannot be reached asks again
+    const send = (reply: Buffer | undefined) => {
+      if (reply && !stopped) udp.send(reply, from.port, from.address, () => {}) // who cannot be reached asks again
+    }
     if (verdict === 'answer') void responder.respond(packet, 'udp').then(send)
     else if (verdict === 'slip') send(responder.slip(packet))
     else count('dropped')
@@ -36,6 +39,7 @@ export async function startDnsServer({ zone, udp, tcp, count }: DnsServerParts):
   await once(server, 'listening')
   return {
     async stop() {
+      stopped = true
       udp.removeAllListeners('message')
       await stop()
       await new Promise<void>((resolve) => udp.close(resolve))

@@ -18,6 +18,7 @@ export function createTcpServer(responder: Responder): { server: Server; stop():
   const open = new Set<Socket>()
   const perAddress = new Map<string, number>()
   const server = createServer({ noDelay: true }, (socket) => {
+    socket.on('error', () => {}) // the asker went away
     const address = unmapped(socket.remoteAddress ?? '')
     const count = perAddress.get(address) ?? 0
     if (open.size >= CONNECTIONS_MAX || count >= CONNECTIONS_AN_ADDRESS_MAX) {
@@ -68,7 +69,7 @@ async function converse(socket: Socket, responder: Responder): Promise<void> {
     }
     socket.end()
   } catch {
-    // The asker went away.
+    // The asker went away in the middle of it.
   } finally {
     socket.destroySoon()
   }
