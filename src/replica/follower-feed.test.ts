@@ -2,6 +2,7 @@ import pg from 'pg'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/support/postgres.ts'
+import { loadTlsAlpnChallenges } from '../core/challenges.ts'
 import { createAnnouncer, currentCursor, listenForChanges, readChanges } from '../core/changes.ts'
 import type { Db } from '../core/db.ts'
 import { registerDomain, removeDomain } from '../core/domains.ts'
@@ -51,6 +52,7 @@ beforeEach(async () => {
       loadProjectHostnames: (projectId, after, limit) => loadProjectHostnames(db, projectId, after, limit),
       eachRoutePage: (size) => eachRoutePage(db, size),
       eachCertificatePage: (size) => eachCertificatePage(db, size),
+      loadChallenges: () => loadTlsAlpnChallenges(db),
       readSetting: (name) => readSetting(db, name),
       listen: (onHint) => listenForChanges(db, onHint),
     },
