@@ -3,9 +3,12 @@ import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createAcmeAuthority } from '../src/certs/acme-authority.ts'
 import { generateAccountKey } from '../src/certs/keys.ts'
-import { findChallenges } from '../src/core/challenges.ts'
+import { selfCheckTlsAlpn } from '../src/certs/tls-alpn.ts'
+import { findChallenges, presentChallenge, withdrawChallenge } from '../src/core/challenges.ts'
 import { createAnnouncer } from '../src/core/changes.ts'
 import { parseHostname } from '../src/hostname.ts'
+import { pause } from '../src/lib/back-off.ts'
+import { signal } from '../src/processes.ts'
 import { createTlsAlpnOnEdges } from '../src/roles/tls-alpn.ts'
 import { startLoad } from './support/load.ts'
 import { type Pebble, startPebble } from './support/pebble.ts'
@@ -18,6 +21,7 @@ import { visit } from './support/visitor.ts'
 const VISITED = ['shop.localhost', 'store.localhost']
 const VALIDATIONS_PER_LANE = 10
 const BYTES = 5_000
+const PAUSE_MS = 10 // between the requests of one visitor: the machine is not to be saturated
 
 let database: TestDatabase
 let tree: Tree
@@ -73,7 +77,7 @@ test('fifty validations by TLS-ALPN-01 disturb no visitor, whatever visitors do 
   // Of hostnames that visitors are asking for at the same moment, and of some that have no certificate yet.
   const lanes = [...VISITED, 'new1.localhost', 'new2.localhost', 'new3.localhost'].map(async (name) => {
     for (let i = 0; i < VALIDATIONS_PER_LANE; i++)
-      await authority.issue(parseHostname(name), { signal: AbortSignal.timeout(20_000), solver })
+      await authority.issue(parseHostname(name), { signal: AbortSignal.timeout(30_000), solver })
   })
   const before = load.answered()
   await Promise.all(lanes)
@@ -86,6 +90,26 @@ test('fifty validations by TLS-ALPN-01 disturb no visitor, whatever visitors do 
   expect(await edgePids()).toEqual(edges)
   expect(await validations()).toBeGreaterThanOrEqual(2 * lanes.length * VALIDATIONS_PER_LANE)
   expect(await findChallenges(db, 'tls-alpn-01')).toEqual([])
+})
+
+test('a pending challenge is answered by processes that start while it is pending', { timeout: 40_000 }, async () => {
+  const { db } = database
+  const hostname = parseHostname('pending.localhost')
+  const challenge = { type: 'tls-alpn-01', key: hostname, value: 'token.thumbprint' } as const
+  const look = () => selfCheckTlsAlpn({ hostname, addresses: ['127.0.0.1'], port: tree.httpsPort, expected: challenge.value })
+  await presentChallenge(db, challenge)
+  await eventually(async () => (await look()).kind === 'ours')
+  const former = await processesOf(tree)
+  const killed = former.filter(({ role }) => role === 'edge' || role === 'follower').map(({ pid }) => pid)
+  for (const pid of killed) signal(pid, 'SIGKILL')
+  await eventually(async () => {
+    const present = (await processesOf(tree)).filter(({ ready, pid }) => ready && !killed.includes(pid))
+    return present.length === former.length
+  }, 25_000)
+  const looks = await Promise.all(Array.from({ length: 20 }, look))
+  expect(looks.filter(({ kind }) => kind !== 'ours')).toEqual([])
+  await withdrawChallenge(db, challenge)
+  await eventually(async () => (await look()).kind === 'answered-by-other')
 })
 
 const at = (hostname: string) => ({ port: tree.httpsPort, hostname, ca: root, path: `/bytes?count=${BYTES}` })
@@ -121,7 +145,7 @@ function everyKindOfVisitor(closing: (() => void)[]): Record<string, () => Promi
     closing.push(() => void kept.then((session) => session.close()))
     lanes[`kept HTTP/2 connection to ${hostname}`] = async () => askHttp2(await kept, hostname)
   }
-  return lanes
+  return Object.fromEntries(Object.entries(lanes).map(([name, ask]) => [name, () => ask().then(() => pause(PAUSE_MS))]))
 }
 
 async function askHttp2(session: Awaited<ReturnType<typeof openHttp2>>, hostname: string): Promise<void> {

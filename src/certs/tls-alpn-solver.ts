@@ -73,14 +73,9 @@ async function untilSeen(target: TlsAlpnTarget, signal?: AbortSignal): Promise<S
   const startMs = performance.now()
   for (let look = 1; ; look++) {
     const seen = await selfCheckTlsAlpn(target)
-    const waitMs = backOffMs(look, LOOK_AGAIN)
-    const patienceMs = seen.kind === 'cannot-connect' ? FEED_MS : SEEN_TIMEOUT_MS
-    const isOver = performance.now() - startMs + waitMs > patienceMs
-    if (seen.kind === 'ours' || signal?.aborted || (isOver && seen.kind === 'answered-by-other')) return seen
-    if (isOver) {
-      await pause(Math.max(0, startMs + FEED_MS - performance.now()), signal)
-      return seen
-    }
-    await pause(waitMs, signal)
+    if (seen.kind === 'ours' || signal?.aborted) return seen
+    const leftMs = startMs + (seen.kind === 'cannot-connect' ? FEED_MS : SEEN_TIMEOUT_MS) - performance.now()
+    if (leftMs <= 0) return seen
+    await pause(Math.min(leftMs, backOffMs(look, LOOK_AGAIN)), signal)
   }
 }

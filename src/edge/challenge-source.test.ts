@@ -35,6 +35,14 @@ test('a challenge is answered from the news of it to the news of its end', async
   expect([source.arePending(), await shown(shop)]).toEqual([false, undefined])
 })
 
+test('a process that starts knows what is pending before anybody tells it', async () => {
+  const late = createChallengeSource({
+    readAll: () => [{ hostname: shop, keyAuthorization: 'one' }],
+    certify: async () => ({ certPem: 'one', keyPem: 'key' }),
+  })
+  expect([late.arePending(), await late.challengeFor(shop)]).toEqual([true, { certPem: 'one', keyPem: 'key' }])
+})
+
 test('a certificate is made when somebody comes for it, and once, whatever else changes', async () => {
   put([shop, 'one'], [other, 'two'])
   expect(made).toEqual([])

@@ -20,11 +20,20 @@ export type ChallengeSourceParts = {
 type Pending = { keyAuthorization: string; certificate?: Promise<ChallengeCertificate> }
 
 /**
- * The pending challenges of this machine, kept in memory. A key and a certificate are made when somebody first comes for the challenge, and
- * kept as long as it is pending. `changed` is to be called at every news of challenges, and whenever memory may be stale.
+ * The pending challenges of this machine, kept in memory from the start. A key and a certificate are made when somebody first comes for the
+ * challenge, and kept as long as it is pending. `changed` is to be called at every news of challenges, and whenever memory may be stale.
  */
 export function createChallengeSource(parts: ChallengeSourceParts): ChallengeSource & { changed(): void } {
   let pending = new Map<Hostname, Pending>()
+  const changed = () => {
+    const now = new Map<Hostname, Pending>()
+    for (const { hostname, keyAuthorization } of parts.readAll()) now.set(hostname, { keyAuthorization })
+    for (const [hostname, known] of pending) {
+      if (now.get(hostname)?.keyAuthorization === known.keyAuthorization) now.set(hostname, known)
+    }
+    pending = now
+  }
+  changed()
   return {
     arePending: () => pending.size > 0,
     challengeFor(hostname) {
@@ -32,13 +41,6 @@ export function createChallengeSource(parts: ChallengeSourceParts): ChallengeSou
       if (challenge) challenge.certificate ??= parts.certify(hostname, challenge.keyAuthorization)
       return challenge?.certificate
     },
-    changed() {
-      const now = new Map<Hostname, Pending>()
-      for (const { hostname, keyAuthorization } of parts.readAll()) now.set(hostname, { keyAuthorization })
-      for (const [hostname, known] of pending) {
-        if (now.get(hostname)?.keyAuthorization === known.keyAuthorization) now.set(hostname, known)
-      }
-      pending = now
-    },
+    changed,
   }
 }
