@@ -34,7 +34,7 @@ export function createAuthorities(config: Config, keys: OwnKeys): Authority[] {
 /** What a renewal's order names as replaced, to the one authority that knows it (RFC 9773 §5). */
 export type Replaced = { directory: string | null; certId: string | undefined }
 
-/** What an order goes out with: the room that was taken for it, and where more is to be had. */
+/** What an order goes out with: the room that was taken for it, and where more is to be had; `solver` as for Authority. */
 export type OrderTerms = {
   permission: IssuancePermission
   ledger: IssuanceLedger
@@ -70,13 +70,7 @@ export async function orderFrom(
   throw refused
 }
 
-type OrderSettings = {
-  orderId: string | null
-  ledger: IssuanceLedger
-  timeoutMs: number
-  replaces: string | undefined
-  solver: ChallengeSolver | undefined
-}
+type OrderSettings = Pick<OrderTerms, 'ledger' | 'solver'> & { orderId: string | null; timeoutMs: number; replaces: string | undefined }
 
 async function orderOnce(
   authority: Authority,

@@ -1,14 +1,16 @@
-import { type Authority, type IssuedCertificate, IssueError } from '../certs/authority.ts'
+import { type Authority, type ChallengeSolver, type IssuedCertificate, IssueError } from '../certs/authority.ts'
 import { renewAt } from '../certs/certificate.ts'
 import { selfCheck } from '../certs/challenge.ts'
 import { thumbprintOf } from '../certs/keys.ts'
 import { certIdOf, momentIn } from '../certs/renewal-info.ts'
+import type { TlsAlpn } from '../certs/tls-alpn-solver.ts'
 import type { Config } from '../config.ts'
 import { DNS_PROBLEM } from '../core/probes.ts'
 import type { HeldCertificate } from '../core/renewals.ts'
 import type { Hostname } from '../hostname.ts'
 import type { IssueParts } from '../jobs/issue.ts'
 import type { RenewalInfoParts } from '../jobs/renewal-info.ts'
+import { Lru } from '../lib/lru.ts'
 import type { Probe } from '../probe/probe.ts'
 import { createAuthorities, orderFrom } from './authorities.ts'
 import { certificateKeys } from './certificate-keys.ts'
@@ -18,6 +20,7 @@ import { ownHosts } from './own-hosts.ts'
 import type { OwnKeys } from './own-keys.ts'
 
 const CHALLENGE_PROBLEM = 'urn:namesake:error:challenge'
+const SOLVERS_MAX = 1_000 // each only from the look before an order to the order
 
 export type Issuing = Pick<IssueParts, 'directories' | 'precheck' | 'order' | 'sealKey'> &
   Pick<RenewalInfoParts, 'renewalTime'> & {
@@ -26,22 +29,29 @@ export type Issuing = Pick<IssueParts, 'directories' | 'precheck' | 'order' | 's
   }
 
 /**
- * How this installation obtains certificates: what it looks at before an order, whom it asks, how it seals the key. A hostname whose challenges are
- * delegated to us need not lead to an edge.
+ * How this installation obtains certificates: what it looks at before an order, whom it asks, how it seals the key. Control is proven by
+ * HTTP-01; by TLS-ALPN-01, where that is given, if port 80 does not lead to us and port 443 does; by DNS-01, if neither does and the challenges
+ * are delegated to us.
  */
 export function createIssuing(
   config: Config,
   keys: OwnKeys,
   probe: Probe,
   ledger: IssuanceLedger,
-  dns01?: Pick<DelegatedChallenges, 'solver' | 'isDelegated'>,
+  { tlsAlpn, dns01 }: { tlsAlpn?: TlsAlpn; dns01?: Pick<DelegatedChallenges, 'solver' | 'isDelegated'> | undefined } = {},
 ): Issuing {
   const authorities = createAuthorities(config, keys)
   const own = ownHosts(config)
+  const solvers = new Lru<Hostname, ChallengeSolver>(SOLVERS_MAX)
   // The built-in CA validates nothing and so asks nobody.
   const port = config.acmeDirectories[0] === 'local' ? undefined : config.publicHttpPort
   const challenge = (hostname: Hostname, addresses: string[]) =>
     port === undefined ? { kind: 'ours' as const } : selfCheck({ hostname, addresses, port, thumbprint: thumbprintOf(keys.accountKeyPem) })
+
+  const goBy = (hostname: Hostname, solver: ChallengeSolver) => {
+    solvers.set(hostname, solver)
+    return { kind: 'go' as const }
+  }
 
   return {
     directories: config.acmeDirectories,
@@ -52,17 +62,23 @@ export function createIssuing(
     },
     async precheck(hostname) {
       if (own.has(hostname)) return { kind: 'go' } // their DNS is the operator's, and `doctor` looks at it
-      if (await dns01?.isDelegated(hostname)) return { kind: 'go' }
+      solvers.delete(hostname)
+      const delegated = dns01 && (await dns01.isDelegated(hostname)) ? dns01.solver : undefined
       const target = await probe.leadsToEdge(hostname)
+      // A wildcard can be proven in no other way.
+      if (delegated && (target.kind !== 'yes' || hostname.startsWith('*.'))) return goBy(hostname, delegated)
       if (target.kind !== 'yes') return refuse(DNS_PROBLEM, target.sentence)
       const answer = await challenge(hostname, target.addresses)
+      if (answer.kind === 'ours') return { kind: 'go' }
+      const other = await tlsAlpn?.selfCheck({ hostname, addresses: target.addresses, port: config.publicHttpsPort })
+      if (tlsAlpn && other?.kind === 'ours') return goBy(hostname, tlsAlpn.solver)
+      if (delegated) return goBy(hostname, delegated)
       // Without hairpin NAT we may not reach ourselves although the authority does: only another's answer is proof that it would fail.
       return answer.kind === 'answered-by-other' ? refuse(CHALLENGE_PROBLEM, answer.sentence) : { kind: 'go' }
     },
-    order: async (hostname, { permission, held }) => {
+    order: (hostname, { permission, held }) => {
       const replaced = held && { directory: held.directory, certId: certIdOf(held.chainPem) }
-      const solver = (await dns01?.isDelegated(hostname)) ? dns01?.solver : undefined
-      return order(() => orderFrom(authorities, hostname, { permission, ledger, replaced, solver }))
+      return order(() => orderFrom(authorities, hostname, { permission, ledger, replaced, solver: solvers.get(hostname) }))
     },
     renewalTime: (held, signal) => askForRenewalTime(authorities, held, signal),
     sealKey: certificateKeys(config).seal,
