@@ -5,6 +5,7 @@ import { thumbprintOf } from '../certs/keys.ts'
 import { certIdOf, momentIn } from '../certs/renewal-info.ts'
 import type { TlsAlpn } from '../certs/tls-alpn-solver.ts'
 import type { Config } from '../config.ts'
+import { challengeNameOf } from '../core/delegation.ts'
 import { DNS_PROBLEM } from '../core/probes.ts'
 import type { HeldCertificate } from '../core/renewals.ts'
 import type { Hostname } from '../hostname.ts'
@@ -64,9 +65,11 @@ export function createIssuing(
       if (own.has(hostname)) return { kind: 'go' } // their DNS is the operator's, and `doctor` looks at it
       solvers.delete(hostname)
       const delegated = dns01 && (await dns01.isDelegated(hostname)) ? dns01.solver : undefined
+      // Control of a wildcard is proven in the DNS alone (RFC 8555 §7.1.3).
+      if (hostname.startsWith('*.') && port !== undefined)
+        return delegated ? goBy(hostname, delegated) : refuse(DNS_PROBLEM, lacksRecord(hostname))
       const target = await probe.leadsToEdge(hostname)
-      // A wildcard can be proven in no other way.
-      if (delegated && (target.kind !== 'yes' || hostname.startsWith('*.'))) return goBy(hostname, delegated)
+      if (delegated && target.kind !== 'yes') return goBy(hostname, delegated)
       if (target.kind !== 'yes') return refuse(DNS_PROBLEM, target.sentence)
       const answer = await challenge(hostname, target.addresses)
       if (answer.kind === 'ours') return { kind: 'go' }
@@ -83,6 +86,10 @@ export function createIssuing(
     renewalTime: (held, signal) => askForRenewalTime(authorities, held, signal),
     sealKey: certificateKeys(config).seal,
   }
+}
+
+function lacksRecord(wildcard: Hostname): string {
+  return `A certificate for ${wildcard} takes one more record, a CNAME at ${challengeNameOf(wildcard)}: add it with the value that the domain's details show.`
 }
 
 function refuse(type: string, sentence: string) {
