@@ -20,7 +20,7 @@ export type Issued = {
 }
 
 /** Why no certificate came of an attempt: what is stored and shown is `problem`, what a customer reads is `sentence`. */
-export type Refusal = { problem: object; sentence: string; retryAfterS?: number }
+export type Refusal = { problem: object; sentence: string; retryAfterS?: number | undefined; outage?: boolean | undefined }
 
 /** What an order goes out with: the room that was taken for it, and the certificate that it replaces. */
 export type Going = { permission: IssuancePermission; held: HeldCertificate | undefined }
