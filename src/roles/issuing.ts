@@ -1,22 +1,24 @@
-import { type Authority, type IssuedCertificate, IssueError } from '../certs/authority.ts'
+import { type Authority, type ChallengeSolver, HTTP_01, type IssuedCertificate, IssueError } from '../certs/authority.ts'
 import { renewAt } from '../certs/certificate.ts'
-import { selfCheck } from '../certs/challenge.ts'
+import { type SelfCheck, selfCheck } from '../certs/challenge.ts'
 import { thumbprintOf } from '../certs/keys.ts'
 import { certIdOf, momentIn } from '../certs/renewal-info.ts'
 import type { Config } from '../config.ts'
-import { DNS_PROBLEM } from '../core/probes.ts'
 import type { HeldCertificate } from '../core/renewals.ts'
 import type { Hostname } from '../hostname.ts'
 import type { IssueParts } from '../jobs/issue.ts'
 import type { RenewalInfoParts } from '../jobs/renewal-info.ts'
 import type { Probe } from '../probe/probe.ts'
 import { createAuthorities, orderFrom } from './authorities.ts'
+import type { AuthorityHealth } from './authority-health.ts'
 import { certificateKeys } from './certificate-keys.ts'
+import { beginningWith } from './challenge-choice.ts'
+import { OrdersRefused } from './fallover.ts'
 import type { IssuanceLedger } from './issuance-ledger.ts'
+import type { KeptOrders } from './kept-orders.ts'
 import { ownHosts } from './own-hosts.ts'
 import type { OwnKeys } from './own-keys.ts'
-
-const CHALLENGE_PROBLEM = 'urn:namesake:error:challenge'
+import { createPrecheck } from './precheck.ts'
 
 export type Issuing = Pick<IssueParts, 'directories' | 'precheck' | 'order' | 'sealKey'> &
   Pick<RenewalInfoParts, 'renewalTime'> & {
@@ -24,14 +26,25 @@ export type Issuing = Pick<IssueParts, 'directories' | 'precheck' | 'order' | 's
     reachesUs(hostname: Hostname): Promise<boolean>
   }
 
+/** What an installation may have beside HTTP-01 and a ledger. */
+export type IssuingParts = {
+  health?: AuthorityHealth
+  kept?: KeptOrders
+  /** `selfCheck` looks whether TLS-ALPN-01 would be answered by us. */
+  tlsAlpn?: { solver: ChallengeSolver; selfCheck(target: { hostname: Hostname; addresses: string[]; port: number }): Promise<SelfCheck> }
+  /** `isDelegated`: whether `_acme-challenge` below the hostname leads to our zone. */
+  dns01?: { solver: ChallengeSolver; isDelegated(hostname: Hostname): Promise<boolean> }
+}
+
 /** How this installation obtains certificates: what it looks at before an order, whom it asks, how it seals the key. */
-export function createIssuing(config: Config, keys: OwnKeys, probe: Probe, ledger: IssuanceLedger): Issuing {
+export function createIssuing(config: Config, keys: OwnKeys, probe: Probe, ledger: IssuanceLedger, parts: IssuingParts = {}): Issuing {
   const authorities = createAuthorities(config, keys)
   const own = ownHosts(config)
   // The built-in CA validates nothing and so asks nobody.
   const port = config.acmeDirectories[0] === 'local' ? undefined : config.publicHttpPort
   const challenge = (hostname: Hostname, addresses: string[]) =>
     port === undefined ? { kind: 'ours' as const } : selfCheck({ hostname, addresses, port, thumbprint: thumbprintOf(keys.accountKeyPem) })
+  const solvers = [HTTP_01, parts.tlsAlpn?.solver, parts.dns01?.solver].filter((solver) => solver !== undefined)
 
   return {
     directories: config.acmeDirectories,
@@ -40,25 +53,24 @@ export function createIssuing(config: Config, keys: OwnKeys, probe: Probe, ledge
       const target = await probe.leadsToEdge(hostname)
       return target.kind === 'yes' && (await challenge(hostname, target.addresses)).kind === 'ours'
     },
-    async precheck(hostname) {
-      if (own.has(hostname)) return { kind: 'go' } // their DNS is the operator's, and `doctor` looks at it
-      const target = await probe.leadsToEdge(hostname)
-      if (target.kind !== 'yes') return refuse(DNS_PROBLEM, target.sentence)
-      const answer = await challenge(hostname, target.addresses)
-      // Without hairpin NAT we may not reach ourselves although the authority does: only another's answer is proof that it would fail.
-      return answer.kind === 'answered-by-other' ? refuse(CHALLENGE_PROBLEM, answer.sentence) : { kind: 'go' }
-    },
-    order: (hostname, { permission, held }) => {
+    precheck: createPrecheck({
+      isOwn: (hostname) => own.has(hostname),
+      leadsToEdge: (hostname) => probe.leadsToEdge(hostname),
+      checkHttp: async (hostname, addresses) => challenge(hostname, addresses),
+      checkTls: async (hostname, addresses) => parts.tlsAlpn?.selfCheck({ hostname, addresses, port: config.publicHttpsPort }),
+      isDelegated: async (hostname) => (await parts.dns01?.isDelegated(hostname)) ?? false,
+      offered: solvers.map(({ type }) => type),
+    }),
+    order: (hostname, { permission, held, ways = ['http-01'] }) => {
       const replaced = held && { directory: held.directory, certId: certIdOf(held.chainPem) }
-      return order(() => orderFrom(authorities, hostname, { permission, ledger, replaced }))
+      const usable = beginningWith(permission.attempt, ways).flatMap((way) => solvers.filter(({ type }) => type === way))
+      const { health, kept } = parts
+      const caaOf = (name: Hostname) => probe.caaOf(name)
+      return order(() => orderFrom(authorities, hostname, { permission, ledger, replaced, solvers: usable, health, kept, caaOf }))
     },
     renewalTime: (held, signal) => askForRenewalTime(authorities, held, signal),
     sealKey: certificateKeys(config).seal,
   }
-}
-
-function refuse(type: string, sentence: string) {
-  return { kind: 'no' as const, problem: { type, detail: sentence }, sentence }
 }
 
 /** The authority's wish for its own certificate; else, and when it cannot be asked, around two thirds of the lifetime. */
@@ -84,6 +96,12 @@ async function order(issue: () => Promise<IssuedCertificate & { directory: strin
     return { kind: 'issued', ...issued, renewAt: renewAt(issued) }
   } catch (error) {
     if (!(error instanceof IssueError)) throw error
-    return { kind: 'refused', problem: error.problem, sentence: error.message, retryAfterS: error.retryAfterS }
+    return {
+      kind: 'refused',
+      problem: error.problem,
+      sentence: error.message,
+      retryAfterS: error.retryAfterS,
+      outage: error instanceof OrdersRefused && error.outage,
+    }
   }
 }
