@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest'
-import { COMEBACK_SPREAD_S, createAuthorityHealth, GIVEN_UP_FIRST_MS, GIVEN_UP_MAX_MS, OUTAGES_UNTIL_GIVEN_UP } from './authority-health.ts'
+import {
+  COMEBACK_SPREAD_S,
+  createAuthorityHealth,
+  GIVEN_UP_FIRST_MS,
+  GIVEN_UP_MAX_MS,
+  INSISTING_EVERY_MS,
+  OUTAGES_UNTIL_GIVEN_UP,
+} from './authority-health.ts'
 
 const FIRST = 'https://first.example/directory'
 
@@ -56,12 +63,18 @@ test('who must wait is told when to come back, spread so that a healed authority
   expect(health.ask(FIRST)).toEqual({ kind: 'pass', retryAfterS: 61 + COMEBACK_SPREAD_S / 2 })
 })
 
-test('with nobody else to ask it is tried before its time, by one order', () => {
-  const { health, failing } = setUp()
+test('with nobody else to ask it is tried before its time, by one order now and then, which makes its time no longer', () => {
+  const { health, failing, clock } = setUp()
   failing(OUTAGES_UNTIL_GIVEN_UP)
+  expect(health.ask(FIRST, { insist: true }).kind).toBe('pass')
+  clock.ms += INSISTING_EVERY_MS
   expect([1, 2].map(() => health.ask(FIRST, { insist: true }).kind)).toEqual(['trial', 'pass'])
   health.note(FIRST, 'unknown')
   expect(health.ask(FIRST, { insist: true }).kind).toBe('trial')
+  health.note(FIRST, 'outage')
+  expect(health.ask(FIRST, { insist: true }).kind).toBe('pass')
+  clock.ms += GIVEN_UP_FIRST_MS - INSISTING_EVERY_MS
+  expect(health.ask(FIRST).kind).toBe('trial')
 })
 
 test('orders that began before an authority was given up do not lengthen its time, and a trial that never ends neither', () => {

@@ -3,6 +3,8 @@ import type { Log } from '../log.ts'
 export const OUTAGES_UNTIL_GIVEN_UP = 3
 export const GIVEN_UP_FIRST_MS = 60_000
 export const GIVEN_UP_MAX_MS = 15 * 60_000
+/** Where nobody else can be asked, one order tries so often. */
+export const INSISTING_EVERY_MS = 15_000
 /** What waits for an authority comes back spread over so long, so that one that has healed is not stormed. */
 export const COMEBACK_SPREAD_S = 300
 
@@ -21,7 +23,7 @@ export type AuthorityHealth = {
   isUp(directory: string): boolean
 }
 
-type Circuit = { outages: number; givenUpMs: number; untilMs: number; trialUntilMs: number }
+type Circuit = { outages: number; givenUpMs: number; untilMs: number; trialUntilMs: number; lastTriedMs: number }
 
 const TRIAL_MAX_MS = 180_000 // an order that never told its end does not keep an authority given up for good
 
@@ -33,7 +35,7 @@ export function createAuthorityHealth(parts: {
   const { log, nowMs = () => performance.now(), random = Math.random } = parts
   const circuits = new Map<string, Circuit>()
   const circuitOf = (directory: string): Circuit => {
-    const circuit = circuits.get(directory) ?? { outages: 0, givenUpMs: 0, untilMs: 0, trialUntilMs: 0 }
+    const circuit = circuits.get(directory) ?? { outages: 0, givenUpMs: 0, untilMs: 0, trialUntilMs: 0, lastTriedMs: 0 }
     circuits.set(directory, circuit)
     return circuit
   }
@@ -44,7 +46,8 @@ export function createAuthorityHealth(parts: {
       if (circuit.givenUpMs === 0) return { kind: 'up' }
       const now = nowMs()
       const onTrial = circuit.trialUntilMs > now
-      if (!onTrial && (insist || circuit.untilMs <= now)) {
+      const mayInsist = insist && circuit.lastTriedMs + INSISTING_EVERY_MS <= now
+      if (!onTrial && (mayInsist || circuit.untilMs <= now)) {
         circuit.trialUntilMs = now + TRIAL_MAX_MS
         return { kind: 'trial' }
       }
@@ -66,9 +69,12 @@ export function createAuthorityHealth(parts: {
       circuit.outages++
       const isFirst = circuit.givenUpMs === 0 && circuit.outages >= OUTAGES_UNTIL_GIVEN_UP
       if (!isFirst && !wasOnTrial) return // an order that began before it was given up is no news
-      circuit.givenUpMs = isFirst ? GIVEN_UP_FIRST_MS : Math.min(GIVEN_UP_MAX_MS, circuit.givenUpMs * 2)
-      circuit.untilMs = nowMs() + circuit.givenUpMs
+      const now = nowMs()
+      circuit.lastTriedMs = now
       circuit.trialUntilMs = 0
+      if (circuit.untilMs > now) return // tried before its time
+      circuit.givenUpMs = isFirst ? GIVEN_UP_FIRST_MS : Math.min(GIVEN_UP_MAX_MS, circuit.givenUpMs * 2)
+      circuit.untilMs = now + circuit.givenUpMs
       if (isFirst)
         log.warn({ directory }, 'the certificate authority does not answer and is passed over; it is tried again every few minutes')
     },
