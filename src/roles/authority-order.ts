@@ -39,6 +39,7 @@ type Room = { orderId: string | null }
 type Resumed = { orderUrl: string; keyPem: string }
 
 const SOLVERS_MAX = 2 // a failed validation is tried once more in another way
+const OTHERWISE = ['challengeNotOffered', 'challengeNotAnswered'] // by this type it never came to a validation
 const CHALLENGES: readonly ChallengeSolver[] = [HTTP_01]
 
 export function createAuthorityOrder(authority: Authority, hostname: Hostname, terms: AuthorityOrderTerms): AuthorityOrder {
@@ -94,7 +95,7 @@ export function createAuthorityOrder(authority: Authority, hostname: Hostname, t
       const isGone = resume !== undefined && kindOf(result) === 'orderGone'
       if (!isGone || last === undefined) last = result
       resume = undefined
-      if (!isGone && !isValidationFailure(result) && kindOf(result) !== 'challengeNotOffered') break
+      if (!isGone && !isValidationFailure(result) && !OTHERWISE.includes(kindOf(result))) break
       if (!isGone) n++
       if (n < usable.length) room = await takeRoom()
     }

@@ -10,6 +10,7 @@ test.for<[string, Partial<Prospects>, string]>([
   ['port 80 is ours', {}, 'http-01 tls-alpn-01'],
   ['only HTTP-01 is offered', { offered: ['http-01'] }, 'http-01'],
   ['port 80 cannot be reached from here', { http: 'cannot-connect' }, 'http-01 tls-alpn-01'],
+  ['port 80 cannot be reached from here, TLS is ours', { http: 'cannot-connect', tls: 'ours' }, 'tls-alpn-01 http-01'],
   ['neither port can be reached from here', { http: 'cannot-connect', tls: 'cannot-connect' }, 'http-01 tls-alpn-01'],
   ['another answers TLS', { http: 'cannot-connect', tls: 'answered-by-other' }, 'http-01'],
   ['another answers port 80, TLS is ours', { http: 'answered-by-other', tls: 'ours' }, 'tls-alpn-01'],

@@ -33,6 +33,7 @@ export function chooseChallenges({ wildcard, leadsHere, http, tls, delegated, of
   const types: ChallengeType[] = []
   if (http !== 'answered-by-other' && offered.includes('http-01')) types.push('http-01')
   if (tlsMayWork && offered.includes('tls-alpn-01')) types.push('tls-alpn-01')
+  if (http === 'cannot-connect' && tls === 'ours') types.reverse() // what was seen to work goes first
   if (dns) types.push('dns-01')
   return types.length > 0 ? { kind: 'go', types } : { kind: 'none', because: 'answered-by-other' }
 }

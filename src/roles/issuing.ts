@@ -1,8 +1,9 @@
 import { type Authority, type ChallengeSolver, HTTP_01, type IssuedCertificate, IssueError } from '../certs/authority.ts'
 import { renewAt } from '../certs/certificate.ts'
-import { type SelfCheck, selfCheck } from '../certs/challenge.ts'
+import { selfCheck } from '../certs/challenge.ts'
 import { thumbprintOf } from '../certs/keys.ts'
 import { certIdOf, momentIn } from '../certs/renewal-info.ts'
+import type { TlsAlpn } from '../certs/tls-alpn-solver.ts'
 import type { Config } from '../config.ts'
 import type { HeldCertificate } from '../core/renewals.ts'
 import type { Hostname } from '../hostname.ts'
@@ -30,8 +31,7 @@ export type Issuing = Pick<IssueParts, 'directories' | 'precheck' | 'order' | 's
 export type IssuingParts = {
   health?: AuthorityHealth
   kept?: KeptOrders
-  /** `selfCheck` looks whether TLS-ALPN-01 would be answered by us. */
-  tlsAlpn?: { solver: ChallengeSolver; selfCheck(target: { hostname: Hostname; addresses: string[]; port: number }): Promise<SelfCheck> }
+  tlsAlpn?: TlsAlpn
   /** `isDelegated`: whether `_acme-challenge` below the hostname leads to our zone. */
   dns01?: { solver: ChallengeSolver; isDelegated(hostname: Hostname): Promise<boolean> }
 }

@@ -1,5 +1,5 @@
 import type { ChallengeType } from '../certs/authority.ts'
-import type { SelfCheck } from '../certs/challenge.ts'
+import type { SelfCheck } from '../certs/self-check.ts'
 import { DNS_PROBLEM } from '../core/probes.ts'
 import type { Hostname } from '../hostname.ts'
 import type { IssueParts } from '../jobs/issue.ts'
