@@ -154,6 +154,18 @@ create table order_history (
   constraint order_outcome CHECK ((outcome = ANY (ARRAY['under-way'::text, 'issued'::text, 'failed'::text, 'abandoned'::text, 'imported'::text])))
 );
 
+create table orders_under_way (
+  hostname text collate "C" not null,
+  directory text collate "C" not null,
+  project_id bigint,
+  order_url text not null,
+  sealed_key bytea not null,
+  order_id bigint,
+  expires_at timestamp with time zone not null,
+  constraint orders_under_way_pkey PRIMARY KEY (hostname, directory)
+);
+CREATE INDEX order_under_way_expiry ON public.orders_under_way USING btree (expires_at);
+
 create table probes (
   domain_id bigint not null,
   next_probe_at timestamp with time zone default now(),

@@ -5,7 +5,15 @@ import { ownFault, readProblem } from './problem.ts'
 const AUTHORIZATIONS_MAX = 10
 
 /** RFC 8555 §7.1.1; `renewalInfo` is RFC 9773 §4.1, `profiles` the names in draft-ietf-acme-profiles' meta. */
-export type Directory = { newNonce: string; newAccount: string; newOrder: string; renewalInfo?: string; profiles: string[] }
+export type Directory = {
+  newNonce: string
+  newAccount: string
+  newOrder: string
+  renewalInfo?: string
+  profiles: string[]
+  /** In lower case. */
+  caaIdentities?: string[]
+}
 
 /** RFC 8555 §7.1.3. */
 export type Order = {
@@ -13,6 +21,7 @@ export type Order = {
   authorizations: string[]
   finalize: string
   certificate?: string
+  expires?: Date
   error?: AcmeProblem
 }
 
@@ -45,7 +54,15 @@ export function readDirectory({ body }: HttpAnswer): Directory {
     newOrder: url('newOrder'),
     ...(directory.renewalInfo !== undefined && { renewalInfo: url('renewalInfo') }),
     profiles: readProfiles(directory.meta),
+    ...readCaaIdentities(directory.meta),
   }
+}
+
+function readCaaIdentities(meta: unknown): Pick<Directory, 'caaIdentities'> {
+  const { caaIdentities } = (meta ?? {}) as { caaIdentities?: unknown }
+  if (!Array.isArray(caaIdentities)) return {}
+  const names = caaIdentities.filter((name) => typeof name === 'string' && name !== '').map((name: string) => name.toLowerCase())
+  return names.length > 0 ? { caaIdentities: names } : {}
 }
 
 // Optional twice over: what cannot be read is not offered, and must not keep ordinary orders from being made.
@@ -63,8 +80,14 @@ export function readOrder({ body }: HttpAnswer): Order {
     authorizations,
     finalize: readUrl(order.finalize, 'order.finalize'),
     ...(order.certificate !== undefined && { certificate: readUrl(order.certificate, 'order.certificate') }),
+    ...readExpiry(order.expires),
     error: readProblem(order.error),
   }
+}
+
+function readExpiry(expires: unknown): Pick<Order, 'expires'> {
+  const date = new Date(typeof expires === 'string' ? expires : Number.NaN)
+  return Number.isNaN(date.getTime()) ? {} : { expires: date }
 }
 
 export function readAuthorization({ body }: HttpAnswer): Authorization {

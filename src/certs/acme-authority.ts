@@ -41,10 +41,10 @@ export function createAcmeAuthority(settings: AcmeSettings): Authority {
 
   const order = async (
     hostname: Hostname,
-    { signal, replaces, solver = HTTP_01, onOrder }: IssueOptions,
+    { signal, replaces, solver = HTTP_01, onOrder, keepOrder, resume }: IssueOptions,
     url: string,
   ): Promise<IssuedCertificate> => {
-    const keyPem = await generateCertificateKey()
+    const keyPem = resume?.keyPem ?? (await generateCertificateKey())
     const conversation = {
       host,
       signal,
@@ -52,7 +52,10 @@ export function createAcmeAuthority(settings: AcmeSettings): Authority {
       thumbprint,
       post: (to: string, payload?: object, accept?: string) => session.post({ url: to, account: url, payload, accept }, signal),
     }
-    const sent = await obtainChain(conversation, { hostname, csr: await createCsr(keyPem, hostname), solver, replaces, profile, onOrder })
+    const sent = await obtainChain(conversation, {
+      ...{ hostname, csr: await createCsr(keyPem, hostname), solver, replaces, profile, onOrder, resume: resume?.orderUrl },
+      keepOrder: keepOrder && (({ url: orderUrl, expires }) => keepOrder({ orderUrl, keyPem, expires })),
+    })
     return verifyChain(sent, { hostname, keyPem, host, now: now() })
   }
 
@@ -69,6 +72,8 @@ export function createAcmeAuthority(settings: AcmeSettings): Authority {
         return order(hostname, options, await account.url(options.signal))
       }
     },
+    caaIdentities: async (signal) => (await session.directory(signal)).caaIdentities,
+    accountUrl: (signal) => account.url(signal),
     async renewalInfo(chainPem, signal) {
       const { renewalInfo } = await session.directory(signal)
       const certId = certIdOf(chainPem)

@@ -2,9 +2,9 @@ import type { Hostname } from '../hostname.ts'
 import { pause } from '../lib/back-off.ts'
 import { type Authorization, type Directory, type Order, readAuthorization, readOrder, readUrl } from './acme-answers.ts'
 import { explainAbort, type HttpAnswer } from './acme-http.ts'
-import type { ChallengeSolver } from './authority.ts'
+import { type ChallengeSolver, IssueError } from './authority.ts'
 import { answerChallenge } from './challenge.ts'
-import { isAcmeError, ownFault, refusal } from './problem.ts'
+import { isAcmeError, kindOf, ownFault, refusal } from './problem.ts'
 
 const POLLS_MAX = 100
 const POLL_TIMEOUT_MS = 90_000
@@ -12,6 +12,7 @@ const FIRST_POLL_MS = 100
 const POLL_MS_MAX = 5_000
 const RETRY_AFTER_MAX_MS = 30_000
 const REPLACES_REFUSED = ['alreadyReplaced', 'malformed', 'unauthorized']
+const PASSING = ['connectionFailed', 'timeout', 'aborted', 'serverInternal', 'rateLimited', 'badNonce', 'accountDoesNotExist']
 const CHAIN_TYPE = 'application/pem-certificate-chain'
 
 /** One order's way of talking to the authority: signed by the account, under the order's signal. No payload: POST-as-GET. */
@@ -32,15 +33,21 @@ export type Wanted = {
   replaces?: string
   profile?: string
   onOrder?: (() => void) | undefined
+  keepOrder?: ((opened: { url: string; expires: Date | undefined }) => Promise<void>) | undefined
+  /** The URL of an order made before, with the key of `csr`. */
+  resume?: string | undefined
 }
+
+type Opened = { url: string; order: Order }
 
 /**
  * One order from beginning to end (RFC 8555 §7.4): order, prove control by the solver's challenge where the authority wants a proof, finalise, download.
- * Resolves with what the authority sent as the chain, not yet looked at. Rejects with IssueError.
+ * One to be resumed goes on from wherever it stands. Resolves with what the authority sent as the chain, not yet looked at. Rejects with IssueError.
  */
 export async function obtainChain(acme: AcmeConversation, wanted: Wanted): Promise<string> {
-  const { url, order } = await openOrder(acme, wanted)
-  for (const authorization of order.authorizations) await authorize(acme, wanted, authorization)
+  const { url, order } = wanted.resume === undefined ? await openOrder(acme, wanted) : await reopen(acme, wanted.resume)
+  if (wanted.resume === undefined) await wanted.keepOrder?.({ url, expires: order.expires })
+  if (order.status === 'pending') for (const authorization of order.authorizations) await authorize(acme, wanted, authorization)
   const ready = await pollOrder(acme, wanted, url, ['pending'])
   const finalized = ready.status === 'ready' ? await acme.post(ready.finalize, { csr: wanted.csr }) : undefined
   const valid = await pollOrder(acme, wanted, url, ['pending', 'ready', 'processing'], finalized)
@@ -48,7 +55,7 @@ export async function obtainChain(acme: AcmeConversation, wanted: Wanted): Promi
   return (await acme.post(valid.certificate, undefined, CHAIN_TYPE)).text
 }
 
-async function openOrder(acme: AcmeConversation, { hostname, replaces, profile, onOrder }: Wanted): Promise<{ url: string; order: Order }> {
+async function openOrder(acme: AcmeConversation, { hostname, replaces, profile, onOrder }: Wanted): Promise<Opened> {
   const offered = profile !== undefined && acme.directory.profiles.includes(profile)
   const plain = { identifiers: [{ type: 'dns', value: hostname }], ...(offered && { profile }) }
   const post = (payload: object) => acme.post(acme.directory.newOrder, payload)
@@ -56,6 +63,20 @@ async function openOrder(acme: AcmeConversation, { hostname, replaces, profile, 
   const isRenewal = acme.directory.renewalInfo !== undefined && replaces !== undefined
   const answer = await (isRenewal ? post({ ...plain, replaces }).catch((error) => postWithout(error, () => post(plain))) : post(plain))
   return { url: readUrl(answer.location, 'the Location of the order'), order: readOrder(answer) }
+}
+
+/** What the authority no longer knows, or has called invalid, is gone; while it merely does not answer, nobody knows. */
+async function reopen(acme: AcmeConversation, url: string): Promise<Opened> {
+  const gone = (what: string, cause?: unknown) => ownFault('orderGone', `the order from before at ${acme.host} ${what}`, { cause })
+  try {
+    const order = readOrder(await acme.post(url))
+    if (order.status === 'invalid')
+      throw order.error ? refusal(`${acme.host} calls the order from before invalid`, order.error) : gone('is invalid')
+    return { url, order }
+  } catch (error) {
+    if (!(error instanceof IssueError) || PASSING.includes(kindOf(error)) || (error.problem.status ?? 0) >= 500) throw error
+    throw gone('cannot be resumed', error)
+  }
 }
 
 /** A `replaces` that the authority refuses (it has a successor, is not known, is another account's) must not cost the renewal. */

@@ -94,5 +94,5 @@ function findRefusal({ status, body, contentType, text, retryAfterS }: HttpAnswe
   const problem = readProblem(body, status)
   if (problem && problem.type !== 'about:blank') return refusal(`${host} refused`, problem, retryAfterS)
   const found = `${host} answered with status ${status} and no ACME problem document (${contentType || 'no type'}): ${text.slice(0, 200)}`
-  return ownFault('malformedAnswer', found, { retryAfterS })
+  return ownFault('malformedAnswer', found, { retryAfterS, status })
 }

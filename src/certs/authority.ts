@@ -17,6 +17,13 @@ export interface Authority {
    * IssueError when no usable answer comes.
    */
   renewalInfo(chainPem: string, signal: AbortSignal): Promise<RenewalInfo>
+  /**
+   * By which names it appears in CAA records (RFC 8555 §7.1.1); undefined when it does not say. Absent: it looks at none. Rejects with
+   * IssueError.
+   */
+  caaIdentities?(signal: AbortSignal): Promise<readonly string[] | undefined>
+  /** The URL of our account there, as CAA records name it (RFC 8657 §3). Rejects with IssueError. */
+  accountUrl?(signal: AbortSignal): Promise<string>
 }
 
 /** `retryAfterS`: when to ask again, between a minute and a day. `explanationUrl`: the authority's page on why, for people. */
@@ -47,7 +54,17 @@ export type IssueOptions = {
   solver?: ChallengeSolver | undefined
   /** Called before the order is sent: from here on the authority counts it. Without a call it never heard of this hostname. */
   onOrder?: (() => void) | undefined
+  /** Called when the authority has opened the order, and awaited before anything else is done with it. Must not reject. */
+  keepOrder?: ((order: OpenOrder) => Promise<void>) | undefined
+  /**
+   * An order that `keepOrder` was given, to be brought to its end instead of a new one; `onOrder` is not called. Rejects with `orderGone`
+   * when there is nothing left to resume.
+   */
+  resume?: Pick<OpenOrder, 'orderUrl' | 'keyPem'> | undefined
 }
+
+/** An order that is open at the authority, with the certificate's key. `expires` is the authority's word on how long, if it gave one. */
+export type OpenOrder = { orderUrl: string; keyPem: string; expires: Date | undefined }
 
 /** `chainPem` is the leaf and what leads to the root; `serial` is lower-case hex; `issuer` a distinguished name on one line. */
 export type IssuedCertificate = { chainPem: string; keyPem: string; issuer: string; serial: string; notBefore: Date; notAfter: Date }

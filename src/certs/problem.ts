@@ -15,10 +15,18 @@ export type OwnFault =
   | 'challengeNotServed' // our own name servers do not answer with it
   | 'challengeNotAnswered' // our servers do not answer the challenge at the hostname's addresses
   | 'certificateMismatch' // the certificate is not the one that was ordered
+  | 'orderGone' // an order from before cannot be resumed
+  | 'caa' // the customer's CAA records forbid it: nobody was asked
+  | 'passedOver' // the authority does not answer for now: it was not asked
 
-export function ownFault(fault: OwnFault, sentence: string, options: { retryAfterS?: number; cause?: unknown } = {}): IssueError {
+export function ownFault(
+  fault: OwnFault,
+  sentence: string,
+  options: { retryAfterS?: number; cause?: unknown; status?: number } = {},
+): IssueError {
   const detail = toStorable(sentence)
-  return new IssueError(detail, { type: `urn:namesake:error:${fault}`, detail }, options)
+  const { status } = options
+  return new IssueError(detail, { type: `urn:namesake:error:${fault}`, detail, ...(status !== undefined && { status }) }, options)
 }
 
 /** The authority's refusal: its document in full, its words in the sentence. `lead` says what was being done, without a final colon. */
@@ -30,6 +38,12 @@ export function refusal(lead: string, problem: AcmeProblem, retryAfterS?: number
 /** Whether a failure is the ACME error of that name (RFC 8555 §6.7), as in `badNonce`. */
 export function isAcmeError(error: unknown, name: string): boolean {
   return error instanceof IssueError && error.problem.type === ACME_ERROR + name
+}
+
+/** The last part of a problem's type: `rateLimited`, `timeout`. Of a compound problem, that of its first part (RFC 8555 §6.7.1). */
+export function kindOf({ problem }: IssueError): string {
+  const { type, subproblems = [] } = problem
+  return (type === `${ACME_ERROR}compound` ? (subproblems[0]?.type ?? type) : type).split(':').at(-1)!
 }
 
 /** Takes a parsed problem document as it is; undefined when it is none. A missing type means about:blank (RFC 7807 §3.1). */

@@ -4,6 +4,7 @@ import { type Db, type Queryable, rows, type Tx, transaction } from './db.ts'
 import { type BudgetRequest, type NoRoom, settleOrder, type Taken, takeFirstBudget } from './issuance-budget.ts'
 import { addIssueJobs, ISSUANCE_LEASE_S } from './issue-jobs.ts'
 import { HISTORY_OF_ENDED, historyOfBegun } from './order-history.ts'
+import { findOrderUnderWay } from './orders-under-way.ts'
 import { proofNeeded } from './proof.ts'
 
 /** What an authority issued; the key is sealed. */
@@ -19,8 +20,11 @@ export type IssuedRecord = {
   directory?: string
 }
 
-/** Why an attempt gave no certificate: the authority's problem document in full, and a sentence for people. */
-export type IssuanceFailure = { problem: object; sentence: string; retryAfterS?: number | undefined }
+/**
+ * Why an attempt gave no certificate: the authority's problem document in full, and a sentence for people. `outage`: no authority did its
+ * work, so the attempt does not count, and the next one is after `retryAfterS`.
+ */
+export type IssuanceFailure = { problem: object; sentence: string; retryAfterS?: number | undefined; outage?: boolean | undefined }
 
 const BACK_OFF_FIRST_S = 60
 const BACK_OFF_MAX_S = 6 * 3_600
@@ -65,12 +69,15 @@ export async function beginIssuance(
     if (reason) return { kind: 'no', reason }
     const underWay = { kind: 'no' as const, reason: `an attempt for ${hostname} is under way` }
     if (standing.underWay) return underWay
-    const room = await takeFirstBudget(tx, terms.directories, { ...terms, hostname, projectId, renewing: held })
+    const open = await findOrderUnderWay(tx, hostname, { projectId, directories: terms.directories }) // a worker died in it: it has its room
+    const room: Taken | NoRoom = open
+      ? { kind: 'taken', directory: open.directory, orderId: open.orderId }
+      : await takeFirstBudget(tx, terms.directories, { ...terms, hostname, projectId, renewing: held })
     if (room.kind === 'no-room')
       return (await postpone(tx, standing, room)) ? { kind: 'no', reason: room.sentence, postponed: true } : underWay
     const begun = await markUnderWay(tx, hostname, projectId)
     if (begun) return { kind: 'go', projectId, ...begun, ...withoutKind(room) }
-    await settleOrder(tx, room.orderId, 'not-sent')
+    if (!open) await settleOrder(tx, room.orderId, 'not-sent')
     return underWay
   })
 }
@@ -92,25 +99,30 @@ export async function recordCertificate(db: Db, hostname: Hostname, issued: Issu
       ), ended as (
         select hostname, 'issued' as outcome, ${issued.issuer} as issuer, ${issued.serial} as serial, ${issued.notAfter}::timestamptz as not_after,
           null::json as problem, null as sentence from issued
+      ), done as (
+        delete from orders_under_way where hostname = ${hostname}
       ), ${HISTORY_OF_ENDED}
       insert into changes (kind, key) select 'certificate', hostname from issued`,
   )
 }
 
 /**
- * Keeps why an attempt failed. The next one waits 1, 2, 4, … minutes, 6 hours at most, or longer if the authority asks for it.
+ * Keeps why an attempt failed. The next one waits 1, 2, 4, … minutes, 6 hours at most, or longer if the authority asks for it; after an
+ * outage, as long as it is told alone.
  * A certificate in hand stays.
  */
 export async function recordIssuanceFailure(db: Db, hostname: Hostname, failure: IssuanceFailure): Promise<void> {
-  const retryAfterS = Math.min(failure.retryAfterS ?? 0, RETRY_AFTER_S_MAX)
+  const { outage = false } = failure
+  const retryAfterS = Math.min(failure.retryAfterS ?? (outage ? BACK_OFF_FIRST_S : 0), RETRY_AFTER_S_MAX)
   await rows(
     db,
     sql`
       with failed as (
         update certificates set state = case when chain_pem is null then 'failed' else state end,
           last_problem = ${JSON.stringify(failure.problem)}::json, last_sentence = ${failure.sentence.replaceAll('\0', '')}, lease_until = null,
-          next_attempt_at = now() + make_interval(secs => greatest(${retryAfterS}::float8,
-            least(${BACK_OFF_MAX_S}::float8, ${BACK_OFF_FIRST_S}::float8 * 2 ^ least(30, greatest(0, attempts - 1))))),
+          attempts = case when ${outage} then greatest(0, attempts - 1) else attempts end,
+          next_attempt_at = now() + make_interval(secs => greatest(${retryAfterS}::float8, case when ${outage} then 0
+            else least(${BACK_OFF_MAX_S}::float8, ${BACK_OFF_FIRST_S}::float8 * 2 ^ least(30, greatest(0, attempts - 1))) end)),
           version = nextval('versions')
         where hostname = ${hostname} and ${replaceable('certificates')} returning hostname, last_problem, last_sentence
       ), ended as (

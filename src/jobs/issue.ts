@@ -20,18 +20,21 @@ export type Issued = {
 }
 
 /** Why no certificate came of an attempt: what is stored and shown is `problem`, what a customer reads is `sentence`. */
-export type Refusal = { problem: object; sentence: string; retryAfterS?: number }
+export type Refusal = { problem: object; sentence: string; retryAfterS?: number | undefined; outage?: boolean | undefined }
 
-/** What an order goes out with: the room that was taken for it, and the certificate that it replaces. */
-export type Going = { permission: IssuancePermission; held: HeldCertificate | undefined }
+/** The challenges that can work, first preferred; without it, whatever the authority is always asked for. */
+export type Ways = readonly ('http-01' | 'dns-01' | 'tls-alpn-01')[]
+
+/** What an order goes out with: the room that was taken for it, the certificate that it replaces, and how control may be proven. */
+export type Going = { permission: IssuancePermission; held: HeldCertificate | undefined; ways?: Ways | undefined }
 
 export type IssueParts = {
   db: Db
   log: Log
   /** Where an order may go, first preferred. */
   directories: readonly string[]
-  /** Whether an order could succeed: DNS leads to the edge and nobody else answers challenges. Costs the authority nothing. */
-  precheck(hostname: Hostname): Promise<{ kind: 'go' } | ({ kind: 'no' } & Refusal)>
+  /** Whether an order could succeed, and by which challenges: DNS leads to the edge and nobody else answers them. Costs the authority nothing. */
+  precheck(hostname: Hostname): Promise<{ kind: 'go'; ways?: Ways } | ({ kind: 'no' } & Refusal)>
   /**
    * Begins with the directory that the permission names, and settles the order that it holds, as well as any it takes itself. `held` is what
    * the new certificate replaces.
@@ -88,7 +91,7 @@ async function obtain(parts: IssueParts, hostname: Hostname, going: Going): Prom
     const checked = await parts.precheck(hostname)
     if (checked.kind === 'no') return { ...checked, kind: 'not-ordered' }
     ordering = true
-    return await parts.order(hostname, going)
+    return await parts.order(hostname, { ...going, ways: checked.ways })
   } catch (error) {
     parts.log.error({ err: error, hostname }, 'issuing failed unexpectedly')
     return {

@@ -3,10 +3,24 @@ import type { Budget } from './budget.ts'
 import { parentOf } from './place.ts'
 import type { Resolver } from './resolver.ts'
 
-/** `at` is the name that holds the records, `allowed` the authorities that they name. */
-export type CaaFinding = { kind: 'allows' } | { kind: 'forbids'; at: string; allowed: string[] } | { kind: 'unknown' }
+/** The CAA record set that counts for a hostname; `unknown`: DNS did not say. */
+export type CaaRecords = { kind: 'records'; records: readonly ResourceRecord[] } | { kind: 'none' } | { kind: 'unknown' }
 
-const TAGS_WITHOUT_EFFECT = ['issuewild', 'iodef', 'contactemail', 'contactphone', 'issuemail', 'issuevmc']
+/** Who wants to issue what: by which names the authority appears in CAA records, with which of its accounts (RFC 8657). */
+export type CaaWish = { issuers: readonly string[]; wildcard?: boolean; accountUrl?: string | undefined }
+
+/**
+ * `methods`: the only validation methods that are allowed (RFC 8657 §4); absent, any. `at` is the name that holds the records, `allowed` the
+ * authorities that they name, `found` the records as they stand in a zone file.
+ */
+export type CaaFinding =
+  | { kind: 'allows'; methods?: readonly string[] }
+  | { kind: 'forbids'; because: 'issuer' | 'account' | 'not-understood'; at: string; allowed: string[]; found: string[] }
+  | { kind: 'unknown' }
+
+type Permission = { issuer: string; parameters: { tag: string; value: string }[] }
+
+const TAGS_UNDERSTOOD = ['issue', 'issuewild', 'iodef', 'contactemail', 'contactphone', 'issuemail', 'issuevmc']
 
 /**
  * Finds the CAA records that count for a hostname, climbing from it to the top-level domain (RFC 8659 §3), and says whether
@@ -19,24 +33,77 @@ export async function findCaa(
   issuers: readonly string[],
   budget: Budget,
 ): Promise<CaaFinding> {
-  for (let name = exists ? hostname : parentOf(hostname); name !== ''; name = parentOf(name)) {
+  const found = await lookUpCaa(resolver, exists ? hostname : parentOf(hostname), budget)
+  if (found.kind === 'none') return { kind: 'allows' }
+  return found.kind === 'unknown' ? found : judgeCaa(found.records, { issuers })
+}
+
+/** The CAA records that count for a name, climbing from it to the top-level domain (RFC 8659 §3). Aliases are followed, as resolvers do. */
+export async function lookUpCaa(resolver: Resolver, hostname: string, budget: Budget): Promise<CaaRecords> {
+  for (let name = hostname; name !== ''; name = parentOf(name)) {
     const asking = { name, type: 'CAA' } as const
     const reply = await (name === hostname ? resolver.resolve(asking, budget) : resolver.resolveCached(asking, budget))
     if (reply.kind !== 'answer') return { kind: 'unknown' }
     const records = reply.message.answers.filter((record) => record.type === 'CAA')
-    if (records.length > 0) return judgeCaa(records, issuers)
+    if (records.length > 0) return { kind: 'records', records }
   }
-  return { kind: 'allows' }
+  return { kind: 'none' }
 }
 
-/** Judges one CAA record set for a certificate without wildcards (RFC 8659 §4): one of `issuers` must be named, unless nobody is. */
-export function judgeCaa(records: readonly ResourceRecord[], issuers: readonly string[]): CaaFinding {
-  const issue = records.filter((record) => record.caa?.tag === 'issue')
-  const allowed = issue.map((record) => (record.value.split(';')[0] ?? '').trim().toLowerCase())
-  const notUnderstood = records.some(
-    (record) => record.caa?.critical && record.caa.tag !== 'issue' && !TAGS_WITHOUT_EFFECT.includes(record.caa.tag),
+/**
+ * Judges one CAA record set (RFC 8659 §4): one of the issuers must be named, unless nobody is; for a wildcard by `issuewild` where there is
+ * one. A critical property that we do not understand forbids.
+ */
+export function judgeCaa(records: readonly ResourceRecord[], { issuers, wildcard = false, accountUrl }: CaaWish): CaaFinding {
+  const permissions = permissionsIn(records, wildcard)
+  const ours = permissions.filter(({ issuer }) => issuers.includes(issuer))
+  const usable = ours.filter((permission) => permits(permission, accountUrl))
+  const forbids = (because: 'issuer' | 'account' | 'not-understood'): CaaFinding => ({
+    ...{ kind: 'forbids', because, at: records[0]!.name.toLowerCase() },
+    allowed: permissions.map(({ issuer }) => issuer).filter((name) => name !== ''),
+    found: records.map(asInZoneFile),
+  })
+  if (records.some(({ caa }) => caa?.critical && !TAGS_UNDERSTOOD.includes(caa.tag))) return forbids('not-understood')
+  if (permissions.length === 0) return { kind: 'allows' }
+  if (ours.length === 0) return forbids('issuer')
+  if (usable.length === 0) return forbids('account')
+  const methods = usable.map((permission) =>
+    parametersOf(permission, 'validationmethods')[0]
+      ?.split(',')
+      .map((one) => one.trim().toLowerCase()),
   )
-  const permitted = issue.length === 0 || allowed.some((name) => issuers.includes(name))
-  if (permitted && !notUnderstood) return { kind: 'allows' }
-  return { kind: 'forbids', at: records[0]!.name.toLowerCase(), allowed: allowed.filter((name) => name !== '') }
+  return methods.includes(undefined) ? { kind: 'allows' } : { kind: 'allows', methods: [...new Set(methods.flatMap((one) => one ?? []))] }
+}
+
+function permissionsIn(records: readonly ResourceRecord[], wildcard: boolean): Permission[] {
+  const tagged = (tag: string) => records.filter(({ caa }) => caa?.tag === tag).map(({ value }) => parsePermission(value))
+  const forWildcards = wildcard ? tagged('issuewild') : []
+  return forWildcards.length > 0 ? forWildcards : tagged('issue')
+}
+
+/** RFC 8659 §4.2. What follows no grammar names no authority that we could be. */
+function parsePermission(value: string): Permission {
+  const [issuer = '', ...rest] = value.split(';').map((part) => part.trim())
+  const parameters = rest
+    .filter((part) => part !== '')
+    .map((part) => {
+      const equals = part.indexOf('=')
+      return { tag: part.slice(0, Math.max(0, equals)).trim().toLowerCase(), value: part.slice(equals + 1).trim() }
+    })
+  return { issuer: issuer.toLowerCase(), parameters }
+}
+
+/** RFC 8657 §3: two accounts in one record can never both be ours. */
+function permits(permission: Permission, accountUrl: string | undefined): boolean {
+  const accounts = parametersOf(permission, 'accounturi')
+  if (accounts.length > 1 || parametersOf(permission, 'validationmethods').length > 1) return false
+  return accounts.length === 0 || accountUrl === undefined || accounts[0] === accountUrl
+}
+
+function parametersOf({ parameters }: Permission, tag: string): string[] {
+  return parameters.filter((parameter) => parameter.tag === tag).map(({ value }) => value)
+}
+
+function asInZoneFile({ value, caa }: ResourceRecord): string {
+  return `${caa?.critical ? 128 : 0} ${caa?.tag} "${value}"`
 }

@@ -5,7 +5,7 @@ import { Lru } from '../lib/lru.ts'
 import { createOnce } from '../lib/once.ts'
 import { createAuthorities } from './authority.ts'
 import { openBudget } from './budget.ts'
-import { type CaaFinding, findCaa } from './caa.ts'
+import { type CaaFinding, type CaaRecords, findCaa, lookUpCaa } from './caa.ts'
 import { findDelegation, type WantedDelegation } from './delegation.ts'
 import { createExchange } from './exchange.ts'
 import { createLookup, type Finding } from './lookup.ts'
@@ -45,6 +45,8 @@ export type Probe = {
    * in case leads here too. A yes is remembered for 60 seconds, or until a check says otherwise; callers at the same time share one look-up.
    */
   leadsToEdge(hostname: Hostname): Promise<Destination>
+  /** The CAA records that count for a hostname, of a wildcard those for the name that it stands on. Never rejects. */
+  caaOf(hostname: Hostname): Promise<CaaRecords>
   close(): void
 }
 
@@ -107,6 +109,10 @@ export function createProbe(settings: ProbeSettings): Probe {
       const known = destinations.get(hostname)
       if (known && known.until > performance.now()) return known.destination
       return once(hostname, async () => remember(hostname, await lookup.examine(hostname, openBudget())))
+    },
+    async caaOf(hostname) {
+      if (edge.isLocal && hostname.endsWith('.localhost')) return { kind: 'none' }
+      return lookUpCaa(resolver, hostname.replace(/^\*\./, ''), openBudget())
     },
     close() {
       exchange.close()

@@ -1,19 +1,16 @@
 import { createAcmeAuthority } from '../certs/acme-authority.ts'
-import { type Authority, type ChallengeSolver, type IssuedCertificate, IssueError } from '../certs/authority.ts'
+import type { Authority, IssuedCertificate } from '../certs/authority.ts'
 import { createLocalAuthority } from '../certs/local-ca.ts'
 import type { Config } from '../config.ts'
-import type { IssuancePermission } from '../core/certificates.ts'
 import type { Hostname } from '../hostname.ts'
-import type { IssuanceLedger } from './issuance-ledger.ts'
+import { type AuthorityOrder, createAuthorityOrder, type OrderTerms } from './authority-order.ts'
+import { classOf, type RefusalClass, type Refused, summarise } from './fallover.ts'
 import type { OwnKeys } from './own-keys.ts'
 
 const ORDERS_TIMEOUT_MS = 150_000 // shared by the authorities: with the look before it, an attempt ends within its lease
 
-// What the next authority may do better than this one: it was out of reach, at a limit, or is not permitted by the customer's CAA record.
-const WORTH_ANOTHER = new Set(['rateLimited', 'serverInternal', 'caa', 'connectionFailed', 'malformedAnswer', 'timeout'])
-
-// RFC 8555 §6.7: the errors that a challenge ends with.
-const VALIDATION_FAILED = new Set(['unauthorized', 'dns', 'connection', 'incorrectResponse', 'tls', 'caa'])
+// Another authority would find the same, or there is no time to ask it.
+const ENDS_IT: readonly RefusalClass[] = ['hostname', 'stopping']
 
 /** The certificate authorities of this installation, first preferred. */
 export function createAuthorities(config: Config, keys: OwnKeys): Authority[] {
@@ -31,80 +28,39 @@ export function createAuthorities(config: Config, keys: OwnKeys): Authority[] {
   )
 }
 
-/** What a renewal's order names as replaced, to the one authority that knows it (RFC 9773 §5). */
-export type Replaced = { directory: string | null; certId: string | undefined }
-
-/** What an order goes out with: the room that was taken for it, and where more is to be had; `solver` as for Authority. */
-export type OrderTerms = {
-  permission: IssuancePermission
-  ledger: IssuanceLedger
-  replaced?: Replaced | undefined
-  solver?: ChallengeSolver | undefined
-}
-
 /**
- * Orders from the first authority that delivers, beginning with the one that the permission names; each further one is asked only if its
- * limits have room. Whatever became of an order is settled in the ledger. Says whose the certificate is. Rejects with the IssueError of the last one asked.
+ * Orders from the first authority that delivers, beginning with the one that the permission names. One that does not answer lately, or that
+ * the customer's CAA records forbid, is not asked; each further one is asked only if its limits have room. An order that was left open is
+ * brought to its end; a challenge that fails is tried once by another type, in an order of its own. Whatever became of an order is settled in the
+ * ledger, unless it is left open. Says whose the certificate is. Rejects with OrdersRefused, which names everyone that was asked.
  */
 export async function orderFrom(
   authorities: readonly Authority[],
   hostname: Hostname,
   terms: OrderTerms,
 ): Promise<IssuedCertificate & { directory: string }> {
-  const { permission, ledger, replaced, solver } = terms
+  const { permission, health } = terms
   const first = authorities.findIndex(({ name }) => name === permission.directory)
-  let refused: unknown = new Error(`${permission.directory} is no authority of this installation`)
-  for (const authority of first < 0 ? [] : authorities.slice(first)) {
-    const { name: directory } = authority
-    const room = directory === permission.directory ? permission : await ledger.take(directory, hostname, permission)
-    if (!room) continue
-    try {
-      const replaces = replaced?.directory === directory ? replaced.certId : undefined
-      const timeoutMs = ORDERS_TIMEOUT_MS / authorities.length
-      return { ...(await orderOnce(authority, hostname, { orderId: room.orderId, ledger, timeoutMs, replaces, solver })), directory }
-    } catch (error) {
-      refused = error
-      if (!(error instanceof IssueError) || !WORTH_ANOTHER.has(kindOf(error))) break
+  if (first < 0) throw new Error(`${permission.directory} is no authority of this installation`)
+  const candidates = authorities.slice(first)
+  const allDown = health !== undefined && candidates.every(({ name }) => !health.isUp(name))
+  const endsAtMs = performance.now() + ORDERS_TIMEOUT_MS
+  const caa =
+    terms.caaOf && candidates.some(({ caaIdentities }) => caaIdentities) ? await terms.caaOf(hostname) : { kind: 'unknown' as const }
+  const refusals: Refused[] = []
+  const orders: AuthorityOrder[] = []
+  for (const [i, authority] of candidates.entries()) {
+    const signal = AbortSignal.timeout(Math.ceil(Math.max(0, endsAtMs - performance.now()) / (candidates.length - i)))
+    const order = createAuthorityOrder(authority, hostname, { ...terms, caa, signal, insist: allDown && i === 0 })
+    orders.push(order)
+    const outcome = await order.run()
+    if (outcome.kind === 'issued') {
+      for (const other of orders) await other.abandon()
+      return { ...outcome.issued, directory: authority.name }
     }
+    if (outcome.kind === 'no-room') continue
+    refusals.push(outcome)
+    if (ENDS_IT.includes(classOf(outcome.error))) break
   }
-  throw refused
-}
-
-type OrderSettings = Pick<OrderTerms, 'ledger' | 'solver'> & { orderId: string | null; timeoutMs: number; replaces: string | undefined }
-
-async function orderOnce(
-  authority: Authority,
-  hostname: Hostname,
-  { orderId, ledger, timeoutMs, replaces, solver }: OrderSettings,
-): Promise<IssuedCertificate> {
-  let sent = false
-  try {
-    const issued = await authority.issue(hostname, {
-      signal: AbortSignal.timeout(timeoutMs),
-      replaces,
-      solver,
-      onOrder: () => (sent = true),
-    })
-    await ledger.settle(orderId, 'issued')
-    return issued
-  } catch (error) {
-    await ledger.settle(orderId, sent ? outcomeOf(error) : 'not-sent')
-    if (error instanceof IssueError && kindOf(error) === 'rateLimited') {
-      await ledger.correct({
-        directory: authority.name,
-        hostname,
-        detail: error.problem.detail ?? error.message,
-        retryAfterS: error.retryAfterS ?? 0,
-      })
-    }
-    throw error
-  }
-}
-
-function outcomeOf(error: unknown): 'invalid' | 'refused' {
-  return error instanceof IssueError && VALIDATION_FAILED.has(kindOf(error)) ? 'invalid' : 'refused'
-}
-
-function kindOf({ problem }: IssueError): string {
-  return problem.type.split(':').at(-1)!
+  throw summarise(refusals)
 }

@@ -1,27 +1,26 @@
-import { type Authority, type ChallengeSolver, type IssuedCertificate, IssueError } from '../certs/authority.ts'
+import { type Authority, HTTP_01, type IssuedCertificate, IssueError } from '../certs/authority.ts'
 import { renewAt } from '../certs/certificate.ts'
 import { selfCheck } from '../certs/challenge.ts'
 import { thumbprintOf } from '../certs/keys.ts'
 import { certIdOf, momentIn } from '../certs/renewal-info.ts'
 import type { TlsAlpn } from '../certs/tls-alpn-solver.ts'
 import type { Config } from '../config.ts'
-import { challengeNameOf } from '../core/delegation.ts'
-import { DNS_PROBLEM } from '../core/probes.ts'
 import type { HeldCertificate } from '../core/renewals.ts'
 import type { Hostname } from '../hostname.ts'
 import type { IssueParts } from '../jobs/issue.ts'
 import type { RenewalInfoParts } from '../jobs/renewal-info.ts'
-import { Lru } from '../lib/lru.ts'
 import type { Probe } from '../probe/probe.ts'
 import { createAuthorities, orderFrom } from './authorities.ts'
+import type { AuthorityHealth } from './authority-health.ts'
 import { certificateKeys } from './certificate-keys.ts'
+import { beginningWith } from './challenge-choice.ts'
 import type { DelegatedChallenges } from './delegated-challenges.ts'
+import { OrdersRefused } from './fallover.ts'
 import type { IssuanceLedger } from './issuance-ledger.ts'
+import type { KeptOrders } from './kept-orders.ts'
 import { ownHosts } from './own-hosts.ts'
 import type { OwnKeys } from './own-keys.ts'
-
-const CHALLENGE_PROBLEM = 'urn:namesake:error:challenge'
-const SOLVERS_MAX = 1_000 // each only from the look before an order to the order
+import { createPrecheck } from './precheck.ts'
 
 export type Issuing = Pick<IssueParts, 'directories' | 'precheck' | 'order' | 'sealKey'> &
   Pick<RenewalInfoParts, 'renewalTime'> & {
@@ -29,30 +28,24 @@ export type Issuing = Pick<IssueParts, 'directories' | 'precheck' | 'order' | 's
     reachesUs(hostname: Hostname): Promise<boolean>
   }
 
-/**
- * How this installation obtains certificates: what it looks at before an order, whom it asks, how it seals the key. Control is proven by
- * HTTP-01; by TLS-ALPN-01, where that is given, if port 80 does not lead to us and port 443 does; by DNS-01, if neither does and the challenges
- * are delegated to us.
- */
-export function createIssuing(
-  config: Config,
-  keys: OwnKeys,
-  probe: Probe,
-  ledger: IssuanceLedger,
-  { tlsAlpn, dns01 }: { tlsAlpn?: TlsAlpn; dns01?: Pick<DelegatedChallenges, 'solver' | 'isDelegated'> | undefined } = {},
-): Issuing {
+/** What an installation may have beside HTTP-01 and a ledger. */
+export type IssuingParts = {
+  health?: AuthorityHealth
+  kept?: KeptOrders
+  tlsAlpn?: TlsAlpn
+  /** `isDelegated`: whether `_acme-challenge` below the hostname leads to our zone. */
+  dns01?: Pick<DelegatedChallenges, 'solver' | 'isDelegated'> | undefined
+}
+
+/** How this installation obtains certificates: what it looks at before an order, whom it asks, how it seals the key. */
+export function createIssuing(config: Config, keys: OwnKeys, probe: Probe, ledger: IssuanceLedger, parts: IssuingParts = {}): Issuing {
   const authorities = createAuthorities(config, keys)
   const own = ownHosts(config)
-  const solvers = new Lru<Hostname, ChallengeSolver>(SOLVERS_MAX)
   // The built-in CA validates nothing and so asks nobody.
   const port = config.acmeDirectories[0] === 'local' ? undefined : config.publicHttpPort
   const challenge = (hostname: Hostname, addresses: string[]) =>
     port === undefined ? { kind: 'ours' as const } : selfCheck({ hostname, addresses, port, thumbprint: thumbprintOf(keys.accountKeyPem) })
-
-  const goBy = (hostname: Hostname, solver: ChallengeSolver) => {
-    solvers.set(hostname, solver)
-    return { kind: 'go' as const }
-  }
+  const solvers = [HTTP_01, parts.tlsAlpn?.solver, parts.dns01?.solver].filter((solver) => solver !== undefined)
 
   return {
     directories: config.acmeDirectories,
@@ -61,39 +54,25 @@ export function createIssuing(
       const target = await probe.leadsToEdge(hostname)
       return target.kind === 'yes' && (await challenge(hostname, target.addresses)).kind === 'ours'
     },
-    async precheck(hostname) {
-      if (own.has(hostname)) return { kind: 'go' } // their DNS is the operator's, and `doctor` looks at it
-      solvers.delete(hostname)
-      const delegated = dns01 && (await dns01.isDelegated(hostname)) ? dns01.solver : undefined
-      // Control of a wildcard is proven in the DNS alone (RFC 8555 §7.1.3).
-      if (hostname.startsWith('*.') && port !== undefined)
-        return delegated ? goBy(hostname, delegated) : refuse(DNS_PROBLEM, lacksRecord(hostname))
-      const target = await probe.leadsToEdge(hostname)
-      if (delegated && target.kind !== 'yes') return goBy(hostname, delegated)
-      if (target.kind !== 'yes') return refuse(DNS_PROBLEM, target.sentence)
-      const answer = await challenge(hostname, target.addresses)
-      if (answer.kind === 'ours') return { kind: 'go' }
-      const other = await tlsAlpn?.selfCheck({ hostname, addresses: target.addresses, port: config.publicHttpsPort })
-      if (tlsAlpn && other?.kind === 'ours') return goBy(hostname, tlsAlpn.solver)
-      if (delegated) return goBy(hostname, delegated)
-      // Without hairpin NAT we may not reach ourselves although the authority does: only another's answer is proof that it would fail.
-      return answer.kind === 'answered-by-other' ? refuse(CHALLENGE_PROBLEM, answer.sentence) : { kind: 'go' }
-    },
-    order: (hostname, { permission, held }) => {
+    precheck: createPrecheck({
+      isOwn: (hostname) => own.has(hostname),
+      leadsToEdge: (hostname) => probe.leadsToEdge(hostname),
+      checkHttp: async (hostname, addresses) => challenge(hostname, addresses),
+      checkTls: async (hostname, addresses) => parts.tlsAlpn?.selfCheck({ hostname, addresses, port: config.publicHttpsPort }),
+      isDelegated: async (hostname) => (await parts.dns01?.isDelegated(hostname)) ?? false,
+      offered: solvers.map(({ type }) => type),
+      isValidating: port !== undefined,
+    }),
+    order: (hostname, { permission, held, ways = ['http-01'] }) => {
       const replaced = held && { directory: held.directory, certId: certIdOf(held.chainPem) }
-      return order(() => orderFrom(authorities, hostname, { permission, ledger, replaced, solver: solvers.get(hostname) }))
+      const usable = beginningWith(permission.attempt, ways).flatMap((way) => solvers.filter(({ type }) => type === way))
+      const { health, kept } = parts
+      const caaOf = (name: Hostname) => probe.caaOf(name)
+      return order(() => orderFrom(authorities, hostname, { permission, ledger, replaced, solvers: usable, health, kept, caaOf }))
     },
     renewalTime: (held, signal) => askForRenewalTime(authorities, held, signal),
     sealKey: certificateKeys(config).seal,
   }
-}
-
-function lacksRecord(wildcard: Hostname): string {
-  return `A certificate for ${wildcard} takes one more record, a CNAME at ${challengeNameOf(wildcard)}: add it with the value that the domain's details show.`
-}
-
-function refuse(type: string, sentence: string) {
-  return { kind: 'no' as const, problem: { type, detail: sentence }, sentence }
 }
 
 /** The authority's wish for its own certificate; else, and when it cannot be asked, around two thirds of the lifetime. */
@@ -119,6 +98,12 @@ async function order(issue: () => Promise<IssuedCertificate & { directory: strin
     return { kind: 'issued', ...issued, renewAt: renewAt(issued) }
   } catch (error) {
     if (!(error instanceof IssueError)) throw error
-    return { kind: 'refused', problem: error.problem, sentence: error.message, retryAfterS: error.retryAfterS }
+    return {
+      kind: 'refused',
+      problem: error.problem,
+      sentence: error.message,
+      retryAfterS: error.retryAfterS,
+      outage: error instanceof OrdersRefused && error.outage,
+    }
   }
 }

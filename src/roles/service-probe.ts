@@ -31,7 +31,7 @@ export function createServiceProbe(config: Config): Probe {
 }
 
 /** The CAA issuer names (RFC 8659 §4.2) of a directory's operator; none known: CAA is then left to the authority itself. */
-function caaIssuersOf(directory: string): string[] {
+export function caaIssuersOf(directory: string): string[] {
   if (directory === 'local') return []
   const host = new URL(directory).hostname
   for (const [suffix, issuers] of ISSUERS) if (host === suffix || host.endsWith(`.${suffix}`)) return issuers

@@ -5,6 +5,7 @@ import { pruneChallenges } from '../core/challenges.ts'
 import { createAnnouncer, pruneChanges } from '../core/changes.ts'
 import { closeDatabase, connectDatabase, type Db } from '../core/db.ts'
 import { pruneBudget } from '../core/issuance-budget.ts'
+import { pruneOrdersUnderWay } from '../core/orders-under-way.ts'
 import { loadRoutes } from '../core/routes.ts'
 import type { Hostname } from '../hostname.ts'
 import { type IssueParts, issueCertificate } from '../jobs/issue.ts'
@@ -12,10 +13,13 @@ import { startProbeSweep } from '../jobs/probe-sweep.ts'
 import { askAboutRenewals } from '../jobs/renewal-info.ts'
 import { startSweeps } from '../jobs/sweep.ts'
 import type { Log } from '../log.ts'
+import { createAuthorityHealth } from './authority-health.ts'
+import { certificateKeys } from './certificate-keys.ts'
 import { createDelegatedChallenges } from './delegated-challenges.ts'
 import { serveInternal } from './internal.ts'
 import { createIssuanceLedger } from './issuance-ledger.ts'
 import { createIssuing, type Issuing } from './issuing.ts'
+import { createKeptOrders } from './kept-orders.ts'
 import { ownHosts } from './own-hosts.ts'
 import { ensureOwnKeys } from './own-keys.ts'
 import type { RoleContext, RunningRole } from './role.ts'
@@ -34,9 +38,12 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
   const db = connectDatabase(config.databaseUrl!, { applicationName: 'namesake worker', poolMax: 10, log })
   const announcer = createAnnouncer(db)
   const probe = createServiceProbe(config)
+  const health = createAuthorityHealth({ log })
+  const kept = createKeptOrders(db, certificateKeys(config), log)
   const dns01 = createDelegatedChallenges(config, db)
   const tlsAlpn = createTlsAlpnOnEdges({ db, announce: announcer.announce, probe, port: config.publicHttpsPort })
-  const issuing = createIssuing(config, await ensureOwnKeys(db, config), probe, createIssuanceLedger(db, log), { tlsAlpn, dns01 })
+  const ledger = createIssuanceLedger(db, log)
+  const issuing = createIssuing(config, await ensureOwnKeys(db, config), probe, ledger, { health, kept, tlsAlpn, dns01 })
   const orders = new Counter({
     name: 'namesake_orders_total',
     help: 'Certificate attempts by outcome',
@@ -50,6 +57,16 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
     labelNames: ['state'],
     registers: [metrics],
     aggregator: 'max',
+  })
+  new Gauge({
+    name: 'namesake_authority_up',
+    help: 'Whether a certificate authority answers (1) or is passed over (0), as this process finds',
+    labelNames: ['directory'],
+    registers: [metrics],
+    aggregator: 'min',
+    collect() {
+      for (const directory of config.acmeDirectories) this.set({ directory }, health.isUp(directory) ? 1 : 0)
+    },
   })
   const countStates = async () => {
     certificates.reset()
@@ -90,6 +107,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
       { name: 'certificate states', everyMs: 30_000, run: countStates },
       { name: 'feed pruning', everyMs: 3_600_000, run: () => pruneChanges(db, FEED_KEPT_HOURS) },
       { name: 'budget pruning', everyMs: 3_600_000, run: async () => void (await pruneBudget(db)) },
+      { name: 'open orders pruning', everyMs: 3_600_000, run: () => pruneOrdersUnderWay(db) },
       { name: 'challenge pruning', everyMs: 600_000, run: () => pruneChallenges(db) },
       { name: 'released certificates', everyMs: 86_400_000, run: async () => void (await forgetReleasedCertificates(db)) },
     ],

@@ -1,0 +1,176 @@
+import { type Authority, type ChallengeSolver, HTTP_01, type IssuedCertificate, IssueError } from '../certs/authority.ts'
+import { kindOf, ownFault } from '../certs/problem.ts'
+import type { IssuancePermission } from '../core/certificates.ts'
+import type { Hostname } from '../hostname.ts'
+import type { CaaRecords } from '../probe/caa.ts'
+import type { AuthorityHealth } from './authority-health.ts'
+import { solversPermitted } from './caa-permission.ts'
+import { classOf, isResumable, isValidationFailure, type Refused } from './fallover.ts'
+import type { IssuanceLedger } from './issuance-ledger.ts'
+import type { KeptOrders } from './kept-orders.ts'
+
+/** What a renewal's order names as replaced, to the one authority that knows it (RFC 9773 §5). */
+export type Replaced = { directory: string | null; certId: string | undefined }
+
+/** What an order goes out with: the room that was taken for it, where more is to be had, and what it goes by. */
+export type OrderTerms = {
+  permission: IssuancePermission
+  ledger: IssuanceLedger
+  replaced?: Replaced | undefined
+  /** How control may be proven, first preferred; by HTTP-01 unless told. */
+  solvers?: readonly ChallengeSolver[] | undefined
+  health?: AuthorityHealth | undefined
+  kept?: KeptOrders | undefined
+  /** The CAA records that count for the hostname; without it none are looked at. */
+  caaOf?: ((hostname: Hostname) => Promise<CaaRecords>) | undefined
+}
+
+export type AuthorityOrderTerms = OrderTerms & { caa: CaaRecords; signal: AbortSignal; insist: boolean }
+export type AuthorityOutcome = { kind: 'issued'; issued: IssuedCertificate } | { kind: 'no-room' } | ({ kind: 'refused' } & Refused)
+
+/** The orders of one attempt at one authority. */
+export type AuthorityOrder = {
+  run(): Promise<AuthorityOutcome>
+  /** Another authority has delivered: what `run` left open is nobody's any more. */
+  abandon(): Promise<void>
+}
+
+type Room = { orderId: string | null }
+type Resumed = { orderUrl: string; keyPem: string }
+
+const SOLVERS_MAX = 2 // a failed validation is tried once more in another way
+const OTHERWISE = ['challengeNotOffered', 'challengeNotAnswered'] // by this type it never came to a validation
+const CHALLENGES: readonly ChallengeSolver[] = [HTTP_01]
+
+export function createAuthorityOrder(authority: Authority, hostname: Hostname, terms: AuthorityOrderTerms): AuthorityOrder {
+  const { permission, ledger, replaced, solvers = CHALLENGES, health, kept, caa, signal, insist } = terms
+  const { name: directory } = authority
+  const { projectId } = permission
+  const holdsRoom = directory === permission.directory
+  const refused = (error: IssueError): AuthorityOutcome => {
+    const isDown = ['outage', 'account', 'passed-over'].includes(classOf(error)) && health?.isUp(directory) === false
+    return { kind: 'refused', directory, error, isDown }
+  }
+  let left: (Room & Pick<Resumed, 'orderUrl'>) | undefined
+  const takeRoom = () => ledger.take(directory, hostname, permission)
+
+  /** Ends before anything was sent: the room that waited for this order is free again, unless an open order has it. */
+  async function withdraw(error: IssueError, isOpen: boolean): Promise<IssueError> {
+    if (holdsRoom && !isOpen) await ledger.settle(permission.orderId, 'not-sent')
+    return error
+  }
+
+  async function run(): Promise<AuthorityOutcome> {
+    const open = await kept?.find(hostname, { directory, projectId })
+    const standing = health?.ask(directory, { insist }) ?? { kind: 'up' }
+    if (standing.kind === 'pass') return refused(await withdraw(passedOver(authority, standing.retryAfterS), open !== undefined))
+    let outcome: Awaited<ReturnType<typeof attempt>> | undefined
+    try {
+      outcome = await attempt(open)
+    } finally {
+      health?.note(directory, healthOf(outcome))
+    }
+    return outcome instanceof IssueError ? refused(outcome) : outcome
+  }
+
+  async function attempt(open: (Room & Resumed) | undefined): Promise<Exclude<AuthorityOutcome, { kind: 'refused' }> | IssueError> {
+    const usable = await solversPermitted(authority, { hostname, found: caa, solvers, signal })
+    if (usable instanceof IssueError) return withdraw(usable, open !== undefined)
+    const room = open ?? (holdsRoom ? permission : await takeRoom())
+    if (!room) return { kind: 'no-room' }
+    const result = await tryEach(usable.slice(0, SOLVERS_MAX), room, open)
+    return result instanceof IssueError ? result : { kind: 'issued', issued: result }
+  }
+
+  async function tryEach(
+    usable: readonly ChallengeSolver[],
+    first: Room,
+    open: Resumed | undefined,
+  ): Promise<IssuedCertificate | IssueError> {
+    let [room, resume]: [Room | undefined, Resumed | undefined] = [first, open]
+    let last: IssueError | undefined
+    for (let n = 0; n < usable.length && room; ) {
+      const result = await orderOnce(usable[n]!, room, resume)
+      if (!(result instanceof IssueError)) return result
+      const isGone = resume !== undefined && kindOf(result) === 'orderGone'
+      if (!isGone || last === undefined) last = result
+      resume = undefined
+      if (!isGone && !isValidationFailure(result) && !OTHERWISE.includes(kindOf(result))) break
+      if (!isGone) n++
+      if (n < usable.length) room = await takeRoom()
+    }
+    return last!
+  }
+
+  async function orderOnce(
+    solver: ChallengeSolver,
+    { orderId }: Room,
+    resume: Resumed | undefined,
+  ): Promise<IssuedCertificate | IssueError> {
+    let sent = resume !== undefined
+    let orderUrl = resume?.orderUrl
+    try {
+      const issued = await authority.issue(hostname, {
+        ...{ signal, solver, resume, onOrder: () => (sent = true) },
+        ...(replaced?.directory === directory && replaced.certId !== undefined && { replaces: replaced.certId }),
+        async keepOrder(order) {
+          orderUrl = order.orderUrl
+          await kept?.keep(hostname, { ...order, directory, projectId, orderId })
+        },
+      })
+      await ledger.settle(orderId, 'issued')
+      return issued
+    } catch (error) {
+      const staysOpen = kept && orderUrl !== undefined && error instanceof IssueError && isResumable(error, resume !== undefined)
+      if (staysOpen) left = { orderId, orderUrl: orderUrl! }
+      else {
+        await ledger.settle(orderId, sent ? outcomeOf(error) : 'not-sent')
+        if (orderUrl !== undefined) await kept?.forget(hostname, orderUrl)
+      }
+      if (!(error instanceof IssueError)) throw error
+      await correct(error)
+      return error
+    }
+  }
+
+  async function correct(error: IssueError): Promise<void> {
+    if (kindOf(error) !== 'rateLimited') return
+    const detail = error.problem.detail ?? error.message
+    await ledger.correct({ directory, hostname, detail, retryAfterS: error.retryAfterS ?? 0 })
+  }
+
+  return {
+    run,
+    async abandon() {
+      if (!left) return
+      await ledger.settle(left.orderId, 'refused')
+      await kept?.forget(hostname, left.orderUrl)
+    },
+  }
+}
+
+function passedOver({ name }: Authority, retryAfterS: number): IssueError {
+  const host = URL.parse(name)?.host ?? name
+  return ownFault(
+    'passedOver',
+    `${host} does not answer at present, so nothing is ordered there; it is tried again by itself within minutes`,
+    {
+      retryAfterS,
+    },
+  )
+}
+
+/** What an attempt says of the authority itself. Our own reading of CAA records says nothing. */
+function healthOf(outcome: { kind: 'issued' | 'no-room' } | IssueError | undefined): 'answered' | 'outage' | 'unknown' {
+  if (outcome === undefined) return 'unknown'
+  if (!(outcome instanceof IssueError)) return outcome.kind === 'issued' ? 'answered' : 'unknown'
+  const found = classOf(outcome)
+  if (found === 'stopping' || found === 'caa') return 'unknown'
+  return found === 'outage' || found === 'account' ? 'outage' : 'answered'
+}
+
+function outcomeOf(error: unknown): 'invalid' | 'refused' {
+  if (!(error instanceof IssueError)) return 'refused'
+  const reason = error.cause instanceof IssueError ? error.cause : error
+  return isValidationFailure(reason) ? 'invalid' : 'refused'
+}

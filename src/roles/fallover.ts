@@ -1,0 +1,97 @@
+import { type AcmeProblem, IssueError } from '../certs/authority.ts'
+import { kindOf } from '../certs/problem.ts'
+
+/**
+ * What a refusal means for the same order elsewhere. `hostname`: another would find the same. `caa`: the customer's records forbid this
+ * authority. `policy`: this authority does not want it. `limit`: not now. `account`: our account there cannot order. `outage`: it does not do its
+ * work. `stopping`: this process ends.
+ */
+export type RefusalClass = 'hostname' | 'caa' | 'policy' | 'limit' | 'account' | 'outage' | 'passed-over' | 'stopping'
+
+const CLASSES: Record<Exclude<RefusalClass, 'hostname'>, readonly string[]> = {
+  caa: ['caa'],
+  policy: [
+    ...[
+      'rejectedIdentifier',
+      'unsupportedIdentifier',
+      'badCSR',
+      'badPublicKey',
+      'badSignatureAlgorithm',
+      'invalidProfile',
+      'orderNotReady',
+    ],
+    ...['certificateMismatch', 'challengeNotOffered', 'orderGone', 'malformed'],
+  ],
+  limit: ['rateLimited'],
+  account: [
+    'userActionRequired',
+    'externalAccountRequired',
+    'accountDoesNotExist',
+    'invalidContact',
+    'unsupportedContact',
+    'caFileInvalid',
+  ],
+  outage: ['serverInternal', 'badNonce', 'connectionFailed', 'timeout', 'malformedAnswer'],
+  'passed-over': ['passedOver'],
+  stopping: ['aborted'],
+}
+const CLASS_OF = new Map(Object.entries(CLASSES).flatMap(([name, kinds]) => kinds.map((kind) => [kind, name as RefusalClass])))
+
+// RFC 8555 §6.7: the errors that a challenge ends with.
+const VALIDATION_FAILED = new Set(['unauthorized', 'dns', 'connection', 'incorrectResponse', 'tls', 'caa'])
+
+// What whoever reads the failure can do most about stands first.
+const USEFUL: readonly RefusalClass[] = ['hostname', 'caa', 'policy', 'limit', 'account', 'outage', 'passed-over', 'stopping']
+const SENTENCE_CHARACTERS_MAX = 1_200
+const OUTAGE_RETRY_S = 60
+
+/** One authority that was asked, or would have been. `isDown`: it does not answer others either. */
+export type Refused = { directory: string; error: IssueError; isDown: boolean }
+
+/** Why no authority delivered. `outage`: none of them did its work, so the attempt says nothing about the hostname. */
+export class OrdersRefused extends IssueError {
+  readonly outage: boolean
+
+  constructor(message: string, problem: AcmeProblem, { outage, retryAfterS }: { outage: boolean; retryAfterS: number | undefined }) {
+    super(message, problem, { retryAfterS })
+    this.name = 'OrdersRefused'
+    this.outage = outage
+  }
+}
+
+export function classOf(error: IssueError): RefusalClass {
+  return CLASS_OF.get(kindOf(error)) ?? 'hostname'
+}
+
+/** Whether the authority looked for the answer to a challenge and did not find it: with another type it may. */
+export function isValidationFailure(error: IssueError): boolean {
+  return VALIDATION_FAILED.has(kindOf(error))
+}
+
+/** Whether an open order is worth going on with later. A resumed one that is stuck or cannot be read would be so forever. */
+export function isResumable(error: IssueError, wasResumed: boolean): boolean {
+  if (wasResumed && ['timeout', 'malformedAnswer'].includes(kindOf(error))) return false
+  return ['outage', 'limit', 'stopping'].includes(classOf(error))
+}
+
+/**
+ * All refusals of an attempt as one: the problem of the one that its reader can do most about, in full, with every other under `attempts`;
+ * its words first in the sentence. The next attempt is when the first of them may be asked again.
+ */
+export function summarise(refusals: readonly Refused[], random: () => number = Math.random): OrdersRefused {
+  const rank = ({ error }: Refused) => USEFUL.indexOf(classOf(error))
+  const [best, ...others] = [...refusals].sort((a, b) => rank(a) - rank(b))
+  const outage = refusals.every(({ isDown }) => isDown)
+  const attempts = refusals.map(({ directory, error }) => ({ directory, problem: error.problem }))
+  const problem = others.length === 0 ? best!.error.problem : { ...best!.error.problem, attempts }
+  const also = others.map(({ error }) => error.message).join(' – ')
+  const message = `${best!.error.message}${also && ` – also: ${also}`}`.slice(0, SENTENCE_CHARACTERS_MAX)
+  return new OrdersRefused(message, problem, { outage, retryAfterS: soonest(best!, refusals, outage, random) })
+}
+
+function soonest(best: Refused, refusals: readonly Refused[], outage: boolean, random: () => number): number | undefined {
+  if (classOf(best.error) === 'hostname') return best.error.retryAfterS
+  const again = refusals.map(({ error }) => error.retryAfterS ?? (outage ? OUTAGE_RETRY_S * (1 + random()) : 0))
+  const least = Math.min(...again)
+  return least > 0 ? least : undefined
+}

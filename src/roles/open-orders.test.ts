@@ -1,0 +1,154 @@
+import { tmpdir } from 'node:os'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { type StubOptions, type StubStep, startAcmeStub } from '../../test/support/acme-stub.ts'
+import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
+import { addProject, claim } from '../../test/support/tenants.ts'
+import { createAcmeAuthority } from '../certs/acme-authority.ts'
+import { generateAccountKey } from '../certs/keys.ts'
+import { readConfig } from '../config.ts'
+import { beginIssuance } from '../core/certificates.ts'
+import { takeFallbackBudget } from '../core/issuance-budget.ts'
+import { createLog } from '../log.ts'
+import { orderFrom } from './authorities.ts'
+import { certificateKeys } from './certificate-keys.ts'
+import { OrdersRefused } from './fallover.ts'
+import { createIssuanceLedger, type IssuanceLedger } from './issuance-ledger.ts'
+import { createKeptOrders } from './kept-orders.ts'
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+afterAll(() => database.drop())
+
+const LIMITS = [{ scope: 'account' as const, max: 10, windowS: 3_600 }]
+
+/** As the ledger does, for a directory of which no limits are known. */
+const takeWithinLimits: IssuanceLedger['take'] = async (directory, hostname, { projectId, renewing }) => {
+  const answer = await takeFallbackBudget(database.db, { directory, hostname, projectId, renewing, limits: LIMITS })
+  return answer.kind === 'taken' ? answer : undefined
+}
+
+/** A hostname whose attempts go to a stub, each as if the worker before it had died. */
+async function setUp(options: StubOptions = {}) {
+  const { db } = database
+  await db.pool.query('delete from issuance_orders; delete from orders_under_way')
+  const stub = await startAcmeStub(options)
+  onTestFinished(() => stub.stop())
+  const accountKeyPem = await generateAccountKey()
+  const log = createLog('test', 'fatal')
+  const { config } = readConfig(
+    { NAMESAKE_SECRET: 'a secret of the test that is long enough', NAMESAKE_DATABASE_URL: database.url },
+    tmpdir(),
+  )
+  const ledger = { ...createIssuanceLedger(db, log), take: takeWithinLimits }
+  const hostname = await claim(db, await addProject(db))
+  async function attempt() {
+    await db.pool.query('update certificates set lease_until = null, next_attempt_at = null')
+    const permission = await beginIssuance(db, hostname, { directories: [stub.directoryUrl], limits: LIMITS })
+    if (permission.kind === 'no') throw new Error(permission.reason)
+    const kept = createKeptOrders(db, certificateKeys(config), log)
+    const authority = createAcmeAuthority({ directoryUrl: stub.directoryUrl, caFile: stub.caFile, accountKeyPem })
+    const result = orderFrom([authority], hostname, { permission, ledger, kept })
+    return result.catch((error: unknown) => error as OrdersRefused)
+  }
+  const read = async (query: string) => (await db.pool.query<{ value: string }>(query)).rows.map(({ value }) => value)
+  return {
+    ...{ stub, attempt, hostname },
+    outcomes: () => read('select outcome as value from issuance_orders order by id'),
+    open: () => read('select order_url as value from orders_under_way'),
+  }
+}
+
+test.for<StubStep>(['authorization', 'challenge', 'order', 'finalize', 'certificate'])(
+  'after an outage at the step %s the same order is brought to its end, and counts once',
+  async (step) => {
+    const { stub, attempt, outcomes, open } = await setUp()
+    stub.fail(step, { kind: 'outage' })
+    expect(await attempt()).toBeInstanceOf(OrdersRefused)
+    expect([await outcomes(), (await open()).length]).toEqual([['under-way'], 1])
+    stub.heal()
+    expect(await attempt()).toMatchObject({ chainPem: expect.stringContaining('BEGIN CERTIFICATE') })
+    expect(stub.orders).toHaveLength(1)
+    expect(await outcomes()).toEqual(['issued'])
+  },
+)
+
+test('an outage before the order leaves nothing open', async () => {
+  const { stub, attempt, open } = await setUp()
+  stub.fail('new-order', { kind: 'outage' })
+  expect(await attempt()).toBeInstanceOf(OrdersRefused)
+  expect(await open()).toEqual([])
+})
+
+test('an order that is still processed when its worker dies is waited for by the next', async () => {
+  const { stub, attempt } = await setUp({ processingLooks: 3 })
+  stub.fail('order', { kind: 'outage' })
+  await attempt()
+  stub.heal()
+  expect(await attempt()).toHaveProperty('keyPem')
+  expect(stub.orders).toHaveLength(1)
+})
+
+test('what the authority no longer knows is forgotten, and a new order takes room of its own', async () => {
+  const { stub, attempt, outcomes } = await setUp()
+  stub.fail('finalize', { kind: 'outage' })
+  await attempt()
+  stub.heal()
+  stub.fail('order', { kind: 'problem', name: 'malformed', status: 404, detail: 'no such order' }, 1)
+  expect(await attempt()).toHaveProperty('keyPem')
+  expect(stub.orders).toHaveLength(2)
+  expect(await outcomes()).toEqual(['refused', 'issued'])
+})
+
+test('while the authority does not even show the order, it stays open', async () => {
+  const { stub, attempt, open } = await setUp()
+  stub.fail('finalize', { kind: 'outage' })
+  await attempt()
+  stub.fail('order', { kind: 'problem', name: 'serverInternal', status: 503 })
+  await attempt()
+  await attempt()
+  expect(await open()).toHaveLength(1)
+  stub.heal()
+  expect(await attempt()).toHaveProperty('keyPem')
+  expect(stub.orders).toHaveLength(1)
+})
+
+test.for<[string, StubStep]>([
+  ['badCSR', 'finalize'],
+  ['caa', 'finalize'],
+  ['rejectedIdentifier', 'new-order'],
+  ['caa', 'new-order'],
+  ['unauthorized', 'finalize'],
+])('%s at the step %s ends the order for good, in the words of the authority', async ([name, step]) => {
+  const { stub, attempt, open } = await setUp()
+  stub.fail(step, { kind: 'problem', name, status: 403, detail: 'in its own words' })
+  expect(await attempt()).toMatchObject({ problem: { type: `urn:ietf:params:acme:error:${name}`, detail: 'in its own words' } })
+  expect(await open()).toEqual([])
+})
+
+test('a limit at finalisation leaves the order open until there is room', async () => {
+  const { stub, attempt, open, outcomes } = await setUp()
+  stub.fail('finalize', {
+    kind: 'problem',
+    name: 'rateLimited',
+    status: 429,
+    detail: 'too many certificates already issued',
+    retryAfterS: 60,
+  })
+  expect(await attempt()).toMatchObject({ retryAfterS: 60 })
+  expect(await open()).toHaveLength(1)
+  stub.heal()
+  expect(await attempt()).toHaveProperty('keyPem')
+  expect(await outcomes()).toEqual(['issued'])
+})
+
+test('an order whose key cannot be opened any more is made anew', async () => {
+  const { stub, attempt } = await setUp()
+  stub.fail('finalize', { kind: 'outage' })
+  await attempt()
+  await database.db.pool.query("update orders_under_way set sealed_key = 'torn'")
+  stub.heal()
+  expect(await attempt()).toHaveProperty('keyPem')
+  expect(stub.orders).toHaveLength(2)
+})

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { type Hostname, parseHostname } from '../hostname.ts'
+import { createPrecheck, type PrecheckParts } from './precheck.ts'
+
+const shop = parseHostname('shop.customer.test')
+
+function precheckWith(changes: Partial<PrecheckParts>) {
+  return createPrecheck({
+    ...{ isOwn: () => false, leadsToEdge: async () => ({ kind: 'yes', addresses: ['192.0.2.1'] }), isDelegated: async () => false },
+    ...{ checkHttp: async () => ({ kind: 'ours' }), checkTls: async () => undefined, offered: ['http-01', 'tls-alpn-01', 'dns-01'] },
+    isValidating: true,
+    ...changes,
+  })
+}
+
+test('a hostname that leads here is proven over HTTP, without a look at port 443', async () => {
+  const precheck = precheckWith({ checkTls: () => Promise.reject(new Error('port 443 must not be looked at')) })
+  expect(await precheck(shop)).toEqual({ kind: 'go', ways: ['http-01', 'tls-alpn-01'] })
+})
+
+test('where another server answers port 80, TLS is used if it is ours, else both are named', async () => {
+  const checkHttp = async () => ({ kind: 'answered-by-other' as const, sentence: 'It redirects.' })
+  const ours = precheckWith({ checkHttp, checkTls: async () => ({ kind: 'ours' }) })
+  expect(await ours(shop)).toEqual({ kind: 'go', ways: ['tls-alpn-01'] })
+  const others = precheckWith({ checkHttp, checkTls: async () => ({ kind: 'answered-by-other', sentence: 'TLS is not ours.' }) })
+  expect(await others(shop)).toMatchObject({ kind: 'no', sentence: 'It redirects. TLS is not ours.' })
+})
+
+test('before cut-over a delegated hostname is proven by DNS; any other is told what is wrong with its records', async () => {
+  const leadsToEdge = async () => ({ kind: 'no' as const, sentence: 'It points elsewhere.' })
+  expect(await precheckWith({ leadsToEdge, isDelegated: async () => true })(shop)).toEqual({ kind: 'go', ways: ['dns-01'] })
+  expect(await precheckWith({ leadsToEdge })(shop)).toMatchObject({ kind: 'no', sentence: 'It points elsewhere.' })
+})
+
+test('a wildcard is never looked up itself', async () => {
+  const leadsToEdge = () => Promise.reject(new Error('a wildcard has no address'))
+  const wildcard = '*.customer.test' as Hostname
+  expect(await precheckWith({ leadsToEdge, isDelegated: async () => true })(wildcard)).toEqual({ kind: 'go', ways: ['dns-01'] })
+  expect(await precheckWith({ leadsToEdge })(wildcard)).toMatchObject({
+    sentence: expect.stringContaining('_acme-challenge.customer.test'),
+  })
+})
