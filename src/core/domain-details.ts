@@ -4,7 +4,7 @@ import { type Db, rows } from './db.ts'
 import type { DnsRecord, DnsReport, DnsState } from './dns-report.ts'
 import { DOMAIN, type DomainRecord, type DomainRow, live, toDomainRecord } from './domain-record.ts'
 import type { Project } from './projects.ts'
-import { proofNeeded } from './proof.ts'
+import { proofName, proofNeeded } from './proof.ts'
 
 /** How the hostname's DNS stands; `expected` are the records to add. Times in ISO 8601, null for what has not happened. */
 export type DnsDetails = {
@@ -78,7 +78,7 @@ function dnsOf(row: DetailsRow, project: Project, edgeHost: Hostname): DnsDetail
 
 function beforeFirstCheck(row: DetailsRow, project: Project, edgeHost: Hostname): Omit<DnsDetails, 'nextCheckAt'> {
   const expected: DnsRecord[] = [{ name: row.hostname, type: 'CNAME', value: edgeHost }]
-  if (row.proofNeeded) expected.push({ name: `_namesake.${row.hostname}`, type: 'TXT', value: project.proof })
+  if (row.proofNeeded) expected.push({ name: proofName(row.hostname), type: 'TXT', value: project.proof })
   return {
     state: 'unknown',
     sentence: 'The first check of this hostname runs within seconds.',
