@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { request } from 'node:http'
 import { isIPv6 } from 'node:net'
-import type { Hostname } from '../hostname.ts'
+import type { ExactHostname } from '../hostname.ts'
 import { pause } from '../lib/back-off.ts'
 
 /** Where HTTP-01 challenges are fetched (RFC 8555 §8.3), before the token. */
@@ -25,7 +25,12 @@ export type SelfCheck = { kind: 'ours' } | { kind: 'cannot-connect'; sentence: s
  * Any address that somebody else answers decides, since an authority may choose that one; else any that is ours. A redirect is not followed:
  * our edges send none here, so it is somebody else's. 12 seconds at most.
  */
-export async function selfCheck(target: { hostname: Hostname; addresses: string[]; port: number; thumbprint: string }): Promise<SelfCheck> {
+export async function selfCheck(target: {
+  hostname: ExactHostname
+  addresses: string[]
+  port: number
+  thumbprint: string
+}): Promise<SelfCheck> {
   for (let look = 1; ; look++) {
     const answers = await Promise.all(target.addresses.slice(0, ADDRESSES_MAX).map((address) => fetchChallenge({ ...target, address })))
     // An edge that has not yet heard of a new claim answers 404 for up to a second.
@@ -41,7 +46,7 @@ type Answer =
   | { kind: 'no-http'; address: string }
   | { kind: 'no-connection'; address: string; reason: string }
 
-function judge(answers: Answer[], { hostname, port }: { hostname: Hostname; port: number }): SelfCheck {
+function judge(answers: Answer[], { hostname, port }: { hostname: ExactHostname; port: number }): SelfCheck {
   const where = (address: string) => `http://${hostname}/ (port ${port} of ${address})`
   for (const answer of answers) {
     if (answer.kind === 'ours' || answer.kind === 'no-connection') continue
@@ -67,7 +72,7 @@ function describe(answer: Exclude<Answer, { kind: 'ours' | 'no-connection' }>): 
   }
 }
 
-function fetchChallenge(target: { hostname: Hostname; address: string; port: number; thumbprint: string }): Promise<Answer> {
+function fetchChallenge(target: { hostname: ExactHostname; address: string; port: number; thumbprint: string }): Promise<Answer> {
   const { hostname, address, port, thumbprint } = target
   const token = randomBytes(16).toString('base64url')
   const headers = { host: port === 80 ? hostname : `${hostname}:${port}`, 'user-agent': 'namesake self-check', connection: 'close' }

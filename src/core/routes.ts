@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type ExactHostname, type Hostname, wildcardOver } from '../hostname.ts'
+import { type Hostname, wildcardOver } from '../hostname.ts'
 import { type Db, rows } from './db.ts'
 import { proofNeeded } from './proof.ts'
 
@@ -32,7 +32,7 @@ export type CertificateRow = {
 }
 
 /** The route that a visitor of the hostname takes: its own, else that of the wildcard over it. */
-export async function findRoute(db: Db, hostname: ExactHostname): Promise<RouteRow | undefined> {
+export async function findRoute(db: Db, hostname: Hostname): Promise<RouteRow | undefined> {
   const found = await loadRoutes(db, [hostname, wildcardOver(hostname)])
   return found.find((route) => route.hostname === hostname) ?? found[0]
 }

@@ -6,7 +6,7 @@ import { certIdOf, momentIn } from '../certs/renewal-info.ts'
 import type { Config } from '../config.ts'
 import { DNS_PROBLEM } from '../core/probes.ts'
 import type { HeldCertificate } from '../core/renewals.ts'
-import type { Hostname } from '../hostname.ts'
+import { type ExactHostname, type Hostname, isWildcard, withoutStar } from '../hostname.ts'
 import type { IssueParts } from '../jobs/issue.ts'
 import type { RenewalInfoParts } from '../jobs/renewal-info.ts'
 import type { Probe } from '../probe/probe.ts'
@@ -30,7 +30,7 @@ export function createIssuing(config: Config, keys: OwnKeys, probe: Probe, ledge
   const own = ownHosts(config)
   // The built-in CA validates nothing and so asks nobody.
   const port = config.acmeDirectories[0] === 'local' ? undefined : config.publicHttpPort
-  const challenge = (hostname: Hostname, addresses: string[]) =>
+  const challenge = (hostname: ExactHostname, addresses: string[]) =>
     port === undefined ? { kind: 'ours' as const } : selfCheck({ hostname, addresses, port, thumbprint: thumbprintOf(keys.accountKeyPem) })
 
   return {
@@ -38,13 +38,14 @@ export function createIssuing(config: Config, keys: OwnKeys, probe: Probe, ledge
     async reachesUs(hostname) {
       if (port === undefined) return true
       const target = await probe.leadsToEdge(hostname)
-      return target.kind === 'yes' && (await challenge(hostname, target.addresses)).kind === 'ours'
+      return target.kind === 'yes' && (await challenge(withoutStar(hostname), target.addresses)).kind === 'ours'
     },
     async precheck(hostname) {
       if (own.has(hostname)) return { kind: 'go' } // their DNS is the operator's, and `doctor` looks at it
       const target = await probe.leadsToEdge(hostname)
       if (target.kind !== 'yes') return refuse(DNS_PROBLEM, target.sentence)
-      const answer = await challenge(hostname, target.addresses)
+      if (isWildcard(hostname)) return { kind: 'go' } // control over it is proven in the DNS alone (RFC 8555 §8.3)
+      const answer = await challenge(withoutStar(hostname), target.addresses)
       // Without hairpin NAT we may not reach ourselves although the authority does: only another's answer is proof that it would fail.
       return answer.kind === 'answered-by-other' ? refuse(CHALLENGE_PROBLEM, answer.sentence) : { kind: 'go' }
     },
