@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document 52e1f5dc083c3aff3132621ed1314b6c: npm run types.
+// Generated from the OpenAPI document 3f902cb5b502f65a3a4d26fcb29e0a04: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -55,7 +55,7 @@ export interface paths {
         put?: never;
         /**
          * Register a hostname
-         * @description Claims the hostname for your project. Idempotent: registering it again answers with the existing record, with the new metadata merged into the old (top-level keys; the newer value wins). A hostname belongs to one project at a time.
+         * @description Claims the hostname for your project. Idempotent: registering it again answers with the existing record, with the new metadata merged into the old (top-level keys; the newer value wins). A hostname belongs to one project at a time. Where the operator has enabled it, a wildcard such as `*.customer.com` is one domain, which serves every name with one label in the place of the star; a name that you also register on its own has precedence.
          */
         post: operations["registerDomain"];
         delete?: never;
@@ -137,7 +137,7 @@ export interface paths {
         };
         /**
          * Resolve a hostname
-         * @description The project, the upstream and your metadata for a hostname of your project, verified or not. Answered from memory; a change is seen within a second. Send the ETag back as If-None-Match and an unchanged answer costs no body.
+         * @description The project, the upstream and your metadata for a hostname of your project, verified or not; a name under a wildcard that you hold stands for the same as the wildcard, unless you hold the name itself. Answered from memory; a change is seen within a second. Send the ETag back as If-None-Match and an unchanged answer costs no body.
          */
         get: operations["resolveHostname"];
         put?: never;
@@ -184,7 +184,7 @@ export interface components {
              */
             createdAt: string;
             /**
-             * @description A fully-qualified domain name: ASCII (punycode for international names), lower case, without a final dot.
+             * @description A fully-qualified domain name: ASCII (punycode for international names), lower case, without a final dot. Or a wildcard: `*.` before one.
              * @example shop.customer.com
              */
             hostname: string;
@@ -295,7 +295,7 @@ export interface components {
                 }[];
             };
             /**
-             * @description A fully-qualified domain name: ASCII (punycode for international names), lower case, without a final dot.
+             * @description A fully-qualified domain name: ASCII (punycode for international names), lower case, without a final dot. Or a wildcard: `*.` before one.
              * @example shop.customer.com
              */
             hostname: string;
@@ -565,8 +565,9 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description The hostname to claim. Upper case, a final dot and international characters are normalised.
+                     * @description The hostname or wildcard to claim. Upper case, a final dot and international characters are normalised.
                      * @example shop.customer.com
+                     * @example *.customer.com
                      */
                     hostname: string;
                     /**
@@ -671,10 +672,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The hostname, URL-encoded.
-                 * @example shop.customer.com
-                 */
+                /** @description The hostname or wildcard, URL-encoded. */
                 hostname: string;
             };
             cookie?: never;
@@ -690,7 +688,7 @@ export interface operations {
                     "application/json": components["schemas"]["DomainDetails"];
                 };
             };
-            /** @description `hostname_invalid`: The hostname is not valid. `wildcards_not_enabled`: Wildcard hostnames are not enabled. `request_malformed`: The request is malformed. */
+            /** @description `hostname_invalid`: The hostname is not valid. `request_malformed`: The request is malformed. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -742,10 +740,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The hostname, URL-encoded.
-                 * @example shop.customer.com
-                 */
+                /** @description The hostname or wildcard, URL-encoded. */
                 hostname: string;
             };
             cookie?: never;
@@ -759,7 +754,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `hostname_invalid`: The hostname is not valid. `wildcards_not_enabled`: Wildcard hostnames are not enabled. `request_malformed`: The request is malformed. `body_invalid`: The body is not what this endpoint takes. */
+            /** @description `hostname_invalid`: The hostname is not valid. `request_malformed`: The request is malformed. `body_invalid`: The body is not what this endpoint takes. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -829,10 +824,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The hostname, URL-encoded.
-                 * @example shop.customer.com
-                 */
+                /** @description The hostname or wildcard, URL-encoded. */
                 hostname: string;
             };
             cookie?: never;
@@ -848,7 +840,7 @@ export interface operations {
                     "application/json": components["schemas"]["OrderRecord"][];
                 };
             };
-            /** @description `hostname_invalid`: The hostname is not valid. `wildcards_not_enabled`: Wildcard hostnames are not enabled. `request_malformed`: The request is malformed. */
+            /** @description `hostname_invalid`: The hostname is not valid. `request_malformed`: The request is malformed. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -900,10 +892,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The hostname, URL-encoded.
-                 * @example shop.customer.com
-                 */
+                /** @description The hostname or wildcard, URL-encoded. */
                 hostname: string;
             };
             cookie?: never;
@@ -919,7 +908,7 @@ export interface operations {
                     "application/json": components["schemas"]["DomainDetails"];
                 };
             };
-            /** @description `hostname_invalid`: The hostname is not valid. `wildcards_not_enabled`: Wildcard hostnames are not enabled. `request_malformed`: The request is malformed. `body_invalid`: The body is not what this endpoint takes. */
+            /** @description `hostname_invalid`: The hostname is not valid. `request_malformed`: The request is malformed. `body_invalid`: The body is not what this endpoint takes. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -988,7 +977,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description The hostname to look up.
+                 * @description The hostname to look up; no wildcard, but a name under one.
                  * @example shop.customer.com
                  */
                 hostname: string;
@@ -1015,7 +1004,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `query_invalid`: A query parameter is not valid. `hostname_invalid`: The hostname is not valid. `wildcards_not_enabled`: Wildcard hostnames are not enabled. */
+            /** @description `query_invalid`: A query parameter is not valid. `hostname_invalid`: The hostname is not valid. */
             400: {
                 headers: {
                     [name: string]: unknown;
