@@ -1,4 +1,6 @@
+import { createChallengeCertificate } from '../certs/tls-alpn.ts'
 import { type CertificateKnowledge, createCertificateSource } from '../edge/certificate-source.ts'
+import { createChallengeSource } from '../edge/challenge-source.ts'
 import { startEdge } from '../edge/edge.ts'
 import type { HostAnswer } from '../edge/host.ts'
 import { createEdgeMetrics } from '../edge/metrics.ts'
@@ -17,8 +19,14 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
   const own = ownHosts(config)
   const keys = certificateKeys(config)
   const copy = openLocalCopy(context, {
-    changed: (keys) => keys.certificates.forEach(certificates.changed),
-    reset: () => certificates.reset(),
+    changed(keys) {
+      keys.certificates.forEach(certificates.changed)
+      if (keys.challenges.length > 0) challenges.changed()
+    },
+    reset() {
+      certificates.reset()
+      challenges.changed()
+    },
   })
 
   const readCertificate = (hostname: Hostname): CertificateKnowledge => {
@@ -62,6 +70,8 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     now: Date.now,
   })
 
+  const challenges = createChallengeSource({ readAll: copy.reader.readChallenges, certify: createChallengeCertificate })
+
   const edge = await startEdge({
     log,
     metrics: createEdgeMetrics(context.metrics),
@@ -72,6 +82,7 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     certificateFor: certificates.certificateFor,
     answerChallenge: async (hostname, token) =>
       (await isServed(hostname)) ? challengeAnswer(copy.reader.findSetting(THUMBPRINT), token) : undefined,
+    challenges,
     upstream: {
       allowPrivate: config.allowPrivateUpstreams,
       sourceIps: config.upstreamSourceIps,
