@@ -249,11 +249,9 @@ begin
   else
     perform pg_advisory_xact_lock_shared(family);
   end if;
-  if not exists (select from domains where hostname = new.hostname and deleted_at is null) then
-    found := claim_in_the_way(new.project_id, new.hostname);
-    if found is not null then
-      raise exception using errcode = 'exclusion_violation', constraint = 'domain_family_room', message = found;
-    end if;
+  found := claim_in_the_way(new.project_id, new.hostname);
+  if found is not null and not exists (select from domains where hostname = new.hostname and deleted_at is null) then
+    raise exception using errcode = 'exclusion_violation', constraint = 'domain_family_room', message = found;
   end if;
   return new;
 end
