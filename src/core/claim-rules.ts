@@ -5,9 +5,15 @@ import type { Plans } from './plans.ts'
 
 /**
  * What the service itself keeps: `reserved` holds the edge, API and portal hosts; names below `edgeHost` are reserved too. `wildcards`:
- * whether certificates can be had for them, which takes DNS-01 and so a zone of our own.
+ * whether certificates can be had for them, which takes DNS-01 and so a zone of our own, `dnsZone`.
  */
-export type ClaimRules = { plans: Plans; edgeHost: Hostname; reserved: ReadonlySet<string>; wildcards: boolean }
+export type ClaimRules = {
+  plans: Plans
+  edgeHost: Hostname
+  reserved: ReadonlySet<string>
+  wildcards: boolean
+  dnsZone?: Hostname | undefined
+}
 
 /**
  * Throws `hostname_reserved` for the service's own names and for a wildcard over one of them, `hostname_invalid` for a public suffix

@@ -14,6 +14,7 @@ import { Lru } from '../lib/lru.ts'
 import type { Probe } from '../probe/probe.ts'
 import { createAuthorities, orderFrom } from './authorities.ts'
 import { certificateKeys } from './certificate-keys.ts'
+import type { DelegatedChallenges } from './delegated-challenges.ts'
 import type { IssuanceLedger } from './issuance-ledger.ts'
 import { ownHosts } from './own-hosts.ts'
 import type { OwnKeys } from './own-keys.ts'
@@ -29,14 +30,15 @@ export type Issuing = Pick<IssueParts, 'directories' | 'precheck' | 'order' | 's
 
 /**
  * How this installation obtains certificates: what it looks at before an order, whom it asks, how it seals the key. Control is proven by
- * HTTP-01; by TLS-ALPN-01, where that is given, if port 80 does not lead to us and port 443 does.
+ * HTTP-01; by TLS-ALPN-01, where that is given, if port 80 does not lead to us and port 443 does; by DNS-01, if neither does and the challenges
+ * are delegated to us.
  */
 export function createIssuing(
   config: Config,
   keys: OwnKeys,
   probe: Probe,
   ledger: IssuanceLedger,
-  { tlsAlpn }: { tlsAlpn?: TlsAlpn } = {},
+  { tlsAlpn, dns01 }: { tlsAlpn?: TlsAlpn; dns01?: Pick<DelegatedChallenges, 'solver' | 'isDelegated'> | undefined } = {},
 ): Issuing {
   const authorities = createAuthorities(config, keys)
   const own = ownHosts(config)
@@ -45,6 +47,11 @@ export function createIssuing(
   const port = config.acmeDirectories[0] === 'local' ? undefined : config.publicHttpPort
   const challenge = (hostname: Hostname, addresses: string[]) =>
     port === undefined ? { kind: 'ours' as const } : selfCheck({ hostname, addresses, port, thumbprint: thumbprintOf(keys.accountKeyPem) })
+
+  const goBy = (hostname: Hostname, solver: ChallengeSolver) => {
+    solvers.set(hostname, solver)
+    return { kind: 'go' as const }
+  }
 
   return {
     directories: config.acmeDirectories,
@@ -55,17 +62,18 @@ export function createIssuing(
     },
     async precheck(hostname) {
       if (own.has(hostname)) return { kind: 'go' } // their DNS is the operator's, and `doctor` looks at it
+      solvers.delete(hostname)
+      const delegated = dns01 && (await dns01.isDelegated(hostname)) ? dns01.solver : undefined
       const target = await probe.leadsToEdge(hostname)
+      // A wildcard can be proven in no other way.
+      if (delegated && (target.kind !== 'yes' || isWildcard(hostname))) return goBy(hostname, delegated)
       if (target.kind !== 'yes') return refuse(DNS_PROBLEM, target.sentence)
       if (isWildcard(hostname)) return port === undefined ? { kind: 'go' } : refuse(DNS_PROBLEM, needsDelegation(hostname))
-      solvers.delete(hostname)
       const answer = await challenge(hostname, target.addresses)
       if (answer.kind === 'ours') return { kind: 'go' }
       const other = await tlsAlpn?.selfCheck({ hostname, addresses: target.addresses, port: config.publicHttpsPort })
-      if (tlsAlpn && other?.kind === 'ours') {
-        solvers.set(hostname, tlsAlpn.solver)
-        return { kind: 'go' }
-      }
+      if (tlsAlpn && other?.kind === 'ours') return goBy(hostname, tlsAlpn.solver)
+      if (delegated) return goBy(hostname, delegated)
       // Without hairpin NAT we may not reach ourselves although the authority does: only another's answer is proof that it would fail.
       return answer.kind === 'answered-by-other' ? refuse(CHALLENGE_PROBLEM, answer.sentence) : { kind: 'go' }
     },
