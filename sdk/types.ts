@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document 6baa284722fff22dad461a0c3be6e03b: npm run types.
+// Generated from the OpenAPI document 0e91026004afe84aec5966a71c71faf2: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -55,7 +55,7 @@ export interface paths {
         put?: never;
         /**
          * Register a hostname
-         * @description Claims the hostname for your project. Idempotent: registering it again answers with the existing record, with the new metadata merged into the old (top-level keys; the newer value wins). A hostname belongs to one project at a time.
+         * @description Claims the hostname for your project. Idempotent: registering it again answers with the existing record, with the new metadata merged into the old (top-level keys; the newer value wins). A hostname belongs to one project at a time. Where the operator has enabled it, a wildcard such as `*.customer.com` is one domain, which serves every name with one label in the place of the star; a name that you also register on its own has precedence.
          */
         post: operations["registerDomain"];
         delete?: never;
@@ -137,7 +137,7 @@ export interface paths {
         };
         /**
          * Resolve a hostname
-         * @description The project, the upstream and your metadata for a hostname of your project, verified or not. Answered from memory; a change is seen within a second. Send the ETag back as If-None-Match and an unchanged answer costs no body.
+         * @description The project, the upstream and your metadata for a hostname of your project, verified or not; a name under a wildcard that you hold stands for the same as the wildcard, unless you hold the name itself. Answered from memory; a change is seen within a second. Send the ETag back as If-None-Match and an unchanged answer costs no body.
          */
         get: operations["resolveHostname"];
         put?: never;
@@ -184,7 +184,7 @@ export interface components {
              */
             createdAt: string;
             /**
-             * @description A fully-qualified domain name: ASCII (punycode for international names), lower case, without a final dot.
+             * @description A fully-qualified domain name: ASCII (punycode for international names), lower case, without a final dot. Or a wildcard: `*.` before one.
              * @example shop.customer.com
              */
             hostname: string;
@@ -311,7 +311,7 @@ export interface components {
                 }[];
             };
             /**
-             * @description A fully-qualified domain name: ASCII (punycode for international names), lower case, without a final dot.
+             * @description A fully-qualified domain name: ASCII (punycode for international names), lower case, without a final dot. Or a wildcard: `*.` before one.
              * @example shop.customer.com
              */
             hostname: string;
@@ -581,8 +581,9 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description The hostname to claim. Upper case, a final dot and international characters are normalised.
+                     * @description The hostname or wildcard to claim. Upper case, a final dot and international characters are normalised.
                      * @example shop.customer.com
+                     * @example *.customer.com
                      */
                     hostname: string;
                     /**
@@ -687,10 +688,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The hostname, URL-encoded.
-                 * @example shop.customer.com
-                 */
+                /** @description The hostname or wildcard, URL-encoded. */
                 hostname: string;
             };
             cookie?: never;
@@ -706,7 +704,7 @@ export interface operations {
                     "application/json": components["schemas"]["DomainDetails"];
                 };
             };
-            /** @description `hostname_invalid`: The hostname is not valid. `wildcards_not_enabled`: Wildcard hostnames are not enabled. `request_malformed`: The request is malformed. */
+            /** @description `hostname_invalid`: The hostname is not valid. `request_malformed`: The request is malformed. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -758,10 +756,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The hostname, URL-encoded.
-                 * @example shop.customer.com
-                 */
+                /** @description The hostname or wildcard, URL-encoded. */
                 hostname: string;
             };
             cookie?: never;
@@ -775,7 +770,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `hostname_invalid`: The hostname is not valid. `wildcards_not_enabled`: Wildcard hostnames are not enabled. `request_malformed`: The request is malformed. `body_invalid`: The body is not what this endpoint takes. */
+            /** @description `hostname_invalid`: The hostname is not valid. `request_malformed`: The request is malformed. `body_invalid`: The body is not what this endpoint takes. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -845,10 +840,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The hostname, URL-encoded.
-                 * @example shop.customer.com
-                 */
+                /** @description The hostname or wildcard, URL-encoded. */
                 hostname: string;
             };
             cookie?: never;
@@ -864,7 +856,7 @@ export interface operations {
                     "application/json": components["schemas"]["OrderRecord"][];
                 };
             };
-            /** @description `hostname_invalid`: The hostname is not valid. `wildcards_not_enabled`: Wildcard hostnames are not enabled. `request_malformed`: The request is malformed. */
+            /** @description `hostname_invalid`: The hostname is not valid. `request_malformed`: The request is malformed. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -916,10 +908,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The hostname, URL-encoded.
-                 * @example shop.customer.com
-                 */
+                /** @description The hostname or wildcard, URL-encoded. */
                 hostname: string;
             };
             cookie?: never;
@@ -935,7 +924,7 @@ export interface operations {
                     "application/json": components["schemas"]["DomainDetails"];
                 };
             };
-            /** @description `hostname_invalid`: The hostname is not valid. `wildcards_not_enabled`: Wildcard hostnames are not enabled. `request_malformed`: The request is malformed. `body_invalid`: The body is not what this endpoint takes. */
+            /** @description `hostname_invalid`: The hostname is not valid. `request_malformed`: The request is malformed. `body_invalid`: The body is not what this endpoint takes. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -1004,7 +993,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description The hostname to look up.
+                 * @description The hostname to look up; no wildcard, but a name under one.
                  * @example shop.customer.com
                  */
                 hostname: string;
@@ -1031,7 +1020,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `query_invalid`: A query parameter is not valid. `hostname_invalid`: The hostname is not valid. `wildcards_not_enabled`: Wildcard hostnames are not enabled. */
+            /** @description `query_invalid`: A query parameter is not valid. `hostname_invalid`: The hostname is not valid. */
             400: {
                 headers: {
                     [name: string]: unknown;

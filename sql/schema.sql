@@ -70,9 +70,11 @@ create table domains (
   constraint domains_pkey PRIMARY KEY (id),
   constraint domains_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
 );
+CREATE INDEX domain_family ON public.domains USING btree (substr(hostname, (strpos(hostname, '.'::text) + 1)), hostname);
 CREATE INDEX domain_project_live ON public.domains USING btree (project_id, created_at, hostname) WHERE (deleted_at IS NULL);
 CREATE INDEX domain_released ON public.domains USING btree (hostname, deleted_at) WHERE (deleted_at IS NOT NULL);
 CREATE UNIQUE INDEX domain_hostname_live ON public.domains USING btree (hostname) WHERE (deleted_at IS NULL);
+CREATE TRIGGER domain_family_room BEFORE INSERT ON public.domains FOR EACH ROW EXECUTE FUNCTION require_room_in_family();
 
 create table feed (
   one boolean not null default true,
@@ -215,3 +217,55 @@ create table tokens (
   constraint tokens_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
 );
 CREATE INDEX token_project ON public.tokens USING btree (project_id);
+
+CREATE OR REPLACE FUNCTION public.claim_counts(claim domains)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select claim.verified_at is not null or claim.created_at > now() - interval '1 day' and not exists (
+    select from domains earlier where earlier.hostname = claim.hostname and earlier.verified_at is null
+      and earlier.deleted_at > now() - interval '30 days')
+$function$;
+
+CREATE OR REPLACE FUNCTION public.claim_in_the_way(project bigint, wanted text)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  found text;
+begin
+  if starts_with(wanted, '*.') then
+    select other.hostname into found from domains other
+    where substr(other.hostname, strpos(other.hostname, '.') + 1) = substr(wanted, 3) and not starts_with(other.hostname, '*.')
+      and other.deleted_at is null and other.project_id <> project and claim_counts(other) limit 1;
+  else
+    select other.hostname into found from domains other
+    where other.hostname = '*' || substr(wanted, strpos(wanted, '.'))
+      and other.deleted_at is null and other.project_id <> project and claim_counts(other);
+  end if;
+  return found;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.require_room_in_family()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  family bigint := hashtextextended('family of ' || substr(new.hostname, strpos(new.hostname, '.') + 1), 0);
+  found text;
+begin
+  if starts_with(new.hostname, '*.') then
+    perform pg_advisory_xact_lock(family);
+  else
+    perform pg_advisory_xact_lock_shared(family);
+  end if;
+  found := claim_in_the_way(new.project_id, new.hostname);
+  if found is not null and not exists (select from domains where hostname = new.hostname and deleted_at is null) then
+    raise exception using errcode = 'exclusion_violation', constraint = 'domain_family_room', message = found;
+  end if;
+  return new;
+end
+$function$;

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseHostname, readHostname } from './hostname.ts'
+import { parseClaimName, parseHostname, readHostname, wildcardOver, withoutStar } from './hostname.ts'
 
 test.each([
   ['shop.customer.com', 'shop.customer.com'],
@@ -54,8 +54,47 @@ test.each([
   expect(() => parseHostname(text)).toThrow(expect.objectContaining({ code: 'hostname_invalid', message: expect.stringMatching(reason) }))
 })
 
-test('a wildcard is refused with a code of its own', () => {
-  expect(() => parseHostname('*.example.com')).toThrow(expect.objectContaining({ code: 'wildcards_not_enabled' }))
+test.each(['*.example.com', '*', 'a.*.example.com', '*.*.example.com', 'shop*.example.com', '%2a.example.com'])(
+  '%s is no name that a visitor can bring',
+  (text) => {
+    expect(readHostname(text)).toMatchObject({ kind: 'invalid' })
+    expect(() => parseHostname(text)).toThrow(expect.objectContaining({ code: 'hostname_invalid' }))
+  },
+)
+
+test.each([
+  ['*.customer.com', '*.customer.com'],
+  ['*.Shop.BÜCHER.example.', '*.shop.xn--bcher-kva.example'],
+  ['shop.customer.com', 'shop.customer.com'],
+])('%s can be claimed, as %s', (text, name) => {
+  expect(parseClaimName(text)).toBe(name)
+})
+
+const longest = `${'a.'.repeat(124)}abc` // 251 characters
+test.each([
+  ['*', /star/],
+  ['*.', /hostname is required/],
+  ['*.com', /only one label/],
+  ['*.*.customer.com', /star stands only for the whole first label/],
+  ['shop.*.customer.com', /star stands only for the whole first label/],
+  ['shop*.customer.com', /star stands only for the whole first label/],
+  ['*shop.customer.com', /star stands only for the whole first label/],
+  ['*.1.2.3.4', /IP address/],
+  ['*.customer.com:443', /port/],
+  ['*.-.customer.com', /hyphen/],
+  [`*.a${longest}`, /at most 253 characters, this one has 254/],
+])('%s is no name of a claim, and the reason says why', (text, reason) => {
+  expect(() => parseClaimName(text)).toThrow(expect.objectContaining({ code: 'hostname_invalid', message: expect.stringMatching(reason) }))
+})
+
+test('a wildcard covers exactly one label', () => {
+  const wildcard = parseClaimName('*.customer.com')
+  expect(wildcardOver(parseHostname('shop.customer.com'))).toBe(wildcard)
+  expect(wildcardOver(parseHostname('a.shop.customer.com'))).not.toBe(wildcard)
+  expect(wildcardOver(parseHostname('customer.com'))).not.toBe(wildcard)
+  expect(wildcardOver(wildcard)).toBe(wildcard)
+  expect(withoutStar(wildcard)).toBe('customer.com')
+  expect(parseClaimName(`*.${longest}`)).toHaveLength(253)
 })
 
 test('whatever comes in, a hostname is plain, short, lower case, and reads as itself', () => {

@@ -3,39 +3,78 @@ import { domainToASCII, domainToUnicode } from 'node:url'
 import { ServiceError } from './errors.ts'
 
 declare const parsed: unique symbol
+declare const exact: unique symbol
 
-/** A fully-qualified domain name: ASCII (IDNA done), lower case, at least two labels, no port, no final dot. */
+/**
+ * What a project claims and a certificate is for: a fully-qualified domain name, ASCII (IDNA done), lower case, at least two labels, no port, no
+ * final dot; or a wildcard, `*.` before such a name, which stands for every name with one label in the star's place (RFC 6125 §6.4.3).
+ */
 export type Hostname = string & { readonly [parsed]: true }
 
-export type HostnameReading = { kind: 'hostname'; hostname: Hostname } | { kind: 'invalid'; reason: string }
+/** A Hostname that is no wildcard: the only kind that a visitor, a URL or a resolver can name. */
+export type ExactHostname = Hostname & { readonly [exact]: true }
+
+export type HostnameReading = { kind: 'hostname'; hostname: ExactHostname } | { kind: 'invalid'; reason: string }
+export type ClaimNameReading = { kind: 'hostname'; hostname: Hostname } | { kind: 'invalid'; reason: string }
 
 const HOSTNAME_BYTES_MAX = 253 // RFC 1035 §3.1, in text form without the final dot
 const LABEL_BYTES_MAX = 63
+const STAR = '*.'
+const WILDCARD_HERE = 'a star stands only for the whole first label, as in *.customer.com, and only where domains are claimed'
 const PLAIN = /^(?=[a-z0-9.-]{3,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
-/** The only way to get a Hostname. Throws `hostname_invalid` with a reason that its owner can act on. */
-export function parseHostname(text: string): Hostname {
-  const reading = readHostname(text)
-  if (reading.kind === 'hostname') return reading.hostname
-  if (text.startsWith('*.')) {
-    throw new ServiceError('wildcards_not_enabled', 'wildcard hostnames are not enabled here: claim each hostname on its own')
-  }
-  throw new ServiceError('hostname_invalid', reading.reason)
+/** The only way to get an ExactHostname. Throws `hostname_invalid` with a reason that its owner can act on. */
+export function parseHostname(text: string): ExactHostname {
+  return accept(readHostname(text))
+}
+
+/** As parseHostname, but takes a wildcard too: for what names a claim, not what was visited. */
+export function parseClaimName(text: string): Hostname {
+  return accept(readClaimName(text))
+}
+
+/** As parseClaimName, but a refusal is a value. */
+export function readClaimName(text: string): ClaimNameReading {
+  if (!text.startsWith(STAR)) return readHostname(text)
+  const base = readHostname(text.slice(STAR.length))
+  if (base.kind === 'invalid') return invalid(`${quote(text)} is no wildcard, which is *. before a hostname: ${base.reason}`)
+  const wildcard = `${STAR}${base.hostname}` as Hostname
+  // One letter in the star's place must still fit.
+  return wildcard.length <= HOSTNAME_BYTES_MAX ? { kind: 'hostname', hostname: wildcard } : invalid(tooLong(wildcard))
+}
+
+export function isWildcard(hostname: Hostname): boolean {
+  return hostname.startsWith(STAR)
+}
+
+/** The name behind a wildcard's star; any other name as it is. */
+export function withoutStar(hostname: Hostname): ExactHostname {
+  return (isWildcard(hostname) ? hostname.slice(STAR.length) : hostname) as ExactHostname
+}
+
+/** The one wildcard that covers a hostname: a star in the place of its first label. A wildcard's own is itself. */
+export function wildcardOver(hostname: Hostname): Hostname {
+  return `*${hostname.slice(hostname.indexOf('.'))}` as Hostname
 }
 
 /** As parseHostname, but a refusal is a value: for doors where bad input is ordinary (SNI, Host). */
 export function readHostname(text: string): HostnameReading {
   // Almost every name that arrives is plain already; what has "--" in third place may be punycode and is looked at below.
-  if (PLAIN.test(text) && !text.includes('--')) return { kind: 'hostname', hostname: text as Hostname }
+  if (PLAIN.test(text) && !text.includes('--')) return { kind: 'hostname', hostname: text as ExactHostname }
   const shape = misshapen(text)
   if (shape) return invalid(shape)
   const ascii = toAscii(text.endsWith('.') ? text.slice(0, -1) : text)
   if (ascii === undefined) return invalid(`${quote(text)} is not a valid internationalized domain name`)
   const problem = ascii.split('.').length < 2 ? singleLabel(text) : firstBadLabel(ascii)
-  return problem ? invalid(problem) : { kind: 'hostname', hostname: ascii as Hostname }
+  return problem ? invalid(problem) : { kind: 'hostname', hostname: ascii as ExactHostname }
 }
 
-function invalid(reason: string): HostnameReading {
+function accept<Name extends Hostname>(reading: { kind: 'hostname'; hostname: Name } | { kind: 'invalid'; reason: string }): Name {
+  if (reading.kind === 'hostname') return reading.hostname
+  throw new ServiceError('hostname_invalid', reading.reason)
+}
+
+function invalid(reason: string): { kind: 'invalid'; reason: string } {
   return { kind: 'invalid', reason }
 }
 
@@ -48,7 +87,7 @@ function misshapen(text: string): string | undefined {
   if (/[/\\?#@]/.test(text)) return `${quote(text)} has a path or other parts of a URL: give the hostname alone`
   if (isIPv4(text) || text.startsWith('[') || (text.match(/:/g) ?? []).length > 1) return 'an IP address cannot be claimed: give a hostname'
   if (text.includes(':')) return `${quote(text)} has a port: give the hostname alone`
-  if (text.includes('*')) return 'a wildcard is not a hostname'
+  if (text.includes('*')) return WILDCARD_HERE
   if (text.includes('_')) return `${quote(text)} has an underscore: hostnames consist of letters, digits and hyphens`
   if (text.includes('%')) return `${quote(text)} has a percent sign: hostnames consist of letters, digits and hyphens`
   return undefined
@@ -60,12 +99,16 @@ function toAscii(text: string): string | undefined {
   return domainToASCII(text) || undefined
 }
 
+function tooLong(name: string): string {
+  return `a hostname has at most ${HOSTNAME_BYTES_MAX} characters, this one has ${name.length}`
+}
+
 function singleLabel(text: string): string {
   return `${quote(text)} has only one label: a hostname has at least two, as in shop.customer.com`
 }
 
 function firstBadLabel(ascii: string): string | undefined {
-  if (ascii.length > HOSTNAME_BYTES_MAX) return `a hostname has at most ${HOSTNAME_BYTES_MAX} characters, this one has ${ascii.length}`
+  if (ascii.length > HOSTNAME_BYTES_MAX) return tooLong(ascii)
   const labels = ascii.split('.')
   for (const label of labels) {
     if (label === '') return 'a hostname has no empty label: look for two dots in a row, or a dot in front'

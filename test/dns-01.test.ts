@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { X509Certificate } from 'node:crypto'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type DnsServer, freePort, startDnsServer } from './support/dns.ts'
@@ -87,4 +88,22 @@ test("another project's delegation of the same name is of no use to who claims i
   await eventually(async () => (await show('one.customer.example')).dns.delegation!.state === 'elsewhere')
   expect((await show('one.customer.example')).dns.delegation!.sentence).toContain(ours.value)
   expect((await show('one.customer.example')).certificate.state).toBe('none')
+})
+
+test('a wildcard has its certificate once its challenges are delegated, and until then no order is sent', async () => {
+  const wildcard = '*.wild.example'
+  dns.set('edge.localhost', 'A', '127.0.0.1')
+  dns.set(wildcard, 'CNAME', 'edge.localhost')
+  await vendor.claim(wildcard)
+  await vendor.call(`/v1/edge/domains/${wildcard}/check`, { method: 'POST' })
+  await eventually(async () => (await show(wildcard)).certificate.lastError !== null, 30_000)
+  expect((await show(wildcard)).certificate.lastError).toMatchObject({ sentence: expect.stringContaining('_acme-challenge.wild.example') })
+
+  const { delegation } = (await show(wildcard)).dns
+  expect(delegation!.name).toBe('_acme-challenge.wild.example')
+  dns.set(delegation!.name, 'CNAME', delegation!.value)
+  await vendor.call(`/v1/edge/domains/${wildcard}/check`, { method: 'POST' })
+  await eventually(async () => (await show(wildcard)).certificate.state === 'issued', 30_000)
+  const { chainPem } = await tree.command<{ chainPem: string }>('certificates', 'export', wildcard)
+  expect(new X509Certificate(chainPem).subjectAltName).toBe(`DNS:${wildcard}`)
 })

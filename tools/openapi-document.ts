@@ -19,7 +19,7 @@ export async function readDocument(): Promise<{ paths: Record<string, object>; c
     baseUrl: new URL('https://api.example.com'),
     portal: [],
     version: '1',
-    rules: { plans: new Map(), edgeHost: parseHostname('edge.example.com'), reserved: new Set() },
+    rules: { plans: new Map(), edgeHost: parseHostname('edge.example.com'), reserved: new Set(), wildcards: true },
     probe: { check: () => Promise.reject(new Error('nothing is probed here')) },
     probeIntervalS: 300,
     trustedProxies: [],

@@ -1,6 +1,6 @@
 import fastify, { type FastifyInstance } from 'fastify'
 import { ServiceError } from '../errors.ts'
-import { readHostname } from '../hostname.ts'
+import { isWildcard, readHostname } from '../hostname.ts'
 import type { Log } from '../log.ts'
 import { createProblems, refuseConnection } from './problems.ts'
 import type { RouteFinder } from './route-finder.ts'
@@ -34,7 +34,9 @@ export function createInternalApp(parts: InternalAppParts): FastifyInstance {
     const reading = readHostname(typeof domain === 'string' ? domain : '')
     if (reading.kind === 'invalid') throw new ServiceError('hostname_invalid', reading.reason)
     const route = await parts.finder.findInCopy(reading.hostname)
-    if (!route) throw new ServiceError('domain_not_found', `${reading.hostname} is not registered`)
+    // A wildcard that may not be served yet shows no tie to the name.
+    if (!route || (isWildcard(route.hostname) && route.proofNeeded))
+      throw new ServiceError('domain_not_found', `${reading.hostname} is not registered`)
     return reply.send({ domain: reading.hostname })
   })
 

@@ -7,7 +7,7 @@ import type { Db } from '../core/db.ts'
 import type { DomainPage } from '../core/domain-page.ts'
 import { findDomain, findOrderHistory, listDomains, registerDomain, removeDomain } from '../core/domains.ts'
 import { ServiceError } from '../errors.ts'
-import { type Hostname, parseHostname } from '../hostname.ts'
+import { type Hostname, parseClaimName } from '../hostname.ts'
 import { rawMember } from './bodies.ts'
 import { createDomainChecks, type DomainProbe } from './domain-checks.ts'
 import { detailsJson, domainJson } from './domain-json.ts'
@@ -27,7 +27,7 @@ export type EdgeDomainsParts = {
 
 const READ_AT_ONCE_MAX = 1_000
 const TOKEN = [{ token: [] }]
-const HOSTNAME_CODES = ['hostname_invalid', 'wildcards_not_enabled', 'request_malformed'] as const
+const HOSTNAME_CODES = ['hostname_invalid', 'request_malformed'] as const
 const BODY_CODES = ['body_invalid', 'unsupported_media_type', 'payload_too_large'] as const
 
 /** `/v1/edge/domains`: the project's domains. Every request has a caller by now. */
@@ -36,7 +36,7 @@ export function edgeDomains(instance: FastifyInstance, parts: EdgeDomainsParts):
   const checkDomain = createDomainChecks({ ...parts, announce: parts.wrote })
 
   app.post('/v1/edge/domains', { schema: REGISTER }, async (request, reply) => {
-    const wanted = { hostname: parseHostname(request.body.hostname), metadataJson: rawMember(request, 'metadata') ?? '{}' }
+    const wanted = { hostname: parseClaimName(request.body.hostname), metadataJson: rawMember(request, 'metadata') ?? '{}' }
     const domain = await registerDomain(parts.db, request.caller.project, wanted, parts.rules)
     parts.wrote(domain.hostname)
     return sendJson(reply, domainJson(domain))
@@ -57,7 +57,7 @@ export function edgeDomains(instance: FastifyInstance, parts: EdgeDomainsParts):
   })
 
   app.get('/v1/edge/domains/:hostname', { schema: SHOW }, async (request, reply) => {
-    const hostname = parseHostname(request.params.hostname)
+    const hostname = parseClaimName(request.params.hostname)
     return sendJson(
       reply,
       detailsJson(await findDomain(parts.db, request.caller.project, hostname, parts.rules.edgeHost, parts.rules.dnsZone)),
@@ -65,12 +65,12 @@ export function edgeDomains(instance: FastifyInstance, parts: EdgeDomainsParts):
   })
 
   app.get('/v1/edge/domains/:hostname/certificate/history', { schema: HISTORY }, async (request, reply) => {
-    const hostname = parseHostname(request.params.hostname)
+    const hostname = parseClaimName(request.params.hostname)
     return sendJson(reply, JSON.stringify(await findOrderHistory(parts.db, request.caller.project, hostname)))
   })
 
   app.delete('/v1/edge/domains/:hostname', { schema: REMOVE }, async (request, reply) => {
-    const hostname = parseHostname(request.params.hostname)
+    const hostname = parseClaimName(request.params.hostname)
     await removeDomain(parts.db, request.caller.project, hostname)
     parts.wrote(hostname)
     return reply.code(204).send(null)
@@ -78,7 +78,7 @@ export function edgeDomains(instance: FastifyInstance, parts: EdgeDomainsParts):
 
   app.post('/v1/edge/domains/:hostname/check', { schema: CHECK }, async (request, reply) => {
     requireNoFields(request.body)
-    const hostname = parseHostname(request.params.hostname)
+    const hostname = parseClaimName(request.params.hostname)
     await checkDomain(request.caller.project, hostname)
     return sendJson(
       reply,
@@ -122,7 +122,7 @@ const REGISTER = {
   tags: ['Domains'],
   summary: 'Register a hostname',
   description:
-    'Claims the hostname for your project. Idempotent: registering it again answers with the existing record, with the new metadata merged into the old (top-level keys; the newer value wins). A hostname belongs to one project at a time.',
+    'Claims the hostname for your project. Idempotent: registering it again answers with the existing record, with the new metadata merged into the old (top-level keys; the newer value wins). A hostname belongs to one project at a time. Where the operator has enabled it, a wildcard such as `*.customer.com` is one domain, which serves every name with one label in the place of the star; a name that you also register on its own has precedence.',
   security: TOKEN,
   body: RegistrationSchema,
   response: {

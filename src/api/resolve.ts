@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { RouteRow } from '../core/routes.ts'
 import { ServiceError } from '../errors.ts'
-import { type Hostname, parseHostname } from '../hostname.ts'
+import { type ExactHostname, type Hostname, parseHostname } from '../hostname.ts'
 import { refusals, TOKEN_CODES } from './openapi.ts'
 import type { RouteFinder } from './route-finder.ts'
 import { ResolveQuery } from './schemas.ts'
@@ -18,11 +18,11 @@ const CACHE_CONTROL = 'private, max-age=1'
  */
 export function resolveHostname(app: FastifyInstance, finder: RouteFinder): void {
   const answers = new WeakMap<RouteRow, Answer>()
-  const send = (request: FastifyRequest, reply: FastifyReply, hostname: Hostname, route: RouteRow | undefined) => {
+  const send = (request: FastifyRequest, reply: FastifyReply, hostname: ExactHostname, route: RouteRow | undefined) => {
     if (!route || route.projectId !== request.caller.project.id) {
       throw new ServiceError('domain_not_found', `${hostname} is not a domain of this project`)
     }
-    const answer = answers.get(route) ?? remember(answers, route)
+    const answer = route.hostname === hostname ? (answers.get(route) ?? remember(answers, route)) : answerFor(hostname, route)
     reply.header('etag', answer.etag).header('cache-control', CACHE_CONTROL).header('vary', 'Authorization')
     if (isMatch(request.headers['if-none-match'], answer.etag)) return reply.code(304).send()
     return reply.type('application/json; charset=utf-8').send(answer.json)
@@ -36,11 +36,14 @@ export function resolveHostname(app: FastifyInstance, finder: RouteFinder): void
 }
 
 function remember(answers: WeakMap<RouteRow, Answer>, route: RouteRow): Answer {
-  const { hostname, projectSlug, upstreamUrl, metadataJson } = route
-  const json = `${JSON.stringify({ hostname, projectSlug, upstreamUrl }).slice(0, -1)},"metadata":${metadataJson}}`
-  const answer = { json, etag: `"${hash('sha256', json, 'base64url').slice(0, 22)}"` }
+  const answer = answerFor(route.hostname, route)
   answers.set(route, answer)
   return answer
+}
+
+function answerFor(hostname: Hostname, { projectSlug, upstreamUrl, metadataJson }: RouteRow): Answer {
+  const json = `${JSON.stringify({ hostname, projectSlug, upstreamUrl }).slice(0, -1)},"metadata":${metadataJson}}`
+  return { json, etag: `"${hash('sha256', json, 'base64url').slice(0, 22)}"` }
 }
 
 /** RFC 9110 §13.1.2, by weak comparison. */
@@ -55,12 +58,12 @@ const RESOLVE = {
   tags: ['Resolve'],
   summary: 'Resolve a hostname',
   description:
-    'The project, the upstream and your metadata for a hostname of your project, verified or not. Answered from memory; a change is seen within a second. Send the ETag back as If-None-Match and an unchanged answer costs no body.',
+    'The project, the upstream and your metadata for a hostname of your project, verified or not; a name under a wildcard that you hold stands for the same as the wildcard, unless you hold the name itself. Answered from memory; a change is seen within a second. Send the ETag back as If-None-Match and an unchanged answer costs no body.',
   security: [{ token: [] }],
   querystring: ResolveQuery,
   response: {
     200: Type.Ref('Resolved', { description: 'What the hostname stands for.' }),
     304: Type.Null({ description: 'It is as your ETag says.' }),
-    ...refusals('query_invalid', 'hostname_invalid', 'wildcards_not_enabled', 'domain_not_found', ...TOKEN_CODES),
+    ...refusals('query_invalid', 'hostname_invalid', 'domain_not_found', ...TOKEN_CODES),
   },
 }

@@ -1,6 +1,6 @@
 import type { Db } from '../core/db.ts'
-import { loadRoutes, type RouteRow } from '../core/routes.ts'
-import type { Hostname } from '../hostname.ts'
+import { findRoute, type RouteRow } from '../core/routes.ts'
+import { type Hostname, wildcardOver } from '../hostname.ts'
 import { Lru } from '../lib/lru.ts'
 import { createOnce } from '../lib/once.ts'
 import { createDatabaseFirst } from './database-first.ts'
@@ -13,13 +13,13 @@ export type RouteCopy = { isFresh(): boolean; resolve(hostname: Hostname): Route
 
 export type RouteFinder = {
   /**
-   * The hostname's route, or undefined when nobody holds it. From memory while the copy is fresh; else from the database, for which the
+   * The hostname's route, its own or its wildcard's, or undefined when nobody holds it. From memory while the copy is fresh; else from the database, for which the
    * copy stands in during an outage. Rejects with `database_unavailable` when nobody can say.
    */
   find(hostname: Hostname): RouteRow | undefined | Promise<RouteRow | undefined>
   /** As find, but the copy decides unless it knows nothing: for the certificate check, which must not depend on the database. */
   findInCopy(hostname: Hostname): Promise<RouteRow | undefined>
-  /** The hostname was just written here: until the copy has followed, the database is asked, so that callers read their own writes. */
+  /** The claim was just written here: until the copy has followed, the database is asked, so that callers read their own writes. */
   wrote(hostname: Hostname): void
 }
 
@@ -33,9 +33,10 @@ export function createRouteFinder(parts: RouteCopy & { db: Db; now(): Date }): R
   const databaseFirst = createDatabaseFirst(parts.now)
   const misses = createAllowance(MISSES_ASKED_PER_SECOND_MAX, parts.now)
 
-  const read = async (hostname: Hostname) => (await loadRoutes(parts.db, [hostname]))[0]
+  const read = (hostname: Hostname) => findRoute(parts.db, hostname)
   const load = (hostname: Hostname) => once(hostname, () => read(hostname))
-  const wasWritten = (hostname: Hostname): boolean => {
+  const wasWritten = (hostname: Hostname) => written.size > 0 && (isRecent(hostname) || isRecent(wildcardOver(hostname)))
+  const isRecent = (hostname: Hostname): boolean => {
     const atMs = written.peek(hostname)
     if (atMs === undefined) return false
     if (parts.now().getTime() - atMs < WRITTEN_MS) return true

@@ -6,7 +6,8 @@ import { ERROR_CODES } from '../errors.ts'
 const EXAMPLE_TIME = '2026-11-21T09:30:00.000Z'
 
 const hostname = Type.String({
-  description: 'A fully-qualified domain name: ASCII (punycode for international names), lower case, without a final dot.',
+  description:
+    'A fully-qualified domain name: ASCII (punycode for international names), lower case, without a final dot. Or a wildcard: `*.` before one.',
   examples: ['shop.customer.com'],
 })
 const projectSlug = Type.String({ description: 'Slug of the project that holds the hostname.', examples: ['acme'] })
@@ -172,8 +173,8 @@ export const ProblemSchema = Type.Object(
 export const RegistrationSchema = Type.Object(
   {
     hostname: Type.String({
-      description: 'The hostname to claim. Upper case, a final dot and international characters are normalised.',
-      examples: ['shop.customer.com'],
+      description: 'The hostname or wildcard to claim. Upper case, a final dot and international characters are normalised.',
+      examples: ['shop.customer.com', '*.customer.com'],
     }),
     metadata: Type.Optional(MetadataSchema),
   },
@@ -181,11 +182,11 @@ export const RegistrationSchema = Type.Object(
 )
 
 export const HostnameParams = Type.Object({
-  hostname: Type.String({ description: 'The hostname, URL-encoded.', examples: ['shop.customer.com'] }),
+  hostname: Type.String({ description: 'The hostname or wildcard, URL-encoded.', examples: ['shop.customer.com', '*.customer.com'] }),
 })
 
 export const ResolveQuery = Type.Object({
-  hostname: Type.String({ description: 'The hostname to look up.', examples: ['shop.customer.com'] }),
+  hostname: Type.String({ description: 'The hostname to look up; no wildcard, but a name under one.', examples: ['shop.customer.com'] }),
 })
 
 export const ListQuery = Type.Object({

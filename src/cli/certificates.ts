@@ -6,7 +6,7 @@ import { importCertificate } from '../core/imported-certificate.ts'
 import type { OrderRecord } from '../core/order-history.ts'
 import { findProject } from '../core/projects.ts'
 import { type RenewalAnswer, requestRenewal } from '../core/renewal-request.ts'
-import { parseHostname } from '../hostname.ts'
+import { parseClaimName } from '../hostname.ts'
 import { ownCommand } from '../own-command.ts'
 import { certificateKeys } from '../roles/certificate-keys.ts'
 import { ensureOwnKeys } from '../roles/own-keys.ts'
@@ -74,7 +74,7 @@ async function list({ project, state, limit, json }: Json & { project?: string; 
 }
 
 async function showOne(name: string, { json }: Json): Promise<void> {
-  const { sealedKey, ...item } = await withInstallation(({ db }) => findCertificate(db, parseHostname(name)))
+  const { sealedKey, ...item } = await withInstallation(({ db }) => findCertificate(db, parseClaimName(name)))
   const now = new Date()
   const names = item.chainPem === null ? [] : readCertificate(item.chainPem).names
   const shown = { ...item, names, daysLeft: daysLeft(item, now), nextStep: nextStep(item, now) }
@@ -124,7 +124,7 @@ function inOneLine({ beganAt, outcome, renewing, serial, notAfter, error }: Orde
 }
 
 async function renew(name: string, { json }: Json): Promise<void> {
-  const hostname = parseHostname(name)
+  const hostname = parseClaimName(name)
   const answer = await withInstallation(async ({ db, announce }) => {
     const given = await requestRenewal(db, hostname)
     if (given.kind === 'refused') throw new Error(`${hostname} gets no certificate now: ${given.reason}`)
@@ -147,7 +147,7 @@ function meanwhile({ validUntil }: Exclude<RenewalAnswer, { kind: 'refused' }>):
 }
 
 async function importOne(files: Json & { hostname: string; chain: string; key: string; project?: string }): Promise<void> {
-  const hostname = parseHostname(files.hostname)
+  const hostname = parseClaimName(files.hostname)
   const { keyPem, warnings, ...certificate } = readImported(readPem(files.chain), readPem(files.key), hostname, new Date())
   await withInstallation(async ({ db, config, announce }) => {
     await ensureOwnKeys(db, config) // a key that was sealed with a wrong secret could not be served
@@ -165,7 +165,7 @@ async function importOne(files: Json & { hostname: string; chain: string; key: s
 
 async function exportOne(name: string, files: Json & { chain?: string; key?: string }): Promise<void> {
   const { hostname, chainPem, keyPem } = await withInstallation(async ({ db, config }) => {
-    const item = await findCertificate(db, parseHostname(name))
+    const item = await findCertificate(db, parseClaimName(name))
     if (item.chainPem === null || item.sealedKey === null) throw new Error(`${item.hostname} has no certificate yet`)
     const opened = files.key === undefined ? undefined : certificateKeys(config).open(item.sealedKey, item.hostname)
     return { hostname: item.hostname, chainPem: item.chainPem, keyPem: opened }

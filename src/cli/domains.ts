@@ -6,7 +6,7 @@ import { findDomain, listDomains, registerDomain, removeDomain } from '../core/d
 import { nextProbeInS } from '../core/probe-interval.ts'
 import { findProbeTarget, recordProbes } from '../core/probes.ts'
 import { findProject } from '../core/projects.ts'
-import { parseHostname } from '../hostname.ts'
+import { parseClaimName } from '../hostname.ts'
 import { ownCommand } from '../own-command.ts'
 import { claimRules } from '../roles/claim-rules.ts'
 import { createServiceProbe } from '../roles/service-probe.ts'
@@ -35,7 +35,7 @@ async function add(name: string, { project: slug, metadata, json }: Options): Pr
   const details = await withInstallation(async (installation) => {
     const { db, config, announce } = installation
     const project = await findProject(db, slug)
-    const hostname = parseHostname(name)
+    const hostname = parseClaimName(name)
     await registerDomain(db, project, { hostname, metadataJson: metadata! }, claimRules(config))
     announce(hostname)
     return {
@@ -66,7 +66,7 @@ async function list({ project: slug, json }: Options): Promise<void> {
 }
 
 async function remove(name: string, { project: slug, json }: Options): Promise<void> {
-  const hostname = parseHostname(name)
+  const hostname = parseClaimName(name)
   await withInstallation(async ({ db, announce }) => {
     await removeDomain(db, await findProject(db, slug), hostname)
     announce(hostname)
@@ -81,7 +81,7 @@ async function check(name: string, { project: slug, json }: Options): Promise<vo
 
 async function probeNow({ db, config, announce }: Installation, slug: string, name: string): Promise<DomainDetails> {
   const project = await findProject(db, slug)
-  const hostname = parseHostname(name)
+  const hostname = parseClaimName(name)
   const target = await findProbeTarget(db, project, hostname)
   const probe = createServiceProbe(config)
   try {
@@ -98,7 +98,7 @@ async function probeNow({ db, config, announce }: Installation, slug: string, na
 
 async function showOne(name: string, { project: slug, json }: Options): Promise<void> {
   const details = await withInstallation(async ({ db, config }) =>
-    findDomain(db, await findProject(db, slug), parseHostname(name), config.edgeHost, config.dnsZone),
+    findDomain(db, await findProject(db, slug), parseClaimName(name), config.edgeHost, config.dnsZone),
   )
   showText({ json }, detailsJson(details), () => readable(details))
 }

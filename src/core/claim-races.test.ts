@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { addProject, CLAIM_RULES, claim, freshHostname } from '../../test/support/tenants.ts'
-import type { Hostname } from '../hostname.ts'
+import { type Hostname, wildcardOver } from '../hostname.ts'
 import type { Db } from './db.ts'
 import { listDomains, registerDomain, removeDomain } from './domains.ts'
 import { findProbeTarget } from './probes.ts'
@@ -69,4 +69,36 @@ test('a hostname that changes hands under parallel claims always owes its proof'
     }),
   )
   for (const [i, hostname] of hostnames.entries()) expect((await findProbeTarget(db, heirs[i]!, hostname)).proofNeeded).toBe(true)
+})
+
+const wild = { ...CLAIM_RULES, wildcards: true }
+const race = async (project: Project, hostname: Hostname) => {
+  try {
+    await registerDomain(db, project, { hostname, metadataJson: '{}' }, wild)
+    return 'claimed'
+  } catch (error) {
+    return (error as { code: string }).code
+  }
+}
+
+test.each(['unlimited', 'free'])(
+  'of a wildcard and a name under it exactly one project gets its own, 200 times (plan %s)',
+  async (plan) => {
+    const hostnames = Array.from({ length: 200 }, () => freshHostname(freshHostname()))
+    const projects = await Promise.all(hostnames.map(async () => [await addProject(db, plan), await addProject(db, plan)] as const))
+    const outcomes = await Promise.all(
+      hostnames.map((hostname, i) => {
+        const claims = [() => race(projects[i]![0], hostname), () => race(projects[i]![1], wildcardOver(hostname))]
+        return Promise.all((i % 2 ? claims : claims.reverse()).map((begin) => begin()))
+      }),
+    )
+    for (const pair of outcomes) expect(pair.sort()).toEqual(['claimed', 'hostname_claimed'])
+  },
+)
+
+test('names under one domain that are claimed all at once do not wait for each other in vain', async () => {
+  const domain = freshHostname()
+  const projects = await Promise.all(Array.from({ length: 20 }, () => addProject(db)))
+  const outcomes = await Promise.all(projects.flatMap((project) => Array.from({ length: 10 }, () => race(project, freshHostname(domain)))))
+  expect(new Set(outcomes)).toEqual(new Set(['claimed']))
 })

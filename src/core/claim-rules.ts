@@ -1,21 +1,37 @@
 import { parse } from 'tldts'
 import { ServiceError } from '../errors.ts'
-import type { Hostname } from '../hostname.ts'
+import { type Hostname, isWildcard, wildcardOver, withoutStar } from '../hostname.ts'
 import type { Plans } from './plans.ts'
 
-/** What the service itself keeps: `reserved` holds the edge, API and portal hosts; names below `edgeHost` are reserved too. */
-export type ClaimRules = { plans: Plans; edgeHost: Hostname; reserved: ReadonlySet<string>; dnsZone?: Hostname | undefined }
+/**
+ * What the service itself keeps: `reserved` holds the edge, API and portal hosts; names below `edgeHost` are reserved too. `wildcards`:
+ * whether certificates can be had for them, which takes DNS-01 and so a zone of our own, `dnsZone`.
+ */
+export type ClaimRules = {
+  plans: Plans
+  edgeHost: Hostname
+  reserved: ReadonlySet<string>
+  wildcards: boolean
+  dnsZone?: Hostname | undefined
+}
 
-/** Throws `hostname_reserved` for the service's own names and `hostname_invalid` for a public suffix (`co.uk`), which nobody owns. */
+/**
+ * Throws `hostname_reserved` for the service's own names and for a wildcard over one of them, `hostname_invalid` for a public suffix
+ * (`co.uk`), which nobody owns, with or without a star, and `wildcards_not_enabled`.
+ */
 export function requireClaimable(hostname: Hostname, rules: ClaimRules): void {
-  if (rules.reserved.has(hostname) || hostname === rules.edgeHost || hostname.endsWith(`.${rules.edgeHost}`)) {
-    throw new ServiceError('hostname_reserved', `${hostname} belongs to the service itself and cannot be claimed`)
+  const name = withoutStar(hostname)
+  if (isWildcard(hostname) && !rules.wildcards) {
+    throw new ServiceError('wildcards_not_enabled', 'wildcard hostnames are not enabled here: claim each hostname on its own')
   }
-  const { isIcann, publicSuffix } = parse(hostname, { allowPrivateDomains: false })
-  if (isIcann && publicSuffix === hostname) {
-    throw new ServiceError(
-      'hostname_invalid',
-      `${hostname} is a public suffix, under which others register their domains: claim a name below it`,
-    )
+  const ours = name === rules.edgeHost || name.endsWith(`.${rules.edgeHost}`) || rules.reserved.has(name)
+  if (ours || (isWildcard(hostname) && [...rules.reserved, rules.edgeHost].some((own) => wildcardOver(own as Hostname) === hostname))) {
+    const why = ours ? 'belongs to the service itself' : "covers the service's own hosts"
+    throw new ServiceError('hostname_reserved', `${hostname} ${why} and cannot be claimed`)
+  }
+  const { isIcann, publicSuffix } = parse(name, { allowPrivateDomains: false })
+  if (isIcann && publicSuffix === name) {
+    const below = isWildcard(hostname) ? 'a wildcard of a name below it' : 'a name below it'
+    throw new ServiceError('hostname_invalid', `${name} is a public suffix, under which others register their domains: claim ${below}`)
   }
 }

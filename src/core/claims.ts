@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { ServiceError } from '../errors.ts'
-import type { Hostname } from '../hostname.ts'
+import { type Hostname, isWildcard } from '../hostname.ts'
 import type { ClaimRules } from './claim-rules.ts'
 import { type Db, preparedRows, type Queryable, rows, type Tx, transaction } from './db.ts'
 import { DOMAIN, type DomainRow } from './domain-record.ts'
@@ -14,15 +14,23 @@ export type Claim = { hostname: Hostname; metadataJson: string }
 // A hostname can be released between our failing to claim it and our look at who holds it; so often in a row it cannot.
 const CLAIM_TRIES_MAX = 5
 
+// What the trigger of sql/0018 refuses by; its message is the name in the way.
+const FAMILY_ROOM = 'domain_family_room'
+
 /**
  * Claims the hostname, or merges metadata into the claim that the project already holds. A plan without a limit costs one statement and
  * one round trip. Throws `hostname_claimed`, else `plan_limit`.
  */
 export async function claimHostname(db: Db, project: Project, claim: Claim, rules: ClaimRules): Promise<DomainRow> {
   const limited = domainsAllowed(rules.plans, project.plan) !== Number.POSITIVE_INFINITY
-  for (let tries = 0; tries < CLAIM_TRIES_MAX; tries += 1) {
-    const row = limited ? await claimWithinPlan(db, project, claim, rules) : await claimFreely(db, project, claim)
-    if (row) return row
+  try {
+    for (let tries = 0; tries < CLAIM_TRIES_MAX; tries += 1) {
+      const row = limited ? await claimWithinPlan(db, project, claim, rules) : await claimFreely(db, project, claim)
+      if (row) return row
+    }
+  } catch (error) {
+    const { constraint, message } = error as { constraint?: string; message: string }
+    throw constraint === FAMILY_ROOM ? noRoomBeside(claim.hostname, message as Hostname) : error
   }
   throw claimedByAnother(claim.hostname)
 }
@@ -63,6 +71,7 @@ async function claimWithinPlan(db: Db, project: Project, claim: Claim, rules: Cl
     const plan = await lockProject(tx, project) // parallel claims at the limit wait here, so the count below cannot go stale
     const meanwhile = await mergeIntoClaim(tx, project, claim)
     if (meanwhile) return meanwhile
+    await requireRoomInFamily(tx, project, claim.hostname)
     await requireRoom(tx, project, plan, rules)
     return insertClaim(tx, project, claim)
   })
@@ -99,6 +108,12 @@ async function lockProject(tx: Tx, project: Project): Promise<string> {
   return row!.plan
 }
 
+/** Before the plan is asked: a name that cannot be had is no reason to pay for more. The insert decides again, behind its lock. */
+async function requireRoomInFamily(tx: Tx, project: Project, hostname: Hostname): Promise<void> {
+  const [row] = await rows(tx, sql<{ held: Hostname | null }>`select claim_in_the_way(${project.id}, ${hostname}) as held`)
+  if (row!.held) throw noRoomBeside(hostname, row!.held)
+}
+
 async function requireRoom(tx: Tx, project: Project, plan: string, rules: ClaimRules): Promise<void> {
   const allowed = domainsAllowed(rules.plans, plan)
   if (allowed === Number.POSITIVE_INFINITY) return
@@ -108,6 +123,14 @@ async function requireRoom(tx: Tx, project: Project, plan: string, rules: ClaimR
   )
   if (row!.held < allowed) return
   throw new ServiceError('plan_limit', `the plan ${plan} has room for ${allowed} domains, and the project holds ${row!.held}`)
+}
+
+/** `held` is another project's: a wildcard over the hostname, or a name under it when the hostname is the wildcard. */
+function noRoomBeside(hostname: Hostname, held: Hostname): ServiceError {
+  const why = isWildcard(hostname)
+    ? `another project holds ${held} under it: claim each hostname on its own`
+    : `another project holds the wildcard ${held}, which covers it`
+  return new ServiceError('hostname_claimed', `${hostname} is already claimed: ${why}`)
 }
 
 function claimedByAnother(hostname: Hostname): ServiceError {

@@ -5,7 +5,7 @@ import { challengeNameOf, delegationLabel } from './delegation.ts'
 import type { DelegationReport, DnsRecord, DnsReport, DnsState } from './dns-report.ts'
 import { DOMAIN, type DomainRecord, type DomainRow, live, toDomainRecord } from './domain-record.ts'
 import type { Project } from './projects.ts'
-import { proofNeeded } from './proof.ts'
+import { proofName, proofNeeded } from './proof.ts'
 
 /**
  * How the hostname's DNS stands; `expected` are the records to add, `delegation` the one more that gives certificates before cut-over, null where no
@@ -102,7 +102,7 @@ function delegationOf({ hostname, report }: DetailsRow, project: Project, dnsZon
 
 function beforeFirstCheck(row: DetailsRow, project: Project, edgeHost: Hostname): Omit<DnsDetails, 'nextCheckAt' | 'delegation'> {
   const expected: DnsRecord[] = [{ name: row.hostname, type: 'CNAME', value: edgeHost }]
-  if (row.proofNeeded) expected.push({ name: `_namesake.${row.hostname}`, type: 'TXT', value: project.proof })
+  if (row.proofNeeded) expected.push({ name: proofName(row.hostname), type: 'TXT', value: project.proof })
   return {
     state: 'unknown',
     sentence: 'The first check of this hostname runs within seconds.',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseHostname } from '../hostname.ts'
+import { parseClaimName } from '../hostname.ts'
 import { limitsOf, registeredDomainOf, roomForNew } from './issuance-limits.ts'
 
 const max = (directory: string) => Object.fromEntries(limitsOf(directory).map((limit) => [limit.scope, [limit.max, roomForNew(limit)]]))
@@ -30,6 +30,9 @@ test.each([
   ['a.one.github.io', 'one.github.io'],
   ['github.io', 'github.io'],
   ['shop.customer.test', 'customer.test'],
+  ['*.shop.customer.co.uk', 'customer.co.uk'],
+  ['*.customer.com', 'customer.com'],
+  ['*.github.io', 'github.io'],
 ])('%s counts for %s', (hostname, domain) => {
-  expect(registeredDomainOf(parseHostname(hostname))).toBe(domain)
+  expect(registeredDomainOf(parseClaimName(hostname))).toBe(domain)
 })

@@ -1,5 +1,5 @@
 import { parse } from 'tldts'
-import type { Hostname } from '../hostname.ts'
+import { type Hostname, withoutStar } from '../hostname.ts'
 
 /**
  * What a limit counts: the orders of the `account`; the certificates of a registered `domain` with everything below it; the certificates
@@ -48,7 +48,7 @@ export function roomForNew({ scope, max }: IssuanceLimit): number {
  * section, so `a.github.io` and `b.github.io` are two. A name that is itself a public suffix counts alone.
  */
 export function registeredDomainOf(hostname: Hostname): string {
-  return parse(hostname, { allowPrivateDomains: true }).domain ?? hostname
+  return parse(withoutStar(hostname), { allowPrivateDomains: true }).domain ?? withoutStar(hostname)
 }
 
 function limits(max: Record<LimitScope, number>): readonly IssuanceLimit[] {

@@ -1,11 +1,11 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Hostname } from '../hostname.ts'
+import { type Hostname, wildcardOver } from '../hostname.ts'
 import { type Db, rows } from './db.ts'
 import { proofNeeded } from './proof.ts'
 
 /**
- * Where a hostname leads, as the machines' local copies keep it. Of two readings the one with the higher version is the newer.
- * `proofNeeded`: the hostname may not be served yet, see proof.ts.
+ * Where a claimed name leads, as the machines' local copies keep it. Of two readings the one with the higher version is the newer.
+ * `proofNeeded`: it may not be served yet, see proof.ts; nor may a wildcard before it is verified, whose claim shows no tie to any name.
  */
 export type RouteRow = {
   hostname: Hostname
@@ -31,7 +31,13 @@ export type CertificateRow = {
   version: number
 }
 
-/** The routes of those hostnames that are registered; whichever is missing is not. */
+/** The route that a visitor of the hostname takes: its own, else that of the wildcard over it. */
+export async function findRoute(db: Db, hostname: Hostname): Promise<RouteRow | undefined> {
+  const found = await loadRoutes(db, [hostname, wildcardOver(hostname)])
+  return found.find((route) => route.hostname === hostname) ?? found[0]
+}
+
+/** The routes of those names that are claimed, each for itself; whichever is missing is not. */
 export async function loadRoutes(db: Db, hostnames: readonly Hostname[]): Promise<RouteRow[]> {
   return readRoutes(db, sql`d.hostname = any(${hostnames}::text[])`)
 }
@@ -67,7 +73,8 @@ async function readRoutes(db: Db, which: RawBuilder<unknown>): Promise<RouteRow[
     db,
     sql<RouteRow>`
       select d.hostname, p.id as "projectId", p.slug as "projectSlug", p.upstream_url as "upstreamUrl", d.metadata as "metadataJson",
-        d.verified_at is not null as verified, ${proofNeeded(sql`now()`)} as "proofNeeded",
+        d.verified_at is not null as verified, 
+        ${proofNeeded(sql`now()`)} or d.verified_at is null and starts_with(d.hostname, '*.') as "proofNeeded",
         ${milliseconds('d.created_at')} as "createdAtMs", greatest(d.version, p.version)::float8 as version
       from domains d join projects p on p.id = d.project_id
       where d.deleted_at is null and ${which}`,

@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest'
-import { type Hostname, parseHostname } from '../hostname.ts'
+import { type Hostname, parseClaimName, parseHostname, wildcardOver } from '../hostname.ts'
 import { type CertificateKnowledge, createCertificateSource } from './certificate-source.ts'
 
 const shop = parseHostname('shop.customer.com')
 const certificate = { id: '1', chainPem: 'chain', keyPem: 'key', notAfterMs: 2_000 }
 
-function source(served = true) {
+function source(served = true, names = (hostname: Hostname) => [hostname]) {
   const copy = new Map<Hostname, CertificateKnowledge>()
   const asked: Hostname[] = []
   let refusal: string | undefined
   const made = createCertificateSource({
     read: (hostname) => copy.get(hostname) ?? { kind: 'none' },
-    isServed: () => served,
+    servedBy: (hostname) => (served ? names(hostname) : []),
     async requestIssuance(hostname) {
       asked.push(hostname)
       return refusal ? { kind: 'refused', reason: refusal } : { kind: 'requested' }
@@ -100,4 +100,44 @@ test('an expired certificate is not served', async () => {
   copy.set(shop, { kind: 'certificate', certificate: { ...certificate, notAfterMs: 999 } })
   refuse('in back-off')
   expect(await made.certificateFor(shop, from('192.0.2.1'))).toEqual({ kind: 'refused', reason: 'in back-off' })
+})
+
+const wildcard = parseClaimName('*.customer.com')
+const other = parseHostname('other.customer.com')
+
+test("a wildcard's certificate is asked for and remembered once for all names that it covers", async () => {
+  const { made, copy, asked } = source(true, () => [wildcard])
+  const answers = Promise.all([shop, other, shop].map((hostname, i) => made.certificateFor(hostname, from(`192.0.2.${i}`))))
+  await turn()
+  copy.set(wildcard, { kind: 'certificate', certificate })
+  made.changed(wildcard)
+  expect(await answers).toMatchObject([{ id: '1' }, { id: '1' }, { id: '1' }])
+  expect(new Set(asked)).toEqual(new Set([wildcard]))
+  copy.clear()
+  expect(made.certificateFor(parseHostname('third.customer.com'), from('192.0.2.9'))).toMatchObject({ id: '1' })
+  made.changed(wildcard)
+  expect(made.certificateFor(shop, from('192.0.2.9'))).toBeInstanceOf(Promise)
+})
+
+test("a name has its own certificate before its wildcard's, which stands in while there is none", async () => {
+  const { made, copy, asked } = source(true, (hostname) => [hostname, wildcardOver(hostname)])
+  copy.set(wildcard, { kind: 'certificate', certificate })
+  copy.set(other, { kind: 'failed', reason: 'no', nextAttemptAtMs: 2_000 })
+  for (const hostname of [shop, other]) expect(made.certificateFor(hostname, from('192.0.2.1'))).toMatchObject({ id: '1' })
+  copy.set(shop, { kind: 'certificate', certificate: { ...certificate, id: '2' } })
+  made.changed(shop)
+  expect(made.certificateFor(shop, from('192.0.2.1'))).toMatchObject({ id: '2' })
+  expect(made.certificateFor(other, from('192.0.2.1'))).toMatchObject({ id: '1' })
+  expect(asked).toEqual([])
+})
+
+test("a wildcard's back-off does not keep a name from its own certificate", async () => {
+  const { made, copy, asked } = source(true, (hostname) => [hostname, wildcardOver(hostname)])
+  copy.set(wildcard, { kind: 'failed', reason: 'no', nextAttemptAtMs: 2_000 })
+  const answer = made.certificateFor(shop, from('192.0.2.1'))
+  await turn()
+  expect(asked).toEqual([shop])
+  copy.set(shop, { kind: 'certificate', certificate })
+  made.changed(shop)
+  expect(await answer).toMatchObject({ id: '1' })
 })

@@ -11,12 +11,15 @@ export type CertificateKnowledge =
   | { kind: 'none' }
 
 export type CertificateSourceParts = {
-  /** Reads the local copy; no other machine is asked. Throws when a key cannot be opened, as with another machine's secret. */
-  read(hostname: Hostname): CertificateKnowledge
-  /** Whether the hostname is served here at all: registered, or one of the service's own. */
-  isServed(hostname: Hostname): boolean | Promise<boolean>
+  /** Reads the local copy for a claimed name; no other machine is asked. Throws when a key cannot be opened, as with another machine's secret. */
+  read(claimed: Hostname): CertificateKnowledge
+  /**
+   * The names whose certificates may serve the hostname, the one to order first: its own, if it is claimed or one of the service's; then the
+   * wildcard over it, if it is the same project's. None: it is not served here at all.
+   */
+  servedBy(hostname: Hostname): readonly Hostname[] | Promise<readonly Hostname[]>
   /** Asks for an order. Resolves once the wish is stored, not when the certificate is there. */
-  requestIssuance(hostname: Hostname): Promise<{ kind: 'requested' } | { kind: 'refused'; reason: string }>
+  requestIssuance(claimed: Hostname): Promise<{ kind: 'requested' } | { kind: 'refused'; reason: string }>
   now(): number
 }
 
@@ -24,8 +27,8 @@ export type CertificateAnswer = ({ kind: 'certificate' } & KeptCertificate) | { 
 
 export type CertificateSource = {
   certificateFor(hostname: Hostname, client: { address: string }): CertificateAnswer | Promise<CertificateAnswer>
-  /** The local copy has news of this hostname's certificate. */
-  changed(hostname: Hostname): void
+  /** The local copy has news of this name's certificate. */
+  changed(claimed: Hostname): void
   /** Forgets all that is remembered, as after the link to the local copy's writer was lost. */
   reset(): void
   waiting(): number
@@ -39,7 +42,8 @@ const NOT_REGISTERED: CertificateAnswer = { kind: 'refused', reason: 'not regist
 
 /**
  * Where handshakes get their certificate: memory, then the local copy; else, for a hostname that is served here, the handshake waits
- * for one issuance that all waiting handshakes share. Waiting is bounded in time and number, and nobody waits during a back-off.
+ * for one issuance that all waiting handshakes share. Waiting is bounded in time and number, and nobody waits during a back-off, nor while
+ * the project's wildcard certificate can stand in. All is remembered by claimed name, so a wildcard's certificate once for all it covers.
  */
 export function createCertificateSource(parts: CertificateSourceParts): CertificateSource {
   const memory = new Lru<Hostname, KeptCertificate>(CERTIFICATES_IN_MEMORY_MAX)
@@ -65,7 +69,12 @@ export function createCertificateSource(parts: CertificateSourceParts): Certific
     }
   }
 
-  const obtain = (hostname: Hostname, client: { address: string }) => inCopy(hostname) ?? waitForIssuance(hostname, client)
+  const obtain = (names: readonly Hostname[], client: { address: string }) => {
+    const [first] = names
+    if (first === undefined) return NOT_REGISTERED
+    const found = names.map((name) => remembered(name) ?? inCopy(name))
+    return found.find((answer) => answer?.kind === 'certificate') ?? found[0] ?? waitForIssuance(first, client)
+  }
 
   const waitForIssuance = async (hostname: Hostname, client: { address: string }): Promise<CertificateAnswer> => {
     const seat = room.enter(hostname, client.address)
@@ -88,9 +97,8 @@ export function createCertificateSource(parts: CertificateSourceParts): Certific
       const known = remembered(hostname)
       if (known) return known
       // Before anything else is read: a scanner's guesses end here.
-      const isServed = parts.isServed(hostname)
-      if (isServed instanceof Promise) return isServed.then((served) => (served ? obtain(hostname, client) : NOT_REGISTERED))
-      return isServed ? obtain(hostname, client) : NOT_REGISTERED
+      const names = parts.servedBy(hostname)
+      return names instanceof Promise ? names.then((found) => obtain(found, client)) : obtain(names, client)
     },
     changed(hostname) {
       memory.delete(hostname)

@@ -38,8 +38,8 @@ export type EdgeParts = {
   proxyProtocol: 'off' | 'required'
   /** The share of requests that the access log shows, 0 to 1. */
   accessLogSample: number
-  /** A visitor came for a hostname that is not verified yet. */
-  unverifiedVisit(hostname: Hostname): void
+  /** A visitor came for a hostname whose claim is not verified yet. */
+  unverifiedVisit(claimed: Hostname): void
   /** 48 bytes; see createTls. */
   ticketKeys?: Buffer
   timeouts?: Partial<Timeouts>
@@ -82,7 +82,7 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
   async function noteVisit(hostname: Hostname): Promise<void> {
     try {
       const host = await findHost(hostname)
-      if (host.kind === 'route' && !host.route.verified) unverifiedVisit(hostname)
+      if (host.kind === 'route' && !host.route.verified) unverifiedVisit(host.route.hostname)
     } catch {
       // Whoever asks for the certificate or the host next meets the same failure, and says so.
     }

@@ -1,6 +1,6 @@
 import type { Hostname } from '../hostname.ts'
 
-/** What the edge needs to know of a hostname to serve it. */
+/** What the edge needs to know of a hostname to serve it. `hostname` is the claim's name: the visited one, or the wildcard over it. */
 export type HostRoute = { hostname: Hostname; projectId: string; projectSlug: string; upstreamUrl: string; verified: boolean }
 
 export type HostAnswer =

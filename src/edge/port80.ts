@@ -11,7 +11,7 @@ export type Port80Parts = {
   log: Log
   findHost: FindHost
   answerChallenge(hostname: Hostname, token: string): string | undefined | Promise<string | undefined>
-  unverifiedVisit(hostname: Hostname): void
+  unverifiedVisit(claimed: Hostname): void
   publicHttpsPort: number
   timeouts: Timeouts
 }
@@ -59,7 +59,7 @@ async function decide(parts: Port80Parts, request: IncomingMessage): Promise<Pag
   const { hostname } = reading
   const host = await parts.findHost(hostname)
   if (host.kind === 'unknown') return page(404, 'unknown-hostname')
-  if (host.kind === 'route' && !host.route.verified) parts.unverifiedVisit(hostname)
+  if (host.kind === 'route' && !host.route.verified) parts.unverifiedVisit(host.route.hostname)
   const token = CHALLENGE.exec(head.target)?.[1]
   if (token !== undefined) return challengePage(await parts.answerChallenge(hostname, token))
   return redirectPage(parts, hostname, host, head.target)

@@ -20,7 +20,7 @@ export type ServeParts = {
   metrics: EdgeMetrics
   edgeHost: Hostname
   findHost: FindHost
-  unverifiedVisit(hostname: Hostname): void
+  unverifiedVisit(claimed: Hostname): void
   trustedProxies: AddressSet
   accessLogSample: number
   pools: UpstreamPools
@@ -113,7 +113,7 @@ export function createServe(parts: ServeParts) {
     switch (host.kind) {
       case 'route':
         visit.project = host.route.projectSlug
-        if (!host.route.verified) parts.unverifiedVisit(hostname)
+        if (!host.route.verified) parts.unverifiedVisit(host.route.hostname)
         return proxy(visit, hostname, host.route.upstreamUrl, host.route.projectId)
       case 'service':
         return proxy(visit, hostname, host.upstreamUrl, undefined)

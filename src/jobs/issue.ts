@@ -2,7 +2,7 @@ import { beginIssuance, type IssuancePermission, recordCertificate, recordIssuan
 import type { Db } from '../core/db.ts'
 import { settleOrder } from '../core/issuance-budget.ts'
 import { findHeldCertificate, type HeldCertificate } from '../core/renewals.ts'
-import { type Hostname, parseHostname } from '../hostname.ts'
+import { type Hostname, parseClaimName } from '../hostname.ts'
 import type { Log } from '../log.ts'
 
 const URGENT_SHARE = 1 / 3
@@ -51,7 +51,7 @@ export type IssueParts = {
  * work. A failure is recorded with the authority's own words and a back-off; a certificate already in hand stays.
  */
 export async function issueCertificate(parts: IssueParts, payload: unknown): Promise<void> {
-  const hostname = parseHostname((payload as { hostname: string }).hostname)
+  const hostname = parseClaimName((payload as { hostname: string }).hostname)
   const permission = await beginIssuance(parts.db, hostname, { directories: parts.directories })
   if (permission.kind === 'no') {
     if (permission.postponed) parts.announce(hostname)

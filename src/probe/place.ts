@@ -11,7 +11,8 @@ export function placeOf(name: string, zone?: string): Place {
 
 /** The part of a name that is registered with a registry (Public Suffix List), or the name itself when it has no such part. */
 export function registeredDomain(name: string): string {
-  return getDomain(name) ?? name
+  const known = name.startsWith('*.') ? name.slice(2) : name
+  return getDomain(known) ?? known
 }
 
 /** Whether registries register names directly below this one, as below com and co.uk. */

@@ -1,5 +1,5 @@
 import { getServers } from 'node:dns'
-import type { Hostname } from '../hostname.ts'
+import { type Hostname, isWildcard, withoutStar } from '../hostname.ts'
 import { unmapped } from '../lib/addresses.ts'
 import { Lru } from '../lib/lru.ts'
 import { createOnce } from '../lib/once.ts'
@@ -14,6 +14,7 @@ import { createResolver } from './resolver.ts'
 import { describe } from './sentence.ts'
 import { parseServer } from './servers.ts'
 import { type Edge, type Verdict, weighProof } from './verdict.ts'
+import { examineClaim } from './wildcard.ts'
 
 export type ProbeSettings = {
   edgeHost: Hostname
@@ -36,7 +37,7 @@ export type Destination = { kind: 'yes'; addresses: string[] } | { kind: 'no'; s
 
 export type Probe = {
   /**
-   * Looks a hostname's DNS up, within about 8 seconds, and says what is wrong with it, if anything. What DNS does never makes it reject:
+   * Looks the DNS of a hostname or wildcard up, within about 8 seconds, and says what is wrong with it, if anything. What DNS does never makes it reject:
    * that is a state. It rejects with the signal's reason when the signal is aborted.
    */
   check(hostname: Hostname, ownership: Ownership, signal?: AbortSignal): Promise<DnsReport>
@@ -65,21 +66,22 @@ export function createProbe(settings: ProbeSettings): Probe {
 
   async function check(hostname: Hostname, ownership: Ownership): Promise<DnsReport> {
     const budget = openBudget()
-    const finding = await lookup.examine(hostname, budget)
+    const domain = withoutStar(hostname)
+    const finding = await examineClaim(lookup, hostname, budget)
     remember(hostname, finding)
     const isLocal = finding.view === undefined
-    const proof = ownership.proofNeeded && !isLocal ? { name: `_namesake.${hostname}`, value: ownership.proof } : undefined
+    const proof = ownership.proofNeeded && !isLocal ? { name: `_namesake.${domain}`, value: ownership.proof } : undefined
     let verdict: Verdict = finding.verdict
     if (proof && verdict.kind === 'verified') {
       const isAlias = (finding.view?.a.hops.length ?? 0) > 0
-      verdict = weighProof(verdict, { ...proof, found: await lookup.findText({ ...proof, hostname, isAlias }, budget) })
+      verdict = weighProof(verdict, { ...proof, found: await lookup.findText({ ...proof, hostname: domain, isAlias }, budget) })
     }
     const witnesses = finding.servers.filter(({ says }) => says !== 'lame' && says !== 'silent')
     const wanted = isLocal ? undefined : ownership.delegation
     const delegation = wanted && (await findDelegation({ resolver, authorities }, { ...wanted, witnesses, zone: finding.zone }, budget))
     let caa: CaaFinding = { kind: 'unknown' }
     if (settings.caaIssuers.length > 0 && mayAskForCaa(finding)) {
-      caa = await findCaa(resolver, hostname, finding.view?.a.end !== 'no-such-name', settings.caaIssuers, budget)
+      caa = await findCaa(resolver, domain, isWildcard(hostname) || finding.view?.a.end !== 'no-such-name', settings.caaIssuers, budget)
     }
     const report = {
       hostname,
@@ -108,7 +110,7 @@ export function createProbe(settings: ProbeSettings): Probe {
     async leadsToEdge(hostname) {
       const known = destinations.get(hostname)
       if (known && known.until > performance.now()) return known.destination
-      return once(hostname, async () => remember(hostname, await lookup.examine(hostname, openBudget())))
+      return once(hostname, async () => remember(hostname, await examineClaim(lookup, hostname, openBudget())))
     },
     async caaOf(hostname) {
       if (edge.isLocal && hostname.endsWith('.localhost')) return { kind: 'none' }

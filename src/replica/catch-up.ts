@@ -1,4 +1,4 @@
-import { type Hostname, readHostname } from '../hostname.ts'
+import { type Hostname, readClaimName } from '../hostname.ts'
 import type { Change, CopySource } from './copy-source.ts'
 import type { CopyWriter } from './copy-writer.ts'
 import { pagesWithin, within } from './deadline.ts'
@@ -111,7 +111,8 @@ function missing(hostnames: Hostname[], rows: { hostname: Hostname }[]): Hostnam
 /** Each key once, however often it changed: only its current row counts. */
 function sortKeys(changes: Change[]): ChangedKeys {
   const of = (kind: Change['kind']) => [...new Set(changes.filter((change) => change.kind === kind).map((change) => change.key))]
-  const hostnames = (keys: string[]) => keys.map(readHostname).flatMap((reading) => (reading.kind === 'hostname' ? [reading.hostname] : []))
+  const hostnames = (keys: string[]) =>
+    keys.map(readClaimName).flatMap((reading) => (reading.kind === 'hostname' ? [reading.hostname] : []))
   return {
     routes: hostnames(of('host')),
     certificates: hostnames(of('certificate')),

@@ -1,8 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { Hostname } from '../hostname.ts'
+import { type Hostname, wildcardOver } from '../hostname.ts'
 import type { CertificateRow, ChallengeRow, Cursor, RouteRow } from './rows.ts'
 
 export type CopyLookups = {
+  /** The hostname's own route, else that of the wildcard over it. */
   findRoute(hostname: Hostname): RouteRow | undefined
   findCertificate(hostname: Hostname): CertificateRow | undefined
   findSetting(name: string): Buffer | undefined
@@ -25,7 +26,7 @@ export function prepareLookups(db: DatabaseSync): CopyLookups {
 
   return {
     findRoute(hostname) {
-      const row = route.get(hostname) as Values | undefined
+      const row = (route.get(hostname) ?? route.get(wildcardOver(hostname))) as Values | undefined
       return row && toRoute(row)
     },
     findCertificate(hostname) {

@@ -6,6 +6,7 @@ import { isDamage, unfitness } from './copy-schema.ts'
 import type { CertificateRow, ChallengeRow, RouteRow } from './rows.ts'
 
 export type CopyReader = {
+  /** The hostname's own route, else that of the wildcard over it. */
   findRoute(hostname: Hostname): RouteRow | undefined
   findCertificate(hostname: Hostname): CertificateRow | undefined
   findSetting(name: string): Buffer | undefined

@@ -1,4 +1,4 @@
-import type { Hostname } from '../hostname.ts'
+import { type Hostname, wildcardOver } from '../hostname.ts'
 import { within } from './deadline.ts'
 import type { RouteAnswer } from './messages.ts'
 import type { RouteRow } from './rows.ts'
@@ -11,7 +11,7 @@ export type DatabaseLookupParts = {
 
 export type DatabaseLookups = {
   find(hostname: Hostname): Promise<RouteAnswer>
-  /** The copy has news of these hostnames (or of any): look-ups under way may have been answered before it. */
+  /** The copy has news of these names (or of any): look-ups under way, also of what a wildcard covers, may have been answered before it. */
   changed(hostnames: readonly Hostname[] | 'all'): void
   counts(): { asked: number; turnedAway: number }
 }
@@ -35,12 +35,12 @@ export function createDatabaseLookups(parts: DatabaseLookupParts): DatabaseLooku
 
   const load = (hostname: Hostname): Promise<RouteRow[]> => {
     running += 1 // until the query itself ends, also when nobody waits for it any more
-    return parts.loadRoutes([hostname]).finally(() => (running -= 1))
+    return parts.loadRoutes([hostname, wildcardOver(hostname)]).finally(() => (running -= 1))
   }
   const answer = async (hostname: Hostname, self: () => Running | undefined): Promise<RouteAnswer> => {
     try {
-      const [loaded] = await within(LOOKUP_TIMEOUT_MS, 'a look-up', load(hostname))
-      const route = self()?.overtaken ? parts.findInCopy(hostname) : loaded
+      const loaded = await within(LOOKUP_TIMEOUT_MS, 'a look-up', load(hostname))
+      const route = self()?.overtaken ? parts.findInCopy(hostname) : (loaded.find((row) => row.hostname === hostname) ?? loaded[0])
       return route ? { kind: 'route', route } : { kind: 'unknown' }
     } catch {
       return { kind: 'unavailable' }
@@ -63,8 +63,10 @@ export function createDatabaseLookups(parts: DatabaseLookupParts): DatabaseLooku
       return entry.answer
     },
     changed(hostnames) {
-      const touched = hostnames === 'all' ? byHostname.values() : hostnames.flatMap((hostname) => byHostname.get(hostname) ?? [])
-      for (const entry of touched) entry.overtaken = true
+      const news = new Set(hostnames === 'all' ? [] : hostnames)
+      for (const [hostname, entry] of byHostname) {
+        entry.overtaken ||= hostnames === 'all' || news.has(hostname) || news.has(wildcardOver(hostname))
+      }
     },
     counts: () => ({ asked, turnedAway }),
   }

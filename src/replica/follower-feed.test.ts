@@ -16,7 +16,7 @@ import { openCopyWriter } from './copy-writer.ts'
 import { createFollower, type Follower } from './follower.ts'
 
 const plans = new Map([['unlimited', 0]])
-const rules = { plans, edgeHost: parseHostname('edge.example.com'), reserved: new Set<string>() }
+const rules = { plans, edgeHost: parseHostname('edge.example.com'), reserved: new Set<string>(), wildcards: false }
 const projectRules = { plans, checkUpstream: async () => {} }
 
 let database: Awaited<ReturnType<typeof createTestDatabase>>

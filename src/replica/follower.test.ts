@@ -1,7 +1,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Hostname } from '../hostname.ts'
+import { type Hostname, parseHostname, wildcardOver } from '../hostname.ts'
 import { certificateOf, cursorAt, routeOf, shop, temporaryFolder } from './copy.fixture.ts'
 import { currentGeneration } from './copy-files.ts'
 import { type CopyReader, openCopyReader } from './copy-reader.ts'
@@ -89,6 +89,8 @@ function createSource() {
   }
   return { source, routes, certificates, settings, challenges, fail, calls, during, place, put, change, feedLength: () => feed.length }
 }
+
+const everyShop = wildcardOver(shop(0))
 
 let place: ReturnType<typeof temporaryFolder>
 let database: ReturnType<typeof createSource>
@@ -291,7 +293,7 @@ test('before the first snapshot misses are asked of the database: once a hostnam
   database.put(routeOf(shop(0)))
   const same = await Promise.all(Array.from({ length: 100 }, () => follower.findRoute(shop(0))))
   expect(same.every((answer) => answer.kind === 'route')).toBe(true)
-  expect(database.calls.loads).toEqual([[shop(0)]])
+  expect(database.calls.loads).toEqual([[shop(0), everyShop]])
   const others = await Promise.all(Array.from({ length: 1_000 }, (_, number) => follower.findRoute(shop(number + 1))))
   expect(others.filter(({ kind }) => kind === 'unknown')).toHaveLength(49)
   expect(others.filter(({ kind }) => kind === 'unavailable')).toHaveLength(951)
@@ -346,4 +348,46 @@ test('a reader that reports damage which is none changes nothing', async () => {
   follower.copyDamaged('as a test says')
   expect(await writer.check()).toEqual({ kind: 'sound' })
   expect(follower.report()).toMatchObject({ complete: true, snapshots: 1 })
+})
+
+test('a wildcard leads where no name of its own does, and a name wins as soon as the copy has it', async () => {
+  database.put(routeOf(everyShop))
+  await startAndFill()
+  expect(reader.findRoute(shop(1))?.hostname).toBe(everyShop)
+  expect(await follower.findRoute(shop(1))).toMatchObject({ kind: 'route', route: { hostname: everyShop } })
+  for (const name of ['a.shop1.customer.com', 'customer.com']) expect(reader.findRoute(parseHostname(name))).toBeUndefined()
+  database.put(routeOf(shop(1)))
+  database.change(host(shop(1)))
+  await expect.poll(routesHeard).toEqual([shop(1)])
+  expect(reader.findRoute(shop(1))?.hostname).toBe(shop(1))
+  database.routes.delete(shop(1))
+  database.change(host(shop(1)))
+  await expect.poll(() => reader.findRoute(shop(1))?.hostname).toBe(everyShop)
+})
+
+test("a wildcard's change reaches everybody under its own name", async () => {
+  database.put(routeOf(everyShop))
+  await startAndFill()
+  database.routes.delete(everyShop)
+  database.change(host(everyShop))
+  await expect.poll(routesHeard).toEqual([everyShop])
+  expect(await follower.findRoute(shop(1))).toEqual({ kind: 'unknown' })
+})
+
+test("an answer of the database that a wildcard's change has overtaken is not given", async () => {
+  database.put(routeOf(everyShop))
+  await startAndFill()
+  database.routes.delete(everyShop)
+  database.change(host(everyShop))
+  await expect.poll(routesHeard).toEqual([everyShop])
+  clock += 6_000 // the copy is behind: misses are asked of the database
+  const held = Promise.withResolvers<void>()
+  database.during.load = () => held.promise
+  const asked = follower.findRoute(shop(1))
+  database.during.load = async () => {}
+  database.put(routeOf(everyShop, { version: 2 }))
+  database.change(host(everyShop))
+  await expect.poll(routesHeard).toEqual([everyShop, everyShop])
+  held.resolve()
+  expect(await asked).toMatchObject({ kind: 'route', route: { hostname: everyShop } })
 })

@@ -7,7 +7,7 @@ export type RouteAnswer = { kind: 'route'; route: RouteRow } | { kind: 'unknown'
 
 export type CertificateRequestAnswer = { kind: 'requested' } | { kind: 'refused'; reason: string }
 
-/** What an api or edge process says to the follower of its machine. Only those with an id are answered. */
+/** What an api or edge process says to the follower of its machine: which name was visited, or of which claim something is wanted. Only those with an id are answered. */
 export type ToFollower =
   | { type: 'find-route'; id: number; hostname: Hostname }
   | { type: 'request-certificate'; id: number; hostname: Hostname }

@@ -5,7 +5,7 @@ import { missIsFinal } from './copy-status.ts'
 import type { RouteAnswer } from './messages.ts'
 
 /**
- * How a process of this machine finds a route: in the local copy, whose hits are always served; a miss is final while the copy is fresh
+ * How a process of this machine finds the route of a hostname, its own or its wildcard's: in the local copy, whose hits are always served; a miss is final while the copy is fresh
  * and complete, otherwise the follower is asked. Nothing is remembered here. Never throws or rejects.
  */
 export function findLocalRoute(reader: CopyReader, follower: FollowerLink, hostname: Hostname): RouteAnswer | Promise<RouteAnswer> {

@@ -1,6 +1,6 @@
 import { chmodSync, lstatSync, renameSync, rmSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
-import { type Hostname, readHostname } from '../hostname.ts'
+import { type Hostname, readClaimName } from '../hostname.ts'
 import { createOnce } from '../lib/once.ts'
 import type { Log } from '../log.ts'
 import type { CopyStatus } from './copy-status.ts'
@@ -141,9 +141,10 @@ function createAnswers(on: CopyServerParts['on']) {
         on.copyDamaged?.(String(message.sentence))
         return
       }
-      const reading = readHostname(String(message.hostname))
+      const reading = readClaimName(String(message.hostname))
       if (reading.kind === 'invalid') throw new Error(reading.reason)
       const { hostname } = reading
+
       const full = running >= REQUESTS_PER_CLIENT_MAX
       switch (message.type) {
         case 'find-route':

@@ -2,8 +2,9 @@ import { createChallengeCertificate } from '../certs/tls-alpn.ts'
 import { type CertificateKnowledge, createCertificateSource } from '../edge/certificate-source.ts'
 import { createChallengeSource } from '../edge/challenge-source.ts'
 import { startEdge } from '../edge/edge.ts'
+import type { HostAnswer } from '../edge/host.ts'
 import { createEdgeMetrics } from '../edge/metrics.ts'
-import type { Hostname } from '../hostname.ts'
+import { type Hostname, wildcardOver } from '../hostname.ts'
 import { certificateKeys } from './certificate-keys.ts'
 import { openLocalCopy } from './local-copy.ts'
 import { ownHosts } from './own-hosts.ts'
@@ -46,13 +47,25 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     const found = copy.findRoute(hostname)
     return found instanceof Promise ? found.then(toHost) : toHost(found)
   }
-  const isServed = (hostname: Hostname) => {
-    const found = findHost(hostname)
-    return found instanceof Promise ? found.then(isOurs) : isOurs(found)
+  const isServed = async (hostname: Hostname) => isOurs(await findHost(hostname))
+  // An upstream under its vendor's wildcard has records of its own and is no loop.
+  const isClaimed = async (hostname: Hostname) => {
+    const host = await findHost(hostname)
+    return isOurs(host) && (host.kind !== 'route' || host.route.hostname === hostname)
+  }
+  const servedBy = (hostname: Hostname) => {
+    const host = findHost(hostname)
+    return host instanceof Promise ? host.then((found) => namesFor(hostname, found)) : namesFor(hostname, host)
+  }
+  const namesFor = (hostname: Hostname, host: HostAnswer): Hostname[] => {
+    if (host.kind !== 'route') return isOurs(host) ? [hostname] : []
+    if (host.route.hostname !== hostname) return [host.route.hostname]
+    const over = copy.reader.findRoute(wildcardOver(hostname))
+    return over && !over.proofNeeded && over.projectId === host.route.projectId ? [hostname, over.hostname] : [hostname]
   }
   const certificates = createCertificateSource({
     read: readCertificate,
-    isServed,
+    servedBy,
     requestIssuance: (hostname) => copy.follower.requestCertificate(hostname),
     now: Date.now,
   })
@@ -74,7 +87,7 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
       allowPrivate: config.allowPrivateUpstreams,
       sourceIps: config.upstreamSourceIps,
       ownAddresses: config.edgeIps,
-      isRegistered: isServed,
+      isRegistered: isClaimed,
     },
     trustedProxies: config.trustedProxies,
     proxyProtocol: config.proxyProtocol,
@@ -99,7 +112,7 @@ function isOurs({ kind }: { kind: string }): boolean {
 
 function toHost(found: Awaited<ReturnType<ReturnType<typeof openLocalCopy>['findRoute']>>) {
   if (found.kind !== 'route') return found
-  // A hostname that still needs its proof is neither verified nor routed: a dangling CNAME must not hand its traffic to a new claimant.
+  // What still needs its proof is neither verified nor routed: a dangling CNAME must not hand its traffic to a new claimant.
   if (found.route.proofNeeded) return { kind: 'unknown' as const }
   return found
 }

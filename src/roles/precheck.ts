@@ -1,7 +1,7 @@
 import type { ChallengeType } from '../certs/authority.ts'
 import type { SelfCheck } from '../certs/self-check.ts'
 import { DNS_PROBLEM } from '../core/probes.ts'
-import type { Hostname } from '../hostname.ts'
+import { type Hostname, isWildcard, withoutStar } from '../hostname.ts'
 import type { IssueParts } from '../jobs/issue.ts'
 import type { Destination } from '../probe/probe.ts'
 import { chooseChallenges } from './challenge-choice.ts'
@@ -26,7 +26,7 @@ export function createPrecheck(parts: PrecheckParts): IssueParts['precheck'] {
   const { offered } = parts
   return async (hostname) => {
     if (parts.isOwn(hostname)) return { kind: 'go' }
-    const wildcard = parts.isValidating && hostname.startsWith('*.')
+    const wildcard = parts.isValidating && isWildcard(hostname)
     const [delegated, target] = await Promise.all([
       offered.includes('dns-01') && parts.isDelegated(hostname),
       wildcard ? ({ kind: 'no', sentence: '' } as const) : parts.leadsToEdge(hostname),
@@ -44,7 +44,7 @@ export function createPrecheck(parts: PrecheckParts): IssueParts['precheck'] {
       case 'not-delegated':
         return refuse(
           CHALLENGE_PROBLEM,
-          `A certificate for ${hostname} can be proven by DNS alone: add the CNAME record for _acme-challenge${hostname.slice(1)} that the domain's details name.`,
+          `The certificate of ${hostname} needs one more record: the CNAME record _acme-challenge.${withoutStar(hostname)}, with the value that its details name.`,
         )
       case 'answered-by-other': {
         const alsoTls = tls && 'sentence' in tls ? ` ${tls.sentence}` : ''

@@ -6,7 +6,7 @@ import { createAnnouncer, pruneChanges } from '../core/changes.ts'
 import { closeDatabase, connectDatabase, type Db } from '../core/db.ts'
 import { pruneBudget } from '../core/issuance-budget.ts'
 import { pruneOrdersUnderWay } from '../core/orders-under-way.ts'
-import { loadRoutes } from '../core/routes.ts'
+import { findRoute } from '../core/routes.ts'
 import type { Hostname } from '../hostname.ts'
 import { type IssueParts, issueCertificate } from '../jobs/issue.ts'
 import { startProbeSweep } from '../jobs/probe-sweep.ts'
@@ -113,7 +113,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
     ],
     log,
   )
-  const internal = await serveInternal(context, { findInCopy: async (hostname) => (await loadRoutes(db, [hostname]))[0] })
+  const internal = await serveInternal(context, { findInCopy: (hostname) => findRoute(db, hostname) })
   return {
     report: () => ({ ready: true, details: {} }),
     async stop() {

@@ -3,12 +3,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createInternalApp } from '../../src/api/certificate-check.ts'
 import { listen } from '../../src/api/listen.ts'
 import { createRouteFinder, type RouteAnswer } from '../../src/api/route-finder.ts'
+import { registerDomain } from '../../src/core/domains.ts'
 import { loadRoutes } from '../../src/core/routes.ts'
-import type { Hostname } from '../../src/hostname.ts'
+import { type Hostname, wildcardOver } from '../../src/hostname.ts'
 import { createLog } from '../../src/log.ts'
 import { startTestApi, type Tenant, type TestApi } from '../support/api.ts'
 import { startCaddy } from '../support/caddy.ts'
-import { freshHostname } from '../support/tenants.ts'
+import { CLAIM_RULES, freshHostname } from '../support/tenants.ts'
 
 let api: TestApi
 let tenant: Tenant
@@ -100,4 +101,17 @@ test('the same address tells whether all roles serve, and the metrics', async ()
   const metrics = await fetch(`${url}/metrics`)
   expect(await metrics.text()).toBe('up 1\n')
   expect(metrics.headers.get('content-type')).toContain('text/plain; version=0.0.4')
+})
+
+test('it answers 200 for a name under a wildcard once that is verified, and 404 before', async () => {
+  const hostname = freshHostname()
+  await registerDomain(
+    api.db,
+    tenant.project,
+    { hostname: wildcardOver(hostname), metadataJson: '{}' },
+    { ...CLAIM_RULES, wildcards: true },
+  )
+  expect(await ask(`?domain=${hostname}`)).toBe(404)
+  await api.db.pool.query('update domains set verified_at = now() where hostname = $1', [wildcardOver(hostname)])
+  expect(await ask(`?domain=${hostname}`)).toBe(200)
 })

@@ -6,7 +6,7 @@ import { listen } from '../../src/api/listen.ts'
 import { createRouteFinder, type RouteFinder } from '../../src/api/route-finder.ts'
 import { closeDatabase, connectDatabase, type Db } from '../../src/core/db.ts'
 import type { Project } from '../../src/core/projects.ts'
-import { loadRoutes } from '../../src/core/routes.ts'
+import { findRoute } from '../../src/core/routes.ts'
 import { issueToken } from '../../src/core/tokens.ts'
 import { createLog } from '../../src/log.ts'
 import { createProbe } from '../../src/probe/probe.ts'
@@ -60,8 +60,8 @@ export type TestApi = {
 const PROBE_INTERVAL_S = 300
 export const EDGE_IP = '192.0.2.10'
 
-/** The API as it runs, on a free port, over a database and a DNS server of its own. */
-export async function startTestApi(): Promise<TestApi> {
+/** The API as it runs, on a free port, over a database and a DNS server of its own; where told, with wildcards. */
+export async function startTestApi({ wildcards = false } = {}): Promise<TestApi> {
   const database = await createTestDatabase()
   const line = await drawLine(database.url)
   const db = connectDatabase(line.url, { applicationName: 'test-api' })
@@ -72,7 +72,7 @@ export async function startTestApi(): Promise<TestApi> {
   const now = () => new Date()
   const isFresh = () => true
   const resolve = async (hostname: Parameters<RouteFinder['find']>[0]) => {
-    const [route] = await loadRoutes(db, [hostname])
+    const route = await findRoute(db, hostname)
     return route ? { kind: 'route' as const, route } : { kind: 'unknown' as const }
   }
   const authenticator = createAuthenticator({ db, log, isFresh, now })
@@ -84,7 +84,7 @@ export async function startTestApi(): Promise<TestApi> {
     baseUrl: new URL('https://api.namesake.test'),
     portal: [],
     version: '0.0.0-test',
-    rules: CLAIM_RULES,
+    rules: { ...CLAIM_RULES, wildcards },
     probe,
     probeIntervalS: PROBE_INTERVAL_S,
     trustedProxies: [],

@@ -134,15 +134,22 @@ export async function startDnsServer(options: DnsOptions = {}): Promise<DnsServe
     const answers: Answer[] = []
     let current = name
     for (let n = 0; n < 20; n++) {
-      const alias = type === 'CNAME' ? undefined : records.get(keyOf(current, 'CNAME'))?.[0]
+      const alias = type === 'CNAME' ? undefined : recordsOf(current, 'CNAME')[0]
       if (!alias) break
       answers.push(alias)
       current = String(dataOf(alias)).toLowerCase()
     }
-    const found = records.get(keyOf(current, type)) ?? []
+    const found = recordsOf(current, type)
     if (found.length > 0) return { answers: [...answers, ...found] }
     const authorities = zone === undefined ? [] : [toAnswer(zone, 'SOA', `ns.${zone}`)]
     return { answers, authorities, flags: flags | (exists(current) ? NO_ERROR : NO_SUCH_NAME) }
+  }
+
+  /** A name that does not exist has the records of the wildcard beside it (RFC 4592 §3.3). */
+  function recordsOf(name: string, type: DnsType): Answer[] {
+    if (exists(name)) return records.get(keyOf(name, type)) ?? []
+    const wildcard = records.get(keyOf(`*${name.slice(name.indexOf('.'))}`, type)) ?? []
+    return wildcard.map((record) => ({ ...record, name }))
   }
 
   function zoneOf(name: string): string | undefined {

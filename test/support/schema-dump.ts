@@ -10,6 +10,8 @@ export async function dumpSchema(db: Db): Promise<string> {
     from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' order by relname`)
   const parts = [HEAD, sequences.map(({ name }) => `create sequence ${name};`).join('\n')]
   for (const table of tables) parts.push(await dumpTable(db, table))
+  const { rows: functions } = await db.pool.query<{ text: string }>(FUNCTIONS)
+  for (const { text } of functions) parts.push(`${text.trimEnd()};`)
   return `${parts.join('\n\n')}\n`
 }
 
@@ -20,7 +22,10 @@ async function dumpTable(db: Db, table: { oid: number; name: string; options: st
   const { rows: constraints } = await db.pool.query<{ line: string }>(CONSTRAINTS, [table.oid])
   const { rows: indexes } = await db.pool.query<{ line: string }>(INDEXES, [table.oid])
   const body = [...columns, ...constraints].map(({ line }) => `  ${line}`).join(',\n')
-  return [`create table ${table.name} (\n${body}\n)${table.options};`, ...indexes.map(({ line }) => `${line};`)].join('\n')
+  const { rows: triggers } = await db.pool.query<{ line: string }>(TRIGGERS, [table.oid])
+  return [`create table ${table.name} (\n${body}\n)${table.options};`, ...[...indexes, ...triggers].map(({ line }) => `${line};`)].join(
+    '\n',
+  )
 }
 
 const COLUMNS = `
@@ -39,3 +44,9 @@ const CONSTRAINTS = `
 const INDEXES = `
   select pg_get_indexdef(indexrelid) as line from pg_index
   where indrelid = $1 and not exists (select from pg_constraint where conindid = indexrelid and conrelid = $1) order by 1`
+
+const TRIGGERS = `select pg_get_triggerdef(oid) as line from pg_trigger where tgrelid = $1 and not tgisinternal order by tgname`
+
+const FUNCTIONS = `
+  select pg_get_functiondef(oid) as text from pg_proc where pronamespace = 'public'::regnamespace and prokind = 'f'
+    and not exists (select from pg_depend where objid = pg_proc.oid and deptype = 'e') order by proname`

@@ -16,6 +16,7 @@ export const CLAIM_RULES: ClaimRules = {
   plans: PLANS,
   edgeHost: EDGE_HOST,
   reserved: new Set(['api.namesake.test', 'portal.namesake.test']),
+  wildcards: false,
 }
 export const PROJECT_RULES: ProjectRules = { plans: PLANS, checkUpstream: async () => {} }
 
