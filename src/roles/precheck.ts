@@ -43,7 +43,7 @@ export function createPrecheck(parts: PrecheckParts): IssueParts['precheck'] {
         return refuse(DNS_PROBLEM, target.kind === 'yes' ? '' : target.sentence)
       case 'not-delegated':
         return refuse(
-          CHALLENGE_PROBLEM,
+          DNS_PROBLEM, // so that the record, once found, ends the back-off
           `The certificate of ${hostname} needs one more record: the CNAME record _acme-challenge.${withoutStar(hostname)}, with the value that its details name.`,
         )
       case 'answered-by-other': {
