@@ -62,7 +62,7 @@ test('of several workers one gets the order, and a request meanwhile joins it', 
   const hostname = await claim(db, project)
   const begun = await Promise.all(Array.from({ length: 8 }, () => beginIssuance(db, hostname)))
   expect(begun.filter(({ kind }) => kind === 'go')).toEqual([
-    { kind: 'go', projectId: project.id, attempt: 1, renewing: false, directory: 'local', orderId: null },
+    { kind: 'go', projectId: project.id, attempt: 1, renewing: false, directory: 'local', orderId: null, asked: false },
   ])
   expect(await requestIssuance(db, hostname)).toEqual({ kind: 'requested' })
   expect(await jobs(hostname)).toBe(0)

@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import type { Hostname } from '../hostname.ts'
 import { type Db, type Queryable, rows, type Tx, transaction } from './db.ts'
-import { type BudgetRequest, type NoRoom, settleOrder, type Taken, takeFirstBudget } from './issuance-budget.ts'
+import { type BudgetRequest, settleOrder, type Taken, takeFirstBudget } from './issuance-budget.ts'
+import { joinLine, LEFT_LINE } from './issuance-line.ts'
 import { addIssueJobs, ISSUANCE_LEASE_S } from './issue-jobs.ts'
 import { HISTORY_OF_ENDED, historyOfBegun } from './order-history.ts'
 import { proofNeeded } from './proof.ts'
@@ -41,10 +42,13 @@ export async function requestIssuance(db: Db, hostname: Hostname): Promise<{ kin
 }
 
 /** Where an order may go: ACME directories or `local`, first preferred, and what holds for their limits. */
-export type IssuanceTerms = { directories: readonly string[] } & Pick<BudgetRequest, 'asked' | 'limits'>
+export type IssuanceTerms = { directories: readonly string[] } & Pick<BudgetRequest, 'limits'>
 
-/** `directory` is the one whose limits had room; `orderId` goes to `settleOrder` with what became of the order. */
-export type IssuancePermission = { projectId: string | null; attempt: number; renewing: boolean; directory: string; orderId: string | null }
+/**
+ * `directory` is the one whose limits had room; `orderId` goes to `settleOrder` with what became of the order. `asked`: that directory has
+ * asked for this renewal, and does not count it as long as the order names what it replaces.
+ */
+export type IssuancePermission = { projectId: string | null; attempt: number; renewing: boolean } & Omit<Taken, 'kind'>
 
 /**
  * The last look before an order, the mark that one is under way, and the room it takes within the limits of its directory, all in one: of
@@ -65,9 +69,12 @@ export async function beginIssuance(
     if (reason) return { kind: 'no', reason }
     const underWay = { kind: 'no' as const, reason: `an attempt for ${hostname} is under way` }
     if (standing.underWay) return underWay
-    const room = await takeFirstBudget(tx, terms.directories, { ...terms, hostname, projectId, renewing: held })
-    if (room.kind === 'no-room')
-      return (await postpone(tx, standing, room)) ? { kind: 'no', reason: room.sentence, postponed: true } : underWay
+    const askedBy = standing.wishHasBegun ? (standing.directory ?? undefined) : undefined
+    const room = await takeFirstBudget(tx, terms.directories, { hostname, projectId, renewing: held, askedBy, limits: terms.limits })
+    if (room.kind === 'no-room') {
+      await dropOthers(tx, hostname, projectId)
+      return (await joinLine(tx, standing, room)) ? { kind: 'no', reason: room.sentence, postponed: true } : underWay
+    }
     const begun = await markUnderWay(tx, hostname, projectId)
     if (begun) return { kind: 'go', projectId, ...begun, ...withoutKind(room) }
     await settleOrder(tx, room.orderId, 'not-sent')
@@ -87,7 +94,8 @@ export async function recordCertificate(db: Db, hostname: Hostname, issued: Issu
         update certificates set state = 'issued', chain_pem = ${issued.chainPem}, sealed_key = ${issued.sealedKey}, issuer = ${issued.issuer},
           serial = ${issued.serial}, not_before = ${issued.notBefore}, not_after = ${issued.notAfter}, renew_at = ${issued.renewAt},
           attempts = 0, last_problem = null, last_sentence = null, lease_until = null, next_attempt_at = ${issued.renewAt},
-          directory = ${issued.directory ?? null}, ari_checked_at = null, ari_due_at = now(), origin = 'ordered', version = nextval('versions')
+          directory = ${issued.directory ?? null}, ari_checked_at = null, ari_due_at = now(), wished_from = null,
+          explanation_url = null, dns_left_at = null, renewal_stopped_at = null, origin = 'ordered', version = nextval('versions')
         where hostname = ${hostname} and ${replaceable('certificates')} returning hostname
       ), ended as (
         select hostname, 'issued' as outcome, ${issued.issuer} as issuer, ${issued.serial} as serial, ${issued.notAfter}::timestamptz as not_after,
@@ -191,6 +199,9 @@ type Standing = {
   valid: boolean
   fresh: boolean
   held: boolean
+  directory: string | null
+  /** The directory's own wish to renew has begun. */
+  wishHasBegun: boolean
   underWay: boolean
   waitsUntil: Date | null
   sentence: string | null
@@ -204,7 +215,7 @@ export async function look(on: Queryable, hostname: Hostname): Promise<Standing>
       select h.hostname, d.project_id as "projectId", d.id is not null or c.hostname is not null as known,
         d.id is not null and ${proofNeeded(sql`now()`)} as "proofNeeded",
         c.chain_pem is not null and c.not_after > now() as valid, c.chain_pem is not null and c.renew_at > now() as fresh,
-        c.chain_pem is not null as held,
+        c.chain_pem is not null as held, c.directory, coalesce(c.wished_from <= now(), false) as "wishHasBegun",
         coalesce(c.lease_until > now(), false) as "underWay",
         case when c.last_problem is not null and c.next_attempt_at > now() then c.next_attempt_at
           when c.postponed_until > now() then c.postponed_until end as "waitsUntil",
@@ -240,7 +251,8 @@ async function markUnderWay(
         insert into certificates as c (hostname, project_id, attempts, last_attempt_at, lease_until, next_attempt_at)
         values (${hostname}, ${projectId}::bigint, 1, now(), now() + ${LEASE}, now() + ${LEASE})
         on conflict (hostname) do update set attempts = c.attempts + 1, last_attempt_at = now(), lease_until = now() + ${LEASE},
-          next_attempt_at = now() + ${LEASE}, postponed_until = null, postponed_reason = null, postponed_by = null, state = case when c.chain_pem is null then 'pending' else c.state end
+          next_attempt_at = now() + ${LEASE}, ${LEFT_LINE},
+          state = case when c.chain_pem is null then 'pending' else c.state end
         where (c.lease_until is null or c.lease_until <= now()) and ${replaceable('c')}
         returning c.hostname, c.attempts as attempt, c.chain_pem is not null as renewing
       ), ${historyOfBegun(hostname)}
@@ -254,32 +266,13 @@ function replaceable(row: 'c' | 'certificates') {
   return sql<boolean>`not (${sql.ref(`${row}.origin`)} = 'imported' and ${sql.ref(`${row}.not_after`)} > now())`
 }
 
-/** Puts the attempt off until a limit has room, unless one is under way. The last attempt's own error stays. */
-async function postpone(tx: Tx, { hostname, projectId }: Standing, { limit, until, sentence }: NoRoom): Promise<boolean> {
-  await dropOthers(tx, hostname, projectId)
-  const postponed = await rows(
-    tx,
-    sql`
-      with postponed as (
-        insert into certificates as c (hostname, project_id, next_attempt_at, postponed_until, postponed_reason, postponed_by)
-        values (${hostname}, ${projectId}::bigint, ${until}, ${until}, ${sentence}, ${limit})
-        on conflict (hostname) do update set next_attempt_at = excluded.next_attempt_at, postponed_until = excluded.postponed_until,
-          postponed_reason = excluded.postponed_reason, postponed_by = excluded.postponed_by, lease_until = null, version = nextval('versions')
-        where c.lease_until is null or c.lease_until <= now()
-        returning hostname
-      )
-      insert into changes (kind, key) select 'certificate', hostname from postponed returning key`,
-  )
-  return postponed.length > 0
-}
-
 /** What another project left behind is not ours to renew. */
 async function dropOthers(tx: Tx, hostname: Hostname, projectId: string | null): Promise<void> {
   await rows(tx, sql`delete from certificates where hostname = ${hostname} and project_id is distinct from ${projectId}::bigint`)
 }
 
-function withoutKind({ directory, orderId }: Taken) {
-  return { directory, orderId }
+function withoutKind({ directory, orderId, asked }: Taken) {
+  return { directory, orderId, asked }
 }
 
 const LEASE = sql`make_interval(secs => ${sql.lit(ISSUANCE_LEASE_S)})`

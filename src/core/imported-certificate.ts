@@ -4,6 +4,7 @@ import type { Hostname } from '../hostname.ts'
 import type { IssuedRecord } from './certificates.ts'
 import { type Db, rows, transaction } from './db.ts'
 import { domainNotFound } from './domain-record.ts'
+import { LEFT_LINE } from './issuance-line.ts'
 import { historyOfImported } from './order-history.ts'
 import type { Project } from './projects.ts'
 
@@ -44,6 +45,7 @@ export async function importCertificate(
             sealed_key = excluded.sealed_key, issuer = excluded.issuer, serial = excluded.serial, not_before = excluded.not_before,
             not_after = excluded.not_after, renew_at = excluded.renew_at, next_attempt_at = excluded.next_attempt_at, attempts = 0,
             last_problem = null, last_sentence = null, lease_until = null, directory = null, ari_checked_at = null, ari_due_at = null,
+            wished_from = null, explanation_url = null, dns_left_at = null, renewal_stopped_at = null, ${LEFT_LINE},
             version = nextval('versions')
           returning hostname, issuer, serial, not_after
         ), ${historyOfImported(hostname)}
