@@ -41,7 +41,7 @@ export function createAcmeAuthority(settings: AcmeSettings): Authority {
 
   const order = async (
     hostname: Hostname,
-    { signal, replaces, solver = HTTP_01, onOrder }: IssueOptions,
+    { signal, solver = HTTP_01, ...options }: IssueOptions,
     url: string,
   ): Promise<IssuedCertificate> => {
     const keyPem = await generateCertificateKey()
@@ -52,7 +52,7 @@ export function createAcmeAuthority(settings: AcmeSettings): Authority {
       thumbprint,
       post: (to: string, payload?: object, accept?: string) => session.post({ url: to, account: url, payload, accept }, signal),
     }
-    const sent = await obtainChain(conversation, { hostname, csr: await createCsr(keyPem, hostname), solver, replaces, profile, onOrder })
+    const sent = await obtainChain(conversation, { ...options, hostname, csr: await createCsr(keyPem, hostname), solver, profile })
     return verifyChain(sent, { hostname, keyPem, host, now: now() })
   }
 

@@ -47,6 +47,11 @@ export type IssueOptions = {
   solver?: ChallengeSolver | undefined
   /** Called before the order is sent: from here on the authority counts it. Without a call it never heard of this hostname. */
   onOrder?: (() => void) | undefined
+  /**
+   * Called before an order goes out without the `replaces` that was wanted, since the directory does not take it: it counts this order as any
+   * other. Rejects to have it not sent.
+   */
+  onCounted?: (() => Promise<void>) | undefined
 }
 
 /** `chainPem` is the leaf and what leads to the root; `serial` is lower-case hex; `issuer` a distinguished name on one line. */

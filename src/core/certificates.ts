@@ -1,10 +1,11 @@
 import { sql } from 'kysely'
 import type { Hostname } from '../hostname.ts'
 import { type Db, type Queryable, rows, type Tx, transaction } from './db.ts'
-import { type BudgetRequest, settleOrder, type Taken, takeFirstBudget } from './issuance-budget.ts'
+import { type BudgetRequest, NO_ROOM_PROBLEM, settleOrder, type Taken, takeFirstBudget } from './issuance-budget.ts'
 import { joinLine, LEFT_LINE } from './issuance-line.ts'
 import { addIssueJobs, ISSUANCE_LEASE_S } from './issue-jobs.ts'
 import { HISTORY_OF_ENDED, historyOfBegun } from './order-history.ts'
+import { DNS_PROBLEM, DNS_UNKNOWN_PROBLEM } from './probes.ts'
 import { proofNeeded } from './proof.ts'
 
 /** What an authority issued; the key is sealed. */
@@ -25,8 +26,11 @@ export type IssuanceFailure = { problem: object; sentence: string; retryAfterS?:
 
 const BACK_OFF_FIRST_S = 60
 const BACK_OFF_MAX_S = 6 * 3_600
+const RENEWAL_BACK_OFF_SHARE = 1 / 12 // of the time that is left to a certificate in hand
+const RENEWAL_BACK_OFF_S = { least: 15 * 60, most: 24 * 3_600 }
 const RETRY_AFTER_S_MAX = 7 * 86_400 // the longest window of the public authorities' limits
 const KEPT_FOR = sql.lit('30 days')
+const TRIED_AFTER_END = sql.lit('30 days')
 
 /**
  * Somebody needs the hostname's certificate: has it issued if it is registered (or the service's own), has none that is valid, and no
@@ -106,19 +110,26 @@ export async function recordCertificate(db: Db, hostname: Hostname, issued: Issu
 }
 
 /**
- * Keeps why an attempt failed. The next one waits 1, 2, 4, … minutes, 6 hours at most, or longer if the authority asks for it.
- * A certificate in hand stays.
+ * Keeps why an attempt failed. The next one waits 1, 2, 4, … minutes, 6 hours at most, or longer if the authority asks for it. A certificate
+ * in hand stays, and is tried to be renewed until it is: a twelfth of what is left to it is the longest wait, between 15 minutes and a day.
+ * Where DNS has left the edge, trying stops 30 days after its end.
  */
 export async function recordIssuanceFailure(db: Db, hostname: Hostname, failure: IssuanceFailure): Promise<void> {
   const retryAfterS = Math.min(failure.retryAfterS ?? 0, RETRY_AFTER_S_MAX)
+  const { type } = failure.problem as { type?: unknown }
+  const hasLeft = sql<boolean>`(${type === DNS_PROBLEM} and chain_pem is not null and project_id is not null)`
+  const stops = sql<boolean>`(${hasLeft} and not_after <= now() - interval ${TRIED_AFTER_END})`
   await rows(
     db,
     sql`
       with failed as (
         update certificates set state = case when chain_pem is null then 'failed' else state end,
           last_problem = ${JSON.stringify(failure.problem)}::json, last_sentence = ${failure.sentence.replaceAll('\0', '')}, lease_until = null,
-          next_attempt_at = now() + make_interval(secs => greatest(${retryAfterS}::float8,
-            least(${BACK_OFF_MAX_S}::float8, ${BACK_OFF_FIRST_S}::float8 * 2 ^ least(30, greatest(0, attempts - 1))))),
+          next_attempt_at = case when not ${stops} then now() + make_interval(secs => greatest(${retryAfterS}::float8,
+            least(${backOffMaxS}, ${BACK_OFF_FIRST_S}::float8 * 2 ^ least(30, greatest(0, attempts - 1))))) end,
+          dns_left_at = case when ${hasLeft} then coalesce(dns_left_at, now()) when ${type === DNS_UNKNOWN_PROBLEM} then dns_left_at end,
+          renewal_stopped_at = case when ${stops} then coalesce(renewal_stopped_at, now()) end,
+          wished_from = case when ${type === NO_ROOM_PROBLEM} then null else wished_from end,
           version = nextval('versions')
         where hostname = ${hostname} and ${replaceable('certificates')} returning hostname, last_problem, last_sentence
       ), ended as (
@@ -274,5 +285,10 @@ async function dropOthers(tx: Tx, hostname: Hostname, projectId: string | null):
 function withoutKind({ directory, orderId, asked }: Taken) {
   return { directory, orderId, asked }
 }
+
+const backOffMaxS = sql<number>`case when chain_pem is null or not_after <= now() then ${sql.lit(BACK_OFF_MAX_S)}::float8
+  else least(${sql.lit(RENEWAL_BACK_OFF_S.most)}::float8, greatest(${sql.lit(RENEWAL_BACK_OFF_S.least)}::float8,
+    extract(epoch from not_after - now())::float8 * ${sql.lit(RENEWAL_BACK_OFF_SHARE)}), greatest(${sql.lit(BACK_OFF_FIRST_S)}::float8,
+    extract(epoch from not_after - now())::float8)) end`
 
 const LEASE = sql`make_interval(secs => ${sql.lit(ISSUANCE_LEASE_S)})`

@@ -35,6 +35,9 @@ export type OrderOutcome = 'issued' | 'invalid' | 'refused' | 'not-sent'
 /** A `rateLimited` problem: what it said, and for how long it asks to be left alone. */
 export type RateLimit = { directory: string; hostname: Hostname; detail: string; retryAfterS: number }
 
+/** The problem of a renewal that its directory had asked for, then refused to exempt, and that found no ordinary room. */
+export const NO_ROOM_PROBLEM = 'urn:namesake:error:noRoom'
+
 const FAIR_SHARE_RETRY_S = 600
 const FAIR_SHARE_AT_ONCE = 20 // more than an account's room for new orders in that time
 const UNKNOWN_SCOPE_BLOCK_S_MAX = 3_600 // it holds everybody back, on the strength of a sentence that we do not understand
@@ -91,24 +94,11 @@ export function takeFallbackBudget(db: Db, request: BudgetRequest): Promise<Take
   return transaction(db, (tx) => takeBudget(tx, request))
 }
 
-/**
- * An order that was to be exempt goes out as any other: it takes ordinary room in place of its entry, which is gone also when there is none.
- * `retryAfterS` is when there is some.
- */
-export function takeOrdinaryBudget(
-  db: Db,
-  orderId: string | null,
-  request: Omit<BudgetRequest, 'asked'>,
-): Promise<Taken | (NoRoom & { retryAfterS: number })> {
+/** An order that was to be exempt goes out as any other: it takes ordinary room in place of its entry, which is gone also when there is none. */
+export function takeOrdinaryBudget(db: Db, orderId: string | null, request: Omit<BudgetRequest, 'asked'>): Promise<Taken | NoRoom> {
   return transaction(db, async (tx) => {
     await settleOrder(tx, orderId, 'not-sent')
-    const answer = await takeBudget(tx, request)
-    if (answer.kind === 'taken') return answer
-    const [wait] = await rows(
-      tx,
-      sql<{ s: number }>`select ceil(extract(epoch from ${answer.until}::timestamptz - statement_timestamp()))::float8 as s`,
-    )
-    return { ...answer, retryAfterS: Math.max(1, wait!.s) }
+    return takeBudget(tx, request)
   })
 }
 

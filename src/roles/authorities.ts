@@ -9,8 +9,8 @@ import type { OwnKeys } from './own-keys.ts'
 
 const ORDERS_TIMEOUT_MS = 150_000 // shared by the authorities: with the look before it, an attempt ends within its lease
 
-// What the next authority may do better than this one: it was out of reach, at a limit, or is not permitted by the customer's CAA record.
-const WORTH_ANOTHER = new Set(['rateLimited', 'serverInternal', 'caa', 'connectionFailed', 'malformedAnswer', 'timeout'])
+// What the next authority may do better than this one: it was out of reach, at a limit, had no room left for an order that it counts, or is not permitted by the customer's CAA record.
+const WORTH_ANOTHER = new Set(['rateLimited', 'noRoom', 'serverInternal', 'caa', 'connectionFailed', 'malformedAnswer', 'timeout'])
 
 // RFC 8555 §6.7: the errors that a challenge ends with.
 const VALIDATION_FAILED = new Set(['unauthorized', 'dns', 'connection', 'incorrectResponse', 'tls', 'caa'])
@@ -56,7 +56,10 @@ export async function orderFrom(
     try {
       const replaces = replaced?.directory === directory ? replaced.certId : undefined
       const timeoutMs = ORDERS_TIMEOUT_MS / authorities.length
-      return { ...(await orderOnce(authority, hostname, { orderId: room.orderId, ledger, timeoutMs, replaces })), directory }
+      return {
+        ...(await orderOnce(authority, hostname, { permission: { ...permission, ...room }, ledger, timeoutMs, replaces })),
+        directory,
+      }
     } catch (error) {
       refused = error
       if (!(error instanceof IssueError) || !WORTH_ANOTHER.has(kindOf(error))) break
@@ -65,16 +68,24 @@ export async function orderFrom(
   throw refused
 }
 
-type OrderSettings = { orderId: string | null; ledger: IssuanceLedger; timeoutMs: number; replaces: string | undefined }
+type OrderSettings = { permission: IssuancePermission; ledger: IssuanceLedger; timeoutMs: number; replaces: string | undefined }
 
 async function orderOnce(
   authority: Authority,
   hostname: Hostname,
-  { orderId, ledger, timeoutMs, replaces }: OrderSettings,
+  { permission, ledger, timeoutMs, replaces }: OrderSettings,
 ): Promise<IssuedCertificate> {
   let sent = false
+  let { asked, orderId } = permission
+  const countIt = async () => {
+    if (!asked) return
+    asked = false
+    ;({ orderId } = await ledger.takeOrdinary(orderId, authority.name, hostname, permission))
+  }
   try {
-    const issued = await authority.issue(hostname, { signal: AbortSignal.timeout(timeoutMs), replaces, onOrder: () => (sent = true) })
+    if (replaces === undefined) await countIt()
+    const signal = AbortSignal.timeout(timeoutMs)
+    const issued = await authority.issue(hostname, { signal, replaces, onOrder: () => (sent = true), onCounted: countIt })
     await ledger.settle(orderId, 'issued')
     return issued
   } catch (error) {

@@ -4,7 +4,7 @@ import { selfCheck } from '../certs/challenge.ts'
 import { thumbprintOf } from '../certs/keys.ts'
 import { certIdOf, momentIn } from '../certs/renewal-info.ts'
 import type { Config } from '../config.ts'
-import { DNS_PROBLEM } from '../core/probes.ts'
+import { DNS_PROBLEM, DNS_UNKNOWN_PROBLEM } from '../core/probes.ts'
 import type { HeldCertificate } from '../core/renewals.ts'
 import type { Hostname } from '../hostname.ts'
 import type { IssueParts } from '../jobs/issue.ts'
@@ -43,7 +43,7 @@ export function createIssuing(config: Config, keys: OwnKeys, probe: Probe, ledge
     async precheck(hostname) {
       if (own.has(hostname)) return { kind: 'go' } // their DNS is the operator's, and `doctor` looks at it
       const target = await probe.leadsToEdge(hostname)
-      if (target.kind !== 'yes') return refuse(DNS_PROBLEM, target.sentence)
+      if (target.kind !== 'yes') return refuse(target.kind === 'no' ? DNS_PROBLEM : DNS_UNKNOWN_PROBLEM, target.sentence)
       const answer = await challenge(hostname, target.addresses)
       // Without hairpin NAT we may not reach ourselves although the authority does: only another's answer is proof that it would fail.
       return answer.kind === 'answered-by-other' ? refuse(CHALLENGE_PROBLEM, answer.sentence) : { kind: 'go' }
@@ -61,19 +61,23 @@ function refuse(type: string, sentence: string) {
   return { kind: 'no' as const, problem: { type, detail: sentence }, sentence }
 }
 
-/** The authority's wish for its own certificate; else, and when it cannot be asked, around two thirds of the lifetime. */
+/**
+ * The authority's wish for its own certificate; else, and when it cannot be asked, around two thirds of the lifetime. One of which we do not
+ * know who issued it is the first authority's if that one knows it.
+ */
 async function askForRenewalTime(
   authorities: readonly Authority[],
   held: HeldCertificate,
   signal: AbortSignal,
 ): ReturnType<RenewalInfoParts['renewalTime']> {
-  const authority = authorities.find(({ name }) => name === held.directory)
+  const authority = held.directory === null ? authorities[0] : authorities.find(({ name }) => name === held.directory)
   try {
     const info = (await authority?.renewalInfo(held.chainPem, signal)) ?? { kind: 'none' }
     if (info.kind === 'none') return { kind: 'no-wish', renewAt: renewAt(held) }
-    return { ...info, kind: 'wish', renewAt: momentIn(info, held) }
+    return { ...info, kind: 'wish', directory: authority!.name, from: info.start, renewAt: momentIn(info, held) }
   } catch (error) {
     if (!(error instanceof IssueError)) throw error
+    if (held.directory === null) return { kind: 'no-wish', renewAt: renewAt(held) }
     return { kind: 'failed', renewAt: renewAt(held), sentence: error.message }
   }
 }
