@@ -11,9 +11,11 @@ export function daysLeft({ notAfter }: Pick<InventoryEntry, 'notAfter'>, now: Da
 
 /** What happens next to the certificate, or what somebody must do, in one line. */
 export function nextStep(entry: InventoryEntry, now: Date): string {
-  const { state, origin, underWay, lastError, nextAttemptAt, renewAt } = entry
+  const { state, origin, underWay, lastError, nextAttemptAt, nextIssuanceAt, nextIssuanceReason, renewAt, renewal } = entry
   const isPast = (time: string | null) => time === null || Date.parse(time) <= now.getTime()
   if (underWay) return 'an order is under way'
+  if (renewal?.stoppedAt) return `NOT RENEWED: ${renewal.sentence}`
+  if (nextIssuanceAt) return `waits until ${shownTime(nextIssuanceAt)}: ${nextIssuanceReason}`
   if (lastError)
     return `${isPast(nextAttemptAt) ? 'tried again when asked for' : `tried again ${shownTime(nextAttemptAt)}`}: ${lastError.sentence}`
   if (state !== 'issued') return 'ordered when the DNS is verified, or at the first visit'

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { type Config, ConfigError, readConfig } from '../config.ts'
+import { checkCertificates } from './certificate-checks.ts'
 import { type Check, checkAuthorities, checkDatabase, checkEdgeDns, checkPorts } from './installation-checks.ts'
 import { show, styled } from './output.ts'
 
@@ -36,6 +37,12 @@ async function examine(): Promise<Check[]> {
   const settings: Check[] = warnings.map((sentence) => ({ name: 'settings', state: 'doubtful', sentence }))
   if (settings.length === 0)
     settings.push({ name: 'settings', state: 'good', sentence: `all usable; customers point their CNAME at ${config.edgeHost}` })
-  const found = await Promise.all([checkDatabase(config), checkPorts(config), checkEdgeDns(config), checkAuthorities(config)])
+  const found = await Promise.all([
+    checkDatabase(config),
+    checkPorts(config),
+    checkEdgeDns(config),
+    checkAuthorities(config),
+    checkCertificates(config),
+  ])
   return [...settings, ...found.flat()]
 }

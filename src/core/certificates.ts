@@ -31,6 +31,7 @@ const RENEWAL_BACK_OFF_S = { least: 15 * 60, most: 24 * 3_600 }
 const RETRY_AFTER_S_MAX = 7 * 86_400 // the longest window of the public authorities' limits
 const KEPT_FOR = sql.lit('30 days')
 const TRIED_AFTER_END = sql.lit('30 days')
+const STOPPED_PAUSE = sql.lit('10 minutes') // visitors may ask for what is not tried by itself, but not for each visit
 
 /**
  * Somebody needs the hostname's certificate: has it issued if it is registered (or the service's own), has none that is valid, and no
@@ -112,16 +113,16 @@ export async function recordCertificate(db: Db, hostname: Hostname, issued: Issu
 /**
  * Keeps why an attempt failed. The next one waits 1, 2, 4, … minutes, 6 hours at most, or longer if the authority asks for it. A certificate
  * in hand stays, and is tried to be renewed until it is: a twelfth of what is left to it is the longest wait, between 15 minutes and a day.
- * Where DNS has left the edge, trying stops 30 days after its end.
+ * Where DNS has left the edge, trying stops 30 days after its end (`stopped`), until DNS leads here again or somebody asks.
  */
-export async function recordIssuanceFailure(db: Db, hostname: Hostname, failure: IssuanceFailure): Promise<void> {
+export async function recordIssuanceFailure(db: Db, hostname: Hostname, failure: IssuanceFailure): Promise<{ stopped: boolean }> {
   const retryAfterS = Math.min(failure.retryAfterS ?? 0, RETRY_AFTER_S_MAX)
   const { type } = failure.problem as { type?: unknown }
   const hasLeft = sql<boolean>`(${type === DNS_PROBLEM} and chain_pem is not null and project_id is not null)`
   const stops = sql<boolean>`(${hasLeft} and not_after <= now() - interval ${TRIED_AFTER_END})`
-  await rows(
+  const [kept] = await rows(
     db,
-    sql`
+    sql<{ stopped: boolean }>`
       with failed as (
         update certificates set state = case when chain_pem is null then 'failed' else state end,
           last_problem = ${JSON.stringify(failure.problem)}::json, last_sentence = ${failure.sentence.replaceAll('\0', '')}, lease_until = null,
@@ -131,13 +132,16 @@ export async function recordIssuanceFailure(db: Db, hostname: Hostname, failure:
           renewal_stopped_at = case when ${stops} then coalesce(renewal_stopped_at, now()) end,
           wished_from = case when ${type === NO_ROOM_PROBLEM} then null else wished_from end,
           version = nextval('versions')
-        where hostname = ${hostname} and ${replaceable('certificates')} returning hostname, last_problem, last_sentence
+        where hostname = ${hostname} and ${replaceable('certificates')} returning hostname, last_problem, last_sentence, renewal_stopped_at
       ), ended as (
         select hostname, 'failed' as outcome, null as issuer, null as serial, null::timestamptz as not_after, last_problem as problem,
           last_sentence as sentence from failed
-      ), ${HISTORY_OF_ENDED}
-      insert into changes (kind, key) select 'certificate', hostname from failed`,
+      ), ${HISTORY_OF_ENDED}, changed as (
+        insert into changes (kind, key) select 'certificate', hostname from failed
+      )
+      select renewal_stopped_at is not null as stopped from failed`,
   )
+  return { stopped: kept?.stopped ?? false }
 }
 
 /**
@@ -229,7 +233,8 @@ export async function look(on: Queryable, hostname: Hostname): Promise<Standing>
         c.chain_pem is not null as held, c.directory, coalesce(c.wished_from <= now(), false) as "wishHasBegun",
         coalesce(c.lease_until > now(), false) as "underWay",
         case when c.last_problem is not null and c.next_attempt_at > now() then c.next_attempt_at
-          when c.postponed_until > now() then c.postponed_until end as "waitsUntil",
+          when c.postponed_until > now() then c.postponed_until
+          when c.renewal_stopped_at is not null then nullif(greatest(c.last_attempt_at + interval ${STOPPED_PAUSE}, now()), now()) end as "waitsUntil",
         case when c.postponed_until > now() then c.postponed_reason else c.last_sentence end as sentence
       from (select ${hostname}::text as hostname) h
       left join domains d on d.hostname = h.hostname and d.deleted_at is null

@@ -5,6 +5,7 @@ import type { IssuedRecord } from './certificates.ts'
 import { type Db, rows, transaction } from './db.ts'
 import { domainNotFound } from './domain-record.ts'
 import { LEFT_LINE } from './issuance-line.ts'
+import { addIssueJobs } from './issue-jobs.ts'
 import { historyOfImported } from './order-history.ts'
 import type { Project } from './projects.ts'
 
@@ -51,5 +52,28 @@ export async function importCertificate(
         ), ${historyOfImported(hostname)}
         insert into changes (kind, key) select 'certificate', hostname from kept`,
     )
+  })
+}
+
+/**
+ * Hands an imported certificate back to the service: one is ordered in its place as soon as the DNS leads here, and renewed from then on. The
+ * imported one serves until then. Throws `domain_not_found` when the hostname has no imported certificate.
+ */
+export async function orderInsteadOfImported(db: Db, hostname: Hostname): Promise<void> {
+  await transaction(db, async (tx) => {
+    const handed = await rows(
+      tx,
+      sql`
+        with handed as (
+          update certificates c set origin = 'ordered', renew_at = now(), next_attempt_at = now(), version = nextval('versions')
+          where hostname = ${hostname} and origin = 'imported' and chain_pem is not null and (project_id is null or exists (
+            select from domains d where d.hostname = c.hostname and d.project_id = c.project_id and d.deleted_at is null))
+          returning hostname
+        )
+        insert into changes (kind, key) select 'certificate', hostname from handed returning key`,
+    )
+    if (handed.length === 0)
+      throw new ServiceError('domain_not_found', `${hostname} has no imported certificate, so there is none to replace`)
+    await addIssueJobs(tx, [hostname])
   })
 }

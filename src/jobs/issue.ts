@@ -59,9 +59,11 @@ export async function issueCertificate(parts: IssueParts, payload: unknown): Pro
   const outcome = await obtain(parts, hostname, { permission, held })
   parts.count(outcome.kind)
   if (outcome.kind === 'issued') await keep(parts, hostname, outcome)
-  else await recordIssuanceFailure(parts.db, hostname, outcome)
+  const stopped = outcome.kind !== 'issued' && (await recordIssuanceFailure(parts.db, hostname, outcome)).stopped
   parts.announce(hostname)
   if (outcome.kind === 'issued') parts.log.info({ hostname, serial: outcome.serial, notAfter: outcome.notAfter }, 'certificate issued')
+  else if (stopped)
+    parts.log.warn({ hostname, reason: outcome.sentence }, 'renewal stopped: DNS has led elsewhere since before the end of the certificate')
   else logFailure(parts, { hostname, outcome: outcome.kind, reason: outcome.sentence }, held)
 }
 
@@ -86,7 +88,8 @@ async function obtain(parts: IssueParts, hostname: Hostname, going: Going): Prom
   let ordering = false
   try {
     const checked = await parts.precheck(hostname)
-    if (checked.kind === 'no') return { ...checked, kind: 'not-ordered' }
+    if (checked.kind === 'no')
+      return { ...checked, kind: 'not-ordered', sentence: withWhatIsServed(checked.sentence, going.held, parts.now()) }
     ordering = true
     return await parts.order(hostname, going)
   } catch (error) {
@@ -99,6 +102,13 @@ async function obtain(parts: IssueParts, hostname: Hostname, going: Going): Prom
   } finally {
     if (!ordering) await settleOrder(parts.db, going.permission.orderId, 'not-sent')
   }
+}
+
+function withWhatIsServed(sentence: string, held: HeldCertificate | undefined, now: Date): string {
+  if (!held) return sentence
+  const { notAfter } = held
+  const inHand = notAfter > now ? `the one in hand is served until ${notAfter.toISOString()}` : `it ended on ${notAfter.toISOString()}`
+  return `${sentence} So the certificate is not renewed; ${inHand}.`
 }
 
 function keep(parts: IssueParts, hostname: Hostname, issued: Issued): Promise<void> {
