@@ -70,7 +70,7 @@ export async function recordRenewalTime(
         explanation_url = case when ${kept} then explanation_url else ${told?.explanationUrl ?? null} end,
         next_attempt_at = case when attempts > 0 or next_attempt_at is null then next_attempt_at when waits_for is null then ${renewAt}
           else least(next_attempt_at, ${exemptFrom}) end,
-        postponed_until = least(postponed_until, ${exemptFrom})
+        postponed_until = case when postponed_until is not null then least(postponed_until, ${exemptFrom}) end
       where hostname = ${hostname} and serial = ${serial} and chain_pem is not null`,
   )
 }

@@ -1,4 +1,10 @@
-import { beginIssuance, type IssuancePermission, recordCertificate, recordIssuanceFailure } from '../core/certificates.ts'
+import {
+  beginIssuance,
+  type IssuancePermission,
+  type IssuanceTerms,
+  recordCertificate,
+  recordIssuanceFailure,
+} from '../core/certificates.ts'
 import type { Db } from '../core/db.ts'
 import { settleOrder } from '../core/issuance-budget.ts'
 import { findHeldCertificate, type HeldCertificate } from '../core/renewals.ts'
@@ -30,6 +36,8 @@ export type IssueParts = {
   log: Log
   /** Where an order may go, first preferred. */
   directories: readonly string[]
+  /** Of each of them, instead of what is known of it. */
+  limits?: IssuanceTerms['limits']
   /** Whether an order could succeed: DNS leads to the edge and nobody else answers challenges. Costs the authority nothing. */
   precheck(hostname: Hostname): Promise<{ kind: 'go' } | ({ kind: 'no' } & Refusal)>
   /**
@@ -49,7 +57,7 @@ export type IssueParts = {
  */
 export async function issueCertificate(parts: IssueParts, payload: unknown): Promise<void> {
   const hostname = parseHostname((payload as { hostname: string }).hostname)
-  const permission = await beginIssuance(parts.db, hostname, { directories: parts.directories })
+  const permission = await beginIssuance(parts.db, hostname, { directories: parts.directories, limits: parts.limits })
   if (permission.kind === 'no') {
     if (permission.postponed) parts.announce(hostname)
     parts.log[permission.postponed ? 'warn' : 'debug']({ hostname, reason: permission.reason }, 'no certificate is ordered')

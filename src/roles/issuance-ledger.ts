@@ -2,6 +2,7 @@ import { IssueError } from '../certs/authority.ts'
 import type { IssuancePermission } from '../core/certificates.ts'
 import type { Db } from '../core/db.ts'
 import {
+  type BudgetRequest,
   NO_ROOM_PROBLEM,
   type OrderOutcome,
   type RateLimit,
@@ -35,8 +36,8 @@ export type IssuanceLedger = {
   correct(limit: RateLimit): Promise<void>
 }
 
-/** The ledger in the database. What cannot be settled stays counted against every limit, which is the safe side. */
-export function createIssuanceLedger(db: Db, log: Log): IssuanceLedger {
+/** The ledger in the database; `limits` hold instead of what is known of each directory. What cannot be settled stays counted against every limit, which is the safe side. */
+export function createIssuanceLedger(db: Db, log: Log, { limits }: Pick<BudgetRequest, 'limits'> = {}): IssuanceLedger {
   const attempt = async <T>(fn: () => Promise<T>): Promise<T | undefined> => {
     try {
       return await fn()
@@ -47,12 +48,12 @@ export function createIssuanceLedger(db: Db, log: Log): IssuanceLedger {
   }
   return {
     async take(directory, hostname, { projectId, renewing }) {
-      const answer = await attempt(() => takeFallbackBudget(db, { directory, hostname, projectId, renewing }))
+      const answer = await attempt(() => takeFallbackBudget(db, { directory, hostname, projectId, renewing, limits }))
       if (answer?.kind === 'no-room') log.warn({ hostname, directory, reason: answer.sentence }, 'no order at this authority')
       return answer?.kind === 'taken' ? answer : undefined
     },
     async takeOrdinary(orderId, directory, hostname, { projectId, renewing }) {
-      const answer = await attempt(() => takeOrdinaryBudget(db, orderId, { directory, hostname, projectId, renewing }))
+      const answer = await attempt(() => takeOrdinaryBudget(db, orderId, { directory, hostname, projectId, renewing, limits }))
       if (answer?.kind === 'taken') return answer
       const reason = answer?.sentence ?? 'The issuance budget could not be read; it is tried again.'
       const lead = `${directory} does not take this order as the renewal that it asked for, and counts it as any other. `
