@@ -31,7 +31,7 @@ export async function checkCertificates(config: Config): Promise<Check[]> {
   }
 }
 
-function judgeCertificates({ expiring, overdue, stopped, soonestEndS }: CertificateHealth): Check {
+function judgeCertificates({ expiring, overdue, stopped, soonest }: CertificateHealth): Check {
   const name = 'certificates'
   const look = `Which, and why: ${ownCommand()} certificates list`
   const ofADay = expiring[0]!.count
@@ -47,10 +47,14 @@ function judgeCertificates({ expiring, overdue, stopped, soonestEndS }: Certific
       state: 'doubtful',
       sentence: `${count(overdue, 'certificate')} should have been renewed by now and could not be. ${look}`,
     }
-  if (soonestEndS === null) return { name, state: 'good', sentence: 'none is in service yet' }
+  if (soonest.length === 0) return { name, state: 'good', sentence: 'none is in service yet' }
   const ended =
     stopped > 0 ? `; ${count(stopped, 'certificate')} ended long ago, as the DNS left, and ${stopped === 1 ? 'is' : 'are'} not renewed` : ''
-  return { name, state: 'good', sentence: `renewed in time; the first to end does so in ${Math.floor(soonestEndS / DAY_S)} days${ended}` }
+  return {
+    name,
+    state: 'good',
+    sentence: `renewed in time; the first to end does so in ${Math.floor(Math.min(...soonest.map(({ endsInS }) => endsInS)) / DAY_S)} days${ended}`,
+  }
 }
 
 function judgeBudget({ directory, account, blocks }: DirectoryBudget): Check[] {

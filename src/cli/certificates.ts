@@ -11,7 +11,7 @@ import { ownCommand } from '../own-command.ts'
 import { certificateKeys } from '../roles/certificate-keys.ts'
 import { ensureOwnKeys } from '../roles/own-keys.ts'
 import { readPem, writePrivately } from './certificate-files.ts'
-import { daysLeft, nextStep } from './certificate-steps.ts'
+import { daysLeft, nextStep, shownDaysLeft, shownState } from './certificate-steps.ts'
 import { withInstallation } from './installation.ts'
 import { show, shownTime, styled, table } from './output.ts'
 
@@ -63,7 +63,7 @@ async function list({ project, state, limit, json }: Json & { project?: string; 
     const lines = entries.map((entry) => [
       entry.hostname,
       entry.projectSlug ?? '(service)',
-      entry.origin === 'imported' ? 'imported' : entry.state,
+      shownState(entry, now),
       commonName(entry.issuer),
       entry.daysLeft === null ? '-' : String(entry.daysLeft),
       entry.nextStep,
@@ -115,7 +115,7 @@ function readable(shown: Shown): string[] {
           line('Names', names.join(', ')),
           line(
             'Valid',
-            `${shownTime(notBefore)} to ${shownTime(notAfter)}, ${styled(low ? 'red' : 'green', `${shown.daysLeft} days left`)}`,
+            `${shownTime(notBefore)} to ${shownTime(notAfter)}, ${styled(low ? 'red' : 'green', `${shownDaysLeft(shown.daysLeft!)}`)}`,
           ),
           line('Renewal', `${origin === 'imported' || renewal!.stoppedAt ? '' : `${shownTime(renewAt)}. `}${renewal!.sentence}`),
           ...(renewal!.explanationUrl ? [line('', renewal!.explanationUrl)] : []),

@@ -4,13 +4,13 @@ import { type Db, rows } from './db.ts'
 /**
  * How the certificates in service stand, of hostnames that somebody holds. `expiring`: how many end within so many days, those that have ended
  * included. `overdue`: ordered ones whose renewal should have been, with more than a third of its time used up. `stopped`: not renewed any
- * more, since DNS left. `soonestEndS` is negative after that end; null without certificates.
+ * more, since DNS left. `soonest`: what ends first, negative after its end; none where there is no certificate.
  */
 export type CertificateHealth = {
   expiring: { withinDays: number; count: number }[]
   overdue: number
   stopped: number
-  soonestEndS: number | null
+  soonest: { origin: 'ordered' | 'imported'; endsInS: number }[]
 }
 
 /** What ends within a day is urgent even for a certificate of six, and what ends within 14 days should have been renewed if it had 45 or more. */
@@ -21,22 +21,40 @@ const OVERDUE_SHARE = 1 / 3
 export async function readCertificateHealth(db: Db): Promise<CertificateHealth> {
   const [found] = await rows(
     db,
-    sql<{ days1: number; days7: number; days14: number; overdue: number; stopped: number; soonestEndS: number | null }>`
+    sql<{
+      days1: number
+      days7: number
+      days14: number
+      overdue: number
+      stopped: number
+      ordered: number | null
+      imported: number | null
+    }>`
       select count(*) filter (where ${endsWithin(1)})::int as days1, count(*) filter (where ${endsWithin(7)})::int as days7,
         count(*) filter (where ${endsWithin(14)})::int as days14, count(*) filter (where ${IS_OVERDUE})::int as overdue,
         count(*) filter (where c.renewal_stopped_at is not null)::int as stopped,
-        extract(epoch from min(c.not_after) filter (where c.renewal_stopped_at is null) - now())::float8 as "soonestEndS"
+        ${soonestEnd('ordered')} as ordered, ${soonestEnd('imported')} as imported
       from certificates c left join domains d on d.hostname = c.hostname and d.deleted_at is null
       where c.chain_pem is not null and c.project_id is not distinct from d.project_id`,
   )
-  const { days1, days7, days14, overdue, stopped, soonestEndS } = found!
+  const { days1, days7, days14, overdue, stopped, ordered, imported } = found!
   const [day, week, fortnight] = EXPIRING_WITHIN_DAYS
   const expiring = [
     { withinDays: day, count: days1 },
     { withinDays: week, count: days7 },
     { withinDays: fortnight, count: days14 },
   ]
-  return { expiring, overdue, stopped, soonestEndS }
+  const soonest = [
+    ...(ordered === null ? [] : [{ origin: 'ordered' as const, endsInS: ordered }]),
+    ...(imported === null ? [] : [{ origin: 'imported' as const, endsInS: imported }]),
+  ]
+  return { expiring, overdue, stopped, soonest }
+}
+
+function soonestEnd(origin: 'ordered' | 'imported') {
+  return sql<
+    number | null
+  >`extract(epoch from min(c.not_after) filter (where c.renewal_stopped_at is null and c.origin = ${origin}) - now())::float8`
 }
 
 function endsWithin(days: (typeof EXPIRING_WITHIN_DAYS)[number]) {
