@@ -240,6 +240,34 @@ test('of two projects with 500 hostnames each, neither burns the account, and no
   expect(steps.reduce((sum, { refused }) => sum + refused, 0)).toBeLessThan(2_000) // two retries a hostname in 15 hours
 }, 240_000)
 
+test('hostnames that wait for one limit are called one after the other, in the order in which they came', async () => {
+  const [directory, domain] = [freshDirectory(), freshDomain()]
+  const project = await addProject(db)
+  const limits = only('domain', 5) // four for new certificates in 3 hours
+  for (let i = 0; i < 4; i += 1) {
+    expect(await takeAs('issued', { directory, hostname: freshHostname(domain), limits })).toBe('taken')
+    await age(directory, '10 minutes')
+  }
+  const names = await Promise.all(Array.from({ length: 10 }, () => claim(db, project, freshHostname(domain))))
+  for (const hostname of names) await orders(directory, limits, hostname)
+  const waits = async () => {
+    const { rows } = await db.pool.query<{ minutes: number }>(
+      `select round(extract(epoch from postponed_until - now()) / 60)::int as minutes from certificates
+      where hostname = any($1) and chain_pem is null order by array_position($1::text[], hostname)`,
+      [names],
+    )
+    return rows.map(({ minutes }) => minutes)
+  }
+  expect(await waits()).toEqual([140, 150, 160, 170, 320, 330, 340, 350, 500, 510])
+  const first = await live(directory, limits, 141)
+  expect(first).toEqual({ orders: [names[0]], refused: 0 })
+  const newcomer = await claim(db, project, freshHostname(domain))
+  await db.pool.query(`update certificates set postponed_until = now(), next_attempt_at = now() where hostname = $1`, [names[1]])
+  await age(directory, '10 minutes')
+  expect(await orders(directory, limits, newcomer)).toBe(false) // the room is of whoever has been called
+  expect(await orders(directory, limits, names[1]!)).toBe(true)
+})
+
 test.each([
   ['too many certificates (50) already issued for "DOMAIN" in the last 168h0m0s', 'domain'],
   ['too many certificates (5) already issued for this exact set of identifiers in the last 168h0m0s', 'names'],
