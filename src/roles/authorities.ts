@@ -1,5 +1,5 @@
 import { createAcmeAuthority } from '../certs/acme-authority.ts'
-import { type Authority, type IssuedCertificate, IssueError } from '../certs/authority.ts'
+import { type Authority, type ChallengeSolver, type IssuedCertificate, IssueError } from '../certs/authority.ts'
 import { createLocalAuthority } from '../certs/local-ca.ts'
 import type { Config } from '../config.ts'
 import type { IssuancePermission } from '../core/certificates.ts'
@@ -34,8 +34,13 @@ export function createAuthorities(config: Config, keys: OwnKeys): Authority[] {
 /** What a renewal's order names as replaced, to the one authority that knows it (RFC 9773 §5). */
 export type Replaced = { directory: string | null; certId: string | undefined }
 
-/** What an order goes out with: the room that was taken for it, and where more is to be had. */
-export type OrderTerms = { permission: IssuancePermission; ledger: IssuanceLedger; replaced?: Replaced | undefined }
+/** What an order goes out with: the room that was taken for it, and where more is to be had; `solver` as for Authority. */
+export type OrderTerms = {
+  permission: IssuancePermission
+  ledger: IssuanceLedger
+  replaced?: Replaced | undefined
+  solver?: ChallengeSolver | undefined
+}
 
 /**
  * Orders from the first authority that delivers, beginning with the one that the permission names; each further one is asked only if its
@@ -46,7 +51,7 @@ export async function orderFrom(
   hostname: Hostname,
   terms: OrderTerms,
 ): Promise<IssuedCertificate & { directory: string }> {
-  const { permission, ledger, replaced } = terms
+  const { permission, ledger, replaced, solver } = terms
   const first = authorities.findIndex(({ name }) => name === permission.directory)
   let refused: unknown = new Error(`${permission.directory} is no authority of this installation`)
   for (const authority of first < 0 ? [] : authorities.slice(first)) {
@@ -57,7 +62,7 @@ export async function orderFrom(
       const replaces = replaced?.directory === directory ? replaced.certId : undefined
       const timeoutMs = ORDERS_TIMEOUT_MS / authorities.length
       return {
-        ...(await orderOnce(authority, hostname, { permission: { ...permission, ...room }, ledger, timeoutMs, replaces })),
+        ...(await orderOnce(authority, hostname, { permission: { ...permission, ...room }, ledger, timeoutMs, replaces, solver })),
         directory,
       }
     } catch (error) {
@@ -68,12 +73,12 @@ export async function orderFrom(
   throw refused
 }
 
-type OrderSettings = { permission: IssuancePermission; ledger: IssuanceLedger; timeoutMs: number; replaces: string | undefined }
+type OrderSettings = Pick<OrderTerms, 'permission' | 'ledger' | 'solver'> & { timeoutMs: number; replaces: string | undefined }
 
 async function orderOnce(
   authority: Authority,
   hostname: Hostname,
-  { permission, ledger, timeoutMs, replaces }: OrderSettings,
+  { permission, ledger, timeoutMs, replaces, solver }: OrderSettings,
 ): Promise<IssuedCertificate> {
   let sent = false
   let { asked, orderId } = permission
@@ -85,7 +90,7 @@ async function orderOnce(
   try {
     if (replaces === undefined) await countIt()
     const signal = AbortSignal.timeout(timeoutMs)
-    const issued = await authority.issue(hostname, { signal, replaces, onOrder: () => (sent = true), onCounted: countIt })
+    const issued = await authority.issue(hostname, { signal, replaces, solver, onOrder: () => (sent = true), onCounted: countIt })
     await ledger.settle(orderId, 'issued')
     return issued
   } catch (error) {
