@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document 0e91026004afe84aec5966a71c71faf2: npm run types.
+// Generated from the OpenAPI document fb14853230c662da309b577def48f676: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -242,6 +242,24 @@ export interface components {
                 notBefore: string | null;
                 /** @description Ordered from an authority, or brought by the operator; null while there is none. */
                 origin: ("ordered" | "imported") | null;
+                /** @description Why and when the certificate in hand is renewed; null while there is none. */
+                renewal: {
+                    /** @description When the authority last said when it wishes the renewal. */
+                    ariCheckedAt: string | null;
+                    /** @description Since when attempts to renew find the DNS leading elsewhere; null when the last one did not. */
+                    dnsLeftAt: string | null;
+                    /** @description The authority's page on why it wishes an earlier renewal. */
+                    explanationUrl: string | null;
+                    /**
+                     * @description Why it is renewed at `renewAt`: `ari`, the authority wishes it (RFC 9773); `lifetime`, about two thirds of it have passed; `imported`, it ends then. `stopped`: it is not renewed any more.
+                     * @enum {unknown}
+                     */
+                    plan: "ari" | "lifetime" | "imported" | "stopped";
+                    /** @description The same for people, with what to do. */
+                    sentence: string;
+                    /** @description When renewal stopped. */
+                    stoppedAt: string | null;
+                } | null;
                 /** @description When it is renewed; of an imported one its end, for no order replaces it before. */
                 renewAt: string | null;
                 /** @description Serial number, hexadecimal. */

@@ -27,6 +27,12 @@ create table certificates (
   postponed_until timestamp with time zone,
   postponed_reason text,
   postponed_by text,
+  wished_from timestamp with time zone,
+  explanation_url text,
+  dns_left_at timestamp with time zone,
+  renewal_stopped_at timestamp with time zone,
+  waits_for text collate "C",
+  waits_since timestamp with time zone,
   constraint certificates_pkey PRIMARY KEY (hostname),
   constraint certificate_complete CHECK ((((state = 'issued'::text) = (chain_pem IS NOT NULL)) AND ((chain_pem IS NULL) = (sealed_key IS NULL)))),
   constraint certificate_origin CHECK ((origin = ANY (ARRAY['ordered'::text, 'imported'::text]))),
@@ -36,6 +42,7 @@ create table certificates (
 );
 CREATE INDEX certificate_ari_due ON public.certificates USING btree (ari_due_at) WHERE (ari_due_at IS NOT NULL);
 CREATE INDEX certificate_due ON public.certificates USING btree (next_attempt_at) WHERE (next_attempt_at IS NOT NULL);
+CREATE INDEX certificate_line ON public.certificates USING btree (waits_for, waits_since) WHERE (waits_for IS NOT NULL);
 CREATE INDEX certificate_waiting ON public.certificates USING btree (project_id) WHERE ((chain_pem IS NULL) AND (next_attempt_at IS NOT NULL));
 
 create table challenges (

@@ -1,6 +1,7 @@
 import { type TSchema, Type } from 'typebox'
 import { DELEGATION_STATES, DNS_STATES } from '../core/dns-report.ts'
 import { ORDER_OUTCOMES } from '../core/order-history.ts'
+import { RENEWAL_PLANS } from '../core/renewal-plan.ts'
 import { ERROR_CODES } from '../errors.ts'
 
 const EXAMPLE_TIME = '2026-11-21T09:30:00.000Z'
@@ -100,6 +101,27 @@ const attemptErrorOrNull = (description: string) =>
     { description },
   )
 
+const RenewalOrNull = Type.Union(
+  [
+    Type.Object(
+      {
+        plan: Type.Enum([...RENEWAL_PLANS], {
+          description:
+            'Why it is renewed at `renewAt`: `ari`, the authority wishes it (RFC 9773); `lifetime`, about two thirds of it have passed; `imported`, it ends then. `stopped`: it is not renewed any more.',
+        }),
+        sentence: Type.String({ description: 'The same for people, with what to do.' }),
+        explanationUrl: textOrNull("The authority's page on why it wishes an earlier renewal."),
+        ariCheckedAt: timeOrNull('When the authority last said when it wishes the renewal.'),
+        dnsLeftAt: timeOrNull('Since when attempts to renew find the DNS leading elsewhere; null when the last one did not.'),
+        stoppedAt: timeOrNull('When renewal stopped.'),
+      },
+      exact,
+    ),
+    Type.Null(),
+  ],
+  { description: 'Why and when the certificate in hand is renewed; null while there is none.' },
+)
+
 const CertificateSchema = Type.Object(
   {
     state: Type.Enum(['none', 'pending', 'issued', 'failed'], {
@@ -119,6 +141,7 @@ const CertificateSchema = Type.Object(
     nextAttemptAt: timeOrNull('When the next attempt is due.'),
     nextIssuanceAt: timeOrNull('When a limit of the certificate authority lets the next order be sent; null when none holds it back.'),
     nextIssuanceReason: textOrNull('Which limit that is, and what to do.'),
+    renewal: RenewalOrNull,
   },
   { ...exact, description: 'How the certificate of the hostname stands.' },
 )

@@ -41,7 +41,7 @@ export function createAcmeAuthority(settings: AcmeSettings): Authority {
 
   const order = async (
     hostname: Hostname,
-    { signal, replaces, solver = HTTP_01, onOrder, keepOrder, resume }: IssueOptions,
+    { signal, solver = HTTP_01, keepOrder, resume, ...options }: IssueOptions,
     url: string,
   ): Promise<IssuedCertificate> => {
     const keyPem = resume?.keyPem ?? (await generateCertificateKey())
@@ -53,7 +53,7 @@ export function createAcmeAuthority(settings: AcmeSettings): Authority {
       post: (to: string, payload?: object, accept?: string) => session.post({ url: to, account: url, payload, accept }, signal),
     }
     const sent = await obtainChain(conversation, {
-      ...{ hostname, csr: await createCsr(keyPem, hostname), solver, replaces, profile, onOrder, resume: resume?.orderUrl },
+      ...{ ...options, hostname, csr: await createCsr(keyPem, hostname), solver, profile, resume: resume?.orderUrl },
       keepOrder: keepOrder && (({ url: orderUrl, expires }) => keepOrder({ orderUrl, keyPem, expires })),
     })
     return verifyChain(sent, { hostname, keyPem, host, now: now() })

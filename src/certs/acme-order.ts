@@ -2,7 +2,7 @@ import type { Hostname } from '../hostname.ts'
 import { pause } from '../lib/back-off.ts'
 import { type Authorization, type Directory, type Order, readAuthorization, readOrder, readUrl } from './acme-answers.ts'
 import { explainAbort, type HttpAnswer } from './acme-http.ts'
-import { type ChallengeSolver, IssueError } from './authority.ts'
+import { type ChallengeSolver, IssueError, type IssueOptions } from './authority.ts'
 import { answerChallenge } from './challenge.ts'
 import { isAcmeError, kindOf, ownFault, refusal } from './problem.ts'
 
@@ -30,13 +30,11 @@ export type Wanted = {
   hostname: Hostname
   csr: string
   solver: ChallengeSolver
-  replaces?: string
   profile?: string
-  onOrder?: (() => void) | undefined
   keepOrder?: ((opened: { url: string; expires: Date | undefined }) => Promise<void>) | undefined
   /** The URL of an order made before, with the key of `csr`. */
   resume?: string | undefined
-}
+} & Pick<IssueOptions, 'replaces' | 'onOrder' | 'onCounted'>
 
 type Opened = { url: string; order: Order }
 
@@ -55,13 +53,21 @@ export async function obtainChain(acme: AcmeConversation, wanted: Wanted): Promi
   return (await acme.post(valid.certificate, undefined, CHAIN_TYPE)).text
 }
 
-async function openOrder(acme: AcmeConversation, { hostname, replaces, profile, onOrder }: Wanted): Promise<Opened> {
-  const offered = profile !== undefined && acme.directory.profiles.includes(profile)
+async function openOrder(acme: AcmeConversation, wanted: Wanted): Promise<Opened> {
+  const { hostname, replaces, profile, onOrder, onCounted } = wanted
+  const { newOrder, profiles, renewalInfo } = acme.directory
+  const offered = profile !== undefined && profiles.includes(profile)
   const plain = { identifiers: [{ type: 'dns', value: hostname }], ...(offered && { profile }) }
-  const post = (payload: object) => acme.post(acme.directory.newOrder, payload)
-  onOrder?.()
-  const isRenewal = acme.directory.renewalInfo !== undefined && replaces !== undefined
-  const answer = await (isRenewal ? post({ ...plain, replaces }).catch((error) => postWithout(error, () => post(plain))) : post(plain))
+  const post = (payload: object) => {
+    onOrder?.()
+    return acme.post(newOrder, payload)
+  }
+  const postPlain = async () => {
+    if (replaces !== undefined) await onCounted?.()
+    return post(plain)
+  }
+  const isRenewal = renewalInfo !== undefined && replaces !== undefined
+  const answer = await (isRenewal ? post({ ...plain, replaces }).catch((error) => postWithout(error, postPlain)) : postPlain())
   return { url: readUrl(answer.location, 'the Location of the order'), order: readOrder(answer) }
 }
 
@@ -80,9 +86,9 @@ async function reopen(acme: AcmeConversation, url: string): Promise<Opened> {
 }
 
 /** A `replaces` that the authority refuses (it has a successor, is not known, is another account's) must not cost the renewal. */
-function postWithout(error: unknown, post: () => Promise<HttpAnswer>): Promise<HttpAnswer> {
+function postWithout(error: unknown, postPlain: () => Promise<HttpAnswer>): Promise<HttpAnswer> {
   if (!REPLACES_REFUSED.some((name) => isAcmeError(error, name))) throw error
-  return post()
+  return postPlain()
 }
 
 /** Meets the solver's challenge. A proof still valid from before is enough. */

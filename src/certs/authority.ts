@@ -61,6 +61,11 @@ export type IssueOptions = {
    * when there is nothing left to resume.
    */
   resume?: Pick<OpenOrder, 'orderUrl' | 'keyPem'> | undefined
+  /**
+   * Called before an order goes out without the `replaces` that was wanted, since the directory does not take it: it counts this order as any
+   * other. Rejects to have it not sent.
+   */
+  onCounted?: (() => Promise<void>) | undefined
 }
 
 /** An order that is open at the authority, with the certificate's key. `expires` is the authority's word on how long, if it gave one. */

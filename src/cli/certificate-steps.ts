@@ -9,13 +9,27 @@ export function daysLeft({ notAfter }: Pick<InventoryEntry, 'notAfter'>, now: Da
   return notAfter === null ? null : Math.floor((Date.parse(notAfter) - now.getTime()) / DAY_MS)
 }
 
+/** How long it is valid, as a person reads it. */
+export function shownDaysLeft(days: number): string {
+  return days < 0 ? `ended ${-days} days ago` : `${days} days left`
+}
+
+/** The state in one word; of what has ended, that. */
+export function shownState({ state, origin, notAfter }: Pick<InventoryEntry, 'state' | 'origin' | 'notAfter'>, now: Date): string {
+  if (notAfter !== null && Date.parse(notAfter) <= now.getTime()) return 'ended'
+  return origin === 'imported' ? 'imported' : state
+}
+
 /** What happens next to the certificate, or what somebody must do, in one line. */
 export function nextStep(entry: InventoryEntry, now: Date): string {
-  const { state, origin, underWay, lastError, nextAttemptAt, renewAt } = entry
+  const { state, origin, underWay, lastError, nextAttemptAt, nextIssuanceAt, nextIssuanceReason, renewAt, renewal } = entry
   const isPast = (time: string | null) => time === null || Date.parse(time) <= now.getTime()
   if (underWay) return 'an order is under way'
+  if (renewal?.stoppedAt)
+    return `NOT RENEWED since ${shownTime(renewal.stoppedAt)}: its DNS leads elsewhere since ${shownTime(renewal.dnsLeftAt)}`
+  if (nextIssuanceAt) return `waits until ${shownTime(nextIssuanceAt)}: ${nextIssuanceReason}`
   if (lastError)
-    return `${isPast(nextAttemptAt) ? 'tried again when asked for' : `tried again ${shownTime(nextAttemptAt)}`}: ${lastError.sentence}`
+    return `${state === 'issued' ? 'NOT RENEWED YET, ' : ''}${isPast(nextAttemptAt) ? 'tried again when asked for' : `tried again ${shownTime(nextAttemptAt)}`}: ${lastError.sentence}`
   if (state !== 'issued') return 'ordered when the DNS is verified, or at the first visit'
   if (origin === 'imported' && !isPast(renewAt)) {
     const low = daysLeft(entry, now)! < IMPORTED_LOW_DAYS

@@ -90,6 +90,32 @@ test('list has whatever runs out first on top, with days left and what happens n
   expect(await run('list', '--project', 'nobody')).toMatchObject({ code: 1, err: 'namesake: there is no project nobody\n' })
 })
 
+test('what ends soon and could not be renewed says why, on top; what is not renewed any more says since when, last', async () => {
+  const slug = (await addProject(database.db)).slug
+  const set = async (assignment: string) => {
+    const { hostname } = await issue(90)
+    await database.db.pool.query(`update certificates set ${assignment} where hostname = $1`, [hostname])
+    await database.db.pool.query(
+      'with moved as (update domains set project_id = (select id from projects where slug = $2) where hostname = $1 returning project_id) update certificates set project_id = (select project_id from moved) where hostname = $1',
+      [hostname, slug],
+    )
+    return hostname
+  }
+  const fresh = await set('serial = serial')
+  const left = await set(
+    `not_after = now() - interval '40 days', dns_left_at = now() - interval '60 days', renewal_stopped_at = now() - interval '10 days'`,
+  )
+  const ends = await set(
+    `not_after = now() + interval '3 days', renew_at = now() - interval '27 days', last_problem = '{}', last_sentence = 'It is down.', next_attempt_at = now() + interval '1 hour'`,
+  )
+  const listed = await json<{ hostname: string; nextStep: string }[]>('list', '--project', slug)
+  expect(listed.map(({ hostname }) => hostname)).toEqual([ends, fresh, left])
+  expect(listed[0]!.nextStep).toMatch(/^NOT RENEWED YET, tried again .* UTC: It is down\.$/)
+  expect(listed[2]!.nextStep).toMatch(/^NOT RENEWED since .* UTC: its DNS leads elsewhere since .* UTC$/)
+  expect((await run('list', '--project', slug)).out).toMatch(new RegExp(`${left} .*ended`))
+  expect((await run('show', left)).out).toMatch(/ended 4[01] days ago\n {2}Renewal +It ended on .* orders a certificate at once/)
+})
+
 test("show prints the authority's problem document in full, and the history", async () => {
   const hostname = await fail(PROBLEM)
   const shown = await json('show', hostname)
@@ -175,6 +201,20 @@ describe('import', () => {
     expect(rows[0]!.sealed.toString('latin1')).not.toContain('PRIVATE')
     expect(await json('show', hostname)).toMatchObject({ origin: 'imported', nextStep: expect.stringMatching(/^kept as imported until/) })
     expect(await run('renew', hostname)).toMatchObject({ code: 1, err: expect.stringContaining('import the next one') })
+  })
+
+  test('is undone by an order in its place, which the imported one outlives if it fails', async () => {
+    const { hostname } = await issue(90)
+    const { leaf, args } = await bring([hostname])
+    await run('import', '--hostname', hostname, ...args)
+    expect((await run('renew', hostname)).err).toContain('certificates order')
+    const { out } = await run('order', hostname)
+    expect(out).toMatch(/a worker orders a certificate within seconds.*\nThe imported one serves until then/)
+    expect(await json('show', hostname)).toMatchObject({ origin: 'ordered', chainPem: expect.stringContaining(leaf.pem.slice(40, 100)) })
+    const { rowCount } = await database.db.pool.query('select from graphile_worker._private_jobs where key = $1', [`issue:${hostname}`])
+    expect(rowCount).toBe(1)
+    expect(await beginIssuance(database.db, hostname)).toMatchObject({ kind: 'go', renewing: true })
+    expect(await run('order', hostname)).toMatchObject({ code: 1, err: expect.stringContaining('has no imported certificate') })
   })
 
   test('list warns before an imported one runs out', async () => {

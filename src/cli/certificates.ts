@@ -2,7 +2,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { readCertificate } from '../certs/certificate.ts'
 import { readImported } from '../certs/imported.ts'
 import { findCertificate, type InventoryEntry, type InventoryItem, listCertificates } from '../core/certificate-inventory.ts'
-import { importCertificate } from '../core/imported-certificate.ts'
+import { importCertificate, orderInsteadOfImported } from '../core/imported-certificate.ts'
 import type { OrderRecord } from '../core/order-history.ts'
 import { findProject } from '../core/projects.ts'
 import { type RenewalAnswer, requestRenewal } from '../core/renewal-request.ts'
@@ -11,7 +11,7 @@ import { ownCommand } from '../own-command.ts'
 import { certificateKeys } from '../roles/certificate-keys.ts'
 import { ensureOwnKeys } from '../roles/own-keys.ts'
 import { readPem, writePrivately } from './certificate-files.ts'
-import { daysLeft, nextStep } from './certificate-steps.ts'
+import { daysLeft, nextStep, shownDaysLeft, shownState } from './certificate-steps.ts'
 import { withInstallation } from './installation.ts'
 import { show, shownTime, styled, table } from './output.ts'
 
@@ -21,7 +21,7 @@ const LISTED_DEFAULT = 100
 const LISTED_MAX = 100_000
 const DAYS_LEFT_LOW = 14
 
-/** `namesake certificates list|show|renew|import|export` */
+/** `namesake certificates list|show|renew|import|order|export` */
 export function certificatesCommand(): Command {
   const certificates = new Command('certificates').description('See and manage the certificates of the whole installation')
   const command = (name: string, description: string) => certificates.command(name).description(description).option('--json', 'print JSON')
@@ -40,6 +40,9 @@ export function certificatesCommand(): Command {
     .requiredOption('--key <file>', 'PEM: its private key, unencrypted')
     .option('--project <slug>', 'only if this project holds the hostname')
     .action(importOne)
+  command('order', 'Order a certificate in place of an imported one, which serves until the new one is there')
+    .argument('<hostname>')
+    .action(orderOne)
   command('export', "Print a hostname's certificate chain, or write chain and key to files")
     .argument('<hostname>')
     .option('--chain <file>', 'write the chain there instead of printing it')
@@ -60,7 +63,7 @@ async function list({ project, state, limit, json }: Json & { project?: string; 
     const lines = entries.map((entry) => [
       entry.hostname,
       entry.projectSlug ?? '(service)',
-      entry.origin === 'imported' ? 'imported' : entry.state,
+      shownState(entry, now),
       commonName(entry.issuer),
       entry.daysLeft === null ? '-' : String(entry.daysLeft),
       entry.nextStep,
@@ -84,8 +87,22 @@ async function showOne(name: string, { json }: Json): Promise<void> {
 type Shown = Omit<InventoryItem, 'sealedKey'> & { names: string[]; daysLeft: number | null; nextStep: string }
 
 function readable(shown: Shown): string[] {
-  const { state, origin, issuer, serial, notBefore, notAfter, renewAt, attempts, lastAttemptAt, lastError, nextAttemptAt, names, history } =
-    shown
+  const {
+    state,
+    origin,
+    issuer,
+    serial,
+    notBefore,
+    notAfter,
+    renewAt,
+    attempts,
+    lastAttemptAt,
+    lastError,
+    nextAttemptAt,
+    renewal,
+    names,
+    history,
+  } = shown
   const low = shown.daysLeft !== null && shown.daysLeft < DAYS_LEFT_LOW
   const line = (label: string, text: string) => `  ${label.padEnd(13)}${text}`.trimEnd()
   return [
@@ -98,9 +115,10 @@ function readable(shown: Shown): string[] {
           line('Names', names.join(', ')),
           line(
             'Valid',
-            `${shownTime(notBefore)} to ${shownTime(notAfter)}, ${styled(low ? 'red' : 'green', `${shown.daysLeft} days left`)}`,
+            `${shownTime(notBefore)} to ${shownTime(notAfter)}, ${styled(low ? 'red' : 'green', `${shownDaysLeft(shown.daysLeft!)}`)}`,
           ),
-          ...(origin === 'imported' ? [] : [line('Renewal', shownTime(renewAt))]),
+          line('Renewal', `${origin === 'imported' || renewal!.stoppedAt ? '' : `${shownTime(renewAt)}. `}${renewal!.sentence}`),
+          ...(renewal!.explanationUrl ? [line('', renewal!.explanationUrl)] : []),
         ]
       : []),
     line('Attempts', `${attempts} since the last success, the last one ${shownTime(lastAttemptAt)}`),
@@ -160,6 +178,20 @@ async function importOne(files: Json & { hostname: string; chain: string; key: s
     `The certificate of ${hostname} is imported, and served within a second: by ${issuer}, serial ${serial}.`,
     ...warnings.map((warning) => styled('yellow', `Mind: ${warning}.`)),
     `No order replaces it while it is valid: import the next one before ${shownTime(notAfter.toISOString())}, else one is ordered then.`,
+    `To have one ordered in its place sooner: ${ownCommand()} certificates order ${hostname}`,
+  ])
+}
+
+async function orderOne(name: string, { json }: Json): Promise<void> {
+  const hostname = parseClaimName(name)
+  await withInstallation(async ({ db, announce }) => {
+    await orderInsteadOfImported(db, hostname)
+    announce(hostname)
+  })
+  show({ json }, { hostname, outcome: 'requested' }, () => [
+    `${hostname} is Namesake's to look after again: a worker orders a certificate within seconds, and renews it from then on.`,
+    'The imported one serves until then, and stays if the order fails.',
+    `What became of it: ${ownCommand()} certificates show ${hostname}`,
   ])
 }
 

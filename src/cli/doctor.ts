@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { type Config, ConfigError, readConfig } from '../config.ts'
+import { checkCertificates } from './certificate-checks.ts'
 import { checkDnsZone } from './dns-zone-check.ts'
 import { type Check, checkAuthorities, checkDatabase, checkEdgeDns, checkPorts } from './installation-checks.ts'
 import { show, styled } from './output.ts'
@@ -43,6 +44,7 @@ async function examine(): Promise<Check[]> {
     checkEdgeDns(config),
     checkDnsZone(config),
     checkAuthorities(config),
+    checkCertificates(config),
   ])
   return [...settings, ...found.flat()]
 }

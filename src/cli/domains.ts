@@ -117,6 +117,7 @@ function readable({ hostname, projectSlug, verified, verifiedAt, createdAt, dns,
     ...(dns.found.length > 0 ? ['  Found', ...recordLines(dns.found, 4)] : []),
     `  Checked      ${shownTime(dns.checkedAt)}, next ${shownTime(dns.nextCheckAt)}`,
     `  Certificate  ${certificate.state}${certificate.notAfter ? ` by ${certificate.issuer}, until ${shownTime(certificate.notAfter)}` : ''}`,
+    ...(certificate.renewal ? [`  Renewal      ${certificate.renewal.sentence}`] : []),
     ...(certificate.nextIssuanceAt
       ? [`  Waits        until ${shownTime(certificate.nextIssuanceAt)}: ${certificate.nextIssuanceReason}`]
       : []),

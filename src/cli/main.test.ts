@@ -76,7 +76,7 @@ test('every command explains itself, and speaks JSON', () => {
   expect(named).toEqual([
     ...['start', 'projects create', 'projects update', 'projects list', 'tokens issue', 'tokens list', 'tokens revoke'],
     ...['domains add', 'domains list', 'domains remove', 'domains check', 'domains show'],
-    ...['certificates list', 'certificates show', 'certificates renew', 'certificates import', 'certificates export'],
+    ...['certificates list', 'certificates show', 'certificates renew', 'certificates import', 'certificates order', 'certificates export'],
     ...['budget show', 'budget allow', 'budget disallow'],
     ...['migrate', 'ca', 'doctor'],
   ])

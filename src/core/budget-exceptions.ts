@@ -1,15 +1,15 @@
 import { sql } from 'kysely'
 import { ServiceError } from '../errors.ts'
 import type { Hostname } from '../hostname.ts'
-import { type Db, rows, transaction } from './db.ts'
-import { limitsOf, registeredDomainOf } from './issuance-limits.ts'
+import { type Db, rows, type Tx, transaction } from './db.ts'
+import { limitsOf, registeredDomainOf, roomForNew } from './issuance-limits.ts'
 
 /** What an operator has agreed with a directory: so many certificates in its week for a registered domain and all names below it. */
 export type BudgetException = { directory: string; registeredDomain: string; certificates: number; note: string; createdAt: string }
 
 /**
  * Has the ledger allow so many certificates in 7 days for the registered domain, instead of the directory's own limit; over whatever was
- * agreed before. Hostnames below it that wait for this limit are tried again at once. Throws `hostname_invalid` for a name below the
+ * agreed before. Of the hostnames below it that wait for this limit, as many are tried at once as have room. Throws `hostname_invalid` for a name below the
  * registered domain, and `body_invalid` for a number of certificates that is none or a directory without limits.
  */
 export async function allowDomain(
@@ -34,16 +34,7 @@ export async function allowDomain(
       tx,
       sql`delete from issuance_blocks where directory = ${directory} and scope = 'domain' and key = ${domain}`, // it was for the former limit
     )
-    await rows(
-      tx,
-      sql`
-        with freed as (
-          update certificates set next_attempt_at = now(), postponed_until = now(), version = nextval('versions')
-          where postponed_by = 'domain' and postponed_until > now()
-            and (hostname = ${domain} or right(hostname, ${domain.length + 1}::int) = ${`.${domain}`}) returning hostname
-        )
-        insert into changes (kind, key) select 'certificate', hostname from freed`,
-    )
+    await callWaiting(tx, domain, roomForNew({ scope: 'domain', max: certificates, windowS: WEEK_S }))
     return toException(exception!)
   })
 }
@@ -63,6 +54,25 @@ export async function listExceptions(db: Db): Promise<BudgetException[]> {
   return exceptions.map(toException)
 }
 
+/** Those that wait for the domain's limit are called at once as far as there is room for them in a week, the others a week later and so on. */
+async function callWaiting(tx: Tx, domain: Hostname, roomAWeek: number): Promise<void> {
+  await rows(
+    tx,
+    sql`
+      with waiting as (
+        select hostname, postponed_until, now() + make_interval(secs => ${WEEK_S} * ((row_number() over (order by waits_since, hostname) - 1)
+          / ${roomAWeek}::int)) as turn
+        from certificates where postponed_by = 'domain' and postponed_until > now()
+          and (hostname = ${domain} or right(hostname, ${domain.length + 1}::int) = ${`.${domain}`})
+      ), called as (
+        update certificates c set next_attempt_at = turn, postponed_until = turn, version = nextval('versions')
+        from waiting where c.hostname = waiting.hostname and turn < c.postponed_until returning c.hostname
+      )
+      insert into changes (kind, key) select 'certificate', hostname from called`,
+  )
+}
+
+const WEEK_S = 7 * 86_400
 const CERTIFICATES_MAX = 1_000_000
 const EXCEPTION = sql<Row>`e.directory, e.registered_domain as "registeredDomain", e.certificates, e.note, e.created_at as "createdAt"`
 

@@ -15,7 +15,7 @@ export type InventoryQuery = { projectSlug?: string | undefined; state?: string 
 
 /**
  * The certificates of the whole installation, in the order in which they run out; whoever has none comes where those stand that have run
- * out now. At most `limit` of them; `total` counts all.
+ * out now, and what is not renewed any more comes last. At most `limit` of them; `total` counts all.
  */
 export async function listCertificates(db: Db, query: InventoryQuery): Promise<{ certificates: InventoryEntry[]; total: number }> {
   const found = await rows(
@@ -26,7 +26,7 @@ export async function listCertificates(db: Db, query: InventoryQuery): Promise<{
       where c.project_id is not distinct from d.project_id
         and (${query.projectSlug ?? null}::text is null or p.slug = ${query.projectSlug ?? null})
         and (${query.state ?? null}::text is null or c.state = ${query.state ?? null})
-      order by coalesce(c.not_after, now()), c.hostname limit ${query.limit}`,
+      order by c.renewal_stopped_at is not null, coalesce(c.not_after, now()), c.hostname limit ${query.limit}`,
   )
   return { certificates: found.map(toEntry), total: found[0]?.total ?? 0 }
 }

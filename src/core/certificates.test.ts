@@ -13,7 +13,9 @@ import {
   requestOwnCertificates,
 } from './certificates.ts'
 import type { Db } from './db.ts'
+import type { DnsReport } from './dns-report.ts'
 import { findDomain, removeDomain } from './domains.ts'
+import { claimDueProbes, DNS_PROBLEM, DNS_UNKNOWN_PROBLEM, recordProbes } from './probes.ts'
 import { type CertificateRow, eachCertificatePage, loadCertificates } from './routes.ts'
 
 let database: TestDatabase
@@ -62,7 +64,7 @@ test('of several workers one gets the order, and a request meanwhile joins it', 
   const hostname = await claim(db, project)
   const begun = await Promise.all(Array.from({ length: 8 }, () => beginIssuance(db, hostname)))
   expect(begun.filter(({ kind }) => kind === 'go')).toEqual([
-    { kind: 'go', projectId: project.id, attempt: 1, renewing: false, directory: 'local', orderId: null },
+    { kind: 'go', projectId: project.id, attempt: 1, renewing: false, directory: 'local', orderId: null, asked: false },
   ])
   expect(await requestIssuance(db, hostname)).toEqual({ kind: 'requested' })
   expect(await jobs(hostname)).toBe(0)
@@ -87,6 +89,10 @@ test('an issued certificate reaches the edges and the details, and no second one
     ...{ notAfter: certificate.notAfter.toISOString(), renewAt: certificate.renewAt.toISOString(), attempts: 0 },
     ...{ lastAttemptAt: expect.stringMatching(/Z$/), lastError: null, nextAttemptAt: null },
     ...{ nextIssuanceAt: null, nextIssuanceReason: null },
+    renewal: {
+      ...{ plan: 'lifetime', sentence: expect.stringContaining('two thirds'), explanationUrl: null, ariCheckedAt: null },
+      ...{ dnsLeftAt: null, stoppedAt: null },
+    },
   })
   // Whoever asks has not heard of it yet, and waits for the news; no job is added, and none that stands would be let go.
   expect(await requestIssuance(db, hostname)).toEqual({ kind: 'requested' })
@@ -121,6 +127,93 @@ test('a failed renewal keeps the old certificate', async () => {
   expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'go', attempt: 1, renewing: true })
   await recordIssuanceFailure(db, hostname, { problem: {}, sentence: 'No.' })
   expect(await loadCertificates(db, [hostname])).toMatchObject([{ state: 'issued', reason: 'No.', chainPem: issued().chainPem }])
+})
+
+/** How long the next attempt waits, in minutes, when so many have failed. */
+async function waitAfter(hostname: Hostname, attempts: number, problem: object = {}): Promise<number> {
+  await set(hostname, `attempts = ${attempts - 1}, renew_at = now(), next_attempt_at = now(), postponed_until = null`)
+  expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'go' })
+  await recordIssuanceFailure(db, hostname, { problem, sentence: 'No.' })
+  const { rows } = await db.pool.query(
+    'select round(extract(epoch from next_attempt_at - last_attempt_at) / 60)::int as minutes from certificates where hostname = $1',
+    [hostname],
+  )
+  return rows[0].minutes
+}
+
+test.each([
+  ['30 days', 1_440],
+  ['6 days', 720],
+  ['2 days', 240],
+  ['12 hours', 60],
+  ['1 hour', 15],
+  ['10 minutes', 10],
+  ['-1 minute', 360],
+])('a renewal that goes on failing with %s left is tried again after %i minutes', async (left, minutes) => {
+  const hostname = await claim(db, await addProject(db))
+  await issue(hostname)
+  await set(hostname, `not_after = now() + interval '${left}'`)
+  expect(await waitAfter(hostname, 1)).toBe(1)
+  expect(await waitAfter(hostname, 20)).toBe(minutes)
+})
+
+test('a certificate of six days has a dozen attempts to be renewed in its last third, none of them after its end', async () => {
+  const hostname = await claim(db, await addProject(db))
+  await issue(hostname)
+  let leftMin = 2 * 1_440
+  let attempts = 0
+  while (leftMin > 0) {
+    attempts += 1
+    await set(hostname, `not_after = now() + interval '${leftMin} minutes'`)
+    leftMin -= await waitAfter(hostname, attempts)
+  }
+  expect(leftMin).toBe(0)
+  expect(attempts).toBeGreaterThanOrEqual(12)
+  expect(attempts).toBeLessThan(60)
+})
+
+test('when DNS has left, the certificate says since when, is tried for until 30 days after its end, and comes back with the DNS', async () => {
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  await verify(hostname)
+  await issue(hostname)
+  const problem = { type: DNS_PROBLEM }
+  const certificate = async () => (await findDomain(db, project, hostname, EDGE_HOST)).certificate
+  await waitAfter(hostname, 1, problem)
+  const { dnsLeftAt } = (await certificate()).renewal!
+  expect((await certificate()).renewal).toMatchObject({
+    plan: 'lifetime',
+    sentence: expect.stringContaining(`elsewhere since ${dnsLeftAt}`),
+  })
+  await set(hostname, `not_after = now() - interval '29 days'`)
+  expect(await waitAfter(hostname, 40, problem)).toBe(360)
+  expect((await certificate()).renewal).toMatchObject({ dnsLeftAt, stoppedAt: null })
+  await waitAfter(hostname, 41, { type: DNS_UNKNOWN_PROBLEM })
+  expect((await certificate()).renewal).toMatchObject({ dnsLeftAt })
+  await set(hostname, `not_after = now() - interval '31 days'`)
+  await waitAfter(hostname, 42, problem)
+  const stopped = await certificate()
+  expect(stopped).toMatchObject({ state: 'issued', nextAttemptAt: null, renewal: { plan: 'stopped', dnsLeftAt } })
+  expect(stopped.renewal!.sentence).toMatch(/has led elsewhere since .* renewal stopped on .* orders a certificate at once/)
+  expect(await claimDueRenewals(db, 100)).not.toContain(hostname)
+  expect(await requestIssuance(db, hostname)).toMatchObject({ kind: 'refused' })
+  await set(hostname, `last_attempt_at = now() - interval '11 minutes'`)
+  expect(await requestIssuance(db, hostname)).toEqual({ kind: 'requested' })
+  const [probe] = (await claimDueProbes(db, 100, 60)).filter((due) => due.hostname === hostname)
+  const report: DnsReport = {
+    ...{ state: 'verified', sentence: '', expected: [], found: [], warnings: [], checkedAt: new Date(0).toISOString() },
+  }
+  await recordProbes(db, [{ probe: probe!, report, nextProbeInS: 60 }])
+  expect(await certificate()).toMatchObject({ lastError: null, renewal: { plan: 'lifetime', dnsLeftAt: null, stoppedAt: null } })
+  expect(await claimDueRenewals(db, 100)).toContain(hostname)
+  expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'go' })
+})
+
+test('whatever else goes wrong, an expired certificate is tried for ever', async () => {
+  const hostname = await claim(db, await addProject(db))
+  await issue(hostname)
+  await set(hostname, `not_after = now() - interval '400 days'`)
+  expect(await waitAfter(hostname, 1_000, { type: 'urn:ietf:params:acme:error:serverInternal' })).toBe(360)
 })
 
 test('renewals, retries and orders whose worker died come back by themselves; idle hostnames do not', async () => {

@@ -1,10 +1,12 @@
 import { sql } from 'kysely'
 import type { Hostname } from '../hostname.ts'
 import { type Db, type Queryable, rows, type Tx, transaction } from './db.ts'
-import { type BudgetRequest, type NoRoom, settleOrder, type Taken, takeFirstBudget } from './issuance-budget.ts'
+import { type BudgetRequest, NO_ROOM_PROBLEM, type NoRoom, settleOrder, type Taken, takeFirstBudget } from './issuance-budget.ts'
+import { joinLine, LEFT_LINE } from './issuance-line.ts'
 import { addIssueJobs, ISSUANCE_LEASE_S } from './issue-jobs.ts'
 import { HISTORY_OF_ENDED, historyOfBegun } from './order-history.ts'
 import { findOrderUnderWay } from './orders-under-way.ts'
+import { DNS_PROBLEM, DNS_UNKNOWN_PROBLEM } from './probes.ts'
 import { proofNeeded } from './proof.ts'
 
 /** What an authority issued; the key is sealed. */
@@ -28,8 +30,12 @@ export type IssuanceFailure = { problem: object; sentence: string; retryAfterS?:
 
 const BACK_OFF_FIRST_S = 60
 const BACK_OFF_MAX_S = 6 * 3_600
+const RENEWAL_BACK_OFF_SHARE = 1 / 12 // of the time that is left to a certificate in hand
+const RENEWAL_BACK_OFF_S = { least: 15 * 60, most: 24 * 3_600 }
 const RETRY_AFTER_S_MAX = 7 * 86_400 // the longest window of the public authorities' limits
 const KEPT_FOR = sql.lit('30 days')
+const TRIED_AFTER_END = sql.lit('30 days')
+const STOPPED_PAUSE = sql.lit('10 minutes') // visitors may ask for what is not tried by itself, but not for each visit
 
 /**
  * Somebody needs the hostname's certificate: has it issued if it is registered (or the service's own), has none that is valid, and no
@@ -45,10 +51,13 @@ export async function requestIssuance(db: Db, hostname: Hostname): Promise<{ kin
 }
 
 /** Where an order may go: ACME directories or `local`, first preferred, and what holds for their limits. */
-export type IssuanceTerms = { directories: readonly string[] } & Pick<BudgetRequest, 'asked' | 'limits'>
+export type IssuanceTerms = { directories: readonly string[] } & Pick<BudgetRequest, 'limits'>
 
-/** `directory` is the one whose limits had room; `orderId` goes to `settleOrder` with what became of the order. */
-export type IssuancePermission = { projectId: string | null; attempt: number; renewing: boolean; directory: string; orderId: string | null }
+/**
+ * `directory` is the one whose limits had room; `orderId` goes to `settleOrder` with what became of the order. `asked`: that directory has
+ * asked for this renewal, and does not count it as long as the order names what it replaces.
+ */
+export type IssuancePermission = { projectId: string | null; attempt: number; renewing: boolean } & Omit<Taken, 'kind'>
 
 /**
  * The last look before an order, the mark that one is under way, and the room it takes within the limits of its directory, all in one: of
@@ -69,12 +78,15 @@ export async function beginIssuance(
     if (reason) return { kind: 'no', reason }
     const underWay = { kind: 'no' as const, reason: `an attempt for ${hostname} is under way` }
     if (standing.underWay) return underWay
+    const askedBy = standing.wishHasBegun ? (standing.directory ?? undefined) : undefined
     const open = await findOrderUnderWay(tx, hostname, { projectId, directories: terms.directories }) // a worker died in it: it has its room
     const room: Taken | NoRoom = open
-      ? { kind: 'taken', directory: open.directory, orderId: open.orderId }
-      : await takeFirstBudget(tx, terms.directories, { ...terms, hostname, projectId, renewing: held })
-    if (room.kind === 'no-room')
-      return (await postpone(tx, standing, room)) ? { kind: 'no', reason: room.sentence, postponed: true } : underWay
+      ? { kind: 'taken', directory: open.directory, orderId: open.orderId, asked: false }
+      : await takeFirstBudget(tx, terms.directories, { hostname, projectId, renewing: held, askedBy, limits: terms.limits })
+    if (room.kind === 'no-room') {
+      await dropOthers(tx, hostname, projectId)
+      return (await joinLine(tx, standing, room)) ? { kind: 'no', reason: room.sentence, postponed: true } : underWay
+    }
     const begun = await markUnderWay(tx, hostname, projectId)
     if (begun) return { kind: 'go', projectId, ...begun, ...withoutKind(room) }
     if (!open) await settleOrder(tx, room.orderId, 'not-sent')
@@ -94,7 +106,8 @@ export async function recordCertificate(db: Db, hostname: Hostname, issued: Issu
         update certificates set state = 'issued', chain_pem = ${issued.chainPem}, sealed_key = ${issued.sealedKey}, issuer = ${issued.issuer},
           serial = ${issued.serial}, not_before = ${issued.notBefore}, not_after = ${issued.notAfter}, renew_at = ${issued.renewAt},
           attempts = 0, last_problem = null, last_sentence = null, lease_until = null, next_attempt_at = ${issued.renewAt},
-          directory = ${issued.directory ?? null}, ari_checked_at = null, ari_due_at = now(), origin = 'ordered', version = nextval('versions')
+          directory = ${issued.directory ?? null}, ari_checked_at = null, ari_due_at = now(), wished_from = null,
+          explanation_url = null, dns_left_at = null, renewal_stopped_at = null, origin = 'ordered', version = nextval('versions')
         where hostname = ${hostname} and ${replaceable('certificates')} returning hostname
       ), ended as (
         select hostname, 'issued' as outcome, ${issued.issuer} as issuer, ${issued.serial} as serial, ${issued.notAfter}::timestamptz as not_after,
@@ -107,30 +120,41 @@ export async function recordCertificate(db: Db, hostname: Hostname, issued: Issu
 }
 
 /**
+/**
  * Keeps why an attempt failed. The next one waits 1, 2, 4, … minutes, 6 hours at most, or longer if the authority asks for it; after an
- * outage, as long as it is told alone.
- * A certificate in hand stays.
+ * outage, which is no attempt, as long as it is told alone. A certificate in hand stays, and is tried to be renewed until it is: a twelfth of
+ * what is left to it is the longest wait, between 15 minutes and a day. Where DNS has left the edge, trying stops 30 days after its end
+ * (`stopped`), until DNS leads here again or somebody asks.
  */
-export async function recordIssuanceFailure(db: Db, hostname: Hostname, failure: IssuanceFailure): Promise<void> {
+export async function recordIssuanceFailure(db: Db, hostname: Hostname, failure: IssuanceFailure): Promise<{ stopped: boolean }> {
   const { outage = false } = failure
   const retryAfterS = Math.min(failure.retryAfterS ?? (outage ? BACK_OFF_FIRST_S : 0), RETRY_AFTER_S_MAX)
-  await rows(
+  const { type } = failure.problem as { type?: unknown }
+  const hasLeft = sql<boolean>`(${type === DNS_PROBLEM} and chain_pem is not null and project_id is not null)`
+  const stops = sql<boolean>`(${hasLeft} and not_after <= now() - interval ${TRIED_AFTER_END})`
+  const [kept] = await rows(
     db,
-    sql`
+    sql<{ stopped: boolean }>`
       with failed as (
         update certificates set state = case when chain_pem is null then 'failed' else state end,
           last_problem = ${JSON.stringify(failure.problem)}::json, last_sentence = ${failure.sentence.replaceAll('\0', '')}, lease_until = null,
           attempts = case when ${outage} then greatest(0, attempts - 1) else attempts end,
-          next_attempt_at = now() + make_interval(secs => greatest(${retryAfterS}::float8, case when ${outage} then 0
-            else least(${BACK_OFF_MAX_S}::float8, ${BACK_OFF_FIRST_S}::float8 * 2 ^ least(30, greatest(0, attempts - 1))) end)),
+          next_attempt_at = case when not ${stops} then now() + make_interval(secs => greatest(${retryAfterS}::float8, case when ${outage} then 0
+            else least(${backOffMaxS}, ${BACK_OFF_FIRST_S}::float8 * 2 ^ least(30, greatest(0, attempts - 1))) end)) end,
+          dns_left_at = case when ${hasLeft} then coalesce(dns_left_at, now()) when ${type === DNS_UNKNOWN_PROBLEM} then dns_left_at end,
+          renewal_stopped_at = case when ${stops} then coalesce(renewal_stopped_at, now()) end,
+          wished_from = case when ${type === NO_ROOM_PROBLEM} then null else wished_from end,
           version = nextval('versions')
-        where hostname = ${hostname} and ${replaceable('certificates')} returning hostname, last_problem, last_sentence
+        where hostname = ${hostname} and ${replaceable('certificates')} returning hostname, last_problem, last_sentence, renewal_stopped_at
       ), ended as (
         select hostname, 'failed' as outcome, null as issuer, null as serial, null::timestamptz as not_after, last_problem as problem,
           last_sentence as sentence from failed
-      ), ${HISTORY_OF_ENDED}
-      insert into changes (kind, key) select 'certificate', hostname from failed`,
+      ), ${HISTORY_OF_ENDED}, changed as (
+        insert into changes (kind, key) select 'certificate', hostname from failed
+      )
+      select renewal_stopped_at is not null as stopped from failed`,
   )
+  return { stopped: kept?.stopped ?? false }
 }
 
 /**
@@ -204,6 +228,9 @@ type Standing = {
   valid: boolean
   fresh: boolean
   held: boolean
+  directory: string | null
+  /** The directory's own wish to renew has begun. */
+  wishHasBegun: boolean
   underWay: boolean
   waitsUntil: Date | null
   sentence: string | null
@@ -217,10 +244,11 @@ export async function look(on: Queryable, hostname: Hostname): Promise<Standing>
       select h.hostname, d.project_id as "projectId", d.id is not null or c.hostname is not null as known,
         d.id is not null and p.delegated is not true and ${proofNeeded(sql`now()`)} as "proofNeeded",
         c.chain_pem is not null and c.not_after > now() as valid, c.chain_pem is not null and c.renew_at > now() as fresh,
-        c.chain_pem is not null as held,
+        c.chain_pem is not null as held, c.directory, coalesce(c.wished_from <= now(), false) as "wishHasBegun",
         coalesce(c.lease_until > now(), false) as "underWay",
         case when c.last_problem is not null and c.next_attempt_at > now() then c.next_attempt_at
-          when c.postponed_until > now() then c.postponed_until end as "waitsUntil",
+          when c.postponed_until > now() then c.postponed_until
+          when c.renewal_stopped_at is not null then nullif(greatest(c.last_attempt_at + interval ${STOPPED_PAUSE}, now()), now()) end as "waitsUntil",
         case when c.postponed_until > now() then c.postponed_reason else c.last_sentence end as sentence
       from (select ${hostname}::text as hostname) h
       left join domains d on d.hostname = h.hostname and d.deleted_at is null
@@ -254,7 +282,8 @@ async function markUnderWay(
         insert into certificates as c (hostname, project_id, attempts, last_attempt_at, lease_until, next_attempt_at)
         values (${hostname}, ${projectId}::bigint, 1, now(), now() + ${LEASE}, now() + ${LEASE})
         on conflict (hostname) do update set attempts = c.attempts + 1, last_attempt_at = now(), lease_until = now() + ${LEASE},
-          next_attempt_at = now() + ${LEASE}, postponed_until = null, postponed_reason = null, postponed_by = null, state = case when c.chain_pem is null then 'pending' else c.state end
+          next_attempt_at = now() + ${LEASE}, ${LEFT_LINE},
+          state = case when c.chain_pem is null then 'pending' else c.state end
         where (c.lease_until is null or c.lease_until <= now()) and ${replaceable('c')}
         returning c.hostname, c.attempts as attempt, c.chain_pem is not null as renewing
       ), ${historyOfBegun(hostname)}
@@ -268,32 +297,18 @@ function replaceable(row: 'c' | 'certificates') {
   return sql<boolean>`not (${sql.ref(`${row}.origin`)} = 'imported' and ${sql.ref(`${row}.not_after`)} > now())`
 }
 
-/** Puts the attempt off until a limit has room, unless one is under way. The last attempt's own error stays. */
-async function postpone(tx: Tx, { hostname, projectId }: Standing, { limit, until, sentence }: NoRoom): Promise<boolean> {
-  await dropOthers(tx, hostname, projectId)
-  const postponed = await rows(
-    tx,
-    sql`
-      with postponed as (
-        insert into certificates as c (hostname, project_id, next_attempt_at, postponed_until, postponed_reason, postponed_by)
-        values (${hostname}, ${projectId}::bigint, ${until}, ${until}, ${sentence}, ${limit})
-        on conflict (hostname) do update set next_attempt_at = excluded.next_attempt_at, postponed_until = excluded.postponed_until,
-          postponed_reason = excluded.postponed_reason, postponed_by = excluded.postponed_by, lease_until = null, version = nextval('versions')
-        where c.lease_until is null or c.lease_until <= now()
-        returning hostname
-      )
-      insert into changes (kind, key) select 'certificate', hostname from postponed returning key`,
-  )
-  return postponed.length > 0
-}
-
 /** What another project left behind is not ours to renew. */
 async function dropOthers(tx: Tx, hostname: Hostname, projectId: string | null): Promise<void> {
   await rows(tx, sql`delete from certificates where hostname = ${hostname} and project_id is distinct from ${projectId}::bigint`)
 }
 
-function withoutKind({ directory, orderId }: Taken) {
-  return { directory, orderId }
+function withoutKind({ directory, orderId, asked }: Taken) {
+  return { directory, orderId, asked }
 }
+
+const backOffMaxS = sql<number>`case when chain_pem is null or not_after <= now() then ${sql.lit(BACK_OFF_MAX_S)}::float8
+  else least(${sql.lit(RENEWAL_BACK_OFF_S.most)}::float8, greatest(${sql.lit(RENEWAL_BACK_OFF_S.least)}::float8,
+    extract(epoch from not_after - now())::float8 * ${sql.lit(RENEWAL_BACK_OFF_SHARE)}), greatest(${sql.lit(BACK_OFF_FIRST_S)}::float8,
+    extract(epoch from not_after - now())::float8)) end`
 
 const LEASE = sql`make_interval(secs => ${sql.lit(ISSUANCE_LEASE_S)})`

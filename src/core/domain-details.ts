@@ -6,6 +6,7 @@ import type { DelegationReport, DnsRecord, DnsReport, DnsState } from './dns-rep
 import { DOMAIN, type DomainRecord, type DomainRow, live, toDomainRecord } from './domain-record.ts'
 import type { Project } from './projects.ts'
 import { proofName, proofNeeded } from './proof.ts'
+import { type RenewalColumns, type RenewalPlan, renewalPlanOf } from './renewal-plan.ts'
 
 /**
  * How the hostname's DNS stands; `expected` are the records to add, `delegation` the one more that gives certificates before cut-over, null where no
@@ -37,6 +38,7 @@ export type CertificateDetails = {
   nextAttemptAt: string | null
   nextIssuanceAt: string | null
   nextIssuanceReason: string | null
+  renewal: RenewalPlan | null
 }
 
 export type DomainDetails = DomainRecord & { dns: DnsDetails; certificate: CertificateDetails }
@@ -47,17 +49,20 @@ export type CertificateColumns = { [column in 'issuer' | 'serial' | 'sentence' |
   [time in 'notBefore' | 'notAfter' | 'renewAt' | 'lastAttemptAt' | 'nextAttemptAt' | 'nextIssuanceAt']: Date | null
 } & {
   state: 'pending' | 'issued' | 'failed' | null
-  origin: 'ordered' | 'imported' | null
   attempts: number | null
   problem: object | null
-}
+} & RenewalColumns
+
+const IMPORTED_ENDS_SOON = '30 days'
 
 /** The columns that `certificateOf` reads, of a row called `c`. */
 export const CERTIFICATE = sql<CertificateColumns>`c.state, case when c.chain_pem is not null then c.origin end as origin, c.issuer, c.serial, c.not_before as "notBefore", c.not_after as "notAfter",
   c.renew_at as "renewAt", c.attempts, c.last_attempt_at as "lastAttemptAt", c.last_problem as problem, c.last_sentence as sentence,
   case when c.last_problem is not null or c.postponed_until > now() then c.next_attempt_at end as "nextAttemptAt",
   case when c.postponed_until > now() then c.postponed_until end as "nextIssuanceAt",
-  case when c.postponed_until > now() then c.postponed_reason end as "nextIssuanceReason"`
+  case when c.postponed_until > now() then c.postponed_reason end as "nextIssuanceReason",
+  c.wished_from is not null as wished, c.not_after <= now() as "hasEnded", c.not_after <= now() + interval ${sql.lit(IMPORTED_ENDS_SOON)} as "endsSoon",
+  c.explanation_url as "explanationUrl", c.ari_checked_at as "ariCheckedAt", c.dns_left_at as "dnsLeftAt", c.renewal_stopped_at as "stoppedAt"`
 
 export async function findDetails(
   db: Db,
@@ -130,6 +135,7 @@ export function certificateOf(row: CertificateColumns): CertificateDetails {
     nextAttemptAt: iso(row.nextAttemptAt),
     nextIssuanceAt: iso(row.nextIssuanceAt),
     nextIssuanceReason: row.nextIssuanceReason,
+    renewal: renewalPlanOf(row),
   }
 }
 

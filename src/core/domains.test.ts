@@ -180,6 +180,14 @@ test('before the first check the details name the record to add', async () => {
   })
   expect(details.certificate).toEqual({
     ...{ state: 'none', origin: null, issuer: null, serial: null, notBefore: null, notAfter: null, renewAt: null },
-    ...{ attempts: 0, lastAttemptAt: null, lastError: null, nextAttemptAt: null, nextIssuanceAt: null, nextIssuanceReason: null },
+    ...{
+      attempts: 0,
+      lastAttemptAt: null,
+      lastError: null,
+      nextAttemptAt: null,
+      nextIssuanceAt: null,
+      nextIssuanceReason: null,
+      renewal: null,
+    },
   })
 })

@@ -4,6 +4,8 @@ import type { Hostname } from '../hostname.ts'
 import type { IssuedRecord } from './certificates.ts'
 import { type Db, rows, transaction } from './db.ts'
 import { domainNotFound } from './domain-record.ts'
+import { LEFT_LINE } from './issuance-line.ts'
+import { addIssueJobs } from './issue-jobs.ts'
 import { historyOfImported } from './order-history.ts'
 import type { Project } from './projects.ts'
 
@@ -44,10 +46,34 @@ export async function importCertificate(
             sealed_key = excluded.sealed_key, issuer = excluded.issuer, serial = excluded.serial, not_before = excluded.not_before,
             not_after = excluded.not_after, renew_at = excluded.renew_at, next_attempt_at = excluded.next_attempt_at, attempts = 0,
             last_problem = null, last_sentence = null, lease_until = null, directory = null, ari_checked_at = null, ari_due_at = null,
+            wished_from = null, explanation_url = null, dns_left_at = null, renewal_stopped_at = null, ${LEFT_LINE},
             version = nextval('versions')
           returning hostname, issuer, serial, not_after
         ), ${historyOfImported(hostname)}
         insert into changes (kind, key) select 'certificate', hostname from kept`,
     )
+  })
+}
+
+/**
+ * Hands an imported certificate back to the service: one is ordered in its place as soon as the DNS leads here, and renewed from then on. The
+ * imported one serves until then. Throws `domain_not_found` when the hostname has no imported certificate.
+ */
+export async function orderInsteadOfImported(db: Db, hostname: Hostname): Promise<void> {
+  await transaction(db, async (tx) => {
+    const handed = await rows(
+      tx,
+      sql`
+        with handed as (
+          update certificates c set origin = 'ordered', renew_at = now(), next_attempt_at = now(), version = nextval('versions')
+          where hostname = ${hostname} and origin = 'imported' and chain_pem is not null and (project_id is null or exists (
+            select from domains d where d.hostname = c.hostname and d.project_id = c.project_id and d.deleted_at is null))
+          returning hostname
+        )
+        insert into changes (kind, key) select 'certificate', hostname from handed returning key`,
+    )
+    if (handed.length === 0)
+      throw new ServiceError('domain_not_found', `${hostname} has no imported certificate, so there is none to replace`)
+    await addIssueJobs(tx, [hostname])
   })
 }

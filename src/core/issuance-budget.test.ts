@@ -4,7 +4,7 @@ import { changesSince, endOfFeed } from '../../test/support/feed.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { addProject, claim, EDGE_HOST, freshHostname } from '../../test/support/tenants.ts'
 import type { Hostname } from '../hostname.ts'
-import { beginIssuance, recordIssuanceFailure, requestIssuance } from './certificates.ts'
+import { beginIssuance, recordCertificate, recordIssuanceFailure, requestIssuance } from './certificates.ts'
 import { closeDatabase, connectDatabase, type Db, transaction } from './db.ts'
 import { findDomain } from './domains.ts'
 import { pruneBudget, recordRateLimit, settleOrder, takeBudget } from './issuance-budget.ts'
@@ -21,6 +21,10 @@ afterAll(() => database.drop())
 
 const HOUR_MS = 3_600_000
 const WEEK_MS = 7 * 24 * HOUR_MS
+const CERTIFICATE = {
+  ...{ chainPem: '-----BEGIN CERTIFICATE-----', sealedKey: Buffer.from([1]), issuer: 'CN=Test CA', serial: '0a' },
+  ...{ notBefore: new Date(0), notAfter: new Date('2200-01-01'), renewAt: new Date('2190-01-01') },
+}
 
 /** A directory with the public limits that no other test uses. */
 const freshDirectory = () => `https://acme-${randomBytes(6).toString('hex')}.example.com/directory`
@@ -184,6 +188,84 @@ test('while a project waits that has used less, another gets half of what is lef
   expect(await order(modest.id)).toContain('allows 25 orders in 3 hours')
   expect(await takeAs('issued', { directory, projectId: greedy.id, renewing: true, limits })).toBe('taken')
   await db.pool.query('delete from certificates where hostname = $1', [waiting])
+})
+
+/** All clocks go on by so many minutes; then whoever has been called orders. */
+async function live(directory: string, limits: IssuanceLimit[], minutes: number): Promise<{ orders: Hostname[]; refused: number }> {
+  const interval = `${minutes} minutes`
+  await age(directory, interval)
+  await db.pool.query(
+    `update certificates set postponed_until = postponed_until - $1::interval, next_attempt_at = next_attempt_at - $1::interval`,
+    [interval],
+  )
+  const called = await db.pool.query<{ hostname: Hostname }>(
+    'select hostname from certificates where next_attempt_at <= now() and chain_pem is null order by next_attempt_at',
+  )
+  const outcomes = { orders: [] as Hostname[], refused: 0 }
+  for (const { hostname } of called.rows) {
+    if (await orders(directory, limits, hostname)) outcomes.orders.push(hostname)
+    else outcomes.refused += 1
+  }
+  return outcomes
+}
+
+/** Whether there was room for the hostname, which then has its certificate. */
+async function orders(directory: string, limits: IssuanceLimit[], hostname: Hostname): Promise<boolean> {
+  const begun = await beginIssuance(db, hostname, { directories: [directory], limits })
+  if (begun.kind === 'no') return false
+  await settleOrder(db, begun.orderId, 'issued')
+  await recordCertificate(db, hostname, CERTIFICATE)
+  return true
+}
+
+test('of two projects with 500 hostnames each, neither burns the account, and nobody retries in a herd', async () => {
+  const [directory, limits] = [freshDirectory(), only('account', 250)] // 200 for new orders in 3 hours
+  await db.pool.query('delete from certificates')
+  const [greedy, late] = [await addProject(db), await addProject(db)]
+  const claims = (project: typeof greedy) => Promise.all(Array.from({ length: 500 }, () => claim(db, project)))
+  const [first, second] = [await claims(greedy), await claims(late)]
+  const ordered = new Set<Hostname>()
+  for (const hostname of first) if (await orders(directory, limits, hostname)) ordered.add(hostname)
+  expect(ordered.size).toBe(200)
+  for (const hostname of second) expect(await orders(directory, limits, hostname)).toBe(false)
+  const count = (hostnames: Hostname[]) => hostnames.filter((hostname) => ordered.has(hostname)).length
+  const steps = []
+  for (let step = 0; step < 4 * 16 && ordered.size < 1_000; step += 1) {
+    const { orders: made, refused } = await live(directory, limits, 15)
+    for (const hostname of made) ordered.add(hostname)
+    steps.push({ first: count(first), second: count(second), made: made.length, refused })
+  }
+  expect(steps[12]!.second).toBeGreaterThanOrEqual(100) // half of the first window in which it asks
+  expect(ordered.size).toBe(1_000)
+  expect(steps.reduce((sum, { refused }) => sum + refused, 0)).toBeLessThan(2_000) // two retries a hostname in 15 hours
+}, 240_000)
+
+test('hostnames that wait for one limit are called one after the other, in the order in which they came', async () => {
+  const [directory, domain] = [freshDirectory(), freshDomain()]
+  const project = await addProject(db)
+  const limits = only('domain', 5) // four for new certificates in 3 hours
+  for (let i = 0; i < 4; i += 1) {
+    expect(await takeAs('issued', { directory, hostname: freshHostname(domain), limits })).toBe('taken')
+    await age(directory, '10 minutes')
+  }
+  const names = await Promise.all(Array.from({ length: 10 }, () => claim(db, project, freshHostname(domain))))
+  for (const hostname of names) await orders(directory, limits, hostname)
+  const waits = async () => {
+    const { rows } = await db.pool.query<{ minutes: number }>(
+      `select round(extract(epoch from postponed_until - now()) / 60)::int as minutes from certificates
+      where hostname = any($1) and chain_pem is null order by array_position($1::text[], hostname)`,
+      [names],
+    )
+    return rows.map(({ minutes }) => minutes)
+  }
+  expect(await waits()).toEqual([140, 150, 160, 170, 320, 330, 340, 350, 500, 510])
+  const first = await live(directory, limits, 141)
+  expect(first).toEqual({ orders: [names[0]], refused: 0 })
+  const newcomer = await claim(db, project, freshHostname(domain))
+  await db.pool.query(`update certificates set postponed_until = now(), next_attempt_at = now() where hostname = $1`, [names[1]])
+  await age(directory, '10 minutes')
+  expect(await orders(directory, limits, newcomer)).toBe(false) // the room is of whoever has been called
+  expect(await orders(directory, limits, names[1]!)).toBe(true)
 })
 
 test.each([

@@ -2,9 +2,13 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Hostname } from '../hostname.ts'
 import { type Db, type Queryable, rows, type Tx, transaction } from './db.ts'
 import { type IssuanceLimit, type LimitScope, LONGEST_WINDOW_S, limitsOf, registeredDomainOf, roomForNew } from './issuance-limits.ts'
+import { findPlace, isPrivileged } from './issuance-line.ts'
 import { ISSUANCE_LEASE_S } from './issue-jobs.ts'
 
-/** An order that somebody wants to send. `asked`: the directory itself asked for this renewal (ARI) and so does not count it. */
+/**
+ * An order that somebody wants to send. `asked`: the directory itself asked for this renewal (ARI), the order names what it replaces, and so
+ * the directory does not count it.
+ */
 export type BudgetRequest = {
   directory: string
   hostname: Hostname
@@ -16,11 +20,14 @@ export type BudgetRequest = {
   limits?: readonly IssuanceLimit[] | undefined
 }
 
-/** `orderId` goes to `settleOrder`; null where nothing is counted. */
-export type Taken = { kind: 'taken'; directory: string; orderId: string | null }
+/** `orderId` goes to `settleOrder`; null where nothing is counted. `asked` as in the request. */
+export type Taken = { kind: 'taken'; directory: string; orderId: string | null; asked: boolean }
 
-/** Which limit leaves no room (`share`: the project's part of the account's), until when, and a sentence that says so without the time. */
-export type NoRoom = { kind: 'no-room'; limit: LimitScope | 'share'; until: Date; sentence: string }
+/**
+ * Which limit leaves no room (`share`: the project's part of the account's), until when for this hostname, behind those that wait in the same
+ * `line`, and a sentence that says so without the time.
+ */
+export type NoRoom = { kind: 'no-room'; limit: LimitScope | 'share'; until: Date; sentence: string; line: string }
 
 /** `not-sent` gives the order back; `invalid` is a hostname that the authority could not validate; `refused` whatever else went wrong. */
 export type OrderOutcome = 'issued' | 'invalid' | 'refused' | 'not-sent'
@@ -28,7 +35,11 @@ export type OrderOutcome = 'issued' | 'invalid' | 'refused' | 'not-sent'
 /** A `rateLimited` problem: what it said, and for how long it asks to be left alone. */
 export type RateLimit = { directory: string; hostname: Hostname; detail: string; retryAfterS: number }
 
+/** The problem of a renewal that its directory had asked for, then refused to exempt, and that found no ordinary room. */
+export const NO_ROOM_PROBLEM = 'urn:namesake:error:noRoom'
+
 const FAIR_SHARE_RETRY_S = 600
+const FAIR_SHARE_AT_ONCE = 20 // more than an account's room for new orders in that time
 const UNKNOWN_SCOPE_BLOCK_S_MAX = 3_600 // it holds everybody back, on the strength of a sentence that we do not understand
 
 /**
@@ -38,11 +49,14 @@ const UNKNOWN_SCOPE_BLOCK_S_MAX = 3_600 // it holds everybody back, on the stren
  *
  * A fifth of each limit is kept for renewals. While a project waits that has used less of the account's window, another's new orders may
  * have used at most as much as is left: it gets half of what there is, and the one that has used least is never held back.
+ *
+ * Whoever finds no room is told a time of its own, behind those that wait already; who waits longest has its turn first, and projects take
+ * turns for the account's room. A newcomer does not take the room of one whose turn it is.
  */
 export async function takeBudget(tx: Tx, request: BudgetRequest): Promise<Taken | NoRoom> {
   const { directory, hostname, projectId, renewing, asked = false } = request
   const limits = request.limits ?? limitsOf(directory)
-  if (limits.length === 0) return { kind: 'taken', directory, orderId: null }
+  if (limits.length === 0) return { kind: 'taken', directory, orderId: null, asked }
   await rows(tx, sql`select pg_advisory_xact_lock(hashtextextended('issuance budget of ' || ${directory}, 0))`)
   const refusals = await findRefusals(tx, request, limits)
   const last = refusals.sort((a, b) => b.until.getTime() - a.until.getTime())[0] // asked again any sooner, it would be refused again
@@ -54,18 +68,21 @@ export async function takeBudget(tx: Tx, request: BudgetRequest): Promise<Taken 
       values (${directory}, ${hostname}, ${registeredDomainOf(hostname)}, ${projectId}::bigint, ${renewing}, ${asked},
         statement_timestamp() + make_interval(secs => ${ISSUANCE_LEASE_S})) returning id`,
   )
-  return { kind: 'taken', directory, orderId: order!.id }
+  return { kind: 'taken', directory, orderId: order!.id, asked }
 }
 
-/** As takeBudget, from the first of the directories that has room. Without any, what is told is the one that has room first. */
+/**
+ * As takeBudget, from the first of the directories that has room. Without any, what is told is the one that has room first. `askedBy`: the
+ * directory that asked for this renewal, if one did.
+ */
 export async function takeFirstBudget(
   tx: Tx,
   directories: readonly string[],
-  request: Omit<BudgetRequest, 'directory'>,
+  { askedBy, ...request }: Omit<BudgetRequest, 'directory' | 'asked'> & { askedBy?: string | undefined },
 ): Promise<Taken | NoRoom> {
   const refusals: NoRoom[] = []
   for (const directory of directories) {
-    const answer = await takeBudget(tx, { ...request, directory })
+    const answer = await takeBudget(tx, { ...request, directory, asked: directory === askedBy })
     if (answer.kind === 'taken') return answer
     refusals.push(answer)
   }
@@ -75,6 +92,14 @@ export async function takeFirstBudget(
 /** As takeBudget, for an order that goes to another directory than the one it was begun with. */
 export function takeFallbackBudget(db: Db, request: BudgetRequest): Promise<Taken | NoRoom> {
   return transaction(db, (tx) => takeBudget(tx, request))
+}
+
+/** An order that was to be exempt goes out as any other: it takes ordinary room in place of its entry, which is gone also when there is none. */
+export function takeOrdinaryBudget(db: Db, orderId: string | null, request: Omit<BudgetRequest, 'asked'>): Promise<Taken | NoRoom> {
+  return transaction(db, async (tx) => {
+    await settleOrder(tx, orderId, 'not-sent')
+    return takeBudget(tx, request)
+  })
 }
 
 /** Says what became of an order that was taken: from now on it counts against those limits alone that the directory counts it against. */
@@ -129,6 +154,11 @@ const COUNTS: Record<LimitScope, (key: RawBuilder<unknown>) => RawBuilder<unknow
   failures: (key) => sql`o.hostname = ${key} and o.outcome in ('under-way', 'invalid')`,
 }
 
+/** What the line is called in which a hostname waits for room within a limit. */
+function lineOf({ directory, hostname }: Pick<BudgetRequest, 'directory' | 'hostname'>, scope: LimitScope): string {
+  return `${directory} ${scope} ${keyOf(scope, hostname)}`.trimEnd()
+}
+
 function keyOf(scope: LimitScope, hostname: Hostname): string {
   if (scope === 'account') return ''
   return scope === 'domain' ? registeredDomainOf(hostname) : hostname
@@ -143,33 +173,43 @@ function scopeOf(detail: string): LimitScope | undefined {
 }
 
 async function findRefusals(tx: Tx, request: BudgetRequest, limits: readonly IssuanceLimit[]): Promise<NoRoom[]> {
-  const privileged = request.renewing || request.projectId === null
-  const refusals = await findBlocks(tx, request)
+  const privileged = isPrivileged(request)
+  const refusals = await findBlocks(tx, request, limits)
   for (const limit of limits) {
     if (request.asked && limit.scope !== 'failures') continue
     const allowed = limit.scope === 'domain' ? await withException(tx, request, limit) : limit
     const max = privileged ? allowed.max : roomForNew(allowed)
-    const { used, opensAt } = await countOrders(tx, request, allowed, max)
-    if (used >= max) refusals.push({ kind: 'no-room', limit: limit.scope, until: opensAt!, sentence: tell(request, allowed, privileged) })
-    else if (limit.scope === 'account' && !privileged) refusals.push(...(await requireFairShare(tx, request, allowed, max - used)))
+    const { left, until } = await findRoom(tx, request, allowed, max)
+    const line = lineOf(request, limit.scope)
+    if (until) refusals.push({ kind: 'no-room', limit: limit.scope, until, sentence: tell(request, allowed, privileged), line })
+    else if (limit.scope === 'account' && !privileged) refusals.push(...(await requireFairShare(tx, request, allowed, left)))
   }
   return refusals
 }
 
-/** `opensAt` is when so many have left the window that one more has room; orders under way may be given back by the end of their attempt. */
-async function countOrders(tx: Tx, { directory, hostname }: BudgetRequest, limit: IssuanceLimit, max: number) {
-  const [count] = await rows(
+/**
+ * How many orders are left to the hostname and those behind it, or until when it waits for one. Each order that leaves the window lets one in
+ * of those that wait; an order that is let in leaves a window later. Orders under way may be given back by the end of their attempt.
+ */
+async function findRoom(tx: Tx, request: BudgetRequest, limit: IssuanceLimit, max: number): Promise<{ left: number; until?: Date }> {
+  const { directory, hostname } = request
+  const inTurns = limit.scope === 'account' && !isPrivileged(request)
+  const { ahead, due } = await findPlace(tx, lineOf(request, limit.scope), request, { inTurns })
+  const [room] = await rows(
     tx,
-    sql<{ used: number; opensAt: Date | null }>`
+    sql<{ left: number; until: Date }>`
       with leaving as (
         select o.counted_at + case when o.counted_at > statement_timestamp() then interval '0' else make_interval(secs => ${limit.windowS}) end as at
         from issuance_orders o where ${counted(directory, limit, sql`${keyOf(limit.scope, hostname)}`)}
+      ), turn as (
+        select count(*)::int as used, greatest(0, ${ahead}::int - greatest(0, ${max}::int - count(*)::int)) as turn from leaving
       )
-      select count(*)::int as used,
-        (select at from leaving order by at offset greatest(0, (select count(*) from leaving) - ${max}::int) limit 1) as "opensAt"
-      from leaving`,
+      select ${max}::int - used - ${due}::int as left, make_interval(secs => ${limit.windowS} * (turn / ${max}::int))
+        + coalesce((select at from leaving order by at offset greatest(0, used - ${max}::int) + turn % ${max}::int limit 1),
+          statement_timestamp() + make_interval(secs => ${limit.windowS})) as until
+      from turn`,
   )
-  return count!
+  return room!.left > 0 ? { left: room!.left } : room!
 }
 
 async function withException(tx: Tx, { directory, hostname }: BudgetRequest, limit: IssuanceLimit): Promise<IssuanceLimit> {
@@ -181,25 +221,36 @@ async function withException(tx: Tx, { directory, hostname }: BudgetRequest, lim
   return exception ? { ...limit, max: exception.certificates } : limit
 }
 
-async function findBlocks(tx: Tx, { directory, hostname }: BudgetRequest): Promise<NoRoom[]> {
+async function findBlocks(tx: Tx, request: BudgetRequest, limits: readonly IssuanceLimit[]): Promise<NoRoom[]> {
+  const { directory, hostname } = request
   const blocks = await rows(
     tx,
     sql<{ scope: LimitScope; until: Date; detail: string }>`
       select scope, until, detail from issuance_blocks where directory = ${directory} and until > statement_timestamp()
         and (scope, key) in (('account', ''), ('domain', ${keyOf('domain', hostname)}), ('names', ${hostname}), ('failures', ${hostname}))`,
   )
-  return blocks.map(({ scope, until, detail }) => ({
-    kind: 'no-room',
-    limit: scope,
-    until,
-    sentence: `${nameOf(directory)} has reached a limit and asks to wait: ${detail.slice(0, 400)}${detail.endsWith('.') ? '' : '.'}`,
-  }))
+  return Promise.all(
+    blocks.map(async ({ scope, until, detail }) => {
+      const line = lineOf(request, scope)
+      const limit = limits.find((one) => one.scope === scope)
+      const { ahead } = await findPlace(tx, line, request, { inTurns: false })
+      return {
+        kind: 'no-room' as const,
+        limit: scope,
+        until: new Date(until.getTime() + (limit ? (ahead * limit.windowS * 1_000) / limit.max : 0)),
+        sentence: `${nameOf(directory)} has reached a limit and asks to wait: ${detail.slice(0, 400)}${detail.endsWith('.') ? '' : '.'}`,
+        line,
+      }
+    }),
+  )
 }
 
-async function requireFairShare(tx: Tx, { directory, projectId }: BudgetRequest, limit: IssuanceLimit, left: number): Promise<NoRoom[]> {
+async function requireFairShare(tx: Tx, request: BudgetRequest, limit: IssuanceLimit, left: number): Promise<NoRoom[]> {
+  const { directory, projectId } = request
+  const line = `${directory} share ${projectId}`
   const [share] = await rows(
     tx,
-    sql<{ mine: number; othersWait: boolean; retryAt: Date }>`
+    sql<{ mine: number; othersWait: boolean }>`
       with used as (
         select o.project_id, count(*)::int as orders from issuance_orders o
         where ${counted(directory, limit, sql`''`)} and not o.renewal and o.project_id is not null group by o.project_id
@@ -211,11 +262,14 @@ async function requireFairShare(tx: Tx, { directory, projectId }: BudgetRequest,
         where c.chain_pem is null and c.next_attempt_at is not null and coalesce(c.lease_until <= now(), true)
           and c.last_problem is null and (c.postponed_by is null or c.postponed_by in ('account', 'share'))
           and c.project_id <> ${projectId}::bigint and coalesce(used.orders, 0) < mine.orders
-      ) as "othersWait", statement_timestamp() + make_interval(secs => ${FAIR_SHARE_RETRY_S}) as "retryAt" from mine`,
+      ) as "othersWait" from mine`,
   )
   if (!share!.othersWait) return []
   const sentence = `${nameOf(directory)} allows ${limit.max} orders in ${windowOf(limit)}; ${share!.mine} of them were this project's, and other projects wait for the rest.`
-  return [{ kind: 'no-room', limit: 'share', until: share!.retryAt, sentence }]
+  const { ahead } = await findPlace(tx, line, request, { inTurns: false })
+  const waitS = Math.min(limit.windowS, FAIR_SHARE_RETRY_S * (1 + Math.floor(ahead / FAIR_SHARE_AT_ONCE)))
+  const [retry] = await rows(tx, sql<{ at: Date }>`select statement_timestamp() + make_interval(secs => ${waitS}) as at`)
+  return [{ kind: 'no-room', limit: 'share', until: retry!.at, sentence, line }]
 }
 
 function tell({ directory, hostname }: BudgetRequest, limit: IssuanceLimit, privileged: boolean): string {

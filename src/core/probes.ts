@@ -31,6 +31,9 @@ const VISIT_INTERVAL_S = 10
 /** The problem of an attempt that was not made because DNS led elsewhere; stored and shown, so its name keeps its meaning. */
 export const DNS_PROBLEM = 'urn:namesake:error:dns'
 
+/** As DNS_PROBLEM, of an attempt for which it could not be found out where DNS leads. */
+export const DNS_UNKNOWN_PROBLEM = 'urn:namesake:error:dnsUnknown'
+
 /** The columns of a DueProbe, of a domain `d`, its project `o` and its probe `p`. */
 const DUE_PROBE = sql<DueProbe>`d.id as "domainId", d.hostname, d.project_id as "projectId", d.verified_at is not null as verified, o.proof,
   ${proofNeeded(sql`now()`)} as "proofNeeded", p.failures`
@@ -195,9 +198,10 @@ async function endBackOff(tx: Tx, domainIds: string[]): Promise<void> {
       with freed as (
         update certificates c set attempts = 0, last_problem = null, last_sentence = null, version = nextval('versions'),
           state = case when c.chain_pem is null then 'pending' else c.state end,
-          next_attempt_at = case when c.lease_until > now() then c.next_attempt_at else now() end
+          next_attempt_at = case when c.lease_until > now() then c.next_attempt_at else now() end,
+          dns_left_at = null, renewal_stopped_at = null
         from domains d where d.id = any(${domainIds}::bigint[]) and d.deleted_at is null and c.hostname = d.hostname
-          and c.project_id = d.project_id and c.last_problem->>'type' = ${DNS_PROBLEM}
+          and c.project_id = d.project_id and c.last_problem->>'type' in (${DNS_PROBLEM}, ${DNS_UNKNOWN_PROBLEM})
         returning c.hostname
       )
       insert into changes (kind, key) select 'certificate', hostname from freed`,

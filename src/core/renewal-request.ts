@@ -40,7 +40,7 @@ async function lookInHand(tx: Tx, hostname: Hostname): Promise<InHand | undefine
 
 function imported(inHand: InHand | undefined, valid: boolean): string | undefined {
   if (inHand?.origin !== 'imported' || !valid) return undefined
-  return `its certificate was imported and is valid until ${inHand.notAfter!.toISOString()}: import the next one`
+  return `its certificate was imported and is valid until ${inHand.notAfter!.toISOString()}: import the next one, or have one ordered in its place (certificates order)`
 }
 
 function limited(inHand: InHand | undefined, waitsUntil: Date | null): string | undefined {
@@ -54,7 +54,7 @@ async function makeDue(tx: Tx, hostname: Hostname): Promise<void> {
     tx,
     sql`
       with due as (
-        update certificates set renew_at = least(renew_at, now()), next_attempt_at = now(), version = nextval('versions')
+        update certificates set renew_at = least(renew_at, now()), next_attempt_at = now(), renewal_stopped_at = null, version = nextval('versions')
         where hostname = ${hostname} and (lease_until is null or lease_until <= now()) returning hostname
       )
       insert into changes (kind, key) select 'certificate', hostname from due`,

@@ -45,21 +45,32 @@ export async function claimDueRenewalInfo(db: Db, limit: number, leaseS: number)
   )
 }
 
+/** Behind the time of a renewal: the authority's own words, our rule (`none`), or what was known before. */
+export type Wish = { directory: string; from: Date; explanationUrl?: string | undefined } | 'none' | 'as-before'
+
 /**
- * Keeps when to renew and when to ask again. A renewal that is under way, or waits after a failed attempt, is not hurried by it; a
- * certificate that was replaced meanwhile is not touched. `answered`: whether the authority's own words are behind it.
+ * Keeps when to renew, why, and when to ask again. A renewal that is under way, or waits after a failed attempt, is not hurried by it; one
+ * that waits for a limit waits no longer than until the wish begins, since no limit counts it from then on; a certificate that was replaced meanwhile is not touched.
  */
 export async function recordRenewalTime(
   db: Db,
   { hostname, serial }: Pick<HeldCertificate, 'hostname' | 'serial'>,
-  { renewAt, askAgainInS, answered }: { renewAt: Date; askAgainInS: number; answered: boolean },
+  { renewAt, askAgainInS, wish }: { renewAt: Date; askAgainInS: number; wish: Wish },
 ): Promise<void> {
+  const told = typeof wish === 'object' ? wish : undefined
+  const kept = wish === 'as-before'
+  const exemptFrom = sql<Date | null>`(case when ${told !== undefined} then greatest(${told?.from ?? null}, ${renewAt}::timestamptz, now()) end)`
   await rows(
     db,
     sql`
       update certificates set renew_at = ${renewAt}, ari_due_at = now() + make_interval(secs => ${askAgainInS}),
-        ari_checked_at = case when ${answered} then now() else ari_checked_at end,
-        next_attempt_at = case when attempts = 0 and next_attempt_at is not null then ${renewAt} else next_attempt_at end
+        ari_checked_at = case when ${told !== undefined} then now() else ari_checked_at end,
+        directory = coalesce(directory, ${told?.directory ?? null}),
+        wished_from = case when ${kept} then wished_from else ${told?.from ?? null}::timestamptz end,
+        explanation_url = case when ${kept} then explanation_url else ${told?.explanationUrl ?? null} end,
+        next_attempt_at = case when attempts > 0 or next_attempt_at is null then next_attempt_at when waits_for is null then ${renewAt}
+          else least(next_attempt_at, ${exemptFrom}) end,
+        postponed_until = case when postponed_until is not null then least(postponed_until, ${exemptFrom}) end
       where hostname = ${hostname} and serial = ${serial} and chain_pem is not null`,
   )
 }

@@ -1,4 +1,10 @@
-import { beginIssuance, type IssuancePermission, recordCertificate, recordIssuanceFailure } from '../core/certificates.ts'
+import {
+  beginIssuance,
+  type IssuancePermission,
+  type IssuanceTerms,
+  recordCertificate,
+  recordIssuanceFailure,
+} from '../core/certificates.ts'
 import type { Db } from '../core/db.ts'
 import { settleOrder } from '../core/issuance-budget.ts'
 import { findHeldCertificate, type HeldCertificate } from '../core/renewals.ts'
@@ -33,6 +39,8 @@ export type IssueParts = {
   log: Log
   /** Where an order may go, first preferred. */
   directories: readonly string[]
+  /** Of each of them, instead of what is known of it. */
+  limits?: IssuanceTerms['limits']
   /** Whether an order could succeed, and by which challenges: DNS leads to the edge and nobody else answers them. Costs the authority nothing. */
   precheck(hostname: Hostname): Promise<{ kind: 'go'; ways?: Ways } | ({ kind: 'no' } & Refusal)>
   /**
@@ -52,7 +60,7 @@ export type IssueParts = {
  */
 export async function issueCertificate(parts: IssueParts, payload: unknown): Promise<void> {
   const hostname = parseClaimName((payload as { hostname: string }).hostname)
-  const permission = await beginIssuance(parts.db, hostname, { directories: parts.directories })
+  const permission = await beginIssuance(parts.db, hostname, { directories: parts.directories, limits: parts.limits })
   if (permission.kind === 'no') {
     if (permission.postponed) parts.announce(hostname)
     parts.log[permission.postponed ? 'warn' : 'debug']({ hostname, reason: permission.reason }, 'no certificate is ordered')
@@ -62,9 +70,11 @@ export async function issueCertificate(parts: IssueParts, payload: unknown): Pro
   const outcome = await obtain(parts, hostname, { permission, held })
   parts.count(outcome.kind)
   if (outcome.kind === 'issued') await keep(parts, hostname, outcome)
-  else await recordIssuanceFailure(parts.db, hostname, outcome)
+  const stopped = outcome.kind !== 'issued' && (await recordIssuanceFailure(parts.db, hostname, outcome)).stopped
   parts.announce(hostname)
   if (outcome.kind === 'issued') parts.log.info({ hostname, serial: outcome.serial, notAfter: outcome.notAfter }, 'certificate issued')
+  else if (stopped)
+    parts.log.warn({ hostname, reason: outcome.sentence }, 'renewal stopped: DNS has led elsewhere since before the end of the certificate')
   else logFailure(parts, { hostname, outcome: outcome.kind, reason: outcome.sentence }, held)
 }
 
@@ -89,7 +99,8 @@ async function obtain(parts: IssueParts, hostname: Hostname, going: Going): Prom
   let ordering = false
   try {
     const checked = await parts.precheck(hostname)
-    if (checked.kind === 'no') return { ...checked, kind: 'not-ordered' }
+    if (checked.kind === 'no')
+      return { ...checked, kind: 'not-ordered', sentence: withWhatIsServed(checked.sentence, going.held, parts.now()) }
     ordering = true
     return await parts.order(hostname, { ...going, ways: checked.ways })
   } catch (error) {
@@ -102,6 +113,13 @@ async function obtain(parts: IssueParts, hostname: Hostname, going: Going): Prom
   } finally {
     if (!ordering) await settleOrder(parts.db, going.permission.orderId, 'not-sent')
   }
+}
+
+function withWhatIsServed(sentence: string, held: HeldCertificate | undefined, now: Date): string {
+  if (!held) return sentence
+  const { notAfter } = held
+  const inHand = notAfter > now ? `the one in hand is served until ${notAfter.toISOString()}` : `it ended on ${notAfter.toISOString()}`
+  return `${sentence} So the certificate is not renewed; ${inHand}.`
 }
 
 function keep(parts: IssueParts, hostname: Hostname, issued: Issued): Promise<void> {

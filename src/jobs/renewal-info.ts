@@ -10,9 +10,9 @@ const ASK_AGAIN_S = 86_400
 const ASK_AGAIN_AFTER_FAILURE_S = 3_600
 const NEWS_MS = 86_400_000
 
-/** When to renew a certificate, and on whose word. */
+/** When to renew a certificate, and on whose word. A wish begins at `from`; `directory` is whose it is. */
 export type RenewalTime =
-  | { kind: 'wish'; renewAt: Date; retryAfterS: number; explanationUrl?: string }
+  | { kind: 'wish'; directory: string; from: Date; renewAt: Date; retryAfterS: number; explanationUrl?: string }
   | { kind: 'no-wish'; renewAt: Date }
   | { kind: 'failed'; renewAt: Date; sentence: string }
 
@@ -40,18 +40,19 @@ async function ask({ db, log, renewalTime }: RenewalInfoParts, held: HeldCertifi
   switch (time.kind) {
     case 'wish': {
       const { renewAt, retryAfterS, explanationUrl } = time
-      await recordRenewalTime(db, held, { renewAt, askAgainInS: retryAfterS, answered: true })
+      await recordRenewalTime(db, held, { renewAt, askAgainInS: retryAfterS, wish: time })
       if (held.renewAt.getTime() - renewAt.getTime() > NEWS_MS && explanationUrl !== undefined) {
         log.info({ hostname, renewAt, explanationUrl }, 'the authority wishes an earlier renewal')
       }
       return
     }
     case 'no-wish':
-      return recordRenewalTime(db, held, { renewAt: time.renewAt, askAgainInS: ASK_AGAIN_S, answered: false })
+      return recordRenewalTime(db, held, { renewAt: time.renewAt, askAgainInS: ASK_AGAIN_S, wish: 'none' })
     case 'failed': {
       const renewAt = new Date(Math.min(time.renewAt.getTime(), held.renewAt.getTime()))
       log.debug({ hostname, reason: time.sentence }, 'the authority did not say when to renew')
-      return recordRenewalTime(db, held, { renewAt, askAgainInS: ASK_AGAIN_AFTER_FAILURE_S, answered: false })
+      const wish = renewAt < held.renewAt ? 'none' : 'as-before'
+      return recordRenewalTime(db, held, { renewAt, askAgainInS: ASK_AGAIN_AFTER_FAILURE_S, wish })
     }
   }
 }

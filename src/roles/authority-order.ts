@@ -35,7 +35,8 @@ export type AuthorityOrder = {
   abandon(): Promise<void>
 }
 
-type Room = { orderId: string | null }
+/** `asked`: the directory wished for this renewal and does not count it, as long as its order names what it replaces. */
+type Room = { orderId: string | null; asked?: boolean }
 type Resumed = { orderUrl: string; keyPem: string }
 
 const SOLVERS_MAX = 2 // a failed validation is tried once more in another way
@@ -104,15 +105,22 @@ export function createAuthorityOrder(authority: Authority, hostname: Hostname, t
 
   async function orderOnce(
     solver: ChallengeSolver,
-    { orderId }: Room,
+    { orderId, asked }: Room,
     resume: Resumed | undefined,
   ): Promise<IssuedCertificate | IssueError> {
+    const replaces = replaced?.directory === directory ? replaced.certId : undefined
     let sent = resume !== undefined
     let orderUrl = resume?.orderUrl
+    const onCounted = async () => {
+      if (!asked) return
+      asked = false
+      ;({ orderId } = await ledger.takeOrdinary(orderId, directory, hostname, permission))
+    }
     try {
+      if (replaces === undefined && !resume) await onCounted()
       const issued = await authority.issue(hostname, {
-        ...{ signal, solver, resume, onOrder: () => (sent = true) },
-        ...(replaced?.directory === directory && replaced.certId !== undefined && { replaces: replaced.certId }),
+        ...{ signal, solver, resume, onOrder: () => (sent = true), onCounted },
+        ...(replaces !== undefined && { replaces }),
         async keepOrder(order) {
           orderUrl = order.orderUrl
           await kept?.keep(hostname, { ...order, directory, projectId, orderId })
@@ -165,7 +173,7 @@ function healthOf(outcome: { kind: 'issued' | 'no-room' } | IssueError | undefin
   if (outcome === undefined) return 'unknown'
   if (!(outcome instanceof IssueError)) return outcome.kind === 'issued' ? 'answered' : 'unknown'
   const found = classOf(outcome)
-  if (found === 'stopping' || found === 'caa') return 'unknown'
+  if (found === 'stopping' || found === 'caa' || kindOf(outcome) === 'noRoom') return 'unknown'
   return found === 'outage' || found === 'account' ? 'outage' : 'answered'
 }
 

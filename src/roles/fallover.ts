@@ -22,7 +22,7 @@ const CLASSES: Record<Exclude<RefusalClass, 'hostname'>, readonly string[]> = {
     ],
     ...['certificateMismatch', 'challengeNotOffered', 'orderGone', 'malformed'],
   ],
-  limit: ['rateLimited'],
+  limit: ['rateLimited', 'noRoom'],
   account: [
     'userActionRequired',
     'externalAccountRequired',

@@ -4,10 +4,12 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { type StubOptions, startAcmeStub } from '../../test/support/acme-stub.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { addProject, claim } from '../../test/support/tenants.ts'
+import { renewAt } from '../certs/certificate.ts'
 import { certIdOf } from '../certs/renewal-info.ts'
 import { readConfig } from '../config.ts'
 import { claimDueRenewals, requestOwnCertificates } from '../core/certificates.ts'
 import { removeDomain } from '../core/domains.ts'
+import { type IssuanceLimit, limitsOf } from '../core/issuance-limits.ts'
 import { claimDueRenewalInfo, findHeldCertificate, type HeldCertificate } from '../core/renewals.ts'
 import { parseHostname } from '../hostname.ts'
 import { type IssueParts, issueCertificate } from '../jobs/issue.ts'
@@ -27,8 +29,10 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 
+type StubOptionsWithLimits = Omit<StubOptions, 'limits'> & { limits?: readonly IssuanceLimit[] }
+
 /** An installation whose edge host has just got its certificate from the stub. Nothing but the roles' processes is missing. */
-async function setUp(options: StubOptions = {}) {
+async function setUp({ limits = [], ...options }: StubOptionsWithLimits = {}) {
   const { db } = database
   await db.pool.query('delete from certificates')
   const stub = await startAcmeStub(options)
@@ -42,9 +46,9 @@ async function setUp(options: StubOptions = {}) {
   const probe = createServiceProbe(config)
   const lines: { level: number; msg: string }[] = []
   const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
-  const issuing = createIssuing(config, await ensureOwnKeys(db, config), probe, createIssuanceLedger(db, log))
+  const issuing = createIssuing(config, await ensureOwnKeys(db, config), probe, createIssuanceLedger(db, log, { limits }))
   let nowMs = Date.now()
-  const parts: IssueParts = { ...issuing, db, log, announce: () => {}, count: () => {}, now: () => new Date(nowMs) }
+  const parts: IssueParts = { ...issuing, limits, db, log, announce: () => {}, count: () => {}, now: () => new Date(nowMs) }
   onTestFinished(async () => {
     probe.close()
     await stub.stop()
@@ -108,6 +112,91 @@ test('a window that has passed has the certificate renewed at once, naming the o
   await issue()
   expect(stub.orders.map(({ replaces }) => replaces)).toEqual([undefined, certIdOf(old.chainPem)])
   expect((await held()).serial).not.toBe(old.serial)
+})
+
+/** As the authority's own limits are known for public directories alone, those of Let's Encrypt hold for the stub here. */
+const limits = limitsOf('https://acme-v02.api.letsencrypt.org/directory')
+
+async function entriesOf(directory: string): Promise<string[]> {
+  const { rows } = await database.db.pool.query<{ entry: string }>(
+    `select outcome || case when exempt then ' exempt' else '' end as entry from issuance_orders where directory = $1 order by id`,
+    [directory],
+  )
+  return rows.map(({ entry }) => entry)
+}
+
+test('a renewal that the authority asked for is exempt from its limits once its window has begun, and not before', async () => {
+  let window = windowFromNow(-2 * DAY_MS, DAY_MS)
+  const { db, stub, issue, ask, set, held } = await setUp({ limits, renewalInfo: () => ({ body: window }) })
+  for (let i = 0; i < 4; i += 1) {
+    await set(`renew_at = now(), next_attempt_at = now()`)
+    await issue()
+  }
+  const full = await held() // five certificates for these names in a week: nothing else would be let through
+  await set(`renew_at = now(), next_attempt_at = now()`)
+  await issue()
+  expect((await held()).serial).toBe(full.serial)
+  await set(`postponed_until = now(), next_attempt_at = now()`)
+  await ask()
+  await set(`renew_at = now(), next_attempt_at = now()`)
+  expect(await claimDueRenewals(db, 10)).toEqual([edge])
+  await issue()
+  const renewed = await held()
+  expect(renewed.serial).not.toBe(full.serial)
+  expect(stub.orders.at(-1)!.replaces).toBe(certIdOf(full.chainPem))
+  expect(await entriesOf(stub.directoryUrl)).toEqual([...Array.from({ length: 5 }, () => 'issued'), 'issued exempt'])
+  window = windowFromNow(5 * DAY_MS, 6 * DAY_MS)
+  await ask()
+  await set(`renew_at = now(), next_attempt_at = now()`)
+  await issue()
+  expect((await held()).serial).toBe(renewed.serial)
+})
+
+test('an exempt order that the authority takes only without naming what it replaces needs ordinary room, else it is not sent', async () => {
+  const { stub, issue, ask, set, held } = await setUp({ limits, renewalInfo: () => ({ body: windowFromNow(-2 * DAY_MS, DAY_MS) }) })
+  const first = await held()
+  await issueAgain()
+  const refuse = async () => {
+    await ask()
+    await set(`chain_pem = '${first.chainPem}', directory = '${stub.directoryUrl}', renew_at = now(), next_attempt_at = now()`)
+    await issue()
+  }
+  await refuse() // the first certificate has a successor, so the stub answers alreadyReplaced
+  expect(stub.orders).toHaveLength(3)
+  expect(await entriesOf(stub.directoryUrl)).toEqual(['issued', 'issued', 'issued'])
+  await issueAgain()
+  await issueAgain()
+  await refuse()
+  expect(stub.orders).toHaveLength(5)
+  expect(await entriesOf(stub.directoryUrl)).toEqual(Array.from({ length: 5 }, () => 'issued'))
+  const { rows } = await database.db.pool.query('select last_problem, last_sentence, wished_from from certificates')
+  expect(rows[0]).toMatchObject({ last_problem: { type: 'urn:namesake:error:noRoom' }, wished_from: null })
+  expect(rows[0].last_sentence).toMatch(/counts it as any other.*allows 5 certificates in 7 days/)
+
+  async function issueAgain() {
+    await set(`wished_from = null, renew_at = now(), next_attempt_at = now()`)
+    await issue()
+  }
+})
+
+test('a certificate of which it was not kept who issued it is asked about at the first authority, which then has it', async () => {
+  const { ask, set, held, stub } = await setUp({
+    renewalInfo: (known) => (known ? { body: windowFromNow(DAY_MS, 2 * DAY_MS) } : { status: 404 }),
+  })
+  await set('directory = null, ari_due_at = now()')
+  await ask()
+  expect((await held()).directory).toBe(stub.directoryUrl)
+})
+
+test('one that the first authority does not know is renewed at two thirds of its lifetime', async () => {
+  const { ask, set, held, times } = await setUp({ renewalInfo: () => ({ status: 404, body: {} }) })
+  await set('directory = null, ari_due_at = now(), renew_at = now()')
+  await ask()
+  const { directory, ...certificate } = await held()
+  expect(directory).toBeNull()
+  expect(certificate.renewAt).toEqual(renewAt(certificate))
+  expect((await times()).next_attempt_at).toEqual(certificate.renewAt)
+  expect((await times()).ari_due_at.getTime() - Date.now()).toBeGreaterThan(23 * HOUR_MS)
 })
 
 test('while the authority does not answer, our own rule holds, or an earlier wish', async () => {

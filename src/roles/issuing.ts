@@ -75,19 +75,23 @@ export function createIssuing(config: Config, keys: OwnKeys, probe: Probe, ledge
   }
 }
 
-/** The authority's wish for its own certificate; else, and when it cannot be asked, around two thirds of the lifetime. */
+/**
+ * The authority's wish for its own certificate; else, and when it cannot be asked, around two thirds of the lifetime. One of which we do not
+ * know who issued it is the first authority's if that one knows it.
+ */
 async function askForRenewalTime(
   authorities: readonly Authority[],
   held: HeldCertificate,
   signal: AbortSignal,
 ): ReturnType<RenewalInfoParts['renewalTime']> {
-  const authority = authorities.find(({ name }) => name === held.directory)
+  const authority = held.directory === null ? authorities[0] : authorities.find(({ name }) => name === held.directory)
   try {
     const info = (await authority?.renewalInfo(held.chainPem, signal)) ?? { kind: 'none' }
     if (info.kind === 'none') return { kind: 'no-wish', renewAt: renewAt(held) }
-    return { ...info, kind: 'wish', renewAt: momentIn(info, held) }
+    return { ...info, kind: 'wish', directory: authority!.name, from: info.start, renewAt: momentIn(info, held) }
   } catch (error) {
     if (!(error instanceof IssueError)) throw error
+    if (held.directory === null) return { kind: 'no-wish', renewAt: renewAt(held) }
     return { kind: 'failed', renewAt: renewAt(held), sentence: error.message }
   }
 }

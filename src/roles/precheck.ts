@@ -1,6 +1,6 @@
 import type { ChallengeType } from '../certs/authority.ts'
 import type { SelfCheck } from '../certs/self-check.ts'
-import { DNS_PROBLEM } from '../core/probes.ts'
+import { DNS_PROBLEM, DNS_UNKNOWN_PROBLEM } from '../core/probes.ts'
 import { type Hostname, isWildcard, withoutStar } from '../hostname.ts'
 import type { IssueParts } from '../jobs/issue.ts'
 import type { Destination } from '../probe/probe.ts'
@@ -40,7 +40,7 @@ export function createPrecheck(parts: PrecheckParts): IssueParts['precheck'] {
     if (choice.kind === 'go') return { kind: 'go', ways: choice.types }
     switch (choice.because) {
       case 'leads-elsewhere':
-        return refuse(DNS_PROBLEM, target.kind === 'yes' ? '' : target.sentence)
+        return refuse(target.kind === 'unknown' ? DNS_UNKNOWN_PROBLEM : DNS_PROBLEM, target.kind === 'yes' ? '' : target.sentence)
       case 'not-delegated':
         return refuse(
           DNS_PROBLEM, // so that the record, once found, ends the back-off

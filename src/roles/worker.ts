@@ -1,6 +1,6 @@
 import { Logger, run } from 'graphile-worker'
 import { Counter, Gauge } from 'prom-client'
-import { claimDueRenewals, countCertificates, forgetReleasedCertificates, requestOwnCertificates } from '../core/certificates.ts'
+import { claimDueRenewals, forgetReleasedCertificates, requestOwnCertificates } from '../core/certificates.ts'
 import { pruneChallenges } from '../core/challenges.ts'
 import { createAnnouncer, pruneChanges } from '../core/changes.ts'
 import { closeDatabase, connectDatabase, type Db } from '../core/db.ts'
@@ -18,6 +18,7 @@ import { certificateKeys } from './certificate-keys.ts'
 import { createDelegatedChallenges } from './delegated-challenges.ts'
 import { serveInternal } from './internal.ts'
 import { createIssuanceLedger } from './issuance-ledger.ts'
+import { createIssuanceMetrics } from './issuance-metrics.ts'
 import { createIssuing, type Issuing } from './issuing.ts'
 import { createKeptOrders } from './kept-orders.ts'
 import { ownHosts } from './own-hosts.ts'
@@ -51,13 +52,6 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
     registers: [metrics],
   })
   const probes = new Counter({ name: 'namesake_probes_total', help: 'DNS checks by outcome', labelNames: ['state'], registers: [metrics] })
-  const certificates = new Gauge({
-    name: 'namesake_certificates',
-    help: 'Hostnames by the state of their certificate, in the whole installation',
-    labelNames: ['state'],
-    registers: [metrics],
-    aggregator: 'max',
-  })
   new Gauge({
     name: 'namesake_authority_up',
     help: 'Whether a certificate authority answers (1) or is passed over (0), as this process finds',
@@ -68,10 +62,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
       for (const directory of config.acmeDirectories) this.set({ directory }, health.isUp(directory) ? 1 : 0)
     },
   })
-  const countStates = async () => {
-    certificates.reset()
-    for (const { state, count } of await countCertificates(db)) certificates.set({ state }, count)
-  }
+  const issuanceMetrics = createIssuanceMetrics(db, config.acmeDirectories, metrics)
   const issue: IssueParts = {
     ...issuing,
     db,
@@ -104,7 +95,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
       { name: 'own certificates', everyMs: 5_000, run: createOwnCertificates(db, issuing, [...ownHosts(config).keys()]) },
       { name: 'renewals', everyMs: 10_000, run: async () => void (await claimDueRenewals(db, RENEWALS_A_SWEEP_MAX)) },
       { name: 'renewal information', everyMs: 10_000, run: () => askAboutRenewals({ db, log, renewalTime: issuing.renewalTime }) },
-      { name: 'certificate states', everyMs: 30_000, run: countStates },
+      { name: 'certificate states', everyMs: 30_000, run: () => issuanceMetrics.refresh() },
       { name: 'feed pruning', everyMs: 3_600_000, run: () => pruneChanges(db, FEED_KEPT_HOURS) },
       { name: 'budget pruning', everyMs: 3_600_000, run: async () => void (await pruneBudget(db)) },
       { name: 'open orders pruning', everyMs: 3_600_000, run: () => pruneOrdersUnderWay(db) },
