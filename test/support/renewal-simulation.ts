@@ -34,7 +34,7 @@ const DNS_RECHECK_S = 7 * 86_400
 const FEED_KEPT_HOURS = 48
 const FAILING_SHARE = 1 / 200
 
-export type { Figures } from './simulation-records.ts'
+export type { Figures, Lapse } from './simulation-records.ts'
 
 export type SimulationOptions = PopulationOptions & {
   days: number
