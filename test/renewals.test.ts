@@ -4,7 +4,7 @@ import { type Figures, simulateRenewals } from './support/renewal-simulation.ts'
 // As bench/renewals.ts, smaller. Of 300 orders in three hours 240 may be new, of 50 a week for a registered domain 40.
 const OPTIONS = {
   ...{ certificates: 450, days: 400, crowded: [60], burst: { day: 40, certificates: 280 }, sixDayShare: 0.01, fortyFiveDayShare: 0.1 },
-  ...{ outage: { day: 200, days: 5 }, renewalInfo: true, tickMinutes: 240, askEveryHours: 72 },
+  ...{ outage: { day: 200, days: 5 }, recoveryHours: 6, renewalInfo: true, tickMinutes: 240, askEveryHours: 72 },
 }
 const TIMEOUT_MS = 150_000
 const [HOUR_S, WEEK_S] = [3_600, 604_800]

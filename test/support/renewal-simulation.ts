@@ -41,6 +41,8 @@ export type SimulationOptions = PopulationOptions & {
   /** Whether the authority offers ARI, and so exempts renewals from its limits. */
   renewalInfo: boolean
   outage: { day: number; days: number }
+  /** So long after the outage the first attempts may come. */
+  recoveryHours: number
   /** How far the clock moves at least when nothing holds it. */
   tickMinutes: number
   /** How often the sweep of renewal information runs; the worker's does every 10 seconds. */
@@ -51,12 +53,13 @@ export type SimulationOptions = PopulationOptions & {
 export async function simulateRenewals(adminUrl: string, options: SimulationOptions): Promise<Figures> {
   const { db, clock, drop } = await createClockedDatabase(adminUrl, START, AT_ONCE + 2)
   const outage = { fromMs: dayMs(options.outage.day), untilMs: dayMs(options.outage.day + options.outage.days) }
+  const recovered = { ...outage, untilMs: outage.untilMs + options.recoveryHours * HOUR_MS }
   const isDown = () => clock.now().getTime() >= outage.fromMs && clock.now().getTime() < outage.untilMs
   const authority = createSimulatedAuthority({
     ...{ name: DIRECTORY, now: clock.now, lifetimeDaysOf: createLifetimes(options), limits: LIMITS, isDown },
     ...{ renewalInfo: options.renewalInfo, failingShare: FAILING_SHARE },
   })
-  const records = createRecords(clock, authority, outage)
+  const records = createRecords(clock, authority, recovered)
   try {
     await run({ db, clock, records, ...createParts(db, clock, authority, records) }, options)
     return records.figures(options.days)
@@ -92,7 +95,7 @@ async function run(machine: Machine, options: SimulationOptions): Promise<void> 
       nextAt.pruning = nowMs + DAY_MS / 4
     }
     const wakeMs = Math.min(nextAt.question, nextAt.pruning, START.getTime() + (claims[0]?.atMs ?? Infinity), await nextAttemptMs(db))
-    await clock.set(new Date(Math.max(clock.now().getTime() + options.tickMinutes * MINUTE_MS, wakeMs)))
+    clock.set(new Date(Math.max(clock.now().getTime() + options.tickMinutes * MINUTE_MS, wakeMs)))
   }
 }
 
@@ -114,7 +117,7 @@ async function workOff(hostnames: Hostname[], { db, clock, records, issue }: Mac
     const went = await Promise.all(lot.map((hostname) => records.attempt(hostname, () => issueCertificate(issue, { hostname }))))
     const stayed = lot.filter((_, at) => !went[at])
     if (stayed.length > 0) for (const { limit, attempts } of await postponed(db, stayed)) records.putOff(limit, attempts)
-    await clock.set(new Date(clock.now().getTime() + 1_000))
+    clock.set(new Date(clock.now().getTime() + 1_000))
   }
 }
 

@@ -17,7 +17,7 @@ export type Figures = {
   rateLimited: readonly string[]
   /** Attempts that the ledger put off, by limit. */
   putOff: Record<string, number>
-  /** `unavoidable` are those whose end lies within the outage. */
+  /** `unavoidable` are those whose end lies within the outage, or so soon after it that no attempt came in between. */
   lapses: { unavoidable: Lapse[]; avoidable: Lapse[] }
   /** Seconds from verification to the certificate. */
   waitsS: Record<Group, number[]>
