@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -99,6 +99,7 @@ export async function startAcmeStub(options: StubOptions = {}): Promise<AcmeStub
   const [ca, tls] = [await createStubCa(now), await createTestCa()]
   const { chainPem, keyPem } = await tls.issue(['localhost', host])
   const folder = mkdtempSync(join(tmpdir(), 'namesake-acme-stub-'))
+  chmodSync(folder, 0o755) // the service user reads the CA file
   const caFile = join(folder, 'ca.pem')
   writeFileSync(caFile, tls.certPem)
 
