@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document 52e1f5dc083c3aff3132621ed1314b6c: npm run types.
+// Generated from the OpenAPI document 6baa284722fff22dad461a0c3be6e03b: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -262,6 +262,22 @@ export interface components {
             dns: {
                 /** @description When the last check ended; null before the first. */
                 checkedAt: string | null;
+                /** @description One more record, which is not needed: with it the certificate is issued before the hostname leads here. Null where this installation has no DNS zone. */
+                delegation: {
+                    /** @example _acme-challenge.shop.customer.com */
+                    name: string;
+                    /** @description The same for the owner of the hostname. Show it as it is. */
+                    sentence: string;
+                    /**
+                     * @description What the last check found; `elsewhere` is a CNAME of another name.
+                     * @enum {unknown}
+                     */
+                    state: "present" | "absent" | "elsewhere" | "unknown";
+                    /** @enum {string} */
+                    type: "CNAME";
+                    /** @description The project's own name for this hostname's challenges. */
+                    value: string;
+                } | null;
                 /** @description The records that the owner of the hostname adds. */
                 expected: {
                     /** @example shop.customer.com */

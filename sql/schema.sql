@@ -164,6 +164,7 @@ create table probes (
   report json,
   failures integer not null default 0,
   proof_needed boolean,
+  delegated boolean not null default false,
   constraint probes_pkey PRIMARY KEY (domain_id),
   constraint probes_domain_id_fkey FOREIGN KEY (domain_id) REFERENCES domains(id)
 ) with (fillfactor=80);

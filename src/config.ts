@@ -56,6 +56,9 @@ export type Config = Readonly<{
   /** One entry a directory. */
   acmeEab: (EabKey | null)[]
   dnsServers: string[]
+  /** The zone that `--roles dns` answers for, below which customers delegate `_acme-challenge`; undefined: no DNS-01 and no wildcards. */
+  dnsZone: Hostname | undefined
+  dnsAddr: Address
   probeIntervalS: number
   /** Plan name → domains allowed, 0 = no limit. */
   plans: ReadonlyMap<string, number>
@@ -147,6 +150,8 @@ export function readConfig(env: Env, cwd: string): { config: Config; warnings: s
       'my-key-id:bXkta2V5,-',
     ),
     dnsServers: required('DNS_SERVERS', parseList(parseDnsServer), [], '9.9.9.9,192.0.2.53:5353'),
+    dnsZone: optional('DNS_ZONE', parseHost, 'acme.example.com'),
+    dnsAddr: required('DNS_ADDR', parseAddress, { host: '0.0.0.0', port: 53 }, '0.0.0.0:53'),
     probeIntervalS: required('PROBE_INTERVAL_S', parseInteger(1, PROBE_INTERVAL_S_MAX), 300, '300'),
     plans: required('PLANS', parsePlans, DEFAULT_PLANS, 'free:100,pro:10000,unlimited:0'),
     signup: required('SIGNUP', parseChoice('open', 'invited'), 'open', 'invited'),
@@ -236,7 +241,19 @@ function checkTogether(config: Config, { refuse, isBad }: Reading): void {
   if (config.smtpUrl && !config.mailFrom && !isBad('MAIL_FROM')) {
     refuse('MAIL_FROM', ' is required with NAMESAKE_SMTP_URL', 'Namesake <namesake@example.com>')
   }
+  const { dnsZone } = config
+  const [setting, inside] = Object.entries(publicHosts(config)).find(([, host]) => dnsZone && `.${host}`.endsWith(`.${dnsZone}`)) ?? []
+  if (dnsZone && inside && !isBad('DNS_ZONE') && !isBad(setting!))
+    refuse(
+      'DNS_ZONE',
+      `=${dnsZone} holds ${inside} (NAMESAKE_${setting}): give it a zone of its own, where nothing else is`,
+      'acme.example.com',
+    )
   refuseSameAddress(config, refuse)
+}
+
+function publicHosts({ edgeHost, baseUrl, portalUrl }: Config): Record<string, string> {
+  return { EDGE_HOST: edgeHost, BASE_URL: baseUrl.hostname, PORTAL_URL: portalUrl.hostname }
 }
 
 function refuseSameAddress(config: Config, refuse: Reading['refuse']): void {
@@ -246,6 +263,7 @@ function refuseSameAddress(config: Config, refuse: Reading['refuse']): void {
     INTERNAL_ADDR: config.internalAddr,
     HTTP_ADDR: config.httpAddr,
     HTTPS_ADDR: config.httpsAddr,
+    ...(config.dnsZone && { DNS_ADDR: config.dnsAddr }),
   }
   for (const [name, { host, port }] of Object.entries(addresses)) {
     const key = `${host} ${port}`
@@ -256,15 +274,18 @@ function refuseSameAddress(config: Config, refuse: Reading['refuse']): void {
 }
 
 /** What can be meant, but seldom is. */
-function doubts({ local, acmeDirectories, edgeIps }: Config): string[] {
-  if (local) return []
+function doubts({ local, acmeDirectories, edgeIps, dnsZone }: Config): string[] {
   const found: string[] = []
+  if (dnsZone && edgeIps.length === 0)
+    found.push(`NAMESAKE_EDGE_IPS is not set: the name server of ${dnsZone} has no address. Example: 203.0.113.10`)
+  if (local) return found
   if (acmeDirectories.includes('local')) {
     found.push(
       'NAMESAKE_ACME_DIRECTORY is local: no browser trusts the certificates. Example: https://acme-v02.api.letsencrypt.org/directory',
     )
   }
-  if (edgeIps.length === 0) found.push('NAMESAKE_EDGE_IPS is not set: customers cannot use an apex domain. Example: 203.0.113.10')
+  if (edgeIps.length === 0 && !dnsZone)
+    found.push('NAMESAKE_EDGE_IPS is not set: customers cannot use an apex domain. Example: 203.0.113.10')
   return found
 }
 

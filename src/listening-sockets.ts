@@ -5,7 +5,13 @@ import { findPortHolders, type PortHolder } from './port-holder.ts'
 import { runsScript } from './program-folder.ts'
 
 /** A socket that a role needs, and the setting that says where. */
-export type WantedSocket = { name: string; variable: string; address: Address }
+export type WantedSocket = {
+  name: string
+  variable: string
+  address: Address
+  /** A datagram socket, which only systemd can hand over: else the role's process binds it, before it gives up root. */
+  boundByRole?: boolean
+}
 
 export type ListeningSockets = {
   /** Descriptors by name, to be handed to children: whoever listens on one shares its queue with all the others. */
@@ -38,7 +44,7 @@ export async function bindSockets(
   }
   const problems: string[] = []
   const deadline = performance.now() + DRAINING_WAIT_MS
-  for (const socket of wanted.filter(({ name }) => !(name in fds))) {
+  for (const socket of wanted.filter(({ name, boundByRole }) => !boundByRole && !(name in fds))) {
     const outcome = await bind(socket, ourScript, deadline)
     if (outcome.kind === 'refused') problems.push(outcome.reason)
     else {
@@ -51,7 +57,7 @@ export async function bindSockets(
   throw new Error(problems.join('\n'))
 }
 
-/** The sockets that systemd bound for this process (sd_listen_fds(3)), by FileDescriptorName=: api, internal, http or https. */
+/** The sockets that systemd bound for this process (sd_listen_fds(3)), by FileDescriptorName=: api, internal, http, https, dns or dns-udp. */
 export function handedSockets(env: Readonly<Record<string, string | undefined>>, pid: number): Map<string, number> {
   if (env.LISTEN_PID !== String(pid)) return new Map()
   const names = (env.LISTEN_FDNAMES ?? '').split(':')

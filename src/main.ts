@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
-import { ConfigError, readConfig } from './config.ts'
+import { type Config, ConfigError, readConfig } from './config.ts'
 import { ServiceError } from './errors.ts'
 import { createLog } from './log.ts'
 import type { Listen, ProcessReport, RoleContext, RunningRole } from './roles/role.ts'
@@ -7,12 +7,13 @@ import { dropPrivileges } from './service-user.ts'
 import { connectToSupervisor } from './supervisor-link.ts'
 
 // The wiring of each process stands in roles/, a screen a role. A process loads its own role only: an edge holds no API code in memory.
-// Loading includes the files that a role serves or runs: after root is given up, the project's folder may be out of reach.
-const ROLES: Record<string, () => Promise<(context: RoleContext) => Promise<RunningRole | undefined>>> = {
+// Loading includes the files that a role serves or runs, and what only root may bind: after root is given up, they may be out of reach.
+const ROLES: Record<string, (config: Config) => Promise<(context: RoleContext) => Promise<RunningRole | undefined>>> = {
   setup: async () => (await import('./roles/setup.ts')).loadSetup(),
   api: async () => (await import('./roles/api.ts')).loadApi(),
   worker: async () => (await import('./roles/worker.ts')).startWorker,
   follower: async () => (await import('./roles/follower.ts')).startFollowerRole,
+  dns: async (config) => (await import('./roles/dns.ts')).loadDns(config, sockets()),
   edge: async () => (await import('./roles/edge.ts')).startEdgeRole,
   demo: async () => (await import('./roles/demo.ts')).startDemoUpstream,
 }
@@ -21,8 +22,8 @@ const ROLES: Record<string, () => Promise<(context: RoleContext) => Promise<Runn
 async function main(role: string): Promise<void> {
   const load = ROLES[role]
   if (!load) throw new Error(`unknown role ${role}: main.ts is started by the supervisor, with one of ${Object.keys(ROLES).join(', ')}`)
-  const start = await load()
   const { config } = readConfig(process.env, process.cwd())
+  const start = await load(config)
   const log = createLog(role, config.logLevel)
   const metrics = new Registry()
   collectDefaultMetrics({ register: metrics })

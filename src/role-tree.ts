@@ -8,8 +8,13 @@ import type { Log } from './log.ts'
 import type { ProgramAccess } from './program-folder.ts'
 import { type RoleProcess, startRoleProcess } from './role-process.ts'
 
-export const ROLES = ['api', 'worker', 'edge'] as const
+export const ROLES = ['api', 'worker', 'edge', 'dns'] as const
 export type Role = (typeof ROLES)[number]
+
+/** What runs where nothing is chosen: all roles that have something to do. */
+export function defaultRoles({ dnsZone }: Pick<Config, 'dnsZone'>): Role[] {
+  return ROLES.filter((role) => role !== 'dns' || dnsZone !== undefined)
+}
 
 type Chosen = { config: Config; roles: readonly Role[]; demo: boolean }
 
@@ -22,7 +27,7 @@ export type RoleTreeParts = Chosen & {
 }
 
 export type RoleTree = {
-  /** The follower, then the edge processes: what can serve from the local copy, database or not. Does nothing the second time. */
+  /** The name server, the follower, then the edge processes: what can serve without the database, from the local copy. Does nothing the second time. */
   startEdges(): Promise<void>
   /** The roles that need the database. */
   startRest(): void
@@ -45,6 +50,8 @@ export function wantedSockets({ config, roles, demo }: Chosen): WantedSocket[] {
     { name: 'internal', variable: 'NAMESAKE_INTERNAL_ADDR', address: config.internalAddr, wanted: true },
     { name: 'http', variable: 'NAMESAKE_HTTP_ADDR', address: config.httpAddr, wanted: roles.includes('edge') },
     { name: 'https', variable: 'NAMESAKE_HTTPS_ADDR', address: config.httpsAddr, wanted: roles.includes('edge') },
+    { name: 'dns', variable: 'NAMESAKE_DNS_ADDR', address: config.dnsAddr, wanted: roles.includes('dns') },
+    { name: 'dns-udp', variable: 'NAMESAKE_DNS_ADDR', address: config.dnsAddr, wanted: roles.includes('dns'), boundByRole: true },
     { name: 'demo', variable: 'the demo application', address: { host: '127.0.0.1', port: 0 }, wanted: demo },
   ]
   return all.filter(({ wanted }) => wanted)
@@ -55,7 +62,7 @@ export function createRoleTree(parts: RoleTreeParts): RoleTree {
   const { roles, config, log } = parts
   const processes: RoleProcess[] = []
   const gatherer = createGatherer(() => processes)
-  const internalAt = roles.includes('api') ? 'api' : roles.includes('worker') ? 'worker' : 'follower'
+  const internalAt = roles.includes('api') ? 'api' : roles.includes('worker') ? 'worker' : roles.includes('edge') ? 'follower' : 'dns'
   let stopped = false
 
   const start = (role: string, sockets: string[], label = role): RoleProcess => {
@@ -80,6 +87,7 @@ export function createRoleTree(parts: RoleTreeParts): RoleTree {
 
   let edges: Promise<void> | undefined
   const startEdges = async () => {
+    if (!stopped && roles.includes('dns')) start('dns', ['dns', 'dns-udp'])
     if (stopped || !(roles.includes('api') || roles.includes('edge'))) return
     const patience = new AbortController()
     await Promise.race([start('follower', []).firstReady, pause(FOLLOWER_WAIT_MS, patience.signal)])
@@ -112,7 +120,7 @@ export function createRoleTree(parts: RoleTreeParts): RoleTree {
       const allDrained = AbortSignal.any([atOnce, AbortSignal.timeout(DRAIN_MS)])
       // In the order of a request: nobody is ended while somebody in front may still ask it.
       await stopAll(edgesDrained, 'edge', 'worker')
-      await stopAll(allDrained, 'api')
+      await stopAll(allDrained, 'api', 'dns')
       await stopAll(allDrained, 'follower', 'demo')
     },
   }

@@ -27,6 +27,7 @@ export function startFacts({ config, roles, dataDir, database, demo }: Running) 
     apiUrl: shown(config.baseUrl),
     portalUrl: shown(config.portalUrl),
     internalUrl: `http://${write(config.internalAddr)}`,
+    ...(roles.includes('dns') ? { dns: { zone: config.dnsZone, address: write(config.dnsAddr) } } : {}),
     edge: { host: config.edgeHost, http: write(config.httpAddr), https: write(config.httpsAddr), processes: config.edgeWorkers },
     ...(demo ? { demo: { ...demo, project: 'demo', url: demoUrl(config), caFile: join(dataDir, 'ca.pem') } } : {}),
   }
@@ -50,6 +51,7 @@ export function startScreen(running: Running, colours: boolean): string[] {
     lines.push(...entry('Edge', ports, `customers point their CNAME at ${config.edgeHost}`))
   }
   if (roles.includes('worker')) lines.push(...entry('Worker', `DNS checks, and certificates ${certificatesFrom(config)}`))
+  if (roles.includes('dns')) lines.push(...entry('DNS', `${config.dnsZone} on ${write(config.dnsAddr)}, UDP and TCP`))
   lines.push(...entry('Internal', `http://${write(config.internalAddr)}/ready and /metrics`))
   lines.push(...entry('Database', databaseShown(running)))
   lines.push(

@@ -94,6 +94,7 @@ test.each([
   ['edge', ['follower', 'edge', 'edge'], 'follower'],
   ['worker', ['worker'], 'worker'],
   ['api', ['follower', 'api'], 'api'],
+  ['dns', ['dns'], 'dns'],
 ])('--roles %s starts what it needs, and one of them answers on the internal address', async (roles, expected, internal) => {
   const tree = await start({ FIXTURE_ROLES: roles })
   expect((await tree.ask('INTERNAL')).role).toBe(internal)

@@ -16,6 +16,7 @@ const ARROWS: Record<string, readonly string[]> = {
   replica: ['lib'],
   certs: ['lib'],
   probe: ['lib'],
+  dns: ['lib'],
   lib: [],
 }
 const WIRING = ['roles', 'cli']

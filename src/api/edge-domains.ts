@@ -58,7 +58,10 @@ export function edgeDomains(instance: FastifyInstance, parts: EdgeDomainsParts):
 
   app.get('/v1/edge/domains/:hostname', { schema: SHOW }, async (request, reply) => {
     const hostname = parseHostname(request.params.hostname)
-    return sendJson(reply, detailsJson(await findDomain(parts.db, request.caller.project, hostname, parts.rules.edgeHost)))
+    return sendJson(
+      reply,
+      detailsJson(await findDomain(parts.db, request.caller.project, hostname, parts.rules.edgeHost, parts.rules.dnsZone)),
+    )
   })
 
   app.get('/v1/edge/domains/:hostname/certificate/history', { schema: HISTORY }, async (request, reply) => {
@@ -77,7 +80,10 @@ export function edgeDomains(instance: FastifyInstance, parts: EdgeDomainsParts):
     requireNoFields(request.body)
     const hostname = parseHostname(request.params.hostname)
     await checkDomain(request.caller.project, hostname)
-    return sendJson(reply, detailsJson(await findDomain(parts.db, request.caller.project, hostname, parts.rules.edgeHost)))
+    return sendJson(
+      reply,
+      detailsJson(await findDomain(parts.db, request.caller.project, hostname, parts.rules.edgeHost, parts.rules.dnsZone)),
+    )
   })
 }
 

@@ -1,5 +1,5 @@
 import { type TSchema, Type } from 'typebox'
-import { DNS_STATES } from '../core/dns-report.ts'
+import { DELEGATION_STATES, DNS_STATES } from '../core/dns-report.ts'
 import { ORDER_OUTCOMES } from '../core/order-history.ts'
 import { ERROR_CODES } from '../errors.ts'
 
@@ -49,6 +49,17 @@ const DnsRecordSchema = Type.Object(
   exact,
 )
 
+const DelegationSchema = Type.Object(
+  {
+    name: Type.String({ examples: ['_acme-challenge.shop.customer.com'] }),
+    type: Type.Literal('CNAME'),
+    value: Type.String({ description: "The project's own name for this hostname's challenges." }),
+    state: Type.Enum([...DELEGATION_STATES], { description: 'What the last check found; `elsewhere` is a CNAME of another name.' }),
+    sentence: Type.String({ description: 'The same for the owner of the hostname. Show it as it is.' }),
+  },
+  exact,
+)
+
 const DnsSchema = Type.Object(
   {
     state: Type.Enum([...DNS_STATES], { description: 'What the last check found.' }),
@@ -59,6 +70,10 @@ const DnsSchema = Type.Object(
     found: Type.Array(DnsRecordSchema, { description: 'The records that the check found, in the order in which they were followed.' }),
     warnings: Type.Array(Type.Object({ kind: Type.Enum(['caa-forbids', 'aaaa-elsewhere']), sentence: Type.String() }, exact), {
       description: 'What will be in the way, beside the state.',
+    }),
+    delegation: Type.Union([DelegationSchema, Type.Null()], {
+      description:
+        'One more record, which is not needed: with it the certificate is issued before the hostname leads here. Null where this installation has no DNS zone.',
     }),
     checkedAt: timeOrNull('When the last check ended; null before the first.'),
     nextCheckAt: timeOrNull('When the next check is due; null when none is planned.'),

@@ -11,6 +11,9 @@ export type OwnFault =
   | 'malformedAnswer' // no ACME, or not what RFC 8555 says
   | 'caFileInvalid' // NAMESAKE_ACME_CA_FILE cannot be used
   | 'challengeNotOffered' // the authority offers no challenge that we can meet
+  | 'notDelegated' // the challenge's name does not lead to our zone
+  | 'challengeNotServed' // our own name servers do not answer with it
+  | 'challengeNotAnswered' // our servers do not answer the challenge at the hostname's addresses
   | 'certificateMismatch' // the certificate is not the one that was ordered
 
 export function ownFault(fault: OwnFault, sentence: string, options: { retryAfterS?: number; cause?: unknown } = {}): IssueError {

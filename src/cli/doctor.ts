@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { type Config, ConfigError, readConfig } from '../config.ts'
+import { checkDnsZone } from './dns-zone-check.ts'
 import { type Check, checkAuthorities, checkDatabase, checkEdgeDns, checkPorts } from './installation-checks.ts'
 import { show, styled } from './output.ts'
 
@@ -8,7 +9,7 @@ const SIGNS = { good: styled('green', '✓'), doubtful: styled('yellow', '!'), b
 /** `namesake doctor` */
 export function doctorCommand(): Command {
   return new Command('doctor')
-    .description('Look for what is wrong: settings, database, ports, DNS of the edge host, certificate authorities')
+    .description('Look for what is wrong: settings, database, ports, DNS of the edge host and of our own zone, certificate authorities')
     .option('--json', 'print JSON')
     .action(run)
 }
@@ -36,6 +37,12 @@ async function examine(): Promise<Check[]> {
   const settings: Check[] = warnings.map((sentence) => ({ name: 'settings', state: 'doubtful', sentence }))
   if (settings.length === 0)
     settings.push({ name: 'settings', state: 'good', sentence: `all usable; customers point their CNAME at ${config.edgeHost}` })
-  const found = await Promise.all([checkDatabase(config), checkPorts(config), checkEdgeDns(config), checkAuthorities(config)])
+  const found = await Promise.all([
+    checkDatabase(config),
+    checkPorts(config),
+    checkEdgeDns(config),
+    checkDnsZone(config),
+    checkAuthorities(config),
+  ])
   return [...settings, ...found.flat()]
 }

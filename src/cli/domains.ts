@@ -38,7 +38,10 @@ async function add(name: string, { project: slug, metadata, json }: Options): Pr
     const hostname = parseHostname(name)
     await registerDomain(db, project, { hostname, metadataJson: metadata! }, claimRules(config))
     announce(hostname)
-    return { ...(await findDomain(db, project, hostname, config.edgeHost)), needsNoDns: config.local && hostname.endsWith('.localhost') }
+    return {
+      ...(await findDomain(db, project, hostname, config.edgeHost, config.dnsZone)),
+      needsNoDns: config.local && hostname.endsWith('.localhost'),
+    }
   })
   showText({ json }, recordJson(details), () => [
     `${details.hostname} is claimed by ${slug}. ${details.needsNoDns ? 'Under .localhost it needs no DNS record.' : 'Its owner adds this DNS record:'}`,
@@ -90,12 +93,12 @@ async function probeNow({ db, config, announce }: Installation, slug: string, na
   } finally {
     probe.close()
   }
-  return findDomain(db, project, hostname, config.edgeHost)
+  return findDomain(db, project, hostname, config.edgeHost, config.dnsZone)
 }
 
 async function showOne(name: string, { project: slug, json }: Options): Promise<void> {
   const details = await withInstallation(async ({ db, config }) =>
-    findDomain(db, await findProject(db, slug), parseHostname(name), config.edgeHost),
+    findDomain(db, await findProject(db, slug), parseHostname(name), config.edgeHost, config.dnsZone),
   )
   showText({ json }, detailsJson(details), () => readable(details))
 }
@@ -108,6 +111,9 @@ function readable({ hostname, projectSlug, verified, verifiedAt, createdAt, dns,
     ...dns.warnings.map(({ sentence }) => `  Warning      ${sentence}`),
     '  Expected',
     ...recordLines(dns.expected, 4),
+    ...(dns.delegation
+      ? ['  Certificates by DNS', ...recordLines([dns.delegation], 4), `    ${dns.delegation.state}: ${dns.delegation.sentence}`]
+      : []),
     ...(dns.found.length > 0 ? ['  Found', ...recordLines(dns.found, 4)] : []),
     `  Checked      ${shownTime(dns.checkedAt)}, next ${shownTime(dns.nextCheckAt)}`,
     `  Certificate  ${certificate.state}${certificate.notAfter ? ` by ${certificate.issuer}, until ${shownTime(certificate.notAfter)}` : ''}`,

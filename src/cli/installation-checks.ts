@@ -7,7 +7,7 @@ import { closeDatabase, connectDatabase } from '../core/db.ts'
 import { ownCommand } from '../own-command.ts'
 import { findPortHolders } from '../port-holder.ts'
 import { runsScript } from '../program-folder.ts'
-import { ROLES, wantedSockets } from '../role-tree.ts'
+import { defaultRoles, wantedSockets } from '../role-tree.ts'
 import { MAIN_SCRIPT } from '../supervisor.ts'
 import { locate } from './installation.ts'
 
@@ -49,22 +49,24 @@ export async function checkDatabase(config: Config): Promise<Check[]> {
 
 /** Whether each address is free, or in the hands of a running namesake. */
 export async function checkPorts(config: Config): Promise<Check[]> {
-  return wantedSockets({ config, roles: ROLES, demo: false }).map(({ variable, address }) => {
-    const name = 'ports'
-    const where = `${address.host}:${address.port} (${variable})`
-    try {
-      new BoundSocket(address).close()
-      return { name, state: 'good', sentence: `${where} is free` }
-    } catch (error) {
-      const code = (error as NodeJS.ErrnoException).code
-      if (code !== 'EADDRINUSE') return { name, state: 'bad', sentence: `${where} cannot be bound: ${code}` }
-      const holders = findPortHolders(address.port)
-      if (holders.some(({ pid }) => runsScript(pid, MAIN_SCRIPT)))
-        return { name, state: 'good', sentence: `${where} is served by namesake` }
-      const who = holders[0] ? `${holders[0].name} (process ${holders[0].pid})` : 'a process that this user cannot see'
-      return { name, state: 'bad', sentence: `${where} is held by ${who}: stop it, or set ${variable} to another` }
-    }
-  })
+  return wantedSockets({ config, roles: defaultRoles(config), demo: false })
+    .filter(({ boundByRole }) => !boundByRole)
+    .map(({ variable, address }) => {
+      const name = 'ports'
+      const where = `${address.host}:${address.port} (${variable})`
+      try {
+        new BoundSocket(address).close()
+        return { name, state: 'good', sentence: `${where} is free` }
+      } catch (error) {
+        const code = (error as NodeJS.ErrnoException).code
+        if (code !== 'EADDRINUSE') return { name, state: 'bad', sentence: `${where} cannot be bound: ${code}` }
+        const holders = findPortHolders(address.port)
+        if (holders.some(({ pid }) => runsScript(pid, MAIN_SCRIPT)))
+          return { name, state: 'good', sentence: `${where} is served by namesake` }
+        const who = holders[0] ? `${holders[0].name} (process ${holders[0].pid})` : 'a process that this user cannot see'
+        return { name, state: 'bad', sentence: `${where} is held by ${who}: stop it, or set ${variable} to another` }
+      }
+    })
 }
 
 /** Whether the edge host leads to the edge's addresses, and its CAA records, which govern every customer's name that is an alias of it. */

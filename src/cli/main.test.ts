@@ -90,7 +90,7 @@ describe('what goes wrong is said on standard error alone', () => {
   test.each([
     [['projects', 'create'], 2, /--name/],
     [['nonsense'], 2, /unknown command/],
-    [['start', '--roles', 'api,kitchen'], 2, /"kitchen" is none of api, worker, edge/],
+    [['start', '--roles', 'api,kitchen'], 2, /"kitchen" is none of api, worker, edge, dns/],
     [['projects', 'update', '--slug', 'demo'], 2, /at least one/],
     [['tokens', 'issue', '--project', 'nobody'], 1, /^namesake: there is no project nobody\n$/],
     [['domains', 'show', '--project', 'nobody', 'a.b.example'], 1, /no project/],

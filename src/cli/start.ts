@@ -1,11 +1,11 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { readConfig } from '../config.ts'
-import { ROLES, type Role } from '../role-tree.ts'
+import { defaultRoles, ROLES, type Role } from '../role-tree.ts'
 import { startFacts, startScreen } from '../start-screen.ts'
 import { supervise } from '../supervisor.ts'
 import { createSupervisorLog, shorten } from './supervisor-log.ts'
 
-type Options = { demo?: boolean; roles: Role[]; json?: boolean }
+type Options = { demo?: boolean; roles?: Role[]; json?: boolean }
 
 /** `namesake start` */
 export function startCommand(): Command {
@@ -16,14 +16,17 @@ export function startCommand(): Command {
     .addOption(
       new Option('--roles <roles>', `the roles to run here, of ${ROLES.join(',')}`)
         .argParser(parseRoles)
-        .default([...ROLES], 'all of them'),
+        .default(undefined, 'all of them, dns where NAMESAKE_DNS_ZONE is set'),
     )
     .option('--json', 'print what runs where as one line of JSON')
     .action(run)
 }
 
-async function run({ demo = false, roles, json }: Options): Promise<void> {
+async function run({ demo = false, roles: chosen, json }: Options): Promise<void> {
   const { config, warnings } = readConfig(process.env, process.cwd())
+  const roles = chosen ?? defaultRoles(config)
+  if (roles.includes('dns') && !config.dnsZone)
+    throw new Error('the role dns answers for a zone: set NAMESAKE_DNS_ZONE, for example to acme.example.com, or leave the role out')
   if (demo && !config.local)
     throw new Error(`--demo is for a local start, and NAMESAKE_EDGE_HOST is ${config.edgeHost}: leave out one of the two`)
   const terminal = process.stderr.isTTY === true

@@ -124,7 +124,7 @@ export async function recordIssuanceFailure(db: Db, hostname: Hostname, failure:
 /**
  * Puts up to `limit` certificates that are due into the workers' queue and says which: renewals, attempts whose back-off is over, and
  * attempts whose worker died. A hostname that has stopped being served, owes a proof, or never was verified nor had a certificate, waits
- * to be asked for. The DNS of what is renewed is looked at as well.
+ * to be asked for, unless its challenges are delegated to us. The DNS of what is renewed is looked at as well.
  */
 export async function claimDueRenewals(db: Db, limit: number): Promise<Hostname[]> {
   return transaction(db, async (tx) => {
@@ -137,7 +137,8 @@ export async function claimDueRenewals(db: Db, limit: number): Promise<Hostname[
         ), wanted as (
           select due.hostname from due left join domains d on d.hostname = due.hostname and d.deleted_at is null
           where due.project_id is not distinct from d.project_id
-            and (d.id is null or d.verified_at is not null or due.chain_pem is not null and not ${proofNeeded(sql`now()`)})
+            and (d.id is null or d.verified_at is not null or due.chain_pem is not null and not ${proofNeeded(sql`now()`)}
+              or exists (select from probes where domain_id = d.id and delegated))
         ), looked as (
           -- Skipping what is locked: whoever records a probe takes the probe's lock first, and the certificate's after it.
           update probes set next_probe_at = now() where domain_id in (
@@ -202,7 +203,7 @@ export async function look(on: Queryable, hostname: Hostname): Promise<Standing>
     on,
     sql<Standing>`
       select h.hostname, d.project_id as "projectId", d.id is not null or c.hostname is not null as known,
-        d.id is not null and ${proofNeeded(sql`now()`)} as "proofNeeded",
+        d.id is not null and p.delegated is not true and ${proofNeeded(sql`now()`)} as "proofNeeded",
         c.chain_pem is not null and c.not_after > now() as valid, c.chain_pem is not null and c.renew_at > now() as fresh,
         c.chain_pem is not null as held,
         coalesce(c.lease_until > now(), false) as "underWay",
@@ -211,6 +212,7 @@ export async function look(on: Queryable, hostname: Hostname): Promise<Standing>
         case when c.postponed_until > now() then c.postponed_reason else c.last_sentence end as sentence
       from (select ${hostname}::text as hostname) h
       left join domains d on d.hostname = h.hostname and d.deleted_at is null
+      left join probes p on p.domain_id = d.id -- whoever delegated its challenges to the project has proven more than by any other record
       left join certificates c on c.hostname = h.hostname and c.project_id is not distinct from d.project_id`,
   )
   return standing!

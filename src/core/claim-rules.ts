@@ -4,7 +4,7 @@ import type { Hostname } from '../hostname.ts'
 import type { Plans } from './plans.ts'
 
 /** What the service itself keeps: `reserved` holds the edge, API and portal hosts; names below `edgeHost` are reserved too. */
-export type ClaimRules = { plans: Plans; edgeHost: Hostname; reserved: ReadonlySet<string> }
+export type ClaimRules = { plans: Plans; edgeHost: Hostname; reserved: ReadonlySet<string>; dnsZone?: Hostname | undefined }
 
 /** Throws `hostname_reserved` for the service's own names and `hostname_invalid` for a public suffix (`co.uk`), which nobody owns. */
 export function requireClaimable(hostname: Hostname, rules: ClaimRules): void {

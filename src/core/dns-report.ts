@@ -26,6 +26,13 @@ export type DnsState = (typeof DNS_STATES)[number]
 
 export type DnsRecord = { name: string; type: 'CNAME' | 'A' | 'AAAA' | 'TXT'; value: string }
 
+/** How the alias stands by which a hostname's DNS-01 challenges are delegated to us: `name` CNAME `value`. */
+export type DelegationReport = { name: string; value: string; state: DelegationState; sentence: string }
+
+export const DELEGATION_STATES = ['present', 'absent', 'elsewhere', 'unknown'] as const
+
+export type DelegationState = (typeof DELEGATION_STATES)[number]
+
 /** What one look at a hostname's DNS found; `sentence` is for its owner. Stored as it comes, shown as it is. */
 export type DnsReport = {
   state: DnsState
@@ -34,5 +41,6 @@ export type DnsReport = {
   found: DnsRecord[]
   warnings: { kind: 'caa-forbids' | 'aaaa-elsewhere'; sentence: string }[]
   checkedAt: string
+  delegation?: DelegationReport
   evidence?: object
 }

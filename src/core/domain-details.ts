@@ -1,18 +1,23 @@
 import { sql } from 'kysely'
 import type { Hostname } from '../hostname.ts'
 import { type Db, rows } from './db.ts'
-import type { DnsRecord, DnsReport, DnsState } from './dns-report.ts'
+import { challengeNameOf, delegationLabel } from './delegation.ts'
+import type { DelegationReport, DnsRecord, DnsReport, DnsState } from './dns-report.ts'
 import { DOMAIN, type DomainRecord, type DomainRow, live, toDomainRecord } from './domain-record.ts'
 import type { Project } from './projects.ts'
 import { proofNeeded } from './proof.ts'
 
-/** How the hostname's DNS stands; `expected` are the records to add. Times in ISO 8601, null for what has not happened. */
+/**
+ * How the hostname's DNS stands; `expected` are the records to add, `delegation` the one more that gives certificates before cut-over, null where no
+ * zone is configured. Times in ISO 8601, null for what has not happened.
+ */
 export type DnsDetails = {
   state: DnsState
   sentence: string
   expected: DnsRecord[]
   found: DnsRecord[]
   warnings: DnsReport['warnings']
+  delegation: (DelegationReport & { type: 'CNAME' }) | null
   checkedAt: string | null
   nextCheckAt: string | null
 }
@@ -54,7 +59,13 @@ export const CERTIFICATE = sql<CertificateColumns>`c.state, case when c.chain_pe
   case when c.postponed_until > now() then c.postponed_until end as "nextIssuanceAt",
   case when c.postponed_until > now() then c.postponed_reason end as "nextIssuanceReason"`
 
-export async function findDetails(db: Db, project: Project, hostname: Hostname, edgeHost: Hostname): Promise<DomainDetails | undefined> {
+export async function findDetails(
+  db: Db,
+  project: Project,
+  hostname: Hostname,
+  edgeHost: Hostname,
+  dnsZone?: Hostname,
+): Promise<DomainDetails | undefined> {
   const [row] = await rows(
     db,
     sql<DetailsRow>`
@@ -66,17 +77,30 @@ export async function findDetails(db: Db, project: Project, hostname: Hostname, 
       where ${live(project, hostname)}`,
   )
   if (!row) return undefined
-  return { ...toDomainRecord(row, project), dns: dnsOf(row, project, edgeHost), certificate: certificateOf(row) }
+  return { ...toDomainRecord(row, project), dns: dnsOf(row, project, edgeHost, dnsZone), certificate: certificateOf(row) }
 }
 
-function dnsOf(row: DetailsRow, project: Project, edgeHost: Hostname): DnsDetails {
+function dnsOf(row: DetailsRow, project: Project, edgeHost: Hostname, dnsZone: Hostname | undefined): DnsDetails {
   const nextCheckAt = iso(row.nextProbeAt)
-  if (!row.report) return { ...beforeFirstCheck(row, project, edgeHost), nextCheckAt }
+  const delegation = dnsZone ? delegationOf(row, project, dnsZone) : null
+  if (!row.report) return { ...beforeFirstCheck(row, project, edgeHost), delegation, nextCheckAt }
   const { state, sentence, expected, found, warnings, checkedAt } = row.report
-  return { state, sentence, expected, found, warnings, checkedAt, nextCheckAt }
+  return { state, sentence, expected, found, warnings, delegation, checkedAt, nextCheckAt }
 }
 
-function beforeFirstCheck(row: DetailsRow, project: Project, edgeHost: Hostname): Omit<DnsDetails, 'nextCheckAt'> {
+/** As the last check found it, if it looked for the very record that is wanted now. */
+function delegationOf({ hostname, report }: DetailsRow, project: Project, dnsZone: Hostname): DnsDetails['delegation'] {
+  const wanted = {
+    name: challengeNameOf(hostname),
+    type: 'CNAME' as const,
+    value: `${delegationLabel(project.proof, hostname)}.${dnsZone}`,
+  }
+  const found = report?.delegation?.value === wanted.value ? report.delegation : undefined
+  const notYet = `Nobody has looked for it yet; with a CNAME record at ${wanted.name} the certificate is there before visitors are sent here.`
+  return { ...wanted, state: found?.state ?? 'unknown', sentence: found?.sentence ?? notYet }
+}
+
+function beforeFirstCheck(row: DetailsRow, project: Project, edgeHost: Hostname): Omit<DnsDetails, 'nextCheckAt' | 'delegation'> {
   const expected: DnsRecord[] = [{ name: row.hostname, type: 'CNAME', value: edgeHost }]
   if (row.proofNeeded) expected.push({ name: `_namesake.${row.hostname}`, type: 'TXT', value: project.proof })
   return {

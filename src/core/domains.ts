@@ -59,11 +59,18 @@ export async function listDomains(db: Db, project: Project, query: DomainQuery):
 }
 
 /**
- * A domain with its DNS and its certificate. `edgeHost` is the target that `dns.expected` names before the first check.
+ * A domain with its DNS and its certificate. `edgeHost` is the target that `dns.expected` names before the first check, `dnsZone` where its
+ * challenges can be delegated to.
  * Throws `domain_not_found` when the project does not hold the hostname.
  */
-export async function findDomain(db: Db, project: Project, hostname: Hostname, edgeHost: Hostname): Promise<DomainDetails> {
-  const details = await findDetails(db, project, hostname, edgeHost)
+export async function findDomain(
+  db: Db,
+  project: Project,
+  hostname: Hostname,
+  edgeHost: Hostname,
+  dnsZone?: Hostname,
+): Promise<DomainDetails> {
+  const details = await findDetails(db, project, hostname, edgeHost, dnsZone)
   if (!details) throw domainNotFound(hostname)
   return details
 }

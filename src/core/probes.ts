@@ -65,16 +65,19 @@ export async function claimDueProbes(db: Db, limit: number, leaseS: number): Pro
 
 /**
  * Keeps what was found, all in one transaction, and says which hostnames became verified by it: their certificates are ordered with the
- * same commit. A domain that was removed meanwhile, or whose hostname was claimed anew, is not touched; a verified one stays verified.
+ * same commit, and so are those of hostnames whose challenges are found delegated to us. A domain that was removed meanwhile, or whose hostname was claimed anew, is not touched; a verified one stays verified.
  */
 export async function recordProbes(db: Db, results: readonly ProbeResult[]): Promise<Hostname[]> {
   if (results.length === 0) return []
   return transaction(db, async (tx) => {
     await storeReports(tx, results)
     const verified = results.filter(({ report }) => report.state === 'verified').map(({ probe }) => probe.domainId)
-    if (verified.length === 0) return []
-    await endBackOff(tx, verified)
-    return verify(tx, verified)
+    const delegated = results.filter(({ report }) => report.delegation?.state === 'present').map(({ probe }) => probe.domainId)
+    if (verified.length + delegated.length === 0) return []
+    await endBackOff(tx, [...verified, ...delegated])
+    const newly = verified.length > 0 ? await verify(tx, verified) : []
+    if (delegated.length > 0) await orderBeforeCutOver(tx, delegated)
+    return newly
   })
 }
 
@@ -119,16 +122,43 @@ async function storeReports(tx: Tx, results: readonly ProbeResult[]): Promise<vo
       with result as (
         select distinct on (domain_id) * from unnest(${results.map(({ probe }) => probe.domainId)}::bigint[],
           ${results.map(({ report }) => report.state)}::text[], ${results.map(({ report }) => JSON.stringify(report))}::json[],
-          ${results.map(({ nextProbeInS }) => nextProbeInS)}::float8[]) as r(domain_id, state, report, next_s)
+          ${results.map(({ nextProbeInS }) => nextProbeInS)}::float8[], ${results.map(({ report }) => isDelegated(report))}::boolean[])
+          as r(domain_id, state, report, next_s, delegated)
       ), mine as (
         select p.domain_id from probes p join result using (domain_id) order by p.domain_id for update of p
       )
-      update probes p set state = result.state, report = result.report, checked_at = now(),
+      update probes p set state = result.state, report = result.report, checked_at = now(), delegated = coalesce(result.delegated, p.delegated),
         failures = case when result.state = 'unknown' then p.failures + 1 else 0 end,
         next_probe_at = case when p.watched_until > now() and result.next_s > ${WATCHED_INTERVAL_S}
           then ${WATCHED_INTERVAL} + case when p.claimed_at > now() - ${WATCHED_INTERVAL} then p.claimed_at else now() end
           else now() + make_interval(secs => result.next_s) end
       from result join mine using (domain_id) where p.domain_id = result.domain_id`,
+  )
+}
+
+/** Null where nobody answered: what was known then stays. */
+function isDelegated({ delegation }: DnsReport): boolean | null {
+  return delegation?.state === 'unknown' ? null : delegation?.state === 'present'
+}
+
+/** Asks for the certificates of hostnames that have none and no attempt before them; the renewal sweep looks after the others. */
+async function orderBeforeCutOver(tx: Tx, domainIds: string[]): Promise<void> {
+  const wanted = await rows(
+    tx,
+    sql<{ hostname: Hostname }>`
+      with wanted as (
+        select hostname, project_id from domains d where d.id = any(${domainIds}::bigint[]) and d.deleted_at is null
+          and not exists (select from certificates c where c.hostname = d.hostname and c.project_id = d.project_id
+            and (c.chain_pem is not null or c.next_attempt_at is not null))
+      ), awaited as (
+        insert into certificates (hostname, project_id, next_attempt_at)
+        select hostname, project_id, now() + make_interval(secs => ${ISSUANCE_LEASE_S}) from wanted order by hostname on conflict do nothing
+      )
+      select hostname from wanted`,
+  )
+  await addIssueJobs(
+    tx,
+    wanted.map(({ hostname }) => hostname),
   )
 }
 

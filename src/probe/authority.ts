@@ -1,7 +1,7 @@
 import { isSpecialAddress } from '../lib/addresses.ts'
+import { isAskable, type Message, RCODE, type RecordType, type ResourceRecord } from '../lib/dns-message.ts'
 import { type Budget, spend } from './budget.ts'
 import type { Exchange } from './exchange.ts'
-import { isAskable, type Message, RCODE, type RecordType, type ResourceRecord } from './message.ts'
 import { isPublicSuffix, isWithin, parentOf } from './place.ts'
 import type { Reply, Resolver } from './resolver.ts'
 

@@ -1,5 +1,5 @@
+import type { ResourceRecord } from '../lib/dns-message.ts'
 import type { Budget } from './budget.ts'
-import type { ResourceRecord } from './message.ts'
 import { parentOf } from './place.ts'
 import type { Resolver } from './resolver.ts'
 

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import { isAskable, type Message, type Question, RCODE } from './message.ts'
+import { isAskable, type Message, type Question, RCODE } from '../lib/dns-message.ts'
 import type { Server } from './servers.ts'
 import { askOverTcp } from './tcp.ts'
 import { createUdp } from './udp.ts'

@@ -1,6 +1,6 @@
+import type { RecordType } from '../lib/dns-message.ts'
 import type { Authorities, NameServer, Statement } from './authority.ts'
 import type { Budget } from './budget.ts'
-import type { RecordType } from './message.ts'
 import { placeOf, registeredDomain } from './place.ts'
 import type { Reply, Resolver } from './resolver.ts'
 import { type Edge, judgeView, type Verdict, type View, weigh } from './verdict.ts'

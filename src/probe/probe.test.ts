@@ -469,3 +469,42 @@ test('a check that nobody waits for any more ends at once', async () => {
   leaving.abort(new Error('the caller left'))
   await expect(checking).rejects.toThrow('the caller left')
 })
+
+const LABEL = `${'a'.repeat(40)}.acme.namesake.test`
+const delegation = { name: '_acme-challenge.shop.customer.test', value: LABEL }
+
+test.each([
+  ['present', [LABEL], /is right/],
+  ['present', ['Elsewhere.customer.test', LABEL.toUpperCase()], /is right/],
+  [
+    'elsewhere',
+    ['other.acme.namesake.test'],
+    /change the CNAME record named "_acme-challenge.shop" in the DNS of customer.test from "other.acme/,
+  ],
+  ['absent', [], /add a CNAME record named "_acme-challenge.shop" in the DNS of customer.test with the value "a/],
+])('a delegated challenge is %s when its aliases are %j', async (state, targets, sentence) => {
+  const resolver = await startResolver()
+  let name = delegation.name
+  for (const target of targets) {
+    resolver.set(name, 'CNAME', target)
+    name = target
+  }
+  const report = await probeAt([resolver]).check(shop, { ...NO_PROOF, delegation })
+  expect(report.delegation).toMatchObject({ ...delegation, state, sentence: expect.stringMatching(sentence) })
+})
+
+test('a delegation that the resolver remembers as absent is found at the authoritative server', async () => {
+  const { authorities, probe } = await startZone(1)
+  authorities[0]!.set(delegation.name, 'CNAME', LABEL)
+  const report = await probe.check(shop, { ...NO_PROOF, delegation })
+  expect([report.state, report.delegation!.state]).toEqual(['absent', 'present'])
+})
+
+test('nothing is said of a delegation that nobody asked for, and nothing is known when no server answers', async () => {
+  const resolver = await startResolver()
+  resolver.set('shop.customer.test', 'CNAME', EDGE)
+  resolver.behave(delegation.name, { rcode: SERVER_FAILURE })
+  const probe = probeAt([resolver])
+  expect(await probe.check(shop, NO_PROOF)).not.toHaveProperty('delegation')
+  expect((await probe.check(shop, { ...NO_PROOF, delegation })).delegation!.state).toBe('unknown')
+})

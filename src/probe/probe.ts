@@ -6,6 +6,7 @@ import { createOnce } from '../lib/once.ts'
 import { createAuthorities } from './authority.ts'
 import { openBudget } from './budget.ts'
 import { type CaaFinding, findCaa } from './caa.ts'
+import { findDelegation, type WantedDelegation } from './delegation.ts'
 import { createExchange } from './exchange.ts'
 import { createLookup, type Finding } from './lookup.ts'
 import { createReport, type DnsReport } from './report.ts'
@@ -28,6 +29,9 @@ export type ProbeSettings = {
   caaIssuers: string[]
 }
 
+/** What a claim brings to a check: the project's proof, and the alias by which challenges may be delegated to us, where there is such a thing. */
+export type Ownership = { proof: string; proofNeeded: boolean; delegation?: WantedDelegation | undefined }
+
 export type Destination = { kind: 'yes'; addresses: string[] } | { kind: 'no'; sentence: string } | { kind: 'unknown'; sentence: string }
 
 export type Probe = {
@@ -35,7 +39,7 @@ export type Probe = {
    * Looks a hostname's DNS up, within about 8 seconds, and says what is wrong with it, if anything. What DNS does never makes it reject:
    * that is a state. It rejects with the signal's reason when the signal is aborted.
    */
-  check(hostname: Hostname, ownership: { proof: string; proofNeeded: boolean }, signal?: AbortSignal): Promise<DnsReport>
+  check(hostname: Hostname, ownership: Ownership, signal?: AbortSignal): Promise<DnsReport>
   /**
    * Whether visitors of the hostname come to the edge, and at which addresses: asked before a certificate is ordered. A target that differs
    * in case leads here too. A yes is remembered for 60 seconds, or until a check says otherwise; callers at the same time share one look-up.
@@ -57,7 +61,7 @@ export function createProbe(settings: ProbeSettings): Probe {
   const destinations = new Lru<string, { destination: Destination; until: number }>(DESTINATIONS_MAX)
   const once = createOnce<string, Destination>()
 
-  async function check(hostname: Hostname, ownership: { proof: string; proofNeeded: boolean }): Promise<DnsReport> {
+  async function check(hostname: Hostname, ownership: Ownership): Promise<DnsReport> {
     const budget = openBudget()
     const finding = await lookup.examine(hostname, budget)
     remember(hostname, finding)
@@ -68,11 +72,21 @@ export function createProbe(settings: ProbeSettings): Probe {
       const isAlias = (finding.view?.a.hops.length ?? 0) > 0
       verdict = weighProof(verdict, { ...proof, found: await lookup.findText({ ...proof, hostname, isAlias }, budget) })
     }
+    const witnesses = finding.servers.filter(({ says }) => says !== 'lame' && says !== 'silent')
+    const wanted = isLocal ? undefined : ownership.delegation
+    const delegation = wanted && (await findDelegation({ resolver, authorities }, { ...wanted, witnesses, zone: finding.zone }, budget))
     let caa: CaaFinding = { kind: 'unknown' }
     if (settings.caaIssuers.length > 0 && mayAskForCaa(finding)) {
       caa = await findCaa(resolver, hostname, finding.view?.a.end !== 'no-such-name', settings.caaIssuers, budget)
     }
-    const report = { hostname, finding: { ...finding, verdict }, edge, proof, caa: { finding: caa, issuers: settings.caaIssuers } }
+    const report = {
+      hostname,
+      delegation,
+      finding: { ...finding, verdict },
+      edge,
+      proof,
+      caa: { finding: caa, issuers: settings.caaIssuers },
+    }
     return createReport({ ...report, checkedAt: new Date() })
   }
 

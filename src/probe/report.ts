@@ -1,4 +1,5 @@
 import type { CaaFinding } from './caa.ts'
+import type { Delegation } from './delegation.ts'
 import type { Finding } from './lookup.ts'
 import { isWithin, placeOf } from './place.ts'
 import { describe } from './sentence.ts'
@@ -17,6 +18,8 @@ export type DnsReport = {
   found: DnsRecord[]
   warnings: DnsWarning[]
   checkedAt: string
+  /** Where challenges can be delegated to us. */
+  delegation?: Delegation
   evidence: object
 }
 
@@ -29,6 +32,7 @@ export type ReportParts = {
   edge: Edge
   proof: { name: string; value: string } | undefined
   caa: { finding: CaaFinding; issuers: readonly string[] }
+  delegation: Delegation | undefined
   checkedAt: Date
 }
 
@@ -43,6 +47,7 @@ export function createReport(parts: ReportParts): DnsReport {
     found: foundRecords(hostname, finding).slice(0, RECORDS_SHOWN_MAX),
     warnings: [...warnOfAddresses(hostname, finding, edge), ...warnOfCaa(hostname, finding, parts.caa)],
     checkedAt: parts.checkedAt.toISOString(),
+    ...(parts.delegation && { delegation: parts.delegation }),
     evidence: { ...bounded(details), zone: finding.zone ?? null, servers: finding.servers },
   }
 }

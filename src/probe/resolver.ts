@@ -1,8 +1,8 @@
+import { type Message, RCODE, type RecordType } from '../lib/dns-message.ts'
 import { Lru } from '../lib/lru.ts'
 import { createOnce } from '../lib/once.ts'
 import { type Budget, spend } from './budget.ts'
 import type { Exchange } from './exchange.ts'
-import { type Message, RCODE, type RecordType } from './message.ts'
 import type { Server } from './servers.ts'
 
 /** `answer`: NOERROR or NXDOMAIN, whatever it holds. `refused`: the servers answered, and would not say. `silent`: none answered in time. */

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { connect } from 'node:net'
-import { encodeQuery, type Message, type Question } from './message.ts'
+import { encodeQuery, type Message, type Question } from '../lib/dns-message.ts'
 import type { Server } from './servers.ts'
 import { readAnswer } from './udp.ts'
 

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
-import { answersQuestion, decodeMessage, encodeQuery, type Message, type Question, RCODE } from './message.ts'
+import { answersQuestion, decodeMessage, encodeQuery, type Message, type Question, RCODE } from '../lib/dns-message.ts'
 import type { Server } from './servers.ts'
 
 /** Resolves to the answer, or to undefined when none that fits came before `endsAt` (on performance.now()'s clock). */

@@ -1,4 +1,4 @@
-import { isAskable, type Message, RCODE, type RecordType, type ResourceRecord } from './message.ts'
+import { isAskable, type Message, RCODE, type RecordType, type ResourceRecord } from '../lib/dns-message.ts'
 import type { Reply } from './resolver.ts'
 
 export type Hop = { name: string; target: string }

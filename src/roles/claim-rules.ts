@@ -4,5 +4,5 @@ import type { ClaimRules } from '../core/claim-rules.ts'
 /** What a claim is held to in this installation: the plans, and the service's own names that nobody may claim. */
 export function claimRules(config: Config): ClaimRules {
   const reserved = new Set<string>([config.edgeHost, config.baseUrl.hostname, config.portalUrl.hostname])
-  return { plans: config.plans, edgeHost: config.edgeHost, reserved }
+  return { plans: config.plans, edgeHost: config.edgeHost, reserved, dnsZone: config.dnsZone }
 }

@@ -10,7 +10,7 @@ export type RoleContext = {
   config: Config
   log: Log
   metrics: Registry
-  /** The sockets that the supervisor shares with this process, by name: api, internal, http, https. */
+  /** The sockets that the supervisor shares with this process, by name: api, internal, http, https, dns, dns-udp. */
   listen: Readonly<Record<string, Listen | undefined>>
   /** Folder of the Unix sockets that the processes of this machine talk through. */
   runDir: string

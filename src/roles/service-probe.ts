@@ -1,4 +1,5 @@
 import type { Config } from '../config.ts'
+import { challengeNameOf, delegationLabel } from '../core/delegation.ts'
 import { createProbe, type Probe } from '../probe/probe.ts'
 
 const ISSUERS = new Map([
@@ -11,13 +12,22 @@ const ISSUERS = new Map([
 
 /** The DNS probe with this installation's names: what customers must point at, and which authorities their CAA records must allow. */
 export function createServiceProbe(config: Config): Probe {
-  return createProbe({
+  const probe = createProbe({
     edgeHost: config.edgeHost,
     edgeIps: config.edgeIps,
     portalHosts: [config.baseUrl.hostname, config.portalUrl.hostname],
     servers: config.dnsServers,
     caaIssuers: config.acmeDirectories.flatMap(caaIssuersOf),
   })
+  const { dnsZone } = config
+  if (!dnsZone) return probe
+  return {
+    ...probe,
+    check(hostname, ownership, signal) {
+      const value = `${delegationLabel(ownership.proof, hostname)}.${dnsZone}`
+      return probe.check(hostname, { ...ownership, delegation: { name: challengeNameOf(hostname), value } }, signal)
+    },
+  }
 }
 
 /** The CAA issuer names (RFC 8659 §4.2) of a directory's operator; none known: CAA is then left to the authority itself. */

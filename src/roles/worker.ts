@@ -12,6 +12,7 @@ import { startProbeSweep } from '../jobs/probe-sweep.ts'
 import { askAboutRenewals } from '../jobs/renewal-info.ts'
 import { startSweeps } from '../jobs/sweep.ts'
 import type { Log } from '../log.ts'
+import { createDelegatedChallenges } from './delegated-challenges.ts'
 import { serveInternal } from './internal.ts'
 import { createIssuanceLedger } from './issuance-ledger.ts'
 import { createIssuing, type Issuing } from './issuing.ts'
@@ -19,6 +20,7 @@ import { ownHosts } from './own-hosts.ts'
 import { ensureOwnKeys } from './own-keys.ts'
 import type { RoleContext, RunningRole } from './role.ts'
 import { createServiceProbe } from './service-probe.ts'
+import { createTlsAlpnOnEdges } from './tls-alpn.ts'
 
 const JOBS_AT_ONCE_MAX = 20
 const JOB_POLL_MS = 1_000
@@ -32,7 +34,9 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
   const db = connectDatabase(config.databaseUrl!, { applicationName: 'namesake worker', poolMax: 10, log })
   const announcer = createAnnouncer(db)
   const probe = createServiceProbe(config)
-  const issuing = createIssuing(config, await ensureOwnKeys(db, config), probe, createIssuanceLedger(db, log))
+  const dns01 = createDelegatedChallenges(config, db)
+  const tlsAlpn = createTlsAlpnOnEdges({ db, announce: announcer.announce, probe, port: config.publicHttpsPort })
+  const issuing = createIssuing(config, await ensureOwnKeys(db, config), probe, createIssuanceLedger(db, log), { tlsAlpn, dns01 })
   const orders = new Counter({
     name: 'namesake_orders_total',
     help: 'Certificate attempts by outcome',
@@ -98,6 +102,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
       await internal.stop()
       await Promise.all([probing.stop(), sweeps.stop(), runner.stop()])
       probe.close()
+      dns01?.close()
       await announcer.close()
       await closeDatabase(db)
     },

@@ -27,6 +27,8 @@ export type DnsServer = {
   unset(name: string, type: DnsType): void
   /** `*` stands for every name that has no behaviour of its own. */
   behave(name: string, behaviour: Behaviour): void
+  /** Passes questions on that end in this zone, also by an alias, to a server at 127.0.0.1: as a resolver does with a delegated zone. */
+  forward(zone: string, port: number): void
   /** What was asked since the start, newest last. */
   queries: { name: string; type: string; transport: Transport }[]
   /** Called before each UDP answer: may send packets of its own, from this server's socket or another, to the asker. */
@@ -59,6 +61,7 @@ export async function startDnsServer(options: DnsOptions = {}): Promise<DnsServe
   const address = options.address ?? '127.0.0.1'
   const { udp, tcp, port } = await bindBoth(address, options.port ?? 0)
   const records = new Map<string, Answer[]>()
+  const forwarded = new Map<string, number>()
   const behaviours = new Map<string, Behaviour>()
   const behaviourOf = (name: string, type: string): Behaviour => {
     const behaviour = behaviours.get(name.toLowerCase()) ?? behaviours.get('*') ?? {}
@@ -74,6 +77,7 @@ export async function startDnsServer(options: DnsOptions = {}): Promise<DnsServe
         values.map((value) => toAnswer(name, type, value)),
       ),
     unset: (name, type) => void records.delete(keyOf(name, type)),
+    forward: (zone, to) => void forwarded.set(zone, to),
     behave: (name, behaviour) => void behaviours.set(name.toLowerCase(), behaviour),
     queries: [],
     onQuery: undefined,
@@ -94,9 +98,19 @@ export async function startDnsServer(options: DnsOptions = {}): Promise<DnsServe
     const behaviour = behaviourOf(question.name, question.type)
     server.queries.push({ name: question.name, type: question.type, transport })
     if (behaviour.drop) return
-    const reply = () => send(dnsPacket.encode(replyTo(query, behaviour, transport)))
-    if (behaviour.latencyMs) late.add(setTimeout(reply, behaviour.latencyMs))
-    else reply()
+    const reply = async () => send(dnsPacket.encode(await passOn(question.type as DnsType, replyTo(query, behaviour, transport))))
+    if (behaviour.latencyMs) late.add(setTimeout(() => void reply(), behaviour.latencyMs))
+    else void reply()
+  }
+
+  async function passOn(type: DnsType, reply: Packet): Promise<Packet> {
+    const aliases = reply.answers?.filter((record) => record.type === 'CNAME') ?? []
+    const name = String(aliases.length > 0 ? dataOf(aliases.at(-1)!) : reply.questions![0]!.name).toLowerCase()
+    const port = [...forwarded].find(([zone]) => isWithin(zone, name))?.[1]
+    if (port === undefined || (type === 'CNAME' && aliases.length > 0)) return reply
+    const found = await askOnce(port, name, type)
+    const flags = ((reply.flags ?? 0) & ~15) | ((found?.flags ?? SERVER_FAILURE) & 15)
+    return { ...reply, flags, answers: [...aliases, ...(found?.answers ?? [])], authorities: found?.authorities ?? [] }
   }
 
   function replyTo(query: DecodedPacket, behaviour: Behaviour, transport: Transport): Packet {
@@ -249,6 +263,20 @@ export async function startChallengeTestServer(): Promise<{
       child.kill()
       await ended
     },
+  }
+}
+
+/** One question over UDP to 127.0.0.1, without recursion; undefined when no answer comes within two seconds. */
+async function askOnce(port: number, name: string, type: DnsType): Promise<DecodedPacket | undefined> {
+  const socket = createSocket('udp4')
+  try {
+    socket.send(dnsPacket.encode({ type: 'query', id: 1, questions: [{ name, type }] }), port, '127.0.0.1')
+    const [bytes] = (await once(socket, 'message', { signal: AbortSignal.timeout(2_000) })) as [Buffer]
+    return dnsPacket.decode(bytes)
+  } catch {
+    return undefined
+  } finally {
+    socket.close()
   }
 }
 

@@ -1,5 +1,5 @@
-/** The record types that a probe asks for, with their numbers (RFC 1035 §3.2.2, RFC 3596, RFC 8659). */
-const TYPE_NUMBERS = { A: 1, NS: 2, CNAME: 5, SOA: 6, TXT: 16, AAAA: 28, CAA: 257 } as const
+/** The record types that we read and write, with their numbers (RFC 1035 §3.2.2, RFC 3596, RFC 8659). */
+export const TYPE_NUMBERS = { A: 1, NS: 2, CNAME: 5, SOA: 6, TXT: 16, AAAA: 28, CAA: 257 } as const
 const TYPES = new Map<number, RecordType>(Object.entries(TYPE_NUMBERS).map(([type, number]) => [number, type as RecordType]))
 
 export type RecordType = keyof typeof TYPE_NUMBERS
@@ -10,29 +10,35 @@ export type Question = { name: string; type: RecordType; recurse: boolean; unche
 /** `value`: an address, a name (case kept), a text; of an SOA its primary server; of a CAA its value, with flags and tag beside it. */
 export type ResourceRecord = { name: string; type: RecordType; ttl: number; value: string; caa?: { critical: boolean; tag: string } }
 
+/** What stands in the OPT record (RFC 6891 §6.1.3): the size of the datagrams that its sender takes, and the version. */
+export type Edns = { udpBytes: number; version: number }
+
 export type Message = {
   id: number
   response: boolean
+  opcode: number
   authoritative: boolean
   truncated: boolean
   recursionAvailable: boolean
   rcode: number
-  question: { name: string; type: number } | undefined
+  /** Undefined unless there is exactly one. */
+  question: { name: string; type: number; class: number } | undefined
   answers: ResourceRecord[]
   authority: ResourceRecord[]
   additional: ResourceRecord[]
+  edns: Edns | undefined
 }
 
 export const RCODE = { noError: 0, formatError: 1, serverFailure: 2, noSuchName: 3, notImplemented: 4, refused: 5 } as const
 
-const HEADER_BYTES = 12
+export const HEADER_BYTES = 12
 const NAME_BYTES_MAX = 255 // RFC 1035 §2.3.4
 const LABEL_BYTES_MAX = 63
-const UDP_PAYLOAD_BYTES = 1_232 // what passes everywhere without fragments (DNS flag day 2020)
-const OPT_BYTES = 11
+export const UDP_PAYLOAD_BYTES = 1_232 // what passes everywhere without fragments (DNS flag day 2020)
+export const OPT_BYTES = 11
 const ASKABLE = /^[^.\\]{1,63}(\.[^.\\]{1,63})*$/
 const OPT_TYPE = 41
-const CLASS_IN = 1
+export const CLASS_IN = 1
 
 /** Whether a name can stand in a query: not the root, no escaped bytes, no label or name that is too long. */
 export function isAskable(name: string): boolean {
@@ -50,11 +56,26 @@ export function encodeQuery(id: number, question: Question, edns = true): Buffer
   writeName(buffer, HEADER_BYTES, question.name)
   buffer.writeUInt16BE(TYPE_NUMBERS[question.type], nameEnd)
   buffer.writeUInt16BE(CLASS_IN, nameEnd + 2)
-  if (edns) {
-    buffer.writeUInt16BE(OPT_TYPE, nameEnd + 5)
-    buffer.writeUInt16BE(UDP_PAYLOAD_BYTES, nameEnd + 7)
-  }
+  if (edns) writeOpt(buffer, nameEnd + 4)
   return buffer
+}
+
+/** Writes an OPT record that says how large a datagram we take (RFC 6891 §6.1); `extendedRcode` are the upper bits of the code. */
+export function writeOpt(buffer: Buffer, at: number, extendedRcode = 0): void {
+  buffer.writeUInt16BE(OPT_TYPE, at + 1)
+  buffer.writeUInt16BE(UDP_PAYLOAD_BYTES, at + 3)
+  buffer.writeUInt8(extendedRcode, at + 5)
+}
+
+/** Writes a name uncompressed, and returns where it ends. The name must be askable. */
+export function writeName(buffer: Buffer, start: number, name: string): number {
+  let at = start
+  for (const label of name.split('.')) {
+    buffer[at] = label.length
+    buffer.write(label, at + 1, 'latin1')
+    at += label.length + 1
+  }
+  return at + 1
 }
 
 /** Whether a message repeats the question that was asked: its type, and its name without regard to case. */
@@ -65,20 +86,20 @@ export function answersQuestion(message: Message, question: Question): boolean {
 
 /**
  * Reads a message. Names keep their case; a byte that would make a name ambiguous, such as a dot inside a label, is escaped as in RFC 1035 §5.1,
- * so the one label `edge\.example` never reads as two. Records of types that a probe does not ask for are left out. Throws RangeError when malformed.
+ * so the one label `edge\.example` never reads as two. Records of types that are not listed above are left out. Throws RangeError when malformed.
  */
 export function decodeMessage(bytes: Buffer): Message {
   const flags = bytes.readUInt16BE(2)
-  const reader = { bytes, at: HEADER_BYTES }
+  const reader: Reader = { bytes, at: HEADER_BYTES }
   const questions = bytes.readUInt16BE(4)
   let question: Message['question']
   for (let n = 0; n < questions; n++) {
-    question = { name: readName(reader), type: readUInt16(reader) }
-    reader.at += 2
+    question = { name: readName(reader), type: readUInt16(reader), class: readUInt16(reader) }
   }
   return {
     id: bytes.readUInt16BE(0),
     response: (flags & 0x8000) !== 0,
+    opcode: (flags >> 11) & 0x000f,
     authoritative: (flags & 0x0400) !== 0,
     truncated: (flags & 0x0200) !== 0,
     recursionAvailable: (flags & 0x0080) !== 0,
@@ -87,19 +108,11 @@ export function decodeMessage(bytes: Buffer): Message {
     answers: readRecords(reader, bytes.readUInt16BE(6)),
     authority: readRecords(reader, bytes.readUInt16BE(8)),
     additional: readRecords(reader, bytes.readUInt16BE(10)),
+    edns: reader.edns,
   }
 }
 
-type Reader = { bytes: Buffer; at: number }
-
-function writeName(buffer: Buffer, start: number, name: string): void {
-  let at = start
-  for (const label of name.split('.')) {
-    buffer[at] = label.length
-    buffer.write(label, at + 1, 'latin1')
-    at += label.length + 1
-  }
-}
+type Reader = { bytes: Buffer; at: number; edns?: Edns }
 
 function readUInt16(reader: Reader): number {
   const value = reader.bytes.readUInt16BE(reader.at)
@@ -111,16 +124,23 @@ function readRecords(reader: Reader, count: number): ResourceRecord[] {
   const records: ResourceRecord[] = []
   for (let n = 0; n < count; n++) {
     const name = readName(reader)
-    const type = TYPES.get(readUInt16(reader))
+    const number = readUInt16(reader)
+    const type = TYPES.get(number)
     const recordClass = readUInt16(reader)
     const ttl = reader.bytes.readUInt32BE(reader.at)
     const length = reader.bytes.readUInt16BE(reader.at + 4)
     const start = reader.at + 6
     reader.at = start + length
     if (reader.at > reader.bytes.length) throw new RangeError('a record reaches beyond the message')
+    if (number === OPT_TYPE) readOpt(reader, name, { udpBytes: recordClass, version: (ttl >> 16) & 0xff })
     if (type !== undefined && recordClass === CLASS_IN) records.push(readRecord(reader.bytes, { name, type, ttl }, start, length))
   }
   return records
+}
+
+function readOpt(reader: Reader, name: string, edns: Edns): void {
+  if (reader.edns || name !== '') throw new RangeError('a message has one OPT record at most, and the root is its name') // RFC 6891 §6.1.1
+  reader.edns = edns
 }
 
 function readRecord(bytes: Buffer, head: { name: string; type: RecordType; ttl: number }, start: number, length: number): ResourceRecord {

@@ -1,7 +1,7 @@
 import dnsPacket, { type Packet } from 'dns-packet'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { answersQuestion, decodeMessage, encodeQuery, isAskable } from './message.ts'
+import { answersQuestion, decodeMessage, encodeQuery, isAskable } from './dns-message.ts'
 
 const label = fc.stringMatching(/^[A-Za-z0-9_-]{1,12}$/)
 const name = fc.array(label, { minLength: 1, maxLength: 5 }).map((labels) => labels.join('.'))

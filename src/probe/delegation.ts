@@ -1,0 +1,72 @@
+import type { Authorities, NameServer } from './authority.ts'
+import type { Budget } from './budget.ts'
+import { placeOf } from './place.ts'
+import type { Reply, Resolver } from './resolver.ts'
+
+/** The alias by which the owner of a hostname lets us answer DNS-01 challenges: `name` is to be a CNAME of `value`, which is in lower case. */
+export type WantedDelegation = { name: string; value: string }
+
+/** `elsewhere`: there is an alias, of another name. `unknown`: nobody answered. */
+export type Delegation = WantedDelegation & { state: 'present' | 'absent' | 'elsewhere' | 'unknown'; sentence: string }
+
+type Found = { state: 'present' | 'absent' | 'unknown' } | { state: 'elsewhere'; target: string }
+
+const HOPS_MAX = 4
+const WITNESSES_MAX = 2
+
+/**
+ * Looks whether the alias is there. `witnesses` are authoritative servers that have just answered for the hostname: one that knows better than the
+ * resolver is believed, since a resolver remembers for up to an hour that there was none.
+ */
+export async function findDelegation(
+  parts: { resolver: Resolver; authorities: Authorities },
+  wanted: WantedDelegation & { witnesses: readonly NameServer[]; zone: string | undefined },
+  budget: Budget,
+): Promise<Delegation> {
+  const { name, value, zone } = wanted
+  let found = await follow(parts.resolver, wanted, budget)
+  for (const server of wanted.witnesses.slice(0, WITNESSES_MAX)) {
+    if (found.state === 'present') break
+    const heard = await parts.authorities.ask(server, { name, type: 'CNAME' }, budget)
+    if (heard.kind !== 'answer' || !heard.message.authoritative) continue
+    const target = aliasIn(heard, name)
+    // An alias that leads to ours in several steps is for the resolver to follow.
+    if (target?.toLowerCase() === value) found = { state: 'present' }
+    else if (found.state !== 'elsewhere') found = target === undefined ? { state: 'absent' } : { state: 'elsewhere', target }
+  }
+  return { name, value, state: found.state, sentence: describe(found, { name, value }, zone) }
+}
+
+async function follow(resolver: Resolver, { name, value }: WantedDelegation, budget: Budget): Promise<Found> {
+  let first: string | undefined
+  let current = name
+  for (let hop = 0; hop < HOPS_MAX; hop++) {
+    const reply = await resolver.resolve({ name: current, type: 'CNAME' }, budget)
+    if (reply.kind !== 'answer') return { state: 'unknown' }
+    const target = aliasIn(reply, current)
+    if (target === undefined) break
+    if (target.toLowerCase() === value) return { state: 'present' }
+    first ??= target
+    current = target
+  }
+  return first === undefined ? { state: 'absent' } : { state: 'elsewhere', target: first }
+}
+
+function aliasIn(reply: Reply, name: string): string | undefined {
+  if (reply.kind !== 'answer') return undefined
+  return reply.message.answers.find((record) => record.type === 'CNAME' && record.name.toLowerCase() === name.toLowerCase())?.value
+}
+
+function describe(found: Found, { name, value }: WantedDelegation, knownZone: string | undefined): string {
+  const { label, zone } = placeOf(name, knownZone)
+  switch (found.state) {
+    case 'present':
+      return `The record ${name} is right: certificates can be issued before visitors are sent here.`
+    case 'absent':
+      return `To have the certificate before visitors are sent here, add a CNAME record named "${label}" in the DNS of ${zone} with the value "${value}".`
+    case 'elsewhere':
+      return `To have the certificate before visitors are sent here, change the CNAME record named "${label}" in the DNS of ${zone} from "${found.target}" to "${value}".`
+    case 'unknown':
+      return `The DNS servers of ${name} did not answer: nothing is to be done now, we look again soon.`
+  }
+}
