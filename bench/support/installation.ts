@@ -30,6 +30,7 @@ export type Installation = {
   /** The built-in authority's root. */
   ca: string
   token: string
+  dataDir: string
   /** What all processes have logged so far, in bytes. */
   logBytes(): number
   /** One statement, on a connection of its own. */
@@ -39,8 +40,11 @@ export type Installation = {
   stop(): Promise<void>
 }
 
+/** `anyCore`: nothing is held to a core of its own. */
+export type InstallationOptions = { upstreamUrl: string; env?: Record<string, string>; anyCore?: boolean }
+
 /** A whole installation as `namesake start` runs it, with a PostgreSQL server of its own, one edge process, and a project for `upstreamUrl`. */
-export async function startInstallation(options: { upstreamUrl: string; env?: Record<string, string> }): Promise<Installation> {
+export async function startInstallation(options: InstallationOptions): Promise<Installation> {
   const undo = new AsyncDisposableStack()
   try {
     return await start(options, undo)
@@ -50,7 +54,7 @@ export async function startInstallation(options: { upstreamUrl: string; env?: Re
   }
 }
 
-async function start(options: { upstreamUrl: string; env?: Record<string, string> }, undo: AsyncDisposableStack): Promise<Installation> {
+async function start(options: InstallationOptions, undo: AsyncDisposableStack): Promise<Installation> {
   const postgres = await startPostgres({ durable: false })
   undo.defer(() => postgres.stop())
   await administer(postgres.adminUrl, 'create database namesake')
@@ -78,21 +82,22 @@ async function start(options: { upstreamUrl: string; env?: Record<string, string
   }
   const logFile = join(home, 'namesake.log') // a file, as a service manager keeps one: a pipe would make its reader part of the measurement
   const log = openSync(logFile, 'a')
-  const child = spawn(...onCore(LOAD_CORE, [LAUNCHER, 'start']), { env, stdio: ['ignore', log, log] })
+  const [command, args] = options.anyCore ? [LAUNCHER, ['start']] : onCore(LOAD_CORE, [LAUNCHER, 'start'])
+  const child = spawn(command, args, { env, stdio: ['ignore', log, log] })
   undo.defer(() => stopped(child))
   const internalUrl = `http://127.0.0.1:${internal}`
   await eventually(async () => child.exitCode !== null || (await fetch(`${internalUrl}/ready`)).status === 200, READY_TIMEOUT_MS)
   if (child.exitCode !== null) throw new Error(`namesake start ended\n${readFileSync(logFile, 'utf8')}`)
 
-  const command = async <T>(...args: string[]): Promise<T> =>
+  const run = async <T>(...args: string[]): Promise<T> =>
     JSON.parse((await promisify(execFile)(LAUNCHER, [...args, '--json'], { env })).stdout) as T
-  await command('projects', 'create', '--name', 'Bench', '--slug', 'bench', '--upstream', options.upstreamUrl)
-  const { token } = await command<{ token: string }>('tokens', 'issue', '--project', 'bench')
+  await run('projects', 'create', '--name', 'Bench', '--slug', 'bench', '--upstream', options.upstreamUrl)
+  const { token } = await run<{ token: string }>('tokens', 'issue', '--project', 'bench')
 
   const { processes } = (await (await fetch(`${internalUrl}/ready`)).json()) as { processes: { role: string; pid: number }[] }
   const pidOf = (wanted: string) => processes.find(({ role }) => role === wanted)!.pid
   const edge = pidOf('edge')
-  moveToCore(MEASURED_CORE, edge)
+  if (!options.anyCore) moveToCore(MEASURED_CORE, edge)
   const apiUrl = `http://127.0.0.1:${api}`
   const sealer = createSealer([SECRET], 'certificate-keys')
   return {
@@ -104,6 +109,7 @@ async function start(options: { upstreamUrl: string; env?: Record<string, string
     edge,
     ca: readFileSync(join(dataDir, 'ca.pem'), 'utf8'),
     token,
+    dataDir,
     logBytes: () => statSync(logFile).size,
     async query<Row>(statement: string) {
       const client = new pg.Client({ connectionString: databaseUrl })

@@ -1,21 +1,28 @@
+import 'reflect-metadata'
+import { createHash, KeyObject, webcrypto } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { createSecureContext, createServer as createTlsServer, type SecureContext } from 'node:tls'
+import { Extension, SubjectAlternativeNameExtension, X509CertificateGenerator } from '@peculiar/x509'
 import { expect, onTestFinished, test } from 'vitest'
 import { createAcmeAuthority } from '../../src/certs/acme-authority.ts'
+import type { ChallengeSolver } from '../../src/certs/authority.ts'
 import { answerChallenge, CHALLENGE_PATH } from '../../src/certs/challenge.ts'
+import type { ExternalAccount } from '../../src/certs/jws.ts'
 import { generateAccountKey, thumbprintOf } from '../../src/certs/keys.ts'
 import { parseHostname } from '../../src/hostname.ts'
 import { type StubFault, type StubOptions, type StubStep, startAcmeStub } from './acme-stub.ts'
+import { startDnsServer } from './dns.ts'
 
 const DAY_MS = 86_400_000
 const shop = parseHostname('shop.customer.example')
 const accountKeyPem = await generateAccountKey()
 const inTime = () => ({ signal: AbortSignal.timeout(15_000) })
 
-async function setUp(options: StubOptions = {}) {
+async function setUp(options: StubOptions = {}, eab?: ExternalAccount) {
   const stub = await startAcmeStub(options)
   onTestFinished(() => stub.stop())
-  const authority = createAcmeAuthority({ directoryUrl: stub.directoryUrl, caFile: stub.caFile, accountKeyPem, now: options.now })
+  const authority = createAcmeAuthority({ directoryUrl: stub.directoryUrl, caFile: stub.caFile, accountKeyPem, eab, now: options.now })
   return { stub, authority }
 }
 
@@ -55,6 +62,12 @@ test.for<[StubStep, StubFault, string]>([
   ['certificate', { kind: 'outage' }, 'urn:namesake:error:connectionFailed'],
   ['directory', { kind: 'malformed', text: '<html>' }, 'urn:namesake:error:malformedAnswer'],
   ['new-order', { kind: 'malformed', text: '[]' }, 'urn:namesake:error:malformedAnswer'],
+  ['nonce', { kind: 'malformed', text: 'none', status: 500 }, 'urn:namesake:error:malformedAnswer'],
+  ['account', { kind: 'malformed', text: '{}' }, 'urn:namesake:error:malformedAnswer'],
+  ['authorization', { kind: 'malformed', text: '{"status":"maybe"}' }, 'urn:namesake:error:malformedAnswer'],
+  ['challenge', { kind: 'malformed', text: '<html>', status: 502 }, 'urn:namesake:error:malformedAnswer'],
+  ['order', { kind: 'malformed', text: '{"status":"valid"' }, 'urn:namesake:error:malformedAnswer'],
+  ['finalize', { kind: 'malformed', text: 'null' }, 'urn:namesake:error:malformedAnswer'],
   ['certificate', { kind: 'malformed', text: 'none' }, 'urn:namesake:error:certificateMismatch'],
   ['new-order', { kind: 'problem', name: 'caa', status: 403 }, 'urn:ietf:params:acme:error:caa'],
   ['finalize', { kind: 'problem', name: 'badCSR' }, 'urn:ietf:params:acme:error:badCSR'],
@@ -79,4 +92,103 @@ test('its own counters refuse the order that exceeds a limit and say when the ne
   await authority.issue(parseHostname('three.customer.example'), inTime())
   expect(stub.rateLimited()).toBe(1)
   expect(stub.orders).toHaveLength(4)
+})
+
+const EAB = { kid: 'customer-1', hmac: 'c2VjcmV0IG9mIHRoZSBjdXN0b21lcg' }
+
+test.for<[string, ExternalAccount | undefined, string]>([
+  ['none', undefined, 'externalAccountRequired'],
+  ["a stranger's", { ...EAB, kid: 'customer-2' }, 'unauthorized'],
+  ['one with another key', { ...EAB, hmac: 'YW5vdGhlcg' }, 'unauthorized'],
+])('an account whose authority wants a binding is refused with %s', async ([, eab, name]) => {
+  const { authority } = await setUp({ eab: { [EAB.kid]: EAB.hmac } }, eab)
+  await expect(authority.issue(shop, inTime())).rejects.toMatchObject({ problem: { type: `urn:ietf:params:acme:error:${name}` } })
+})
+
+test('an account with the binding that its authority gave gets certificates', async () => {
+  const { authority } = await setUp({ eab: { [EAB.kid]: EAB.hmac } }, EAB)
+  await expect(authority.issue(shop, inTime())).resolves.toMatchObject({ chainPem: expect.stringContaining('BEGIN') })
+})
+
+test('DNS-01 is looked up for real when a server is given', async () => {
+  const dns = await startDnsServer()
+  onTestFinished(() => dns.stop())
+  const { authority } = await setUp({ challenges: ['dns-01'], dnsServer: dns.endpoint })
+  const solver = (present: ChallengeSolver['present']): ChallengeSolver => ({ type: 'dns-01', present, async withdraw() {} })
+  const right = solver(async ({ hostname, keyAuthorization }) =>
+    dns.set(`_acme-challenge.${hostname}`, 'TXT', createHash('sha256').update(keyAuthorization).digest('base64url')),
+  )
+  await expect(authority.issue(shop, { ...inTime(), solver: right })).resolves.toMatchObject({ issuer: expect.any(String) })
+  const wrong = solver(async ({ hostname }) => dns.set(`_acme-challenge.${hostname}`, 'TXT', 'of yesterday'))
+  await expect(authority.issue(shop, { ...inTime(), solver: wrong })).rejects.toThrow('dns-01')
+})
+
+test('TLS-ALPN-01 is asked for real when a port is given: only the exact name with the digest will do', async () => {
+  const answers: { names: string[]; authorization?: string }[] = [
+    { names: [shop] },
+    { names: [shop], authorization: 'of another' },
+    { names: [shop, 'two.customer.example'] },
+    { names: ['two.customer.example'] },
+  ]
+  for (const { names, authorization } of answers) {
+    const refused = await orderByTlsAlpn(names, authorization)
+    expect(refused, JSON.stringify({ names, authorization })).toBe(
+      names.length === 1 && names[0] === shop && !authorization ? '' : 'refused',
+    )
+  }
+})
+
+async function orderByTlsAlpn(names: string[], authorization?: string): Promise<string> {
+  let secureContext: SecureContext | undefined
+  const server = createTlsServer({ ALPNProtocols: ['acme-tls/1'], SNICallback: (_name, done) => done(null, secureContext) })
+  server.on('secureConnection', (socket) => socket.on('error', () => {})).on('tlsClientError', () => {})
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  try {
+    const { authority } = await setUp({ challenges: ['tls-alpn-01'], tlsPort: (server.address() as AddressInfo).port })
+    const present: ChallengeSolver['present'] = async ({ keyAuthorization }) => {
+      secureContext = createSecureContext(await challengeCertificate(names, authorization ?? keyAuthorization))
+    }
+    const solver: ChallengeSolver = { type: 'tls-alpn-01', present, async withdraw() {} }
+    return await authority.issue(shop, { ...inTime(), solver }).then(
+      () => '',
+      () => 'refused',
+    )
+  } finally {
+    server.close()
+  }
+}
+
+async function challengeCertificate(names: string[], keyAuthorization: string): Promise<{ key: string; cert: string }> {
+  const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
+  const keys = (await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])) as webcrypto.CryptoKeyPair
+  const digest = Buffer.concat([Buffer.from([0x04, 0x20]), createHash('sha256').update(keyAuthorization).digest()])
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    ...{ serialNumber: '01', name: 'CN=challenge', keys, signingAlgorithm: algorithm },
+    extensions: [
+      new SubjectAlternativeNameExtension(names.map((value) => ({ type: 'dns' as const, value }))),
+      new Extension('1.3.6.1.5.5.7.1.31', true, digest),
+    ],
+  })
+  return { key: KeyObject.from(keys.privateKey).export({ type: 'pkcs8', format: 'pem' }) as string, cert: certificate.toString('pem') }
+}
+
+test('a request stands still where it is told to, before anything is done or after', async () => {
+  const { stub, authority } = await setUp()
+  const [received, answered] = [stub.hold('new-order', 'received'), stub.hold('finalize', 'answered')]
+  const issuing = authority.issue(shop, inTime())
+  await received.reached
+  expect(stub.orders).toHaveLength(0)
+  received.release()
+  await answered.reached
+  expect(stub.orders).toMatchObject([{ status: 'valid' }])
+  answered.drop()
+  await expect(issuing).rejects.toMatchObject({ problem: { type: 'urn:namesake:error:connectionFailed' } })
+})
+
+test('an order that is still processed is looked at again when Retry-After says', async () => {
+  const { stub, authority } = await setUp({ processingLooks: 1, processingRetryAfterS: 1 })
+  const began = performance.now()
+  await authority.issue(shop, inTime())
+  expect(performance.now() - began).toBeGreaterThan(1_000)
+  expect(stub.count('order')).toBeLessThanOrEqual(3)
 })

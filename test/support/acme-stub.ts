@@ -1,17 +1,18 @@
-import { createPublicKey, type KeyObject, randomBytes, verify } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { get, type IncomingMessage } from 'node:http'
+import { randomBytes } from 'node:crypto'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
-import { thumbprintOf } from '../../src/certs/keys.ts'
+import type { ChallengeType } from '../../src/certs/authority.ts'
 import { createTestCa } from './certificates.ts'
+import { createStubAccounts, type StubAccount } from './stub-accounts.ts'
 import { createStubCa, type StubCertificate } from './stub-ca.ts'
+import { createHolds, type Hold, type HoldPoint } from './stub-holds.ts'
 import { createStubCounters, type StubLimits } from './stub-limits.ts'
+import { type StubReach, validateChallenge } from './stub-validation.ts'
 
-const CHALLENGE_TIMEOUT_MS = 5_000
 const DAY_MS = 86_400_000
 
 /** What a request is for; faults are named by it. */
@@ -35,7 +36,8 @@ export type StubFault =
 
 export type StubReply = { status?: number; headers?: Record<string, string>; body?: unknown }
 
-export type StubOptions = {
+/** What it validates for real is what it can reach: `httpPort`, `tlsPort`, `dnsServer`. */
+export type StubOptions = StubReach & {
   now?: () => Date
   /** Lifetime of what is ordered without a profile; 90 days. */
   lifetimeDays?: number
@@ -43,11 +45,16 @@ export type StubOptions = {
   profiles?: Record<string, number>
   /** false: the directory offers no renewalInfo. A function answers in the stub's place. */
   renewalInfo?: false | ((certificate: StubCertificate | undefined, certId: string) => StubReply)
-  /** HTTP-01 is validated for real at this port of 127.0.0.1; absent: every challenge succeeds. */
-  httpPort?: number
   limits?: StubLimits
-  /** Looks at a finalised order that still say `processing`. */
+  /** Looks at a finalised order that still say `processing`, with this Retry-After if given. */
   processingLooks?: number
+  processingRetryAfterS?: number
+  /** What each authorization offers; http-01 alone by default. */
+  challenges?: readonly ChallengeType[]
+  /** Key id → base64url HMAC key. When given, an account needs one of them. */
+  eab?: Record<string, string>
+  /** The host in every URL of it; `localhost`. Only for the ledger: a directory on this machine has no limits. */
+  host?: string
 }
 
 export type StubOrder = {
@@ -71,39 +78,55 @@ export type AcmeStub = {
   /** Makes a step fail, `times` times or until healed. */
   fail(step: StubStep, fault: StubFault, times?: number): void
   heal(): void
+  /** Makes the next request for a step stand still there. */
+  hold(step: StubStep, point: HoldPoint): Hold
   stop(): Promise<void>
 }
 
 type Live = StubOrder & { looksLeft: number; certificate?: StubCertificate; error?: object; tokens: Map<string, string> }
-type Account = { url: string; key: KeyObject; thumbprint: string }
-type Call = { step: StubStep; id: string; account: Account | undefined; payload: Record<string, unknown> | undefined }
+type Call = { step: StubStep; id: string; account: StubAccount | undefined; payload: Record<string, unknown> | undefined }
 
 /** A small ACME server of our own (RFC 8555, RFC 9773, profiles) for what Debian's pebble lacks. It checks signatures and nonces. */
 export async function startAcmeStub(options: StubOptions = {}): Promise<AcmeStub> {
-  const { now = () => new Date(), lifetimeDays = 90, profiles = {}, httpPort, processingLooks = 0 } = options
+  const {
+    now = () => new Date(),
+    lifetimeDays = 90,
+    profiles = {},
+    processingLooks = 0,
+    challenges = ['http-01'],
+    host = 'localhost',
+  } = options
   const [ca, tls] = [await createStubCa(now), await createTestCa()]
-  const { chainPem, keyPem } = await tls.issue(['localhost'])
+  const { chainPem, keyPem } = await tls.issue(['localhost', host])
   const folder = mkdtempSync(join(tmpdir(), 'namesake-acme-stub-'))
+  chmodSync(folder, 0o755) // the service user reads the CA file
   const caFile = join(folder, 'ca.pem')
   writeFileSync(caFile, tls.certPem)
 
   const counters = createStubCounters(options.limits ?? {}, now)
   const orders: Live[] = []
-  const accounts = new Map<string, Account>()
   const issued = new Map<string, StubCertificate>()
   const replaced = new Set<string>()
   const nonces = new Set<string>()
+  const accounts = createStubAccounts({
+    urlOf: (thumbprint) => url('account', thumbprint),
+    takeNonce: (nonce) => nonces.delete(nonce),
+    eab: options.eab,
+  })
+  const holds = createHolds<StubStep>()
   const counts = new Map<StubStep, number>()
   const faults = new Map<StubStep, { fault: StubFault; left: number }>()
   let refusedByLimit = 0
 
   const server = createServer({ key: keyPem, cert: chainPem }, (request, response) => {
-    const [, step = '', id = ''] = request.url!.split('/') as [string, StubStep, string]
-    counts.set(step as StubStep, (counts.get(step as StubStep) ?? 0) + 1)
-    const fault = takeFault(step as StubStep)
+    const [, step, id = ''] = request.url!.split('/') as [string, StubStep, string?]
+    counts.set(step, (counts.get(step) ?? 0) + 1)
+    const fault = takeFault(step)
     if (fault?.kind === 'outage') return void response.destroy()
     void (async () => {
-      const reply = await replyTo(request, step as StubStep, id, fault)
+      if ((await holds.pass(step, 'received')) === 'drop') return void response.destroy()
+      const reply = await replyTo(request, step, id, fault)
+      if ((await holds.pass(step, 'answered')) === 'drop') return void response.destroy()
       const type = (reply.status ?? 200) >= 400 ? 'application/problem+json' : 'application/json'
       response.writeHead(reply.status ?? 200, { 'content-type': type, 'replay-nonce': newNonce(), ...reply.headers })
       response.end(typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body ?? {}))
@@ -111,7 +134,7 @@ export async function startAcmeStub(options: StubOptions = {}): Promise<AcmeStub
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = (step: string, id?: string) =>
-    `https://localhost:${(server.address() as AddressInfo).port}/${step}${id === undefined ? '' : `/${id}`}`
+    `https://${host}:${(server.address() as AddressInfo).port}/${step}${id === undefined ? '' : `/${id}`}`
 
   function newNonce(): string {
     const nonce = randomBytes(12).toString('base64url')
@@ -127,33 +150,19 @@ export async function startAcmeStub(options: StubOptions = {}): Promise<AcmeStub
 
   async function replyTo(request: IncomingMessage, step: StubStep, id: string, fault: StubFault | undefined): Promise<StubReply> {
     const signed = request.method === 'POST' ? await readSigned(request, step) : undefined
-    if (signed && !('account' in signed)) return signed
+    if (signed?.kind === 'refused') return problem(signed.name, signed.detail)
     if (fault?.kind === 'malformed') return { status: fault.status ?? 200, body: fault.text }
     if (fault?.kind === 'problem') return problem(fault.name, fault.detail ?? 'the stub was told to refuse', fault)
     return answer({ step, id, account: signed?.account, payload: signed?.payload })
   }
 
-  async function readSigned(request: IncomingMessage, step: StubStep): Promise<StubReply | (Pick<Call, 'payload'> & { account: Account })> {
+  async function readSigned(request: IncomingMessage, step: StubStep) {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
-    const jws = JSON.parse(Buffer.concat(chunks).toString()) as { protected: string; payload: string; signature: string }
-    const decode = (text: string) => JSON.parse(Buffer.from(text, 'base64url').toString())
-    const header = decode(jws.protected) as { jwk?: object; kid?: string; nonce: string; url: string }
-    const account = header.kid === undefined ? accountOf(header.jwk!) : accounts.get(header.kid)
-    if (!account) return problem('accountDoesNotExist', 'no such account')
-    if ((header.jwk !== undefined) !== (step === 'account')) return problem('malformed', 'jwk and kid are used where the other belongs')
-    if (!nonces.delete(header.nonce)) return problem('badNonce', 'unknown nonce')
-    if (new URL(header.url).pathname !== request.url) return problem('unauthorized', 'signed for another URL')
-    const signature = { key: account.key, dsaEncoding: 'ieee-p1363' as const }
-    const signedText = Buffer.from(`${jws.protected}.${jws.payload}`)
-    if (!verify('sha256', signedText, signature, Buffer.from(jws.signature, 'base64url'))) return problem('malformed', 'bad signature')
-    return { account, payload: jws.payload === '' ? undefined : decode(jws.payload) }
-  }
-
-  function accountOf(jwk: object): Account {
-    const key = createPublicKey({ key: jwk as never, format: 'jwk' })
-    const thumbprint = thumbprintOf(key.export({ type: 'spki', format: 'pem' }) as string)
-    return { url: url('account', thumbprint), key, thumbprint }
+    return accounts.read(Buffer.concat(chunks).toString(), {
+      path: request.url!,
+      isAccount: step === 'account' && !request.url!.slice(1).includes('/'),
+    })
   }
 
   async function answer({ step, id, account, payload }: Call): Promise<StubReply> {
@@ -161,16 +170,16 @@ export async function startAcmeStub(options: StubOptions = {}): Promise<AcmeStub
     if (step === 'nonce') return {}
     if (step === 'renewal-info') return renewalInfo(id)
     if (!account) return problem('malformed', 'this wants a signature', { status: 405 })
-    if (step === 'account') return register(account)
+    if (step === 'account') return register(account, payload)
     if (step === 'new-order') return openOrder(account, payload ?? {})
-    const [at = '', name = ''] = id.split('~')
+    const [at = '', name = '', type = ''] = id.split('~')
     const order = orders[Number(at)]
     if (!order || order.account !== account.url) return problem('malformed', 'no such order', { status: 404 })
     switch (step) {
       case 'authorization':
         return { body: authorization(at, name, order) }
       case 'challenge':
-        return validate(at, name, order, account)
+        return validate({ at, name, type: type as ChallengeType }, order, account)
       case 'finalize':
         return finalize(at, order, String(payload?.csr))
       case 'order':
@@ -185,17 +194,20 @@ export async function startAcmeStub(options: StubOptions = {}): Promise<AcmeStub
     return {
       ...{ newNonce: url('nonce'), newAccount: url('account'), newOrder: url('new-order') },
       ...(options.renewalInfo !== false && { renewalInfo: url('renewal-info') }),
-      meta: Object.keys(profiles).length === 0 ? {} : { profiles: described },
+      meta: {
+        ...(Object.keys(profiles).length > 0 && { profiles: described }),
+        ...(options.eab && { externalAccountRequired: true }),
+      },
     }
   }
 
-  function register(account: Account): StubReply {
-    const known = accounts.has(account.url)
-    accounts.set(account.url, account)
-    return { status: known ? 200 : 201, headers: { location: account.url }, body: { status: 'valid' } }
+  function register(account: StubAccount, payload: Record<string, unknown> | undefined): StubReply {
+    const outcome = accounts.register(account, payload)
+    if (outcome.kind === 'refused') return problem(outcome.name, outcome.detail, { status: 401 })
+    return { status: outcome.kind === 'new' ? 201 : 200, headers: { location: account.url }, body: { status: 'valid' } }
   }
 
-  function openOrder(account: Account, payload: { identifiers?: { value: string }[]; profile?: string; replaces?: string }): StubReply {
+  function openOrder(account: StubAccount, payload: { identifiers?: { value: string }[]; profile?: string; replaces?: string }): StubReply {
     const { identifiers = [], profile, replaces } = payload
     const names = identifiers.map(({ value }) => value)
     if (profile !== undefined && profiles[profile] === undefined) return problem('invalidProfile', `no profile ${profile}`)
@@ -224,19 +236,25 @@ export async function startAcmeStub(options: StubOptions = {}): Promise<AcmeStub
 
   function authorization(at: string, name: string, { status, tokens, error }: Live) {
     const settled = status === 'pending' || status === 'invalid' ? status : 'valid'
-    const challenge = { type: 'http-01', url: url('challenge', `${at}~${name}`), token: tokens.get(name), status: settled }
-    return { status: settled, identifier: { type: 'dns', value: name }, challenges: [{ ...challenge, ...(error && { error }) }] }
+    const offered = challenges.map((type) => ({
+      ...{ type, url: url('challenge', `${at}~${name}~${type}`), token: tokens.get(name), status: settled },
+      ...(error && { error }),
+    }))
+    return { status: settled, identifier: { type: 'dns', value: name }, challenges: offered }
   }
 
-  async function validate(at: string, name: string, order: Live, { thumbprint }: Account): Promise<StubReply> {
+  async function validate(call: { at: string; name: string; type: ChallengeType }, order: Live, account: StubAccount): Promise<StubReply> {
+    const { at, name, type } = call
     const token = order.tokens.get(name)!
-    const proven = httpPort === undefined || (await fetchChallenge(httpPort, name, token)) === `${token}.${thumbprint}`
+    const challenge = () => ({ body: authorization(at, name, order).challenges.find((one) => one.type === type) })
+    if (order.status !== 'pending') return challenge()
+    const proven = await validateChallenge(type, { hostname: name, token, keyAuthorization: `${token}.${account.thumbprint}` }, options)
     order.status = proven ? 'ready' : 'invalid'
     if (!proven) {
       counters.failedValidation(name)
-      order.error = problem('unauthorized', `the challenge of ${name} was not answered`, { status: 403 }).body as object
+      order.error = problem('unauthorized', `the ${type} challenge of ${name} was not answered`, { status: 403 }).body as object
     }
-    return { body: authorization(at, name, order).challenges[0] }
+    return challenge()
   }
 
   async function finalize(at: string, order: Live, csr: string): Promise<StubReply> {
@@ -252,7 +270,8 @@ export async function startAcmeStub(options: StubOptions = {}): Promise<AcmeStub
 
   function lookAt(at: string, order: Live): StubReply {
     if (order.status === 'processing' && order.looksLeft-- <= 0) order.status = 'valid'
-    return { body: describe(at, order) }
+    const retryAfterS = order.status === 'processing' ? options.processingRetryAfterS : undefined
+    return { body: describe(at, order), ...(retryAfterS !== undefined && { headers: { 'retry-after': String(retryAfterS) } }) }
   }
 
   function certIdOf({ serial }: StubCertificate): string {
@@ -274,6 +293,7 @@ export async function startAcmeStub(options: StubOptions = {}): Promise<AcmeStub
     caFile,
     rootPem: ca.rootPem,
     orders,
+    hold: holds.hold,
     rateLimited: () => refusedByLimit,
     count: (step) => counts.get(step) ?? 0,
     fail: (step, fault, times = Infinity) => void faults.set(step, { fault, left: times }),
@@ -290,17 +310,4 @@ export async function startAcmeStub(options: StubOptions = {}): Promise<AcmeStub
 function problem(name: string, detail: string, { status = 400, retryAfterS }: { status?: number; retryAfterS?: number } = {}): StubReply {
   const headers: Record<string, string> = retryAfterS === undefined ? {} : { 'retry-after': String(retryAfterS) }
   return { status, headers, body: { type: `urn:ietf:params:acme:error:${name}`, detail, status } }
-}
-
-function fetchChallenge(port: number, hostname: string, token: string): Promise<string | undefined> {
-  const path = `/.well-known/acme-challenge/${token}`
-  const signal = AbortSignal.timeout(CHALLENGE_TIMEOUT_MS)
-  return new Promise((resolve) => {
-    get({ host: '127.0.0.1', port, path, headers: { host: hostname }, agent: false, signal }, (response) => {
-      text(response).then(
-        (body) => resolve(response.statusCode === 200 ? body.trim() : undefined),
-        () => resolve(undefined),
-      )
-    }).on('error', () => resolve(undefined))
-  })
 }

@@ -1,0 +1,186 @@
+import { sql } from 'kysely'
+import { IssueError } from '../../src/certs/authority.ts'
+import { renewAt } from '../../src/certs/certificate.ts'
+import { momentIn } from '../../src/certs/renewal-info.ts'
+import { claimDueRenewals } from '../../src/core/certificates.ts'
+import { pruneChanges } from '../../src/core/changes.ts'
+import { type Db, rows } from '../../src/core/db.ts'
+import { registerDomain } from '../../src/core/domains.ts'
+import { pruneBudget } from '../../src/core/issuance-budget.ts'
+import { findProbeTarget, recordProbes } from '../../src/core/probes.ts'
+import type { Project } from '../../src/core/projects.ts'
+import type { Hostname } from '../../src/hostname.ts'
+import { type IssueParts, issueCertificate } from '../../src/jobs/issue.ts'
+import { askAboutRenewals, type RenewalInfoParts } from '../../src/jobs/renewal-info.ts'
+import { createLog } from '../../src/log.ts'
+import { orderFrom } from '../../src/roles/authorities.ts'
+import { createIssuanceLedger } from '../../src/roles/issuance-ledger.ts'
+import { createClockedDatabase, type FakeClock } from './fake-clock.ts'
+import { createSimulatedAuthority, type SimulatedAuthority } from './simulated-authority.ts'
+import { createLifetimes, type PlannedClaim, type PopulationOptions, PROJECTS, planClaims } from './simulated-population.ts'
+import { createRecords, type Figures, type Records } from './simulation-records.ts'
+import { addProject, CLAIM_RULES } from './tenants.ts'
+
+/** Let's Encrypt, by whose name the ledger knows the limits; nobody connects to it. */
+const DIRECTORY = 'https://acme-v02.api.letsencrypt.org/directory'
+const LIMITS = { ordersPerRegisteredDomain: 50, ordersPerNames: 5, ordersPerAccount: 300, failuresPerHostname: 5 }
+
+const START = new Date('2027-01-01T00:00:00Z')
+const [MINUTE_MS, HOUR_MS, DAY_MS] = [60_000, 3_600_000, 86_400_000]
+const AT_ONCE = 20 // as the worker's jobs
+const RENEWALS_A_SWEEP_MAX = 100
+const SWEEP_MS = 10_000
+const DNS_RECHECK_S = 7 * 86_400
+const FEED_KEPT_HOURS = 48
+const FAILING_SHARE = 1 / 200
+
+export type { Figures, Lapse } from './simulation-records.ts'
+
+export type SimulationOptions = PopulationOptions & {
+  days: number
+  /** Whether the authority offers ARI, and so exempts renewals from its limits. */
+  renewalInfo: boolean
+  outage: { day: number; days: number }
+  /** So long after the outage the first attempts may come. */
+  recoveryHours: number
+  /** How far the clock moves at least when nothing holds it. */
+  tickMinutes: number
+  /** How often the sweep of renewal information runs; the worker's does every 10 seconds. */
+  askEveryHours: number
+}
+
+/** Drives the worker's verbs over PostgreSQL through years in minutes: claims, verification, issuance, ARI, renewals, pruning. */
+export async function simulateRenewals(adminUrl: string, options: SimulationOptions): Promise<Figures> {
+  const { db, clock, drop } = await createClockedDatabase(adminUrl, START, AT_ONCE + 2)
+  const outage = { fromMs: dayMs(options.outage.day), untilMs: dayMs(options.outage.day + options.outage.days) }
+  const recovered = { ...outage, untilMs: outage.untilMs + options.recoveryHours * HOUR_MS }
+  const isDown = () => clock.now().getTime() >= outage.fromMs && clock.now().getTime() < outage.untilMs
+  const authority = createSimulatedAuthority({
+    ...{ name: DIRECTORY, now: clock.now, lifetimeDaysOf: createLifetimes(options), limits: LIMITS, isDown },
+    ...{ renewalInfo: options.renewalInfo, failingShare: FAILING_SHARE },
+  })
+  const records = createRecords(clock, authority, recovered)
+  try {
+    await run({ db, clock, records, ...createParts(db, clock, authority, records) }, options)
+    return records.figures(options.days)
+  } finally {
+    await drop()
+  }
+}
+
+type Machine = { db: Db; clock: FakeClock; records: Records; issue: IssueParts; info: RenewalInfoParts }
+
+async function run(machine: Machine, options: SimulationOptions): Promise<void> {
+  const { db, clock, info } = machine
+  const projects: Project[] = []
+  for (let i = 0; i < PROJECTS; i++) projects.push(await addProject(db))
+  const claims = planClaims(options)
+  const endMs = dayMs(options.days)
+  const nextAt = { question: START.getTime(), pruning: START.getTime() }
+  while (clock.now().getTime() < endMs) {
+    const nowMs = clock.now().getTime()
+    await claimAll(machine, projects, claims, nowMs)
+    for (let sweep = 0; sweep < (options.tickMinutes * MINUTE_MS) / SWEEP_MS; sweep++) {
+      const due = await claimDueRenewals(db, RENEWALS_A_SWEEP_MAX)
+      if (due.length < RENEWALS_A_SWEEP_MAX) break
+    }
+    await workOff(await takeJobs(db), machine)
+    if (nowMs >= nextAt.question) {
+      await askAboutRenewals(info)
+      nextAt.question = nowMs + options.askEveryHours * HOUR_MS
+    }
+    if (nowMs >= nextAt.pruning) {
+      await pruneBudget(db)
+      await pruneChanges(db, FEED_KEPT_HOURS)
+      nextAt.pruning = nowMs + DAY_MS / 4
+    }
+    const wakeMs = Math.min(nextAt.question, nextAt.pruning, START.getTime() + (claims[0]?.atMs ?? Infinity), await nextAttemptMs(db))
+    clock.set(new Date(Math.max(clock.now().getTime() + options.tickMinutes * MINUTE_MS, wakeMs)))
+  }
+}
+
+async function claimAll({ db, records }: Machine, projects: Project[], claims: PlannedClaim[], nowMs: number): Promise<void> {
+  while (claims[0] && START.getTime() + claims[0].atMs <= nowMs) {
+    const { hostname, project, group } = claims.shift()!
+    await registerDomain(db, projects[project]!, { hostname, metadataJson: '{}' }, CLAIM_RULES)
+    const probe = await findProbeTarget(db, projects[project]!, hostname)
+    const report = { state: 'verified' as const, sentence: '', expected: [], found: [], warnings: [], checkedAt: START.toISOString() }
+    await recordProbes(db, [{ probe, report, nextProbeInS: DNS_RECHECK_S }])
+    records.claimed(hostname, group)
+  }
+}
+
+/** Does what graphile-worker does: takes everything from the queue, and 20 at once of it. A second passes with each such lot. */
+async function workOff(hostnames: Hostname[], { db, clock, records, issue }: Machine): Promise<void> {
+  for (let i = 0; i < hostnames.length; i += AT_ONCE) {
+    const lot = hostnames.slice(i, i + AT_ONCE)
+    const went = await Promise.all(lot.map((hostname) => records.attempt(hostname, () => issueCertificate(issue, { hostname }))))
+    const stayed = lot.filter((_, at) => !went[at])
+    if (stayed.length > 0) for (const { limit, attempts } of await postponed(db, stayed)) records.putOff(limit, attempts)
+    clock.set(new Date(clock.now().getTime() + 1_000))
+  }
+}
+
+async function takeJobs(db: Db): Promise<Hostname[]> {
+  const jobs = await rows(
+    db,
+    sql<{ hostname: Hostname; id: number }>`delete from graphile_worker._private_jobs returning payload->>'hostname' as hostname, id::int`,
+  )
+  return jobs.sort((a, b) => a.id - b.id).map(({ hostname }) => hostname)
+}
+
+function postponed(db: Db, hostnames: Hostname[]): Promise<{ limit: string; attempts: number }[]> {
+  return rows(
+    db,
+    sql`select postponed_by as "limit", count(*)::int as attempts from certificates
+      where hostname = any(${hostnames}::text[]) and postponed_until > now() group by postponed_by`,
+  )
+}
+
+async function nextAttemptMs(db: Db): Promise<number> {
+  const [next] = await rows(db, sql<{ at: Date | null }>`select min(next_attempt_at) as at from certificates`)
+  return next?.at?.getTime() ?? Infinity
+}
+
+/** The worker's own parts, with this authority and this clock in them. */
+function createParts(db: Db, clock: FakeClock, authority: SimulatedAuthority, records: Records) {
+  const log = createLog('simulation', 'fatal')
+  const ledger = createIssuanceLedger(db, log)
+  const issue: IssueParts = {
+    ...{ db, log, now: clock.now, directories: [DIRECTORY], sealKey: () => Buffer.from('sealed') },
+    async precheck(hostname) {
+      records.decided(hostname)
+      return { kind: 'go' }
+    },
+    async order(hostname, { permission, held }) {
+      try {
+        const replaced = held && { directory: held.directory, certId: held.chainPem }
+        const issued = await orderFrom([authority], hostname, { permission, ledger, replaced })
+        records.issued(hostname, issued)
+        return { kind: 'issued', ...issued, renewAt: renewAt(issued) }
+      } catch (error) {
+        if (!(error instanceof IssueError)) throw error
+        return { kind: 'refused', problem: error.problem, sentence: error.message, retryAfterS: error.retryAfterS }
+      }
+    },
+    announce() {},
+    count: (outcome) => void (outcome === 'refused' && records.failed()),
+  }
+  const info: RenewalInfoParts = {
+    ...{ db, log },
+    async renewalTime(held, signal) {
+      try {
+        const wish = await authority.renewalInfo(held.chainPem, signal)
+        if (wish.kind === 'none') return { kind: 'no-wish', renewAt: renewAt(held) }
+        return { ...wish, kind: 'wish', renewAt: momentIn(wish, held) }
+      } catch (error) {
+        return { kind: 'failed', renewAt: renewAt(held), sentence: String(error) }
+      }
+    },
+  }
+  return { issue, info }
+}
+
+function dayMs(day: number): number {
+  return START.getTime() + day * DAY_MS
+}
