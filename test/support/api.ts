@@ -85,7 +85,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   const app = createApp({
     ...portalParts(db),
     revoked: authenticator.forgetToken,
-    ...options.portal,
+
     db,
     log,
     baseUrl: new URL('https://api.namesake.test'),
@@ -99,6 +99,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     finder,
     announce: (hostname) => announced.push(hostname),
     now,
+    ...options.portal,
   })
   const port = await listen(app, { host: '127.0.0.1', port: 0 })
   const document = app.swagger() as unknown as OpenApiDocument
