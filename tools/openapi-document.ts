@@ -3,6 +3,7 @@ import { createApp } from '../src/api/app.ts'
 import { createAuthenticator } from '../src/api/authentication.ts'
 import { createRouteFinder } from '../src/api/route-finder.ts'
 import { closeDatabase, connectDatabase } from '../src/core/db.ts'
+import { createLinkSigner } from '../src/core/sign-in-links.ts'
 import { parseHostname } from '../src/hostname.ts'
 import { createLog } from '../src/log.ts'
 
@@ -24,6 +25,14 @@ export async function readDocument(): Promise<{ paths: Record<string, object>; c
     probeIntervalS: 300,
     trustedProxies: [],
     authenticate: authenticator.authenticate,
+    revoked: () => {},
+    portalUrl: new URL('https://portal.example.com'),
+    signer: createLinkSigner(['']),
+    signup: 'open',
+    mail: 'none',
+    limits: { take: async () => {} },
+    projectRules: { plans: new Map(), checkUpstream: async () => {} },
+    checkUpstream: async () => ({ kind: 'answered', status: 200 }),
     finder: createRouteFinder({ db, isFresh, now, resolve: () => ({ kind: 'unknown' }) }),
     announce: () => {},
     now,

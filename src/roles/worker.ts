@@ -5,9 +5,14 @@ import { pruneChallenges } from '../core/challenges.ts'
 import { createAnnouncer, pruneChanges } from '../core/changes.ts'
 import { closeDatabase, connectDatabase, type Db } from '../core/db.ts'
 import { pruneBudget } from '../core/issuance-budget.ts'
+import { pruneRateLimits } from '../core/rate-limits.ts'
 import { loadRoutes } from '../core/routes.ts'
+import { pruneSessions } from '../core/sessions.ts'
+import { createLinkSigner } from '../core/sign-in-links.ts'
 import type { Hostname } from '../hostname.ts'
 import { type IssueParts, issueCertificate } from '../jobs/issue.ts'
+import { deliverMail } from '../jobs/mail.ts'
+import { createMailServer } from '../jobs/mail-server.ts'
 import { startProbeSweep } from '../jobs/probe-sweep.ts'
 import { askAboutRenewals } from '../jobs/renewal-info.ts'
 import { startSweeps } from '../jobs/sweep.ts'
@@ -60,6 +65,9 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
     count: (outcome) => orders.inc({ outcome }),
   }
 
+  const mailServer = config.smtpUrl === undefined ? undefined : createMailServer(config.smtpUrl, config.mailFrom!)
+  const mail = { db, log, portalUrl: config.portalUrl, signer: createLinkSigner(config.secrets), send: mailServer?.send }
+
   const runner = await run({
     connectionString: config.databaseUrl!,
     concurrency: JOBS_AT_ONCE_MAX,
@@ -68,7 +76,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
     noHandleSignals: true,
     logger: jobLogger(log),
     parsedCronItems: [],
-    taskList: { issue: (payload) => issueCertificate(issue, payload) },
+    taskList: { issue: (payload) => issueCertificate(issue, payload), mail: (payload) => deliverMail(mail, payload) },
   })
   const probing = startProbeSweep({
     db,
@@ -87,6 +95,8 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
       { name: 'feed pruning', everyMs: 3_600_000, run: () => pruneChanges(db, FEED_KEPT_HOURS) },
       { name: 'budget pruning', everyMs: 3_600_000, run: async () => void (await pruneBudget(db)) },
       { name: 'challenge pruning', everyMs: 600_000, run: () => pruneChallenges(db) },
+      { name: 'session pruning', everyMs: 3_600_000, run: () => pruneSessions(db) },
+      { name: 'rate limit pruning', everyMs: 600_000, run: () => pruneRateLimits(db) },
       { name: 'released certificates', everyMs: 86_400_000, run: async () => void (await forgetReleasedCertificates(db)) },
     ],
     log,
@@ -97,6 +107,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
     async stop() {
       await internal.stop()
       await Promise.all([probing.stop(), sweeps.stop(), runner.stop()])
+      mailServer?.close()
       probe.close()
       await announcer.close()
       await closeDatabase(db)

@@ -1,0 +1,43 @@
+import type { Db } from '../core/db.ts'
+import { keepMail, type WrittenMail } from '../core/kept-mails.ts'
+import { linkIsOpen, type Mail } from '../core/mail-jobs.ts'
+import type { LinkSigner } from '../core/sign-in-links.ts'
+import type { Log } from '../log.ts'
+import { dnsLetter } from './mail-dns-instructions.ts'
+import { invitationLetter } from './mail-invitation.ts'
+import { asHtml, asText, type Letter } from './mail-layout.ts'
+import { signInLetter } from './mail-sign-in.ts'
+
+/** What became of handing a mail over; `refused` is for good, so it is not tried again. */
+export type Handover = { kind: 'sent' } | { kind: 'refused'; reason: string }
+
+export type MailParts = {
+  db: Db
+  log: Log
+  portalUrl: URL
+  signer: LinkSigner
+  /** Hands the mail to the mail server, and rejects when it may work later; undefined where mail is kept for `/inbox`. */
+  send: ((mail: WrittenMail) => Promise<Handover>) | undefined
+}
+
+/** Writes one mail and sends or keeps it. A sign-in link that was used or has expired is not sent any more. */
+export async function deliverMail(parts: MailParts, payload: unknown): Promise<void> {
+  const mail = payload as Mail
+  if (mail.kind === 'sign-in' && !(await linkIsOpen(parts.db, mail.linkId))) return
+  const letter = write(mail, parts)
+  const written = { to: mail.to, subject: letter.subject, text: asText(letter), html: asHtml(letter) }
+  if (!parts.send) return keepMail(parts.db, written)
+  const handover = await parts.send(written)
+  if (handover.kind === 'refused') parts.log.warn({ mail: mail.kind, reason: handover.reason }, 'the mail server refuses a mail for good')
+}
+
+function write(mail: Mail, { portalUrl, signer }: MailParts): Letter {
+  switch (mail.kind) {
+    case 'sign-in':
+      return signInLetter(new URL(`/sign-in/confirm#token=${signer.tokenOf(mail.linkId)}`, portalUrl).href)
+    case 'invitation':
+      return invitationLetter({ ...mail, url: new URL('/sign-in', portalUrl).href })
+    case 'dns-instructions':
+      return dnsLetter(mail)
+  }
+}
