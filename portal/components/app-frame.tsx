@@ -15,7 +15,7 @@ const CONTENT_ID = 'content'
 export function Frame({ nav, children, wide = false }: { nav?: ReactNode; children: ReactNode; wide?: boolean }) {
   const width = wide ? 'max-w-6xl' : 'max-w-5xl'
   return (
-    <div className="flex min-h-svh flex-col bg-stone-50 text-stone-900 antialiased dark:bg-stone-950 dark:text-stone-100">
+    <div data-frame="" className="flex min-h-svh flex-col bg-stone-50 text-stone-900 antialiased dark:bg-stone-950 dark:text-stone-100">
       <a
         href={`#${CONTENT_ID}`}
         className="sr-only z-50 rounded-lg bg-teal-700 px-4 py-2 text-white focus:not-sr-only focus:fixed focus:top-3 focus:left-3"
@@ -26,7 +26,7 @@ export function Frame({ nav, children, wide = false }: { nav?: ReactNode; childr
         <div className={`mx-auto flex min-h-14 w-full flex-wrap items-center justify-between gap-x-4 gap-y-1 px-4 py-1.5 sm:px-6 ${width}`}>
           <Link to="/" className="flex items-center gap-2.5 rounded font-semibold tracking-tight">
             <img src="/icon.svg" alt="" width="28" height="28" />
-            {text.product}
+            <span className="max-[359px]:sr-only">{text.product}</span>
           </Link>
           <nav aria-label={text.frame.mainNav} className="flex flex-wrap items-center gap-1 text-sm">
             {nav}

@@ -23,10 +23,10 @@ export function DataTable({ label, columns, children }: { label: string; columns
   )
 }
 
-type CellProps = { label: string; children: ReactNode; isHead?: boolean; isAction?: boolean }
+type CellProps = { label: string; children: ReactNode; isHead?: boolean; isAction?: boolean; isShort?: boolean }
 
-export function Cell({ label, children, isHead = false, isAction = false }: CellProps) {
-  const place = `min-w-0 break-words md:table-cell md:px-5 md:py-3 md:align-middle ${isAction ? 'md:text-right' : ''}`
+export function Cell({ label, children, isHead = false, isAction = false, isShort = false }: CellProps) {
+  const place = `min-w-0 break-words md:table-cell md:px-5 md:py-3 md:align-middle ${isAction ? 'md:text-right' : ''} ${isShort ? 'md:whitespace-nowrap' : ''}`
   if (isHead) {
     return (
       <th scope="row" className={`text-left font-medium ${place}`}>

@@ -1,5 +1,5 @@
 import { Dialog as Radix } from 'radix-ui'
-import { type FormEvent, type ReactNode, useState } from 'react'
+import { type FormEvent, type ReactNode, useEffect, useState } from 'react'
 import { text } from '../strings.ts'
 import { Button } from './button.tsx'
 import { Field } from './field.tsx'
@@ -12,6 +12,13 @@ type DialogProps = { title: string; description?: string | undefined; onClose():
  * Radix' Overlay, whose scroll lock needs a style element that the Content-Security-Policy refuses: see portal.css.
  */
 export function Dialog({ title, description, onClose, children, wide }: DialogProps) {
+  useEffect(() => {
+    const page = document.querySelector<HTMLElement>('[data-frame]')
+    if (page) page.inert = true
+    return () => {
+      if (page) page.inert = false
+    }
+  }, [])
   return (
     <Radix.Root open onOpenChange={(open) => !open && onClose()}>
       <Radix.Portal>

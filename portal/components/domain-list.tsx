@@ -1,15 +1,17 @@
 import { Link } from '@tanstack/react-router'
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import type { Domain } from '../records.ts'
 import { text } from '../strings.ts'
 import { StatusBadge } from './status-badge.tsx'
 import { Ago } from './time.tsx'
 
 const ROW_PX = 57
+const NARROW_ROW_PX = 77
+const NARROW = '(width < 40rem)'
 const ROWS_BEYOND = 12
 const LOAD_WITHIN_ROWS = 30
-const COLUMNS = 'grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 px-4 sm:grid-cols-[minmax(0,1fr)_11rem_9rem_9rem] sm:px-5'
+const COLUMNS = 'grid content-center items-center gap-x-4 gap-y-1.5 px-4 sm:grid-cols-[minmax(0,1fr)_11rem_9rem_9rem] sm:px-5'
 
 type Props = {
   slug: string
@@ -24,17 +26,20 @@ type Props = {
 /** The rows near the window, and none of the others; the next page is asked for before its first row is reached. */
 export function DomainList({ slug, domains, total, hasMore, isLoadingMore, onMore }: Props) {
   const body = useRef<HTMLDivElement>(null)
+  const rowPx = useNarrowWindow() ? NARROW_ROW_PX : ROW_PX
   const [offset, setOffset] = useState(0)
   useEffect(() => {
     if (body.current) setOffset(body.current.getBoundingClientRect().top + window.scrollY)
   }, [])
   const rows = useWindowVirtualizer({
     count: domains.length,
-    estimateSize: () => ROW_PX,
+    estimateSize: () => rowPx,
     overscan: ROWS_BEYOND,
     scrollMargin: offset,
     getItemKey: (index) => domains[index]!.hostname,
   })
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the rows are measured anew when their height changes
+  useEffect(() => rows.measure(), [rowPx])
   const shown = rows.getVirtualItems()
   const last = shown.at(-1)?.index ?? 0
   useEffect(() => {
@@ -50,7 +55,9 @@ export function DomainList({ slug, domains, total, hasMore, isLoadingMore, onMor
       <div role="rowgroup" className="border-b border-stone-200 dark:border-stone-800">
         <div role="row" aria-rowindex={1} className={`${COLUMNS} min-h-10 text-xs font-medium text-stone-600 dark:text-stone-400`}>
           <span role="columnheader">{text.domains.columns.hostname}</span>
-          <span role="columnheader">{text.domains.columns.status}</span>
+          <span role="columnheader" className="hidden sm:block">
+            {text.domains.columns.status}
+          </span>
           <span role="columnheader" className="hidden sm:block">
             {text.domains.columns.verified}
           </span>
@@ -61,7 +68,14 @@ export function DomainList({ slug, domains, total, hasMore, isLoadingMore, onMor
       </div>
       <div ref={body} role="rowgroup" className="relative" style={{ height: rows.getTotalSize() }}>
         {shown.map(({ index, start }) => (
-          <Row key={domains[index]!.hostname} slug={slug} domain={domains[index]!} rowIndex={index + 2} top={start - offset} />
+          <Row
+            key={domains[index]!.hostname}
+            slug={slug}
+            domain={domains[index]!}
+            rowIndex={index + 2}
+            top={start - offset}
+            height={rowPx}
+          />
         ))}
       </div>
       {isLoadingMore && (
@@ -73,13 +87,15 @@ export function DomainList({ slug, domains, total, hasMore, isLoadingMore, onMor
   )
 }
 
-function Row({ slug, domain, rowIndex, top }: { slug: string; domain: Domain; rowIndex: number; top: number }) {
+type RowProps = { slug: string; domain: Domain; rowIndex: number; top: number; height: number }
+
+function Row({ slug, domain, rowIndex, top, height }: RowProps) {
   const small = 'hidden text-sm text-stone-600 tabular-nums sm:block dark:text-stone-400'
   return (
     <div
       role="row"
       aria-rowindex={rowIndex}
-      style={{ height: ROW_PX, transform: `translateY(${top}px)` }}
+      style={{ height, transform: `translateY(${top}px)` }}
       className={`${COLUMNS} absolute inset-x-0 top-0 border-b border-stone-200 last:border-b-0 focus-within:bg-stone-50 hover:bg-stone-50 dark:border-stone-800 dark:focus-within:bg-stone-800/50 dark:hover:bg-stone-800/50`}
     >
       <span role="cell" className="min-w-0">
@@ -92,7 +108,7 @@ function Row({ slug, domain, rowIndex, top }: { slug: string; domain: Domain; ro
           {domain.hostname}
         </Link>
       </span>
-      <span role="cell">
+      <span role="cell" className="flex">
         <StatusBadge status={domain.status} />
       </span>
       <span role="cell" className={small}>
@@ -102,5 +118,16 @@ function Row({ slug, domain, rowIndex, top }: { slug: string; domain: Domain; ro
         <Ago at={domain.createdAt} />
       </span>
     </div>
+  )
+}
+
+function useNarrowWindow(): boolean {
+  return useSyncExternalStore(
+    (listener) => {
+      const query = matchMedia(NARROW)
+      query.addEventListener('change', listener)
+      return () => query.removeEventListener('change', listener)
+    },
+    () => matchMedia(NARROW).matches,
   )
 }

@@ -28,9 +28,9 @@ export function RecordsToAdd({ records, zone }: { records: readonly DnsRecord[];
 
 function Line({ name, value, hint }: { name: string; value: string; hint?: string }) {
   return (
-    <div className="flex min-h-12 items-center gap-3 py-1.5 pr-2 pl-4">
+    <div className="flex min-h-12 flex-wrap items-center gap-x-3 py-1.5 pr-2 pl-4">
       <dt className="w-14 shrink-0 text-sm text-stone-600 dark:text-stone-400">{name}</dt>
-      <dd className="flex min-w-0 flex-1 items-center gap-2">
+      <dd className="flex min-w-0 flex-1 basis-52 items-center gap-2">
         <span className="min-w-0 flex-1">
           <span className="block font-mono text-sm font-medium break-all">{value}</span>
           {hint && <span className="block text-xs break-all text-stone-600 dark:text-stone-400">{hint}</span>}

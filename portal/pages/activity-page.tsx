@@ -10,6 +10,7 @@ import { useSlug } from '../route-params.ts'
 import { text } from '../strings.ts'
 
 const words = text.activity
+const TELLING = ['role', 'name', 'upstreamUrl', 'email']
 
 export function ActivityPage() {
   const slug = useSlug()
@@ -61,7 +62,7 @@ function Entry({ entry }: { entry: Activity }) {
 
 /** The new values that a change brought, where they are short enough to read. */
 function Detail({ detail }: { detail: Record<string, unknown> }) {
-  const shown = Object.entries(detail ?? {}).filter(([, value]) => ['string', 'number'].includes(typeof value))
+  const shown = Object.entries(detail ?? {}).filter(([key, value]) => TELLING.includes(key) && typeof value === 'string')
   if (shown.length === 0) return null
   return (
     <span className="break-words text-stone-600 dark:text-stone-400">

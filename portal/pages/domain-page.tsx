@@ -91,7 +91,7 @@ function Head({ slug, domain }: { slug: string; domain: DomainDetails }) {
           ) : (
             words.neverChecked
           )}
-          {nextCheckAt && !domain.verified && (
+          {nextCheckAt && !domain.verified && Date.parse(nextCheckAt) > Date.now() + 60_000 && (
             <>
               {', '}
               {words.nextCheck('')}

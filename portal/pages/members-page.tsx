@@ -74,7 +74,7 @@ function MemberRow({ slug, member, ownRole, isSelf, onRemove }: RowProps) {
       <Cell label={words.role}>
         {mayChange ? <RoleChoice slug={slug} member={member} ownRole={ownRole} /> : text.projects.roles[member.role]}
       </Cell>
-      <Cell label={text.domain.added}>
+      <Cell label={text.domain.added} isShort>
         {member.joinedAt ? (
           <>
             {words.joined('')}

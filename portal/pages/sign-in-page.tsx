@@ -95,7 +95,7 @@ function Sent({ email, inbox, onAgain }: { email: string; inbox: string | undefi
           <p className="text-sm text-stone-600 dark:text-stone-400">{text.signIn.inboxHint}</p>
         </div>
       )}
-      <Button look="quiet" className="justify-self-start" onClick={onAgain}>
+      <Button look="quiet" className="-ml-4 justify-self-start" onClick={onAgain}>
         {text.signIn.again}
       </Button>
     </>
