@@ -1,4 +1,4 @@
-import { useQueryClient } from '@tanstack/react-query'
+import { type InvalidateQueryFilters, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { streams } from './api.ts'
 import { announce } from './components/announcer.tsx'
@@ -12,24 +12,24 @@ const REFETCH_AFTER_MS = 400
 export function useProjectNews(slug: string): void {
   const client = useQueryClient()
   useEffect(() => {
-    const stale = new Set<string>()
+    const stale = new Map<string, InvalidateQueryFilters>()
     let timer: ReturnType<typeof setTimeout> | undefined
     const reload = (...key: string[]) => {
-      stale.add(JSON.stringify(['project', slug, ...key]))
+      stale.set(key.join(' '), { queryKey: ['project', slug, ...key], exact: key.length === 0 })
       timer ??= setTimeout(() => {
         timer = undefined
-        for (const queryKey of stale) void client.invalidateQueries({ queryKey: JSON.parse(queryKey), exact: key.length === 0 })
+        for (const filter of stale.values()) void client.invalidateQueries(filter)
         stale.clear()
       }, REFETCH_AFTER_MS)
     }
     const follow = (news: DomainNews) => {
       const outcome = applyNews(client, slug, news)
-      if (outcome.kind === 'absent' && !news.removed) reload('domains')
+      if (outcome.kind === 'new' && !news.removed) reload('domains')
       if (outcome.kind === 'shown' && news.status && news.status !== outcome.before) {
         announce(text.status.changed(news.hostname, text.status.labels[news.status]))
       }
       if (!news.removed) reload('domain', news.hostname)
-      void client.invalidateQueries({ queryKey: ['project', slug], exact: true })
+      if (outcome.kind !== 'shown' || news.removed) reload()
     }
     const stop = followEvents({
       path: streams.project(slug),

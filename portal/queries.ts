@@ -63,27 +63,27 @@ export const queries = {
 export type DomainNews = { hostname: string; removed?: boolean; status?: DomainStatus; verified?: boolean; verifiedAt?: string | null }
 type Pages = { pages: { items: Domain[]; next: string | null }[] }
 
+/** `beyond`: on a page of the list that was not asked for yet, where it will be found as it is by then. */
+export type NewsOutcome = { kind: 'shown'; before: DomainStatus } | { kind: 'new' } | { kind: 'beyond' }
+
 /** Writes the news into every list that shows the domain; says whether one did, and which status it showed before. */
-export function applyNews(
-  client: QueryClient,
-  slug: string,
-  news: DomainNews,
-): { kind: 'shown'; before: DomainStatus } | { kind: 'absent' } {
+export function applyNews(client: QueryClient, slug: string, news: DomainNews): NewsOutcome {
   let before: DomainStatus | undefined
+  let isEndShown = false
   const update = (domain: Domain): Domain => {
     if (domain.hostname !== news.hostname) return domain
     before = domain.status
-    return {
-      ...domain,
-      ...(news.status && { status: news.status }),
-      verified: news.verified ?? domain.verified,
-      verifiedAt: news.verifiedAt ?? domain.verifiedAt,
-    }
+    const { status = domain.status, verified = domain.verified, verifiedAt = domain.verifiedAt } = news
+    return { ...domain, status, verified, verifiedAt }
   }
   client.setQueriesData<Pages>({ queryKey: ['project', slug, 'domains'] }, (data) => {
-    if (!data?.pages.some(({ items }) => items.some(({ hostname }) => hostname === news.hostname))) return data
-    const kept = (items: Domain[]) => (news.removed ? items.filter(({ hostname }) => hostname !== news.hostname) : items.map(update))
-    return { ...data, pages: data.pages.map((page) => ({ ...page, items: kept(page.items) })) }
+    if (!data) return data
+    if (data.pages.at(-1)?.next === null) isEndShown = true
+    if (!data.pages.some(({ items }) => items.some(({ hostname }) => hostname === news.hostname))) return data
+    const pages = data.pages.map((page) => ({ ...page, items: page.items.map(update) }))
+    if (!news.removed) return { ...data, pages }
+    return { ...data, pages: pages.map((page) => ({ ...page, items: page.items.filter(({ hostname }) => hostname !== news.hostname) })) }
   })
-  return before === undefined ? { kind: 'absent' } : { kind: 'shown', before }
+  if (before !== undefined) return { kind: 'shown', before }
+  return { kind: isEndShown ? 'new' : 'beyond' }
 }

@@ -22,7 +22,7 @@ export function Card({
         </h2>
         {aside}
       </div>
-      <div className="mt-4 grid gap-4">{children}</div>
+      <div className="mt-4 grid grid-cols-1 gap-4">{children}</div>
     </section>
   )
 }

@@ -16,7 +16,7 @@ export function ConnectFrame({ project, children }: { project?: Connect['project
           </>
         )}
       </header>
-      <main className="mx-auto grid w-full max-w-2xl gap-6 px-4 pt-4 pb-10 sm:px-6">{children}</main>
+      <main className="mx-auto grid w-full grid-cols-1 max-w-2xl gap-6 px-4 pt-4 pb-10 sm:px-6">{children}</main>
       {project && (
         <footer className="mx-auto w-full max-w-2xl px-4 pb-8 text-xs text-stone-600 sm:px-6 dark:text-stone-400">
           {text.connect.by(project.name)}
@@ -72,7 +72,7 @@ export function Done({
   children?: ReactNode
 }) {
   return (
-    <section className="grid animate-appear justify-items-start gap-4 rounded-2xl border border-emerald-300 bg-emerald-50 p-5 sm:p-8 dark:border-emerald-800 dark:bg-emerald-950/50">
+    <section className="grid grid-cols-1 animate-appear justify-items-start gap-4 rounded-2xl border border-emerald-300 bg-emerald-50 p-5 sm:p-8 dark:border-emerald-800 dark:bg-emerald-950/50">
       <h2 className="flex items-center gap-3 text-xl font-semibold">
         <span aria-hidden="true" className="grid size-8 shrink-0 place-items-center rounded-full bg-emerald-700 text-white">
           {isUnderWay ? <Spinner /> : '✓'}

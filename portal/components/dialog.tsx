@@ -12,6 +12,8 @@ type DialogProps = { title: string; description?: string | undefined; onClose():
  * Radix' Overlay, whose scroll lock needs a style element that the Content-Security-Policy refuses: see portal.css.
  */
 export function Dialog({ title, description, onClose, children, wide }: DialogProps) {
+  // Before the page becomes inert, which takes the focus away from it.
+  const [opener] = useState(() => document.activeElement as HTMLElement | null)
   useEffect(() => {
     const page = document.querySelector<HTMLElement>('[data-frame]')
     if (page) page.inert = true
@@ -24,6 +26,10 @@ export function Dialog({ title, description, onClose, children, wide }: DialogPr
       <Radix.Portal>
         <div data-dialog="" className="fixed inset-0 z-40 grid place-items-start overflow-y-auto bg-stone-950/50 p-4 sm:place-items-center">
           <Radix.Content
+            onCloseAutoFocus={(event) => {
+              event.preventDefault()
+              opener?.focus()
+            }}
             {...(description === undefined && { 'aria-describedby': undefined })}
             className={`w-full animate-appear justify-self-center rounded-2xl border border-stone-200 bg-white p-5 text-stone-900 shadow-xl sm:p-6 dark:border-stone-700 dark:bg-stone-900 dark:text-stone-100 ${wide ? 'max-w-2xl' : 'max-w-lg'}`}
           >

@@ -18,7 +18,7 @@ export function ProviderSteps({ records, zone, hint, label = words.label }: Prop
   const provider = findProvider(id)
   const domain = placeOf(records[0]?.name ?? '', zone).zone
   return (
-    <div className="grid gap-4">
+    <div className="grid grid-cols-1 gap-4">
       <Select
         label={label}
         hint={provider && provider.id === hint?.id ? words.detected(provider.name) : words.hint}
@@ -43,7 +43,7 @@ type StepsProps = { provider: DnsProvider | undefined; records: readonly DnsReco
 function Steps({ provider, records, zone, domain }: StepsProps) {
   return (
     <>
-      <ol className="grid list-decimal gap-3 pl-5 text-sm leading-relaxed marker:text-stone-600 dark:marker:text-stone-400">
+      <ol className="grid list-decimal grid-cols-1 gap-3 pl-5 text-sm leading-relaxed marker:text-stone-600 dark:marker:text-stone-400">
         <li>{provider ? words.steps.open(provider.name, domain) : words.generic.open(domain)}</li>
         <li>{provider ? words.steps.place(provider.place) : words.generic.place}</li>
         <li>
@@ -71,7 +71,7 @@ function Form({ provider, record, zone }: { provider: DnsProvider | undefined; r
   const wanted = label === '@' ? (provider?.apexName ?? '@') : provider?.nameStyle === 'full' ? record.name : label
   const isCname = record.type === 'CNAME' || provider === undefined
   return (
-    <dl className="mt-2 grid gap-1 rounded-lg bg-stone-100 p-3 dark:bg-stone-950">
+    <dl className="mt-2 grid grid-cols-1 gap-1 rounded-lg bg-stone-100 p-3 dark:bg-stone-950">
       <Entry name={fields.type} value={record.type} />
       <Entry name={fields.name} value={wanted} isCopied />
       <Entry name={isCname ? fields.value : text.domain.record.value} value={record.value} isCopied />
@@ -81,9 +81,9 @@ function Form({ provider, record, zone }: { provider: DnsProvider | undefined; r
 
 function Entry({ name, value, isCopied = false }: { name: string; value: string; isCopied?: boolean }) {
   return (
-    <div className="flex min-h-8 items-center gap-3">
+    <div className="flex min-h-8 flex-wrap items-center gap-x-3">
       <dt className="w-28 shrink-0 break-words text-stone-600 dark:text-stone-400">{name}</dt>
-      <dd className="flex min-w-0 flex-1 items-center gap-2">
+      <dd className="flex min-w-0 flex-1 basis-44 items-center gap-2">
         <span className="min-w-0 flex-1 font-mono break-all">{value === '' ? text.providers.emptyName : value}</span>
         {isCopied && value !== '' && <CopyButton value={value} what={name} look="quiet" />}
       </dd>

@@ -52,7 +52,7 @@ function Details({ slug, domain }: { slug: string; domain: DomainDetails }) {
   return (
     <>
       <Head slug={slug} domain={domain} />
-      <div className="grid gap-5">
+      <div className="grid grid-cols-1 gap-5">
         <DnsCard domain={domain} />
         <CertificateCard certificate={domain.certificate} />
         <MetadataEditor slug={slug} hostname={domain.hostname} metadata={domain.metadata} />

@@ -27,7 +27,7 @@ export function SettingsPage() {
   return (
     <>
       <PageHead title={words.title} {...(!mayChange && { lead: words.readOnly })} />
-      <div className="grid gap-5">
+      <div className="grid grid-cols-1 gap-5">
         <General project={project.data} mayChange={mayChange} />
         <Plan project={project.data} />
         <Brand project={project.data} mayChange={mayChange} />

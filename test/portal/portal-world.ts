@@ -47,6 +47,7 @@ export async function startPortalWorld(env: Record<string, string> = {}): Promis
   })
   const portalUrl = tree.env.NAMESAKE_PORTAL_URL!
   const browser = await startChromium()
+  let opened = 0
   const askForLink = async (page: Page, email: string) => {
     await page.goto(`${portalUrl}/sign-in`)
     await page.getByLabel('E-mail address').fill(email)
@@ -62,7 +63,10 @@ export async function startPortalWorld(env: Record<string, string> = {}): Promis
     portalUrl,
     upstreamUrl: `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`,
     async open(path, options) {
-      const context = await browser.newContext(options)
+      // An address of its own, as people have, so that one's attempts do not count against another's.
+      opened += 1
+      const address = `127.1.0.${opened}`
+      const context = await browser.newContext({ extraHTTPHeaders: { 'x-forwarded-for': address }, ...options })
       const page = await context.newPage()
       const errors = collectErrors(page)
       await page.goto(`${portalUrl}${path}`)
