@@ -25,6 +25,7 @@ import { ownHosts } from './own-hosts.ts'
 import { ensureOwnKeys } from './own-keys.ts'
 import type { RoleContext, RunningRole } from './role.ts'
 import { createServiceProbe } from './service-probe.ts'
+import { createTlsAlpnOnEdges } from './tls-alpn.ts'
 
 const JOBS_AT_ONCE_MAX = 20
 const JOB_POLL_MS = 1_000
@@ -38,7 +39,8 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
   const db = connectDatabase(config.databaseUrl!, { applicationName: 'namesake worker', poolMax: 10, log })
   const announcer = createAnnouncer(db)
   const probe = createServiceProbe(config)
-  const issuing = createIssuing(config, await ensureOwnKeys(db, config), probe, createIssuanceLedger(db, log))
+  const tlsAlpn = createTlsAlpnOnEdges({ db, announce: announcer.announce, probe, port: config.publicHttpsPort })
+  const issuing = createIssuing(config, await ensureOwnKeys(db, config), probe, createIssuanceLedger(db, log), { tlsAlpn })
   const orders = new Counter({
     name: 'namesake_orders_total',
     help: 'Certificate attempts by outcome',
