@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document bbdf1f571200d7e465f6379e823fcac0: npm run types.
+// Generated from the OpenAPI document 749c67cbd51f738a6aa4f2adea5cbf7c: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -94,6 +94,86 @@ export interface paths {
          * @description Ends the session: its cookie opens nothing from here on. Without a session there is nothing to do, and that is no error.
          */
         post: operations["signOut"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/connect": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show how the hostname of a link stands
+         * @description What its owner needs: the records to add, what was found instead, and how far it has come. Answers pages of any origin.
+         */
+        get: operations["showConnection"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/connect/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check the DNS of the hostname of a link
+         * @description Looks now, at most once in two seconds, and answers with what was found.
+         */
+        post: operations["checkConnection"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/connect/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Watch the hostname of a link
+         * @description Server-sent events: `domain` with `hostname`, `verified` and `status`, within two seconds of a change. While it is open the DNS is looked at every two seconds.
+         */
+        get: operations["watchConnection"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/connect/mail": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Mail the records to whoever manages the DNS
+         * @description Sends the records to add, the link, and a note of up to 1,000 characters. Five mails a link in 15 minutes.
+         */
+        post: operations["mailInstructions"];
         delete?: never;
         options?: never;
         head?: never;
@@ -202,6 +282,26 @@ export interface paths {
          * @description Looks the hostname up and answers with what was found, instead of waiting for the background check. No body is needed. At most once in two seconds a hostname: sooner, the last findings come back. While you look, the background check runs every two seconds.
          */
         post: operations["checkDomain"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/edge/domains/{hostname}/link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a link for the hostname's owner
+         * @description A page that shows the record to add and how it stands, for your customer, who needs no account. It lives 30 days, and dies with the claim. No body is needed.
+         */
+        post: operations["linkDomain"];
         delete?: never;
         options?: never;
         head?: never;
@@ -392,6 +492,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/portal/projects/{slug}/domains/{hostname}/link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a link for a hostname's owner, from the portal
+         * @description As `POST /v1/edge/domains/{hostname}/link`.
+         */
+        post: operations["linkPortalDomain"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/portal/projects/{slug}/domains/bulk": {
         parameters: {
             query?: never;
@@ -534,7 +654,7 @@ export interface components {
          */
         Activity: {
             /** @enum {unknown} */
-            action: "project.created" | "project.changed" | "project.deleted" | "domain.claimed" | "domain.removed" | "domain.metadata-changed" | "token.issued" | "token.revoked" | "member.invited" | "member.joined" | "member.role-changed" | "member.removed";
+            action: "project.created" | "project.changed" | "project.deleted" | "domain.claimed" | "domain.removed" | "domain.metadata-changed" | "domain.link-made" | "token.issued" | "token.revoked" | "member.invited" | "member.joined" | "member.role-changed" | "member.removed";
             /** @description Who did it; `operator`: somebody with the installation's command line. */
             actor: {
                 email: string;
@@ -642,6 +762,98 @@ export interface components {
              * @example https://app.vendor.com
              */
             upstreamUrl: string;
+        };
+        /**
+         * Connection
+         * @description What the owner of a hostname sees.
+         */
+        Connection: {
+            /** @description How the DNS of the hostname stands. */
+            dns: {
+                /** @description When the last check ended; null before the first. */
+                checkedAt: string | null;
+                /** @description The records that the owner of the hostname adds. */
+                expected: {
+                    /** @example shop.customer.com */
+                    name: string;
+                    /** @enum {unknown} */
+                    type: "CNAME" | "A" | "AAAA" | "TXT";
+                    value: string;
+                }[];
+                /** @description The records that the check found, in the order in which they were followed. */
+                found: {
+                    /** @example shop.customer.com */
+                    name: string;
+                    /** @enum {unknown} */
+                    type: "CNAME" | "A" | "AAAA" | "TXT";
+                    value: string;
+                }[];
+                /** @description When the next check is due; null when none is planned. */
+                nextCheckAt: string | null;
+                /** @description The same for the owner of the hostname: which record is wrong, and what to change. Show it as it is. */
+                sentence: string;
+                /**
+                 * @description What the last check found.
+                 * @enum {unknown}
+                 */
+                state: "verified" | "absent" | "wrong-target" | "wrong-case" | "typo-in-target" | "doubled-host" | "missing-final-dot" | "value-in-txt" | "proxied" | "apex-not-pointing" | "mixed-addresses" | "stale-aaaa" | "target-is-portal" | "loop" | "lame-delegation" | "servers-disagree" | "dnssec-bogus" | "edge-host-broken" | "proof-needed" | "unknown";
+                /** @description What will be in the way, beside the state. */
+                warnings: {
+                    /** @enum {unknown} */
+                    kind: "caa-forbids" | "aaaa-elsewhere";
+                    sentence: string;
+                }[];
+            };
+            /**
+             * Format: date-time
+             * @description When the link ends.
+             * @example 2026-11-21T09:30:00.000Z
+             */
+            expiresAt: string;
+            /**
+             * @description A fully-qualified domain name: ASCII (punycode for international names), lower case, without a final dot.
+             * @example shop.customer.com
+             */
+            hostname: string;
+            /** @description Who asks for the record. */
+            project: {
+                /**
+                 * @description `#rrggbb`, or null.
+                 * @example #1a56c4
+                 */
+                color: string | null;
+                /**
+                 * @description An https URL, or null.
+                 * @example https://vendor.com/logo.svg
+                 */
+                logoUrl: string | null;
+                /**
+                 * @description Friendly name, 1 to 80 characters.
+                 * @example Shop
+                 */
+                name: string;
+            };
+            /** @description Reserved: what is known of the DNS provider. */
+            provider: null;
+            /**
+             * @description How far the domain has come, in one word.
+             * @enum {unknown}
+             */
+            status: "waiting-for-dns" | "wrong-record" | "verified" | "certificate-pending" | "certificate-failed" | "live";
+        };
+        /**
+         * ConnectLink
+         * @description A link for the owner of a hostname, who needs no account.
+         */
+        ConnectLink: {
+            /**
+             * Format: date-time
+             * @description When it ends; sooner if the claim does.
+             * @example 2026-11-21T09:30:00.000Z
+             */
+            expiresAt: string;
+            /** @description The page for the owner of the hostname. */
+            url: string;
         };
         /**
          * Domain
@@ -794,6 +1006,14 @@ export interface components {
         Health: {
             /** @enum {string} */
             status: "ok";
+        };
+        /**
+         * InstructionsSent
+         * @description The mail is on its way.
+         */
+        InstructionsSent: {
+            /** @enum {boolean} */
+            sent: true;
         };
         /**
          * IssuedToken
@@ -1054,7 +1274,7 @@ export interface components {
              * @description The kind of problem, for programs. A code keeps its meaning for ever; new ones may be added.
              * @enum {unknown}
              */
-            code: "hostname_invalid" | "hostname_reserved" | "wildcards_not_enabled" | "hostname_claimed" | "domain_not_found" | "metadata_invalid" | "body_invalid" | "query_invalid" | "token_invalid" | "token_not_found" | "session_required" | "magic_link_invalid" | "cross_site" | "role_insufficient" | "member_not_found" | "last_owner" | "project_not_empty" | "brand_invalid" | "mail_unavailable" | "plan_limit" | "plan_unknown" | "project_not_found" | "name_invalid" | "email_invalid" | "slug_invalid" | "slug_taken" | "upstream_invalid" | "upstream_forbidden" | "unsupported_media_type" | "payload_too_large" | "rate_limited" | "route_not_found" | "method_not_allowed" | "request_malformed" | "database_unavailable" | "internal";
+            code: "hostname_invalid" | "hostname_reserved" | "wildcards_not_enabled" | "hostname_claimed" | "domain_not_found" | "metadata_invalid" | "body_invalid" | "query_invalid" | "token_invalid" | "token_not_found" | "session_required" | "magic_link_invalid" | "connect_link_invalid" | "cross_site" | "role_insufficient" | "member_not_found" | "last_owner" | "project_not_empty" | "brand_invalid" | "mail_unavailable" | "plan_limit" | "plan_unknown" | "project_not_found" | "name_invalid" | "email_invalid" | "slug_invalid" | "slug_taken" | "upstream_invalid" | "upstream_forbidden" | "unsupported_media_type" | "payload_too_large" | "rate_limited" | "route_not_found" | "method_not_allowed" | "request_malformed" | "database_unavailable" | "internal";
             /** @description What is wrong in this case, and what to do. */
             detail: string;
             /** @description Name it when you ask for help; the same as the X-Request-Id header. */
@@ -1570,6 +1790,323 @@ export interface operations {
                 };
             };
             /** @description `database_unavailable`: The service cannot reach its database. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    showConnection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How the hostname stands. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Connection"];
+                };
+            };
+            /** @description `connect_link_invalid`: The connect link is not valid. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `domain_not_found`: The hostname is not a domain of this project. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal`: The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `database_unavailable`: The service cannot reach its database. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    checkConnection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How the hostname stands. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Connection"];
+                };
+            };
+            /** @description `body_invalid`: The body is not what this endpoint takes. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `connect_link_invalid`: The connect link is not valid. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `domain_not_found`: The hostname is not a domain of this project. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: The body is not JSON. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal`: The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `database_unavailable`: The service cannot reach its database. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    watchConnection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The events, until either side ends them. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description `connect_link_invalid`: The connect link is not valid. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `domain_not_found`: The hostname is not a domain of this project. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal`: The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `database_unavailable`: The service cannot reach its database. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    mailInstructions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Your own words, up to 1,000 characters. */
+                    note?: string;
+                    /**
+                     * @description An e-mail address; upper and lower case are the same.
+                     * @example ada@vendor.com
+                     */
+                    to: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The mail is on its way. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InstructionsSent"];
+                };
+            };
+            /** @description `body_invalid`: The body is not what this endpoint takes. `email_invalid`: The e-mail address is not valid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `connect_link_invalid`: The connect link is not valid. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: The body is not JSON. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal`: The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `mail_unavailable`: This installation cannot send mail. `database_unavailable`: The service cannot reach its database. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2097,6 +2634,104 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DomainDetails"];
+                };
+            };
+            /** @description `hostname_invalid`: The hostname is not valid. `wildcards_not_enabled`: Wildcard hostnames are not enabled. `request_malformed`: The request is malformed. `body_invalid`: The body is not what this endpoint takes. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `token_invalid`: The token is not valid. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `domain_not_found`: The hostname is not a domain of this project. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: The body is not JSON. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal`: The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `database_unavailable`: The service cannot reach its database. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    linkDomain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The hostname, URL-encoded.
+                 * @example shop.customer.com
+                 */
+                hostname: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The link. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectLink"];
                 };
             };
             /** @description `hostname_invalid`: The hostname is not valid. `wildcards_not_enabled`: Wildcard hostnames are not enabled. `request_malformed`: The request is malformed. `body_invalid`: The body is not what this endpoint takes. */
@@ -3526,6 +4161,118 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PortalDomainDetails"];
+                };
+            };
+            /** @description `hostname_invalid`: The hostname is not valid. `wildcards_not_enabled`: Wildcard hostnames are not enabled. `request_malformed`: The request is malformed. `body_invalid`: The body is not what this endpoint takes. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `session_required`: There is no session. `token_invalid`: The token is not valid. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_site`: The request comes from another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `domain_not_found`: The hostname is not a domain of this project. `project_not_found`: There is no such project. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: The body is not JSON. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal`: The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `database_unavailable`: The service cannot reach its database. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    linkPortalDomain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The hostname, URL-encoded.
+                 * @example shop.customer.com
+                 */
+                hostname: string;
+                /**
+                 * @description The slug of the project.
+                 * @example shop
+                 */
+                slug: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The link. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectLink"];
                 };
             };
             /** @description `hostname_invalid`: The hostname is not valid. `wildcards_not_enabled`: Wildcard hostnames are not enabled. `request_malformed`: The request is malformed. `body_invalid`: The body is not what this endpoint takes. */

@@ -71,6 +71,16 @@ create table changes (
   constraint change_kind CHECK ((kind = ANY (ARRAY['host'::text, 'certificate'::text, 'project'::text, 'token'::text, 'setting'::text, 'challenge'::text])))
 );
 
+create table connect_links (
+  id uuid not null default gen_random_uuid(),
+  domain_id bigint not null,
+  expires_at timestamp with time zone not null,
+  constraint connect_links_pkey PRIMARY KEY (id),
+  constraint connect_links_domain_id_fkey FOREIGN KEY (domain_id) REFERENCES domains(id)
+);
+CREATE INDEX connect_link_domain ON public.connect_links USING btree (domain_id);
+CREATE INDEX connect_link_expiry ON public.connect_links USING btree (expires_at);
+
 create table domains (
   id bigint not null generated always as identity,
   project_id bigint not null,

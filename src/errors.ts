@@ -15,6 +15,7 @@ export const ERROR_CODES = [
   'token_not_found',
   'session_required',
   'magic_link_invalid',
+  'connect_link_invalid',
   'cross_site',
   'role_insufficient',
   'member_not_found',

@@ -3,7 +3,7 @@ import { createApp } from '../src/api/app.ts'
 import { createAuthenticator } from '../src/api/authentication.ts'
 import { createRouteFinder } from '../src/api/route-finder.ts'
 import { closeDatabase, connectDatabase } from '../src/core/db.ts'
-import { createLinkSigner } from '../src/core/sign-in-links.ts'
+import { createLinkSigner } from '../src/core/link-signer.ts'
 import { parseHostname } from '../src/hostname.ts'
 import { createLog } from '../src/log.ts'
 
@@ -27,7 +27,8 @@ export async function readDocument(): Promise<{ paths: Record<string, object>; c
     authenticate: authenticator.authenticate,
     revoked: () => {},
     portalUrl: new URL('https://portal.example.com'),
-    signer: createLinkSigner(['']),
+    signer: createLinkSigner([''], 'sign-in'),
+    connectSigner: createLinkSigner([''], 'connect'),
     signup: 'open',
     mail: 'none',
     limits: { take: async () => {} },

@@ -2,15 +2,16 @@ import cookies from '@fastify/cookie'
 import fastify, { type FastifyInstance } from 'fastify'
 import type { ClaimRules } from '../core/claim-rules.ts'
 import type { Db } from '../core/db.ts'
+import type { LinkSigner } from '../core/link-signer.ts'
 import type { ProjectRules } from '../core/projects.ts'
 import type { RateLimits } from '../core/rate-limits.ts'
-import type { LinkSigner } from '../core/sign-in-links.ts'
 import type { Hostname } from '../hostname.ts'
 import type { Log } from '../log.ts'
 import { refuseOtherMethods } from './allowed-methods.ts'
 import { auth } from './auth.ts'
 import type { Authenticator, Caller } from './authentication.ts'
 import { BODY_BYTES_MAX, readJsonBodies } from './bodies.ts'
+import { connect } from './connect.ts'
 import { docsPage } from './docs-page.ts'
 import type { DomainProbe } from './domain-checks.ts'
 import { edgeDomains } from './edge-domains.ts'
@@ -56,6 +57,7 @@ export type AppParts = {
   revoked(tokenId: string): void
   portalUrl: URL
   signer: LinkSigner
+  connectSigner: LinkSigner
   signup: 'open' | 'invited'
   /** Whether mail is sent, kept for `/inbox`, or not possible. */
   mail: 'sent' | 'kept' | 'none'
@@ -144,6 +146,7 @@ export function createApp(parts: AppParts): FastifyInstance {
     edgeDomains(edge, { ...parts, wrote })
   })
   app.register(async (sessions) => auth(sessions, { ...parts, ...access }))
+  app.register(async (owner) => connect(owner, { ...parts, strangers, news, wrote }))
   app.register(async (portal) => {
     portal.decorateRequest('session')
     portal.decorateRequest('access')

@@ -140,6 +140,7 @@ function curl({ method, path, operation }: Endpoint, reference: Reference): stri
     `curl ${method === 'get' ? '' : `-X ${method.toUpperCase()} `}'${reference.servers[0]?.url}${target}${search && `?${search}`}'`,
   ]
   if (operation.security.some((way) => 'token' in way)) lines.push(`-H 'Authorization: Bearer svc_…'`)
+  else if (operation.security.some((way) => 'connect' in way)) lines.push(`-H 'Authorization: Connect …'`)
   else if (operation.security.length > 0) lines.push(`-b '__Host-namesake_session=…'`)
   const body = operation.requestBody?.content['application/json']?.schema
   if (body) lines.push(`-H 'Content-Type: application/json'`, `-d '${JSON.stringify(exampleOf(body, reference))}'`)

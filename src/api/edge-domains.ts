@@ -1,9 +1,13 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
+import type { Actor } from '../core/activity.ts'
 import type { ClaimRules } from '../core/claim-rules.ts'
+import { connectUrl, createConnectLink } from '../core/connect-links.ts'
 import type { Db } from '../core/db.ts'
 import { findDomain, findOrderHistory, listDomains, registerDomain, removeDomain } from '../core/domains.ts'
+import type { LinkSigner } from '../core/link-signer.ts'
+import type { Project } from '../core/projects.ts'
 import { type Hostname, parseHostname } from '../hostname.ts'
 import { actorOf } from './authentication.ts'
 import { rawMember, requireNoFields } from './bodies.ts'
@@ -16,6 +20,8 @@ import { HostnameParams, ListQuery, RegistrationSchema } from './schemas.ts'
 export type EdgeDomainsParts = {
   db: Db
   baseUrl: URL
+  portalUrl: URL
+  connectSigner: LinkSigner
   rules: ClaimRules
   probe: DomainProbe
   probeIntervalS: number
@@ -58,6 +64,12 @@ export function edgeDomains(instance: FastifyInstance, parts: EdgeDomainsParts):
     return sendJson(reply, JSON.stringify(await findOrderHistory(parts.db, request.caller.project, hostname)))
   })
 
+  app.post('/v1/edge/domains/:hostname/link', { schema: LINK }, async (request, reply) => {
+    requireNoFields(request.body)
+    const hostname = parseHostname(request.params.hostname)
+    return sendJson(reply, await linkJson(parts, request.caller.project, hostname, actorOf(request.caller)))
+  })
+
   app.delete('/v1/edge/domains/:hostname', { schema: REMOVE }, async (request, reply) => {
     const hostname = parseHostname(request.params.hostname)
     await removeDomain(parts.db, request.caller.project, hostname, actorOf(request.caller))
@@ -71,6 +83,12 @@ export function edgeDomains(instance: FastifyInstance, parts: EdgeDomainsParts):
     await checkDomain(request.caller.project, hostname)
     return sendJson(reply, detailsJson(await findDomain(parts.db, request.caller.project, hostname, parts.rules.edgeHost)))
   })
+}
+
+/** Makes a link for the owner of the hostname, and writes it as it is sent. */
+export async function linkJson(parts: EdgeDomainsParts, project: Project, hostname: Hostname, actor: Actor): Promise<string> {
+  const { id, expiresAt } = await createConnectLink(parts.db, project, hostname, actor)
+  return JSON.stringify({ url: connectUrl(parts.portalUrl, parts.connectSigner.tokenOf(id)), expiresAt })
 }
 
 const REGISTER = {
@@ -134,6 +152,20 @@ const HISTORY = {
   response: {
     200: Type.Array(Type.Ref('OrderRecord'), { description: 'The attempts; none before the first.' }),
     ...refusals(...HOSTNAME_CODES, 'domain_not_found', ...TOKEN_CODES),
+  },
+}
+
+const LINK = {
+  operationId: 'linkDomain',
+  tags: ['Domains'],
+  summary: "Make a link for the hostname's owner",
+  description:
+    'A page that shows the record to add and how it stands, for your customer, who needs no account. It lives 30 days, and dies with the claim. No body is needed.',
+  security: TOKEN,
+  params: HostnameParams,
+  response: {
+    200: Type.Ref('ConnectLink', { description: 'The link.' }),
+    ...refusals(...HOSTNAME_CODES, ...BODY_CODES, 'domain_not_found', ...TOKEN_CODES),
   },
 }
 

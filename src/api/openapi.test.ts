@@ -39,6 +39,7 @@ const OPEN = ['/healthz', '/v1/openapi.json', '/v1/docs', '/v1/auth/request-magi
 function credentialsOf(path: string): object[] {
   if (OPEN.includes(path)) return []
   if (path.startsWith('/v1/edge')) return [{ token: [] }]
+  if (path.startsWith('/v1/connect')) return [{ connect: [] }]
   return path.startsWith('/v1/portal/projects/{slug}/domains') ? [{ session: [] }, { token: [] }] : [{ session: [] }]
 }
 

@@ -27,6 +27,7 @@ export function describeApi(app: FastifyInstance, parts: { baseUrl: URL; version
           name: 'Portal domains',
           description: "The domains of a project, as the portal sees them: by session, or by the project's own token.",
         },
+        { name: 'Connect', description: 'For the owner of one hostname, by a link that a vendor made: no account, any origin.' },
         { name: 'Service', description: 'The service itself.' },
       ],
       components: {
@@ -36,6 +37,11 @@ export function describeApi(app: FastifyInstance, parts: { baseUrl: URL; version
             scheme: 'bearer',
             bearerFormat: 'svc_ and 64 hexadecimal digits',
             description: 'A token of your project.',
+          },
+          connect: {
+            type: 'http',
+            scheme: 'connect',
+            description: 'What stands behind the # of a connect link: `Authorization: Connect …`.',
           },
           session: {
             type: 'apiKey',

@@ -10,7 +10,7 @@ import { rawMember, requireNoFields } from './bodies.ts'
 import { createDomainChecks } from './domain-checks.ts'
 import { detailsJson, domainJson } from './domain-json.ts'
 import { sendDomainList, sendJson } from './domain-list.ts'
-import type { EdgeDomainsParts } from './edge-domains.ts'
+import { type EdgeDomainsParts, linkJson } from './edge-domains.ts'
 import { BODY_CODES, HOSTNAME_CODES, refusals, SESSION_CODES } from './openapi.ts'
 import { type AccessParts, accessByTokenOrSession } from './portal-access.ts'
 import { BulkSchema, MetadataChangeSchema, PortalHostnameParams, PortalListQuery, SlugParams } from './portal-schemas.ts'
@@ -72,6 +72,12 @@ export function portalDomains(instance: FastifyInstance, parts: EdgeDomainsParts
     const hostname = parseHostname(request.params.hostname)
     await checkDomain(request.access.project, hostname)
     return sendDetails(reply, request.access.project, hostname)
+  })
+
+  app.post(`${ONE}/link`, { schema: LINK }, async (request, reply) => {
+    requireNoFields(request.body)
+    const { project, actor } = request.access
+    return sendJson(reply, await linkJson(parts, project, parseHostname(request.params.hostname), actor))
   })
 
   app.patch(ONE, { schema: CHANGE }, async (request, reply) => {
@@ -152,6 +158,18 @@ const CHECK = {
   description: 'As `POST /v1/edge/domains/{hostname}/check`, with the status.',
   params: PortalHostnameParams,
   response: { 200: DETAILS, ...refusals(...HOSTNAME_CODES, ...BODY_CODES, 'domain_not_found', ...ACCESS_CODES) },
+}
+
+const LINK = {
+  ...common,
+  operationId: 'linkPortalDomain',
+  summary: "Make a link for a hostname's owner, from the portal",
+  description: 'As `POST /v1/edge/domains/{hostname}/link`.',
+  params: PortalHostnameParams,
+  response: {
+    200: Type.Ref('ConnectLink', { description: 'The link.' }),
+    ...refusals(...HOSTNAME_CODES, ...BODY_CODES, 'domain_not_found', ...ACCESS_CODES),
+  },
 }
 
 const CHANGE = {

@@ -196,6 +196,33 @@ export const ActivityQuery = Type.Object({
   cursor: Type.Optional(Type.String({ description: 'Where the last page ended: follow the Link header instead of building this.' })),
 })
 
+const ConnectLinkSchema = Type.Object(
+  {
+    url: Type.String({ description: 'The page for the owner of the hostname.' }),
+    expiresAt: time('When it ends; sooner if the claim does.'),
+  },
+  named('ConnectLink', 'A link for the owner of a hostname, who needs no account.'),
+)
+
+const ConnectionSchema = Type.Object(
+  {
+    hostname: DomainDetailsSchema.properties.hostname,
+    project: Type.Object({ name: projectName, ...brandParts }, { ...exact, description: 'Who asks for the record.' }),
+    status,
+    dns: DomainDetailsSchema.properties.dns,
+    provider: Type.Null({ description: 'Reserved: what is known of the DNS provider.' }),
+    expiresAt: time('When the link ends.'),
+  },
+  named('Connection', 'What the owner of a hostname sees.'),
+)
+
+export const InstructionsSchema = Type.Object(
+  { to: email, note: Type.Optional(Type.String({ description: 'Your own words, up to 1,000 characters.' })) },
+  exact,
+)
+
+const InstructionsSentSchema = Type.Object({ sent: Type.Literal(true) }, named('InstructionsSent', 'The mail is on its way.'))
+
 /** The portal's schemas that have a name in the OpenAPI document. */
 export const NAMED_PORTAL_SCHEMAS: readonly TSchema[] = [
   LinkSentSchema,
@@ -209,4 +236,7 @@ export const NAMED_PORTAL_SCHEMAS: readonly TSchema[] = [
   DomainDetailsWithStatusSchema,
   BulkResultSchema,
   ActivitySchema,
+  ConnectLinkSchema,
+  ConnectionSchema,
+  InstructionsSentSchema,
 ]

@@ -59,6 +59,11 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { status: number; title: strin
     title: 'The sign-in link is not valid',
     remedy: 'Ask for a new one: a link works once, for 15 minutes.',
   },
+  connect_link_invalid: {
+    status: 401,
+    title: 'The connect link is not valid',
+    remedy: 'Ask whoever sent it for a new one: a link lives 30 days, as long as the hostname is claimed.',
+  },
   cross_site: {
     status: 403,
     title: 'The request comes from another site',

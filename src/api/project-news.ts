@@ -9,10 +9,13 @@ import type { Log } from '../log.ts'
 export type News = { kind: 'domain'; domain: DomainNews } | { kind: 'activity' }
 
 export type ProjectNews = {
-  /** Calls `tell` for every change of the project from now on, within a second or so, until the returned function is called. */
-  watch(projectId: string, tell: (news: News) => void): () => void
+  /** Calls `tell` for every change of the project that is made after this has resolved, within a second or so, until the returned function is called. */
+  watch(projectId: string, tell: (news: News) => void): Promise<() => void>
   close(): Promise<void>
 }
+
+/** Where the reading of the feed and of the activity has come to. */
+type Place = { cursor: Cursor; activity: string }
 
 const POLL_MS = 700
 const CHANGES_AT_ONCE_MAX = 1_000
@@ -22,6 +25,7 @@ export function createProjectNews(parts: { db: Db; log: Log }): ProjectNews {
   const watchers = new Map<string, Set<(news: News) => void>>()
   const stopping = new AbortController()
   let polling: Promise<void> | undefined
+  let standing: Promise<void> | undefined
 
   const tell = (projectId: string, news: News) => {
     for (const watcher of watchers.get(projectId) ?? []) watcher(news)
@@ -33,11 +37,13 @@ export function createProjectNews(parts: { db: Db; log: Log }): ProjectNews {
     if (hostnames.length === 0) return
     for (const domain of await findDomainNews(parts.db, [...watchers.keys()], hostnames)) tell(domain.projectId, { kind: 'domain', domain })
   }
-  const poll = async () => {
-    let place: { cursor: Cursor; activity: string } | undefined
+  const begin = async () => {
+    const place = { cursor: await currentCursor(parts.db), activity: await lastActivity(parts.db) }
+    polling = poll(place)
+  }
+  const poll = async (place: Place) => {
     while (watchers.size > 0 && !stopping.signal.aborted) {
       try {
-        place ??= { cursor: await currentCursor(parts.db), activity: await lastActivity(parts.db) }
         const read = await readChanges(parts.db, place.cursor, CHANGES_AT_ONCE_MAX)
         if ('kind' in read) place.cursor = await currentCursor(parts.db)
         else {
@@ -53,18 +59,26 @@ export function createProjectNews(parts: { db: Db; log: Log }): ProjectNews {
       }
       await pause(POLL_MS, stopping.signal)
     }
-    polling = undefined
+    standing = undefined
   }
 
   return {
-    watch(projectId, watcher) {
+    async watch(projectId, watcher) {
       const group = watchers.get(projectId) ?? new Set()
       watchers.set(projectId, group.add(watcher))
-      polling ??= poll()
-      return () => {
+      const stop = () => {
         group.delete(watcher)
         if (group.size === 0 && watchers.get(projectId) === group) watchers.delete(projectId)
       }
+      standing ??= begin()
+      try {
+        await standing
+      } catch (error) {
+        standing = undefined
+        stop()
+        throw error
+      }
+      return stop
     },
     async close() {
       stopping.abort()

@@ -10,7 +10,7 @@ export type StrangerLimits = {
   instead(request: FastifyRequest, error: unknown): Promise<unknown>
 }
 
-const REFUSED = new Set(['token_invalid', 'session_required'])
+const REFUSED = new Set(['token_invalid', 'session_required', 'connect_link_invalid'])
 
 export function createStrangerLimits(limits: RateLimits): StrangerLimits {
   const take = (request: FastifyRequest) => limits.take('strangers', addressKey(request.ip))

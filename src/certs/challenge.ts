@@ -3,22 +3,19 @@ import { request } from 'node:http'
 import { isIPv6 } from 'node:net'
 import type { Hostname } from '../hostname.ts'
 import { pause } from '../lib/back-off.ts'
+import { ADDRESSES_MAX, judgeLooks, LOOK_TIMEOUT_MS, type Look, type SelfCheck } from './self-check.ts'
 
 /** Where HTTP-01 challenges are fetched (RFC 8555 §8.3), before the token. */
 export const CHALLENGE_PATH = '/.well-known/acme-challenge/'
 
-const LOOK_TIMEOUT_MS = 3_000
 const LOOKS_MAX = 3
 const LOOK_PAUSE_MS = 1_000
-const ADDRESSES_MAX = 8
 const BODY_BYTES_MAX = 1_024
 
 /** The body that answers an HTTP-01 challenge (RFC 8555 §8.1): for any token, with no state. */
 export function answerChallenge(token: string, thumbprint: string): string {
   return `${token}.${thumbprint}`
 }
-
-export type SelfCheck = { kind: 'ours' } | { kind: 'cannot-connect'; sentence: string } | { kind: 'answered-by-other'; sentence: string }
 
 /**
  * Fetches a challenge of our own making from the hostname's addresses, as an authority would, before one is asked to.
@@ -29,7 +26,13 @@ export async function selfCheck(target: { hostname: Hostname; addresses: string[
   for (let look = 1; ; look++) {
     const answers = await Promise.all(target.addresses.slice(0, ADDRESSES_MAX).map((address) => fetchChallenge({ ...target, address })))
     // An edge that has not yet heard of a new claim answers 404 for up to a second.
-    if (look === LOOKS_MAX || !answers.some((answer) => answer.kind === 'status' && answer.status === 404)) return judge(answers, target)
+    if (look === LOOKS_MAX || !answers.some((answer) => answer.kind === 'status' && answer.status === 404)) {
+      return judgeLooks(
+        answers.map((answer) => toLook(answer, target)),
+        target.hostname,
+        'The hostname must lead to our servers without a proxy or redirect in between.',
+      )
+    }
     await pause(LOOK_PAUSE_MS)
   }
 }
@@ -41,19 +44,11 @@ type Answer =
   | { kind: 'no-http'; address: string }
   | { kind: 'no-connection'; address: string; reason: string }
 
-function judge(answers: Answer[], { hostname, port }: { hostname: Hostname; port: number }): SelfCheck {
-  const where = (address: string) => `http://${hostname}/ (port ${port} of ${address})`
-  for (const answer of answers) {
-    if (answer.kind === 'ours' || answer.kind === 'no-connection') continue
-    const found = `${where(answer.address)} is answered by another server: ${describe(answer)}`
-    return {
-      kind: 'answered-by-other',
-      sentence: `${found}. The hostname must lead to our servers without a proxy or redirect in between.`,
-    }
-  }
-  if (answers.some(({ kind }) => kind === 'ours')) return { kind: 'ours' }
-  const reasons = answers.flatMap((answer) => (answer.kind === 'no-connection' ? [`${where(answer.address)}: ${answer.reason}`] : []))
-  return { kind: 'cannot-connect', sentence: `No connection to ${reasons.join('; ') || `${hostname}: it has no address`}.` }
+function toLook(answer: Answer, { hostname, port }: { hostname: Hostname; port: number }): Look {
+  if (answer.kind === 'ours') return answer
+  const where = `http://${hostname}/ (port ${port} of ${answer.address})`
+  if (answer.kind === 'no-connection') return { kind: answer.kind, sentence: `${where}: ${answer.reason}` }
+  return { kind: 'other', sentence: `${where} is answered by another server: ${describe(answer)}` }
 }
 
 function describe(answer: Exclude<Answer, { kind: 'ours' | 'no-connection' }>): string {

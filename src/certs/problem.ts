@@ -11,6 +11,7 @@ export type OwnFault =
   | 'malformedAnswer' // no ACME, or not what RFC 8555 says
   | 'caFileInvalid' // NAMESAKE_ACME_CA_FILE cannot be used
   | 'challengeNotOffered' // the authority offers no challenge that we can meet
+  | 'challengeNotAnswered' // our servers do not answer the challenge at the hostname's addresses
   | 'certificateMismatch' // the certificate is not the one that was ordered
 
 export function ownFault(fault: OwnFault, sentence: string, options: { retryAfterS?: number; cause?: unknown } = {}): IssueError {

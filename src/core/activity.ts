@@ -15,6 +15,7 @@ export const ACTIONS = [
   'domain.claimed',
   'domain.removed',
   'domain.metadata-changed',
+  'domain.link-made',
   'token.issued',
   'token.revoked',
   'member.invited',

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { type Hostname, readHostname } from '../hostname.ts'
 import { type Db, rows } from './db.ts'
 
 const KEPT_FOR = sql.lit('10 minutes') // longer than any attempt; a worker that died leaves nothing behind for good
@@ -42,6 +43,14 @@ export async function findChallenges(
     sql`select key, value, (extract(epoch from expires_at) * 1000)::float8 as "expiresAtMs" from challenges
       where type = ${type} and expires_at > now() and (${key ?? null}::text is null or key = ${key ?? null}::text) order by key, value`,
   )
+}
+
+/** The tls-alpn-01 challenges of all hostnames, as the edges hold them. What is no hostname is left out. */
+export async function loadTlsAlpnChallenges(db: Db): Promise<{ hostname: Hostname; keyAuthorization: string; expiresAtMs: number }[]> {
+  return (await findChallenges(db, 'tls-alpn-01')).flatMap(({ key, value, expiresAtMs }) => {
+    const reading = readHostname(key)
+    return reading.kind === 'hostname' ? [{ hostname: reading.hostname, keyAuthorization: value, expiresAtMs }] : []
+  })
 }
 
 /** Deletes what dead workers left. To be called now and then. */

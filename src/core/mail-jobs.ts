@@ -1,13 +1,13 @@
 import { sql } from 'kysely'
+import type { Hostname } from '../hostname.ts'
 import { type Queryable, rows } from './db.ts'
-import type { DnsRecord } from './dns-report.ts'
 import type { Role } from './members.ts'
 
-/** A mail to be written and sent. A sign-in link is named by its row, so no job holds what would open it. */
+/** A mail to be written and sent. A link is named by its row, so no job holds what would open it. */
 export type Mail =
   | { kind: 'sign-in'; to: string; linkId: string }
   | { kind: 'invitation'; to: string; projectName: string; role: Role; invitedBy: string | null }
-  | { kind: 'dns-instructions'; to: string; projectName: string; hostname: string; records: DnsRecord[]; note: string | null; url: string }
+  | { kind: 'dns-instructions'; to: string; projectId: string; hostname: Hostname; note: string | null; linkId: string }
 
 const ATTEMPTS_MAX = 12 // with the queue's back-off, over 16 hours
 

@@ -1,39 +1,12 @@
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import { sql } from 'kysely'
 import { ServiceError } from '../errors.ts'
 import { type Db, type Queryable, rows, transaction } from './db.ts'
 import { parseEmailAddress } from './email-address.ts'
+import type { LinkSigner } from './link-signer.ts'
 import { addMailJob } from './mail-jobs.ts'
 import { makeSessionKey, type NewSession, SESSION_DAYS } from './sessions.ts'
 
-/** Signs what a link carries, so that whoever reads the database still cannot open one. */
-export type LinkSigner = {
-  tokenOf(linkId: string): string
-  /** The link's id; undefined for anything that was not signed here. */
-  idOf(token: string): string | undefined
-}
-
 const LINK_MINUTES = 15
-const TOKEN = /^[A-Za-z0-9_-]{64}$/
-const ID_BYTES = 16
-
-/** `secrets` newest first: the first signs, each of them is believed. */
-export function createLinkSigner(secrets: readonly string[]): LinkSigner {
-  const keys = secrets.map((secret) => Buffer.from(hkdfSync('sha256', secret, '', 'namesake sign-in link', 32)))
-  const sign = (key: Buffer, id: Buffer) => createHmac('sha256', key).update(id).digest()
-  return {
-    tokenOf(linkId) {
-      const id = Buffer.from(linkId.replaceAll('-', ''), 'hex')
-      return Buffer.concat([id, sign(keys[0]!, id)]).toString('base64url')
-    },
-    idOf(token) {
-      if (!TOKEN.test(token)) return undefined
-      const bytes = Buffer.from(token, 'base64url')
-      const id = bytes.subarray(0, ID_BYTES)
-      return keys.some((key) => timingSafeEqual(sign(key, id), bytes.subarray(ID_BYTES))) ? id.toString('hex') : undefined
-    },
-  }
-}
 
 /**
  * Has a sign-in link sent to the address. Where only who was invited may sign in, nothing is sent to others, and the caller cannot tell.

@@ -21,6 +21,7 @@ async function serve({ hostname: name, upstreamUrl, chainPem, keyPem }: BulkOrde
     findHost: () => ({ kind: 'route', route: { hostname, projectId: '1', projectSlug: 'one', upstreamUrl, verified: true } }),
     certificateFor: () => ({ kind: 'certificate', id: '1', chainPem, keyPem }),
     answerChallenge: () => undefined,
+    challenges: { arePending: () => false, challengeFor: () => undefined },
     upstream: { allowPrivate: true, sourceIps: [], ownAddresses: [], isRegistered: () => false },
     trustedProxies: [],
     proxyProtocol: 'off',

@@ -3,15 +3,15 @@ import { connect, createServer, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
-import { readClientHello } from './client-hello.ts'
+import { isValidation, readClientHello } from './client-hello.ts'
 
 /** What a real client sends first. */
-async function helloOf(servername: string | undefined): Promise<Buffer> {
+async function helloOf(servername: string | undefined, ALPNProtocols?: string[]): Promise<Buffer> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const socket = connect((server.address() as { port: number }).port, '127.0.0.1')
   const [peer] = (await once(server, 'connection')) as [Socket]
-  const tls = connectTls({ socket, ...(servername === undefined ? {} : { servername }) })
+  const tls = connectTls({ socket, ALPNProtocols, ...(servername === undefined ? {} : { servername }) })
   tls.on('error', () => {})
   const [hello] = (await once(peer, 'data')) as [Buffer]
   tls.destroy()
@@ -26,8 +26,20 @@ beforeAll(async () => {
 })
 
 test('the server name of a real handshake is read', async () => {
-  expect(readClientHello(named)).toEqual({ kind: 'hello', servername: 'shop.customer.com' })
-  expect(readClientHello(await helloOf(undefined))).toEqual({ kind: 'hello', servername: undefined })
+  expect(readClientHello(named)).toMatchObject({ kind: 'hello', servername: 'shop.customer.com' })
+  expect(readClientHello(await helloOf(undefined))).toMatchObject({ kind: 'hello', servername: undefined })
+})
+
+test.each<[string[] | undefined, boolean]>([
+  [['acme-tls/1'], true],
+  [['acme-tls/1', 'h2'], false],
+  [['http/1.1', 'acme-tls/1'], false],
+  [['acme-tls/2'], false],
+  [['h2', 'http/1.1'], false],
+  [undefined, false],
+])('who offers the protocols %j validates a challenge: %s', async (protocols, validates) => {
+  const hello = readClientHello(await helloOf('shop.customer.com', protocols))
+  expect(hello.kind === 'hello' && isValidation(hello)).toBe(validates)
 })
 
 test('as long as a byte is missing the answer is to wait', () => {
@@ -41,7 +53,7 @@ test('a hello in many records is the same hello', () => {
     const part = message.subarray(at, at + 50)
     records.push(Buffer.from([22, 3, 1, part.length >> 8, part.length & 255]), part)
   }
-  expect(readClientHello(Buffer.concat(records))).toEqual({ kind: 'hello', servername: 'shop.customer.com' })
+  expect(readClientHello(Buffer.concat(records))).toMatchObject({ kind: 'hello', servername: 'shop.customer.com' })
 })
 
 test('a hello in crumbs is given up after a few', () => {
@@ -62,7 +74,9 @@ test('no damage to a hello makes the reader fail', () => {
     fc.property(fc.array(fc.tuple(fc.nat(named.length - 1), fc.nat(255)), { minLength: 1, maxLength: 8 }), (changes) => {
       const damaged = Buffer.from(named)
       for (const [at, value] of changes) damaged[at] = value
-      expect(['hello', 'incomplete', 'unreadable']).toContain(readClientHello(damaged).kind)
+      const hello = readClientHello(damaged)
+      expect(['hello', 'incomplete', 'unreadable']).toContain(hello.kind)
+      if (hello.kind === 'hello') expect(isValidation(hello)).toBe(false)
     }),
     { numRuns: 3_000 },
   )

@@ -1,6 +1,13 @@
 import type { Socket } from 'node:net'
 
-export type ClientHello = { kind: 'hello'; servername: string | undefined } | { kind: 'incomplete' } | { kind: 'unreadable' }
+/** `extensions`: as they came, for what is seldom asked of them. */
+export type ClientHello =
+  | { kind: 'hello'; servername: string | undefined; extensions: Buffer | undefined }
+  | { kind: 'incomplete' }
+  | { kind: 'unreadable' }
+
+/** The application protocol of a TLS-ALPN-01 validation (RFC 8737 §4). */
+export const ACME_TLS = 'acme-tls/1'
 
 /** A hello of today has some 2 KB. It is read anew whenever more of it comes, so both ceilings bound what a sender of crumbs can cost. */
 const HELLO_BYTES_MAX = 16 * 1024
@@ -8,6 +15,8 @@ const RECORDS_MAX = 64
 const RECORD_HANDSHAKE = 22
 const MESSAGE_CLIENT_HELLO = 1
 const EXTENSION_SERVER_NAME = 0
+const EXTENSION_ALPN = 16
+const ACME_TLS_ALONE = Buffer.concat([Buffer.from([0, ACME_TLS.length + 1, ACME_TLS.length]), Buffer.from(ACME_TLS)])
 
 /** Reads the server name out of the first bytes of a TLS connection (RFC 8446 §4.1.2, RFC 6066 §3); the message may span records. */
 export function readClientHello(bytes: Buffer): ClientHello {
@@ -20,9 +29,20 @@ export function readClientHello(bytes: Buffer): ClientHello {
   const hello = new Cursor(body)
   hello.skip(2 + 32) // version, random
   if (!hello.vector(1) || !hello.vector(2) || !hello.vector(1)) return { kind: 'unreadable' } // session id, cipher suites, compression
-  if (hello.isAtEnd) return { kind: 'hello', servername: undefined }
+  if (hello.isAtEnd) return { kind: 'hello', servername: undefined, extensions: undefined }
   const extensions = hello.vector(2)
-  return extensions ? findServername(new Cursor(extensions)) : { kind: 'unreadable' }
+  return extensions ? findServername(extensions) : { kind: 'unreadable' }
+}
+
+/** Whether this is an authority that validates by TLS-ALPN-01: `acme-tls/1` is the only protocol it offers (RFC 8737 §3, RFC 7301 §3.1). */
+export function isValidation({ extensions }: ClientHello & { kind: 'hello' }): boolean {
+  const at = new Cursor(extensions ?? Buffer.alloc(0))
+  while (!at.isAtEnd) {
+    const type = at.number(2)
+    const data = at.vector(2)
+    if (type === EXTENSION_ALPN) return data?.equals(ACME_TLS_ALONE) ?? false
+  }
+  return false
 }
 
 /**
@@ -69,11 +89,12 @@ function joinRecords(bytes: Buffer): Buffer | 'incomplete' | 'unreadable' {
   return message
 }
 
-function findServername(extensions: Cursor): ClientHello {
+function findServername(extensions: Buffer): ClientHello {
+  const at = new Cursor(extensions)
   let servername: string | undefined
-  while (!extensions.isAtEnd) {
-    const type = extensions.number(2)
-    const data = extensions.vector(2)
+  while (!at.isAtEnd) {
+    const type = at.number(2)
+    const data = at.vector(2)
     if (!data) return { kind: 'unreadable' }
     if (type !== EXTENSION_SERVER_NAME) continue
     const list = new Cursor(data).vector(2)
@@ -84,7 +105,7 @@ function findServername(extensions: Cursor): ClientHello {
     if (nameType !== 0 || !name) return { kind: 'unreadable' }
     servername = name.toString('latin1')
   }
-  return { kind: 'hello', servername }
+  return { kind: 'hello', servername, extensions }
 }
 
 class Cursor {

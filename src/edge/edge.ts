@@ -1,6 +1,7 @@
 import type { Hostname } from '../hostname.ts'
 import { createAddressSet } from '../lib/addresses.ts'
 import type { Log } from '../log.ts'
+import type { ChallengeSource } from './challenge-source.ts'
 import { createEngine } from './engine.ts'
 import type { FindHost } from './host.ts'
 import { type Listen, startListeners } from './listeners.ts'
@@ -23,6 +24,8 @@ export type EdgeParts = {
   findHost: FindHost
   certificateFor(hostname: Hostname, client: { address: string }): CertificateAnswer | Promise<CertificateAnswer>
   answerChallenge(hostname: Hostname, token: string): string | undefined | Promise<string | undefined>
+  /** Of TLS-ALPN-01. */
+  challenges: ChallengeSource
   upstream: {
     allowPrivate: boolean
     sourceIps: string[]
@@ -67,6 +70,7 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
     log,
     edgeHost,
     certificateFor: parts.certificateFor,
+    challenges: parts.challenges,
     onName: (hostname) => void noteVisit(hostname),
     onConnection: engine.serve,
     onOutcome: metrics.handshakeEnded,

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import { FAILURE_REASONS, type FailureReason } from './upstream.ts'
 
-export const HANDSHAKE_OUTCOMES = ['completed', 'resumed', 'refused', 'failed', 'timeout'] as const
+export const HANDSHAKE_OUTCOMES = ['completed', 'resumed', 'validated', 'refused', 'failed', 'timeout'] as const
 export type HandshakeOutcome = (typeof HANDSHAKE_OUTCOMES)[number]
 
 export type EdgeCounts = {

@@ -5,7 +5,9 @@ import { type Hostname, readHostname } from '../hostname.ts'
 import { unmapped } from '../lib/addresses.ts'
 import { Lru } from '../lib/lru.ts'
 import type { Log } from '../log.ts'
-import { type ClientHello, peekClientHello } from './client-hello.ts'
+import type { ChallengeSource } from './challenge-source.ts'
+import { createChallengeTls } from './challenge-tls.ts'
+import { type ClientHello, isValidation, peekClientHello } from './client-hello.ts'
 import type { VisitorConnection } from './engine.ts'
 import type { HandshakeOutcome } from './metrics.ts'
 
@@ -19,6 +21,7 @@ export type TlsParts = {
   certificateFor(hostname: Hostname, client: { address: string }): CertificateAnswer | Promise<CertificateAnswer>
   /** Told of every name that was asked for, before its certificate is. */
   onName(hostname: Hostname): void
+  challenges: ChallengeSource
   onConnection(socket: TLSSocket, connection: VisitorConnection): void
   onOutcome(outcome: HandshakeOutcome): void
   handshakeMs: number
@@ -35,12 +38,14 @@ const CONTEXTS_MAX = 1_000 // about 30 KB each
 const SESSION_S = 24 * 60 * 60
 /** Fatal handshake_failure (RFC 8446 §6.2), before any key exists. */
 const REFUSAL = Buffer.from([21, 3, 3, 0, 2, 2, 40])
+/** Fatal no_application_protocol (RFC 7301 §3.2). */
+const NO_PROTOCOL = Buffer.from([21, 3, 3, 0, 2, 2, 120])
 const LINGER_MS = 1_000
 
 /**
  * Ends TLS for visitors. The ClientHello is looked at before TLS begins: a name that nobody registered costs one alert and no cryptography, and
  * a handshake may wait for its certificate without holding TLS state. A name has its own certificate or none; without a name it is the
- * edge host's.
+ * edge host's. An authority that validates by TLS-ALPN-01 is told apart only while a challenge is pending, or where it would have to wait.
  */
 export function createTls(parts: TlsParts) {
   const contexts = new Lru<string, Certified>(CONTEXTS_MAX)
@@ -54,6 +59,7 @@ export function createTls(parts: TlsParts) {
     handshakeTimeout: parts.handshakeMs,
     noDelay: true,
   } as const
+  const validations = createChallengeTls(parts)
   let nameless: { id: string; server: Server } | undefined
 
   const certify = (answer: CertificateAnswer & { kind: 'certificate' }): Certified => {
@@ -116,9 +122,15 @@ export function createTls(parts: TlsParts) {
     if (hello.kind !== 'hello') return refuse(socket, hello.kind === 'unreadable' ? 'failed' : 'timeout')
     const reading = hello.servername === undefined ? undefined : readHostname(hello.servername)
     if (reading?.kind === 'invalid') return refuse(socket, 'refused')
+    if (parts.challenges.arePending() && isValidation(hello)) return validate(socket, reading?.hostname)
     const hostname = reading?.hostname ?? parts.edgeHost
     parts.onName(hostname)
     const asked = parts.certificateFor(hostname, { address: peer })
+    // Nobody's validation waits for the certificate that it is to bring.
+    if (asked instanceof Promise && isValidation(hello)) {
+      asked.catch(() => {})
+      return refuse(socket, 'refused', NO_PROTOCOL)
+    }
     const answer = asked instanceof Promise ? await asked : asked
     if (socket.destroyed) return parts.onOutcome('timeout')
     if (answer.kind === 'refused') return refuse(socket, 'refused')
@@ -128,10 +140,17 @@ export function createTls(parts: TlsParts) {
     serverFor(hello, hostname, answer).emit('connection', socket)
   }
 
-  const refuse = (socket: Socket, outcome: HandshakeOutcome) => {
+  const validate = async (socket: Socket, hostname: Hostname | undefined): Promise<void> => {
+    const certificate = await (hostname && parts.challenges.challengeFor(hostname))
+    if (!certificate) return refuse(socket, 'refused', NO_PROTOCOL)
+    if (socket.destroyed) return parts.onOutcome('timeout')
+    validations.serve(socket, certificate)
+  }
+
+  const refuse = (socket: Socket, outcome: HandshakeOutcome, alert = REFUSAL) => {
     parts.onOutcome(outcome)
     socket.setTimeout(LINGER_MS, () => socket.destroy()) // the socket's own, which ends with it: ten thousand refusals a second leave nothing behind
-    socket.end(REFUSAL)
+    socket.end(alert)
   }
 
   return {

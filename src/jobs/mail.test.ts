@@ -106,21 +106,6 @@ test('a link that has expired while the mail server was away is not sent any mor
   expect(mail.received.some(({ to }) => to.includes('late@vendor.test'))).toBe(false)
 })
 
-test('the mail for whoever manages the DNS has the records to add', async () => {
-  await addMailJob(database.db, {
-    kind: 'dns-instructions',
-    to: 'dns@customer.test',
-    projectName: 'Shop',
-    hostname: 'shop.customer.test',
-    records: [{ name: 'shop.customer.test', type: 'CNAME', value: 'edge.namesake.test' }],
-    note: 'Could you do this today?',
-    url: 'https://portal.namesake.test/connect#abc',
-  })
-  const text = textOf(await mail.next('dns@customer.test'))
-  expect(text).toContain('Name:  shop.customer.test\r\n  Type:  CNAME\r\n  Value: edge.namesake.test')
-  expect(text).toContain('Could you do this today?')
-})
-
 test('without a mail server the mail is kept, the last hundred', async () => {
   const local = await createTestDatabase()
   const keeper = await startMailWorker({ db: local.db, databaseUrl: local.url })

@@ -37,9 +37,10 @@ export function createCatchUp(parts: CatchUpParts): CatchUp {
     const asOfMs = now()
     const cursor = await read('the cursor', source.currentCursor())
     const settings = await loadSettings(parts.settingNames)
+    const challenges = await read('the challenges', source.loadChallenges())
     const routes = pagesWithin(PAGE_TIMEOUT_MS, 'a page of routes', source.eachRoutePage(HOSTNAMES_PER_PAGE), signal)
     const certificates = pagesWithin(PAGE_TIMEOUT_MS, 'a page of certificates', source.eachCertificatePage(HOSTNAMES_PER_PAGE), signal)
-    await writer.replaceAll({ cursor, asOfMs, routes, certificates, settings })
+    await writer.replaceAll({ cursor, asOfMs, routes, certificates, settings, challenges })
     parts.onReplaced(reason)
   }
 
@@ -70,7 +71,8 @@ export function createCatchUp(parts: CatchUpParts): CatchUp {
     const certificates = keys.certificates.length > 0 ? await read('certificates', source.loadCertificates(keys.certificates)) : []
     const removedCertificates = missing(keys.certificates, certificates)
     const settings = await loadSettings(keys.settings.filter((name) => parts.settingNames.includes(name)))
-    writer.apply({ ...routes, certificates, removedCertificates, settings, ...place })
+    const challenges = keys.challenges.length > 0 ? await read('the challenges', source.loadChallenges()) : undefined
+    writer.apply({ ...routes, certificates, removedCertificates, settings, challenges, ...place })
     if (changes.length > 0) parts.onChanged(keys)
   }
 
@@ -99,7 +101,7 @@ export function createCatchUp(parts: CatchUpParts): CatchUp {
   }
 }
 
-const NO_KEYS: ChangedKeys = { routes: [], certificates: [], projects: [], tokens: [], settings: [] }
+const NO_KEYS: ChangedKeys = { routes: [], certificates: [], projects: [], tokens: [], settings: [], challenges: [] }
 
 function missing(hostnames: Hostname[], rows: { hostname: Hostname }[]): Hostname[] {
   const found = new Set(rows.map((row) => row.hostname))
@@ -116,5 +118,6 @@ function sortKeys(changes: Change[]): ChangedKeys {
     projects: of('project'),
     tokens: of('token'),
     settings: of('setting'),
+    challenges: hostnames(of('challenge')),
   }
 }

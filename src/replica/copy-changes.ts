@@ -23,6 +23,8 @@ export function prepareChanges(db: DatabaseSync): CopyChanges {
       state = excluded.state, chain_pem = excluded.chain_pem, sealed_key = excluded.sealed_key, not_after_ms = excluded.not_after_ms,
       reason = excluded.reason, next_attempt_at_ms = excluded.next_attempt_at_ms, version = excluded.version
     where excluded.version >= certificates.version`)
+  const putChallenge = db.prepare('insert or replace into challenges values (?, ?, ?)')
+  const removeChallenges = db.prepare('delete from challenges')
   const putSetting = db.prepare('insert into settings values (?, ?) on conflict (name) do update set value = excluded.value')
   const removeRoute = db.prepare('delete from routes where hostname = ?')
   const removeCertificate = db.prepare('delete from certificates where hostname = ?')
@@ -40,6 +42,9 @@ export function prepareChanges(db: DatabaseSync): CopyChanges {
       if (value) putSetting.run(name, value)
       else removeSetting.run(name)
     }
+    if (batch.challenges) removeChallenges.run()
+    for (const { hostname, keyAuthorization, expiresAtMs } of batch.challenges ?? [])
+      putChallenge.run(hostname, keyAuthorization, expiresAtMs)
     if (batch.cursor) moveCursor.run(batch.cursor.epoch, batch.cursor.xid, batch.cursor.seq)
     if (batch.asOfMs !== undefined) moveMoment.run(batch.asOfMs)
   }

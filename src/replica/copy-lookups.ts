@@ -1,11 +1,13 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Hostname } from '../hostname.ts'
-import type { CertificateRow, Cursor, RouteRow } from './rows.ts'
+import type { CertificateRow, ChallengeRow, Cursor, RouteRow } from './rows.ts'
 
 export type CopyLookups = {
   findRoute(hostname: Hostname): RouteRow | undefined
   findCertificate(hostname: Hostname): CertificateRow | undefined
   findSetting(name: string): Buffer | undefined
+  /** The newest of a hostname last. */
+  readChallenges(): ChallengeRow[]
   readState(): { cursor: Cursor; asOfMs: number }
 }
 
@@ -16,6 +18,9 @@ export function prepareLookups(db: DatabaseSync): CopyLookups {
   const route = db.prepare('select * from routes where hostname = ?')
   const certificate = db.prepare('select * from certificates where hostname = ?')
   const setting = db.prepare('select value from settings where name = ?')
+  const challenges = db.prepare(
+    'select hostname, key_authorization as keyAuthorization, expires_at_ms as expiresAtMs from challenges order by expires_at_ms, key_authorization',
+  )
   const state = db.prepare('select epoch, xid, seq, as_of_ms from state')
 
   return {
@@ -31,6 +36,7 @@ export function prepareLookups(db: DatabaseSync): CopyLookups {
       const row = setting.get(name) as Values | undefined
       return row && toBuffer(row.value as Uint8Array)
     },
+    readChallenges: () => challenges.all() as ChallengeRow[],
     readState() {
       const row = state.get() as { epoch: string; xid: string; seq: string; as_of_ms: number }
       return { cursor: { epoch: row.epoch, xid: row.xid, seq: row.seq }, asOfMs: row.as_of_ms }

@@ -3,12 +3,14 @@ import type { Hostname } from '../hostname.ts'
 import { currentGeneration } from './copy-files.ts'
 import { type CopyLookups, prepareLookups } from './copy-lookups.ts'
 import { isDamage, unfitness } from './copy-schema.ts'
-import type { CertificateRow, RouteRow } from './rows.ts'
+import type { CertificateRow, ChallengeRow, RouteRow } from './rows.ts'
 
 export type CopyReader = {
   findRoute(hostname: Hostname): RouteRow | undefined
   findCertificate(hostname: Hostname): CertificateRow | undefined
   findSetting(name: string): Buffer | undefined
+  /** The TLS-ALPN-01 challenges that are pending, the newest of a hostname last. */
+  readChallenges(): readonly ChallengeRow[]
   /** Whether the last look-up could be made in an undamaged copy: then its miss says that the copy does not hold the key. */
   isSound(): boolean
   /** `complete` is false while there is no usable copy, or the last look-up failed: then a miss says nothing. */
@@ -86,6 +88,7 @@ export function openCopyReader(path: string, options: { onDamaged?: (sentence: s
     findRoute: (hostname) => look((lookups) => lookups.findRoute(hostname)),
     findCertificate: (hostname) => look((lookups) => lookups.findCertificate(hostname)),
     findSetting: (name) => look((lookups) => lookups.findSetting(name)),
+    readChallenges: () => look((lookups) => lookups.readChallenges()) ?? [],
     isSound: () => !lastFailed && opened !== undefined && damaged !== opened.file,
     state() {
       const afterFailure = lastFailed

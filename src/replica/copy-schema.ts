@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 
 // A file of another version is never converted: the next snapshot builds a new one beside it.
-const SCHEMA_VERSION = 1
+const SCHEMA_VERSION = 2
 const APPLICATION_ID = 0x4e414d45 // "NAME"
 
 // Without rowid a table is one tree, its key inside the row: no index that, damaged, could lead a hostname to another one's row.
@@ -15,6 +15,9 @@ const TABLES = `
     next_attempt_at_ms integer, version integer not null
   ) strict, without rowid;
   create table settings (name text primary key, value blob not null) strict, without rowid;
+  create table challenges (
+    hostname text not null, key_authorization text not null, expires_at_ms real not null, primary key (hostname, key_authorization)
+  ) strict, without rowid;
   create table state (
     one integer primary key check (one = 1), epoch text not null, xid text not null, seq text not null,
     complete integer not null, as_of_ms integer not null

@@ -1,5 +1,5 @@
 import type { Hostname } from '../hostname.ts'
-import type { CertificateRow, Cursor, RouteRow } from './rows.ts'
+import type { CertificateRow, ChallengeRow, Cursor, RouteRow } from './rows.ts'
 
 export type Change = { kind: 'host' | 'certificate' | 'project' | 'token' | 'setting' | 'challenge'; key: string }
 
@@ -14,6 +14,8 @@ export type CopySource = {
   loadProjectHostnames(projectId: string, after: Hostname | '', limit: number): Promise<Hostname[]>
   eachRoutePage(pageSize: number): AsyncIterable<RouteRow[]>
   eachCertificatePage(pageSize: number): AsyncIterable<CertificateRow[]>
+  /** All that are pending: few at any time, so one that changes brings the others along. */
+  loadChallenges(): Promise<ChallengeRow[]>
   readSetting(name: string): Promise<Buffer | undefined>
   /** Calls `onHint` when there may be something to read. A hint may be lost, or come for nothing. */
   listen(onHint: () => void): { stop(): void | Promise<void> }

@@ -5,7 +5,7 @@ import { type CopyCheck, checkCopy } from './copy-check.ts'
 import { createGeneration, currentGeneration, removeGeneration, setAside, sweepGenerations, switchToGeneration } from './copy-files.ts'
 import { type CopyLookups, prepareLookups } from './copy-lookups.ts'
 import { createTables, isDamage, touchEnds, unfitness } from './copy-schema.ts'
-import type { CertificateRow, CopyBatch, Cursor, RouteRow, SettingRow } from './rows.ts'
+import type { CertificateRow, ChallengeRow, CopyBatch, Cursor, RouteRow, SettingRow } from './rows.ts'
 
 /** Everything that the copy is to hold, page by page; `cursor` was taken before the first page was read. */
 export type Snapshot = {
@@ -14,6 +14,7 @@ export type Snapshot = {
   routes: AsyncIterable<RouteRow[]>
   certificates: AsyncIterable<CertificateRow[]>
   settings: SettingRow[]
+  challenges: ChallengeRow[]
 }
 
 /** `unfit` says why there is no usable copy to follow the feed from: then `cursor` is undefined and a snapshot is needed. */
@@ -162,7 +163,7 @@ async function build(file: string, snapshot: Snapshot): Promise<void> {
     const changes = prepareChanges(db)
     for await (const routes of snapshot.routes) changes.apply({ routes })
     for await (const certificates of snapshot.certificates) changes.apply({ certificates })
-    changes.apply({ settings: snapshot.settings })
+    changes.apply({ settings: snapshot.settings, challenges: snapshot.challenges })
     changes.complete(snapshot.cursor, snapshot.asOfMs)
     db.exec('pragma journal_mode = wal')
   } finally {

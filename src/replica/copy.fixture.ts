@@ -29,5 +29,13 @@ export async function* pagesOf<T>(...pages: T[][]): AsyncIterable<T[]> {
 }
 
 export function snapshotOf(routes: RouteRow[], changes: Partial<Snapshot> = {}): Snapshot {
-  return { cursor: cursorAt(1), asOfMs: 1_000, routes: pagesOf(routes), certificates: pagesOf<CertificateRow>(), settings: [], ...changes }
+  return {
+    cursor: cursorAt(1),
+    asOfMs: 1_000,
+    routes: pagesOf(routes),
+    certificates: pagesOf<CertificateRow>(),
+    settings: [],
+    challenges: [],
+    ...changes,
+  }
 }

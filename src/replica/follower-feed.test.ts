@@ -2,6 +2,7 @@ import pg from 'pg'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/support/postgres.ts'
+import { loadTlsAlpnChallenges, presentChallenge, withdrawChallenge } from '../core/challenges.ts'
 import { createAnnouncer, currentCursor, listenForChanges, readChanges } from '../core/changes.ts'
 import type { Db } from '../core/db.ts'
 import { registerDomain, removeDomain } from '../core/domains.ts'
@@ -51,6 +52,7 @@ beforeEach(async () => {
       loadProjectHostnames: (projectId, after, limit) => loadProjectHostnames(db, projectId, after, limit),
       eachRoutePage: (size) => eachRoutePage(db, size),
       eachCertificatePage: (size) => eachCertificatePage(db, size),
+      loadChallenges: () => loadTlsAlpnChallenges(db),
       readSetting: (name) => readSetting(db, name),
       listen: (onHint) => listenForChanges(db, onHint),
     },
@@ -111,6 +113,18 @@ test('removals, changed projects and settings reach the copy', { timeout: 30_000
   await expect.poll(() => reader.findSetting('thumbprint')?.toString(), { timeout: 10_000 }).toBe(`of ${projects}`)
   expect(reader.findRoute(named(0))).toBeUndefined()
   for (let number = 1; number < 5; number += 1) expect(reader.findRoute(named(number))?.upstreamUrl).toBe('https://two.example.com')
+})
+
+test('a TLS-ALPN-01 challenge reaches the copy while it is pending, and one of DNS never does', { timeout: 30_000 }, async () => {
+  const challenge = (type: 'tls-alpn-01' | 'dns-01', value: string) => ({ type, key: named(0), value })
+  const inCopy = () => reader.readChallenges().filter(({ hostname }) => hostname === named(0))
+  await presentChallenge(db, challenge('dns-01', 'text'))
+  await presentChallenge(db, challenge('tls-alpn-01', 'z.older'))
+  await presentChallenge(db, challenge('tls-alpn-01', 'a.newer'))
+  await expect.poll(() => inCopy().map(({ keyAuthorization }) => keyAuthorization), { timeout: 10_000 }).toEqual(['z.older', 'a.newer'])
+  await withdrawChallenge(db, challenge('tls-alpn-01', 'a.newer'))
+  await withdrawChallenge(db, challenge('tls-alpn-01', 'z.older'))
+  await expect.poll(inCopy, { timeout: 10_000 }).toEqual([])
 })
 
 test('a hostname that another project claims next leads to that project', { timeout: 30_000 }, async () => {

@@ -8,13 +8,14 @@ import { type CopyReader, openCopyReader } from './copy-reader.ts'
 import type { Change, CopySource } from './copy-source.ts'
 import { type CopyWriter, openCopyWriter } from './copy-writer.ts'
 import { createFollower, type Follower } from './follower.ts'
-import type { CertificateRow, ChangedKeys, RouteRow } from './rows.ts'
+import type { CertificateRow, ChallengeRow, ChangedKeys, RouteRow } from './rows.ts'
 
 /** What the database would say, held in memory: rows, a feed, and ways to break it. */
 function createSource() {
   const routes = new Map<Hostname, RouteRow>()
   const certificates = new Map<Hostname, CertificateRow>()
   const settings = new Map<string, Buffer>()
+  const challenges: ChallengeRow[] = []
   const feed: Change[] = []
   const fail = { with: undefined as Error | undefined }
   const calls = { snapshots: 0, reads: 0, loads: [] as Hostname[][] }
@@ -68,6 +69,10 @@ function createSource() {
     },
     eachRoutePage: (size) => pagesOf(routes, size),
     eachCertificatePage: (size) => pagesOf(certificates, size),
+    async loadChallenges() {
+      await ready()
+      return challenges
+    },
     async readSetting(name) {
       await ready()
       return settings.get(name)
@@ -82,7 +87,7 @@ function createSource() {
     feed.push(...changes)
     hint()
   }
-  return { source, routes, certificates, settings, fail, calls, during, place, put, change, feedLength: () => feed.length }
+  return { source, routes, certificates, settings, challenges, fail, calls, during, place, put, change, feedLength: () => feed.length }
 }
 
 let place: ReturnType<typeof temporaryFolder>
@@ -158,7 +163,7 @@ test('a change is in the copy before anybody is told', async () => {
   )
   await expect
     .poll(() => heard.changed)
-    .toEqual([{ routes: [shop(1)], certificates: [shop(2)], projects: [], tokens: ['8'], settings: ['thumbprint'] }])
+    .toEqual([{ routes: [shop(1)], certificates: [shop(2)], projects: [], tokens: ['8'], settings: ['thumbprint'], challenges: [] }])
   expect(reader.findRoute(shop(1))).toBeDefined()
   expect(reader.findCertificate(shop(2))).toBeDefined()
   expect(reader.findSetting('thumbprint')).toEqual(Buffer.from('new'))
@@ -167,6 +172,29 @@ test('a change is in the copy before anybody is told', async () => {
   database.change(host(shop(1)), { kind: 'certificate', key: shop(2) })
   await expect.poll(() => reader.findRoute(shop(1))).toBeUndefined()
   expect(reader.findCertificate(shop(2))).toBeUndefined()
+})
+
+test('pending challenges are in the copy from the first snapshot, change with the feed, and outlive a restart', async () => {
+  const challengeOf = (hostname: Hostname, keyAuthorization: string, expiresAtMs: number) => ({ hostname, keyAuthorization, expiresAtMs })
+  const change = { kind: 'challenge', key: shop(1) } as const
+  database.challenges.push(
+    challengeOf(shop(1), 'newer', 2_000.5),
+    challengeOf(shop(1), 'older', 1_000),
+    challengeOf(shop(2), 'other', 1_500),
+  )
+  await startAndFill()
+  expect(reader.readChallenges().map(({ keyAuthorization }) => keyAuthorization)).toEqual(['older', 'other', 'newer'])
+  database.challenges.splice(0, 2)
+  database.change(change)
+  await expect.poll(() => heard.changed.at(-1)).toMatchObject({ challenges: [shop(1)] })
+  expect(reader.readChallenges()).toEqual([challengeOf(shop(2), 'other', 1_500)])
+  await follower.stop()
+  database.challenges.push(challengeOf(shop(1), 'while nobody followed', 3_000))
+  database.change(change, change)
+  follow()
+  expect(reader.readChallenges()).toHaveLength(1)
+  follower.start()
+  await expect.poll(() => reader.readChallenges().at(-1)?.keyAuthorization).toBe('while nobody followed')
 })
 
 test('a changed project reaches all its hostnames, also more than one read holds', async () => {

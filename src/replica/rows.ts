@@ -27,6 +27,9 @@ export type CertificateRow = {
 /** A small value shared by all machines; undefined when there is none (any more). */
 export type SettingRow = { name: string; value: Buffer | undefined }
 
+/** A TLS-ALPN-01 challenge that an authority may come for (RFC 8737). Of several for one hostname the one that expires last is the newest. */
+export type ChallengeRow = { hostname: Hostname; keyAuthorization: string; expiresAtMs: number }
+
 /** A place in the database's change feed. */
 export type Cursor = { epoch: string; xid: string; seq: string }
 
@@ -37,9 +40,18 @@ export type CopyBatch = {
   certificates?: CertificateRow[]
   removedCertificates?: Hostname[]
   settings?: SettingRow[]
+  /** All that are pending: those before go. */
+  challenges?: ChallengeRow[]
   cursor?: Cursor
   asOfMs?: number
 }
 
 /** What a process must look up again, should it remember it. `projects` holds ids, `tokens` token ids. */
-export type ChangedKeys = { routes: Hostname[]; certificates: Hostname[]; projects: string[]; tokens: string[]; settings: string[] }
+export type ChangedKeys = {
+  routes: Hostname[]
+  certificates: Hostname[]
+  projects: string[]
+  tokens: string[]
+  settings: string[]
+  challenges: Hostname[]
+}

@@ -164,7 +164,7 @@ function createAnswers(on: CopyServerParts['on']) {
 
 const REQUEST_FAILED: CertificateRequestAnswer = { kind: 'refused', reason: 'a certificate cannot be asked for at the moment' }
 
-const KINDS = ['routes', 'certificates', 'projects', 'tokens', 'settings'] as const
+const KINDS = ['routes', 'certificates', 'projects', 'tokens', 'settings', 'challenges'] as const
 
 function* chunksOf(keys: Partial<ChangedKeys>): Generator<ChangedKeys> {
   for (const kind of KINDS) {
@@ -175,4 +175,4 @@ function* chunksOf(keys: Partial<ChangedKeys>): Generator<ChangedKeys> {
   }
 }
 
-const NO_KEYS: ChangedKeys = { routes: [], certificates: [], projects: [], tokens: [], settings: [] }
+const NO_KEYS: ChangedKeys = { routes: [], certificates: [], projects: [], tokens: [], settings: [], challenges: [] }

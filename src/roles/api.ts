@@ -6,8 +6,8 @@ import { type PortalFile, readPortalFiles } from '../api/portal-files.ts'
 import { createRouteFinder } from '../api/route-finder.ts'
 import { createAnnouncer } from '../core/changes.ts'
 import { closeDatabase, connectDatabase } from '../core/db.ts'
+import { createLinkSigner } from '../core/link-signer.ts'
 import { createRateLimits } from '../core/rate-limits.ts'
-import { createLinkSigner } from '../core/sign-in-links.ts'
 import { claimRules } from './claim-rules.ts'
 import { certificateFinder, serveInternal } from './internal.ts'
 import { openLocalCopy } from './local-copy.ts'
@@ -59,7 +59,8 @@ async function startApi(context: RoleContext, files: Files): Promise<RunningRole
       announcer.announce(tokenId)
     },
     portalUrl: config.portalUrl,
-    signer: createLinkSigner(config.secrets),
+    signer: createLinkSigner(config.secrets, 'sign-in'),
+    connectSigner: createLinkSigner(config.secrets, 'connect'),
     signup: config.signup,
     mail: mailing(config),
     limits: createRateLimits(db),

@@ -1,5 +1,5 @@
 import { createAcmeAuthority } from '../certs/acme-authority.ts'
-import { type Authority, type IssuedCertificate, IssueError } from '../certs/authority.ts'
+import { type Authority, type ChallengeSolver, type IssuedCertificate, IssueError } from '../certs/authority.ts'
 import { createLocalAuthority } from '../certs/local-ca.ts'
 import type { Config } from '../config.ts'
 import type { IssuancePermission } from '../core/certificates.ts'
@@ -34,8 +34,13 @@ export function createAuthorities(config: Config, keys: OwnKeys): Authority[] {
 /** What a renewal's order names as replaced, to the one authority that knows it (RFC 9773 §5). */
 export type Replaced = { directory: string | null; certId: string | undefined }
 
-/** What an order goes out with: the room that was taken for it, and where more is to be had. */
-export type OrderTerms = { permission: IssuancePermission; ledger: IssuanceLedger; replaced?: Replaced | undefined }
+/** What an order goes out with: the room that was taken for it, and where more is to be had; `solver` as for Authority. */
+export type OrderTerms = {
+  permission: IssuancePermission
+  ledger: IssuanceLedger
+  replaced?: Replaced | undefined
+  solver?: ChallengeSolver | undefined
+}
 
 /**
  * Orders from the first authority that delivers, beginning with the one that the permission names; each further one is asked only if its
@@ -46,7 +51,7 @@ export async function orderFrom(
   hostname: Hostname,
   terms: OrderTerms,
 ): Promise<IssuedCertificate & { directory: string }> {
-  const { permission, ledger, replaced } = terms
+  const { permission, ledger, replaced, solver } = terms
   const first = authorities.findIndex(({ name }) => name === permission.directory)
   let refused: unknown = new Error(`${permission.directory} is no authority of this installation`)
   for (const authority of first < 0 ? [] : authorities.slice(first)) {
@@ -56,7 +61,7 @@ export async function orderFrom(
     try {
       const replaces = replaced?.directory === directory ? replaced.certId : undefined
       const timeoutMs = ORDERS_TIMEOUT_MS / authorities.length
-      return { ...(await orderOnce(authority, hostname, { orderId: room.orderId, ledger, timeoutMs, replaces })), directory }
+      return { ...(await orderOnce(authority, hostname, { orderId: room.orderId, ledger, timeoutMs, replaces, solver })), directory }
     } catch (error) {
       refused = error
       if (!(error instanceof IssueError) || !WORTH_ANOTHER.has(kindOf(error))) break
@@ -65,16 +70,21 @@ export async function orderFrom(
   throw refused
 }
 
-type OrderSettings = { orderId: string | null; ledger: IssuanceLedger; timeoutMs: number; replaces: string | undefined }
+type OrderSettings = Pick<OrderTerms, 'ledger' | 'solver'> & { orderId: string | null; timeoutMs: number; replaces: string | undefined }
 
 async function orderOnce(
   authority: Authority,
   hostname: Hostname,
-  { orderId, ledger, timeoutMs, replaces }: OrderSettings,
+  { orderId, ledger, timeoutMs, replaces, solver }: OrderSettings,
 ): Promise<IssuedCertificate> {
   let sent = false
   try {
-    const issued = await authority.issue(hostname, { signal: AbortSignal.timeout(timeoutMs), replaces, onOrder: () => (sent = true) })
+    const issued = await authority.issue(hostname, {
+      signal: AbortSignal.timeout(timeoutMs),
+      replaces,
+      solver,
+      onOrder: () => (sent = true),
+    })
     await ledger.settle(orderId, 'issued')
     return issued
   } catch (error) {

@@ -1,4 +1,6 @@
+import { createChallengeCertificate } from '../certs/tls-alpn.ts'
 import { type CertificateKnowledge, createCertificateSource } from '../edge/certificate-source.ts'
+import { createChallengeSource } from '../edge/challenge-source.ts'
 import { startEdge } from '../edge/edge.ts'
 import { createEdgeMetrics } from '../edge/metrics.ts'
 import type { Hostname } from '../hostname.ts'
@@ -16,8 +18,14 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
   const own = ownHosts(config)
   const keys = certificateKeys(config)
   const copy = openLocalCopy(context, {
-    changed: (keys) => keys.certificates.forEach(certificates.changed),
-    reset: () => certificates.reset(),
+    changed(keys) {
+      keys.certificates.forEach(certificates.changed)
+      if (keys.challenges.length > 0) challenges.changed()
+    },
+    reset() {
+      certificates.reset()
+      challenges.changed()
+    },
   })
 
   const readCertificate = (hostname: Hostname): CertificateKnowledge => {
@@ -49,6 +57,8 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     now: Date.now,
   })
 
+  const challenges = createChallengeSource({ readAll: copy.reader.readChallenges, certify: createChallengeCertificate })
+
   const edge = await startEdge({
     log,
     metrics: createEdgeMetrics(context.metrics),
@@ -59,6 +69,7 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     certificateFor: certificates.certificateFor,
     answerChallenge: async (hostname, token) =>
       (await isServed(hostname)) ? challengeAnswer(copy.reader.findSetting(THUMBPRINT), token) : undefined,
+    challenges,
     upstream: {
       allowPrivate: config.allowPrivateUpstreams,
       sourceIps: config.upstreamSourceIps,

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Gauge } from 'prom-client'
 import { requestIssuance } from '../core/certificates.ts'
+import { loadTlsAlpnChallenges } from '../core/challenges.ts'
 import { currentCursor, listenForChanges, readChanges } from '../core/changes.ts'
 import { closeDatabase, connectDatabase } from '../core/db.ts'
 import { probeSoon } from '../core/probes.ts'
@@ -31,6 +32,7 @@ export async function startFollowerRole(context: RoleContext): Promise<RunningRo
       loadCertificates: (hostnames) => loadCertificates(db, hostnames),
       eachRoutePage: (pageSize) => eachRoutePage(db, pageSize),
       eachCertificatePage: (pageSize) => eachCertificatePage(db, pageSize),
+      loadChallenges: () => loadTlsAlpnChallenges(db),
       readSetting: (name) => readSetting(db, name),
       loadProjectHostnames: (projectId, after, limit) => loadProjectHostnames(db, projectId, after, limit),
       listen: (onHint) => listenForChanges(db, onHint),

@@ -1,14 +1,16 @@
-import { type Authority, type IssuedCertificate, IssueError } from '../certs/authority.ts'
+import { type Authority, type ChallengeSolver, type IssuedCertificate, IssueError } from '../certs/authority.ts'
 import { renewAt } from '../certs/certificate.ts'
 import { selfCheck } from '../certs/challenge.ts'
 import { thumbprintOf } from '../certs/keys.ts'
 import { certIdOf, momentIn } from '../certs/renewal-info.ts'
+import type { TlsAlpn } from '../certs/tls-alpn-solver.ts'
 import type { Config } from '../config.ts'
 import { DNS_PROBLEM } from '../core/probes.ts'
 import type { HeldCertificate } from '../core/renewals.ts'
 import type { Hostname } from '../hostname.ts'
 import type { IssueParts } from '../jobs/issue.ts'
 import type { RenewalInfoParts } from '../jobs/renewal-info.ts'
+import { Lru } from '../lib/lru.ts'
 import type { Probe } from '../probe/probe.ts'
 import { createAuthorities, orderFrom } from './authorities.ts'
 import { certificateKeys } from './certificate-keys.ts'
@@ -17,6 +19,7 @@ import { ownHosts } from './own-hosts.ts'
 import type { OwnKeys } from './own-keys.ts'
 
 const CHALLENGE_PROBLEM = 'urn:namesake:error:challenge'
+const SOLVERS_MAX = 1_000 // each only from the look before an order to the order
 
 export type Issuing = Pick<IssueParts, 'directories' | 'precheck' | 'order' | 'sealKey'> &
   Pick<RenewalInfoParts, 'renewalTime'> & {
@@ -24,10 +27,20 @@ export type Issuing = Pick<IssueParts, 'directories' | 'precheck' | 'order' | 's
     reachesUs(hostname: Hostname): Promise<boolean>
   }
 
-/** How this installation obtains certificates: what it looks at before an order, whom it asks, how it seals the key. */
-export function createIssuing(config: Config, keys: OwnKeys, probe: Probe, ledger: IssuanceLedger): Issuing {
+/**
+ * How this installation obtains certificates: what it looks at before an order, whom it asks, how it seals the key. Control is proven by
+ * HTTP-01; by TLS-ALPN-01, where that is given, if port 80 does not lead to us and port 443 does.
+ */
+export function createIssuing(
+  config: Config,
+  keys: OwnKeys,
+  probe: Probe,
+  ledger: IssuanceLedger,
+  { tlsAlpn }: { tlsAlpn?: TlsAlpn } = {},
+): Issuing {
   const authorities = createAuthorities(config, keys)
   const own = ownHosts(config)
+  const solvers = new Lru<Hostname, ChallengeSolver>(SOLVERS_MAX)
   // The built-in CA validates nothing and so asks nobody.
   const port = config.acmeDirectories[0] === 'local' ? undefined : config.publicHttpPort
   const challenge = (hostname: Hostname, addresses: string[]) =>
@@ -44,13 +57,20 @@ export function createIssuing(config: Config, keys: OwnKeys, probe: Probe, ledge
       if (own.has(hostname)) return { kind: 'go' } // their DNS is the operator's, and `doctor` looks at it
       const target = await probe.leadsToEdge(hostname)
       if (target.kind !== 'yes') return refuse(DNS_PROBLEM, target.sentence)
+      solvers.delete(hostname)
       const answer = await challenge(hostname, target.addresses)
+      if (answer.kind === 'ours') return { kind: 'go' }
+      const other = await tlsAlpn?.selfCheck({ hostname, addresses: target.addresses, port: config.publicHttpsPort })
+      if (tlsAlpn && other?.kind === 'ours') {
+        solvers.set(hostname, tlsAlpn.solver)
+        return { kind: 'go' }
+      }
       // Without hairpin NAT we may not reach ourselves although the authority does: only another's answer is proof that it would fail.
       return answer.kind === 'answered-by-other' ? refuse(CHALLENGE_PROBLEM, answer.sentence) : { kind: 'go' }
     },
     order: (hostname, { permission, held }) => {
       const replaced = held && { directory: held.directory, certId: certIdOf(held.chainPem) }
-      return order(() => orderFrom(authorities, hostname, { permission, ledger, replaced }))
+      return order(() => orderFrom(authorities, hostname, { permission, ledger, replaced, solver: solvers.get(hostname) }))
     },
     renewalTime: (held, signal) => askForRenewalTime(authorities, held, signal),
     sealKey: certificateKeys(config).seal,

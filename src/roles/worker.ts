@@ -3,12 +3,13 @@ import { Counter, Gauge } from 'prom-client'
 import { claimDueRenewals, countCertificates, forgetReleasedCertificates, requestOwnCertificates } from '../core/certificates.ts'
 import { pruneChallenges } from '../core/challenges.ts'
 import { createAnnouncer, pruneChanges } from '../core/changes.ts'
+import { pruneConnectLinks } from '../core/connect-links.ts'
 import { closeDatabase, connectDatabase, type Db } from '../core/db.ts'
 import { pruneBudget } from '../core/issuance-budget.ts'
+import { createLinkSigner } from '../core/link-signer.ts'
 import { pruneRateLimits } from '../core/rate-limits.ts'
 import { loadRoutes } from '../core/routes.ts'
 import { pruneSessions } from '../core/sessions.ts'
-import { createLinkSigner } from '../core/sign-in-links.ts'
 import type { Hostname } from '../hostname.ts'
 import { type IssueParts, issueCertificate } from '../jobs/issue.ts'
 import { deliverMail } from '../jobs/mail.ts'
@@ -24,6 +25,7 @@ import { ownHosts } from './own-hosts.ts'
 import { ensureOwnKeys } from './own-keys.ts'
 import type { RoleContext, RunningRole } from './role.ts'
 import { createServiceProbe } from './service-probe.ts'
+import { createTlsAlpnOnEdges } from './tls-alpn.ts'
 
 const JOBS_AT_ONCE_MAX = 20
 const JOB_POLL_MS = 1_000
@@ -37,7 +39,8 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
   const db = connectDatabase(config.databaseUrl!, { applicationName: 'namesake worker', poolMax: 10, log })
   const announcer = createAnnouncer(db)
   const probe = createServiceProbe(config)
-  const issuing = createIssuing(config, await ensureOwnKeys(db, config), probe, createIssuanceLedger(db, log))
+  const tlsAlpn = createTlsAlpnOnEdges({ db, announce: announcer.announce, probe, port: config.publicHttpsPort })
+  const issuing = createIssuing(config, await ensureOwnKeys(db, config), probe, createIssuanceLedger(db, log), { tlsAlpn })
   const orders = new Counter({
     name: 'namesake_orders_total',
     help: 'Certificate attempts by outcome',
@@ -66,7 +69,15 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
   }
 
   const mailServer = config.smtpUrl === undefined ? undefined : createMailServer(config.smtpUrl, config.mailFrom!)
-  const mail = { db, log, portalUrl: config.portalUrl, signer: createLinkSigner(config.secrets), send: mailServer?.send }
+  const mail = {
+    db,
+    log,
+    portalUrl: config.portalUrl,
+    edgeHost: config.edgeHost,
+    signer: createLinkSigner(config.secrets, 'sign-in'),
+    connectSigner: createLinkSigner(config.secrets, 'connect'),
+    send: mailServer?.send,
+  }
 
   const runner = await run({
     connectionString: config.databaseUrl!,
@@ -95,6 +106,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
       { name: 'feed pruning', everyMs: 3_600_000, run: () => pruneChanges(db, FEED_KEPT_HOURS) },
       { name: 'budget pruning', everyMs: 3_600_000, run: async () => void (await pruneBudget(db)) },
       { name: 'challenge pruning', everyMs: 600_000, run: () => pruneChallenges(db) },
+      { name: 'connect link pruning', everyMs: 3_600_000, run: () => pruneConnectLinks(db) },
       { name: 'session pruning', everyMs: 3_600_000, run: () => pruneSessions(db) },
       { name: 'rate limit pruning', everyMs: 600_000, run: () => pruneRateLimits(db) },
       { name: 'released certificates', everyMs: 86_400_000, run: async () => void (await forgetReleasedCertificates(db)) },

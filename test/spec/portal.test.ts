@@ -409,7 +409,8 @@ async function watch(project: string) {
       for (;;) {
         const index = events.findIndex((candidate) => candidate.event === event)
         if (index >= 0) return events.splice(index, 1)[0]!.data
-        const { value } = await reader.read()
+        const { value, done } = await reader.read()
+        if (done) throw new Error(`the stream ended before an event ${event}`)
         text += value
         for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
           const parts = /^event: (\w+)\ndata: (.*)$/.exec(text.slice(0, end))

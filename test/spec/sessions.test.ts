@@ -147,11 +147,11 @@ describe('a link', () => {
   })
 
   test('of another installation opens nothing', async () => {
-    const { createLinkSigner } = await import('../../src/core/sign-in-links.ts')
+    const { createLinkSigner } = await import('../../src/core/link-signer.ts')
     const ada = person()
     await ada.askForLink()
     const { rows } = await api.db.pool.query('select id from sign_in_links where email = $1', [ada.email])
-    const token = createLinkSigner(['another secret of 32 bytes or more!!']).tokenOf(rows[0].id)
+    const token = createLinkSigner(['another secret of 32 bytes or more!!'], 'sign-in').tokenOf(rows[0].id)
     expect((await ada.call('POST', '/v1/auth/callback', { body: { token } })).json()).toMatchObject({ code: 'magic_link_invalid' })
   })
 

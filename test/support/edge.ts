@@ -55,6 +55,7 @@ export async function startTestEdge(
     findHost: (hostname) => hosts.get(hostname) ?? { kind: 'unknown' },
     certificateFor: (hostname) => certificates.get(hostname) ?? { kind: 'refused', reason: 'not registered' },
     answerChallenge: (_hostname, token) => (token.startsWith('known') ? `${token}.thumbprint` : undefined),
+    challenges: { arePending: () => false, challengeFor: () => undefined },
     trustedProxies: [],
     proxyProtocol: 'off',
     accessLogSample: 1,

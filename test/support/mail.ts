@@ -7,7 +7,8 @@ import type { Db } from '../../src/core/db.ts'
 import { deliverMail } from '../../src/jobs/mail.ts'
 import { createMailServer } from '../../src/jobs/mail-server.ts'
 import { createLog } from '../../src/log.ts'
-import { LINK_SIGNER } from './portal-parts.ts'
+import { CONNECT_SIGNER, LINK_SIGNER } from './portal-parts.ts'
+import { EDGE_HOST } from './tenants.ts'
 
 /** A mail as it came over the wire: the envelope, and the whole message. */
 export type ReceivedMail = { from: string; to: string[]; raw: string }
@@ -76,7 +77,9 @@ export async function startMailWorker(parts: { db: Db; databaseUrl: string; smtp
     db: parts.db,
     log,
     portalUrl: parts.portalUrl ?? new URL('https://portal.namesake.test'),
+    edgeHost: EDGE_HOST,
     signer: LINK_SIGNER,
+    connectSigner: CONNECT_SIGNER,
     send: mailServer?.send,
   }
   const runner = await run({

@@ -16,6 +16,8 @@ const OUTPUT_CHARACTERS_MAX = 200_000
 export type PebbleOptions = {
   /** Where it fetches HTTP-01 challenges; by default a port that nobody listens on. */
   httpPort?: number
+  /** Where it validates TLS-ALPN-01; by default the port for HTTP-01. */
+  tlsPort?: number
   /** Per cent of good nonces that it refuses; 0 by default. */
   nonceReject?: number
   strict?: boolean
@@ -142,7 +144,7 @@ function writeConfig(folder: string, { acme, management, httpPort, keyFile, caFi
     certificate: caFile,
     privateKey: keyFile,
     httpPort,
-    tlsPort: httpPort,
+    tlsPort: options.tlsPort ?? httpPort,
     externalAccountBindingRequired: options.eab !== undefined,
     externalAccountMACKeys: options.eab ?? {},
     domainBlocklist: options.blocklist ?? [],

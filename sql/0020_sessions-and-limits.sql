@@ -29,3 +29,10 @@ create table session_projects (
 create index session_project on session_projects (project_id);
 
 alter table members add column joined_at timestamptz; -- at the first sign-in after the invitation
+
+-- As rate-limiter-flexible has it. Unlogged: a crash may forget who has asked how often.
+create unlogged table rate_limits (
+  key    varchar(255) primary key,
+  points integer not null default 0,
+  expire bigint -- milliseconds since 1970
+);
