@@ -38,7 +38,8 @@ export type Dns = {
   warnings?: { kind: string; sentence: string }[]
   checkedAt?: string | null
   nextCheckAt?: string | null
-  delegation?: DnsRecord[] | null
+  /** One more record, which is not needed: with it the certificate is issued before the hostname leads here. */
+  delegation?: (DnsRecord & { sentence?: string }) | null
 }
 export type Certificate = {
   state: 'none' | 'pending' | 'issued' | 'failed'

@@ -218,6 +218,9 @@ export const text = {
     doneTitle: 'The record',
     foundTitle: 'What was found',
     expectedTitle: 'What is expected',
+    delegationTitle: 'For a move without interruption',
+    delegationText:
+      'This record is not needed. If the hostname is in use elsewhere, add it first: the certificate is then issued before the hostname leads here.',
     comparisonTitle: 'Found and expected',
     nothingFound: 'No record was found at this name.',
     match: 'as expected',

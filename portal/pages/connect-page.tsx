@@ -78,7 +78,7 @@ function Instructions({ token, link }: { token: string; link: Connect }) {
 
 function ToDo({ token, link }: { token: string; link: Connect }) {
   const { dns, hostname } = link
-  const records = dns.delegation && dns.delegation.length > 0 ? dns.delegation : dns.expected
+  const records = dns.expected
   return (
     <>
       <p className="text-lg leading-relaxed text-pretty text-stone-600 dark:text-stone-300">{words.lead(link.project.name)}</p>

@@ -116,7 +116,7 @@ function DnsCard({ domain }: { domain: DomainDetails }) {
   const { dns } = domain
   const zone = domain.zone
   const isRight = dns.state === 'verified'
-  const records = dns.delegation && dns.delegation.length > 0 ? dns.delegation : dns.expected
+  const records = dns.expected
   const title = isRight ? words.doneTitle : records.length > 1 ? words.recordsTitle : words.recordTitle
   return (
     <>
@@ -146,6 +146,12 @@ function DnsCard({ domain }: { domain: DomainDetails }) {
           </div>
         )}
       </Card>
+      {dns.delegation && !domain.verified && (
+        <Card title={words.delegationTitle}>
+          <p className="max-w-prose text-sm text-stone-600 dark:text-stone-400">{words.delegationText}</p>
+          <RecordsToAdd records={[dns.delegation]} zone={zone} />
+        </Card>
+      )}
       <Card title={words.comparisonTitle}>
         <Comparison found={dns.found} expected={dns.expected} />
       </Card>

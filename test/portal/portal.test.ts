@@ -168,6 +168,36 @@ describe('domains', () => {
   })
 })
 
+describe('the page for the customer', () => {
+  test('whoever has the link sees the record without an account, mails it on, and sees it work without doing anything', async () => {
+    const vendor = await startProject('Connecting')
+    await addDomain(vendor, 'shop.connect-customer.com')
+    await vendor.getByRole('button', { name: 'Link for your customer' }).click()
+    await vendor.getByRole('button', { name: 'Make a link' }).click()
+    const link = (await vendor.getByRole('dialog').locator('pre').textContent())!
+    const { page, errors } = await world.open('/')
+    await page.goto(link.trim())
+    await page.getByRole('heading', { name: 'Connect shop.connect-customer.com' }).waitFor()
+    await page.getByText('Connecting', { exact: true }).waitFor()
+    await page.getByLabel('Who manages the DNS of your domain?').selectOption('cloudflare')
+    await page.getByText('the cloud must be grey').waitFor()
+    expect(await findBarriers(page)).toEqual([])
+    await page.getByLabel('Their e-mail address').fill('dns@connect-customer.com')
+    await page.getByRole('button', { name: 'Send instructions' }).click()
+    await page.getByText('The instructions were sent').waitFor()
+    expect((await world.mail.next('dns@connect-customer.com')).raw).toContain('shop.connect-customer.com')
+    world.dns.set('shop.connect-customer.com', 'CNAME', EDGE_HOST)
+    await page.getByRole('heading', { name: 'It works' }).waitFor({ timeout: SEEN_WITHIN_MS })
+    expect(await findBarriers(page)).toEqual([])
+    expect(errors).toEqual([])
+  }, 40_000)
+
+  test('a mangled link says that the page has ended', async () => {
+    const { page } = await world.open('/connect#mangled')
+    await page.getByRole('heading', { name: 'This page has ended' }).waitFor()
+  })
+})
+
 describe('tokens', () => {
   test('a token works, is masked ten seconds after it was shown, and is refused once revoked', async () => {
     const page = await startProject('Secret')
