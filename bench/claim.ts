@@ -74,7 +74,10 @@ function uniqueHostname(): Hostname {
 }
 
 function pgbenchScript(project: Project): string {
-  const statement = CLAIM.replace('$1', project.id).replace('$2', `'p-' || (:n)::text || '.bench.test'`).replace('$3', `'{}'`)
+  const statement = CLAIM.replace('$1', project.id)
+    .replace('$2', `'p-' || (:n)::text || '.bench.test'`)
+    .replace('$3', `'{}'`)
+    .replace('$4', `'{"kind":"operator"}'`)
   return `\\set n random(1, 9000000000000000)\n${statement.trim().replaceAll('\n', ' ')};\n`
 }
 

@@ -13,6 +13,7 @@ import { issueToken } from '../src/core/tokens.ts'
 import type { Hostname } from '../src/hostname.ts'
 import { Lru } from '../src/lib/lru.ts'
 import { createLog } from '../src/log.ts'
+import { portalParts } from '../test/support/portal-parts.ts'
 import { createTemplate, sibling, startPostgres, TEMPLATE } from '../test/support/postgres-server.ts'
 import { addProject, CLAIM_RULES, claim } from '../test/support/tenants.ts'
 import { LOAD_CORE, MEASURED_CORE, onCore } from './support/cores.ts'
@@ -118,6 +119,7 @@ async function serve(databaseUrl: string): Promise<void> {
   const resolve = (hostname: Hostname) => memory.peek(hostname) ?? { kind: 'unknown' as const }
   const authenticator = createAuthenticator({ db, log, isFresh, now })
   const app = createApp({
+    ...portalParts(db),
     db,
     log,
     baseUrl: new URL('http://127.0.0.1'),

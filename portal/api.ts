@@ -1,18 +1,123 @@
-/** Whether the service answers. */
-export type Health = { kind: 'up' } | { kind: 'down' }
+import type * as records from './records.ts'
+import { text } from './strings.ts'
 
-const HEALTH_TIMEOUT_MS = 5_000
+const ANSWER_TIMEOUT_MS = 30_000
 
 /** Where the API is called: the portal and the API answer at the same addresses. */
 export const API_URL = window.location.origin
 
+/** A refusal by the API, or no answer at all (code `unreachable`). `message` is a sentence for whoever reads the page. */
+export class ApiProblem extends Error {
+  readonly code: string
+  readonly status: number
+  constructor(code: string, status: number, sentence: string) {
+    super(sentence)
+    this.code = code
+    this.status = status
+  }
+}
+
+export type Page<T> = { items: T[]; next: string | null }
+
+type Sent = { body?: unknown; rawBody?: string; token?: string }
+
+async function send(method: string, path: string, { body, rawBody, token }: Sent = {}): Promise<Response> {
+  const sent = rawBody ?? (body === undefined ? undefined : JSON.stringify(body))
+  const headers: Record<string, string> = { accept: 'application/json' }
+  if (sent !== undefined) headers['content-type'] = 'application/json'
+  if (token !== undefined) headers.authorization = `Connect ${token}`
+  const init: RequestInit = { method, headers, signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) }
+  if (sent !== undefined) init.body = sent
+  const answer = await fetch(path, init).catch(() => {
+    throw new ApiProblem('unreachable', 0, text.problems.unreachable)
+  })
+  if (answer.ok) return answer
+  throw await readProblem(answer)
+}
+
+async function readProblem(answer: Response): Promise<ApiProblem> {
+  const problem = (await answer.json().catch(() => ({}))) as { code?: string; detail?: string }
+  const code = problem.code ?? 'unknown'
+  const known: Record<string, string> = text.problems.byCode
+  return new ApiProblem(code, answer.status, known[code] ?? sentence(problem.detail ?? text.problems.unexpected(answer.status)))
+}
+
+/** The API's reasons begin in lower case and end without a full stop, so that programs can put them behind a colon. */
+function sentence(reason: string): string {
+  const capital = reason.charAt(0).toUpperCase() + reason.slice(1)
+  return /[.!?…]$/.test(capital) ? capital : `${capital}.`
+}
+
+async function call<T>(method: string, path: string, sent?: Sent): Promise<T> {
+  const answer = await send(method, path, sent)
+  return (answer.status === 204 || answer.headers.get('content-length') === '0' ? undefined : await answer.json()) as T
+}
+
+async function readPage<T>(path: string): Promise<Page<T>> {
+  const answer = await send('GET', path)
+  const next = /<([^>]+)>;\s*rel="?next"?/.exec(answer.headers.get('link') ?? '')?.[1]
+  return { items: (await answer.json()) as T[], next: next ? new URL(next, API_URL).searchParams.get('cursor') : null }
+}
+
+const project = (slug: string) => `/v1/portal/projects/${encodeURIComponent(slug)}`
+const domain = (slug: string, hostname: string) => `${project(slug)}/domains/${encodeURIComponent(hostname)}`
+
+/** Each endpoint once. Everything rejects with ApiProblem alone. */
+export const api = {
+  requestLink: (email: string) => call<{ sent: true; inbox?: string }>('POST', '/v1/auth/request-magic-link', { body: { email } }),
+  confirmLink: (token: string) => call<records.User>('POST', '/v1/auth/callback', { body: { token } }),
+  me: () => call<records.User>('GET', '/v1/auth/me'),
+  signOut: () => call<void>('POST', '/v1/auth/sign-out'),
+
+  projects: () => call<records.Project[]>('GET', '/v1/portal/projects'),
+  createProject: (wanted: { name: string; upstreamUrl: string }) =>
+    call<records.CheckedProject>('POST', '/v1/portal/projects', { body: wanted }),
+  project: (slug: string) => call<records.Project>('GET', project(slug)),
+  changeProject: (
+    slug: string,
+    changes: { name?: string; upstreamUrl?: string; brand?: { color?: string | null; logoUrl?: string | null } },
+  ) => call<records.CheckedProject>('PATCH', project(slug), { body: changes }),
+  removeProject: (slug: string) => call<void>('DELETE', project(slug)),
+
+  domains: (slug: string, query: URLSearchParams) => readPage<records.Domain>(`${project(slug)}/domains?${query}`),
+  domain: (slug: string, hostname: string) => call<records.DomainDetails>('GET', domain(slug, hostname)),
+  claim: (slug: string, hostname: string) => call<records.Domain>('POST', `${project(slug)}/domains`, { body: { hostname } }),
+  claimMany: (slug: string, hostnames: string[]) =>
+    call<{ results: records.BulkResult[] }>('POST', `${project(slug)}/domains/bulk`, { body: { hostnames } }),
+  check: (slug: string, hostname: string) => call<records.DomainDetails>('POST', `${domain(slug, hostname)}/check`),
+  /** `json` goes out as it was typed: parsing it here would lose key order and the notation of numbers. */
+  replaceMetadata: (slug: string, hostname: string, json: string) =>
+    call<records.Domain>('PATCH', domain(slug, hostname), { rawBody: `{"metadata":${json}}` }),
+  removeDomain: (slug: string, hostname: string) => call<void>('DELETE', domain(slug, hostname)),
+  createLink: (slug: string, hostname: string) => call<{ url: string; expiresAt: string }>('POST', `${domain(slug, hostname)}/link`),
+
+  tokens: (slug: string) => call<records.Token[]>('GET', `${project(slug)}/tokens`),
+  issueToken: (slug: string, name: string) =>
+    call<records.IssuedToken>('POST', `${project(slug)}/tokens`, { body: name === '' ? {} : { name } }),
+  revokeToken: (slug: string, id: string) => call<void>('DELETE', `${project(slug)}/tokens/${encodeURIComponent(id)}`),
+
+  members: (slug: string) => call<records.Member[]>('GET', `${project(slug)}/members`),
+  invite: (slug: string, wanted: { email: string; role: records.Role }) =>
+    call<records.Member>('POST', `${project(slug)}/members`, { body: wanted }),
+  changeRole: (slug: string, email: string, role: records.Role) =>
+    call<records.Member>('PATCH', `${project(slug)}/members/${encodeURIComponent(email)}`, { body: { role } }),
+  removeMember: (slug: string, email: string) => call<void>('DELETE', `${project(slug)}/members/${encodeURIComponent(email)}`),
+
+  activity: (slug: string, query: URLSearchParams) => readPage<records.Activity>(`${project(slug)}/activity?${query}`),
+
+  connect: (token: string) => call<records.Connect>('GET', '/v1/connect', { token }),
+  connectCheck: (token: string) => call<records.Connect>('POST', '/v1/connect/check', { token }),
+  connectMail: (token: string, mail: { to: string; note?: string }) => call<void>('POST', '/v1/connect/mail', { token, body: mail }),
+}
+
+/** Where a project's changes stream from, and a connect link's. */
+export const streams = { project: (slug: string) => `${project(slug)}/events`, connect: '/v1/connect/events' }
+
+/** Whether the service answers. */
+export type Health = { kind: 'up' } | { kind: 'down' }
+
 /** Asks the health endpoint; never rejects. */
 export async function readHealth(): Promise<Health> {
-  try {
-    const answer = await fetch('/healthz', { signal: AbortSignal.timeout(HEALTH_TIMEOUT_MS) })
-    const { status } = (await answer.json()) as { status?: string }
-    return status === 'ok' ? { kind: 'up' } : { kind: 'down' }
-  } catch {
-    return { kind: 'down' }
-  }
+  const answer = await call<{ status?: string }>('GET', '/healthz').catch(() => undefined)
+  return answer?.status === 'ok' ? { kind: 'up' } : { kind: 'down' }
 }

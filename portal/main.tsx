@@ -1,10 +1,26 @@
 import './portal.css'
+import { QueryClientProvider } from '@tanstack/react-query'
+import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { StartPage } from './pages/start-page.tsx'
+import { ApiProblem } from './api.ts'
+import { createQueryClient } from './queries.ts'
+import { createPortalRouter } from './router.tsx'
+
+const client = createQueryClient(leaveWhenSignedOut)
+const router = createPortalRouter(client)
+
+/** Whoever's session has ended signs in again; what the cache held belonged to it. */
+function leaveWhenSignedOut(error: Error): void {
+  if (!(error instanceof ApiProblem && error.code === 'session_required') || !client.getQueryData(['me'])) return
+  client.clear()
+  void router.navigate({ to: '/sign-in', search: { ended: true } })
+}
 
 createRoot(document.getElementById('portal')!).render(
   <StrictMode>
-    <StartPage />
+    <QueryClientProvider client={client}>
+      <RouterProvider router={router} />
+    </QueryClientProvider>
   </StrictMode>,
 )

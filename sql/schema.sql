@@ -2,6 +2,19 @@
 
 create sequence versions;
 
+create table activity (
+  id bigint not null generated always as identity,
+  project_id bigint not null,
+  at timestamp with time zone not null default date_trunc('milliseconds'::text, now()),
+  actor jsonb not null,
+  action text not null,
+  subject text not null,
+  detail jsonb not null default '{}'::jsonb,
+  constraint activity_pkey PRIMARY KEY (id),
+  constraint activity_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
+);
+CREATE INDEX activity_project ON public.activity USING btree (project_id, id);
+
 create table certificates (
   hostname text collate "C" not null,
   project_id bigint,
@@ -64,6 +77,16 @@ create table changes (
   constraint changes_pkey PRIMARY KEY (xid, seq),
   constraint change_kind CHECK ((kind = ANY (ARRAY['host'::text, 'certificate'::text, 'project'::text, 'token'::text, 'setting'::text, 'challenge'::text])))
 );
+
+create table connect_links (
+  id uuid not null default gen_random_uuid(),
+  domain_id bigint not null,
+  expires_at timestamp with time zone not null,
+  constraint connect_links_pkey PRIMARY KEY (id),
+  constraint connect_links_domain_id_fkey FOREIGN KEY (domain_id) REFERENCES domains(id)
+);
+CREATE INDEX connect_link_domain ON public.connect_links USING btree (domain_id);
+CREATE INDEX connect_link_expiry ON public.connect_links USING btree (expires_at);
 
 create table domains (
   id bigint not null generated always as identity,
@@ -129,11 +152,22 @@ CREATE INDEX issuance_order_account ON public.issuance_orders USING btree (direc
 CREATE INDEX issuance_order_domain ON public.issuance_orders USING btree (directory, registered_domain, counted_at);
 CREATE INDEX issuance_order_hostname ON public.issuance_orders USING btree (directory, hostname, counted_at);
 
+create table kept_mails (
+  id bigint not null generated always as identity,
+  recipient text not null,
+  subject text not null,
+  body_text text not null,
+  body_html text not null,
+  created_at timestamp with time zone not null default date_trunc('milliseconds'::text, now()),
+  constraint kept_mails_pkey PRIMARY KEY (id)
+);
+
 create table members (
   project_id bigint not null,
   email text not null,
   role text not null,
   created_at timestamp with time zone not null default date_trunc('milliseconds'::text, now()),
+  joined_at timestamp with time zone,
   constraint members_pkey PRIMARY KEY (project_id, email),
   constraint member_role CHECK ((role = ANY (ARRAY['owner'::text, 'admin'::text, 'member'::text]))),
   constraint members_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
@@ -200,9 +234,40 @@ create table projects (
   proof text not null,
   version bigint not null default nextval('versions'::regclass),
   created_at timestamp with time zone not null default date_trunc('milliseconds'::text, now()),
+  brand_color text,
+  brand_logo_url text,
+  deleted_at timestamp with time zone,
   constraint projects_pkey PRIMARY KEY (id),
   constraint project_slug_unique UNIQUE (slug)
 );
+
+create table rate_limits (
+  key character varying(255) not null,
+  points integer not null default 0,
+  expire bigint,
+  constraint rate_limits_pkey PRIMARY KEY (key)
+);
+
+create table session_projects (
+  session_id bigint not null,
+  project_id bigint not null,
+  constraint session_projects_pkey PRIMARY KEY (session_id, project_id),
+  constraint session_projects_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
+  constraint session_projects_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(id) ON DELETE CASCADE
+);
+CREATE INDEX session_project ON public.session_projects USING btree (project_id);
+
+create table sessions (
+  id bigint not null generated always as identity,
+  hash bytea not null,
+  email text not null,
+  signed_in_at timestamp with time zone not null default date_trunc('milliseconds'::text, now()),
+  expires_at timestamp with time zone not null,
+  constraint sessions_pkey PRIMARY KEY (id),
+  constraint session_hash_unique UNIQUE (hash)
+);
+CREATE INDEX session_email ON public.sessions USING btree (email);
+CREATE INDEX session_expiry ON public.sessions USING btree (expires_at);
 
 create table settings (
   name text not null,
@@ -210,6 +275,15 @@ create table settings (
   updated_at timestamp with time zone not null default now(),
   constraint settings_pkey PRIMARY KEY (name)
 );
+
+create table sign_in_links (
+  id uuid not null default gen_random_uuid(),
+  email text not null,
+  expires_at timestamp with time zone not null,
+  used_at timestamp with time zone,
+  constraint sign_in_links_pkey PRIMARY KEY (id)
+);
+CREATE INDEX sign_in_link_expiry ON public.sign_in_links USING btree (expires_at);
 
 create table tokens (
   id bigint not null generated always as identity,

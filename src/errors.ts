@@ -13,6 +13,16 @@ export const ERROR_CODES = [
   'query_invalid',
   'token_invalid',
   'token_not_found',
+  'session_required',
+  'magic_link_invalid',
+  'connect_link_invalid',
+  'cross_site',
+  'role_insufficient',
+  'member_not_found',
+  'last_owner',
+  'project_not_empty',
+  'brand_invalid',
+  'mail_unavailable',
   'plan_limit',
   'plan_unknown',
   'project_not_found',
@@ -24,7 +34,7 @@ export const ERROR_CODES = [
   'upstream_forbidden',
   'unsupported_media_type',
   'payload_too_large',
-  'too_many_requests',
+  'rate_limited',
   'route_not_found',
   'method_not_allowed',
   'request_malformed',
@@ -37,10 +47,13 @@ export type ErrorCode = (typeof ERROR_CODES)[number]
 /** A refusal with a stable code and one sentence that says what to do. Thrown in core, translated in one place. */
 export class ServiceError extends Error {
   readonly code: ErrorCode
+  /** When the same may be tried again, if that is known. */
+  readonly retryAfterS: number | undefined
 
-  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions & { retryAfterS?: number }) {
     super(message, options)
     this.name = 'ServiceError'
     this.code = code
+    this.retryAfterS = options?.retryAfterS
   }
 }

@@ -3,6 +3,7 @@ import { createApp } from '../src/api/app.ts'
 import { createAuthenticator } from '../src/api/authentication.ts'
 import { createRouteFinder } from '../src/api/route-finder.ts'
 import { closeDatabase, connectDatabase } from '../src/core/db.ts'
+import { createLinkSigner } from '../src/core/link-signer.ts'
 import { parseHostname } from '../src/hostname.ts'
 import { createLog } from '../src/log.ts'
 
@@ -24,6 +25,15 @@ export async function readDocument(): Promise<{ paths: Record<string, object>; c
     probeIntervalS: 300,
     trustedProxies: [],
     authenticate: authenticator.authenticate,
+    revoked: () => {},
+    portalUrl: new URL('https://portal.example.com'),
+    signer: createLinkSigner([''], 'sign-in'),
+    connectSigner: createLinkSigner([''], 'connect'),
+    signup: 'open',
+    mail: 'none',
+    limits: { take: async () => {} },
+    projectRules: { plans: new Map(), checkUpstream: async () => {} },
+    checkUpstream: async () => ({ kind: 'answered', status: 200 }),
     finder: createRouteFinder({ db, isFresh, now, resolve: () => ({ kind: 'unknown' }) }),
     announce: () => {},
     now,

@@ -1,37 +1,17 @@
-import { useState } from 'react'
+import { CopyButton } from './copy-button.tsx'
 
-/** Text to type into a terminal, with a button that copies it. `label` says what it is to whoever cannot see it. */
-export function CodeBlock({ label, text }: { label: string; text: string }) {
+/** Text to type into a terminal, with a button that copies it. `copied` is what goes to the clipboard where that differs from what is shown. */
+export function CodeBlock({ label, code, copied = code }: { label: string; code: string; copied?: string }) {
   return (
-    <figure className="overflow-hidden rounded-xl border border-stone-800 bg-stone-900 shadow-sm dark:bg-black/40">
-      <figcaption className="flex items-center justify-between gap-3 border-b border-white/10 py-1.5 pr-1.5 pl-4 text-xs text-stone-400">
+    <figure className="min-w-0 overflow-hidden rounded-xl border border-stone-300 bg-stone-100 text-left dark:border-stone-700 dark:bg-stone-950">
+      <figcaption className="flex min-h-10 items-center justify-between gap-3 border-b border-stone-300 py-1 pr-1 pl-4 text-xs text-stone-700 dark:border-stone-700 dark:text-stone-300">
         {label}
-        <CopyButton text={text} />
+        <CopyButton value={copied} what={label} look="quiet" />
       </figcaption>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: whoever has no mouse must be able to scroll it */}
-      <pre tabIndex={0} className="overflow-x-auto p-4 font-mono text-[13px] leading-relaxed text-stone-100">
-        {text}
+      <pre tabIndex={0} className="overflow-x-auto p-4 font-mono text-[13px] leading-relaxed">
+        {code}
       </pre>
     </figure>
-  )
-}
-
-function CopyButton({ text }: { text: string }) {
-  const [copied, setCopied] = useState(false)
-  const copy = async () => {
-    await navigator.clipboard.writeText(text)
-    setCopied(true)
-  }
-  // The clipboard exists on https and on localhost alone.
-  if (!('clipboard' in navigator)) return <span className="py-1" />
-  return (
-    <button
-      type="button"
-      onClick={() => void copy()}
-      onBlur={() => setCopied(false)}
-      className="cursor-pointer rounded-lg px-2.5 py-1 font-medium text-stone-200 hover:bg-white/10"
-    >
-      <span aria-live="polite">{copied ? 'Copied' : 'Copy'}</span>
-    </button>
   )
 }

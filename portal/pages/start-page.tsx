@@ -1,7 +1,13 @@
+import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { API_URL } from '../api.ts'
+import { API_URL, readHealth } from '../api.ts'
+import { OpenFrame } from '../components/app-frame.tsx'
+import { ButtonLink, OuterLink } from '../components/button.tsx'
 import { CodeBlock } from '../components/code-block.tsx'
-import { PageFrame } from '../components/page-frame.tsx'
+import { usePageTitle } from '../page-title.ts'
+import { text } from '../strings.ts'
+
+const words = text.start
 
 const CLAIM = `curl ${API_URL}/v1/edge/domains \\
   -H "Authorization: Bearer $NAMESAKE_TOKEN" \\
@@ -14,55 +20,66 @@ X-Forwarded-Proto: https`
 
 /** What Namesake does, in three steps that can be tried at once. */
 export function StartPage() {
+  usePageTitle(words.heading.join(' '))
   return (
-    <PageFrame>
-      <section className="grid gap-10 pt-10 pb-16 sm:pt-16 lg:grid-cols-2 lg:items-center lg:gap-16">
+    <OpenFrame wide>
+      <section className="grid gap-10 pt-6 pb-16 sm:pt-14 lg:grid-cols-2 lg:items-center lg:gap-16">
         <div>
           <h1 className="text-3xl font-semibold tracking-tight sm:text-4xl">
-            <span className="block">Your customers’ names.</span> <span className="block">Your application.</span>
+            {words.heading.map((line) => (
+              <span key={line} className="block">
+                {line}{' '}
+              </span>
+            ))}
           </h1>
-          <p className="mt-5 max-w-prose text-lg leading-relaxed text-pretty text-stone-600 dark:text-stone-300">
-            Your customer adds one DNS record, and their own hostname answers from your application over HTTPS, with a certificate that
-            nobody has to think about.
-          </p>
-          <a
-            href="/v1/docs"
-            className="mt-8 inline-block rounded-xl bg-teal-700 px-5 py-3 font-medium text-white shadow-sm hover:bg-teal-800"
-          >
-            Read the API reference
-          </a>
+          <p className="mt-5 max-w-prose text-lg leading-relaxed text-pretty text-stone-600 dark:text-stone-300">{words.lead}</p>
+          <div className="mt-8 flex flex-wrap gap-3">
+            <ButtonLink to="/projects" look="primary" size="large">
+              {words.go}
+            </ButtonLink>
+            <OuterLink href="/v1/docs" size="large">
+              {words.docs}
+            </OuterLink>
+          </div>
         </div>
         <RequestPath />
       </section>
       <section aria-labelledby="steps" className="border-t border-stone-200 py-14 dark:border-stone-800">
         <h2 id="steps" className="text-2xl font-semibold tracking-tight">
-          Three steps to the first visitor
+          {words.stepsHeading}
         </h2>
         <ol className="mt-10 grid gap-14">
-          <Step
-            number={1}
-            title="Claim the hostname"
-            text="Call the API with your project’s token. From then on the hostname is yours, and its DNS is checked by itself."
-          >
-            <CodeBlock label="In a terminal" text={CLAIM} />
+          <Step number={1} {...words.steps[0]!}>
+            <CodeBlock label={words.terminal} code={CLAIM} />
           </Step>
-          <Step
-            number={2}
-            title="Your customer adds one record"
-            text="A CNAME from their hostname to your edge host. No file to upload, no certificate to send."
-          >
+          <Step number={2} {...words.steps[1]!}>
             <RecordTable />
           </Step>
-          <Step
-            number={3}
-            title="Visitors arrive"
-            text="The certificate is issued and renewed by itself. Every request reaches your application with the hostname that the visitor asked for."
-          >
-            <CodeBlock label="What your application receives" text={RECEIVED} />
+          <Step number={3} {...words.steps[2]!}>
+            <CodeBlock label={words.received} code={RECEIVED} />
           </Step>
         </ol>
       </section>
-    </PageFrame>
+      <p className="flex flex-wrap items-center justify-between gap-3 text-sm">
+        <HealthLine />
+        <a href="/v1/openapi.json" className="text-stone-600 underline-offset-4 hover:underline dark:text-stone-300">
+          {words.openapi}
+        </a>
+      </p>
+    </OpenFrame>
+  )
+}
+
+const HEALTH_DOTS = { unknown: 'bg-stone-400', up: 'bg-emerald-500', down: 'bg-rose-500' }
+
+function HealthLine() {
+  const health = useQuery({ queryKey: ['health'], queryFn: readHealth })
+  const kind = health.data?.kind ?? 'unknown'
+  return (
+    <span role="status" className="flex items-center gap-2 text-stone-600 dark:text-stone-300">
+      <span aria-hidden="true" className={`size-2 rounded-full ${HEALTH_DOTS[kind]}`} />
+      {words.health[kind]}
+    </span>
   )
 }
 
@@ -70,9 +87,9 @@ export function StartPage() {
 function RequestPath() {
   return (
     <ol className="rounded-2xl border border-stone-200 bg-white p-6 shadow-sm sm:p-8 dark:border-stone-800 dark:bg-stone-900">
-      <Stop name="https://shop.customer.com" says="A visitor opens your customer’s hostname" />
-      <Stop name="Namesake" says="Ends TLS with the hostname’s own certificate" highlighted />
-      <Stop name="https://app.your-company.com" says="Your application answers, knowing the hostname" last />
+      <Stop name="https://shop.customer.com" says={words.stops.visitor} />
+      <Stop name="Namesake" says={words.stops.edge} highlighted />
+      <Stop name="https://app.your-company.com" says={words.stops.upstream} last />
     </ol>
   )
 }
@@ -118,16 +135,16 @@ function RecordTable() {
       <table className="w-full text-sm">
         <thead className="text-stone-500 dark:text-stone-400">
           <tr className="border-b border-stone-200 dark:border-stone-800">
-            <th className={`${cell} font-medium`}>Type</th>
-            <th className={`${cell} font-medium`}>Name</th>
-            <th className={`${cell} font-medium`}>Value</th>
+            <th className={`${cell} font-medium`}>{text.domain.record.type}</th>
+            <th className={`${cell} font-medium`}>{text.domain.record.name}</th>
+            <th className={`${cell} font-medium`}>{text.domain.record.value}</th>
           </tr>
         </thead>
         <tbody className="font-mono">
           <tr>
             <td className={cell}>CNAME</td>
             <td className={cell}>shop</td>
-            <td className={cell}>your edge host</td>
+            <td className={cell}>{words.edgeHost}</td>
           </tr>
         </tbody>
       </table>

@@ -1,21 +1,37 @@
+import cookies from '@fastify/cookie'
 import fastify, { type FastifyInstance } from 'fastify'
 import type { ClaimRules } from '../core/claim-rules.ts'
 import type { Db } from '../core/db.ts'
+import type { LinkSigner } from '../core/link-signer.ts'
+import type { ProjectRules } from '../core/projects.ts'
+import type { RateLimits } from '../core/rate-limits.ts'
 import type { Hostname } from '../hostname.ts'
 import type { Log } from '../log.ts'
 import { refuseOtherMethods } from './allowed-methods.ts'
+import { auth } from './auth.ts'
 import type { Authenticator, Caller } from './authentication.ts'
 import { BODY_BYTES_MAX, readJsonBodies } from './bodies.ts'
+import { connect } from './connect.ts'
 import { docsPage } from './docs-page.ts'
 import type { DomainProbe } from './domain-checks.ts'
 import { edgeDomains } from './edge-domains.ts'
 import { health } from './health.ts'
+import { inbox } from './inbox.ts'
 import { describeApi, openApiDocument } from './openapi.ts'
+import type { AccessParts } from './portal-access.ts'
+import { portalDomains } from './portal-domains.ts'
+import { portalEvents } from './portal-events.ts'
 import { type PortalFile, portalFiles } from './portal-files.ts'
+import { portalMembers } from './portal-members.ts'
+import { portalProject, portalProjects, type UpstreamCheck } from './portal-projects.ts'
+import { portalTokens } from './portal-tokens.ts'
 import { createProblems, refuseConnection } from './problems.ts'
+import { createProjectNews } from './project-news.ts'
 import { createRequestIds, createTrust } from './request-id.ts'
 import { resolveHostname } from './resolve.ts'
 import type { RouteFinder } from './route-finder.ts'
+import { createSessionCookie } from './session-cookie.ts'
+import { createStrangerLimits } from './stranger-limits.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -37,9 +53,20 @@ export type AppParts = {
   /** Addresses and CIDR blocks in front of the API whose X-Forwarded-For is believed, beside loopback. */
   trustedProxies: readonly string[]
   authenticate: Authenticator['authenticate']
+  /** A token was revoked here just now. */
+  revoked(tokenId: string): void
+  portalUrl: URL
+  signer: LinkSigner
+  connectSigner: LinkSigner
+  signup: 'open' | 'invited'
+  /** Whether mail is sent, kept for `/inbox`, or not possible. */
+  mail: 'sent' | 'kept' | 'none'
+  limits: RateLimits
+  projectRules: ProjectRules
+  checkUpstream(url: URL): Promise<UpstreamCheck>
   finder: RouteFinder
   /** Sends the hint of the change feed for what was just written. */
-  announce(hostname: Hostname): void
+  announce(key: string): void
   now(): Date
 }
 
@@ -77,27 +104,58 @@ export function createApp(parts: AppParts): FastifyInstance {
   app.setSerializerCompiler(() => JSON.stringify) // no field of an answer is dropped because a schema forgot it
   describeApi(app, parts)
 
+  app.register(cookies)
+  const strangers = createStrangerLimits(parts.limits)
+  const news = createProjectNews(parts)
+  app.addHook('onClose', () => news.close())
+  const cookie = createSessionCookie(parts.portalUrl)
+  const access: AccessParts = { ...parts, cookie, strangers }
+
   app.register(async (open) => {
     health(open)
-    openApiDocument(open)
-    docsPage(open)
     portalFiles(open, parts.portal)
+    const { baseUrl, portalUrl } = parts
+    if (parts.mail === 'kept')
+      inbox(open, { db: parts.db, hostnames: new Set([baseUrl.hostname, portalUrl.hostname, '127.0.0.1', '[::1]']) })
+  })
+  app.register(async (described) => {
+    described.addHook('onRequest', strangers.take)
+    openApiDocument(described)
+    docsPage(described)
   })
   app.register(async (edge) => {
     edge.decorateRequest('caller')
     edge.addHook('onRequest', (request, _reply, done) => {
-      const caller = parts.authenticate(request.headers.authorization)
-      if (!(caller instanceof Promise)) {
+      const refuse = (error: unknown) => void strangers.instead(request, error).then((answer) => done(answer as Error))
+      try {
+        const caller = parts.authenticate(request.headers.authorization)
+        if (caller instanceof Promise) {
+          caller.then((found) => {
+            request.caller = found
+            done()
+          }, refuse)
+          return
+        }
         request.caller = caller
-        return done()
+      } catch (error) {
+        return refuse(error)
       }
-      caller.then((found) => {
-        request.caller = found
-        done()
-      }, done)
+      done()
     })
     resolveHostname(edge, parts.finder)
     edgeDomains(edge, { ...parts, wrote })
+  })
+  app.register(async (sessions) => auth(sessions, { ...parts, ...access }))
+  app.register(async (owner) => connect(owner, { ...parts, strangers, news, wrote }))
+  app.register(async (portal) => {
+    portal.decorateRequest('session')
+    portal.decorateRequest('access')
+    portal.register(async (projects) => portalProjects(projects, { ...parts, ...access }))
+    portal.register(async (project) => portalProject(project, { ...parts, ...access }))
+    portal.register(async (members) => portalMembers(members, access))
+    portal.register(async (tokens) => portalTokens(tokens, { ...access, revoked: parts.revoked }))
+    portal.register(async (events) => portalEvents(events, { ...access, news }))
+    portal.register(async (domains) => portalDomains(domains, { ...parts, ...access, wrote }))
   })
   refuseOtherMethods(app)
   return app

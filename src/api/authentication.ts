@@ -1,3 +1,4 @@
+import type { Actor } from '../core/activity.ts'
 import type { Db } from '../core/db.ts'
 import type { Project } from '../core/projects.ts'
 import { findTokenOwner, recordTokenUses } from '../core/tokens.ts'
@@ -9,6 +10,11 @@ import { createDatabaseFirst } from './database-first.ts'
 
 /** Whose request it is: the token and the project that it is bound to. */
 export type Caller = { readonly tokenId: string; readonly project: Project }
+
+/** Whoever has the token, as the project's activity names them. */
+export function actorOf({ tokenId }: Caller): Actor {
+  return { kind: 'token', id: tokenId }
+}
 
 export type Authenticator = {
   /**

@@ -37,6 +37,16 @@ export function rawMember(request: FastifyRequest, name: string): string | undef
   return splitMembers(request.bodyText).find(([key]) => JSON.parse(key) === name)?.[1]
 }
 
+/** For endpoints that take no fields: no body, or an empty object. Throws `body_invalid`. */
+export function requireNoFields(body: unknown): void {
+  if (body === undefined || (isObject(body) && Object.keys(body).length === 0)) return
+  throw new ServiceError('body_invalid', 'this endpoint takes no fields: leave the body out, or send {}')
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 function decode(body: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(body)

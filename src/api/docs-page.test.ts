@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Answer, startTestApi, type TestApi } from '../../test/support/api.ts'
 import { ERROR_CODES } from '../errors.ts'
-import { html } from './html.ts'
+import { html } from '../lib/html.ts'
 
 let api: TestApi
 let page: Answer

@@ -38,5 +38,5 @@ const DOCS = {
   summary: 'This reference, for people',
   description: 'The page that you may be reading: made from the OpenAPI document, complete without script or a second request.',
   security: [],
-  response: { 200: { description: 'The page.', content: { 'text/html': { schema: Type.String() } } }, ...refusals() },
+  response: { 200: { description: 'The page.', content: { 'text/html': { schema: Type.String() } } }, ...refusals('rate_limited') },
 }

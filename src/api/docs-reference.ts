@@ -1,5 +1,5 @@
+import { Html, html, inline, prose } from '../lib/html.ts'
 import { DOCS_STYLE } from './docs-style.ts'
-import { Html, html, inline, prose } from './html.ts'
 import { PROBLEMS } from './problems.ts'
 
 export type JsonSchema = {
@@ -133,13 +133,26 @@ function typeOf(schema: JsonSchema): string {
 
 function curl({ method, path, operation }: Endpoint, reference: Reference): string {
   const query = (operation.parameters ?? []).filter((parameter) => parameter.in === 'query' && parameter.required)
-  const target = path.replace(/\{(\w+)\}/g, 'shop.customer.com')
+  const inPath = new Map(operation.parameters?.map(({ name, schema }) => [name, String(schema.examples?.[0] ?? name)]))
+  const target = path.replace(/\{(\w+)\}/g, (_, name: string) => inPath.get(name) ?? name)
   const search = query.map(({ name, schema }) => `${name}=${String(schema.examples?.[0] ?? '')}`).join('&')
   const lines = [
     `curl ${method === 'get' ? '' : `-X ${method.toUpperCase()} `}'${reference.servers[0]?.url}${target}${search && `?${search}`}'`,
   ]
-  if (operation.security.length > 0) lines.push(`-H 'Authorization: Bearer svc_…'`)
-  if (operation.requestBody)
-    lines.push(`-H 'Content-Type: application/json'`, `-d '{"hostname":"shop.customer.com","metadata":{"customer":42}}'`)
+  if (operation.security.some((way) => 'token' in way)) lines.push(`-H 'Authorization: Bearer svc_…'`)
+  else if (operation.security.some((way) => 'connect' in way)) lines.push(`-H 'Authorization: Connect …'`)
+  else if (operation.security.length > 0) lines.push(`-b '__Host-namesake_session=…'`)
+  const body = operation.requestBody?.content['application/json']?.schema
+  if (body) lines.push(`-H 'Content-Type: application/json'`, `-d '${JSON.stringify(exampleOf(body, reference))}'`)
   return lines.join(' \\\n  ')
+}
+
+/** A body made of the fields' own examples; of what may be left out only what has one. */
+function exampleOf(schema: JsonSchema, reference: Reference): unknown {
+  const { examples, properties, items, enum: values } = deref(schema, reference)
+  if (examples?.length) return examples[0]
+  if (values) return values[0]
+  if (items) return [exampleOf(items, reference)]
+  const fields = Object.entries(properties ?? {}).map(([name, field]) => [name, exampleOf(field, reference)])
+  return fields.length === 0 ? '…' : Object.fromEntries(fields)
 }

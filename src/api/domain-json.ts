@@ -1,14 +1,20 @@
 import type { DomainDetails } from '../core/domain-details.ts'
 import type { DomainRecord } from '../core/domain-record.ts'
+import type { DomainStatus } from '../core/domain-status.ts'
 
-/** The domain record as JSON text. Metadata goes in as the raw text that was sent: parsing it would lose key order and number notation. */
-export function domainJson(domain: DomainRecord): string {
-  return `{${membersOf(domain)}}`
+/** The domain record as JSON text, with its status where one is given. Metadata goes in as the raw text that was sent: parsing it would lose key order and number notation. */
+export function domainJson(domain: DomainRecord, status?: DomainStatus): string {
+  return `{${membersOf(domain)}${statusMember(status)}}`
 }
 
 /** As domainJson, with DNS and certificate. */
-export function detailsJson(details: DomainDetails): string {
-  return `{${membersOf(details)},"dns":${JSON.stringify(details.dns)},"certificate":${JSON.stringify(details.certificate)}}`
+export function detailsJson(details: DomainDetails, status?: DomainStatus): string {
+  const { dns, certificate } = details
+  return `{${membersOf(details)},"dns":${JSON.stringify(dns)},"certificate":${JSON.stringify(certificate)}${statusMember(status)}}`
+}
+
+function statusMember(status: DomainStatus | undefined): string {
+  return status === undefined ? '' : `,"status":"${status}"`
 }
 
 function membersOf({ hostname, projectSlug, verified, verifiedAt, createdAt, metadataJson }: DomainRecord): string {

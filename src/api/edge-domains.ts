@@ -1,22 +1,27 @@
-import { Readable } from 'node:stream'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
+import type { Actor } from '../core/activity.ts'
 import type { ClaimRules } from '../core/claim-rules.ts'
+import { connectUrl, createConnectLink } from '../core/connect-links.ts'
 import type { Db } from '../core/db.ts'
-import type { DomainPage } from '../core/domain-page.ts'
 import { findDomain, findOrderHistory, listDomains, registerDomain, removeDomain } from '../core/domains.ts'
-import { ServiceError } from '../errors.ts'
+import type { LinkSigner } from '../core/link-signer.ts'
+import type { Project } from '../core/projects.ts'
 import { type Hostname, parseClaimName } from '../hostname.ts'
-import { rawMember } from './bodies.ts'
+import { actorOf } from './authentication.ts'
+import { rawMember, requireNoFields } from './bodies.ts'
 import { createDomainChecks, type DomainProbe } from './domain-checks.ts'
 import { detailsJson, domainJson } from './domain-json.ts'
-import { refusals, TOKEN_CODES } from './openapi.ts'
+import { sendDomainList, sendJson } from './domain-list.ts'
+import { BODY_CODES, HOSTNAME_CODES, refusals, TOKEN_CODES } from './openapi.ts'
 import { HostnameParams, ListQuery, RegistrationSchema } from './schemas.ts'
 
 export type EdgeDomainsParts = {
   db: Db
   baseUrl: URL
+  portalUrl: URL
+  connectSigner: LinkSigner
   rules: ClaimRules
   probe: DomainProbe
   probeIntervalS: number
@@ -25,10 +30,7 @@ export type EdgeDomainsParts = {
   now(): Date
 }
 
-const READ_AT_ONCE_MAX = 1_000
 const TOKEN = [{ token: [] }]
-const HOSTNAME_CODES = ['hostname_invalid', 'request_malformed'] as const
-const BODY_CODES = ['body_invalid', 'unsupported_media_type', 'payload_too_large'] as const
 
 /** `/v1/edge/domains`: the project's domains. Every request has a caller by now. */
 export function edgeDomains(instance: FastifyInstance, parts: EdgeDomainsParts): void {
@@ -37,23 +39,19 @@ export function edgeDomains(instance: FastifyInstance, parts: EdgeDomainsParts):
 
   app.post('/v1/edge/domains', { schema: REGISTER }, async (request, reply) => {
     const wanted = { hostname: parseClaimName(request.body.hostname), metadataJson: rawMember(request, 'metadata') ?? '{}' }
-    const domain = await registerDomain(parts.db, request.caller.project, wanted, parts.rules)
+    const domain = await registerDomain(parts.db, request.caller.project, wanted, parts.rules, actorOf(request.caller))
     parts.wrote(domain.hostname)
     return sendJson(reply, domainJson(domain))
   })
 
   app.get('/v1/edge/domains', { schema: LIST }, async (request, reply) => {
-    const { limit, verified, ...rest } = request.query
-    const query = {
-      ...rest,
-      ...(limit !== undefined && { limit: Number(limit) }),
-      verified: verified === undefined ? undefined : verified === 'true',
-    }
-    const read = (cursor?: string) => listDomains(parts.db, request.caller.project, { limit: READ_AT_ONCE_MAX, ...query, cursor })
-    const page = await read(query.cursor)
-    if (limit === undefined && page.nextCursor) return sendJson(reply, Readable.from(everyDomain(page, read)))
-    if (page.nextCursor) reply.header('link', nextPage(parts.baseUrl, request.query, page.nextCursor))
-    return sendJson(reply, `[${page.domains.map(domainJson).join(',')}]`)
+    const { project } = request.caller
+    return sendDomainList(reply, {
+      query: request.query,
+      address: new URL('/v1/edge/domains', parts.baseUrl),
+      read: (query) => listDomains(parts.db, project, query),
+      write: async (domains) => domains.map((domain) => domainJson(domain)),
+    })
   })
 
   app.get('/v1/edge/domains/:hostname', { schema: SHOW }, async (request, reply) => {
@@ -69,9 +67,15 @@ export function edgeDomains(instance: FastifyInstance, parts: EdgeDomainsParts):
     return sendJson(reply, JSON.stringify(await findOrderHistory(parts.db, request.caller.project, hostname)))
   })
 
+  app.post('/v1/edge/domains/:hostname/link', { schema: LINK }, async (request, reply) => {
+    requireNoFields(request.body)
+    const hostname = parseClaimName(request.params.hostname)
+    return sendJson(reply, await linkJson(parts, request.caller.project, hostname, actorOf(request.caller)))
+  })
+
   app.delete('/v1/edge/domains/:hostname', { schema: REMOVE }, async (request, reply) => {
     const hostname = parseClaimName(request.params.hostname)
-    await removeDomain(parts.db, request.caller.project, hostname)
+    await removeDomain(parts.db, request.caller.project, hostname, actorOf(request.caller))
     parts.wrote(hostname)
     return reply.code(204).send(null)
   })
@@ -87,34 +91,10 @@ export function edgeDomains(instance: FastifyInstance, parts: EdgeDomainsParts):
   })
 }
 
-function requireNoFields(body: unknown): void {
-  if (body === undefined || (isObject(body) && Object.keys(body).length === 0)) return
-  throw new ServiceError('body_invalid', 'this endpoint takes no fields: leave the body out, or send {}')
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** The whole list, read and written in pieces: a project with 100,000 domains holds up nobody else. A domain removed meanwhile may be in it. */
-async function* everyDomain(first: DomainPage, read: (cursor: string) => Promise<DomainPage>): AsyncIterable<string> {
-  yield `[${first.domains.map(domainJson).join(',')}`
-  for (let cursor = first.nextCursor; cursor; ) {
-    const page = await read(cursor)
-    yield page.domains.map((domain) => `,${domainJson(domain)}`).join('')
-    cursor = page.nextCursor
-  }
-  yield ']'
-}
-
-function sendJson(reply: FastifyReply, json: string | Readable): FastifyReply {
-  return reply.header('cache-control', 'no-store').type('application/json; charset=utf-8').send(json)
-}
-
-function nextPage(baseUrl: URL, query: object, cursor: string): string {
-  const next = new URL('/v1/edge/domains', baseUrl)
-  for (const [name, value] of Object.entries({ ...query, cursor })) next.searchParams.set(name, value)
-  return `<${next.href}>; rel="next"`
+/** Makes a link for the owner of the hostname, and writes it as it is sent. */
+export async function linkJson(parts: EdgeDomainsParts, project: Project, hostname: Hostname, actor: Actor): Promise<string> {
+  const { id, expiresAt } = await createConnectLink(parts.db, project, hostname, actor)
+  return JSON.stringify({ url: connectUrl(parts.portalUrl, parts.connectSigner.tokenOf(id)), expiresAt })
 }
 
 const REGISTER = {
@@ -178,6 +158,20 @@ const HISTORY = {
   response: {
     200: Type.Array(Type.Ref('OrderRecord'), { description: 'The attempts; none before the first.' }),
     ...refusals(...HOSTNAME_CODES, 'domain_not_found', ...TOKEN_CODES),
+  },
+}
+
+const LINK = {
+  operationId: 'linkDomain',
+  tags: ['Domains'],
+  summary: "Make a link for the hostname's owner",
+  description:
+    'A page that shows the record to add and how it stands, for your customer, who needs no account. It lives 30 days, and dies with the claim. No body is needed.',
+  security: TOKEN,
+  params: HostnameParams,
+  response: {
+    200: Type.Ref('ConnectLink', { description: 'The link.' }),
+    ...refusals(...HOSTNAME_CODES, ...BODY_CODES, 'domain_not_found', ...TOKEN_CODES),
   },
 }
 

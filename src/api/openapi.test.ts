@@ -34,16 +34,25 @@ test('every operation has an operationId of its own, a summary, a description an
   expect(new Set(operations.map(({ operation }) => operation.operationId)).size).toBe(operations.length)
 })
 
-test('every operation says whether it needs a token, and how it fails', () => {
+const OPEN = ['/healthz', '/v1/openapi.json', '/v1/docs', '/v1/auth/request-magic-link', '/v1/auth/callback', '/v1/auth/sign-out']
+
+function credentialsOf(path: string): object[] {
+  if (OPEN.includes(path)) return []
+  if (path.startsWith('/v1/edge')) return [{ token: [] }]
+  if (path.startsWith('/v1/connect')) return [{ connect: [] }]
+  return path.startsWith('/v1/portal/projects/{slug}/domains') ? [{ session: [] }, { token: [] }] : [{ session: [] }]
+}
+
+test('every operation says whether it needs a token or a session, and how it fails', () => {
   for (const { name, path, operation } of operations) {
     const statuses = Object.keys(operation.responses)
-    expect(operation.security, name).toEqual(path.startsWith('/v1/edge') ? [{ token: [] }] : [])
+    expect(operation.security, name).toEqual(credentialsOf(path))
     expect(statuses, name).toContain('500')
     expect(
       statuses.some((status) => status.startsWith('2')),
       name,
     ).toBe(true)
-    if (path.startsWith('/v1/edge')) expect(statuses, name).toEqual(expect.arrayContaining(['401', '503']))
+    if (operation.security!.length > 0) expect(statuses, name).toEqual(expect.arrayContaining(['401', '503']))
     for (const [status, response] of Object.entries(operation.responses)) {
       expect(response.description, `${name} ${status}`).toBeTruthy()
       if (Number(status) < 400) continue

@@ -2,6 +2,7 @@ import swagger from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import type { ErrorCode } from '../errors.ts'
+import { NAMED_PORTAL_SCHEMAS } from './portal-schemas.ts'
 import { PROBLEMS } from './problems.ts'
 import { NAMED_SCHEMAS } from './schemas.ts'
 
@@ -11,7 +12,7 @@ All bodies are JSON in UTF-8. Every error is an RFC 9457 problem document whose 
 
 /** Collects every route that is registered after it into one OpenAPI 3.1 document, from the schemas that validate. */
 export function describeApi(app: FastifyInstance, parts: { baseUrl: URL; version: string }): void {
-  for (const schema of NAMED_SCHEMAS) app.addSchema(schema)
+  for (const schema of [...NAMED_SCHEMAS, ...NAMED_PORTAL_SCHEMAS]) app.addSchema(schema)
   app.register(swagger, {
     openapi: {
       openapi: '3.1.1',
@@ -20,6 +21,13 @@ export function describeApi(app: FastifyInstance, parts: { baseUrl: URL; version
       tags: [
         { name: 'Domains', description: 'Claim hostnames for your project, see how they stand, give them up.' },
         { name: 'Resolve', description: 'What a hostname stands for: made to be asked on every request of your application.' },
+        { name: 'Sign-in', description: 'Sessions of people, by a link in a mail. Requests from pages of other sites are refused.' },
+        { name: 'Projects', description: 'What the portal does with projects, members and tokens, by session.' },
+        {
+          name: 'Portal domains',
+          description: "The domains of a project, as the portal sees them: by session, or by the project's own token.",
+        },
+        { name: 'Connect', description: 'For the owner of one hostname, by a link that a vendor made: no account, any origin.' },
         { name: 'Service', description: 'The service itself.' },
       ],
       components: {
@@ -29,6 +37,17 @@ export function describeApi(app: FastifyInstance, parts: { baseUrl: URL; version
             scheme: 'bearer',
             bearerFormat: 'svc_ and 64 hexadecimal digits',
             description: 'A token of your project.',
+          },
+          connect: {
+            type: 'http',
+            scheme: 'connect',
+            description: 'What stands behind the # of a connect link: `Authorization: Connect …`.',
+          },
+          session: {
+            type: 'apiKey',
+            in: 'cookie',
+            name: '__Host-namesake_session',
+            description: 'The cookie of a session; without the prefix `__Host-` where the portal is on plain HTTP.',
           },
         },
       },
@@ -46,7 +65,7 @@ export function openApiDocument(app: FastifyInstance): void {
     summary: 'This description, for programs',
     description: 'OpenAPI 3.1: feed it to a generator of clients, or to a validator.',
     security: [],
-    response: { 200: Type.Object({}, { additionalProperties: true, description: 'The document.' }), ...refusals() },
+    response: { 200: Type.Object({}, { additionalProperties: true, description: 'The document.' }), ...refusals('rate_limited') },
   }
   app.get('/v1/openapi.json', { schema }, (_request, reply) => {
     text ??= JSON.stringify(app.swagger())
@@ -60,8 +79,17 @@ export function refusals(...codes: ErrorCode[]): Record<number, object> {
   return Object.fromEntries(Array.from(byStatus, ([status, group]) => [status, refusal(group)]))
 }
 
-/** What a token brings with it: it may be refused, and the database that knows it may be away. */
-export const TOKEN_CODES = ['token_invalid', 'database_unavailable'] as const
+/** What a token brings with it: it may be refused, too often from one address, and the database that knows it may be away. */
+export const TOKEN_CODES = ['token_invalid', 'rate_limited', 'database_unavailable'] as const
+
+/** What a session brings with it. */
+export const SESSION_CODES = ['session_required', 'cross_site', 'rate_limited', 'database_unavailable'] as const
+
+/** What can be wrong with a hostname in a path. */
+export const HOSTNAME_CODES = ['hostname_invalid', 'wildcards_not_enabled', 'request_malformed'] as const
+
+/** What can be wrong with any body. */
+export const BODY_CODES = ['body_invalid', 'unsupported_media_type', 'payload_too_large'] as const
 
 function refusal(codes: readonly ErrorCode[]): object {
   const description = codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' ')

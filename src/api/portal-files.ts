@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
 export type PortalFile = { path: string; type: string; etag: string; plain: Buffer; gzip: Buffer; isHashed: boolean }
 
@@ -16,12 +16,18 @@ const TYPES: Record<string, string> = {
 }
 const A_YEAR = 'public, max-age=31536000, immutable'
 const REVALIDATE = 'no-cache'
+const POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 const HEADERS = {
-  'content-security-policy': "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+  'content-security-policy': POLICY,
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'same-origin',
   'cross-origin-opener-policy': 'same-origin',
 }
+
+// Where the page finds its way by itself. `/connect` shows the logo of the vendor, which is on a server of the vendor.
+const PAGE = '/index.html'
+const PAGE_PATHS = ['/', '/sign-in', '/sign-in/confirm', '/projects', '/projects/*', '/new-project', '/connect']
+const OTHER_POLICIES: Record<string, string> = { '/connect': `${POLICY}; img-src 'self' https:` }
 
 /** The built portal, read whole: it is small, and whoever serves it may not be able to read the folder later. Empty when it was not built. */
 export function readPortalFiles(folder: URL): PortalFile[] {
@@ -35,17 +41,25 @@ export function readPortalFiles(folder: URL): PortalFile[] {
   }
 }
 
-/** Serves the portal's files under their own names, and its page at `/`. Not part of the API's description. */
+/** Serves the portal's files under their own names, and its page wherever the portal has a screen. Not part of the API's description. */
 export function portalFiles(app: FastifyInstance, files: readonly PortalFile[]): void {
   for (const file of files) {
-    app.get(file.path === '/index.html' ? '/' : file.path, { schema: { hide: true } }, (request, reply) => {
-      const packed = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '')
-      reply.headers(HEADERS).type(file.type).header('etag', file.etag).header('vary', 'accept-encoding')
-      reply.header('cache-control', file.isHashed ? A_YEAR : REVALIDATE)
-      if (request.headers['if-none-match'] === file.etag) return reply.code(304).send()
-      return packed ? reply.header('content-encoding', 'gzip').send(file.gzip) : reply.send(file.plain)
-    })
+    for (const path of file.path === PAGE ? PAGE_PATHS : [file.path]) {
+      app.get(path, { schema: { hide: true } }, (request, reply) => {
+        reply.headers(HEADERS)
+        if (OTHER_POLICIES[path]) reply.header('content-security-policy', OTHER_POLICIES[path])
+        return sendFile(file, request, reply)
+      })
+    }
   }
+}
+
+function sendFile(file: PortalFile, request: FastifyRequest, reply: FastifyReply) {
+  reply.type(file.type).header('etag', file.etag).header('vary', 'accept-encoding')
+  reply.header('cache-control', file.isHashed ? A_YEAR : REVALIDATE)
+  if (request.headers['if-none-match'] === file.etag) return reply.code(304).send()
+  const isPacked = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '')
+  return isPacked ? reply.header('content-encoding', 'gzip').send(file.gzip) : reply.send(file.plain)
 }
 
 function readPortalFile(folder: URL, name: string): PortalFile {

@@ -53,7 +53,37 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { status: number; title: strin
   slug_taken: { status: 409, title: 'The slug is taken', remedy: 'Choose another.' },
   payload_too_large: { status: 413, title: 'The body is too large', remedy: 'A body has at most 1 MB.' },
   unsupported_media_type: { status: 415, title: 'The body is not JSON', remedy: 'Send Content-Type: application/json.' },
-  too_many_requests: { status: 429, title: 'Too many requests', remedy: 'Wait as long as the Retry-After header says.' },
+  session_required: { status: 401, title: 'There is no session', remedy: 'Sign in: ask for a link and open it.' },
+  magic_link_invalid: {
+    status: 401,
+    title: 'The sign-in link is not valid',
+    remedy: 'Ask for a new one: a link works once, for 15 minutes.',
+  },
+  connect_link_invalid: {
+    status: 401,
+    title: 'The connect link is not valid',
+    remedy: 'Ask whoever sent it for a new one: a link lives 30 days, as long as the hostname is claimed.',
+  },
+  cross_site: {
+    status: 403,
+    title: 'The request comes from another site',
+    remedy: 'Call this endpoint from the portal, or without an Origin.',
+  },
+  role_insufficient: {
+    status: 403,
+    title: 'Your role in the project does not allow this',
+    remedy: 'Ask an owner or an admin of the project.',
+  },
+  member_not_found: { status: 404, title: 'There is no such member', remedy: 'List the members of the project.' },
+  last_owner: { status: 409, title: 'A project needs an owner', remedy: 'Make somebody else an owner first.' },
+  project_not_empty: { status: 409, title: 'The project still holds domains', remedy: 'Remove its domains first.' },
+  brand_invalid: { status: 400, title: 'The brand is not valid', remedy: 'A color looks like #1a56c4, a logo is an https URL.' },
+  mail_unavailable: {
+    status: 503,
+    title: 'This installation cannot send mail',
+    remedy: 'Its operator sets NAMESAKE_SMTP_URL and NAMESAKE_MAIL_FROM.',
+  },
+  rate_limited: { status: 429, title: 'Too many requests', remedy: 'Wait as long as the Retry-After header says.' },
   plan_unknown: { status: 400, title: 'There is no such plan', remedy: 'Choose one that the service offers.' },
   email_invalid: { status: 400, title: 'The e-mail address is not valid', remedy: 'An address looks like ada@vendor.com.' },
   name_invalid: { status: 400, title: 'The name is not valid', remedy: 'A name has 1 to 80 characters.' },
@@ -105,7 +135,7 @@ function sendProblem(request: FastifyRequest, reply: FastifyReply, baseUrl: URL,
   const { status, title } = PROBLEMS[error.code]
   reply.code(status).header('cache-control', 'no-store').header('content-type', 'application/problem+json')
   if (status === 401) reply.header('www-authenticate', challenge(request))
-  if (status === 503) reply.header('retry-after', RETRY_AFTER_S)
+  if (status === 503 || error.retryAfterS !== undefined) reply.header('retry-after', error.retryAfterS ?? RETRY_AFTER_S)
   const problem = { type: problemType(baseUrl, error.code), title, status, code: error.code, detail: error.message, requestId: request.id }
   return reply.send(Buffer.from(JSON.stringify(problem))) // as bytes: to a string Fastify adds a charset, which this type does not have
 }

@@ -1,9 +1,9 @@
 import { Command } from 'commander'
 import { createProject, listProjects, type Project, updateProject } from '../core/projects.ts'
 import { ownCommand } from '../own-command.ts'
+import { projectRules } from '../roles/project-rules.ts'
 import { withInstallation } from './installation.ts'
 import { show, shownTime, table } from './output.ts'
-import { projectRules } from './project-rules.ts'
 
 const DEFAULT_PLAN = 'unlimited'
 

@@ -1,15 +1,17 @@
 import { sql } from 'kysely'
 import { ServiceError } from '../errors.ts'
 import { type Hostname, isWildcard } from '../hostname.ts'
+import { type Actor, recordActivity } from './activity.ts'
+import { recordChange } from './changes.ts'
 import type { ClaimRules } from './claim-rules.ts'
 import { type Db, preparedRows, type Queryable, rows, type Tx, transaction } from './db.ts'
-import { DOMAIN, type DomainRow } from './domain-record.ts'
+import { DOMAIN, type DomainRow, domainNotFound, live } from './domain-record.ts'
 import { mergeMetadata } from './metadata.ts'
 import { domainsAllowed } from './plans.ts'
 import type { Project } from './projects.ts'
 
-/** What a project wants to hold; metadata has been read. */
-export type Claim = { hostname: Hostname; metadataJson: string }
+/** What a project wants to hold, and who wants it; metadata has been read. */
+export type Claim = { hostname: Hostname; metadataJson: string; actor: Actor }
 
 // A hostname can be released between our failing to claim it and our look at who holds it; so often in a row it cannot.
 const CLAIM_TRIES_MAX = 5
@@ -36,8 +38,8 @@ export async function claimHostname(db: Db, project: Project, claim: Claim, rule
 }
 
 /**
- * One statement, one round trip: the claim ($1 project, $2 hostname, $3 metadata), its first probe, its change, and an end to what the last
- * holder left behind. No row: the hostname is held.
+ * One statement, one round trip: the claim ($1 project, $2 hostname, $3 metadata, $4 actor), its first probe, its change, its entry in the
+ * project's activity, and an end to what the last holder left behind. No row: the hostname is held.
  */
 export const CLAIM = `
   with claim as (
@@ -46,6 +48,8 @@ export const CLAIM = `
     returning d.id, d.project_id, d.hostname, d.created_at, d.verified_at, d.metadata
   ), probe as (
     insert into probes (domain_id) select id from claim
+  ), noted as (
+    insert into activity (project_id, actor, action, subject) select project_id, $4::jsonb, 'domain.claimed', hostname from claim
   ), left_behind as (
     delete from certificates c using claim where c.hostname = claim.hostname and c.project_id is distinct from claim.project_id
   ), changed as (
@@ -55,7 +59,12 @@ export const CLAIM = `
   select d.hostname, d.created_at as "createdAt", d.verified_at as "verifiedAt", d.metadata as "metadataJson" from claim d`
 
 async function insertClaim(on: Queryable, project: Project, claim: Claim): Promise<DomainRow | undefined> {
-  const [row] = await preparedRows<DomainRow>(on, 'claim', CLAIM, [project.id, claim.hostname, claim.metadataJson])
+  const [row] = await preparedRows<DomainRow>(on, 'claim', CLAIM, [
+    project.id,
+    claim.hostname,
+    claim.metadataJson,
+    JSON.stringify(claim.actor),
+  ])
   return row
 }
 
@@ -88,19 +97,28 @@ async function mergeIntoClaim(tx: Tx, project: Project, claim: Claim): Promise<D
   if (!held) return undefined
   if (held.projectId !== project.id) throw claimedByAnother(claim.hostname)
   const metadataJson = mergeMetadata(held.metadataJson, claim.metadataJson)
-  if (metadataJson !== held.metadataJson) await storeMetadata(tx, held.id, metadataJson)
+  if (metadataJson !== held.metadataJson) await storeMetadata(tx, { id: held.id, project, claim, metadataJson })
   return { ...held, metadataJson }
 }
 
-async function storeMetadata(tx: Tx, domainId: string, metadataJson: string): Promise<void> {
-  await rows(
+/** Replaces the metadata of a claim that the project holds. Throws `domain_not_found`. */
+export async function replaceMetadata(tx: Tx, project: Project, claim: Claim): Promise<void> {
+  const [held] = await rows(
     tx,
-    sql`
-      with merged as (
-        update domains set metadata = ${metadataJson}, version = nextval('versions') where id = ${domainId} returning hostname
-      )
-      insert into changes (kind, key) select 'host', hostname from merged`,
+    sql<{
+      id: string
+      metadataJson: string
+    }>`select d.id, d.metadata as "metadataJson" from domains d where ${live(project, claim.hostname)} for update`,
   )
+  if (!held) throw domainNotFound(claim.hostname)
+  if (held.metadataJson !== claim.metadataJson) await storeMetadata(tx, { id: held.id, project, claim, metadataJson: claim.metadataJson })
+}
+
+async function storeMetadata(tx: Tx, stored: { id: string; project: Project; claim: Claim; metadataJson: string }): Promise<void> {
+  const { hostname, actor } = stored.claim
+  await rows(tx, sql`update domains set metadata = ${stored.metadataJson}, version = nextval('versions') where id = ${stored.id}`)
+  await recordChange(tx, { kind: 'host', key: hostname })
+  await recordActivity(tx, { projectId: stored.project.id, actor, action: 'domain.metadata-changed', subject: hostname })
 }
 
 async function lockProject(tx: Tx, project: Project): Promise<string> {

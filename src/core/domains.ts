@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import type { Hostname } from '../hostname.ts'
+import { type Actor, OPERATOR, recordActivity } from './activity.ts'
 import { type ClaimRules, requireClaimable } from './claim-rules.ts'
-import { claimHostname } from './claims.ts'
+import { claimHostname, replaceMetadata } from './claims.ts'
 import { type Db, rows, transaction } from './db.ts'
 import { type DomainDetails, findDetails } from './domain-details.ts'
 import { type DomainPage, type DomainQuery, readPage } from './domain-page.ts'
@@ -21,9 +22,10 @@ export async function registerDomain(
   project: Project,
   wanted: { hostname: Hostname; metadataJson: string },
   rules: ClaimRules,
+  actor: Actor = OPERATOR,
 ): Promise<DomainRecord> {
   requireClaimable(wanted.hostname, rules)
-  const claim = { hostname: wanted.hostname, metadataJson: readMetadata(wanted.metadataJson) }
+  const claim = { hostname: wanted.hostname, metadataJson: readMetadata(wanted.metadataJson), actor }
   return toDomainRecord(await claimHostname(db, project, claim, rules), project)
 }
 
@@ -31,7 +33,7 @@ export async function registerDomain(
  * Gives a hostname up: from the commit on it is nobody's. The row stays, for the proof that the next claimant may owe; so does the
  * certificate for 30 days, for a return. Throws `domain_not_found` when the project does not hold it.
  */
-export async function removeDomain(db: Db, project: Project, hostname: Hostname): Promise<void> {
+export async function removeDomain(db: Db, project: Project, hostname: Hostname, actor: Actor = OPERATOR): Promise<void> {
   await transaction(db, async (tx) => {
     // Its probe first: who locks both takes them in this order.
     await rows(tx, sql`delete from probes using domains d where d.id = domain_id and ${live(project, hostname)}`)
@@ -47,7 +49,19 @@ export async function removeDomain(db: Db, project: Project, hostname: Hostname)
         select hostname from removed`,
     )
     if (removed.length === 0) throw domainNotFound(hostname)
+    await recordActivity(tx, { projectId: project.id, actor, action: 'domain.removed', subject: hostname })
   })
+}
+
+/** Puts new metadata in the place of the old, all of it. Throws `domain_not_found` or `metadata_invalid`. */
+export async function changeMetadata(
+  db: Db,
+  project: Project,
+  wanted: { hostname: Hostname; metadataJson: string },
+  actor: Actor = OPERATOR,
+): Promise<void> {
+  const claim = { hostname: wanted.hostname, metadataJson: readMetadata(wanted.metadataJson), actor }
+  await transaction(db, (tx) => replaceMetadata(tx, project, claim))
 }
 
 /**

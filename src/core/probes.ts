@@ -128,14 +128,19 @@ async function storeReports(tx: Tx, results: readonly ProbeResult[]): Promise<vo
           ${results.map(({ nextProbeInS }) => nextProbeInS)}::float8[], ${results.map(({ report }) => isDelegated(report))}::boolean[])
           as r(domain_id, state, report, next_s, delegated)
       ), mine as (
-        select p.domain_id from probes p join result using (domain_id) order by p.domain_id for update of p
+        select p.domain_id, p.state as before from probes p join result using (domain_id) order by p.domain_id for update of p
+      ), stored as (
+        update probes p set state = result.state, report = result.report, checked_at = now(), delegated = coalesce(result.delegated, p.delegated),
+          failures = case when result.state = 'unknown' then p.failures + 1 else 0 end,
+          next_probe_at = case when p.watched_until > now() and result.next_s > ${WATCHED_INTERVAL_S}
+            then ${WATCHED_INTERVAL} + case when p.claimed_at > now() - ${WATCHED_INTERVAL} then p.claimed_at else now() end
+            else now() + make_interval(secs => result.next_s) end
+        from result join mine using (domain_id) where p.domain_id = result.domain_id returning p.domain_id, before, p.state
       )
-      update probes p set state = result.state, report = result.report, checked_at = now(), delegated = coalesce(result.delegated, p.delegated),
-        failures = case when result.state = 'unknown' then p.failures + 1 else 0 end,
-        next_probe_at = case when p.watched_until > now() and result.next_s > ${WATCHED_INTERVAL_S}
-          then ${WATCHED_INTERVAL} + case when p.claimed_at > now() - ${WATCHED_INTERVAL} then p.claimed_at else now() end
-          else now() + make_interval(secs => result.next_s) end
-      from result join mine using (domain_id) where p.domain_id = result.domain_id`,
+      -- For whoever looks at the portal; becoming verified is news of its own.
+      insert into changes (kind, key)
+      select 'host', d.hostname from stored join domains d on d.id = stored.domain_id
+      where before <> stored.state and d.deleted_at is null and (stored.state <> 'verified' or d.verified_at is not null)`,
   )
 }
 

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import { ServiceError } from '../errors.ts'
-import { type Db, rows } from './db.ts'
+import { type Actor, OPERATOR, recordActivity } from './activity.ts'
+import { parseBrand } from './brand.ts'
+import { type Db, rows, type Tx, transaction } from './db.ts'
 import { parseDisplayName } from './display-name.ts'
 import { parseEmailAddress } from './email-address.ts'
 import type { Plans } from './plans.ts'
@@ -18,13 +20,15 @@ export type ProjectRules = { plans: Plans; checkUpstream(url: URL): Promise<void
 const SLUG_TRIES_MAX = 5
 
 /**
- * Makes a project, and its owner a member when an e-mail address is given. A slug that is not given is derived from the name, with a suffix when it is taken; a given one that is taken throws
+ * Makes a project, and its owner a member when an e-mail address is given. `made` runs in the transaction that makes it.
+ * A slug that is not given is derived from the name, with a suffix when it is taken; a given one that is taken throws
  * `slug_taken`. Throws `name_invalid`, `email_invalid`, `slug_invalid`, `upstream_invalid`, `upstream_forbidden` or `plan_unknown` for what it cannot keep.
  */
 export async function createProject(
   db: Db,
   wanted: { name: string; slug?: string | undefined; upstreamUrl: string; plan: string; owner?: string | undefined },
   rules: ProjectRules,
+  maker: { actor: Actor; made?(tx: Tx, project: Project): Promise<void> } = { actor: OPERATOR },
 ): Promise<Project> {
   const owner = wanted.owner === undefined ? undefined : parseEmailAddress(wanted.owner)
   const name = parseDisplayName(wanted.name)
@@ -32,10 +36,24 @@ export async function createProject(
   requirePlan(wanted.plan, rules)
   await requireUpstream(wanted.upstreamUrl, rules)
   for (const slug of slugs) {
-    const created = await insertProject(db, { name, slug, upstreamUrl: wanted.upstreamUrl, plan: wanted.plan, owner })
+    const created = await transaction(db, async (tx) => {
+      const project = await insertProject(tx, { name, slug, upstreamUrl: wanted.upstreamUrl, plan: wanted.plan, owner })
+      if (!project) return undefined
+      await recordActivity(tx, { projectId: project.id, actor: maker.actor, action: 'project.created', subject: slug })
+      await maker.made?.(tx, project)
+      return project
+    })
     if (created) return created
   }
   throw new ServiceError('slug_taken', `the slug ${slugs[0]} is taken by another project: choose another`)
+}
+
+/** What can be changed of a project; null takes a brand's value away. */
+export type ProjectChanges = {
+  name?: string | undefined
+  upstreamUrl?: string | undefined
+  plan?: string | undefined
+  brand?: { color?: string | null | undefined; logoUrl?: string | null | undefined } | undefined
 }
 
 /**
@@ -45,25 +63,63 @@ export async function createProject(
 export async function updateProject(
   db: Db,
   slug: string,
-  wanted: { name?: string | undefined; upstreamUrl?: string | undefined; plan?: string | undefined },
+  wanted: ProjectChanges,
   rules: ProjectRules,
+  actor: Actor = OPERATOR,
 ): Promise<Project> {
   const name = wanted.name === undefined ? undefined : parseDisplayName(wanted.name)
   if (wanted.plan !== undefined) requirePlan(wanted.plan, rules)
   if (wanted.upstreamUrl !== undefined) await requireUpstream(wanted.upstreamUrl, rules)
-  const [project] = await rows(
-    db,
-    sql<Project>`
-      with updated as (
-        update projects p set name = coalesce(${name ?? null}, name), upstream_url = coalesce(${wanted.upstreamUrl ?? null}, upstream_url),
-          plan = coalesce(${wanted.plan ?? null}, plan), version = nextval('versions')
-        where slug = ${slug} returning ${PROJECT}
-      ), changed as (
-        insert into changes (kind, key) select 'project', id::text from updated
-      )
-      select * from updated`,
-  )
-  return project ?? notFound(slug)
+  const { color, logoUrl } = parseBrand(wanted.brand ?? {})
+  return transaction(db, async (tx) => {
+    const [project] = await rows(
+      tx,
+      sql<Project>`
+        with updated as (
+          update projects p set name = coalesce(${name ?? null}, name), upstream_url = coalesce(${wanted.upstreamUrl ?? null}, upstream_url),
+            plan = coalesce(${wanted.plan ?? null}, plan),
+            brand_color = case when ${color !== undefined} then ${color ?? null} else brand_color end,
+            brand_logo_url = case when ${logoUrl !== undefined} then ${logoUrl ?? null} else brand_logo_url end, version = nextval('versions')
+          where slug = ${slug} and deleted_at is null returning ${PROJECT}
+        ), changed as (
+          insert into changes (kind, key) select 'project', id::text from updated
+        )
+        select * from updated`,
+    )
+    if (!project) return notFound(slug)
+    await recordActivity(tx, { projectId: project.id, actor, action: 'project.changed', subject: slug, detail: { ...wanted, name } })
+    return project
+  })
+}
+
+/**
+ * Gives a project up: its tokens are refused and its members see it no more. Its slug stays taken. Throws `project_not_empty` while it holds
+ * a domain.
+ */
+export async function deleteProject(db: Db, project: Project, actor: Actor = OPERATOR): Promise<void> {
+  await transaction(db, async (tx) => {
+    await rows(tx, sql`select from projects where id = ${project.id} for update`) // a claim under way ends first: it holds the row's key
+    const [held] = await rows(
+      tx,
+      sql<{ domains: number }>`select count(*)::int as domains from domains where project_id = ${project.id} and deleted_at is null`,
+    )
+    if (held!.domains > 0) throw new ServiceError('project_not_empty', `the project holds ${held!.domains} domains: remove them first`)
+    await rows(
+      tx,
+      sql`
+        with revoked as (
+          update tokens set revoked_at = now() where project_id = ${project.id} and revoked_at is null returning id
+        ), changed as (
+          insert into changes (kind, key) select 'token', id::text from revoked
+        ), hidden as (
+          delete from session_projects where project_id = ${project.id}
+        ), left_by as (
+          delete from members where project_id = ${project.id}
+        )
+        update projects set deleted_at = now(), version = nextval('versions') where id = ${project.id} and deleted_at is null`,
+    )
+    await recordActivity(tx, { projectId: project.id, actor, action: 'project.deleted', subject: project.slug })
+  })
 }
 
 /** Every project, oldest first, with the number of domains that it holds. */
@@ -75,6 +131,7 @@ export async function listProjects(db: Db): Promise<(Project & { createdAt: stri
       from projects p left join (
         select project_id, count(*) as domains from domains where deleted_at is null group by project_id
       ) held on held.project_id = p.id
+      where p.deleted_at is null
       order by p.id`,
   )
   return found.map((project) => ({ ...project, createdAt: project.createdAt.toISOString() }))
@@ -82,7 +139,7 @@ export async function listProjects(db: Db): Promise<(Project & { createdAt: stri
 
 /** Throws `project_not_found`. */
 export async function findProject(db: Db, slug: string): Promise<Project> {
-  const [project] = await rows(db, sql<Project>`select ${PROJECT} from projects p where p.slug = ${slug}`)
+  const [project] = await rows(db, sql<Project>`select ${PROJECT} from projects p where p.slug = ${slug} and p.deleted_at is null`)
   return project ?? notFound(slug)
 }
 
@@ -90,11 +147,11 @@ export async function findProject(db: Db, slug: string): Promise<Project> {
 export const PROJECT: RawBuilder<Project> = sql`p.id, p.name, p.slug, p.upstream_url as "upstreamUrl", p.plan, p.proof`
 
 async function insertProject(
-  db: Db,
+  tx: Tx,
   made: { name: string; slug: string; upstreamUrl: string; plan: string; owner: string | undefined },
 ): Promise<Project | undefined> {
   const [project] = await rows(
-    db,
+    tx,
     sql<Project>`
       with made as (
         insert into projects as p (name, slug, upstream_url, plan, proof)

@@ -1,7 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import { ServiceError } from '../errors.ts'
-import { type Db, preparedRows, rows } from './db.ts'
+import { type Actor, OPERATOR, recordActivity } from './activity.ts'
+import { recordChange } from './changes.ts'
+import { type Db, preparedRows, rows, transaction } from './db.ts'
 import { parseDisplayName } from './display-name.ts'
 import { findProject, type Project } from './projects.ts'
 
@@ -22,17 +24,24 @@ export async function issueToken(
   db: Db,
   projectSlug: string,
   wanted: { name?: string | undefined },
+  actor: Actor = OPERATOR,
 ): Promise<{ id: string; name: string; token: string; preview: string; createdAt: string }> {
   const name = wanted.name === undefined ? '' : parseDisplayName(wanted.name)
   const project = await findProject(db, projectSlug)
   const token = `svc_${randomBytes(32).toString('hex')}`
-  const [row] = await rows(
-    db,
-    sql<{ id: string; createdAt: Date }>`
-      insert into tokens (project_id, name, hash) values (${project.id}, ${name}, ${hashOf(token)})
-      returning id, created_at as "createdAt"`,
-  )
-  return { id: row!.id, name, token, preview: previewOf(hashOf(token)), createdAt: row!.createdAt.toISOString() }
+  const preview = previewOf(hashOf(token))
+  const { id, createdAt } = await transaction(db, async (tx) => {
+    const [row] = await rows(
+      tx,
+      sql<{ id: string; createdAt: Date }>`
+        insert into tokens (project_id, name, hash) values (${project.id}, ${name}, ${hashOf(token)})
+        returning id, created_at as "createdAt"`,
+    )
+    const detail = { tokenId: row!.id, preview }
+    await recordActivity(tx, { projectId: project.id, actor, action: 'token.issued', subject: name || row!.id, detail })
+    return row!
+  })
+  return { id, name, token, preview, createdAt: createdAt.toISOString() }
 }
 
 /** Every token that the project ever issued, oldest first, revoked ones too. Throws `project_not_found`. */
@@ -54,19 +63,20 @@ export async function listTokens(db: Db, projectSlug: string): Promise<TokenReco
 }
 
 /** From the commit on the token is refused here, and within a second on every machine. Revoking twice is no error. Throws `token_not_found`. */
-export async function revokeToken(db: Db, projectSlug: string, tokenId: string): Promise<void> {
+export async function revokeToken(db: Db, projectSlug: string, tokenId: string, actor: Actor = OPERATOR): Promise<void> {
   const project = await findProject(db, projectSlug)
-  const revoked = await rows(
-    db,
-    sql`
-      with revoked as (
-        update tokens set revoked_at = coalesce(revoked_at, now()) where project_id = ${project.id} and id::text = ${tokenId} returning id
-      ), changed as (
-        insert into changes (kind, key) select 'token', id::text from revoked
-      )
-      select id from revoked`,
-  )
-  if (revoked.length === 0) throw new ServiceError('token_not_found', `the project has no token ${tokenId}`)
+  await transaction(db, async (tx) => {
+    const [token] = await rows(
+      tx,
+      sql<{ name: string; revokedAt: Date | null }>`
+        select name, revoked_at as "revokedAt" from tokens where project_id = ${project.id} and id::text = ${tokenId} for update`,
+    )
+    if (!token) throw new ServiceError('token_not_found', `the project has no token ${tokenId}`)
+    if (token.revokedAt) return
+    await rows(tx, sql`update tokens set revoked_at = now() where project_id = ${project.id} and id::text = ${tokenId}`)
+    await recordChange(tx, { kind: 'token', key: tokenId })
+    await recordActivity(tx, { projectId: project.id, actor, action: 'token.revoked', subject: token.name || tokenId, detail: { tokenId } })
+  })
 }
 
 const FIND_OWNER = `

@@ -6,11 +6,16 @@ import { type PortalFile, readPortalFiles } from '../api/portal-files.ts'
 import { createRouteFinder } from '../api/route-finder.ts'
 import { createAnnouncer } from '../core/changes.ts'
 import { closeDatabase, connectDatabase } from '../core/db.ts'
+import { createLinkSigner } from '../core/link-signer.ts'
+import { createRateLimits } from '../core/rate-limits.ts'
 import { claimRules } from './claim-rules.ts'
 import { certificateFinder, serveInternal } from './internal.ts'
 import { openLocalCopy } from './local-copy.ts'
+import { mailing } from './mailing.ts'
+import { projectRules, upstreamGuard } from './project-rules.ts'
 import type { RoleContext, RunningRole } from './role.ts'
 import { createServiceProbe } from './service-probe.ts'
+import { createUpstreamCheck } from './upstream-check.ts'
 
 type Files = { version: string; portal: PortalFile[] }
 
@@ -36,6 +41,7 @@ async function startApi(context: RoleContext, files: Files): Promise<RunningRole
     reset: () => authenticator.forgetTokens(),
   })
   const authenticator = createAuthenticator({ db, log, isFresh: copy.isFresh, now })
+  const guard = upstreamGuard(db, config)
   const finder = createRouteFinder({ db, isFresh: copy.isFresh, resolve: copy.findRoute, now })
 
   const app = createApp({
@@ -48,6 +54,18 @@ async function startApi(context: RoleContext, files: Files): Promise<RunningRole
     probeIntervalS: config.probeIntervalS,
     trustedProxies: config.trustedProxies,
     authenticate: authenticator.authenticate,
+    revoked(tokenId) {
+      authenticator.forgetToken(tokenId)
+      announcer.announce(tokenId)
+    },
+    portalUrl: config.portalUrl,
+    signer: createLinkSigner(config.secrets, 'sign-in'),
+    connectSigner: createLinkSigner(config.secrets, 'connect'),
+    signup: config.signup,
+    mail: mailing(config),
+    limits: createRateLimits(db),
+    projectRules: projectRules(db, config, guard),
+    checkUpstream: createUpstreamCheck(guard, config.upstreamSourceIps),
     finder,
     announce: announcer.announce,
     now,

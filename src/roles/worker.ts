@@ -3,12 +3,18 @@ import { Counter, Gauge } from 'prom-client'
 import { claimDueRenewals, forgetReleasedCertificates, requestOwnCertificates } from '../core/certificates.ts'
 import { pruneChallenges } from '../core/challenges.ts'
 import { createAnnouncer, pruneChanges } from '../core/changes.ts'
+import { pruneConnectLinks } from '../core/connect-links.ts'
 import { closeDatabase, connectDatabase, type Db } from '../core/db.ts'
 import { pruneBudget } from '../core/issuance-budget.ts'
+import { createLinkSigner } from '../core/link-signer.ts'
 import { pruneOrdersUnderWay } from '../core/orders-under-way.ts'
+import { pruneRateLimits } from '../core/rate-limits.ts'
 import { findRoute } from '../core/routes.ts'
+import { pruneSessions } from '../core/sessions.ts'
 import type { Hostname } from '../hostname.ts'
 import { type IssueParts, issueCertificate } from '../jobs/issue.ts'
+import { deliverMail } from '../jobs/mail.ts'
+import { createMailServer } from '../jobs/mail-server.ts'
 import { startProbeSweep } from '../jobs/probe-sweep.ts'
 import { askAboutRenewals } from '../jobs/renewal-info.ts'
 import { startSweeps } from '../jobs/sweep.ts'
@@ -72,6 +78,17 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
     count: (outcome) => orders.inc({ outcome }),
   }
 
+  const mailServer = config.smtpUrl === undefined ? undefined : createMailServer(config.smtpUrl, config.mailFrom!)
+  const mail = {
+    db,
+    log,
+    portalUrl: config.portalUrl,
+    edgeHost: config.edgeHost,
+    signer: createLinkSigner(config.secrets, 'sign-in'),
+    connectSigner: createLinkSigner(config.secrets, 'connect'),
+    send: mailServer?.send,
+  }
+
   const runner = await run({
     connectionString: config.databaseUrl!,
     concurrency: JOBS_AT_ONCE_MAX,
@@ -80,7 +97,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
     noHandleSignals: true,
     logger: jobLogger(log),
     parsedCronItems: [],
-    taskList: { issue: (payload) => issueCertificate(issue, payload) },
+    taskList: { issue: (payload) => issueCertificate(issue, payload), mail: (payload) => deliverMail(mail, payload) },
   })
   const probing = startProbeSweep({
     db,
@@ -100,6 +117,9 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
       { name: 'budget pruning', everyMs: 3_600_000, run: async () => void (await pruneBudget(db)) },
       { name: 'open orders pruning', everyMs: 3_600_000, run: () => pruneOrdersUnderWay(db) },
       { name: 'challenge pruning', everyMs: 600_000, run: () => pruneChallenges(db) },
+      { name: 'connect link pruning', everyMs: 3_600_000, run: () => pruneConnectLinks(db) },
+      { name: 'session pruning', everyMs: 3_600_000, run: () => pruneSessions(db) },
+      { name: 'rate limit pruning', everyMs: 600_000, run: () => pruneRateLimits(db) },
       { name: 'released certificates', everyMs: 86_400_000, run: async () => void (await forgetReleasedCertificates(db)) },
     ],
     log,
@@ -110,6 +130,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
     async stop() {
       await internal.stop()
       await Promise.all([probing.stop(), sweeps.stop(), runner.stop()])
+      mailServer?.close()
       probe.close()
       dns01?.close()
       await announcer.close()

@@ -17,7 +17,7 @@ test('the API describes itself for programs at /v1/openapi.json, without a token
   expect(answer.json()).toMatchObject({ openapi: '3.1.1', info: { title: 'Namesake' } })
 })
 
-test('the shapes are stable: exactly the specified endpoints and their three companions are there', () => {
+test('the shapes are stable: exactly the specified endpoints and their four companions are there', () => {
   const operations = Object.entries(api.document.paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   )
@@ -29,7 +29,26 @@ test('the shapes are stable: exactly the specified endpoints and their three com
     'GET /v1/edge/resolve',
     'POST /v1/edge/domains',
     'POST /v1/edge/domains/{hostname}/check',
+    'POST /v1/edge/domains/{hostname}/link',
   ])
+})
+
+test('every session and portal endpoint of the specification is there', () => {
+  const specified = [
+    ['post', '/v1/auth/request-magic-link'],
+    ['post', '/v1/auth/callback'],
+    ['get', '/v1/auth/me'],
+    ['post', '/v1/auth/sign-out'],
+    ['post', '/v1/portal/projects'],
+    ['get', '/v1/portal/projects/{slug}'],
+    ['post', '/v1/portal/projects/{slug}/tokens'],
+    ['get', '/v1/portal/projects/{slug}/tokens'],
+    ['delete', '/v1/portal/projects/{slug}/tokens/{tokenId}'],
+    ['post', '/v1/portal/projects/{slug}/domains'],
+    ['get', '/v1/portal/projects/{slug}/domains'],
+    ['delete', '/v1/portal/projects/{slug}/domains/{hostname}'],
+  ] as const
+  expect(specified.filter(([method, path]) => !api.document.paths[path]?.[method])).toEqual([])
 })
 
 test('the internal certificate check is not part of it', async () => {

@@ -1,6 +1,6 @@
 import { request } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { createApp } from '../../src/api/app.ts'
+import { type AppParts, createApp } from '../../src/api/app.ts'
 import { createAuthenticator } from '../../src/api/authentication.ts'
 import { listen } from '../../src/api/listen.ts'
 import { createRouteFinder, type RouteFinder } from '../../src/api/route-finder.ts'
@@ -13,7 +13,8 @@ import { createProbe } from '../../src/probe/probe.ts'
 import { drawLine } from './cut-line.ts'
 import { type DnsServer, startDnsServer } from './dns.ts'
 import { type AnswerCheck, createAnswerCheck, type OpenApiDocument } from './openapi-check.ts'
-import { createTestDatabase } from './postgres.ts'
+import { portalParts } from './portal-parts.ts'
+import { createTestDatabase, type TestDatabase } from './postgres.ts'
 import { addProject, CLAIM_RULES, EDGE_HOST } from './tenants.ts'
 
 export type Tenant = { project: Project; token: string; tokenId: string; call: Call }
@@ -60,9 +61,13 @@ export type TestApi = {
 const PROBE_INTERVAL_S = 300
 export const EDGE_IP = '192.0.2.10'
 
+/** `database`: one that another instance uses too, and whoever made it drops. `portal`: what differs from test/support/portal-parts.ts. */
+export type TestApiOptions = { database?: TestDatabase; portal?: Partial<AppParts>; wildcards?: boolean }
+
 /** The API as it runs, on a free port, over a database and a DNS server of its own; where told, with wildcards. */
-export async function startTestApi({ wildcards = false } = {}): Promise<TestApi> {
-  const database = await createTestDatabase()
+export async function startTestApi(options: TestApiOptions = {}): Promise<TestApi> {
+  const { wildcards = false } = options
+  const database = options.database ?? (await createTestDatabase())
   const line = await drawLine(database.url)
   const db = connectDatabase(line.url, { applicationName: 'test-api' })
   const dns = await startDnsServer()
@@ -79,6 +84,9 @@ export async function startTestApi({ wildcards = false } = {}): Promise<TestApi>
   const finder = createRouteFinder({ db, isFresh, resolve, now })
   const announced: string[] = []
   const app = createApp({
+    ...portalParts(db),
+    revoked: authenticator.forgetToken,
+
     db,
     log,
     baseUrl: new URL('https://api.namesake.test'),
@@ -92,6 +100,7 @@ export async function startTestApi({ wildcards = false } = {}): Promise<TestApi>
     finder,
     announce: (hostname) => announced.push(hostname),
     now,
+    ...options.portal,
   })
   const port = await listen(app, { host: '127.0.0.1', port: 0 })
   const document = app.swagger() as unknown as OpenApiDocument
@@ -122,7 +131,7 @@ export async function startTestApi({ wildcards = false } = {}): Promise<TestApi>
       await dns.stop()
       await closeDatabase(db)
       await line.cut()
-      await database.drop()
+      if (!options.database) await database.drop()
     },
   }
 }

@@ -172,7 +172,7 @@ function createParts(db: Db, clock: FakeClock, authority: SimulatedAuthority, re
       try {
         const wish = await authority.renewalInfo(held.chainPem, signal)
         if (wish.kind === 'none') return { kind: 'no-wish', renewAt: renewAt(held) }
-        return { ...wish, kind: 'wish', renewAt: momentIn(wish, held) }
+        return { ...wish, kind: 'wish', directory: DIRECTORY, from: wish.start, renewAt: momentIn(wish, held) }
       } catch (error) {
         return { kind: 'failed', renewAt: renewAt(held), sentence: String(error) }
       }

@@ -3,17 +3,21 @@ import type { Db } from '../core/db.ts'
 import type { ProjectRules } from '../core/projects.ts'
 import { loadRoutes } from '../core/routes.ts'
 import { readUpstream, UpstreamFailure } from '../edge/upstream.ts'
-import { createUpstreamGuard } from '../edge/upstream-guard.ts'
+import { createUpstreamGuard, type UpstreamGuard } from '../edge/upstream-guard.ts'
 import { ServiceError } from '../errors.ts'
 
-/** What a project is held to in this installation. An upstream whose name does not resolve yet is accepted: the edge looks again. */
-export function projectRules(db: Db, config: Config): ProjectRules {
-  const guard = createUpstreamGuard({
+/** Which addresses a project's upstream may have in this installation. */
+export function upstreamGuard(db: Db, config: Config): UpstreamGuard {
+  return createUpstreamGuard({
     allowPrivate: config.allowPrivateUpstreams,
     ownAddresses: config.edgeIps,
     ownPorts: [config.httpAddr.port, config.httpsAddr.port],
     isRegistered: async (hostname) => (await loadRoutes(db, [hostname])).length > 0,
   })
+}
+
+/** What a project is held to in this installation. An upstream whose name does not resolve yet is accepted: the edge looks again. */
+export function projectRules(db: Db, config: Config, guard = upstreamGuard(db, config)): ProjectRules {
   return {
     plans: config.plans,
     async checkUpstream(url) {

@@ -1,0 +1,65 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { type FormEvent, useState } from 'react'
+import { api } from '../api.ts'
+import { text } from '../strings.ts'
+import { toast } from './announcer.tsx'
+import { Button } from './button.tsx'
+import { Dialog, DialogButtons } from './dialog.tsx'
+import { Field } from './field.tsx'
+
+const words = text.domains
+
+/** Adds one hostname and goes on to its page, where the record to add is. */
+export function AddDomain({ slug, onClose }: { slug: string; onClose(): void }) {
+  const [hostname, setHostname] = useState('')
+  const [isMissing, setMissing] = useState(false)
+  const client = useQueryClient()
+  const navigate = useNavigate()
+  const claim = useMutation({
+    mutationFn: (wanted: string) => api.claim(slug, wanted),
+    async onSuccess(domain) {
+      void client.invalidateQueries({ queryKey: ['project', slug] })
+      toast(words.added(domain.hostname))
+      await navigate({ to: '/projects/$slug/domains/$hostname', params: { slug, hostname: domain.hostname } })
+    },
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    const wanted = hostnameIn(hostname)
+    setMissing(wanted === '')
+    if (wanted !== '' && !claim.isPending) claim.mutate(wanted)
+  }
+  return (
+    <Dialog title={words.addTitle} onClose={onClose}>
+      <form onSubmit={submit} noValidate className="grid gap-2">
+        <Field
+          label={words.hostname}
+          hint={words.hostnameHint}
+          value={hostname}
+          onChange={(event) => {
+            setHostname(event.target.value)
+            claim.reset()
+          }}
+          error={isMissing && hostname.trim() === '' ? words.hostnameMissing : claim.error?.message}
+          autoCapitalize="none"
+          autoComplete="off"
+          inputMode="url"
+          spellCheck={false}
+        />
+        <DialogButtons>
+          <Button onClick={onClose}>{text.common.cancel}</Button>
+          <Button type="submit" look="primary" busy={claim.isPending}>
+            {words.add}
+          </Button>
+        </DialogButtons>
+      </form>
+    </Dialog>
+  )
+}
+
+/** People paste what stands in their browser: the hostname of an address is what they mean. */
+function hostnameIn(typed: string): string {
+  const trimmed = typed.trim()
+  return /^https?:\/\//i.test(trimmed) ? trimmed.replace(/^https?:\/\//i, '').replace(/[/?#].*$/s, '') : trimmed
+}

@@ -1,0 +1,67 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api } from '../api.ts'
+import { queries } from '../queries.ts'
+import type { Role } from '../records.ts'
+import { text } from '../strings.ts'
+import { toast } from './announcer.tsx'
+import { Button } from './button.tsx'
+import { Dialog, DialogButtons } from './dialog.tsx'
+import { Field, Select } from './field.tsx'
+
+const words = text.members
+
+export function InviteMember({ slug, ownRole, onClose }: { slug: string; ownRole: Role; onClose(): void }) {
+  const [email, setEmail] = useState('')
+  const [role, setRole] = useState<Role>('member')
+  const [isInvalid, setInvalid] = useState(false)
+  const client = useQueryClient()
+  const invite = useMutation({
+    mutationFn: () => api.invite(slug, { email: email.trim(), role }),
+    async onSuccess() {
+      await client.invalidateQueries({ queryKey: queries.members(slug).queryKey })
+      toast(words.wasInvited(email.trim()))
+      onClose()
+    },
+  })
+  const roles: Role[] = ownRole === 'owner' ? ['member', 'admin', 'owner'] : ['member', 'admin']
+  return (
+    <Dialog title={words.inviteTitle} description={words.inviteText} onClose={onClose}>
+      <form
+        noValidate
+        className="grid gap-4"
+        onSubmit={(event) => {
+          event.preventDefault()
+          setInvalid(!email.includes('@'))
+          if (email.includes('@') && !invite.isPending) invite.mutate()
+        }}
+      >
+        <Field
+          label={text.signIn.email}
+          type="email"
+          autoComplete="off"
+          value={email}
+          onChange={(event) => {
+            setEmail(event.target.value)
+            setInvalid(false)
+            invite.reset()
+          }}
+          error={isInvalid ? text.signIn.emailInvalid : invite.error?.message}
+        />
+        <Select label={words.role} value={role} onChange={(event) => setRole(event.target.value as Role)}>
+          {roles.map((one) => (
+            <option key={one} value={one}>
+              {text.projects.roles[one]}
+            </option>
+          ))}
+        </Select>
+        <DialogButtons>
+          <Button onClick={onClose}>{text.common.cancel}</Button>
+          <Button type="submit" look="primary" busy={invite.isPending}>
+            {words.send}
+          </Button>
+        </DialogButtons>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,75 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api } from '../api.ts'
+import { text } from '../strings.ts'
+import { toast } from './announcer.tsx'
+import { Button } from './button.tsx'
+import { Card } from './card.tsx'
+import { TextArea } from './field.tsx'
+
+const BYTES_MAX = 16 * 1024
+const words = text.domain
+
+/** The metadata as JSON text, checked while it is typed. It is sent as typed; what is shown is the API's own answer, laid out. */
+export function MetadataEditor({ slug, hostname, metadata }: { slug: string; hostname: string; metadata: object }) {
+  const stored = JSON.stringify(metadata, null, 2)
+  const [draft, setDraft] = useState<string>()
+  const client = useQueryClient()
+  const save = useMutation({
+    mutationFn: (json: string) => api.replaceMetadata(slug, hostname, json),
+    async onSuccess() {
+      await client.invalidateQueries({ queryKey: ['project', slug, 'domain', hostname] })
+      setDraft(undefined)
+      toast(words.metadataSaved)
+    },
+  })
+  const shown = draft ?? stored
+  const problem = draft === undefined ? undefined : problemOf(draft)
+  const isChanged = draft !== undefined && draft !== stored
+  return (
+    <Card title={words.metadataTitle}>
+      <form
+        className="grid gap-4"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (isChanged && !problem && !save.isPending) save.mutate(shown.trim())
+        }}
+      >
+        <TextArea
+          label={words.metadataLabel}
+          hint={words.metadataText}
+          rows={Math.min(Math.max(shown.split('\n').length, 3), 16)}
+          value={shown}
+          onChange={(event) => {
+            setDraft(event.target.value)
+            save.reset()
+          }}
+          error={problem ?? save.error?.message}
+          spellCheck={false}
+          autoCapitalize="none"
+          autoComplete="off"
+          className="font-mono"
+        />
+        <div className="flex gap-2">
+          <Button type="submit" look="primary" busy={save.isPending} disabled={!isChanged || problem !== undefined}>
+            {text.common.save}
+          </Button>
+          <Button look="quiet" disabled={!isChanged} onClick={() => setDraft(undefined)}>
+            {words.revert}
+          </Button>
+        </div>
+      </form>
+    </Card>
+  )
+}
+
+function problemOf(json: string): string | undefined {
+  try {
+    const value: unknown = JSON.parse(json)
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return words.metadataNotObject
+  } catch (error) {
+    return words.metadataNotJson((error as Error).message)
+  }
+  const bytes = new TextEncoder().encode(json.trim()).length
+  return bytes > BYTES_MAX ? words.metadataTooLarge(bytes) : undefined
+}

@@ -1,0 +1,49 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { api } from '../api.ts'
+import { applyNews } from '../queries.ts'
+import { text } from '../strings.ts'
+import { toast } from './announcer.tsx'
+import { Button } from './button.tsx'
+import { Card } from './card.tsx'
+import { ConfirmDialog } from './dialog.tsx'
+
+const words = text.domain
+
+/** Removes the domain once its hostname was typed. */
+export function RemoveDomain({ slug, hostname }: { slug: string; hostname: string }) {
+  const [isAsking, setAsking] = useState(false)
+  const client = useQueryClient()
+  const navigate = useNavigate()
+  const remove = useMutation({
+    mutationFn: () => api.removeDomain(slug, hostname),
+    async onSuccess() {
+      applyNews(client, slug, { hostname, removed: true })
+      toast(words.removed(hostname))
+      await navigate({ to: '/projects/$slug', params: { slug }, replace: true })
+      client.removeQueries({ queryKey: ['project', slug, 'domain', hostname] })
+      await client.invalidateQueries({ queryKey: ['project', slug] })
+    },
+  })
+  return (
+    <Card title={words.removeTitle} tone="danger">
+      <p className="max-w-prose text-sm leading-relaxed text-stone-600 dark:text-stone-300">{words.removeText}</p>
+      <div>
+        <Button onClick={() => setAsking(true)}>{words.remove}</Button>
+      </div>
+      {isAsking && (
+        <ConfirmDialog
+          title={words.removeTitle}
+          description={words.removeText}
+          action={words.remove}
+          typed={hostname}
+          busy={remove.isPending}
+          error={remove.error}
+          onConfirm={() => remove.mutate()}
+          onClose={() => setAsking(false)}
+        />
+      )}
+    </Card>
+  )
+}

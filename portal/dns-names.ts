@@ -1,0 +1,17 @@
+// Names under which registries sell domains two labels deep (co.uk, com.au): enough to guess a zone before the API has named it.
+const SECOND_LEVELS = new Set(['ac', 'co', 'com', 'edu', 'gob', 'gov', 'ne', 'net', 'or', 'org'])
+
+/** What a DNS provider's form calls the record's name ("@" for the domain itself), and the domain in whose DNS it belongs. */
+export type RecordPlace = { label: string; zone: string }
+
+/** A known `zone` is believed; without one the registered domain is guessed, which is right for nearly all names. */
+export function placeOf(name: string, zone?: string | null): RecordPlace {
+  const known = zone && (name === zone || name.endsWith(`.${zone}`)) ? zone : guessZone(name)
+  return { label: name === known ? '@' : name.slice(0, -known.length - 1), zone: known }
+}
+
+function guessZone(name: string): string {
+  const labels = name.replace(/^(\*|_[^.]+)\./, '').split('.')
+  const isTwoDeep = labels.length > 2 && labels.at(-1)!.length === 2 && SECOND_LEVELS.has(labels.at(-2)!)
+  return labels.slice(isTwoDeep ? -3 : -2).join('.')
+}

@@ -1,0 +1,77 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { Button } from '../components/button.tsx'
+import { EmptyState, PageHead, Skeleton } from '../components/card.tsx'
+import { LoadProblem } from '../components/notice.tsx'
+import { Ago } from '../components/time.tsx'
+import { usePageTitle } from '../page-title.ts'
+import { queries } from '../queries.ts'
+import type { Activity } from '../records.ts'
+import { useSlug } from '../route-params.ts'
+import { text } from '../strings.ts'
+
+const words = text.activity
+const TELLING = ['role', 'name', 'upstreamUrl', 'email']
+
+export function ActivityPage() {
+  const slug = useSlug()
+  const list = useInfiniteQuery(queries.activity(slug))
+  usePageTitle(words.title)
+  const entries = list.data?.pages.flatMap(({ items }) => items) ?? []
+  return (
+    <>
+      <PageHead title={words.title} lead={words.lead} />
+      {list.isPending && <Skeleton rows={6} height="h-12" />}
+      {list.error && !list.data && <LoadProblem error={list.error} onRetry={() => void list.refetch()} />}
+      {list.isSuccess && entries.length === 0 && (
+        <EmptyState title={words.emptyTitle}>
+          <p>{words.emptyText}</p>
+        </EmptyState>
+      )}
+      {entries.length > 0 && (
+        <ol className="divide-y divide-stone-200 rounded-2xl border border-stone-200 bg-white shadow-xs dark:divide-stone-800 dark:border-stone-800 dark:bg-stone-900">
+          {entries.map((entry) => (
+            <Entry key={entry.id} entry={entry} />
+          ))}
+        </ol>
+      )}
+      {list.hasNextPage && (
+        <div className="mt-4 text-center">
+          <Button busy={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
+            {words.more}
+          </Button>
+        </div>
+      )}
+    </>
+  )
+}
+
+function Entry({ entry }: { entry: Activity }) {
+  return (
+    <li className="flex flex-wrap items-baseline justify-between gap-x-6 gap-y-1 px-5 py-3 text-sm">
+      <span className="min-w-0 break-words">
+        <span className="font-medium">{actorOf(entry)}</span>{' '}
+        <span className="text-stone-600 dark:text-stone-400">{words.actions[entry.action] ?? entry.action}</span>{' '}
+        <span className="font-medium break-all">{entry.subject}</span> <Detail detail={entry.detail} />
+      </span>
+      <span className="text-stone-600 dark:text-stone-400">
+        <Ago at={entry.at} />
+      </span>
+    </li>
+  )
+}
+
+/** The new values that a change brought, where they are short enough to read. */
+function Detail({ detail }: { detail: Record<string, unknown> }) {
+  const shown = Object.entries(detail ?? {}).filter(([key, value]) => TELLING.includes(key) && typeof value === 'string')
+  if (shown.length === 0) return null
+  return (
+    <span className="break-words text-stone-600 dark:text-stone-400">
+      ({shown.map(([key, value]) => `${key}: ${String(value)}`).join(', ')})
+    </span>
+  )
+}
+
+function actorOf({ actor }: Activity): string {
+  if (actor.kind === 'user') return actor.email
+  return actor.kind === 'token' ? words.token(actor.name || actor.preview) : words.operator
+}

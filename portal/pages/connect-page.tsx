@@ -1,0 +1,140 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { type ReactNode, useEffect } from 'react'
+import { ApiProblem, api, streams } from '../api.ts'
+import { announce } from '../components/announcer.tsx'
+import { Button, OuterLink } from '../components/button.tsx'
+import { Card, Skeleton } from '../components/card.tsx'
+import { ConnectFrame, Done } from '../components/connect-frame.tsx'
+import { LoadProblem, Notice } from '../components/notice.tsx'
+import { ProviderSteps } from '../components/provider-steps.tsx'
+import { Comparison, RecordsToAdd } from '../components/record-cards.tsx'
+import { SendInstructions } from '../components/send-instructions.tsx'
+import { placeOf } from '../dns-names.ts'
+import { followEvents } from '../event-stream.ts'
+import { useFragmentToken } from '../fragment-token.ts'
+import { usePageTitle } from '../page-title.ts'
+import { queries } from '../queries.ts'
+import type { Connect } from '../records.ts'
+import { onDate, text } from '../strings.ts'
+
+const words = text.connect
+
+/** The one page of the vendor's customer, who has no account: the record to add, the way to add it, and when it works. */
+export function ConnectPage() {
+  const token = useFragmentToken()
+  return token === undefined ? <Ended sentence={words.incomplete} /> : <LinkedPage token={token} />
+}
+
+function LinkedPage({ token }: { token: string }) {
+  const link = useQuery(queries.connect(token))
+  useLinkNews(token)
+  if (link.data) return <Instructions token={token} link={link.data} />
+  if (link.error instanceof ApiProblem && link.error.status >= 400 && link.error.status < 500 && link.error.status !== 429) {
+    return <Ended sentence={words.goneText} />
+  }
+  return (
+    <ConnectFrame>
+      {link.error ? <LoadProblem error={link.error} onRetry={() => void link.refetch()} /> : <Skeleton rows={3} height="h-32" />}
+    </ConnectFrame>
+  )
+}
+
+/** The stream only says that something changed; the page then asks what. */
+function useLinkNews(token: string): void {
+  const client = useQueryClient()
+  useEffect(() => {
+    const refresh = () => void client.invalidateQueries({ queryKey: ['connect', token] })
+    return followEvents({ path: streams.connect, token, onEvent: refresh, onReturn: refresh })
+  }, [client, token])
+}
+
+function Instructions({ token, link }: { token: string; link: Connect }) {
+  const { hostname, project, status } = link
+  usePageTitle(words.title(hostname))
+  useEffect(() => announce(text.status.changed(hostname, text.status.labels[status])), [hostname, status])
+  const isDone = status === 'live' || status === 'verified' || status === 'certificate-pending' || status === 'certificate-failed'
+  return (
+    <ConnectFrame project={project}>
+      <h1 className="text-2xl font-semibold tracking-tight text-balance [overflow-wrap:anywhere] sm:text-3xl">{words.heading(hostname)}</h1>
+      {status === 'live' ? (
+        <Done heading={words.liveHeading} sentence={words.liveText(project.name)}>
+          <OuterLink look="primary" size="large" href={`https://${hostname}`}>
+            <span className="[overflow-wrap:anywhere]">{words.open(hostname)}</span>
+          </OuterLink>
+        </Done>
+      ) : isDone ? (
+        <Done
+          heading={words.verifiedHeading}
+          sentence={status === 'certificate-failed' ? words.failedText : words.verifiedText}
+          isUnderWay
+        />
+      ) : (
+        <ToDo token={token} link={link} />
+      )}
+      <p className="text-sm text-stone-600 dark:text-stone-400">{words.expires(onDate(link.expiresAt))}</p>
+    </ConnectFrame>
+  )
+}
+
+function ToDo({ token, link }: { token: string; link: Connect }) {
+  const { dns, hostname } = link
+  const records = dns.expected
+  return (
+    <>
+      <p className="text-lg leading-relaxed text-pretty text-stone-600 dark:text-stone-300">{words.lead(link.project.name)}</p>
+      <Card title={records.length > 1 ? text.domain.recordsTitle : text.domain.recordTitle}>
+        <p className="text-sm text-stone-600 dark:text-stone-400">{text.domain.recordLead(placeOf(hostname, link.zone).zone)}</p>
+        <RecordsToAdd records={records} zone={link.zone} />
+        <ProviderSteps records={records} zone={link.zone} hint={link.provider} label={words.provider} />
+      </Card>
+      <Findings token={token} link={link} />
+      <SendInstructions token={token} />
+    </>
+  )
+}
+
+function Findings({ token, link: { dns, status } }: { token: string; link: Connect }) {
+  const client = useQueryClient()
+  const check = useMutation({
+    mutationFn: () => api.connectCheck(token),
+    onSuccess: (link) => client.setQueryData(queries.connect(token).queryKey, link),
+  })
+  const isWrong = status === 'wrong-record'
+  const again: ReactNode = (
+    <Button busy={check.isPending} onClick={() => check.mutate()}>
+      {words.lookAgain}
+    </Button>
+  )
+  return (
+    <Card title={words.now} aside={again}>
+      {check.error && <Notice kind="bad">{check.error.message}</Notice>}
+      <Notice kind={isWrong ? 'warning' : 'plain'} title={isWrong ? words.wrongTitle : words.waitingTitle}>
+        {isWrong ? dns.sentence : words.waitingText}
+      </Notice>
+      {dns.warnings?.map(({ kind, sentence }) => (
+        <Notice key={kind} kind="warning">
+          {sentence}
+        </Notice>
+      ))}
+      <p className="text-sm text-stone-600 dark:text-stone-400">{words.watching}</p>
+      {dns.found.length > 0 && (
+        <details className="text-sm">
+          <summary className="cursor-pointer rounded py-1">{words.details}</summary>
+          <div className="mt-3">
+            <Comparison found={dns.found} expected={dns.expected} />
+          </div>
+        </details>
+      )}
+    </Card>
+  )
+}
+
+function Ended({ sentence }: { sentence: string }) {
+  usePageTitle(words.goneTitle)
+  return (
+    <ConnectFrame>
+      <h1 className="text-2xl font-semibold tracking-tight">{words.goneTitle}</h1>
+      <p className="leading-relaxed text-stone-600 dark:text-stone-300">{sentence}</p>
+    </ConnectFrame>
+  )
+}

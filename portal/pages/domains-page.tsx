@@ -1,0 +1,147 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { lazy, Suspense, useEffect, useState } from 'react'
+import { API_URL } from '../api.ts'
+import { Button } from '../components/button.tsx'
+import { EmptyState, Skeleton } from '../components/card.tsx'
+import { CodeBlock } from '../components/code-block.tsx'
+import { DomainList } from '../components/domain-list.tsx'
+import { BareSelect } from '../components/field.tsx'
+import { LoadProblem } from '../components/notice.tsx'
+import { usePageTitle } from '../page-title.ts'
+import { type DomainFilter, queries } from '../queries.ts'
+import type { Project } from '../records.ts'
+import { useSlug } from '../route-params.ts'
+import { text } from '../strings.ts'
+
+const AddDomain = lazy(() => import('../components/add-domain.tsx').then(({ AddDomain }) => ({ default: AddDomain })))
+const AddManyDomains = lazy(() => import('../components/add-many-domains.tsx').then(({ AddManyDomains }) => ({ default: AddManyDomains })))
+
+const SEARCH_PAUSE_MS = 200
+const words = text.domains
+
+/** A project's domains: search, filter, add. The address keeps search and filter, so that a view can be sent to a colleague. */
+export function DomainsPage() {
+  const slug = useSlug()
+  const filter = useSearch({ from: '/signed-in/projects/$slug/' })
+  const project = useQuery(queries.project(slug))
+  const list = useInfiniteQuery({ ...queries.domains(slug, filter), placeholderData: (shown) => shown })
+  const [adding, setAdding] = useState<'one' | 'many'>()
+  usePageTitle(project.data ? `${words.title} · ${project.data.name}` : words.title)
+  const isFiltered = Boolean(filter.search || filter.verified)
+  const domains = list.data?.pages.flatMap(({ items }) => items) ?? []
+  const isEmpty = list.isSuccess && domains.length === 0
+  const add = (
+    <>
+      <Button look="primary" onClick={() => setAdding('one')}>
+        {words.add}
+      </Button>
+      <Button onClick={() => setAdding('many')}>{words.addMany}</Button>
+    </>
+  )
+  return (
+    <>
+      <h1 className="sr-only">{words.title}</h1>
+      {isEmpty && !isFiltered ? (
+        <FirstDomain slug={slug}>{add}</FirstDomain>
+      ) : (
+        <>
+          <Toolbar filter={filter} total={project.data}>
+            {add}
+          </Toolbar>
+          {list.isPending && <Skeleton rows={8} />}
+          {list.error && !list.data && <LoadProblem error={list.error} onRetry={() => void list.refetch()} />}
+          {isEmpty && <NothingFound />}
+          {domains.length > 0 && (
+            <DomainList
+              slug={slug}
+              domains={domains}
+              total={isFiltered ? undefined : project.data?.domains}
+              hasMore={list.hasNextPage}
+              isLoadingMore={list.isFetchingNextPage}
+              onMore={() => void list.fetchNextPage({ cancelRefetch: false })}
+            />
+          )}
+        </>
+      )}
+      <Suspense>
+        {adding === 'one' && <AddDomain slug={slug} onClose={() => setAdding(undefined)} />}
+        {adding === 'many' && <AddManyDomains slug={slug} onClose={() => setAdding(undefined)} />}
+      </Suspense>
+    </>
+  )
+}
+
+function Toolbar({ filter, total, children }: { filter: DomainFilter; total: Project | undefined; children: React.ReactNode }) {
+  const navigate = useNavigate({ from: '/projects/$slug' })
+  const [typed, setTyped] = useState(filter.search ?? '')
+  useEffect(() => {
+    if (typed.trim() === (filter.search ?? '')) return
+    const timer = setTimeout(
+      () => void navigate({ search: { ...filter, search: typed.trim() || undefined }, replace: true }),
+      SEARCH_PAUSE_MS,
+    )
+    return () => clearTimeout(timer)
+  }, [typed, filter, navigate])
+  return (
+    <div className="mb-4 flex flex-wrap items-center gap-2">
+      <input
+        type="search"
+        aria-label={words.search}
+        placeholder={words.search}
+        value={typed}
+        onChange={(event) => setTyped(event.target.value)}
+        autoComplete="off"
+        spellCheck={false}
+        className="min-h-10 min-w-0 flex-1 basis-48 rounded-lg border border-stone-400/80 bg-white px-3 text-base shadow-xs placeholder:text-stone-500 sm:text-sm dark:border-stone-600 dark:bg-stone-900"
+      />
+      <BareSelect
+        label={words.filter}
+        value={filter.verified ?? 'all'}
+        onChange={({ target }) =>
+          void navigate({
+            search: { ...filter, verified: target.value === 'all' ? undefined : (target.value as 'true' | 'false') },
+            replace: true,
+          })
+        }
+      >
+        {(['all', 'true', 'false'] as const).map((one) => (
+          <option key={one} value={one}>
+            {words.filters[one]}
+          </option>
+        ))}
+      </BareSelect>
+      <div className="flex gap-2">{children}</div>
+      <p className="basis-full text-sm text-stone-600 tabular-nums dark:text-stone-400">
+        {total ? words.total(total.domains, total.plan.domainsMax) : '\u00a0'}
+      </p>
+    </div>
+  )
+}
+
+function FirstDomain({ slug, children }: { slug: string; children: React.ReactNode }) {
+  const curl = `curl ${API_URL}/v1/edge/domains \\
+  -H "Authorization: Bearer $NAMESAKE_TOKEN" \\
+  -H "Content-Type: application/json" \\
+  -d '{"hostname": "shop.customer.com"}'`
+  return (
+    <EmptyState title={words.emptyTitle} action={<div className="flex flex-wrap justify-center gap-2">{children}</div>}>
+      <p>{words.emptyText}</p>
+      <details className="w-full max-w-md text-sm">
+        <summary className="cursor-pointer rounded py-1">{words.emptyApi}</summary>
+        <div className="mt-2 min-w-0">
+          <CodeBlock label={slug} code={curl} />
+        </div>
+      </details>
+    </EmptyState>
+  )
+}
+
+function NothingFound() {
+  const navigate = useNavigate({ from: '/projects/$slug' })
+  return (
+    <EmptyState title={words.nothingTitle} action={<Button onClick={() => void navigate({ search: {} })}>{words.clear}</Button>}>
+      <p>{words.nothingText}</p>
+    </EmptyState>
+  )
+}

@@ -1,0 +1,89 @@
+import { infiniteQueryOptions, MutationCache, QueryCache, QueryClient, queryOptions } from '@tanstack/react-query'
+import { ApiProblem, api } from './api.ts'
+import type { Domain, DomainStatus } from './records.ts'
+
+const FRESH_MS = 10_000
+const RETRIES_MAX = 2
+const DOMAINS_A_PAGE = 100
+const ACTIVITIES_A_PAGE = 50
+
+/** What is shown again is shown at once and refreshed behind; a refusal is not asked again, a silence is. */
+export function createQueryClient(onProblem: (error: Error) => void): QueryClient {
+  return new QueryClient({
+    queryCache: new QueryCache({ onError: onProblem }),
+    mutationCache: new MutationCache({ onError: onProblem }),
+    defaultOptions: {
+      queries: {
+        staleTime: FRESH_MS,
+        retry: (failures, error) => failures < RETRIES_MAX && (!(error instanceof ApiProblem) || error.status === 0 || error.status >= 500),
+      },
+      mutations: { retry: false },
+    },
+  })
+}
+
+export type DomainFilter = { search?: string | undefined; verified?: 'true' | 'false' | undefined }
+
+export const queries = {
+  me: () => queryOptions({ queryKey: ['me'], queryFn: api.me, staleTime: 60_000 }),
+  projects: () => queryOptions({ queryKey: ['projects'], queryFn: api.projects }),
+  project: (slug: string) => queryOptions({ queryKey: ['project', slug], queryFn: () => api.project(slug) }),
+  domains: (slug: string, { search, verified }: DomainFilter) =>
+    infiniteQueryOptions({
+      queryKey: ['project', slug, 'domains', { search: search ?? '', verified: verified ?? '' }],
+      queryFn: ({ pageParam }) => {
+        const query = new URLSearchParams({ details: 'status', limit: String(DOMAINS_A_PAGE) })
+        if (search) query.set('search', search)
+        if (verified) query.set('verified', verified)
+        if (pageParam) query.set('cursor', pageParam)
+        return api.domains(slug, query)
+      },
+      initialPageParam: null as string | null,
+      getNextPageParam: (last) => last.next,
+    }),
+  domain: (slug: string, hostname: string) =>
+    queryOptions({ queryKey: ['project', slug, 'domain', hostname], queryFn: () => api.domain(slug, hostname) }),
+  tokens: (slug: string) => queryOptions({ queryKey: ['project', slug, 'tokens'], queryFn: () => api.tokens(slug) }),
+  members: (slug: string) => queryOptions({ queryKey: ['project', slug, 'members'], queryFn: () => api.members(slug) }),
+  activity: (slug: string) =>
+    infiniteQueryOptions({
+      queryKey: ['project', slug, 'activity'],
+      queryFn: ({ pageParam }) => {
+        const query = new URLSearchParams({ limit: String(ACTIVITIES_A_PAGE) })
+        if (pageParam) query.set('cursor', pageParam)
+        return api.activity(slug, query)
+      },
+      initialPageParam: null as string | null,
+      getNextPageParam: (last) => last.next,
+    }),
+  connect: (token: string) => queryOptions({ queryKey: ['connect', token], queryFn: () => api.connect(token) }),
+}
+
+/** What the stream says of a domain. */
+export type DomainNews = { hostname: string; removed?: boolean; status?: DomainStatus; verified?: boolean; verifiedAt?: string | null }
+type Pages = { pages: { items: Domain[]; next: string | null }[] }
+
+/** `beyond`: on a page of the list that was not asked for yet, where it will be found as it is by then. */
+export type NewsOutcome = { kind: 'shown'; before: DomainStatus } | { kind: 'new' } | { kind: 'beyond' }
+
+/** Writes the news into every list that shows the domain; says whether one did, and which status it showed before. */
+export function applyNews(client: QueryClient, slug: string, news: DomainNews): NewsOutcome {
+  let before: DomainStatus | undefined
+  let isEndShown = false
+  const update = (domain: Domain): Domain => {
+    if (domain.hostname !== news.hostname) return domain
+    before = domain.status
+    const { status = domain.status, verified = domain.verified, verifiedAt = domain.verifiedAt } = news
+    return { ...domain, status, verified, verifiedAt }
+  }
+  client.setQueriesData<Pages>({ queryKey: ['project', slug, 'domains'] }, (data) => {
+    if (!data) return data
+    if (data.pages.at(-1)?.next === null) isEndShown = true
+    if (!data.pages.some(({ items }) => items.some(({ hostname }) => hostname === news.hostname))) return data
+    const pages = data.pages.map((page) => ({ ...page, items: page.items.map(update) }))
+    if (!news.removed) return { ...data, pages }
+    return { ...data, pages: pages.map((page) => ({ ...page, items: page.items.filter(({ hostname }) => hostname !== news.hostname) })) }
+  })
+  if (before !== undefined) return { kind: 'shown', before }
+  return { kind: isEndShown ? 'new' : 'beyond' }
+}

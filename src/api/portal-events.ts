@@ -1,0 +1,41 @@
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import { createEventStreams } from './event-stream.ts'
+import { refusals, SESSION_CODES } from './openapi.ts'
+import { type AccessParts, accessBySession } from './portal-access.ts'
+import { SlugParams } from './portal-schemas.ts'
+import type { ProjectNews } from './project-news.ts'
+
+/** `GET …/events`: what changes in a project, as server-sent events. A stream ends with its session, its membership and the process. */
+export function portalEvents(app: FastifyInstance, parts: AccessParts & { news: ProjectNews }): void {
+  const streams = createEventStreams(app)
+  app.addHook('onRequest', async (request) => {
+    request.access = await accessBySession(parts, request)
+  })
+
+  app.get('/v1/portal/projects/:slug/events', { schema: EVENTS }, async (request, reply) =>
+    streams.open(reply, {
+      stillAllowed: () => accessBySession(parts, request),
+      watch: (write) =>
+        parts.news.watch(request.access.project.id, (news) => {
+          if (news.kind === 'activity') return write('activity', {})
+          const { projectId: _, ...domain } = news.domain
+          write('domain', domain)
+        }),
+    }),
+  )
+}
+
+const EVENTS = {
+  operationId: 'watchProject',
+  tags: ['Projects'],
+  security: [{ session: [] }],
+  summary: 'Watch a project',
+  description:
+    'Server-sent events within two seconds of a change: `domain` with `hostname`, `removed` and, unless it is removed, `verified`, `verifiedAt` and `status`; `activity` when the activity list has grown.',
+  params: SlugParams,
+  response: {
+    200: { description: 'The events, until either side ends them.', content: { 'text/event-stream': { schema: Type.String() } } },
+    ...refusals('project_not_found', 'request_malformed', ...SESSION_CODES),
+  },
+}

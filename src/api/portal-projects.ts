@@ -1,0 +1,160 @@
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import { listActivity } from '../core/activity.ts'
+import type { Db } from '../core/db.ts'
+import { createOwnProject, listVisibleProjects, showVisibleProject } from '../core/portal-projects.ts'
+import { deleteProject, type ProjectRules, updateProject } from '../core/projects.ts'
+import { linkToNext } from './domain-list.ts'
+import { BODY_CODES, refusals, SESSION_CODES } from './openapi.ts'
+import { type AccessParts, accessBySession, findOwnSession, needs } from './portal-access.ts'
+import { ActivityQuery, NewProjectSchema, ProjectChangesSchema, SlugParams } from './portal-schemas.ts'
+
+/** What a try of an upstream comes to: its status, or a sentence on why there was none. */
+export type UpstreamCheck = { kind: 'answered'; status: number } | { kind: 'unreachable'; sentence: string }
+
+export type PortalProjectsParts = AccessParts & {
+  db: Db
+  baseUrl: URL
+  projectRules: ProjectRules
+  checkUpstream(url: URL): Promise<UpstreamCheck>
+  announce(key: string): void
+}
+
+const BASE = '/v1/portal/projects'
+const ONE = `${BASE}/:slug`
+
+/** The projects of the session's user: make one, and, before any has been made, see that there is none. */
+export function portalProjects(instance: FastifyInstance, parts: PortalProjectsParts): void {
+  const app = instance.withTypeProvider<TypeBoxTypeProvider>()
+  const { db, projectRules } = parts
+  app.addHook('onRequest', async (request) => {
+    request.session = await findOwnSession(parts, request)
+  })
+
+  app.get(BASE, { schema: LIST }, async (request, reply) =>
+    reply.header('cache-control', 'no-store').send(await listVisibleProjects(db, request.session, projectRules.plans)),
+  )
+
+  app.post(BASE, { schema: CREATE }, async (request, reply) => {
+    const project = await createOwnProject(db, request.session, request.body, projectRules)
+    const [record, upstreamCheck] = await Promise.all([
+      showVisibleProject(db, request.session, project, projectRules.plans),
+      parts.checkUpstream(new URL(project.upstreamUrl)),
+    ])
+    return reply.send({ ...record, upstreamCheck })
+  })
+}
+
+/** One project: its settings and what happened to it. */
+export function portalProject(instance: FastifyInstance, parts: PortalProjectsParts): void {
+  const app = instance.withTypeProvider<TypeBoxTypeProvider>()
+  const { db, projectRules } = parts
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('cache-control', 'no-store')
+    request.access = await accessBySession(parts, request)
+  })
+
+  app.get(ONE, { schema: SHOW }, async (request, reply) =>
+    reply.send(await showVisibleProject(db, request.session, request.access.project, projectRules.plans)),
+  )
+
+  app.patch(ONE, { schema: CHANGE, onRequest: needs('admin') }, async (request, reply) => {
+    const { project, actor } = request.access
+    const changed = await updateProject(db, project.slug, request.body, projectRules, actor)
+    parts.announce(project.slug)
+    const isNewUrl = changed.upstreamUrl !== project.upstreamUrl
+    const [record, upstreamCheck] = await Promise.all([
+      showVisibleProject(db, request.session, project, projectRules.plans),
+      isNewUrl ? parts.checkUpstream(new URL(changed.upstreamUrl)) : undefined,
+    ])
+    return reply.send({ ...record, ...(upstreamCheck && { upstreamCheck }) })
+  })
+
+  app.delete(ONE, { schema: DELETE, onRequest: needs('owner') }, async (request, reply) => {
+    await deleteProject(db, request.access.project, request.access.actor)
+    parts.announce(request.access.project.slug)
+    return reply.code(204).send(null)
+  })
+
+  app.get(`${ONE}/activity`, { schema: ACTIVITY }, async (request, reply) => {
+    const { project } = request.access
+    const { limit, cursor } = request.query
+    const { entries, nextCursor } = await listActivity(db, project, { limit: limit === undefined ? undefined : Number(limit), cursor })
+    const address = new URL(`${BASE}/${project.slug}/activity`, parts.baseUrl)
+    if (nextCursor) reply.header('link', linkToNext(address, request.query, nextCursor))
+    return reply.send(entries)
+  })
+}
+
+const common = { tags: ['Projects'], security: [{ session: [] }] }
+const IN_PROJECT = ['project_not_found', 'request_malformed', ...SESSION_CODES] as const
+const PROJECT_CODES = ['name_invalid', 'upstream_invalid', 'upstream_forbidden'] as const
+
+const LIST = {
+  ...common,
+  operationId: 'listProjects',
+  summary: 'List your projects',
+  description: 'The projects that this session sees, by name.',
+  response: { 200: Type.Array(Type.Ref('Project'), { description: 'The projects.' }), ...refusals(...SESSION_CODES) },
+}
+
+const CREATE = {
+  ...common,
+  operationId: 'createProject',
+  summary: 'Create a project',
+  description:
+    'Makes a project that you own and see at once. Without a slug, one is made of the name. The upstream is tried at once; that it cannot be reached is a warning, not a refusal.',
+  body: NewProjectSchema,
+  response: {
+    200: Type.Ref('ChangedProject', { description: 'The project.' }),
+    ...refusals(...BODY_CODES, ...PROJECT_CODES, 'slug_invalid', 'slug_taken', ...SESSION_CODES),
+  },
+}
+
+const SHOW = {
+  ...common,
+  operationId: 'showProject',
+  summary: 'Show a project',
+  description: 'A project that this session sees. One that you were invited to since you signed in shows after your next sign-in.',
+  params: SlugParams,
+  response: { 200: Type.Ref('Project', { description: 'The project.' }), ...refusals(...IN_PROJECT) },
+}
+
+const CHANGE = {
+  ...common,
+  operationId: 'changeProject',
+  summary: 'Change a project',
+  description: 'Changes what is given and leaves the rest. For admins and owners. A new upstream holds on every machine within a second.',
+  params: SlugParams,
+  body: ProjectChangesSchema,
+  response: {
+    200: Type.Ref('ChangedProject', { description: 'The project.' }),
+    ...refusals(...BODY_CODES, ...PROJECT_CODES, 'brand_invalid', 'role_insufficient', ...IN_PROJECT),
+  },
+}
+
+const DELETE = {
+  ...common,
+  operationId: 'deleteProject',
+  summary: 'Delete a project',
+  description: 'Gives up a project that holds no domain. Its tokens are refused from then on, and its slug stays taken. For owners.',
+  params: SlugParams,
+  response: {
+    204: Type.Null({ description: 'It is deleted.' }),
+    ...refusals(...BODY_CODES, 'project_not_empty', 'role_insufficient', ...IN_PROJECT),
+  },
+}
+
+const ACTIVITY = {
+  ...common,
+  operationId: 'listActivity',
+  summary: 'List what happened to a project',
+  description: 'Who changed what and when, newest first. While more follow, the Link header leads to the next page.',
+  params: SlugParams,
+  querystring: ActivityQuery,
+  response: {
+    200: Type.Array(Type.Ref('Activity'), { description: 'The changes.' }),
+    ...refusals('query_invalid', ...IN_PROJECT),
+  },
+}

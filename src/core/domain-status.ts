@@ -1,0 +1,64 @@
+import { sql } from 'kysely'
+import type { Hostname } from '../hostname.ts'
+import { type Db, rows } from './db.ts'
+import type { DnsState } from './dns-report.ts'
+
+export const DOMAIN_STATUSES = ['waiting-for-dns', 'wrong-record', 'verified', 'certificate-pending', 'certificate-failed', 'live'] as const
+
+/** How far a domain has come, in one word. `live`: its record is right and its certificate is there. */
+export type DomainStatus = (typeof DOMAIN_STATUSES)[number]
+
+/** What a domain's status follows from. `certified`: it has a certificate that is valid now. */
+export type DomainFacts = {
+  verified: boolean
+  dnsState: DnsState
+  certificate: 'none' | 'pending' | 'issued' | 'failed'
+  certified: boolean
+}
+
+/** A domain that may have changed: how it stands, or that its project does not hold it any more. */
+export type DomainNews = { projectId: string; hostname: Hostname } & (
+  | { removed: false; verified: boolean; verifiedAt: string | null; status: DomainStatus }
+  | { removed: true }
+)
+
+// Not the owner's doing: they wait with the others, or nothing is known against a record that was right before.
+const NOBODYS_FAULT: readonly DnsState[] = ['unknown', 'servers-disagree', 'edge-host-broken']
+const NOT_THERE_YET: readonly DnsState[] = [...NOBODYS_FAULT, 'absent', 'proof-needed', 'verified']
+
+/** A record that has gone wrong shows, though `verified` never goes back. */
+export function domainStatus({ verified, dnsState, certificate, certified }: DomainFacts): DomainStatus {
+  if (!verified) return NOT_THERE_YET.includes(dnsState) ? 'waiting-for-dns' : 'wrong-record'
+  if (dnsState !== 'verified' && !NOBODYS_FAULT.includes(dnsState)) return 'wrong-record'
+  if (certified) return 'live'
+  if (certificate === 'failed') return 'certificate-failed'
+  return certificate === 'none' ? 'verified' : 'certificate-pending'
+}
+
+type Row = DomainFacts & { projectId: string; hostname: Hostname; verifiedAt: Date | null; removed: boolean }
+
+/** How those of the hostnames stand that these projects (ids) hold or held; the others are left out. */
+export async function findDomainNews(db: Db, projectIds: readonly string[], hostnames: readonly Hostname[]): Promise<DomainNews[]> {
+  const found = await rows(
+    db,
+    sql<Row>`
+      select distinct on (d.project_id, d.hostname) d.project_id as "projectId", d.hostname, d.verified_at as "verifiedAt",
+        d.verified_at is not null as verified, d.deleted_at is not null as removed, coalesce(p.state, 'unknown') as "dnsState",
+        coalesce(c.state, 'none') as certificate, coalesce(c.chain_pem is not null and c.not_after > now(), false) as certified
+      from domains d left join probes p on p.domain_id = d.id
+      left join certificates c on c.hostname = d.hostname and c.project_id = d.project_id
+      where d.hostname = any(${hostnames}::text[]) and d.project_id = any(${projectIds}::bigint[])
+      order by d.project_id, d.hostname, d.deleted_at desc nulls first`,
+  )
+  return found.map((row) => {
+    const { projectId, hostname, removed, verified, verifiedAt } = row
+    if (removed) return { projectId, hostname, removed }
+    return { projectId, hostname, removed, verified, verifiedAt: verifiedAt?.toISOString() ?? null, status: domainStatus(row) }
+  })
+}
+
+/** The status of each of these domains, which the project holds. */
+export async function findStatuses(db: Db, projectId: string, hostnames: readonly Hostname[]): Promise<Map<Hostname, DomainStatus>> {
+  const found = await findDomainNews(db, [projectId], hostnames)
+  return new Map(found.flatMap((news) => (news.removed ? [] : [[news.hostname, news.status]])))
+}

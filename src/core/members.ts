@@ -1,0 +1,134 @@
+import { sql } from 'kysely'
+import { ServiceError } from '../errors.ts'
+import { type Actor, recordActivity } from './activity.ts'
+import { type Db, rows, type Tx, transaction } from './db.ts'
+import { parseEmailAddress } from './email-address.ts'
+import { addMailJob } from './mail-jobs.ts'
+import type { Project } from './projects.ts'
+
+export const ROLES = ['owner', 'admin', 'member'] as const
+
+/** Member: sees everything, manages domains. Admin: also tokens, members and settings. Owner: everything. */
+export type Role = (typeof ROLES)[number]
+
+/** `joinedAt`: the first sign-in after the invitation. */
+export type MemberRecord = { email: string; role: Role; invitedAt: string; joinedAt: string | null }
+
+/** Somebody who changes who belongs to a project; `role: 'operator'` may do what an owner may. */
+export type MemberChange = { project: Project; actor: Actor; role: Role | 'operator' }
+
+type Row = { email: string; role: Role; invitedAt: Date; joinedAt: Date | null }
+
+const MEMBERS_MAX = 1_000
+
+/** Throws `role_insufficient` unless the role is the needed one or more. */
+export function requireRole(role: Role | 'operator', needed: 'owner' | 'admin'): void {
+  if (role === 'operator' || role === 'owner' || role === needed) return
+  const who = needed === 'owner' ? 'an owner' : 'an owner or an admin'
+  throw new ServiceError('role_insufficient', `only ${who} of the project may do this, and you are its ${role}: ask one of them`)
+}
+
+/** Who belongs to the project, oldest first. */
+export async function listMembers(db: Db, project: Project): Promise<MemberRecord[]> {
+  const found = await rows(db, sql<Row>`select ${MEMBER} from members where project_id = ${project.id} order by created_at, email`)
+  return found.map(toRecord)
+}
+
+/**
+ * Makes the address a member and sends an invitation; the project shows at its next sign-in. Inviting a member again sends the mail again
+ * and changes no role. Throws `role_insufficient` (only owners invite owners) or `email_invalid`.
+ */
+export async function inviteMember(db: Db, change: MemberChange, wanted: { email: string; role: Role }): Promise<MemberRecord> {
+  requireRole(change.role, wanted.role === 'owner' ? 'owner' : 'admin')
+  const email = parseEmailAddress(wanted.email)
+  const { project, actor } = change
+  return transaction(db, async (tx) => {
+    const members = await lockMembers(tx, project)
+    const known = members.find((member) => member.email === email)
+    const member = known ?? (await addMember(tx, project, { email, role: wanted.role }, members.length))
+    if (!known) {
+      const entry = { projectId: project.id, actor, action: 'member.invited' as const, subject: email, detail: { role: wanted.role } }
+      await recordActivity(tx, entry)
+    }
+    const invitedBy = actor.kind === 'user' ? actor.email : null
+    await addMailJob(tx, { kind: 'invitation', to: email, projectName: project.name, role: member.role, invitedBy })
+    return toRecord(member)
+  })
+}
+
+/** Throws `member_not_found`, `role_insufficient` (only owners make or unmake owners) or `last_owner`. */
+export async function changeRole(db: Db, change: MemberChange, email: string, role: Role): Promise<MemberRecord> {
+  const { project, actor } = change
+  return transaction(db, async (tx) => {
+    const members = await lockMembers(tx, project)
+    const member = requireMember(members, email)
+    requireRole(change.role, member.role === 'owner' || role === 'owner' ? 'owner' : 'admin')
+    if (member.role === role) return toRecord(member)
+    requireAnotherOwner(members, member)
+    await rows(tx, sql`update members set role = ${role} where project_id = ${project.id} and email = ${member.email}`)
+    const detail = { from: member.role, to: role }
+    await recordActivity(tx, { projectId: project.id, actor, action: 'member.role-changed', subject: member.email, detail })
+    return toRecord({ ...member, role })
+  })
+}
+
+/**
+ * Ends a membership: every session of its user stops seeing the project with the commit. Anybody may leave; removing others takes an admin,
+ * removing owners an owner. Throws `member_not_found`, `role_insufficient` or `last_owner`.
+ */
+export async function removeMember(db: Db, change: MemberChange, email: string): Promise<void> {
+  const { project, actor } = change
+  await transaction(db, async (tx) => {
+    const members = await lockMembers(tx, project)
+    const member = requireMember(members, email)
+    const leaves = actor.kind === 'user' && actor.email === member.email
+    if (!leaves) requireRole(change.role, member.role === 'owner' ? 'owner' : 'admin')
+    requireAnotherOwner(members, member)
+    await rows(tx, sql`delete from members where project_id = ${project.id} and email = ${member.email}`)
+    // Invited again, they see the project at their next sign-in, as anybody does.
+    await rows(
+      tx,
+      sql`delete from session_projects s using sessions where sessions.id = s.session_id and sessions.email = ${member.email} and s.project_id = ${project.id}`,
+    )
+    await recordActivity(tx, {
+      projectId: project.id,
+      actor,
+      action: 'member.removed',
+      subject: member.email,
+      detail: { role: member.role },
+    })
+  })
+}
+
+const MEMBER = sql<Row>`email, role, created_at as "invitedAt", joined_at as "joinedAt"`
+
+/** Changes of one project's members wait for each other here: two owners who remove each other cannot both succeed. */
+async function lockMembers(tx: Tx, project: Project): Promise<Row[]> {
+  await rows(tx, sql`select from projects where id = ${project.id} for no key update`)
+  return rows(tx, sql<Row>`select ${MEMBER} from members where project_id = ${project.id}`)
+}
+
+async function addMember(tx: Tx, project: Project, wanted: { email: string; role: Role }, count: number): Promise<Row> {
+  if (count >= MEMBERS_MAX) throw new ServiceError('body_invalid', `a project has at most ${MEMBERS_MAX} members`)
+  const [member] = await rows(
+    tx,
+    sql<Row>`insert into members (project_id, email, role) values (${project.id}, ${wanted.email}, ${wanted.role}) returning ${MEMBER}`,
+  )
+  return member!
+}
+
+function requireMember(members: readonly Row[], text: string): Row {
+  const email = parseEmailAddress(text)
+  const member = members.find((candidate) => candidate.email === email)
+  if (!member) throw new ServiceError('member_not_found', `${email} is not a member of this project`)
+  return member
+}
+
+function requireAnotherOwner(members: readonly Row[], member: Row): void {
+  if (member.role !== 'owner' || members.some(({ email, role }) => role === 'owner' && email !== member.email)) return
+  throw new ServiceError('last_owner', `${member.email} is the only owner of the project: make somebody else an owner first`)
+}
+
+function toRecord({ invitedAt, joinedAt, ...member }: Row): MemberRecord {
+  return { ...member, invitedAt: invitedAt.toISOString(), joinedAt: joinedAt?.toISOString() ?? null }
+}

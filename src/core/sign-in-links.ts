@@ -1,0 +1,64 @@
+import { sql } from 'kysely'
+import { ServiceError } from '../errors.ts'
+import { type Db, type Queryable, rows, transaction } from './db.ts'
+import { parseEmailAddress } from './email-address.ts'
+import type { LinkSigner } from './link-signer.ts'
+import { addMailJob } from './mail-jobs.ts'
+import { makeSessionKey, type NewSession, SESSION_DAYS } from './sessions.ts'
+
+const LINK_MINUTES = 15
+
+/**
+ * Has a sign-in link sent to the address. Where only who was invited may sign in, nothing is sent to others, and the caller cannot tell.
+ * Throws `email_invalid`.
+ */
+export async function requestSignIn(db: Db, text: string, signup: 'open' | 'invited'): Promise<void> {
+  const email = parseEmailAddress(text)
+  await transaction(db, async (tx) => {
+    const [link] = await rows(
+      tx,
+      sql<{ id: string }>`
+        insert into sign_in_links (email, expires_at)
+        select ${email}, now() + make_interval(mins => ${LINK_MINUTES})
+        where ${signup === 'open'} or exists (select from members m where m.email = ${email})
+        returning id`,
+    )
+    if (link) await addMailJob(tx, { kind: 'sign-in', to: email, linkId: link.id })
+  })
+}
+
+/**
+ * Spends the link and begins a session, which sees the projects that its user belongs to now. One statement decides: of parallel callers
+ * with one link, one gets the session. Throws `magic_link_invalid` when the link is used, expired or none of ours.
+ */
+export async function exchangeLink(db: Db, signer: LinkSigner, token: string): Promise<NewSession> {
+  const linkId = signer.idOf(token)
+  const { key, hash } = makeSessionKey()
+  const email = linkId && (await beginSession(db, linkId, hash))
+  if (!email) throw new ServiceError('magic_link_invalid', 'this sign-in link was used already or has expired: ask for a new one')
+  return { key, email }
+}
+
+async function beginSession(on: Queryable, linkId: string, hash: Buffer): Promise<string | undefined> {
+  const [begun] = await rows(
+    on,
+    sql<{ email: string }>`
+      with link as (
+        update sign_in_links set used_at = now() where id = ${linkId}::uuid and used_at is null and expires_at > now() returning email
+      ), session as (
+        insert into sessions (hash, email, expires_at)
+        select ${hash}, email, now() + make_interval(days => ${SESSION_DAYS}) from link returning id, email
+      ), visible as (
+        insert into session_projects (session_id, project_id)
+        select session.id, m.project_id from session join members m using (email)
+      ), joined as (
+        update members m set joined_at = now() from link where m.email = link.email and m.joined_at is null
+        returning m.project_id, m.email
+      ), noted as (
+        insert into activity (project_id, actor, action, subject)
+        select project_id, jsonb_build_object('kind', 'user', 'email', email), 'member.joined', email from joined
+      )
+      select email from session`,
+  )
+  return begun?.email
+}

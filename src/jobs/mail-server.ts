@@ -1,0 +1,36 @@
+import { createTransport } from 'nodemailer'
+import type { WrittenMail } from '../core/kept-mails.ts'
+import type { Handover } from './mail.ts'
+
+const CONNECT_TIMEOUT_MS = 10_000
+const SILENCE_MAX_MS = 30_000
+
+/** Sends mail by SMTP. What the server says is not handed on in full: it may repeat the address. */
+export function createMailServer(smtpUrl: string, from: string): { send(mail: WrittenMail): Promise<Handover>; close(): void } {
+  const transport = createTransport(
+    {
+      url: smtpUrl,
+      connectionTimeout: CONNECT_TIMEOUT_MS,
+      greetingTimeout: CONNECT_TIMEOUT_MS,
+      socketTimeout: SILENCE_MAX_MS,
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    },
+    { from, headers: { 'Auto-Submitted': 'auto-generated' } }, // RFC 3834: no holiday notices in return
+  )
+  return {
+    async send(mail) {
+      try {
+        await transport.sendMail({ ...mail, to: { name: '', address: mail.to } })
+        return { kind: 'sent' }
+      } catch (error) {
+        const { code = 'unknown', responseCode, command } = error as { code?: string; responseCode?: number; command?: string }
+        const reason = [code, responseCode, command].filter((part) => part !== undefined).join(' ')
+        // RFC 5321 §4.2.1: 5yz is for good. A refused sign-in to the server is the operator's to mend, and may be mended.
+        if (responseCode !== undefined && responseCode >= 500 && code !== 'EAUTH') return { kind: 'refused', reason }
+        throw new Error(`the mail server did not take a mail (${reason})`)
+      }
+    },
+    close: () => transport.close(),
+  }
+}

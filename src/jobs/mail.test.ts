@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startMailServer, startMailWorker, type TestMail, textOf } from '../../test/support/mail.ts'
+import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
+import { listKeptMails } from '../core/kept-mails.ts'
+import { addMailJob, type Mail } from '../core/mail-jobs.ts'
+import { requestSignIn } from '../core/sign-in-links.ts'
+
+let database: TestDatabase
+let mail: TestMail
+let worker: { stop(): Promise<void> }
+beforeAll(async () => {
+  database = await createTestDatabase()
+  mail = await startMailServer()
+  worker = await startMailWorker({ db: database.db, databaseUrl: database.url, smtpUrl: mail.smtpUrl })
+})
+afterAll(async () => {
+  await worker.stop()
+  await mail.stop()
+  await database.drop()
+})
+
+const invitation = (to: string, more: Partial<Extract<Mail, { kind: 'invitation' }>> = {}): Mail => ({
+  kind: 'invitation',
+  to,
+  projectName: 'Shop',
+  role: 'admin',
+  invitedBy: 'ada@vendor.test',
+  ...more,
+})
+
+/** Jobs wait seconds between attempts; a test does not. */
+async function hurry(): Promise<void> {
+  await database.db.pool.query(`update graphile_worker._private_jobs set run_at = now() where locked_at is null`)
+}
+
+async function jobsLeft(): Promise<number> {
+  const { rows } = await database.db.pool.query('select count(*)::int as count from graphile_worker._private_jobs')
+  return rows[0].count
+}
+
+test('a sign-in mail has a text and an HTML part with the same link, and nothing from elsewhere', async () => {
+  await requestSignIn(database.db, 'ada@vendor.test', 'open')
+  const received = await mail.next('ada@vendor.test')
+  const link = /https:\/\/portal\.namesake\.test\/sign-in\/confirm#token=[\w-]{64}/.exec(textOf(received))![0]
+  const whole = received.raw.replace(/=\r?\n/g, '').replace(/=3D/g, '=')
+  expect(whole).toContain(`<a href="${link}"`)
+  expect(whole).toMatch(/^Subject: Sign in to Namesake\r?$/m)
+  expect(whole).toMatch(/^From: Namesake <namesake@vendor\.test>\r?$/m)
+  expect(whole).toMatch(/^Auto-Submitted: auto-generated\r?$/m)
+  expect(whole).toContain('prefers-color-scheme: dark')
+  expect(whole).not.toMatch(/<img|<link|<script|src=|url\(/i)
+  expect([...whole.matchAll(/https?:\/\/[^/"\s<]+/g)].every(([origin]) => origin === 'https://portal.namesake.test')).toBe(true)
+})
+
+test('what people write stays text, in the head of a mail as in its body', async () => {
+  const projectName = 'Shop"><script>alert(1)</script>\r\nBcc: eve@evil.test'
+  await addMailJob(database.db, invitation('grace@vendor.test', { projectName }))
+  const received = await mail.next('grace@vendor.test')
+  const head = received.raw.slice(0, received.raw.search(/\r?\n\r?\n/))
+  expect(received.to).toEqual(['grace@vendor.test'])
+  expect(head).not.toMatch(/^bcc:/im)
+  expect(received.raw.slice(received.raw.indexOf('<!doctype'))).not.toMatch(/<script/i)
+})
+
+test('a mail server that is away for a moment is tried again', async () => {
+  mail.refuse(2, 451)
+  await addMailJob(database.db, invitation('later@vendor.test'))
+  const arrived = mail.next('later@vendor.test')
+  const hurrying = setInterval(() => void hurry(), 50)
+  await arrived
+  clearInterval(hurrying)
+})
+
+test('a mail that is refused for good is not tried again', async () => {
+  mail.refuse(1, 550)
+  await addMailJob(database.db, invitation('refused@vendor.test'))
+  await expect.poll(jobsLeft).toBe(0)
+  expect(mail.received.some(({ to }) => to.includes('refused@vendor.test'))).toBe(false)
+})
+
+test('no job and no error that is kept of one holds what would open a link', async () => {
+  mail.refuse(1, 451)
+  await requestSignIn(database.db, 'secret@vendor.test', 'open')
+  const failed = async () => {
+    const { rows } = await database.db.pool.query(
+      'select j::text as text from graphile_worker._private_jobs j where last_error is not null',
+    )
+    return rows[0]?.text as string | undefined
+  }
+  await expect.poll(failed).toBeDefined()
+  const kept = (await failed())!
+  await hurry()
+  const token = /#token=(\S+)/.exec(textOf(await mail.next('secret@vendor.test')))![1]!
+  expect(kept).not.toContain(token.slice(22))
+  expect(kept).not.toContain('#token')
+})
+
+test('a link that has expired while the mail server was away is not sent any more', async () => {
+  mail.refuse(1, 451)
+  await requestSignIn(database.db, 'late@vendor.test', 'open')
+  await database.db.pool.query(`update sign_in_links set expires_at = now() where email = 'late@vendor.test'`)
+  const hurrying = setInterval(() => void hurry(), 50)
+  await expect.poll(jobsLeft).toBe(0)
+  clearInterval(hurrying)
+  mail.refuse(0, 0)
+  expect(mail.received.some(({ to }) => to.includes('late@vendor.test'))).toBe(false)
+})
+
+test('without a mail server the mail is kept, the last hundred', async () => {
+  const local = await createTestDatabase()
+  const keeper = await startMailWorker({ db: local.db, databaseUrl: local.url })
+  for (let n = 0; n < 105; n += 1) await addMailJob(local.db, invitation(`n${n}@vendor.test`))
+  await expect.poll(async () => (await listKeptMails(local.db)).some(({ to }) => to === 'n104@vendor.test'), { timeout: 15_000 }).toBe(true)
+  await keeper.stop()
+  const kept = await listKeptMails(local.db)
+  await local.drop()
+  expect(kept.length).toBeLessThanOrEqual(100)
+  expect(kept[0]).toMatchObject({ subject: 'Invitation to Shop', text: expect.stringContaining('as an admin') })
+})

@@ -1,0 +1,319 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { findBarriers } from './chromium.ts'
+import { EDGE_HOST, type PortalWorld, startPortalWorld } from './portal-world.ts'
+
+const FIRST_LOAD_BYTES_MAX = 150 * 1024
+const SEEN_WITHIN_MS = 15_000
+
+let world: PortalWorld
+
+beforeAll(async () => {
+  world = await startPortalWorld()
+}, 120_000)
+
+afterAll(async () => {
+  await world?.stop()
+}, 60_000)
+
+/** A project of its own, made through the form by somebody new. */
+async function startProject(name: string, email = `${name.toLowerCase().replace(/\W+/g, '-')}@vendor.example`): Promise<Page> {
+  const { page } = await world.open('/')
+  await world.signIn(page, email)
+  await page.getByRole('link', { name: 'New project' }).click()
+  await page.getByLabel('Name').fill(name)
+  await page.getByLabel('Address of your application').fill(world.upstreamUrl)
+  await page.getByRole('button', { name: 'Create project' }).click()
+  await page.getByRole('link', { name: 'Add the first domain' }).click()
+  await page.getByRole('heading', { name: 'Add the first hostname' }).waitFor()
+  return page
+}
+
+async function addDomain(page: Page, hostname: string): Promise<void> {
+  await page.getByRole('button', { name: 'Add domain' }).click()
+  await page.getByLabel('Hostname', { exact: true }).fill(hostname)
+  await page.getByRole('dialog').getByRole('button', { name: 'Add domain' }).click()
+  await page.getByRole('heading', { level: 1, name: hostname }).waitFor()
+}
+
+describe('signing in', () => {
+  test('a new person gets a mail, follows its link, and is taught to create a project, whose address is tried at once', async () => {
+    const { page, errors } = await world.open('/projects')
+    await page.waitForURL(/\/sign-in/)
+    await world.signIn(page, 'new@vendor.example')
+    await page.getByRole('heading', { name: 'Create your first project' }).waitFor()
+    expect(page.url()).not.toContain('token')
+    await page.getByRole('link', { name: 'New project' }).click()
+    await page.getByLabel('Name').fill('Unreachable')
+    await page.getByLabel('Address of your application').fill('http://127.0.0.1:9')
+    await page.getByRole('button', { name: 'Create project' }).click()
+    await page.getByText('did not answer').first().waitFor()
+    await page.goto(`${world.portalUrl}/new-project`)
+    await page.getByLabel('Name').fill('Reachable')
+    await page.getByLabel('Address of your application').fill(world.upstreamUrl)
+    await page.getByRole('button', { name: 'Create project' }).click()
+    await page.getByText('answered with status 200').waitFor()
+    expect(errors).toEqual([])
+  })
+
+  test('a link that was used, mangled or cut off says so and offers a new one', async () => {
+    const { page } = await world.open('/')
+    const link = await world.askForLink(page, 'twice@vendor.example')
+    await page.goto(link)
+    await page.waitForURL(/\/projects/)
+    for (const spent of [link, `${link.slice(0, -4)}AAAA`, link.replace(/#.*/, '')]) {
+      const { page: other } = await world.open('/')
+      await other.goto(spent)
+      await other.getByRole('heading', { name: 'This link does not work any more' }).waitFor()
+      await other.getByRole('link', { name: 'Get a new link' }).waitFor()
+      await other.context().close()
+    }
+  })
+
+  test('who signs out is asked to sign in again, on every page', async () => {
+    const page = await startProject('Leaving')
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.waitForURL(/\/sign-in/)
+    await page.goto(`${world.portalUrl}/projects/leaving`)
+    await page.waitForURL(/\/sign-in/)
+  })
+
+  test('a project that one was invited to is not there before the next sign-in, and the 404 page says so', async () => {
+    const { page: guest } = await world.open('/')
+    await world.signIn(guest, 'guest@vendor.example')
+    const owner = await startProject('Inviting')
+    await owner.getByRole('link', { name: 'Members' }).click()
+    await owner.getByRole('button', { name: 'Invite' }).click()
+    await owner.getByLabel('E-mail address').fill('guest@vendor.example')
+    await owner.getByRole('button', { name: 'Send invitation' }).click()
+    await owner.getByRole('rowheader', { name: 'guest@vendor.example' }).waitFor()
+    await world.mail.next('guest@vendor.example')
+    await guest.goto(`${world.portalUrl}/projects/inviting`)
+    await guest.getByText('Invitations show after signing in with a fresh link').waitFor()
+    await guest.getByRole('link', { name: 'Get a fresh link' }).waitFor()
+    await world.signIn(guest, 'guest@vendor.example')
+    await guest.goto(`${world.portalUrl}/projects/inviting`)
+    await guest.getByRole('heading', { name: 'Add the first hostname' }).waitFor()
+  })
+})
+
+describe('domains', () => {
+  test('a domain goes from waiting to live while the page is open, once its record is in the DNS', async () => {
+    const page = await startProject('Live Shop')
+    await addDomain(page, 'shop.live-customer.com')
+    const badge = (label: string) => page.getByText(label, { exact: true }).first().waitFor({ timeout: SEEN_WITHIN_MS })
+    await badge('Waiting for DNS')
+    world.dns.set('shop.live-customer.com', 'CNAME', 'old.example.net')
+    await page.getByRole('button', { name: 'Check now' }).click()
+    await badge('Wrong record')
+    await page.getByText('old.example.net').first().waitFor()
+    world.dns.set('shop.live-customer.com', 'CNAME', EDGE_HOST)
+    const { page: list } = await openBeside(page, '/projects/live-shop')
+    await list.getByText('Wrong record', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Check now' }).click()
+    await badge('Live')
+    await list.getByText('Live', { exact: true }).waitFor({ timeout: SEEN_WITHIN_MS })
+    await page.getByText('Renewal planned').waitFor()
+  })
+
+  test('the steps are those of the DNS provider that was chosen, in the words of its form', async () => {
+    const page = await startProject('Steps')
+    await addDomain(page, 'www.steps-customer.co.uk')
+    await page.getByLabel('DNS provider').selectOption('namecheap')
+    await page.getByText('Manage › Advanced DNS').waitFor()
+    await page.getByText('choose the domain steps-customer.co.uk').waitFor()
+  })
+
+  test('many are pasted, and what is refused says why', async () => {
+    const page = await startProject('Many')
+    await page.getByRole('button', { name: 'Add many' }).click()
+    await page.getByLabel('Hostnames').fill('a.many-customer.com\nb.many-customer.com, not_a_name\n a.many-customer.com')
+    await page.getByRole('button', { name: 'Add 3 domains' }).click()
+    await page.getByText('2 added, 1 refused').waitFor()
+    await page.getByText('not_a_name', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Close' }).click()
+    await page.getByRole('link', { name: 'b.many-customer.com' }).waitFor()
+    await page.getByLabel('Search hostnames').fill('b.many')
+    await page.getByRole('link', { name: 'a.many-customer.com' }).waitFor({ state: 'detached' })
+    expect(page.url()).toContain('search=b.many')
+  })
+
+  test('metadata that is no JSON object is refused while it is typed; what is saved stays as typed', async () => {
+    const page = await startProject('Meta')
+    await addDomain(page, 'shop.meta-customer.com')
+    const editor = page.getByLabel('Metadata as JSON')
+    const save = page.getByRole('button', { name: 'Save' })
+    await editor.fill('{"a": ')
+    await page.getByText('This is not valid JSON').waitFor()
+    expect(await save.isDisabled()).toBe(true)
+    await editor.fill('[1]')
+    await page.getByText('Metadata is a JSON object').waitFor()
+    await editor.fill('{"z":1.50,"a":2}')
+    await save.click()
+    await page.getByText('Metadata saved').waitFor()
+    const answer = await page.request.get(`${world.portalUrl}/v1/portal/projects/meta/domains/shop.meta-customer.com`)
+    expect(await answer.text()).toContain('"metadata":{"z":1.50,"a":2}')
+  })
+
+  test('a domain is removed only once its hostname was typed', async () => {
+    const page = await startProject('Removing')
+    await addDomain(page, 'shop.removed-customer.com')
+    await page.getByRole('button', { name: 'Remove domain' }).click()
+    const remove = page.getByRole('dialog').getByRole('button', { name: 'Remove domain' })
+    await page.getByLabel('Type shop.removed-customer.com to confirm').fill('shop.removed-customer.co')
+    expect(await remove.isDisabled()).toBe(true)
+    await page.getByLabel('Type shop.removed-customer.com to confirm').fill('shop.removed-customer.com')
+    await remove.click()
+    await page.getByRole('heading', { name: 'Add the first hostname' }).waitFor()
+  })
+})
+
+describe('the page for the customer', () => {
+  test('whoever has the link sees the record without an account, mails it on, and sees it work without doing anything', async () => {
+    const vendor = await startProject('Connecting')
+    await addDomain(vendor, 'shop.connect-customer.com')
+    await vendor.getByRole('button', { name: 'Link for your customer' }).click()
+    await vendor.getByRole('button', { name: 'Make a link' }).click()
+    const link = (await vendor.getByRole('dialog').locator('pre').textContent())!
+    const { page, errors } = await world.open('/')
+    await page.goto(link.trim())
+    await page.getByRole('heading', { name: 'Connect shop.connect-customer.com' }).waitFor()
+    await page.getByText('Connecting', { exact: true }).waitFor()
+    await page.getByLabel('Who manages the DNS of your domain?').selectOption('cloudflare')
+    await page.getByText('the cloud must be grey').waitFor()
+    expect(await findBarriers(page)).toEqual([])
+    await page.getByLabel('Their e-mail address').fill('dns@connect-customer.com')
+    await page.getByRole('button', { name: 'Send instructions' }).click()
+    await page.getByText('The instructions were sent').waitFor()
+    expect((await world.mail.next('dns@connect-customer.com')).raw).toContain('shop.connect-customer.com')
+    world.dns.set('shop.connect-customer.com', 'CNAME', EDGE_HOST)
+    await page.getByRole('heading', { name: 'It works' }).waitFor({ timeout: SEEN_WITHIN_MS })
+    expect(await findBarriers(page)).toEqual([])
+    expect(errors).toEqual([])
+  }, 40_000)
+
+  test('a mangled link says that the page has ended', async () => {
+    const { page } = await world.open('/connect#mangled')
+    await page.getByRole('heading', { name: 'This page has ended' }).waitFor()
+  })
+})
+
+describe('tokens', () => {
+  test('a token works, is masked ten seconds after it was shown, and is refused once revoked', async () => {
+    const page = await startProject('Secret')
+    await page.getByRole('link', { name: 'Tokens' }).click()
+    await page.clock.install()
+    await page.getByRole('button', { name: 'New token' }).click()
+    await page.getByLabel('Name').fill('production')
+    await page.getByRole('button', { name: 'Create token' }).click()
+    await page.getByTestId('token').waitFor()
+    const token = await page.getByTestId('token').textContent()
+    expect(token).toMatch(/^svc_[a-f0-9]{64}$/)
+    const call = () => fetch(`${world.tree.apiUrl}/v1/edge/domains`, { headers: { authorization: `Bearer ${token}` } })
+    expect((await call()).status).toBe(200)
+    await page.clock.runFor(9_500)
+    expect(await page.content()).toContain(token)
+    await page.clock.runFor(600)
+    await page.getByText('It cannot be shown again').waitFor()
+    expect(await page.content()).not.toContain(token)
+    await page.getByRole('button', { name: 'Done' }).click()
+    await page.getByRole('button', { name: 'Revoke production' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+    await page.getByText('Revoked', { exact: true }).waitFor()
+    await expect.poll(async () => (await call()).status, { timeout: 5_000 }).toBe(401)
+  })
+})
+
+describe('what others write', () => {
+  const ATTACKS = [
+    '<img src=x onerror=alert(1)>',
+    '"><script>alert(1)</script>',
+    "javascript:alert('1')",
+    '{{constructor.constructor("alert(1)")()}}',
+  ]
+
+  test.each(ATTACKS)(
+    '%s as a name or metadata is shown as text and runs nothing',
+    async (attack) => {
+      const slug = `attack-${ATTACKS.indexOf(attack)}`
+      const page = await startProject(`Attack ${ATTACKS.indexOf(attack)}`)
+      const alerts: string[] = []
+      page.on('dialog', (dialog) => {
+        alerts.push(dialog.message())
+        void dialog.dismiss()
+      })
+      const project = `${world.portalUrl}/v1/portal/projects/${slug}`
+      await page.request.patch(project, { data: { name: attack } })
+      await page.request.post(`${project}/tokens`, { data: { name: attack } })
+      await page.request.post(`${project}/domains`, { data: { hostname: `${slug}.example.com`, metadata: { [attack]: attack } } })
+      for (const path of ['', '/tokens', '/activity', '/settings', `/domains/${slug}.example.com`]) {
+        await page.goto(`${world.portalUrl}/projects/${slug}${path}`)
+        await page.getByText(attack).first().waitFor()
+        expect(await page.locator('main img, main script').count()).toBe(0)
+      }
+      expect(alerts).toEqual([])
+    },
+    40_000,
+  )
+})
+
+describe('the page itself', () => {
+  test('the first load needs under 150 KB of compressed script, and asks nobody else', async () => {
+    const { page } = await world.open('/inbox')
+    let bytes = 0
+    const strangers: string[] = []
+    page.on('request', (request) => {
+      if (!request.url().startsWith(world.portalUrl)) strangers.push(request.url())
+    })
+    page.on('requestfinished', async (request) => {
+      if (request.resourceType() === 'script') bytes += (await request.sizes()).responseBodySize
+    })
+    await page.goto(`${world.portalUrl}/sign-in`, { waitUntil: 'networkidle' })
+    expect(bytes).toBeGreaterThan(0)
+    expect(bytes).toBeLessThan(FIRST_LOAD_BYTES_MAX)
+    expect(strangers).toEqual([])
+  })
+
+  test('everything of a new project can be done with the keyboard alone, and axe finds no serious barrier on the way', async () => {
+    const page = await startProject('Keyboard')
+    await page.getByRole('button', { name: 'Add domain' }).focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').waitFor()
+    expect(await findBarriers(page)).toEqual([])
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await expect.poll(() => page.evaluate<string>('document.activeElement.textContent')).toBe('Add domain')
+    await page.keyboard.press('Enter')
+    await page.keyboard.type('key.keyboard-customer.com')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 1, name: 'key.keyboard-customer.com' }).waitFor()
+    expect(await findBarriers(page)).toEqual([])
+  })
+
+  test('a thousand domains are a few dozen rows in the page, and the last one is reached by scrolling', async () => {
+    const page = await startProject('Crowd')
+    await world.tree.command('projects', 'update', '--slug', 'crowd', '--plan', 'unlimited')
+    const hostnames = Array.from({ length: 1_000 }, (_, n) => `shop-${String(n).padStart(4, '0')}.crowd-customer.com`)
+    await page.request.post(`${world.portalUrl}/v1/portal/projects/crowd/domains/bulk`, { data: { hostnames } })
+    await page.goto(`${world.portalUrl}/projects/crowd`)
+    await page.getByRole('link', { name: 'crowd-customer.com' }).first().waitFor()
+    expect(await page.getByRole('row').count()).toBeLessThan(60)
+    const last = page.getByRole('link', { name: hostnames.at(-1)! })
+    await expect
+      .poll(
+        async () => {
+          await page.evaluate('window.scrollTo(0, document.body.scrollHeight)')
+          return last.count()
+        },
+        { timeout: 15_000 },
+      )
+      .toBe(1)
+  }, 40_000)
+})
+
+/** Another page of the same browser, signed in alike. */
+async function openBeside(page: Page, path: string): Promise<{ page: Page }> {
+  const other = await page.context().newPage()
+  await other.goto(`${world.portalUrl}${path}`)
+  return { page: other }
+}

@@ -1,0 +1,152 @@
+// `node test/portal/screenshots.ts [folder]`: every screen of the portal, light, dark and on two phones, as PNG files, with what axe says of each.
+import { mkdirSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { collectErrors, findBarriers } from './chromium.ts'
+import { EDGE_HOST, type PortalWorld, startPortalWorld } from './portal-world.ts'
+
+/** `isWindow`: what is seen without scrolling, as of a list that draws no more, and of what lies above a page. */
+type Screen = { name: string; path: string; before?: (page: Page) => Promise<unknown>; isWindow?: true }
+
+const OWNER = 'ada@vendor.example'
+const LOOKS: Record<string, BrowserContextOptions> = {
+  light: { viewport: { width: 1280, height: 800 }, colorScheme: 'light' },
+  dark: { viewport: { width: 1280, height: 800 }, colorScheme: 'dark' },
+  phone: { viewport: { width: 390, height: 844 }, colorScheme: 'light', hasTouch: true, isMobile: true },
+  small: { viewport: { width: 320, height: 640 }, colorScheme: 'dark', hasTouch: true, isMobile: true },
+}
+
+const folder = resolve(process.argv[2] ?? 'tmp/screenshots')
+mkdirSync(folder, { recursive: true })
+const world = await startPortalWorld()
+let findings = 0
+try {
+  const { page } = await world.open('/')
+  await world.signIn(page, OWNER)
+  const storageState = await page.context().storageState()
+  await shootAll([{ name: 'projects-empty', path: '/projects' }], storageState)
+  const connectUrl = await furnish(world, page)
+  await shootAll(screens(connectUrl), storageState)
+} finally {
+  await world.stop()
+}
+console.log(`${folder}: ${findings} findings`)
+process.exit(findings === 0 ? 0 : 1)
+
+function screens(connectUrl: string | undefined): Screen[] {
+  const press = (name: string) => (page: Page) => page.getByRole('button', { name, exact: true }).first().click()
+  const project = '/projects/acme-shops'
+  return [
+    { name: 'start', path: '/' },
+    { name: 'sign-in', path: '/sign-in' },
+    { name: 'sign-in-sent', path: '/sign-in', before: askForLink },
+    { name: 'sign-in-failed', path: '/sign-in/confirm#token=mangled' },
+    { name: 'projects', path: '/projects' },
+    { name: 'new-project', path: '/new-project' },
+    { name: 'domains', path: project, isWindow: true },
+    { name: 'domains-empty', path: '/projects/second' },
+    { name: 'domains-none-found', path: `${project}?search=nowhere` },
+    { name: 'domain-add', path: project, before: press('Add domain'), isWindow: true },
+    { name: 'domain-add-many', path: project, before: press('Add many'), isWindow: true },
+    { name: 'domain-waiting', path: `${project}/domains/waiting.customer.com`, before: choose('cloudflare') },
+    { name: 'domain-wrong', path: `${project}/domains/wrong.customer.com` },
+    { name: 'domain-live', path: `${project}/domains/shop.customer.com` },
+    { name: 'domain-remove', path: `${project}/domains/shop.customer.com`, before: press('Remove domain'), isWindow: true },
+    { name: 'tokens', path: `${project}/tokens` },
+    { name: 'token-new', path: `${project}/tokens`, before: issueToken, isWindow: true },
+    { name: 'members', path: `${project}/members` },
+    { name: 'member-invite', path: `${project}/members`, before: press('Invite'), isWindow: true },
+    { name: 'activity', path: `${project}/activity` },
+    { name: 'settings', path: `${project}/settings` },
+    { name: 'not-found', path: '/projects/nobody' },
+    { name: 'connect-ended', path: '/connect#mangled' },
+    ...(connectUrl ? [{ name: 'connect', path: connectUrl.replace(world.portalUrl, ''), before: choose('godaddy') }] : []),
+  ]
+}
+
+async function shootAll(wanted: Screen[], storageState: BrowserContextOptions['storageState']): Promise<void> {
+  for (const [look, options] of Object.entries(LOOKS)) {
+    const context = await world.browser.newContext({ ...options, storageState })
+    for (const screen of wanted) {
+      const page = await context.newPage()
+      const errors = collectErrors(page)
+      await page.goto(`${world.portalUrl}${screen.path}`)
+      await page.getByRole('heading', { level: 1 }).first().waitFor({ state: 'attached' })
+      await settle(page)
+      await screen.before?.(page)
+      await settle(page)
+      await page.screenshot({ path: join(folder, `${screen.name}.${look}.png`), fullPage: !screen.isWindow })
+      const width = await page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth')
+      report(`${screen.name}.${look}`, [
+        ...(await findBarriers(page)),
+        ...errors,
+        ...(width > 0 ? [`${width} px wider than the window`] : []),
+      ])
+      await page.close()
+    }
+    await context.close()
+  }
+}
+
+/** Until nothing that says "loading" is left and no animation runs. */
+async function settle(page: Page): Promise<void> {
+  await page
+    .locator('.animate-pulse')
+    .first()
+    .waitFor({ state: 'detached', timeout: 10_000 })
+    .catch(() => {})
+  await page.evaluate(
+    'Promise.all(document.getAnimations().filter(({ effect }) => effect.getTiming().iterations === 1).map(({ finished }) => finished))',
+  )
+}
+
+function report(name: string, problems: string[]): void {
+  findings += problems.length
+  for (const problem of problems) console.log(`${name}: ${problem}`)
+}
+
+/** A project as it is after some weeks. Resolves with the address of the page for a customer, once there is one. */
+async function furnish({ dns, tree, upstreamUrl }: PortalWorld, page: Page): Promise<string | undefined> {
+  const call = async (method: string, path: string, body?: unknown) => {
+    const answer = await page.request.fetch(`${tree.env.NAMESAKE_PORTAL_URL}${path}`, { method, ...(body !== undefined && { data: body }) })
+    return { status: answer.status(), json: await answer.json().catch(() => undefined) }
+  }
+  const project = '/v1/portal/projects/acme-shops'
+  await call('POST', '/v1/portal/projects', { name: 'Acme Shops', upstreamUrl })
+  await call('POST', '/v1/portal/projects', { name: 'Second', upstreamUrl: 'http://127.0.0.1:9' })
+  await call('PATCH', project, { brand: { color: '#7c3aed' } })
+  dns.set('shop.customer.com', 'CNAME', EDGE_HOST)
+  dns.set('wrong.customer.com', 'CNAME', 'old-shop.example.net')
+  await call('POST', `${project}/domains`, { hostname: 'shop.customer.com', metadata: { customer: 42, theme: 'dark', tags: ['a', 'b'] } })
+  await call('POST', `${project}/domains`, { hostname: 'wrong.customer.com' })
+  await call('POST', `${project}/domains`, { hostname: 'waiting.customer.com' })
+  await call('POST', `${project}/domains`, { hostname: `${'long-name-'.repeat(6)}x.a-customer-with-a-long-name.example` })
+  await call('POST', `${project}/domains/bulk`, { hostnames: Array.from({ length: 40 }, (_, n) => `shop-${n}.example.com`) })
+  await call('POST', `${project}/tokens`, { name: 'production' })
+  const old = await call('POST', `${project}/tokens`, { name: 'staging' })
+  await call('DELETE', `${project}/tokens/${old.json.id}`)
+  await call('POST', `${project}/members`, { email: 'grace@vendor.example', role: 'admin' })
+  await call('POST', `${project}/members`, { email: 'a-very-long-address-of-a-colleague@department.vendor.example', role: 'member' })
+  for (const hostname of ['waiting', 'wrong', 'shop']) await call('POST', `${project}/domains/${hostname}.customer.com/check`)
+  const isLive = async () => (await call('GET', `${project}/domains/shop.customer.com`)).json.status === 'live'
+  for (let n = 0; n < 100 && !(await isLive()); n++) await page.waitForTimeout(100)
+  const link = await call('POST', `${project}/domains/waiting.customer.com/link`)
+  return link.status === 200 ? link.json.url : undefined
+}
+
+async function askForLink(page: Page): Promise<void> {
+  await page.getByLabel('E-mail address').fill('grace@vendor.example')
+  await page.getByRole('button', { name: 'Send me a link' }).click()
+  await page.getByRole('heading', { name: 'Check your mail' }).waitFor()
+}
+
+async function issueToken(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'New token' }).click()
+  await page.getByLabel('Name').fill('production')
+  await page.getByRole('button', { name: 'Create token' }).click()
+  await page.getByTestId('token').waitFor()
+}
+
+function choose(provider: string) {
+  return (page: Page) => page.locator('main select').first().selectOption(provider)
+}

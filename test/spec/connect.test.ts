@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { EDGE_IP, startTestApi, type Tenant, type TestApi } from '../support/api.ts'
+import { startMailServer, startMailWorker, type TestMail, textOf } from '../support/mail.ts'
+import { CONNECT_SIGNER, LINK_SIGNER } from '../support/portal-parts.ts'
+import { EDGE_HOST, freshHostname } from '../support/tenants.ts'
+
+let api: TestApi
+let mail: TestMail
+let worker: { stop(): Promise<void> }
+let tenant: Tenant
+beforeAll(async () => {
+  api = await startTestApi()
+  mail = await startMailServer()
+  worker = await startMailWorker({ db: api.db, databaseUrl: api.databaseUrl, smtpUrl: mail.smtpUrl })
+  tenant = await api.addTenant()
+})
+afterAll(async () => {
+  await worker.stop()
+  await mail.stop()
+  await api.stop()
+})
+
+async function linkFor(hostname: string, by = tenant): Promise<string> {
+  await by.call('POST', '/v1/edge/domains', { body: { hostname } })
+  const answer = await by.call('POST', `/v1/edge/domains/${hostname}/link`)
+  expect(answer.status).toBe(200)
+  return new URL(answer.json<{ url: string }>().url).hash.slice(1)
+}
+
+const withLink = (token: string, path = '', options: { method?: string; body?: unknown; origin?: string } = {}) =>
+  api.call(options.method ?? 'GET', `/v1/connect${path}`, {
+    headers: { authorization: `Connect ${token}`, ...(options.origin && { origin: options.origin, 'sec-fetch-site': 'cross-site' }) },
+    ...(options.body !== undefined && { body: options.body }),
+  })
+
+test('a vendor makes a link, and its customer sees the record to add, without an account', async () => {
+  const hostname = freshHostname()
+  await tenant.call('POST', '/v1/edge/domains', { body: { hostname, metadata: { secret: 'of the vendor' } } })
+  const made = (await tenant.call('POST', `/v1/edge/domains/${hostname}/link`)).json<{ url: string; expiresAt: string }>()
+  expect(made.url).toMatch(/^https:\/\/portal\.namesake\.test\/connect#[\w-]{64}$/)
+  expect(Date.parse(made.expiresAt) - Date.now()).toBeGreaterThan(29.9 * 86_400_000)
+  const answer = await withLink(new URL(made.url).hash.slice(1))
+  expect(answer.json()).toMatchObject({
+    hostname,
+    project: { name: tenant.project.name, color: null, logoUrl: null },
+    status: 'waiting-for-dns',
+    dns: { expected: [{ name: hostname, type: 'CNAME', value: EDGE_HOST }] },
+    expiresAt: made.expiresAt,
+  })
+  expect(answer.text).not.toContain('of the vendor')
+})
+
+test('a check finds what was changed a moment ago', async () => {
+  const hostname = freshHostname()
+  const token = await linkFor(hostname)
+  api.dns.set(hostname, 'CNAME', EDGE_HOST)
+  api.dns.set(hostname, 'A', EDGE_IP)
+  expect((await withLink(token, '/check', { method: 'POST' })).json()).toMatchObject({
+    dns: { state: 'verified' },
+    status: 'certificate-pending',
+  })
+})
+
+describe('a link', () => {
+  test('opens its own hostname and dies with the claim, also when it is claimed anew', async () => {
+    const hostname = freshHostname()
+    const token = await linkFor(hostname)
+    await tenant.call('DELETE', `/v1/edge/domains/${hostname}`)
+    expect((await withLink(token)).json()).toMatchObject({ status: 401, code: 'connect_link_invalid' })
+    await tenant.call('POST', '/v1/edge/domains', { body: { hostname } })
+    expect((await withLink(token)).status).toBe(401)
+  })
+
+  test('is over after 30 days', async () => {
+    const token = await linkFor(freshHostname())
+    await api.db.pool.query(`update connect_links set expires_at = expires_at - interval '30 days' where id = $1`, [
+      CONNECT_SIGNER.idOf(token),
+    ])
+    expect((await withLink(token)).status).toBe(401)
+  })
+
+  test('cannot be made up, mangled, or taken from a sign-in', async () => {
+    const token = await linkFor(freshHostname())
+    const id = CONNECT_SIGNER.idOf(token)!
+    for (const wrong of [
+      '',
+      'x',
+      token.slice(1),
+      `${token}A`,
+      `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`,
+      LINK_SIGNER.tokenOf(id),
+    ]) {
+      expect((await withLink(wrong)).json()).toMatchObject({ status: 401, code: 'connect_link_invalid' })
+    }
+    const signIn = await api.call('POST', '/v1/auth/callback', { body: { token } })
+    expect(signIn.json()).toMatchObject({ status: 401, code: 'magic_link_invalid' })
+    expect((await api.call('GET', '/v1/connect', { headers: { authorization: `Bearer ${tenant.token}` } })).status).toBe(401)
+  })
+
+  test('is for a hostname that the project holds', async () => {
+    const other = await api.addTenant()
+    const hostname = freshHostname()
+    await linkFor(hostname, other)
+    expect((await tenant.call('POST', `/v1/edge/domains/${hostname}/link`)).json()).toMatchObject({ status: 404, code: 'domain_not_found' })
+  })
+})
+
+test('the records go by mail to whoever manages the DNS, five times in 15 minutes', async () => {
+  const hostname = freshHostname()
+  const token = await linkFor(hostname)
+  const send = (to: string) => withLink(token, '/mail', { method: 'POST', body: { to, note: 'Could you add this today?' } })
+  expect((await send('dns@customer.test')).json()).toEqual({ sent: true })
+  const text = textOf(await mail.next('dns@customer.test'))
+  expect(text).toContain(`Name:  ${hostname}\r\n  Type:  CNAME\r\n  Value: ${EDGE_HOST}`)
+  expect(text).toContain('Could you add this today?')
+  expect(text).toContain(`https://portal.namesake.test/connect#${token}`)
+  expect((await send('not an address')).json()).toMatchObject({ status: 400, code: 'email_invalid' })
+  const statuses: number[] = []
+  for (let n = 0; n < 4; n += 1) statuses.push((await send(`n${n}@customer.test`)).status)
+  expect(statuses).toEqual([202, 202, 202, 429])
+})
+
+test('pages of any origin may ask, without credentials, and nothing else of the API answers them', async () => {
+  const token = await linkFor(freshHostname())
+  const answer = await withLink(token, '', { origin: 'https://vendor.test' })
+  expect(answer.headers).toMatchObject({ 'access-control-allow-origin': '*' })
+  expect(answer.headers).not.toHaveProperty('access-control-allow-credentials')
+  const refused = await withLink('x', '', { origin: 'https://vendor.test' })
+  expect([refused.status, refused.headers['access-control-allow-origin']]).toEqual([401, '*'])
+  const preflight = await fetch(`${api.url}/v1/connect/check`, { method: 'OPTIONS', headers: { origin: 'https://vendor.test' } })
+  expect([preflight.status, preflight.headers.get('access-control-allow-headers')]).toEqual([204, 'authorization, content-type'])
+  for (const path of ['/v1/auth/me', '/v1/portal/projects', '/v1/edge/domains', '/healthz']) {
+    expect((await api.call('GET', path, { headers: { origin: 'https://vendor.test' } })).headers).not.toHaveProperty(
+      'access-control-allow-origin',
+    )
+  }
+})
+
+test('the open page hears when its record is found', async () => {
+  const hostname = freshHostname()
+  const token = await linkFor(hostname)
+  const stopping = new AbortController()
+  const response = await fetch(`${api.url}/v1/connect/events`, { headers: { authorization: `Connect ${token}` }, signal: stopping.signal })
+  expect(response.headers.get('access-control-allow-origin')).toBe('*')
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
+  await reader.read()
+  api.dns.set(hostname, 'CNAME', EDGE_HOST)
+  api.dns.set(hostname, 'A', EDGE_IP)
+  await withLink(token, '/check', { method: 'POST' })
+  let text = ''
+  while (!text.includes('"verified":true')) {
+    const { value, done } = await reader.read()
+    if (done) throw new Error(`the stream ended after ${text}`)
+    text += value
+  }
+  stopping.abort()
+  await reader.cancel().catch(() => {})
+  expect(text).toContain(`event: domain\ndata: {"hostname":"${hostname}"`)
+})

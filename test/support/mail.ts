@@ -1,0 +1,115 @@
+import { EventEmitter, once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { Logger, run } from 'graphile-worker'
+import { SMTPServer } from 'smtp-server'
+import type { Db } from '../../src/core/db.ts'
+import { deliverMail } from '../../src/jobs/mail.ts'
+import { createMailServer } from '../../src/jobs/mail-server.ts'
+import { createLog } from '../../src/log.ts'
+import { CONNECT_SIGNER, LINK_SIGNER } from './portal-parts.ts'
+import { EDGE_HOST } from './tenants.ts'
+
+/** A mail as it came over the wire: the envelope, and the whole message. */
+export type ReceivedMail = { from: string; to: string[]; raw: string }
+
+export type TestMail = {
+  smtpUrl: string
+  received: ReceivedMail[]
+  /** The next mail to the address that nobody has taken yet, when it comes. */
+  next(to: string): Promise<ReceivedMail>
+  /** So many of the next messages are turned away with this code. */
+  refuse(times: number, responseCode: number): void
+  stop(): Promise<void>
+}
+
+/** A real SMTP server on a free port. */
+export async function startMailServer(): Promise<TestMail> {
+  const received: ReceivedMail[] = []
+  const taken = new Set<ReceivedMail>()
+  const arrivals = new EventEmitter()
+  let refusals = { times: 0, responseCode: 0 }
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    logger: false,
+    onData(stream, session, done) {
+      void text(stream).then((raw) => {
+        if (refusals.times > 0) {
+          refusals.times -= 1
+          return done(Object.assign(new Error('not now'), { responseCode: refusals.responseCode }))
+        }
+        const { mailFrom, rcptTo } = session.envelope
+        received.push({ from: mailFrom ? mailFrom.address : '', to: rcptTo.map(({ address }) => address), raw })
+        done()
+        arrivals.emit('mail')
+      })
+    },
+  })
+  server.on('error', () => {})
+  server.listen(0, '127.0.0.1')
+  await once(server.server, 'listening')
+  return {
+    smtpUrl: `smtp://127.0.0.1:${(server.server.address() as AddressInfo).port}`,
+    received,
+    async next(to) {
+      for (;;) {
+        const mail = received.find((candidate) => !taken.has(candidate) && candidate.to.includes(to))
+        if (mail) {
+          taken.add(mail)
+          return mail
+        }
+        await once(arrivals, 'mail')
+      }
+    },
+    refuse(times, responseCode) {
+      refusals = { times, responseCode }
+    },
+    stop: () => new Promise((resolve) => server.close(() => resolve())),
+  }
+}
+
+/** The part of a worker that delivers mail; without `smtpUrl` it keeps it. */
+export async function startMailWorker(parts: { db: Db; databaseUrl: string; smtpUrl?: string; portalUrl?: URL }) {
+  const log = createLog('test-mail', 'fatal')
+  const mailServer = parts.smtpUrl === undefined ? undefined : createMailServer(parts.smtpUrl, 'Namesake <namesake@vendor.test>')
+  const mail = {
+    db: parts.db,
+    log,
+    portalUrl: parts.portalUrl ?? new URL('https://portal.namesake.test'),
+    edgeHost: EDGE_HOST,
+    signer: LINK_SIGNER,
+    connectSigner: CONNECT_SIGNER,
+    send: mailServer?.send,
+  }
+  const runner = await run({
+    connectionString: parts.databaseUrl,
+    concurrency: 2,
+    maxPoolSize: 4,
+    pollInterval: 200,
+    noHandleSignals: true,
+    logger: new Logger(() => () => {}),
+    parsedCronItems: [],
+    taskList: { mail: (payload) => deliverMail(mail, payload) },
+  })
+  return {
+    async stop() {
+      await runner.stop()
+      mailServer?.close()
+    },
+  }
+}
+
+/** The text part of a mail, decoded. */
+export function textOf({ raw }: ReceivedMail): string {
+  const part = /content-type: text\/plain[\s\S]*?\r?\n\r?\n([\s\S]*?)\r?\n--/i.exec(raw)![1]!
+  const isQuoted = /content-type: text\/plain[\s\S]*?content-transfer-encoding: quoted-printable/i.test(raw.slice(0, raw.indexOf(part)))
+  if (!isQuoted) return part
+  const bytes = part.replace(/=\r?\n/g, '').replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  return Buffer.from(bytes, 'latin1').toString('utf8')
+}
+
+/** The token of the sign-in link in a mail's text. */
+export function linkToken(text: string): string {
+  return /\/sign-in\/confirm#token=(\S+)/.exec(text)![1]!
+}
