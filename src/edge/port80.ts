@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type Hostname, readHostname } from '../hostname.ts'
 import type { Log } from '../log.ts'
 import { type FindHost, type HostAnswer, hostOf } from './host.ts'
-import { readHttp1Head } from './http1-head.ts'
+import { readHttp1Head } from './port80-head.ts'
 import { type Page, page } from './pages.ts'
 import { REQUEST_HEAD_BYTES_MAX, REQUEST_TIMES_CHECKED_EVERY_MS } from './request-limits.ts'
 import type { Timeouts } from './timeouts.ts'

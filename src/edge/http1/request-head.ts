@@ -58,6 +58,7 @@ export function readRequestHead(bytes: Buffer, from: number): HeadReading {
   const methodAt = at
   while (at < end && CLASSES[bytes[at]!]! & TOKEN) at += 1
   if (at === end) return outOfBytes()
+  if (at === methodAt && bytes[at] === CR && at + 1 === end) return outOfBytes()
   if (at === methodAt || bytes[at] !== SPACE) return refused(400)
   const method = bytes.toString('latin1', methodAt, at)
   at += 1
