@@ -1,14 +1,12 @@
+import { ChunkedReader, Malformed, readFieldLines } from './chunked-reader.ts'
 import type { AnswerHead, Fields } from './engine.ts'
-import { isFieldValue, isToken, membersOf, valuesOf } from './fields.ts'
+import { membersOf, valuesOf } from './fields.ts'
 import { UpstreamFailure } from './upstream.ts'
 
 const HEAD_BYTES_MAX = 64 * 1024
-const TRAILER_BYTES_MAX = 16 * 1024
-const CHUNK_LINE_BYTES_MAX = 4 * 1024
 /** Each one keeps the request waiting, and a 100 is passed on: an endless row of them would be neither late nor bounded. */
 const INTERIM_ANSWERS_MAX = 100
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: ([\t\u0020-\u007e\u0080-\u00ff]*))?$/
-const CHUNK_LINE = /^([0-9a-f]{1,13})(?:[ \t]*;[\t\u0020-\u007e\u0080-\u00ff]*)?$/i
 const END_OF_HEAD = Buffer.from('\r\n\r\n')
 
 export type ParsedHead = AnswerHead & { keepsAlive: boolean }
@@ -22,7 +20,7 @@ export type AnswerListener = {
   onEnd(trailers: Fields): void
 }
 
-type State = 'head' | 'counted' | 'chunk-line' | 'chunk' | 'chunk-end' | 'trailers' | 'until-close' | 'done'
+type State = 'head' | 'counted' | 'chunked' | 'until-close' | 'done'
 
 /**
  * Reads one answer of an upstream (RFC 9112) as its bytes come. Strict: what two readers could understand differently is malformed, and
@@ -35,6 +33,7 @@ export class AnswerParser {
   #state: State = 'head'
   #kept: Buffer | undefined
   #left = 0
+  #chunks: ChunkedReader | undefined
   #interimAnswers = 0
 
   constructor(method: string, mayUpgrade: boolean, listener: AnswerListener) {
@@ -82,14 +81,9 @@ export class AnswerParser {
       case 'head':
         return this.#readHead(bytes, at)
       case 'counted':
-      case 'chunk':
         return this.#readCounted(bytes, at)
-      case 'chunk-line':
-        return this.#readChunkLine(bytes, at)
-      case 'chunk-end':
-        return this.#readChunkEnd(bytes, at)
-      case 'trailers':
-        return this.#readTrailers(bytes, at)
+      case 'chunked':
+        return this.#readChunked(bytes, at)
       case 'until-close':
         this.#listener.onData(at === 0 ? bytes : bytes.subarray(at))
         return bytes.length
@@ -139,7 +133,8 @@ export class AnswerParser {
       this.#listener.onHead({ ...head, body: 'none' })
       this.#end([])
     } else if (codings.length === 1) {
-      this.#state = 'chunk-line'
+      this.#state = 'chunked'
+      this.#chunks = new ChunkedReader({ onData: this.#listener.onData, onEnd: (trailers) => this.#end(trailers) })
       this.#listener.onHead({ ...head, body: 'unknown' })
     } else if (lengths.length === 1) {
       this.#left = Number(lengths[0])
@@ -156,40 +151,16 @@ export class AnswerParser {
     const end = Math.min(bytes.length, at + this.#left)
     this.#left -= end - at
     this.#listener.onData(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end))
-    if (this.#left > 0) return end
-    if (this.#state === 'chunk') this.#state = 'chunk-end'
-    else this.#end([])
+    if (this.#left === 0) this.#end([])
     return end
   }
 
-  #readChunkLine(bytes: Buffer, at: number): number | undefined {
-    const end = bytes.indexOf('\r\n', at, 'latin1')
-    if ((end < 0 ? bytes.length : end) - at > CHUNK_LINE_BYTES_MAX) throw malformed('a chunk line is too long')
-    if (end < 0) return undefined
-    const line = CHUNK_LINE.exec(bytes.toString('latin1', at, end))
-    if (!line) throw malformed('a chunk size')
-    this.#left = Number.parseInt(line[1]!, 16)
-    this.#state = this.#left === 0 ? 'trailers' : 'chunk'
-    return end + 2
-  }
-
-  #readChunkEnd(bytes: Buffer, at: number): number | undefined {
-    if (bytes.length - at < 2) return undefined
-    if (bytes[at] !== 13 || bytes[at + 1] !== 10) throw malformed('a chunk is longer than its size')
-    this.#state = 'chunk-line'
-    return at + 2
-  }
-
-  #readTrailers(bytes: Buffer, at: number): number | undefined {
-    if (bytes[at] === 13 && bytes[at + 1] === 10) {
-      this.#end([])
-      return at + 2
+  #readChunked(bytes: Buffer, at: number): number | undefined {
+    try {
+      return this.#chunks!.step(bytes, at)
+    } catch (error) {
+      throw error instanceof Malformed ? malformed(error.message) : error
     }
-    const end = bytes.indexOf(END_OF_HEAD, at)
-    if ((end < 0 ? bytes.length : end) - at > TRAILER_BYTES_MAX) throw malformed('the trailers are too large')
-    if (end < 0) return undefined
-    this.#end(readFields(bytes.toString('latin1', at, end).split('\r\n'), 0))
-    return end + END_OF_HEAD.length
   }
 
   #end(trailers: Fields): void {
@@ -199,16 +170,11 @@ export class AnswerParser {
 }
 
 function readFields(lines: string[], from: number): string[] {
-  const fields: string[] = []
-  for (let i = from; i < lines.length; i += 1) {
-    const line = lines[i]!
-    const colon = line.indexOf(':')
-    const name = line.slice(0, colon)
-    const value = line.slice(colon + 1).replace(/^[ \t]+|[ \t]+$/g, '')
-    if (colon < 1 || !isToken(name) || !isFieldValue(value)) throw malformed('a field line')
-    fields.push(name, value)
+  try {
+    return readFieldLines(lines, from)
+  } catch (error) {
+    throw error instanceof Malformed ? malformed(error.message) : error
   }
-  return fields
 }
 
 function couldBeHttp(bytes: Buffer, at: number): boolean {

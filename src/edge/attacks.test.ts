@@ -239,12 +239,13 @@ test('who asks and never reads the answers is let go', async () => {
   visitor.destroy()
 })
 
-test('a CONNECT behind a request never falls into the middle of its answer', async () => {
-  const { to } = await startPair((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello'))
+test('a CONNECT behind a request is refused behind its answer, never in the middle of it', async () => {
+  const { behind, to } = await startPair((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello'))
   const reader = await speak(to, `GET / HTTP/1.1\r\n${H}\r\n`)
   await reader.until('hello')
   reader.socket.write(`CONNECT ${HOST}:443 HTTP/1.1\r\n${H}\r\n`)
-  expect(await reader.closed()).toBe('')
+  behind.connections[0]!.write('world')
+  expect(await reader.closed()).toMatch(/^worldHTTP\/1\.1 405 /)
 })
 
 test.each(['h2c', 'websocket, h2c', 'h2c, websocket', 'h2c\r\nUpgrade: websocket', 'HTTP/2.0', 'websocket, h3'])(

@@ -17,6 +17,8 @@ import { createUpstreamPools } from './upstream-pools.ts'
 
 export type EdgeParts = {
   log: Log
+  /** Where the access log's lines go, when not to `log`. */
+  accessLog?: Log
   metrics: EdgeMetrics
   listen: { http: Listen[]; https: Listen[] }
   publicHttpsPort: number

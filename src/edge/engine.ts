@@ -1,7 +1,7 @@
 import type { Duplex, Readable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import type { Hostname } from '../hostname.ts'
-import { createHttp1Server } from './http1-server.ts'
+import { createHttp1Server } from './http1/server.ts'
 import { createHttp2Server } from './http2-server.ts'
 import type { Timeouts } from './timeouts.ts'
 
@@ -57,7 +57,7 @@ export interface Exchange {
   sendContinue(): void
   /** Begins the answer; it may be kept back until the first body byte, `flush` or `end`. */
   answer(head: AnswerHead): void
-  /** False means: write no more until the drain listener is called. */
+  /** False means: write no more until the drain listener is called. What was written may be kept back until `flush` or `end`. */
   write(chunk: Buffer): boolean
   flush(): void
   end(trailers?: Fields): void
@@ -90,7 +90,7 @@ export interface Engine {
   counts(): EngineCounts
 }
 
-/** HTTP/1.1 by node:http and HTTP/2 by node:http2, chosen by ALPN. */
+/** HTTP/1.1 by our own reader and HTTP/2 by node:http2, chosen by ALPN. */
 export function createEngine(parts: EngineParts): Engine {
   const http1 = createHttp1Server(parts)
   const http2 = createHttp2Server(parts)

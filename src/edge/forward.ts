@@ -47,7 +47,6 @@ class Forwarding implements UpstreamListener {
   #connection: UpstreamConnection | undefined
   #continueTimer: NodeJS.Timeout | undefined
   #isAnswered = false
-  #isFlushed = false
   #isPaused = false
   #isOver = false
   #isRetry = false
@@ -101,16 +100,13 @@ class Forwarding implements UpstreamListener {
   }
 
   onData(chunk: Buffer): void {
-    this.#isFlushed = true
     if (this.#isOver || this.#exchange.write(chunk)) return
     this.#isPaused = true
     this.#connection?.pause()
   }
 
   onPause(): void {
-    if (this.#isFlushed || !this.#isAnswered) return
-    this.#isFlushed = true
-    this.#exchange.flush()
+    if (this.#isAnswered && !this.#isOver) this.#exchange.flush()
   }
 
   onEnd(trailers: Fields): void {

@@ -1,6 +1,6 @@
 import type { Fields } from './engine.ts'
 import { isFieldValue, isToken } from './fields.ts'
-import { readTarget } from './http1-head.ts'
+import { readTarget } from './port80-head.ts'
 import { REQUEST_FIELDS_MAX } from './request-limits.ts'
 
 export type Http2Head =

@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type Hostname, readHostname } from '../hostname.ts'
 import type { Log } from '../log.ts'
 import { type FindHost, type HostAnswer, hostOf } from './host.ts'
-import { readHttp1Head } from './http1-head.ts'
 import { type Page, page } from './pages.ts'
+import { readPlainHead } from './port80-head.ts'
 import { REQUEST_HEAD_BYTES_MAX, REQUEST_TIMES_CHECKED_EVERY_MS } from './request-limits.ts'
 import type { Timeouts } from './timeouts.ts'
 
@@ -52,7 +52,7 @@ export function createPort80(parts: Port80Parts): Server {
 }
 
 async function decide(parts: Port80Parts, request: IncomingMessage): Promise<Page> {
-  const head = readHttp1Head(request)
+  const head = readPlainHead(request)
   if (head.kind === 'refused') return page(head.status)
   const reading = readHostname(hostOf(head.authority))
   if (reading.kind === 'invalid') return page(404, 'unknown-hostname')

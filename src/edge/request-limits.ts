@@ -1,7 +1,11 @@
 export const REQUEST_HEAD_BYTES_MAX = 32 * 1024
+export const REQUEST_TARGET_BYTES_MAX = 16 * 1024
 export const REQUEST_FIELDS_MAX = 200
 export const REQUEST_TIMES_CHECKED_EVERY_MS = 1_000
 export const STREAMS_PER_CONNECTION_MAX = 256
+
+/** What a visitor may send ahead while its request before is answered; then it waits. */
+export const PIPELINED_BYTES_MAX = 64 * 1024
 
 /** What is read and thrown away of an upload whose answer is complete, so that its sender sees the answer and not a broken connection. */
 export const DISCARDED_BYTES_MAX = 1024 * 1024

@@ -17,6 +17,7 @@ import type { UpstreamPools } from './upstream-pools.ts'
 
 export type ServeParts = {
   log: Log
+  accessLog?: Log
   metrics: EdgeMetrics
   edgeHost: Hostname
   findHost: FindHost
@@ -45,7 +46,7 @@ const RETRY_AFTER_S = '5'
  * order: methods that no proxy should pass, loops, the authority against the connection, then the host.
  */
 export function createServe(parts: ServeParts) {
-  const logAccess = createAccessLog(parts.log, parts.accessLogSample)
+  const logAccess = createAccessLog(parts.accessLog ?? parts.log, parts.accessLogSample)
   const open = new Set<Visit>()
 
   const close = (visit: Visit) => {

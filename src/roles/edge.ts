@@ -5,6 +5,7 @@ import { startEdge } from '../edge/edge.ts'
 import type { HostAnswer } from '../edge/host.ts'
 import { createEdgeMetrics } from '../edge/metrics.ts'
 import { type Hostname, wildcardOver } from '../hostname.ts'
+import { createLineLog } from '../log.ts'
 import { certificateKeys } from './certificate-keys.ts'
 import { openLocalCopy } from './local-copy.ts'
 import { ownHosts } from './own-hosts.ts'
@@ -16,6 +17,7 @@ const DRAIN_MS_MAX = 30_000
 /** The reverse proxy: answers from the local copy alone, holds neither a database connection nor an account key. */
 export async function startEdgeRole(context: RoleContext): Promise<RunningRole> {
   const { config, log } = context
+  const lines = createLineLog('edge', config.logLevel)
   const own = ownHosts(config)
   const keys = certificateKeys(config)
   const copy = openLocalCopy(context, {
@@ -74,6 +76,7 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
 
   const edge = await startEdge({
     log,
+    accessLog: lines.log,
     metrics: createEdgeMetrics(context.metrics),
     listen: { http: [context.listen.http ?? config.httpAddr], https: [context.listen.https ?? config.httpsAddr] },
     publicHttpsPort: config.publicHttpsPort,
@@ -101,6 +104,7 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     }),
     async stop() {
       await edge.stop(DRAIN_MS_MAX)
+      await lines.flush()
       copy.close()
     },
   }

@@ -12,7 +12,7 @@ const ORIGIN_FORM = /^\/[\u0021\u0022\u0024-\u007e\u0080-\u00ff]*$/
  * What a request is for, or why it is not served. llhttp in its strict mode has refused already what is no HTTP; this closes what it
  * still lets pass: a second Host, other transfer codings than chunked, foreign versions, fragments, and a Host that contradicts the target.
  */
-export function readHttp1Head(request: IncomingMessage): RequestHead {
+export function readPlainHead(request: IncomingMessage): RequestHead {
   const { rawHeaders, httpVersion, method = '', url = '' } = request
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return refused(505)
   if (rawHeaders.length / 2 > REQUEST_FIELDS_MAX) return refused(431)

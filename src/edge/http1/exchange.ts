@@ -1,0 +1,176 @@
+import type { Duplex } from 'node:stream'
+import type { TLSSocket } from 'node:tls'
+import type { AnswerHead, Exchange, Fields, RequestBody, VisitorConnection } from '../engine.ts'
+import type { RequestHead } from './request-head.ts'
+
+/** Up to here head and body leave in one piece; beyond, joining costs more than a second write. */
+const JOINED_BYTES_MAX = 16 * 1024
+const LAST_CHUNK = '0\r\n'
+
+export type ExchangeHost = {
+  readonly socket: TLSSocket
+  readonly connection: VisitorConnection
+  /** Whether the connection is to end with this answer, whatever the visitor asked for. */
+  isLast(): boolean
+  sendContinue(): void
+  ended(exchange: Http1Exchange): void
+  takeOver(): Buffer
+}
+
+type Framing = 'none' | 'length' | 'chunked' | 'until-close'
+
+/** A visitor's request over HTTP/1.1 or 1.0, and its answer. What is written in one turn of the loop leaves in one piece. */
+export class Http1Exchange implements Exchange {
+  readonly protocol: 'HTTP/1.0' | 'HTTP/1.1'
+  readonly connection: VisitorConnection
+  readonly method: string
+  readonly target: string
+  readonly authority: string
+  readonly fields: Fields
+  readonly body: RequestBody | undefined
+  readonly expectsContinue: boolean
+  readonly upgrade: string | undefined
+  bytesSent = 0
+  /** Whether the connection goes on after the answer; decided when it begins. */
+  keepsAlive: boolean
+  readonly #host: ExchangeHost
+  #framing: Framing = 'none'
+  #unsent = ''
+  #hasBegun = false
+  #hasEnded = false
+  #isClosed = false
+  #onDrain: (() => void) | undefined
+  #onGone: (() => void) | undefined
+  #onClose: (() => void) | undefined
+
+  constructor(head: RequestHead, body: RequestBody | undefined, host: ExchangeHost) {
+    this.#host = host
+    this.connection = host.connection
+    this.protocol = head.isHttp11 ? 'HTTP/1.1' : 'HTTP/1.0'
+    this.method = head.method
+    this.target = head.target
+    this.authority = head.authority
+    this.fields = head.fields
+    this.body = body
+    this.expectsContinue = head.expectsContinue
+    this.upgrade = head.upgrade
+    this.keepsAlive = head.keepsAlive
+  }
+
+  get hasBegun(): boolean {
+    return this.#hasBegun
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded
+  }
+
+  sendContinue(): void {
+    if (!this.#hasBegun && !this.#isClosed) this.#host.sendContinue()
+  }
+
+  answer({ status, reason, fields, body }: AnswerHead): void {
+    if (this.#isClosed) return
+    this.#hasBegun = true
+    this.#framing = this.#framingOf(body)
+    if (this.#framing === 'until-close' || this.#host.isLast()) this.keepsAlive = false
+    let head = `HTTP/1.1 ${status} ${reason}\r\n`
+    if (this.#framing === 'length') head += `Content-Length: ${body}\r\n`
+    else if (this.#framing === 'chunked') head += 'Transfer-Encoding: chunked\r\n'
+    if (status !== 101) head += this.#connectionField()
+    this.#unsent = `${head}${lines(fields)}\r\n`
+  }
+
+  write(chunk: Buffer): boolean {
+    if (this.#isClosed) return true
+    this.bytesSent += chunk.length
+    const size = this.#framing === 'chunked' ? `${chunk.length.toString(16)}\r\n` : ''
+    const tail = this.#framing === 'chunked' ? '\r\n' : ''
+    if (this.#unsent.length + chunk.length <= JOINED_BYTES_MAX) {
+      this.#unsent += size + chunk.toString('latin1') + tail
+      return !this.#host.socket.writableNeedDrain
+    }
+    return this.#writeLarge(size, chunk, tail)
+  }
+
+  flush(): void {
+    if (this.#unsent === '' || this.#isClosed) return
+    const unsent = this.#unsent
+    this.#unsent = ''
+    this.#host.socket.write(unsent, 'latin1')
+  }
+
+  end(trailers: Fields = []): void {
+    if (this.#isClosed || this.#hasEnded) return
+    if (this.#framing === 'chunked') this.#unsent += `${LAST_CHUNK}${lines(trailers)}\r\n`
+    this.flush()
+    this.#hasEnded = true
+    this.#host.ended(this)
+  }
+
+  abort(): void {
+    this.#host.socket.destroy()
+  }
+
+  onDrain(listener: () => void): void {
+    this.#onDrain = listener
+  }
+
+  onGone(listener: () => void): void {
+    if (this.#isClosed && !this.#hasEnded) return void listener()
+    this.#onGone = listener
+  }
+
+  onClose(listener: () => void): void {
+    this.#onClose = listener
+  }
+
+  takeOver(): { socket: Duplex; head: Buffer } {
+    this.flush()
+    this.#isClosed = true
+    return { socket: this.#host.socket, head: this.#host.takeOver() }
+  }
+
+  /** The visitor takes more. */
+  drained(): void {
+    this.#onDrain?.()
+  }
+
+  /** The exchange is over: its answer is on its way, or the connection is gone. */
+  close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    if (!this.#hasEnded) this.#onGone?.()
+    this.#onClose?.()
+  }
+
+  #framingOf(body: AnswerHead['body']): Framing {
+    if (body === 'none') return 'none'
+    if (typeof body === 'number') return 'length'
+    return this.protocol === 'HTTP/1.1' ? 'chunked' : 'until-close'
+  }
+
+  #connectionField(): string {
+    if (!this.keepsAlive) return 'Connection: close\r\n'
+    return this.protocol === 'HTTP/1.0' ? 'Connection: keep-alive\r\n' : ''
+  }
+
+  #writeLarge(size: string, chunk: Buffer, tail: string): boolean {
+    const { socket } = this.#host
+    const before = this.#unsent + size
+    this.#unsent = ''
+    if (before === '' && tail === '') return socket.write(chunk)
+    socket.cork()
+    if (before !== '') socket.write(before, 'latin1')
+    let taken = socket.write(chunk)
+    if (tail !== '') taken = socket.write(tail, 'latin1')
+    socket.uncork()
+    return taken
+  }
+}
+
+function lines(fields: Fields): string {
+  let text = ''
+  for (let i = 0; i < fields.length; i += 2) text += `${fields[i]!}: ${fields[i + 1]!}\r\n`
+  return text
+}

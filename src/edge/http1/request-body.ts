@@ -1,0 +1,77 @@
+import { Readable } from 'node:stream'
+import { ChunkedReader, Malformed } from '../chunked-reader.ts'
+import type { Fields, RequestBody } from '../engine.ts'
+import type { RequestFraming } from './request-head.ts'
+
+const HIGH_WATER_BYTES = 64 * 1024
+
+/** The framing of the next message hangs on these: in a trailer they can only deceive. */
+const NEVER_IN_TRAILERS = new Set(['content-length', 'transfer-encoding', 'host'])
+
+export type IncomingBody = {
+  body: RequestBody
+  readonly isComplete: boolean
+  /** Takes bytes from `at` and returns where the next request begins or more is needed (then: what is left of these first). Throws Malformed. */
+  feed(bytes: Buffer, at: number): number
+  /** From now on what comes is read and thrown away. */
+  discard(): void
+  /** The visitor has gone before the end. */
+  cut(): void
+}
+
+/** The body of a request as a stream. `onPressure` is told when nobody takes what has come, and `onRelief` when more is wanted. */
+export function createIncomingBody(
+  framing: Exclude<RequestFraming, { kind: 'none' }>,
+  on: { pressure(): void; relief(): void },
+): IncomingBody {
+  let isComplete = false
+  let isDiscarded = false
+  let trailers: Fields = []
+  let left = framing.kind === 'length' ? framing.bytes : 0
+  const stream = new Readable({ read: on.relief, highWaterMark: HIGH_WATER_BYTES })
+  stream.on('error', ignore)
+
+  const push = (chunk: Buffer) => {
+    if (!isDiscarded && !stream.push(chunk)) on.pressure()
+  }
+  const complete = (trailing: Fields) => {
+    for (let i = 0; i < trailing.length; i += 2)
+      if (NEVER_IN_TRAILERS.has(trailing[i]!.toLowerCase())) throw new Malformed('framing in a trailer')
+    trailers = trailing
+    isComplete = true
+    if (!isDiscarded) stream.push(null)
+  }
+  const chunked = framing.kind === 'chunked' ? new ChunkedReader({ onData: push, onEnd: complete }) : undefined
+
+  const feedCounted = (bytes: Buffer, at: number): number => {
+    const end = Math.min(bytes.length, at + left)
+    left -= end - at
+    push(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end))
+    if (left === 0) complete([])
+    return end
+  }
+  const feedChunked = (bytes: Buffer, from: number): number => {
+    let at = from
+    while (at < bytes.length && !isComplete) {
+      const next = chunked!.step(bytes, at)
+      if (next === undefined) break
+      at = next
+    }
+    return at
+  }
+
+  return {
+    body: { stream, length: framing.kind === 'length' ? framing.bytes : undefined, trailers: () => trailers },
+    get isComplete() {
+      return isComplete
+    },
+    feed: chunked ? feedChunked : feedCounted,
+    discard() {
+      isDiscarded = true
+      on.relief()
+    },
+    cut: () => stream.destroy(),
+  }
+}
+
+function ignore(): void {}

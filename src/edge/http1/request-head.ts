@@ -1,0 +1,224 @@
+import type { Fields } from '../engine.ts'
+import { REQUEST_FIELDS_MAX, REQUEST_HEAD_BYTES_MAX, REQUEST_TARGET_BYTES_MAX } from '../request-limits.ts'
+import { isProtocolFor } from './upgrade.ts'
+
+/** How the body of a request ends (RFC 9112 §6.3): there is none, after so many bytes, or with the last chunk. */
+export type RequestFraming = { kind: 'none' } | { kind: 'length'; bytes: number } | { kind: 'chunked' }
+
+export type RequestHead = {
+  method: string
+  /** In origin form, or `*` with OPTIONS. */
+  target: string
+  isHttp11: boolean
+  /** Host as sent; empty when an HTTP/1.0 request has none. */
+  authority: string
+  fields: Fields
+  framing: RequestFraming
+  keepsAlive: boolean
+  expectsContinue: boolean
+  /** The protocols that the visitor asks to change to, where that can be granted. */
+  upgrade: string | undefined
+}
+
+/** `end` is the first byte behind the head. `incomplete`: more bytes decide. A refused head ends its connection. */
+export type HeadReading = { kind: 'head'; head: RequestHead; end: number } | { kind: 'incomplete' } | { kind: 'refused'; status: number }
+
+const TOKEN = 1 // RFC 9110 §5.6.2
+const VALUE = 2 // RFC 9110 §5.5: visible characters, space, tab, and bytes above ASCII
+const TARGET = 4 // visible ASCII without the number sign, and bytes above it, which some clients send unescaped
+
+const TAB = 9
+const LF = 10
+const CR = 13
+const SPACE = 32
+const COLON = 58
+const ASTERISK = 42
+const SLASH = 47
+const VERSION = Buffer.from('HTTP/1.')
+const CLASSES = classify()
+
+const INCOMPLETE: HeadReading = { kind: 'incomplete' }
+const NO_BODY: RequestFraming = { kind: 'none' }
+const CHUNKED: RequestFraming = { kind: 'chunked' }
+const EMPTY_LINES_MAX = 4
+const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)([^#]*)$/i
+const LENGTH = /^\d{1,15}$/
+
+/**
+ * Reads a request's head in one pass (RFC 9112 §3 and §5). Strict: a bare CR or LF, a folded line, a space before a colon, a control
+ * character, a second Host or length, a length beside a coding and any coding but one `chunked` are refused, since two readers could
+ * understand them differently. An absolute target must name the same authority as Host.
+ */
+export function readRequestHead(bytes: Buffer, from: number): HeadReading {
+  const end = Math.min(bytes.length, from + REQUEST_HEAD_BYTES_MAX)
+  const isCut = end < bytes.length
+  let at = skipEmptyLines(bytes, from, end)
+  const outOfBytes = (): HeadReading => (isCut || end - from >= REQUEST_HEAD_BYTES_MAX ? refused(431) : INCOMPLETE)
+
+  const methodAt = at
+  while (at < end && CLASSES[bytes[at]!]! & TOKEN) at += 1
+  if (at === end) return outOfBytes()
+  if (at === methodAt && bytes[at] === CR && at + 1 === end) return outOfBytes()
+  if (at === methodAt || bytes[at] !== SPACE) return refused(400)
+  const method = bytes.toString('latin1', methodAt, at)
+  at += 1
+
+  const targetAt = at
+  while (at < end && CLASSES[bytes[at]!]! & TARGET) at += 1
+  if (at - targetAt > REQUEST_TARGET_BYTES_MAX) return refused(414)
+  if (at === end) return outOfBytes()
+  if (bytes[at] === CR) return refused(505) // a request line without a version
+  if (at === targetAt || bytes[at] !== SPACE) return refused(400)
+  const targetEnd = at
+  at += 1
+
+  if (end - at < 10) return outOfBytes()
+  const minor = bytes[at + 7]! - 48
+  for (let i = 0; i < VERSION.length; i += 1) if (bytes[at + i] !== VERSION[i]) return refused(isVersion(bytes, at) ? 505 : 400)
+  if (minor !== 0 && minor !== 1) return refused(505)
+  if (bytes[at + 8] !== CR || bytes[at + 9] !== LF) return refused(400)
+  at += 10
+
+  const collected = new Collected()
+  for (;;) {
+    if (at === end) return outOfBytes()
+    if (bytes[at] === CR) break
+    const nameAt = at
+    while (at < end && CLASSES[bytes[at]!]! & TOKEN) at += 1
+    if (at === end) return outOfBytes()
+    if (at === nameAt || bytes[at] !== COLON) return refused(400)
+    const nameEnd = at
+    at += 1
+    while (at < end && (bytes[at] === SPACE || bytes[at] === TAB)) at += 1
+    const valueAt = at
+    while (at < end && CLASSES[bytes[at]!]! & VALUE) at += 1
+    if (end - at < 2) return outOfBytes()
+    if (bytes[at] !== CR || bytes[at + 1] !== LF) return refused(400)
+    let valueEnd = at
+    while (valueEnd > valueAt && (bytes[valueEnd - 1] === SPACE || bytes[valueEnd - 1] === TAB)) valueEnd -= 1
+    at += 2
+    if (collected.fields.length === 2 * REQUEST_FIELDS_MAX) return refused(431)
+    collected.add(bytes.toString('latin1', nameAt, nameEnd), bytes.toString('latin1', valueAt, valueEnd))
+  }
+  if (end - at < 2) return outOfBytes()
+  if (bytes[at + 1] !== LF) return refused(400)
+  return decide({ method, target: bytes.toString('latin1', targetAt, targetEnd), isHttp11: minor === 1, collected, end: at + 2 })
+}
+
+/** The fields, and what of them decides how the request is read. */
+class Collected {
+  readonly fields: string[] = []
+  host: string | undefined
+  length: string | undefined
+  coding: string | undefined
+  connection = ''
+  expect: string | undefined
+  upgrade: string | undefined
+  isTwofold = false
+
+  add(name: string, value: string): void {
+    this.fields.push(name, value)
+    switch (name.length) {
+      case 4:
+        if (is(name, 'host')) this.host = this.#once(this.host, value)
+        return
+      case 6:
+        if (is(name, 'expect')) this.expect = value.toLowerCase()
+        return
+      case 7:
+        if (is(name, 'upgrade')) this.upgrade = this.upgrade === undefined ? value : `${this.upgrade}, ${value}`
+        return
+      case 10:
+        if (is(name, 'connection')) this.connection += `,${value.toLowerCase()}`
+        return
+      case 14:
+        if (is(name, 'content-length')) this.length = this.#once(this.length, value)
+        return
+      case 17:
+        if (is(name, 'transfer-encoding')) this.coding = this.#once(this.coding, value)
+    }
+  }
+
+  /** Whether Connection has the member. */
+  connects(member: string): boolean {
+    return this.connection !== '' && this.connection.split(',').some((each) => each.trim() === member)
+  }
+
+  #once(before: string | undefined, value: string): string {
+    if (before !== undefined) this.isTwofold = true
+    return value
+  }
+}
+
+type Read = { method: string; target: string; isHttp11: boolean; collected: Collected; end: number }
+
+function decide({ method, target: raw, isHttp11, collected, end }: Read): HeadReading {
+  const { host, length, coding, fields, expect } = collected
+  if (method === 'CONNECT') return refused(405)
+  if (collected.isTwofold) return refused(400)
+  if (host === undefined && isHttp11) return refused(400)
+  if (coding !== undefined) {
+    if (length !== undefined || !isHttp11) return refused(400) // RFC 9112 §6.1: such framing is faulty
+    if (coding.toLowerCase() !== 'chunked') return refused(501)
+  }
+  if (length !== undefined && !LENGTH.test(length)) return refused(400)
+  const target = readTarget(method, raw, host ?? '')
+  if (target === undefined) return refused(400)
+  if (expect !== undefined && expect !== '100-continue') return refused(417)
+  const framing: RequestFraming = coding !== undefined ? CHUNKED : lengthFraming(length)
+  const keepsAlive = isHttp11 ? !collected.connects('close') : collected.connects('keep-alive') && !collected.connects('close')
+  const mayUpgrade = collected.upgrade !== undefined && isHttp11 && method === 'GET' && framing.kind === 'none'
+  const upgrade = mayUpgrade && collected.connects('upgrade') && isProtocolFor(collected.upgrade!) ? collected.upgrade : undefined
+  const expectsContinue = expect !== undefined && isHttp11
+  return {
+    kind: 'head',
+    end,
+    head: { method, target, isHttp11, authority: host ?? '', fields, framing, keepsAlive, expectsContinue, upgrade },
+  }
+}
+
+function lengthFraming(length: string | undefined): RequestFraming {
+  const bytes = length === undefined ? 0 : Number(length)
+  return bytes === 0 ? NO_BODY : { kind: 'length', bytes }
+}
+
+/** The target in origin form; an absolute form must name the same authority as Host (RFC 9112 §3.2.2 lets it win, but two truths are one too many). */
+function readTarget(method: string, raw: string, host: string): string | undefined {
+  const first = raw.charCodeAt(0)
+  if (first === SLASH) return raw
+  if (first === ASTERISK && raw.length === 1) return method === 'OPTIONS' ? raw : undefined
+  const absolute = ABSOLUTE_FORM.exec(raw)
+  if (!absolute || absolute[1]!.toLowerCase() !== host.toLowerCase()) return undefined
+  return absolute[2]!.startsWith('/') ? absolute[2]! : `/${absolute[2]!}`
+}
+
+/** RFC 9112 §2.2: at least one empty line before a request is ignored. */
+function skipEmptyLines(bytes: Buffer, from: number, end: number): number {
+  let at = from
+  for (let i = 0; i < EMPTY_LINES_MAX && at + 1 < end && bytes[at] === CR && bytes[at + 1] === LF; i += 1) at += 2
+  return at
+}
+
+function isVersion(bytes: Buffer, at: number): boolean {
+  return /^HTTP\/\d\.\d/.test(bytes.toString('latin1', at, at + 8))
+}
+
+function is(name: string, lower: string): boolean {
+  return name === lower || name.toLowerCase() === lower
+}
+
+function refused(status: number): HeadReading {
+  return { kind: 'refused', status }
+}
+
+function classify(): Uint8Array {
+  const classes = new Uint8Array(256)
+  for (let code = 0; code < 256; code += 1) {
+    const isVisible = code > SPACE && code < 127
+    const character = String.fromCharCode(code)
+    if (/[!#$%&'*+\-.^_`|~0-9A-Za-z]/.test(character)) classes[code]! |= TOKEN
+    if (isVisible || code === SPACE || code === TAB || code >= 128) classes[code]! |= VALUE
+    if ((isVisible && character !== '#') || code >= 128) classes[code]! |= TARGET
+  }
+  return classes
+}

@@ -1,0 +1,40 @@
+import type { TLSSocket } from 'node:tls'
+import type { EngineParts, VisitorConnection } from '../engine.ts'
+import { REQUEST_TIMES_CHECKED_EVERY_MS } from '../request-limits.ts'
+import { Http1Visitor } from './visitor.ts'
+
+/** An idle connection may have sent a request that is still on its way when we begin to drain. */
+const IDLE_GRACE_MS = 2_000
+
+/** HTTP/1.1 and 1.0 for connections whose TLS is done, read from their bytes by us. */
+export function createHttp1Server({ timeouts, onExchange }: EngineParts) {
+  const visitors = new Set<Http1Visitor>()
+  let isDraining = false
+  const parts = { timeouts, onExchange, isDraining: () => isDraining }
+
+  // One number stored for each deadline and one timer for all of them: a timer each would cost more than reading the request.
+  const timer = setInterval(() => {
+    const nowMs = performance.now()
+    for (const visitor of visitors) visitor.look(nowMs)
+  }, REQUEST_TIMES_CHECKED_EVERY_MS)
+  timer.unref()
+
+  return {
+    serve(socket: TLSSocket, connection: VisitorConnection) {
+      const visitor = new Http1Visitor(socket, connection, parts)
+      visitors.add(visitor)
+      socket.once('close', () => visitors.delete(visitor))
+    },
+    drain() {
+      isDraining = true
+      setTimeout(() => {
+        for (const visitor of visitors) if (visitor.isIdle) visitor.close()
+      }, IDLE_GRACE_MS).unref()
+    },
+    destroy() {
+      clearInterval(timer)
+      for (const visitor of visitors) visitor.socket.destroy()
+    },
+    count: () => visitors.size,
+  }
+}

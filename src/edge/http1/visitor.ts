@@ -1,0 +1,242 @@
+import type { TLSSocket } from 'node:tls'
+import { Malformed } from '../chunked-reader.ts'
+import type { Exchange, VisitorConnection } from '../engine.ts'
+import { page, sendPage } from '../pages.ts'
+import { DISCARDED_BYTES_MAX, DISCARDING_MS_MAX, PIPELINED_BYTES_MAX } from '../request-limits.ts'
+import type { Timeouts } from '../timeouts.ts'
+import { type ExchangeHost, Http1Exchange } from './exchange.ts'
+import { createIncomingBody, type IncomingBody } from './request-body.ts'
+import { type RequestHead, readRequestHead } from './request-head.ts'
+
+export type VisitorParts = {
+  timeouts: Timeouts
+  isDraining(): boolean
+  onExchange(exchange: Exchange): void
+}
+
+/** What the connection is at: every state but the tunnel has a deadline. */
+type State = 'idle' | 'head' | 'busy' | 'reading-answer' | 'closing' | 'tunnel'
+
+const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
+const LF = 10
+const EMPTY = Buffer.alloc(0)
+/** For the bytes that a visitor has still on their way when its last answer has left. */
+const LINGER_MS = 2_000
+
+/** One connection of HTTP/1.1 or 1.0: its requests in their order, one at a time, and its deadlines. */
+export class Http1Visitor implements ExchangeHost {
+  readonly socket: TLSSocket
+  readonly connection: VisitorConnection
+  readonly #parts: VisitorParts
+  #state: State = 'head'
+  #deadlineAt: number
+  #kept: Buffer = EMPTY
+  #exchange: Http1Exchange | undefined
+  #incoming: IncomingBody | undefined
+  #discarded = 0
+  #isPaused = false
+
+  constructor(socket: TLSSocket, connection: VisitorConnection, parts: VisitorParts) {
+    this.socket = socket
+    this.connection = connection
+    this.#parts = parts
+    this.#deadlineAt = performance.now() + parts.timeouts.requestHeadMs
+    socket.on('data', this.#receive)
+    socket.on('drain', this.#drained)
+    socket.once('end', this.#ended)
+    socket.once('close', this.#closed)
+  }
+
+  get isIdle(): boolean {
+    return this.#state === 'idle' || (this.#state === 'head' && this.#kept.length === 0)
+  }
+
+  isLast(): boolean {
+    return this.#parts.isDraining() || this.#exchange?.upgrade !== undefined
+  }
+
+  sendContinue(): void {
+    this.socket.write(CONTINUE, 'latin1')
+  }
+
+  /** To be asked every second: ends what has waited for too long. */
+  look(nowMs: number): void {
+    if (nowMs < this.#deadlineAt) return
+    if (this.#state === 'head' && this.#kept.length > 0) this.#refuse(408)
+    else if (this.#state === 'idle' || this.#state === 'head') this.close()
+    else this.socket.destroy()
+  }
+
+  /** Ends the connection once all that was written has left. */
+  close(): void {
+    if (this.#state === 'closing') return
+    this.#state = 'closing'
+    this.#deadlineAt = performance.now() + LINGER_MS
+    this.socket.end()
+    this.#goOn()
+  }
+
+  ended(exchange: Http1Exchange): void {
+    if (this.socket.writableNeedDrain && !this.socket.destroyed) {
+      this.#state = 'reading-answer'
+      this.#deadlineAt = performance.now() + this.#parts.timeouts.bodyIdleMs
+    } else {
+      this.#finish(exchange)
+    }
+  }
+
+  takeOver(): Buffer {
+    this.#state = 'tunnel'
+    this.#deadlineAt = Number.POSITIVE_INFINITY
+    this.#exchange = undefined
+    this.socket.off('data', this.#receive).off('drain', this.#drained).off('end', this.#ended)
+    this.socket.pause()
+    return this.#kept
+  }
+
+  readonly #receive = (chunk: Buffer) => {
+    if (this.#state === 'closing') return this.#discard(chunk.length)
+    const hadBytes = this.#kept.length
+    this.#kept = hadBytes === 0 ? chunk : Buffer.concat([this.#kept, chunk])
+    // A head that comes in crumbs is read anew with each line at most.
+    if (this.#state === 'head' && hadBytes > 0 && chunk.indexOf(LF) < 0 && this.#kept.length < PIPELINED_BYTES_MAX) return
+    this.#read()
+  }
+
+  #read(): void {
+    try {
+      while (this.#kept.length > 0) {
+        if (this.#incoming) {
+          if (!this.#readBody(this.#incoming)) return
+        } else if (this.#exchange) {
+          if (this.#kept.length >= PIPELINED_BYTES_MAX) this.#pause()
+          return
+        } else if (this.#state === 'closing' || this.#state === 'tunnel' || !this.#readHead()) {
+          return
+        }
+      }
+    } catch (error) {
+      if (!(error instanceof Malformed)) throw error
+      this.#refuse(400)
+    }
+  }
+
+  /** False: more bytes are needed, or nobody takes what came. */
+  #readBody(incoming: IncomingBody): boolean {
+    const end = incoming.feed(this.#kept, 0)
+    if (this.#exchange === undefined || this.#exchange.hasEnded) this.#discarded += end
+    this.#kept = end === this.#kept.length ? EMPTY : this.#kept.subarray(end)
+    if (this.#discarded > DISCARDED_BYTES_MAX) {
+      this.socket.destroy()
+      return false
+    }
+    if (!incoming.isComplete) return false
+    this.#incoming = undefined
+    if (!this.#exchange) this.#rest()
+    return true
+  }
+
+  #readHead(): boolean {
+    const reading = readRequestHead(this.#kept, 0)
+    if (reading.kind === 'incomplete') {
+      if (this.#state === 'idle') this.#deadlineAt = performance.now() + this.#parts.timeouts.requestHeadMs
+      this.#state = 'head'
+      return false
+    }
+    if (reading.kind === 'refused') {
+      this.#refuse(reading.status)
+      return false
+    }
+    this.#kept = reading.end === this.#kept.length ? EMPTY : this.#kept.subarray(reading.end)
+    this.#begin(reading.head)
+    return true
+  }
+
+  #begin(head: RequestHead): void {
+    this.#state = 'busy'
+    this.#deadlineAt = Number.POSITIVE_INFINITY // the upstream's side keeps the time of an exchange that runs
+    this.#discarded = 0
+    if (head.framing.kind !== 'none') {
+      this.#incoming = createIncomingBody(head.framing, { pressure: () => this.#pause(), relief: () => this.#goOn() })
+    }
+    this.#exchange = new Http1Exchange(head, this.#incoming?.body, this)
+    this.#parts.onExchange(this.#exchange)
+  }
+
+  #finish(exchange: Http1Exchange): void {
+    this.#exchange = undefined
+    exchange.close()
+    if (this.socket.destroyed) return
+    this.#incoming?.discard()
+    if (!exchange.keepsAlive) {
+      this.close()
+      return
+    }
+    if (this.#incoming) this.#deadlineAt = performance.now() + DISCARDING_MS_MAX
+    else this.#rest()
+    this.#goOn()
+    if (this.#kept.length > 0) queueMicrotask(() => this.#readOn())
+  }
+
+  #readOn(): void {
+    if (!this.socket.destroyed && !this.#exchange) this.#read()
+  }
+
+  #rest(): void {
+    this.#state = 'idle'
+    this.#deadlineAt = performance.now() + this.#parts.timeouts.keepAliveMs
+  }
+
+  #refuse(status: number): void {
+    // While an answer is on its way, another one could only fall into the middle of it.
+    if (this.#exchange) return void this.socket.destroy()
+    this.#kept = EMPTY
+    this.#state = 'busy'
+    const head: RequestHead = { ...REFUSED, isHttp11: true }
+    this.#exchange = new Http1Exchange(head, undefined, this)
+    sendPage(this.#exchange, page(status))
+  }
+
+  #discard(bytes: number): void {
+    this.#discarded += bytes
+    if (this.#discarded > DISCARDED_BYTES_MAX) this.socket.destroy()
+  }
+
+  #pause(): void {
+    this.#isPaused = true
+    this.socket.pause()
+  }
+
+  #goOn(): void {
+    if (!this.#isPaused) return
+    this.#isPaused = false
+    this.socket.resume()
+  }
+
+  readonly #drained = () => {
+    if (this.#state === 'reading-answer') this.#finish(this.#exchange!)
+    else this.#exchange?.drained()
+  }
+
+  readonly #ended = () => {
+    if (!this.#exchange) this.socket.destroySoon()
+  }
+
+  readonly #closed = () => {
+    this.#incoming?.cut()
+    const exchange = this.#exchange
+    this.#exchange = undefined
+    exchange?.close()
+  }
+}
+
+const REFUSED: Omit<RequestHead, 'isHttp11'> = {
+  method: '',
+  target: '',
+  authority: '',
+  fields: [],
+  framing: { kind: 'none' },
+  keepsAlive: false,
+  expectsContinue: false,
+  upgrade: undefined,
+}
