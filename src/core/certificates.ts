@@ -55,9 +55,10 @@ export type IssuanceTerms = { directories: readonly string[] } & Pick<BudgetRequ
 
 /**
  * `directory` is the one whose limits had room; `orderId` goes to `settleOrder` with what became of the order. `asked`: that directory has
- * asked for this renewal, and does not count it as long as the order names what it replaces.
+ * asked for this renewal, and does not count it as long as the order names what it replaces. `resumes`: the directory has the order since an
+ * attempt before, and counts it whatever becomes of this one.
  */
-export type IssuancePermission = { projectId: string | null; attempt: number; renewing: boolean } & Omit<Taken, 'kind'>
+export type IssuancePermission = { projectId: string | null; attempt: number; renewing: boolean; resumes?: boolean } & Omit<Taken, 'kind'>
 
 /**
  * The last look before an order, the mark that one is under way, and the room it takes within the limits of its directory, all in one: of
@@ -88,7 +89,7 @@ export async function beginIssuance(
       return (await joinLine(tx, standing, room)) ? { kind: 'no', reason: room.sentence, postponed: true } : underWay
     }
     const begun = await markUnderWay(tx, hostname, projectId)
-    if (begun) return { kind: 'go', projectId, ...begun, ...withoutKind(room) }
+    if (begun) return { kind: 'go', projectId, ...begun, ...withoutKind(room), ...(open && { resumes: true }) }
     if (!open) await settleOrder(tx, room.orderId, 'not-sent')
     return underWay
   })
@@ -119,7 +120,6 @@ export async function recordCertificate(db: Db, hostname: Hostname, issued: Issu
   )
 }
 
-/**
 /**
  * Keeps why an attempt failed. The next one waits 1, 2, 4, … minutes, 6 hours at most, or longer if the authority asks for it; after an
  * outage, which is no attempt, as long as it is told alone. A certificate in hand stays, and is tried to be renewed until it is: a twelfth of

@@ -111,7 +111,7 @@ async function obtain(parts: IssueParts, hostname: Hostname, going: Going): Prom
       sentence: 'The certificate could not be obtained because of an internal error; it is tried again.',
     }
   } finally {
-    if (!ordering) await settleOrder(parts.db, going.permission.orderId, 'not-sent')
+    if (!ordering && !going.permission.resumes) await settleOrder(parts.db, going.permission.orderId, 'not-sent')
   }
 }
 
