@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { DELEGATION_PROBLEM } from '../core/probes.ts'
 import { type Hostname, parseHostname } from '../hostname.ts'
 import { createPrecheck, type PrecheckParts } from './precheck.ts'
 
@@ -37,6 +38,6 @@ test('a wildcard is never looked up itself', async () => {
   const wildcard = '*.customer.test' as Hostname
   expect(await precheckWith({ leadsToEdge, isDelegated: async () => true })(wildcard)).toEqual({ kind: 'go', ways: ['dns-01'] })
   expect(await precheckWith({ leadsToEdge })(wildcard)).toMatchObject({
-    sentence: expect.stringContaining('_acme-challenge.customer.test'),
+    ...{ problem: { type: DELEGATION_PROBLEM }, sentence: expect.stringContaining('_acme-challenge.customer.test') },
   })
 })

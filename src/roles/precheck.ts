@@ -1,12 +1,10 @@
 import type { ChallengeType } from '../certs/authority.ts'
 import type { SelfCheck } from '../certs/self-check.ts'
-import { DNS_PROBLEM, DNS_UNKNOWN_PROBLEM } from '../core/probes.ts'
+import { CHALLENGE_PROBLEM, DELEGATION_PROBLEM, DNS_PROBLEM, DNS_UNKNOWN_PROBLEM } from '../core/probes.ts'
 import { type Hostname, isWildcard, withoutStar } from '../hostname.ts'
 import type { IssueParts } from '../jobs/issue.ts'
 import type { Destination } from '../probe/probe.ts'
 import { chooseChallenges } from './challenge-choice.ts'
-
-const CHALLENGE_PROBLEM = 'urn:namesake:error:challenge'
 
 export type PrecheckParts = {
   /** The service's own hosts: their DNS is the operator's, and `doctor` looks at it. */
@@ -43,7 +41,7 @@ export function createPrecheck(parts: PrecheckParts): IssueParts['precheck'] {
         return refuse(target.kind === 'unknown' ? DNS_UNKNOWN_PROBLEM : DNS_PROBLEM, target.kind === 'yes' ? '' : target.sentence)
       case 'not-delegated':
         return refuse(
-          DNS_PROBLEM, // so that the record, once found, ends the back-off
+          DELEGATION_PROBLEM,
           `The certificate of ${hostname} needs one more record: the CNAME record _acme-challenge.${withoutStar(hostname)}, with the value that its details name.`,
         )
       case 'answered-by-other': {
