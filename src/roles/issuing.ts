@@ -45,6 +45,8 @@ export function createIssuing(config: Config, keys: OwnKeys, probe: Probe, ledge
   const port = config.acmeDirectories[0] === 'local' ? undefined : config.publicHttpPort
   const challenge = (hostname: Hostname, addresses: string[]) =>
     port === undefined ? { kind: 'ours' as const } : selfCheck({ hostname, addresses, port, thumbprint: thumbprintOf(keys.accountKeyPem) })
+  const checkTls = async (hostname: Hostname, addresses: string[]) =>
+    parts.tlsAlpn?.selfCheck({ hostname, addresses, port: config.publicHttpsPort })
   const solvers = [HTTP_01, parts.tlsAlpn?.solver, parts.dns01?.solver].filter((solver) => solver !== undefined)
 
   return {
@@ -52,13 +54,15 @@ export function createIssuing(config: Config, keys: OwnKeys, probe: Probe, ledge
     async reachesUs(hostname) {
       if (port === undefined) return true
       const target = await probe.leadsToEdge(hostname)
-      return target.kind === 'yes' && (await challenge(hostname, target.addresses)).kind === 'ours'
+      if (target.kind !== 'yes') return false
+      if ((await challenge(hostname, target.addresses)).kind === 'ours') return true
+      return (await checkTls(hostname, target.addresses))?.kind === 'ours'
     },
     precheck: createPrecheck({
       isOwn: (hostname) => own.has(hostname),
       leadsToEdge: (hostname) => probe.leadsToEdge(hostname),
       checkHttp: async (hostname, addresses) => challenge(hostname, addresses),
-      checkTls: async (hostname, addresses) => parts.tlsAlpn?.selfCheck({ hostname, addresses, port: config.publicHttpsPort }),
+      checkTls,
       isDelegated: async (hostname) => (await parts.dns01?.isDelegated(hostname)) ?? false,
       offered: solvers.map(({ type }) => type),
       isValidating: port !== undefined,

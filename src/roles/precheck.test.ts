@@ -41,3 +41,15 @@ test('a wildcard is never looked up itself', async () => {
     ...{ problem: { type: DELEGATION_PROBLEM }, sentence: expect.stringContaining('_acme-challenge.customer.test') },
   })
 })
+
+test("the service's own hosts are ordered for whatever is found, by TLS first where that alone is seen to be ours", async () => {
+  const isOwn = () => true
+  const both = { kind: 'go', ways: ['http-01', 'tls-alpn-01'] }
+  const leadsToEdge = async () => ({ kind: 'no' as const, sentence: 'It is an address of another network.' })
+  expect(await precheckWith({ isOwn, leadsToEdge })(shop)).toEqual(both)
+  const other = async () => ({ kind: 'answered-by-other' as const, sentence: 'It redirects.' })
+  expect(await precheckWith({ isOwn, checkHttp: other, checkTls: other })(shop)).toEqual(both)
+  const closed = async () => ({ kind: 'cannot-connect' as const, sentence: 'Port 80 is closed.' })
+  const tlsAlone = precheckWith({ isOwn, checkHttp: closed, checkTls: async () => ({ kind: 'ours' }) })
+  expect(await tlsAlone(shop)).toEqual({ kind: 'go', ways: ['tls-alpn-01', 'http-01'] })
+})

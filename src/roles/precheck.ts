@@ -7,7 +7,7 @@ import type { Destination } from '../probe/probe.ts'
 import { chooseChallenges } from './challenge-choice.ts'
 
 export type PrecheckParts = {
-  /** The service's own hosts: their DNS is the operator's, and `doctor` looks at it. */
+  /** The service's own hosts: their DNS is the operator's, and `doctor` looks at it. What is found only says what to try first; nothing is refused. */
   isOwn(hostname: Hostname): boolean
   leadsToEdge(hostname: Hostname): Promise<Destination>
   checkHttp(hostname: Hostname, addresses: string[]): Promise<SelfCheck>
@@ -23,7 +23,7 @@ export type PrecheckParts = {
 export function createPrecheck(parts: PrecheckParts): IssueParts['precheck'] {
   const { offered } = parts
   return async (hostname) => {
-    if (parts.isOwn(hostname)) return { kind: 'go' }
+    const own = parts.isOwn(hostname)
     const wildcard = parts.isValidating && isWildcard(hostname)
     const [delegated, target] = await Promise.all([
       offered.includes('dns-01') && parts.isDelegated(hostname),
@@ -34,8 +34,9 @@ export function createPrecheck(parts: PrecheckParts): IssueParts['precheck'] {
     // Where port 80 is ours nothing hangs on port 443.
     const tls = leadsHere && http?.kind !== 'ours' ? await parts.checkTls(hostname, target.addresses) : undefined
     const found = { http: http?.kind ?? 'not-checked', tls: tls?.kind ?? 'not-checked' } as const
-    const choice = chooseChallenges({ wildcard, leadsHere, delegated, offered, ...found })
+    const choice = chooseChallenges({ wildcard, leadsHere: leadsHere || own, delegated, offered, ...found })
     if (choice.kind === 'go') return { kind: 'go', ways: choice.types }
+    if (own) return { kind: 'go', ways: offered.filter((type) => type !== 'dns-01') }
     switch (choice.because) {
       case 'leads-elsewhere':
         return refuse(target.kind === 'unknown' ? DNS_UNKNOWN_PROBLEM : DNS_PROBLEM, target.kind === 'yes' ? '' : target.sentence)
