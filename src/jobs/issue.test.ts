@@ -40,10 +40,15 @@ test("a hostname whose DNS is not ready costs nothing of the authority's limits"
   expect(certificate).toMatchObject({ lastError: { sentence: 'It points elsewhere.' }, nextIssuanceAt: null })
 })
 
-test('neither does a look that fails', async () => {
-  const hostname = await claim(database.db, await addProject(database.db))
-  await issueCertificate(parts({}).issue, { hostname })
+test('neither does a look that fails, and what broke is for the log alone', async () => {
+  const project = await addProject(database.db)
+  const hostname = await claim(database.db, project)
+  const precheck = () => Promise.reject(new Error('connect ENOENT /run/private/socket'))
+  await issueCertificate(parts({ precheck }).issue, { hostname })
   expect(await ordersCounted()).toBe(0)
+  const { lastError } = (await findDomain(database.db, project, hostname, EDGE_HOST)).certificate
+  expect(lastError).toMatchObject({ sentence: expect.stringContaining('internal error') })
+  expect(JSON.stringify(lastError)).not.toContain('private')
 })
 
 test('an order that is open at the authority goes on counting when a later attempt finds the DNS gone', async () => {
