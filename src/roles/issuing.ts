@@ -33,8 +33,7 @@ export type IssuingParts = {
   health?: AuthorityHealth
   kept?: KeptOrders
   tlsAlpn?: TlsAlpn
-  /** `isDelegated`: whether `_acme-challenge` below the hostname leads to our zone. */
-  dns01?: Pick<DelegatedChallenges, 'solver' | 'isDelegated'> | undefined
+  dns01?: Pick<DelegatedChallenges, 'solver' | 'delegationOf'> | undefined
 }
 
 /** How this installation obtains certificates: what it looks at before an order, whom it asks, how it seals the key. */
@@ -63,7 +62,7 @@ export function createIssuing(config: Config, keys: OwnKeys, probe: Probe, ledge
       leadsToEdge: (hostname) => probe.leadsToEdge(hostname),
       checkHttp: async (hostname, addresses) => challenge(hostname, addresses),
       checkTls,
-      isDelegated: async (hostname) => (await parts.dns01?.isDelegated(hostname)) ?? false,
+      delegationOf: async (hostname) => parts.dns01?.delegationOf(hostname),
       offered: solvers.map(({ type }) => type),
       isValidating: port !== undefined,
     }),
