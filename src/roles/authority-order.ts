@@ -47,7 +47,7 @@ export function createAuthorityOrder(authority: Authority, hostname: Hostname, t
   const { permission, ledger, replaced, solvers = CHALLENGES, health, kept, caa, signal, insist } = terms
   const { name: directory } = authority
   const { projectId } = permission
-  const holdsRoom = directory === permission.directory
+  const holdsRoom = directory === permission.directory && !permission.resumes // that room is the open order's
   const refused = (error: IssueError): AuthorityOutcome => {
     const isDown = ['outage', 'account', 'passed-over'].includes(classOf(error)) && health?.isUp(directory) === false
     return { kind: 'refused', directory, error, isDown }
