@@ -1,6 +1,6 @@
 import type { Hostname } from '../hostname.ts'
 import { createAddressSet } from '../lib/addresses.ts'
-import type { Log } from '../log.ts'
+import type { LineSink, Log } from '../log.ts'
 import type { ChallengeSource } from './challenge-source.ts'
 import { createEngine } from './engine.ts'
 import type { FindHost } from './host.ts'
@@ -17,8 +17,7 @@ import { createUpstreamPools } from './upstream-pools.ts'
 
 export type EdgeParts = {
   log: Log
-  /** Where the access log's lines go, when not to `log`. */
-  accessLog?: Log
+  accessLog: LineSink
   metrics: EdgeMetrics
   listen: { http: Listen[]; https: Listen[] }
   publicHttpsPort: number

@@ -5,7 +5,7 @@ import { startEdge } from '../edge/edge.ts'
 import type { HostAnswer } from '../edge/host.ts'
 import { createEdgeMetrics } from '../edge/metrics.ts'
 import { type Hostname, wildcardOver } from '../hostname.ts'
-import { createLineLog } from '../log.ts'
+import { createLineSink } from '../log.ts'
 import { certificateKeys } from './certificate-keys.ts'
 import { openLocalCopy } from './local-copy.ts'
 import { ownHosts } from './own-hosts.ts'
@@ -17,7 +17,7 @@ const DRAIN_MS_MAX = 30_000
 /** The reverse proxy: answers from the local copy alone, holds neither a database connection nor an account key. */
 export async function startEdgeRole(context: RoleContext): Promise<RunningRole> {
   const { config, log } = context
-  const lines = createLineLog('edge', config.logLevel)
+  const lines = createLineSink()
   const own = ownHosts(config)
   const keys = certificateKeys(config)
   const copy = openLocalCopy(context, {
@@ -76,7 +76,7 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
 
   const edge = await startEdge({
     log,
-    accessLog: lines.log,
+    accessLog: lines,
     metrics: createEdgeMetrics(context.metrics),
     listen: { http: [context.listen.http ?? config.httpAddr], https: [context.listen.https ?? config.httpsAddr] },
     publicHttpsPort: config.publicHttpsPort,
@@ -94,7 +94,7 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     },
     trustedProxies: config.trustedProxies,
     proxyProtocol: config.proxyProtocol,
-    accessLogSample: config.accessLogSample,
+    accessLogSample: log.isLevelEnabled('info') ? config.accessLogSample : 0,
     unverifiedVisit: (hostname) => copy.follower.visitorCame(hostname),
   })
   return {
