@@ -49,6 +49,8 @@ export type EdgeParts = {
 export type Edge = {
   ports: { http: number[]; https: number[] }
   report(): EdgeCounts
+  /** 48 bytes, the same on all processes and machines: sessions that were begun with them resume here. */
+  setTicketKeys(keys: Buffer): void
   /** Takes nothing new, lets what runs end for up to `drainMs`, then cuts the rest: tunnels and event streams are what is left by then. */
   stop(drainMs: number): Promise<void>
 }
@@ -103,6 +105,7 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
   return {
     ports: { http: http.ports, https: https.ports },
     report,
+    setTicketKeys: tls.setTicketKeys,
     async stop(drainMs) {
       const closed = Promise.all([https.close(), http.close()])
       port80.close()

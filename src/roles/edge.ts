@@ -1,7 +1,7 @@
 import { createChallengeCertificate } from '../certs/tls-alpn.ts'
 import { type CertificateKnowledge, createCertificateSource } from '../edge/certificate-source.ts'
 import { createChallengeSource } from '../edge/challenge-source.ts'
-import { startEdge } from '../edge/edge.ts'
+import { type Edge, startEdge } from '../edge/edge.ts'
 import type { HostAnswer } from '../edge/host.ts'
 import { createEdgeMetrics } from '../edge/metrics.ts'
 import { type Hostname, wildcardOver } from '../hostname.ts'
@@ -11,6 +11,7 @@ import { openLocalCopy } from './local-copy.ts'
 import { ownHosts } from './own-hosts.ts'
 import { THUMBPRINT } from './own-keys.ts'
 import type { RoleContext, RunningRole } from './role.ts'
+import { openTicketKeys, TICKET_KEYS } from './ticket-keys.ts'
 
 const DRAIN_MS_MAX = 30_000
 
@@ -24,10 +25,12 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     changed(keys) {
       keys.certificates.forEach(certificates.changed)
       if (keys.challenges.length > 0) challenges.changed()
+      if (keys.settings.includes(TICKET_KEYS)) shareTickets()
     },
     reset() {
       certificates.reset()
       challenges.changed()
+      shareTickets()
     },
   })
 
@@ -72,9 +75,14 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     now: Date.now,
   })
 
+  let edge: Edge | undefined
+  const shareTickets = () => {
+    const sealed = copy.reader.findSetting(TICKET_KEYS)
+    if (sealed) edge?.setTicketKeys(openTicketKeys(config, sealed))
+  }
   const challenges = createChallengeSource({ readAll: copy.reader.readChallenges, certify: createChallengeCertificate })
 
-  const edge = await startEdge({
+  edge = await startEdge({
     log,
     accessLog: lines,
     metrics: createEdgeMetrics(context.metrics),
@@ -97,13 +105,15 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     accessLogSample: log.isLevelEnabled('info') ? config.accessLogSample : 0,
     unverifiedVisit: (hostname) => copy.follower.visitorCame(hostname),
   })
+  shareTickets()
+  const running = edge
   return {
     report: () => ({
       ready: copy.reader.state().complete,
-      details: { ...copy.follower.status(), ...edge.report(), waitingHandshakes: certificates.waiting() },
+      details: { ...copy.follower.status(), ...running.report(), waitingHandshakes: certificates.waiting() },
     }),
     async stop() {
-      await edge.stop(DRAIN_MS_MAX)
+      await running.stop(DRAIN_MS_MAX)
       await lines.flush()
       copy.close()
     },

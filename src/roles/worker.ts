@@ -31,6 +31,7 @@ import { ownHosts } from './own-hosts.ts'
 import { ensureOwnKeys } from './own-keys.ts'
 import type { RoleContext, RunningRole } from './role.ts'
 import { createServiceProbe } from './service-probe.ts'
+import { renewTicketKeys } from './ticket-keys.ts'
 import { createTlsAlpnOnEdges } from './tls-alpn.ts'
 
 const JOBS_AT_ONCE_MAX = 20
@@ -113,6 +114,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
       { name: 'renewals', everyMs: 10_000, run: async () => void (await claimDueRenewals(db, RENEWALS_A_SWEEP_MAX)) },
       { name: 'renewal information', everyMs: 10_000, run: () => askAboutRenewals({ db, log, renewalTime: issuing.renewalTime }) },
       { name: 'certificate states', everyMs: 30_000, run: () => issuanceMetrics.refresh() },
+      { name: 'ticket keys', everyMs: 600_000, run: () => renewTicketKeys(db, config) },
       { name: 'feed pruning', everyMs: 3_600_000, run: () => pruneChanges(db, FEED_KEPT_HOURS) },
       { name: 'budget pruning', everyMs: 3_600_000, run: async () => void (await pruneBudget(db)) },
       { name: 'open orders pruning', everyMs: 3_600_000, run: () => pruneOrdersUnderWay(db) },
