@@ -34,6 +34,12 @@ export const DNS_PROBLEM = 'urn:namesake:error:dns'
 /** As DNS_PROBLEM, of an attempt for which it could not be found out where DNS leads. */
 export const DNS_UNKNOWN_PROBLEM = 'urn:namesake:error:dnsUnknown'
 
+/** As DNS_PROBLEM, of a wildcard whose challenges are not delegated to us: where it leads does not matter. */
+export const DELEGATION_PROBLEM = 'urn:namesake:error:delegation'
+
+/** As DNS_PROBLEM, of a hostname that leads here but where somebody else answers the challenges. */
+export const CHALLENGE_PROBLEM = 'urn:namesake:error:challenge'
+
 /** The columns of a DueProbe, of a domain `d`, its project `o` and its probe `p`. */
 const DUE_PROBE = sql<DueProbe>`d.id as "domainId", d.hostname, d.project_id as "projectId", d.verified_at is not null as verified, o.proof,
   ${proofNeeded(sql`now()`)} as "proofNeeded", p.failures`
@@ -77,7 +83,8 @@ export async function recordProbes(db: Db, results: readonly ProbeResult[]): Pro
     const verified = results.filter(({ report }) => report.state === 'verified').map(({ probe }) => probe.domainId)
     const delegated = results.filter(({ report }) => report.delegation?.state === 'present').map(({ probe }) => probe.domainId)
     if (verified.length + delegated.length === 0) return []
-    await endBackOff(tx, [...verified, ...delegated])
+    await endBackOff(tx, verified, [DNS_PROBLEM, DNS_UNKNOWN_PROBLEM])
+    await endBackOff(tx, delegated, [DNS_PROBLEM, DNS_UNKNOWN_PROBLEM, DELEGATION_PROBLEM, CHALLENGE_PROBLEM])
     const newly = verified.length > 0 ? await verify(tx, verified) : []
     if (delegated.length > 0) await orderBeforeCutOver(tx, delegated)
     return newly
@@ -196,7 +203,8 @@ async function verify(tx: Tx, domainIds: string[]): Promise<Hostname[]> {
 }
 
 /** DNS is right: an attempt that failed for want of it waits for nothing any more. One that the authority refused still does. */
-async function endBackOff(tx: Tx, domainIds: string[]): Promise<void> {
+async function endBackOff(tx: Tx, domainIds: string[], problems: readonly string[]): Promise<void> {
+  if (domainIds.length === 0) return
   await rows(
     tx,
     sql`
@@ -206,7 +214,7 @@ async function endBackOff(tx: Tx, domainIds: string[]): Promise<void> {
           next_attempt_at = case when c.lease_until > now() then c.next_attempt_at else now() end,
           dns_left_at = null, renewal_stopped_at = null
         from domains d where d.id = any(${domainIds}::bigint[]) and d.deleted_at is null and c.hostname = d.hostname
-          and c.project_id = d.project_id and c.last_problem->>'type' in (${DNS_PROBLEM}, ${DNS_UNKNOWN_PROBLEM})
+          and c.project_id = d.project_id and c.last_problem->>'type' = any(${problems}::text[])
         returning c.hostname
       )
       insert into changes (kind, key) select 'certificate', hostname from freed`,

@@ -78,7 +78,8 @@ export function createProbe(settings: ProbeSettings): Probe {
     }
     const witnesses = finding.servers.filter(({ says }) => says !== 'lame' && says !== 'silent')
     const wanted = isLocal ? undefined : ownership.delegation
-    const delegation = wanted && (await findDelegation({ resolver, authorities }, { ...wanted, witnesses, zone: finding.zone }, budget))
+    const place = { witnesses, zone: finding.zone, edgeHost: edge.host, required: isWildcard(hostname) }
+    const delegation = wanted && (await findDelegation({ resolver, authorities }, { ...wanted, ...place }, budget))
     let caa: CaaFinding = { kind: 'unknown' }
     if (settings.caaIssuers.length > 0 && mayAskForCaa(finding)) {
       caa = await findCaa(resolver, domain, isWildcard(hostname) || finding.view?.a.end !== 'no-such-name', settings.caaIssuers, budget)
