@@ -24,18 +24,20 @@ export async function findPlace(tx: Tx, line: string, who: InLine): Promise<Plac
  * looked at, the place is a guess of at most twice as many, at random, so that not all of them are called at once.
  */
 export function placeIn(line: string, { hostname, projectId }: InLine, { inTurns }: { inTurns: boolean }): RawBuilder<Place> {
-  const waiting = sql<boolean>`c.waits_for = ${line} and c.hostname <> ${hostname} and coalesce(c.lease_until <= statement_timestamp(), true)
+  const isHere = sql<boolean>`coalesce(c.lease_until <= statement_timestamp(), true)
     and c.postponed_until > statement_timestamp() - make_interval(secs => ${CALLED_S})`
   const mine = sql`coalesce((select waits_since from certificates
     where hostname = ${hostname} and project_id is not distinct from ${projectId}::bigint), 'infinity')`
+  // Each limit stands before what no index knows: then the planner walks an index in order, and no further.
   const own = sql<Place>`
-    select count(*)::int + case when count(*) < ${LOOKED_AT_MAX} then 0 else floor(random() * ${LOOKED_AT_MAX})::int end as ahead,
-      count(*) filter (where due)::int as due
+    select (count(*) filter (where ${isHere}))::int
+        + case when count(*) < ${LOOKED_AT_MAX} then 0 else floor(random() * ${LOOKED_AT_MAX})::int end as ahead,
+      (count(*) filter (where ${isHere} and c.postponed_until <= statement_timestamp()))::int as due
     from (
-      select c.postponed_until <= statement_timestamp() as due from certificates c
-      where ${waiting} and (c.waits_since, c.hostname) < (${mine}, ${hostname}) ${inTurns ? sql`and c.project_id = ${projectId}::bigint` : sql``}
-      order by c.waits_since limit ${LOOKED_AT_MAX}
-    ) earlier`
+      select lease_until, postponed_until from certificates
+      where waits_for = ${line} and (waits_since, hostname) < (${mine}, ${hostname}) ${inTurns ? sql`and project_id = ${projectId}::bigint` : sql``}
+      order by waits_since, hostname limit ${LOOKED_AT_MAX}
+    ) c`
   if (!inTurns) return own
   return sql`
     with recursive own as (${own}), projects_in_line (id) as (
@@ -44,12 +46,12 @@ export function placeIn(line: string, { hostname, projectId }: InLine, { inTurns
       select (select project_id from certificates where waits_for = ${line} and project_id > p.id order by project_id limit 1)
       from projects_in_line p where p.id is not null
     ), others as (
-      select from projects_in_line p, own, lateral (
-        select from certificates c where ${waiting} and c.project_id = p.id
-        limit own.ahead + case when p.id < ${projectId}::bigint then 1 else 0 end
+      select c.* from projects_in_line p, own, lateral (
+        select hostname, lease_until, postponed_until from certificates where waits_for = ${line} and project_id = p.id
+        order by waits_since limit own.ahead + case when p.id < ${projectId}::bigint then 1 else 0 end
       ) c where p.id <> ${projectId}::bigint limit ${LOOKED_AT_MAX}
     )
-    select own.ahead + (select count(*) from others)::int as ahead, own.due from own`
+    select own.ahead + (select count(*) from others c where c.hostname <> ${hostname} and ${isHere})::int as ahead, own.due from own`
 }
 
 /** Whether what is kept for renewals is open to it: to a renewal, and to a host of the service itself. */
