@@ -56,6 +56,7 @@ create table certificates (
 CREATE INDEX certificate_ari_due ON public.certificates USING btree (ari_due_at) WHERE (ari_due_at IS NOT NULL);
 CREATE INDEX certificate_due ON public.certificates USING btree (next_attempt_at) WHERE (next_attempt_at IS NOT NULL);
 CREATE INDEX certificate_line ON public.certificates USING btree (waits_for, waits_since) WHERE (waits_for IS NOT NULL);
+CREATE INDEX certificate_turns ON public.certificates USING btree (waits_for, project_id, waits_since, hostname) WHERE (waits_for IS NOT NULL);
 CREATE INDEX certificate_waiting ON public.certificates USING btree (project_id) WHERE ((chain_pem IS NULL) AND (next_attempt_at IS NOT NULL));
 
 create table challenges (
