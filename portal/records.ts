@@ -56,8 +56,8 @@ export type Certificate = {
   nextIssuanceAt: string | null
   nextIssuanceReason: string | null
 }
-export type ProviderHint = { id: string; name: string; url?: string | null; steps?: string[] }
-export type DomainDetails = Domain & { dns: Dns; certificate: Certificate; provider?: ProviderHint | null; zone?: string | null }
+export type ProviderHint = { id: string; name: string }
+export type DomainDetails = Domain & { dns: Dns; certificate: Certificate; provider: ProviderHint | null; zone: string | null }
 
 export type BulkResult = { hostname: string; outcome: 'claimed' | 'exists' | 'refused'; code?: string; detail?: string }
 
@@ -79,6 +79,6 @@ export type Connect = {
   status: DomainStatus
   dns: Dns
   provider: ProviderHint | null
-  zone?: string | null
+  zone: string | null
   expiresAt: string
 }

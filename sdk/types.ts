@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document f7e113cd1a91e3f55f7b5023c7dd0339: npm run types.
+// Generated from the OpenAPI document 91cd3adfef57ddb3c6bc13145acadd11: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -849,13 +849,23 @@ export interface components {
                  */
                 name: string;
             };
-            /** @description Reserved: what is known of the DNS provider. */
-            provider: null;
+            /** @description Who runs the DNS of the zone, by its name servers; null while that is not known, and once there is nothing to add. */
+            provider: {
+                /** @example cloudflare */
+                id: string;
+                /**
+                 * @description As people know it.
+                 * @example Cloudflare
+                 */
+                name: string;
+            } | null;
             /**
              * @description How far the domain has come, in one word.
              * @enum {unknown}
              */
             status: "waiting-for-dns" | "wrong-record" | "verified" | "certificate-pending" | "certificate-failed" | "live";
+            /** @description The domain in whose DNS the records are entered; null before the first check. */
+            zone: string | null;
         };
         /**
          * ConnectLink
@@ -1047,10 +1057,22 @@ export interface components {
              * @example acme
              */
             projectSlug: string;
+            /** @description Who runs the DNS of the zone, by its name servers; null while that is not known, and once there is nothing to add. */
+            provider: {
+                /** @example cloudflare */
+                id: string;
+                /**
+                 * @description As people know it.
+                 * @example Cloudflare
+                 */
+                name: string;
+            } | null;
             /** @description False at registration; true once the DNS check has found the record. */
             verified: boolean;
             /** @description When the DNS check first found the record; null while unverified. */
             verifiedAt: string | null;
+            /** @description The domain in whose DNS the records are entered; null before the first check. */
+            zone: string | null;
         };
         /** Health */
         Health: {
@@ -1339,6 +1361,16 @@ export interface components {
              * @example acme
              */
             projectSlug: string;
+            /** @description Who runs the DNS of the zone, by its name servers; null while that is not known, and once there is nothing to add. */
+            provider: {
+                /** @example cloudflare */
+                id: string;
+                /**
+                 * @description As people know it.
+                 * @example Cloudflare
+                 */
+                name: string;
+            } | null;
             /**
              * @description How far the domain has come, in one word.
              * @enum {unknown}
@@ -1348,6 +1380,8 @@ export interface components {
             verified: boolean;
             /** @description When the DNS check first found the record; null while unverified. */
             verifiedAt: string | null;
+            /** @description The domain in whose DNS the records are entered; null before the first check. */
+            zone: string | null;
         };
         /**
          * Problem

@@ -146,8 +146,25 @@ const CertificateSchema = Type.Object(
   { ...exact, description: 'How the certificate of the hostname stands.' },
 )
 
+const ProviderOrNull = Type.Union(
+  [
+    Type.Object(
+      { id: Type.String({ examples: ['cloudflare'] }), name: Type.String({ description: 'As people know it.', examples: ['Cloudflare'] }) },
+      exact,
+    ),
+    Type.Null(),
+  ],
+  { description: 'Who runs the DNS of the zone, by its name servers; null while that is not known, and once there is nothing to add.' },
+)
+
 export const DomainDetailsSchema = Type.Object(
-  { ...domainFields, dns: DnsSchema, certificate: CertificateSchema },
+  {
+    ...domainFields,
+    dns: DnsSchema,
+    certificate: CertificateSchema,
+    zone: textOrNull('The domain in whose DNS the records are entered; null before the first check.'),
+    provider: ProviderOrNull,
+  },
   { $id: 'DomainDetails', title: 'DomainDetails', description: 'A domain with its DNS and its certificate.', ...exact },
 )
 

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Hostname } from '../hostname.ts'
 import { type Db, rows } from './db.ts'
 import { challengeNameOf, delegationLabel } from './delegation.ts'
+import { type DnsProvider, recogniseProvider } from './dns-providers.ts'
 import type { DelegationReport, DnsRecord, DnsReport, DnsState } from './dns-report.ts'
 import { DOMAIN, type DomainRecord, type DomainRow, live, toDomainRecord } from './domain-record.ts'
 import type { Project } from './projects.ts'
@@ -41,7 +42,13 @@ export type CertificateDetails = {
   renewal: RenewalPlan | null
 }
 
-export type DomainDetails = DomainRecord & { dns: DnsDetails; certificate: CertificateDetails }
+/** `zone` is where its records are entered, `provider` who runs the DNS of that zone; null for what is not known, as before the first check. */
+export type DomainDetails = DomainRecord & {
+  dns: DnsDetails
+  certificate: CertificateDetails
+  zone: string | null
+  provider: DnsProvider | null
+}
 
 type DetailsRow = DomainRow & CertificateColumns & { proofNeeded: boolean; report: DnsReport | null; nextProbeAt: Date | null }
 
@@ -82,7 +89,13 @@ export async function findDetails(
       where ${live(project, hostname)}`,
   )
   if (!row) return undefined
-  return { ...toDomainRecord(row, project), dns: dnsOf(row, project, edgeHost, dnsZone), certificate: certificateOf(row) }
+  return {
+    ...toDomainRecord(row, project),
+    dns: dnsOf(row, project, edgeHost, dnsZone),
+    certificate: certificateOf(row),
+    zone: row.report?.zone ?? null,
+    provider: recogniseProvider(row.report?.nameServers ?? []),
+  }
 }
 
 function dnsOf(row: DetailsRow, project: Project, edgeHost: Hostname, dnsZone: Hostname | undefined): DnsDetails {
