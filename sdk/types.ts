@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document 91cd3adfef57ddb3c6bc13145acadd11: npm run types.
+// Generated from the OpenAPI document 59d9989486c2b61faf6a4d29f66c843c: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -1042,6 +1042,13 @@ export interface components {
              * @example shop.customer.com
              */
             hostname: string;
+            /** @description The service's own requests to the hostname over HTTPS, made when its DNS or its certificate has changed. */
+            live: {
+                /** @description When one last came through; null while none has, since the DNS is right. */
+                seenAt: string | null;
+                /** @description Why the last ones did not; null while that may be only a matter of time. They may fail for want of hairpin NAT. */
+                sentence: string | null;
+            };
             /**
              * @description Your own JSON object, at most 16 KB. It comes back exactly as you sent it: key order and number notation included.
              * @example {
@@ -1346,6 +1353,13 @@ export interface components {
              * @example shop.customer.com
              */
             hostname: string;
+            /** @description The service's own requests to the hostname over HTTPS, made when its DNS or its certificate has changed. */
+            live: {
+                /** @description When one last came through; null while none has, since the DNS is right. */
+                seenAt: string | null;
+                /** @description Why the last ones did not; null while that may be only a matter of time. They may fail for want of hairpin NAT. */
+                sentence: string | null;
+            };
             /**
              * @description Your own JSON object, at most 16 KB. It comes back exactly as you sent it: key order and number notation included.
              * @example {

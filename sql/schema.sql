@@ -220,6 +220,9 @@ create table probes (
   failures integer not null default 0,
   proof_needed boolean,
   delegated boolean not null default false,
+  live_at timestamp with time zone,
+  live_tries integer not null default 0,
+  live_sentence text,
   constraint probes_pkey PRIMARY KEY (domain_id),
   constraint probes_domain_id_fkey FOREIGN KEY (domain_id) REFERENCES domains(id)
 ) with (fillfactor=80);

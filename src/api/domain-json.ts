@@ -9,8 +9,8 @@ export function domainJson(domain: DomainRecord, status?: DomainStatus): string 
 
 /** As domainJson, with DNS, certificate and DNS provider. */
 export function detailsJson(details: DomainDetails, status?: DomainStatus): string {
-  const { dns, certificate, zone, provider } = details
-  const parts = JSON.stringify({ dns, certificate, zone, provider }).slice(1, -1)
+  const { dns, certificate, zone, provider, live } = details
+  const parts = JSON.stringify({ dns, certificate, zone, provider, live }).slice(1, -1)
   return `{${membersOf(details)},${parts}${statusMember(status)}}`
 }
 

@@ -146,6 +146,14 @@ const CertificateSchema = Type.Object(
   { ...exact, description: 'How the certificate of the hostname stands.' },
 )
 
+const LiveSchema = Type.Object(
+  {
+    seenAt: timeOrNull('When one last came through; null while none has, since the DNS is right.'),
+    sentence: textOrNull('Why the last ones did not; null while that may be only a matter of time. They may fail for want of hairpin NAT.'),
+  },
+  { ...exact, description: "The service's own requests to the hostname over HTTPS, made when its DNS or its certificate has changed." },
+)
+
 const ProviderOrNull = Type.Union(
   [
     Type.Object(
@@ -164,6 +172,7 @@ export const DomainDetailsSchema = Type.Object(
     certificate: CertificateSchema,
     zone: textOrNull('The domain in whose DNS the records are entered; null before the first check.'),
     provider: ProviderOrNull,
+    live: LiveSchema,
   },
   { $id: 'DomainDetails', title: 'DomainDetails', description: 'A domain with its DNS and its certificate.', ...exact },
 )

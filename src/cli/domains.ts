@@ -103,7 +103,7 @@ async function showOne(name: string, { project: slug, json }: Options): Promise<
   showText({ json }, detailsJson(details), () => readable(details))
 }
 
-function readable({ hostname, projectSlug, verified, verifiedAt, createdAt, dns, certificate }: DomainDetails): string[] {
+function readable({ hostname, projectSlug, verified, verifiedAt, createdAt, dns, certificate, live }: DomainDetails): string[] {
   const state = verified ? styled('green', `verified ${shownTime(verifiedAt)}`) : styled('yellow', 'not verified yet')
   return [
     `${styled('bold', hostname)}  ${state}  (project ${projectSlug}, claimed ${shownTime(createdAt)})`,
@@ -117,6 +117,9 @@ function readable({ hostname, projectSlug, verified, verifiedAt, createdAt, dns,
     ...(dns.found.length > 0 ? ['  Found', ...recordLines(dns.found, 4)] : []),
     `  Checked      ${shownTime(dns.checkedAt)}, next ${shownTime(dns.nextCheckAt)}`,
     `  Certificate  ${certificate.state}${certificate.notAfter ? ` by ${certificate.issuer}, until ${shownTime(certificate.notAfter)}` : ''}`,
+    ...(live.seenAt || live.sentence
+      ? [`  Live         ${live.sentence ?? `our own request came through ${shownTime(live.seenAt)}`}`]
+      : []),
     ...(certificate.renewal ? [`  Renewal      ${certificate.renewal.sentence}`] : []),
     ...(certificate.nextIssuanceAt
       ? [`  Waits        until ${shownTime(certificate.nextIssuanceAt)}: ${certificate.nextIssuanceReason}`]
@@ -138,8 +141,8 @@ function recordJson({ hostname, projectSlug, verified, verifiedAt, createdAt, me
 }
 
 function detailsJson(details: DomainDetails): string {
-  const { dns, certificate } = details
-  return `${recordJson(details).slice(0, -2)},${JSON.stringify({ dns, certificate }, null, 2).slice(1)}`
+  const { dns, certificate, zone, provider, live } = details
+  return `${recordJson(details).slice(0, -2)},${JSON.stringify({ dns, certificate, zone, provider, live }, null, 2).slice(1)}`
 }
 
 function indented(json: string): string {

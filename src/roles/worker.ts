@@ -12,6 +12,7 @@ import { pruneRateLimits } from '../core/rate-limits.ts'
 import { findRoute } from '../core/routes.ts'
 import { pruneSessions } from '../core/sessions.ts'
 import type { Hostname } from '../hostname.ts'
+import { checkLive } from '../jobs/check-live.ts'
 import { type IssueParts, issueCertificate } from '../jobs/issue.ts'
 import { deliverMail } from '../jobs/mail.ts'
 import { createMailServer } from '../jobs/mail-server.ts'
@@ -27,6 +28,7 @@ import { createIssuanceLedger } from './issuance-ledger.ts'
 import { createIssuanceMetrics } from './issuance-metrics.ts'
 import { createIssuing, type Issuing } from './issuing.ts'
 import { createKeptOrders } from './kept-orders.ts'
+import { createLiveVisits } from './live-visits.ts'
 import { ownHosts } from './own-hosts.ts'
 import { ensureOwnKeys } from './own-keys.ts'
 import type { RoleContext, RunningRole } from './role.ts'
@@ -89,6 +91,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
     send: mailServer?.send,
   }
 
+  const live = { db, visit: createLiveVisits(probe, config.publicHttpsPort) }
   const runner = await run({
     connectionString: config.databaseUrl!,
     concurrency: JOBS_AT_ONCE_MAX,
@@ -97,7 +100,11 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
     noHandleSignals: true,
     logger: jobLogger(log),
     parsedCronItems: [],
-    taskList: { issue: (payload) => issueCertificate(issue, payload), mail: (payload) => deliverMail(mail, payload) },
+    taskList: {
+      issue: (payload) => issueCertificate(issue, payload),
+      mail: (payload) => deliverMail(mail, payload),
+      live: (payload) => checkLive(live, payload),
+    },
   })
   const probing = startProbeSweep({
     db,
