@@ -228,6 +228,13 @@ create table probes (
 ) with (fillfactor=80);
 CREATE INDEX probe_due ON public.probes USING btree (next_probe_at) WHERE (next_probe_at IS NOT NULL);
 
+create table project_calls (
+  project_id bigint not null,
+  second bigint not null,
+  calls integer not null,
+  constraint project_calls_pkey PRIMARY KEY (project_id, second)
+);
+
 create table projects (
   id bigint not null generated always as identity,
   name text not null,

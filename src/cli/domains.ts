@@ -1,8 +1,10 @@
 import { Command } from 'commander'
+import { connectUrl, createConnectLink } from '../core/connect-links.ts'
 import type { DnsRecord } from '../core/dns-report.ts'
 import type { DomainDetails } from '../core/domain-details.ts'
 import type { DomainRecord } from '../core/domain-record.ts'
 import { findDomain, listDomains, registerDomain, removeDomain } from '../core/domains.ts'
+import { createLinkSigner } from '../core/link-signer.ts'
 import { nextProbeInS } from '../core/probe-interval.ts'
 import { findProbeTarget, recordProbes } from '../core/probes.ts'
 import { findProject } from '../core/projects.ts'
@@ -15,7 +17,7 @@ import { show, shownTime, showText, styled, table } from './output.ts'
 
 type Options = { project: string; metadata?: string; json?: boolean }
 
-/** `namesake domains add|list|remove|check|show` */
+/** `namesake domains add|list|remove|check|show|link` */
 export function domainsCommand(): Command {
   const domains = new Command('domains').description("Claim, list, check and remove a project's hostnames")
   const command = (name: string, description: string) =>
@@ -28,6 +30,7 @@ export function domainsCommand(): Command {
   command('remove', 'Give a hostname up; within a second it is no longer served').argument('<hostname>').action(remove)
   command('check', "Look the hostname's DNS up now").argument('<hostname>').action(check)
   command('show', 'Show a hostname with its DNS and its certificate').argument('<hostname>').action(showOne)
+  command('link', 'Make a page for the owner of the hostname, who needs no account; 30 days').argument('<hostname>').action(link)
   return domains
 }
 
@@ -101,6 +104,16 @@ async function showOne(name: string, { project: slug, json }: Options): Promise<
     findDomain(db, await findProject(db, slug), parseClaimName(name), config.edgeHost, config.dnsZone),
   )
   showText({ json }, detailsJson(details), () => readable(details))
+}
+
+async function link(name: string, { project: slug, json }: Options): Promise<void> {
+  const hostname = parseClaimName(name)
+  const made = await withInstallation(async ({ db, config }) => {
+    const { id, expiresAt } = await createConnectLink(db, await findProject(db, slug), hostname)
+    return { url: connectUrl(config.portalUrl, createLinkSigner(config.secrets, 'connect').tokenOf(id)), expiresAt }
+  })
+  show({ json }, made, () => [made.url])
+  if (!json) console.error(`For the owner of ${hostname}, until ${shownTime(made.expiresAt)}.`) // not with the link, which a script may read
 }
 
 function readable({ hostname, projectSlug, verified, verifiedAt, createdAt, dns, certificate, live }: DomainDetails): string[] {

@@ -8,6 +8,7 @@ import { closeDatabase, connectDatabase, type Db } from '../core/db.ts'
 import { pruneBudget } from '../core/issuance-budget.ts'
 import { createLinkSigner } from '../core/link-signer.ts'
 import { pruneOrdersUnderWay } from '../core/orders-under-way.ts'
+import { pruneProjectCalls } from '../core/project-rate.ts'
 import { pruneRateLimits } from '../core/rate-limits.ts'
 import { findRoute } from '../core/routes.ts'
 import { pruneSessions } from '../core/sessions.ts'
@@ -127,6 +128,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
       { name: 'connect link pruning', everyMs: 3_600_000, run: () => pruneConnectLinks(db) },
       { name: 'session pruning', everyMs: 3_600_000, run: () => pruneSessions(db) },
       { name: 'rate limit pruning', everyMs: 600_000, run: () => pruneRateLimits(db) },
+      { name: 'project call pruning', everyMs: 60_000, run: () => pruneProjectCalls(db) },
       { name: 'released certificates', everyMs: 86_400_000, run: async () => void (await forgetReleasedCertificates(db)) },
     ],
     log,
