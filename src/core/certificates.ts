@@ -4,6 +4,7 @@ import { type Db, type Queryable, rows, type Tx, transaction } from './db.ts'
 import { type BudgetRequest, NO_ROOM_PROBLEM, type NoRoom, settleOrder, type Taken, takeFirstBudget } from './issuance-budget.ts'
 import { joinLine, LEFT_LINE } from './issuance-line.ts'
 import { addIssueJobs, ISSUANCE_LEASE_S } from './issue-jobs.ts'
+import { addLiveJobs } from './live-checks.ts'
 import { HISTORY_OF_ENDED, historyOfBegun } from './order-history.ts'
 import { findOrderUnderWay } from './orders-under-way.ts'
 import { DNS_PROBLEM, DNS_UNKNOWN_PROBLEM } from './probes.ts'
@@ -96,28 +97,31 @@ export async function beginIssuance(
 }
 
 /**
- * Keeps the certificate of an attempt that `beginIssuance` let go. Nothing is kept when another project claimed the hostname meanwhile, or
- * a certificate was imported.
+ * Keeps the certificate of an attempt that `beginIssuance` let go, and has the workers look whether it is presented. Nothing is kept when another
+ * project claimed the hostname meanwhile, or a certificate was imported.
  */
 export async function recordCertificate(db: Db, hostname: Hostname, issued: IssuedRecord): Promise<void> {
-  await rows(
-    db,
-    sql`
-      with issued as (
-        update certificates set state = 'issued', chain_pem = ${issued.chainPem}, sealed_key = ${issued.sealedKey}, issuer = ${issued.issuer},
-          serial = ${issued.serial}, not_before = ${issued.notBefore}, not_after = ${issued.notAfter}, renew_at = ${issued.renewAt},
-          attempts = 0, last_problem = null, last_sentence = null, lease_until = null, next_attempt_at = ${issued.renewAt},
-          directory = ${issued.directory ?? null}, ari_checked_at = null, ari_due_at = now(), wished_from = null,
-          explanation_url = null, dns_left_at = null, renewal_stopped_at = null, origin = 'ordered', version = nextval('versions')
-        where hostname = ${hostname} and ${replaceable('certificates')} returning hostname
-      ), ended as (
-        select hostname, 'issued' as outcome, ${issued.issuer} as issuer, ${issued.serial} as serial, ${issued.notAfter}::timestamptz as not_after,
-          null::json as problem, null as sentence from issued
-      ), done as (
-        delete from orders_under_way where hostname = ${hostname}
-      ), ${HISTORY_OF_ENDED}
-      insert into changes (kind, key) select 'certificate', hostname from issued`,
-  )
+  await transaction(db, async (tx) => {
+    await rows(
+      tx,
+      sql`
+        with issued as (
+          update certificates set state = 'issued', chain_pem = ${issued.chainPem}, sealed_key = ${issued.sealedKey}, issuer = ${issued.issuer},
+            serial = ${issued.serial}, not_before = ${issued.notBefore}, not_after = ${issued.notAfter}, renew_at = ${issued.renewAt},
+            attempts = 0, last_problem = null, last_sentence = null, lease_until = null, next_attempt_at = ${issued.renewAt},
+            directory = ${issued.directory ?? null}, ari_checked_at = null, ari_due_at = now(), wished_from = null,
+            explanation_url = null, dns_left_at = null, renewal_stopped_at = null, origin = 'ordered', version = nextval('versions')
+          where hostname = ${hostname} and ${replaceable('certificates')} returning hostname
+        ), ended as (
+          select hostname, 'issued' as outcome, ${issued.issuer} as issuer, ${issued.serial} as serial, ${issued.notAfter}::timestamptz as not_after,
+            null::json as problem, null as sentence from issued
+        ), done as (
+          delete from orders_under_way where hostname = ${hostname}
+        ), ${HISTORY_OF_ENDED}
+        insert into changes (kind, key) select 'certificate', hostname from issued`,
+    )
+    await addLiveJobs(tx, [hostname])
+  })
 }
 
 /**

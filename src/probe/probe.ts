@@ -84,9 +84,13 @@ export function createProbe(settings: ProbeSettings): Probe {
     if (settings.caaIssuers.length > 0 && mayAskForCaa(finding)) {
       caa = await findCaa(resolver, domain, isWildcard(hostname) || finding.view?.a.end !== 'no-such-name', settings.caaIssuers, budget)
     }
+    const isToBeDone = verdict.kind !== 'verified' || delegation?.state === 'absent' || delegation?.state === 'elsewhere'
+    const clue = { hint: finding.zone, isAlias: (finding.view?.a.hops.length ?? 0) > 0 }
+    const nameServers = isToBeDone && !isLocal ? await authorities.nameServers(domain, clue, budget) : []
     const report = {
       hostname,
       delegation,
+      nameServers,
       finding: { ...finding, verdict },
       edge,
       proof,
