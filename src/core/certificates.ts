@@ -160,7 +160,8 @@ export async function recordIssuanceFailure(db: Db, hostname: Hostname, failure:
 /**
  * Puts up to `limit` certificates that are due into the workers' queue and says which: renewals, attempts whose back-off is over, and
  * attempts whose worker died. A hostname that has stopped being served, owes a proof, or never was verified nor had a certificate, waits
- * to be asked for, unless its challenges are delegated to us. The DNS of what is renewed is looked at as well.
+ * to be asked for, unless its challenges are delegated to us; one whose renewal was put off until later, until then. The DNS of what is
+ * renewed is looked at as well.
  */
 export async function claimDueRenewals(db: Db, limit: number): Promise<Hostname[]> {
   return transaction(db, async (tx) => {
@@ -168,11 +169,12 @@ export async function claimDueRenewals(db: Db, limit: number): Promise<Hostname[
       tx,
       sql<{ hostname: Hostname }>`
         with due as (
-          select hostname, project_id, chain_pem from certificates where next_attempt_at <= now()
+          select hostname, project_id, chain_pem, case when chain_pem is not null and renew_at > now() then renew_at end as later
+          from certificates where next_attempt_at <= now()
           order by next_attempt_at limit ${limit} for update skip locked
         ), wanted as (
           select due.hostname from due left join domains d on d.hostname = due.hostname and d.deleted_at is null
-          where due.project_id is not distinct from d.project_id
+          where due.project_id is not distinct from d.project_id and later is null
             and (d.id is null or d.verified_at is not null or due.chain_pem is not null and not ${proofNeeded(sql`now()`)}
               or exists (select from probes where domain_id = d.id and delegated))
         ), looked as (
@@ -181,7 +183,7 @@ export async function claimDueRenewals(db: Db, limit: number): Promise<Hostname[
             select p.domain_id from probes p join domains d on d.id = p.domain_id join wanted on wanted.hostname = d.hostname
             where d.deleted_at is null and p.next_probe_at > now() for update of p skip locked)
         ), idle as (
-          update certificates c set next_attempt_at = case when c.chain_pem is null then null else now() + interval '1 day' end
+          update certificates c set next_attempt_at = coalesce(later, case when c.chain_pem is not null then now() + interval '1 day' end)
           from due where c.hostname = due.hostname and c.hostname not in (select hostname from wanted)
         )
         select hostname from wanted order by hostname`,
