@@ -221,10 +221,20 @@ create table probes (
   failures integer not null default 0,
   proof_needed boolean,
   delegated boolean not null default false,
+  live_at timestamp with time zone,
+  live_tries integer not null default 0,
+  live_sentence text,
   constraint probes_pkey PRIMARY KEY (domain_id),
   constraint probes_domain_id_fkey FOREIGN KEY (domain_id) REFERENCES domains(id)
 ) with (fillfactor=80);
 CREATE INDEX probe_due ON public.probes USING btree (next_probe_at) WHERE (next_probe_at IS NOT NULL);
+
+create table project_calls (
+  project_id bigint not null,
+  second bigint not null,
+  calls integer not null,
+  constraint project_calls_pkey PRIMARY KEY (project_id, second)
+);
 
 create table projects (
   id bigint not null generated always as identity,
