@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
-import { useEffect, useRef, useState, useSyncExternalStore } from 'react'
+import { memo, useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import { isWildcard } from '../dns-names.ts'
 import type { Domain } from '../records.ts'
 import { text } from '../strings.ts'
@@ -90,7 +90,8 @@ export function DomainList({ slug, domains, total, hasMore, isLoadingMore, onMor
 
 type RowProps = { slug: string; domain: Domain; rowIndex: number; top: number; height: number }
 
-function Row({ slug, domain, rowIndex, top, height }: RowProps) {
+// What stays in sight while the window scrolls is not drawn anew.
+const Row = memo(function Row({ slug, domain, rowIndex, top, height }: RowProps) {
   const small = 'hidden text-sm text-stone-600 tabular-nums sm:block dark:text-stone-400'
   return (
     <div
@@ -121,7 +122,7 @@ function Row({ slug, domain, rowIndex, top, height }: RowProps) {
       </span>
     </div>
   )
-}
+})
 
 function useNarrowWindow(): boolean {
   return useSyncExternalStore(
