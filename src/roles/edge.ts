@@ -94,6 +94,7 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     },
     trustedProxies: config.trustedProxies,
     proxyProtocol: config.proxyProtocol,
+    http2Engine: config.http2Engine,
     accessLogSample: config.accessLogSample,
     unverifiedVisit: (hostname) => copy.follower.visitorCame(hostname),
   })
