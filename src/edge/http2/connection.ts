@@ -191,13 +191,13 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     this.#lastStreamId = streamId
     const head = readRequest(decoded, endsStream)
     if (!head) return this.#refuse(streamId, endsStream, ERROR_CODE.protocol)
-    const hasRoom = this.#streams.size < STREAMS_PER_CONNECTION_MAX && this.#headBytes + decoded.bytes <= HEADS_BYTES_MAX
+    const headBytes = Math.min(decoded.bytes, REQUEST_HEAD_BYTES_MAX) // what was more has been thrown away
+    const hasRoom = this.#streams.size < STREAMS_PER_CONNECTION_MAX && this.#headBytes + headBytes <= HEADS_BYTES_MAX
     if (this.#state === 'last' || !hasRoom) return this.#refuse(streamId, endsStream, ERROR_CODE.refusedStream)
-    this.#open(streamId, endsStream, head, decoded.bytes)
+    this.#open(streamId, endsStream, head, headBytes)
   }
 
-  #open(id: number, endsHere: boolean, head: Http2Head, bytes: number): void {
-    const headBytes = Math.min(bytes, REQUEST_HEAD_BYTES_MAX)
+  #open(id: number, endsHere: boolean, head: Http2Head, headBytes: number): void {
     const onTaken = (taker: Stream, taken: number) => this.#taken(taker, taken)
     const stream = new Stream({ id, head, endsHere, headBytes, peerWindow: this.#peerWindow, host: this, onTaken })
     this.#streams.set(id, stream)
