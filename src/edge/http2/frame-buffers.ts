@@ -1,5 +1,5 @@
-export const FRAME_BUFFER_BYTES = 64 * 1024
-const SPARE_MAX = 64
+export const FRAME_BUFFER_BYTES = 32 * 1024
+const SPARE_MAX = 256
 
 export type FrameBuffers = ReturnType<typeof createFrameBuffers>
 
