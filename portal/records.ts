@@ -39,7 +39,7 @@ export type Dns = {
   checkedAt?: string | null
   nextCheckAt?: string | null
   /** One more record, which is not needed: with it the certificate is issued before the hostname leads here. */
-  delegation?: (DnsRecord & { sentence?: string }) | null
+  delegation: (DnsRecord & { state: 'present' | 'absent' | 'elsewhere' | 'unknown'; sentence: string }) | null
 }
 export type Certificate = {
   state: 'none' | 'pending' | 'issued' | 'failed'
@@ -55,9 +55,16 @@ export type Certificate = {
   nextAttemptAt: string | null
   nextIssuanceAt: string | null
   nextIssuanceReason: string | null
+  renewal: { plan: 'ari' | 'lifetime' | 'imported' | 'stopped'; sentence: string; explanationUrl: string | null } | null
 }
-export type ProviderHint = { id: string; name: string; url?: string | null; steps?: string[] }
-export type DomainDetails = Domain & { dns: Dns; certificate: Certificate; provider?: ProviderHint | null; zone?: string | null }
+export type ProviderHint = { id: string; name: string }
+export type DomainDetails = Domain & {
+  dns: Dns
+  certificate: Certificate
+  provider: ProviderHint | null
+  zone: string | null
+  live: { seenAt: string | null; sentence: string | null }
+}
 
 export type BulkResult = { hostname: string; outcome: 'claimed' | 'exists' | 'refused'; code?: string; detail?: string }
 
@@ -79,6 +86,6 @@ export type Connect = {
   status: DomainStatus
   dns: Dns
   provider: ProviderHint | null
-  zone?: string | null
+  zone: string | null
   expiresAt: string
 }

@@ -353,7 +353,7 @@ export const text = {
       'domain.claimed': 'added the domain',
       'domain.removed': 'removed the domain',
       'domain.metadata-changed': 'changed the metadata of',
-      'domain.link-issued': 'made a link for the customer of',
+      'domain.link-made': 'made a link for the customer of',
       'token.issued': 'created the token',
       'token.revoked': 'revoked the token',
       'member.invited': 'invited',

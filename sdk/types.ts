@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document f7e113cd1a91e3f55f7b5023c7dd0339: npm run types.
+// Generated from the OpenAPI document 59d9989486c2b61faf6a4d29f66c843c: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -849,13 +849,23 @@ export interface components {
                  */
                 name: string;
             };
-            /** @description Reserved: what is known of the DNS provider. */
-            provider: null;
+            /** @description Who runs the DNS of the zone, by its name servers; null while that is not known, and once there is nothing to add. */
+            provider: {
+                /** @example cloudflare */
+                id: string;
+                /**
+                 * @description As people know it.
+                 * @example Cloudflare
+                 */
+                name: string;
+            } | null;
             /**
              * @description How far the domain has come, in one word.
              * @enum {unknown}
              */
             status: "waiting-for-dns" | "wrong-record" | "verified" | "certificate-pending" | "certificate-failed" | "live";
+            /** @description The domain in whose DNS the records are entered; null before the first check. */
+            zone: string | null;
         };
         /**
          * ConnectLink
@@ -1032,6 +1042,13 @@ export interface components {
              * @example shop.customer.com
              */
             hostname: string;
+            /** @description The service's own requests to the hostname over HTTPS, made when its DNS or its certificate has changed. */
+            live: {
+                /** @description When one last came through; null while none has, since the DNS is right. */
+                seenAt: string | null;
+                /** @description Why the last ones did not; null while that may be only a matter of time. They may fail for want of hairpin NAT. */
+                sentence: string | null;
+            };
             /**
              * @description Your own JSON object, at most 16 KB. It comes back exactly as you sent it: key order and number notation included.
              * @example {
@@ -1047,10 +1064,22 @@ export interface components {
              * @example acme
              */
             projectSlug: string;
+            /** @description Who runs the DNS of the zone, by its name servers; null while that is not known, and once there is nothing to add. */
+            provider: {
+                /** @example cloudflare */
+                id: string;
+                /**
+                 * @description As people know it.
+                 * @example Cloudflare
+                 */
+                name: string;
+            } | null;
             /** @description False at registration; true once the DNS check has found the record. */
             verified: boolean;
             /** @description When the DNS check first found the record; null while unverified. */
             verifiedAt: string | null;
+            /** @description The domain in whose DNS the records are entered; null before the first check. */
+            zone: string | null;
         };
         /** Health */
         Health: {
@@ -1324,6 +1353,13 @@ export interface components {
              * @example shop.customer.com
              */
             hostname: string;
+            /** @description The service's own requests to the hostname over HTTPS, made when its DNS or its certificate has changed. */
+            live: {
+                /** @description When one last came through; null while none has, since the DNS is right. */
+                seenAt: string | null;
+                /** @description Why the last ones did not; null while that may be only a matter of time. They may fail for want of hairpin NAT. */
+                sentence: string | null;
+            };
             /**
              * @description Your own JSON object, at most 16 KB. It comes back exactly as you sent it: key order and number notation included.
              * @example {
@@ -1339,6 +1375,16 @@ export interface components {
              * @example acme
              */
             projectSlug: string;
+            /** @description Who runs the DNS of the zone, by its name servers; null while that is not known, and once there is nothing to add. */
+            provider: {
+                /** @example cloudflare */
+                id: string;
+                /**
+                 * @description As people know it.
+                 * @example Cloudflare
+                 */
+                name: string;
+            } | null;
             /**
              * @description How far the domain has come, in one word.
              * @enum {unknown}
@@ -1348,6 +1394,8 @@ export interface components {
             verified: boolean;
             /** @description When the DNS check first found the record; null while unverified. */
             verifiedAt: string | null;
+            /** @description The domain in whose DNS the records are entered; null before the first check. */
+            zone: string | null;
         };
         /**
          * Problem

@@ -56,6 +56,7 @@ create table certificates (
 CREATE INDEX certificate_ari_due ON public.certificates USING btree (ari_due_at) WHERE (ari_due_at IS NOT NULL);
 CREATE INDEX certificate_due ON public.certificates USING btree (next_attempt_at) WHERE (next_attempt_at IS NOT NULL);
 CREATE INDEX certificate_line ON public.certificates USING btree (waits_for, waits_since) WHERE (waits_for IS NOT NULL);
+CREATE INDEX certificate_turns ON public.certificates USING btree (waits_for, project_id, waits_since, hostname) WHERE (waits_for IS NOT NULL);
 CREATE INDEX certificate_waiting ON public.certificates USING btree (project_id) WHERE ((chain_pem IS NULL) AND (next_attempt_at IS NOT NULL));
 
 create table challenges (
@@ -220,10 +221,20 @@ create table probes (
   failures integer not null default 0,
   proof_needed boolean,
   delegated boolean not null default false,
+  live_at timestamp with time zone,
+  live_tries integer not null default 0,
+  live_sentence text,
   constraint probes_pkey PRIMARY KEY (domain_id),
   constraint probes_domain_id_fkey FOREIGN KEY (domain_id) REFERENCES domains(id)
 ) with (fillfactor=80);
 CREATE INDEX probe_due ON public.probes USING btree (next_probe_at) WHERE (next_probe_at IS NOT NULL);
+
+create table project_calls (
+  project_id bigint not null,
+  second bigint not null,
+  calls integer not null,
+  constraint project_calls_pkey PRIMARY KEY (project_id, second)
+);
 
 create table projects (
   id bigint not null generated always as identity,

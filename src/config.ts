@@ -63,6 +63,8 @@ export type Config = Readonly<{
   /** Plan name → domains allowed, 0 = no limit. */
   plans: ReadonlyMap<string, number>
   signup: 'open' | 'invited'
+  /** Calls a second and project with its tokens; 0: no limit. */
+  projectRate: number
   smtpUrl: string | undefined
   mailFrom: string | undefined
   secrets: string[]
@@ -90,6 +92,7 @@ export class ConfigError extends Error {
 type Env = Readonly<Record<string, string | undefined>>
 
 const PROBE_INTERVAL_S_MAX = 86_400
+const PROJECT_RATE_MAX = 1_000_000
 const EDGE_WORKERS_MAX = 256
 const SECRET_COMMAND = '$(openssl rand -hex 32)'
 
@@ -156,6 +159,7 @@ export function readConfig(env: Env, cwd: string): { config: Config; warnings: s
     probeIntervalS: required('PROBE_INTERVAL_S', parseInteger(1, PROBE_INTERVAL_S_MAX), 300, '300'),
     plans: required('PLANS', parsePlans, DEFAULT_PLANS, 'free:100,pro:10000,unlimited:0'),
     signup: required('SIGNUP', parseChoice('open', 'invited'), 'open', 'invited'),
+    projectRate: required('PROJECT_RATE', parseInteger(0, PROJECT_RATE_MAX), 0, '100'),
     smtpUrl: optional('SMTP_URL', parseSmtpUrl, 'smtps://user:password@mail.example.com'),
     mailFrom: optional('MAIL_FROM', parseMailAddress, 'Namesake <namesake@example.com>'),
     secrets: required('SECRET', parseList(parseSecret), [], SECRET_COMMAND),

@@ -13,7 +13,11 @@ const FLUSH_MS = 1_000
  */
 export function createLog(name: string, level = 'info'): Log {
   return pino({
-    ...settingsOf(name, level),
+    name,
+    level,
+    base: { pid: process.pid },
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label) => ({ level: label }) },
     redact: {
       paths: ['token', '*.token', 'authorization', '*.authorization', 'cookie', '*.cookie', 'keyPem', '*.keyPem', 'secret', '*.secret'],
       censor: '[hidden]',
@@ -21,30 +25,21 @@ export function createLog(name: string, level = 'info'): Log {
   })
 }
 
+/** Takes whole lines, each with its line end. */
+export type LineSink = { write(line: string): void }
+
 /**
- * As createLog, for lines by the thousand that hold nothing to hide: they leave together, a second late at most. Lines that nobody takes are
- * dropped beyond some megabytes. `flush` before the process ends.
+ * Standard output for lines by the thousand: they leave together, a second late at most. Lines that nobody takes are dropped beyond some
+ * megabytes. `flush` before the process ends.
  */
-export function createLineLog(name: string, level = 'info'): { log: Log; flush(): Promise<void> } {
+export function createLineSink(): LineSink & { flush(): Promise<void> } {
   const destination = pino.destination({
-    dest: 1,
-    sync: false,
-    minLength: GATHERED_BYTES,
-    maxWrite: WRITTEN_BYTES_MAX,
-    maxLength: KEPT_BYTES_MAX,
-    periodicFlush: FLUSH_MS,
+    ...{ dest: 1, sync: false, periodicFlush: FLUSH_MS },
+    ...{ minLength: GATHERED_BYTES, maxWrite: WRITTEN_BYTES_MAX, maxLength: KEPT_BYTES_MAX },
   })
   destination.on('error', () => {}) // nobody reads any more
-  const log = pino(settingsOf(name, level), destination)
-  return { log, flush: () => new Promise((resolve) => destination.flush(() => resolve())) }
-}
-
-function settingsOf(name: string, level: string) {
   return {
-    name,
-    level,
-    base: { pid: process.pid },
-    timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (label: string) => ({ level: label }) },
+    write: (line) => void destination.write(line),
+    flush: () => new Promise((resolve) => destination.flush(() => resolve())),
   }
 }

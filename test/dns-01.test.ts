@@ -1,9 +1,13 @@
 import { execFile } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { registerDomain } from '../src/core/domains.ts'
+import { parseClaimName } from '../src/hostname.ts'
 import { type DnsServer, freePort, startDnsServer } from './support/dns.ts'
 import { type Pebble, startPebble } from './support/pebble.ts'
+import { createTestDatabase } from './support/postgres.ts'
+import { addProject, CLAIM_RULES } from './support/tenants.ts'
 import { addVendor, eventually, processesOf, startTree, type Tree, type Vendor } from './support/tree.ts'
 
 const ZONE = 'acme.example.com'
@@ -106,4 +110,24 @@ test('a wildcard has its certificate once its challenges are delegated, and unti
   await eventually(async () => (await show(wildcard)).certificate.state === 'issued', 30_000)
   const { chainPem } = await tree.command<{ chainPem: string }>('certificates', 'export', wildcard)
   expect(new X509Certificate(chainPem).subjectAltName).toBe(`DNS:${wildcard}`)
+})
+
+test('a machine that runs nothing but the role permits certificates for the names under a wildcard as well', {
+  timeout: 60_000,
+}, async () => {
+  const { db, url, drop } = await createTestDatabase()
+  onTestFinished(drop)
+  const wanted = { hostname: parseClaimName('*.under.example'), metadataJson: '{}' }
+  await registerDomain(db, await addProject(db), wanted, { ...CLAIM_RULES, wildcards: true })
+  await db.pool.query('update domains set verified_at = now()')
+  const alone = await startTree({
+    args: ['--roles', 'dns'],
+    env: {
+      ...{ NAMESAKE_DATABASE_URL: url, NAMESAKE_SECRET: 'a secret of the test that is long enough' },
+      ...{ NAMESAKE_DNS_ZONE: ZONE, NAMESAKE_DNS_ADDR: `127.0.0.1:${await freePort()}` },
+    },
+  })
+  onTestFinished(async () => void (await alone.stop()))
+  const answer = async (domain: string) => (await fetch(`${alone.internalUrl}/internal/certificate-check?domain=${domain}`)).status
+  expect([await answer('shop.under.example'), await answer('deep.shop.under.example')]).toEqual([200, 404])
 })

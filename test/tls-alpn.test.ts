@@ -62,6 +62,13 @@ test('where port 80 is closed, a claimed hostname gets its certificate by TLS-AL
   expect(await validations()).toBeGreaterThanOrEqual(2 * VISITED.length)
 })
 
+test("where port 80 is closed, so does the service's own host", { timeout: 40_000 }, async () => {
+  const { db } = database
+  const issued = async () =>
+    (await db.pool.query("select from certificates where hostname = 'edge.localhost' and state = 'issued'")).rowCount
+  await eventually(async () => (await issued()) === 1, 30_000)
+})
+
 test('fifty validations by TLS-ALPN-01 disturb no visitor, whatever visitors do meanwhile', { timeout: 60_000 }, async () => {
   const { db } = database
   const announcer = createAnnouncer(db)

@@ -7,10 +7,11 @@ export function domainJson(domain: DomainRecord, status?: DomainStatus): string 
   return `{${membersOf(domain)}${statusMember(status)}}`
 }
 
-/** As domainJson, with DNS and certificate. */
+/** As domainJson, with DNS, certificate and DNS provider. */
 export function detailsJson(details: DomainDetails, status?: DomainStatus): string {
-  const { dns, certificate } = details
-  return `{${membersOf(details)},"dns":${JSON.stringify(dns)},"certificate":${JSON.stringify(certificate)}${statusMember(status)}}`
+  const { dns, certificate, zone, provider, live } = details
+  const parts = JSON.stringify({ dns, certificate, zone, provider, live }).slice(1, -1)
+  return `{${membersOf(details)},${parts}${statusMember(status)}}`
 }
 
 function statusMember(status: DomainStatus | undefined): string {

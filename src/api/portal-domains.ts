@@ -25,7 +25,7 @@ export function portalDomains(instance: FastifyInstance, parts: EdgeDomainsParts
   const { db, rules } = parts
   const checkDomain = createDomainChecks({ ...parts, announce: parts.wrote })
   const sendDetails = async (reply: FastifyReply, project: Project, hostname: Hostname) => {
-    const details = await findDomain(db, project, hostname, rules.edgeHost)
+    const details = await findDomain(db, project, hostname, rules.edgeHost, rules.dnsZone)
     const statuses = await findStatuses(db, project.id, [hostname])
     return sendJson(reply, detailsJson(details, statuses.get(hostname) ?? 'waiting-for-dns'))
   }

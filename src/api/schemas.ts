@@ -146,8 +146,34 @@ const CertificateSchema = Type.Object(
   { ...exact, description: 'How the certificate of the hostname stands.' },
 )
 
+const LiveSchema = Type.Object(
+  {
+    seenAt: timeOrNull('When one last came through; null while none has, since the DNS is right.'),
+    sentence: textOrNull('Why the last ones did not; null while that may be only a matter of time. They may fail for want of hairpin NAT.'),
+  },
+  { ...exact, description: "The service's own requests to the hostname over HTTPS, made when its DNS or its certificate has changed." },
+)
+
+const ProviderOrNull = Type.Union(
+  [
+    Type.Object(
+      { id: Type.String({ examples: ['cloudflare'] }), name: Type.String({ description: 'As people know it.', examples: ['Cloudflare'] }) },
+      exact,
+    ),
+    Type.Null(),
+  ],
+  { description: 'Who runs the DNS of the zone, by its name servers; null while that is not known, and once there is nothing to add.' },
+)
+
 export const DomainDetailsSchema = Type.Object(
-  { ...domainFields, dns: DnsSchema, certificate: CertificateSchema },
+  {
+    ...domainFields,
+    dns: DnsSchema,
+    certificate: CertificateSchema,
+    zone: textOrNull('The domain in whose DNS the records are entered; null before the first check.'),
+    provider: ProviderOrNull,
+    live: LiveSchema,
+  },
   { $id: 'DomainDetails', title: 'DomainDetails', description: 'A domain with its DNS and its certificate.', ...exact },
 )
 

@@ -1,8 +1,10 @@
 import { Command } from 'commander'
+import { connectUrl, createConnectLink } from '../core/connect-links.ts'
 import type { DnsRecord } from '../core/dns-report.ts'
 import type { DomainDetails } from '../core/domain-details.ts'
 import type { DomainRecord } from '../core/domain-record.ts'
 import { findDomain, listDomains, registerDomain, removeDomain } from '../core/domains.ts'
+import { createLinkSigner } from '../core/link-signer.ts'
 import { nextProbeInS } from '../core/probe-interval.ts'
 import { findProbeTarget, recordProbes } from '../core/probes.ts'
 import { findProject } from '../core/projects.ts'
@@ -15,7 +17,7 @@ import { show, shownTime, showText, styled, table } from './output.ts'
 
 type Options = { project: string; metadata?: string; json?: boolean }
 
-/** `namesake domains add|list|remove|check|show` */
+/** `namesake domains add|list|remove|check|show|link` */
 export function domainsCommand(): Command {
   const domains = new Command('domains').description("Claim, list, check and remove a project's hostnames")
   const command = (name: string, description: string) =>
@@ -28,6 +30,7 @@ export function domainsCommand(): Command {
   command('remove', 'Give a hostname up; within a second it is no longer served').argument('<hostname>').action(remove)
   command('check', "Look the hostname's DNS up now").argument('<hostname>').action(check)
   command('show', 'Show a hostname with its DNS and its certificate').argument('<hostname>').action(showOne)
+  command('link', 'Make a page for the owner of the hostname, who needs no account; 30 days').argument('<hostname>').action(link)
   return domains
 }
 
@@ -103,7 +106,17 @@ async function showOne(name: string, { project: slug, json }: Options): Promise<
   showText({ json }, detailsJson(details), () => readable(details))
 }
 
-function readable({ hostname, projectSlug, verified, verifiedAt, createdAt, dns, certificate }: DomainDetails): string[] {
+async function link(name: string, { project: slug, json }: Options): Promise<void> {
+  const hostname = parseClaimName(name)
+  const made = await withInstallation(async ({ db, config }) => {
+    const { id, expiresAt } = await createConnectLink(db, await findProject(db, slug), hostname)
+    return { url: connectUrl(config.portalUrl, createLinkSigner(config.secrets, 'connect').tokenOf(id)), expiresAt }
+  })
+  show({ json }, made, () => [made.url])
+  if (!json) console.error(`For the owner of ${hostname}, until ${shownTime(made.expiresAt)}.`) // not with the link, which a script may read
+}
+
+function readable({ hostname, projectSlug, verified, verifiedAt, createdAt, dns, certificate, live }: DomainDetails): string[] {
   const state = verified ? styled('green', `verified ${shownTime(verifiedAt)}`) : styled('yellow', 'not verified yet')
   return [
     `${styled('bold', hostname)}  ${state}  (project ${projectSlug}, claimed ${shownTime(createdAt)})`,
@@ -117,6 +130,9 @@ function readable({ hostname, projectSlug, verified, verifiedAt, createdAt, dns,
     ...(dns.found.length > 0 ? ['  Found', ...recordLines(dns.found, 4)] : []),
     `  Checked      ${shownTime(dns.checkedAt)}, next ${shownTime(dns.nextCheckAt)}`,
     `  Certificate  ${certificate.state}${certificate.notAfter ? ` by ${certificate.issuer}, until ${shownTime(certificate.notAfter)}` : ''}`,
+    ...(live.seenAt || live.sentence
+      ? [`  Live         ${live.sentence ?? `our own request came through ${shownTime(live.seenAt)}`}`]
+      : []),
     ...(certificate.renewal ? [`  Renewal      ${certificate.renewal.sentence}`] : []),
     ...(certificate.nextIssuanceAt
       ? [`  Waits        until ${shownTime(certificate.nextIssuanceAt)}: ${certificate.nextIssuanceReason}`]
@@ -138,8 +154,8 @@ function recordJson({ hostname, projectSlug, verified, verifiedAt, createdAt, me
 }
 
 function detailsJson(details: DomainDetails): string {
-  const { dns, certificate } = details
-  return `${recordJson(details).slice(0, -2)},${JSON.stringify({ dns, certificate }, null, 2).slice(1)}`
+  const { dns, certificate, zone, provider, live } = details
+  return `${recordJson(details).slice(0, -2)},${JSON.stringify({ dns, certificate, zone, provider, live }, null, 2).slice(1)}`
 }
 
 function indented(json: string): string {

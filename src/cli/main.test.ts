@@ -75,7 +75,8 @@ test('every command explains itself, and speaks JSON', () => {
   const named = commands.map((command) => `${command.parent!.name()} ${command.name()}`.replace('namesake ', ''))
   expect(named).toEqual([
     ...['start', 'projects create', 'projects update', 'projects list', 'tokens issue', 'tokens list', 'tokens revoke'],
-    ...['domains add', 'domains list', 'domains remove', 'domains check', 'domains show'],
+    ...['members add', 'members list', 'members remove', 'members role'],
+    ...['domains add', 'domains list', 'domains remove', 'domains check', 'domains show', 'domains link'],
     ...['certificates list', 'certificates show', 'certificates renew', 'certificates import', 'certificates order', 'certificates export'],
     ...['budget show', 'budget allow', 'budget disallow'],
     ...['migrate', 'ca', 'doctor'],
@@ -94,6 +95,7 @@ describe('what goes wrong is said on standard error alone', () => {
     [['projects', 'update', '--slug', 'demo'], 2, /at least one/],
     [['tokens', 'issue', '--project', 'nobody'], 1, /^namesake: there is no project nobody\n$/],
     [['domains', 'show', '--project', 'nobody', 'a.b.example'], 1, /no project/],
+    [['members', 'add', '--project', 'nobody', 'a@b.example', '--role', 'boss'], 1, /"boss" is no role: it is one of owner, admin, member/],
     [['budget', 'allow', 'example.com', '--certificates', '300'], 1, /^namesake: local has no limits/],
     [['projects', 'create', '--name', 'X', '--upstream', 'ftp://x'], 1, /^namesake: .*http.*\n$/],
     [['projects', 'create', '--name', 'X', '--upstream', 'http://127.0.0.1:8080'], 1, /cannot be an upstream/],
@@ -183,6 +185,28 @@ test('a domain is claimed, shown with the record to add, and given up; its metad
   expect(await json('domains', 'list', '--project', 'names')).toHaveLength(1)
   await json('domains', 'remove', '--project', 'names', 'shop.customer.example')
   expect(await json('domains', 'list', '--project', 'names')).toEqual([])
+})
+
+test('members are added, given another role and removed, never the last owner', async () => {
+  await makeProject('people')
+  const members = (...args: string[]) => json<{ email: string; role: string }>('members', args[0]!, '--project', 'people', ...args.slice(1))
+  expect(await members('add', 'Ada@Vendor.example', '--role', 'owner')).toMatchObject({ email: 'ada@vendor.example', role: 'owner' })
+  await members('add', 'bob@vendor.example')
+  expect(await members('role', 'bob@vendor.example', 'admin')).toMatchObject({ role: 'admin' })
+  expect((await run('members', 'list', '--project', 'people')).out).toMatch(/ada@vendor\.example +owner .*\nbob@vendor\.example +admin/)
+  const refused = await run('members', 'remove', '--project', 'people', 'ada@vendor.example')
+  expect(refused).toMatchObject({ code: 1, out: '', err: expect.stringContaining('the only owner') })
+  await members('remove', 'bob@vendor.example')
+  expect(await members('list')).toHaveLength(1)
+})
+
+test('a page for the owner of a hostname is made', async () => {
+  await makeProject('links')
+  await run('domains', 'add', '--project', 'links', 'shop.link-customer.example')
+  const env = { NAMESAKE_SECRET: 'a secret of 32 bytes or rather more' }
+  const made = await runWith({ env }, 'domains', 'link', '--project', 'links', 'shop.link-customer.example')
+  expect(made).toMatchObject({ code: 0, out: expect.stringMatching(/^http:\/\/localhost:4000\/connect#[\w-]{64}\n$/) })
+  expect(made.err).toMatch(/For the owner of shop\.link-customer\.example, until \d{4}-/)
 })
 
 test('a check looks the DNS up and keeps what it found', async () => {

@@ -6,6 +6,7 @@ import { caCommand } from './ca.ts'
 import { certificatesCommand } from './certificates.ts'
 import { doctorCommand } from './doctor.ts'
 import { domainsCommand } from './domains.ts'
+import { membersCommand } from './members.ts'
 import { migrateCommand } from './migrate.ts'
 import { projectsCommand } from './projects.ts'
 import { startCommand } from './start.ts'
@@ -24,6 +25,7 @@ export function createProgram(): Command {
     startCommand(),
     projectsCommand(),
     tokensCommand(),
+    membersCommand(),
     domainsCommand(),
     certificatesCommand(),
     budgetCommand(),

@@ -245,6 +245,23 @@ test('a renewal that may not be made now does not stand in the way of others', a
   expect(await claimDueRenewals(db, 1)).toEqual([due])
 })
 
+test('what is not due any more, or waits for a limit, does not stand in the way of others, and comes back when it is', async () => {
+  const project = await addProject(db)
+  const [early, waiting, due] = [await claim(db, project), await claim(db, project), await claim(db, project)]
+  for (const hostname of [early, waiting, due]) await issue(hostname, issued(30, -1))
+  await set(early, `next_attempt_at = now() - interval '2 days', attempts = 3, renew_at = now() + interval '9 days'`)
+  await set(waiting, `next_attempt_at = now() - interval '2 days', postponed_until = now() + interval '9 days'`)
+  await set(due, `next_attempt_at = now() - interval '47 hours'`)
+  expect(await claimDueRenewals(db, 2)).toEqual([])
+  expect(await claimDueRenewals(db, 1)).toEqual([due])
+  const { rows } = await db.pool.query(
+    `select attempts, round(extract(epoch from next_attempt_at - now()) / 86400)::int as days from certificates where hostname = any($1)`,
+    [[early, waiting]],
+  )
+  expect(rows).toEqual([9, 9].map((days) => ({ days, attempts: 0 })))
+  expect(await jobs(due)).toBe(1)
+})
+
 test('a renewal has the DNS looked at as well', async () => {
   const project = await addProject(db)
   const hostname = await claim(db, project)

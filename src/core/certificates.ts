@@ -4,6 +4,7 @@ import { type Db, type Queryable, rows, type Tx, transaction } from './db.ts'
 import { type BudgetRequest, NO_ROOM_PROBLEM, type NoRoom, settleOrder, type Taken, takeFirstBudget } from './issuance-budget.ts'
 import { joinLine, LEFT_LINE } from './issuance-line.ts'
 import { addIssueJobs, ISSUANCE_LEASE_S } from './issue-jobs.ts'
+import { addLiveJobs } from './live-checks.ts'
 import { HISTORY_OF_ENDED, historyOfBegun } from './order-history.ts'
 import { findOrderUnderWay } from './orders-under-way.ts'
 import { DNS_PROBLEM, DNS_UNKNOWN_PROBLEM } from './probes.ts'
@@ -55,9 +56,10 @@ export type IssuanceTerms = { directories: readonly string[] } & Pick<BudgetRequ
 
 /**
  * `directory` is the one whose limits had room; `orderId` goes to `settleOrder` with what became of the order. `asked`: that directory has
- * asked for this renewal, and does not count it as long as the order names what it replaces.
+ * asked for this renewal, and does not count it as long as the order names what it replaces. `resumes`: the directory has the order since an
+ * attempt before, and counts it whatever becomes of this one.
  */
-export type IssuancePermission = { projectId: string | null; attempt: number; renewing: boolean } & Omit<Taken, 'kind'>
+export type IssuancePermission = { projectId: string | null; attempt: number; renewing: boolean; resumes?: boolean } & Omit<Taken, 'kind'>
 
 /**
  * The last look before an order, the mark that one is under way, and the room it takes within the limits of its directory, all in one: of
@@ -88,38 +90,40 @@ export async function beginIssuance(
       return (await joinLine(tx, standing, room)) ? { kind: 'no', reason: room.sentence, postponed: true } : underWay
     }
     const begun = await markUnderWay(tx, hostname, projectId)
-    if (begun) return { kind: 'go', projectId, ...begun, ...withoutKind(room) }
+    if (begun) return { kind: 'go', projectId, ...begun, ...withoutKind(room), ...(open && { resumes: true }) }
     if (!open) await settleOrder(tx, room.orderId, 'not-sent')
     return underWay
   })
 }
 
 /**
- * Keeps the certificate of an attempt that `beginIssuance` let go. Nothing is kept when another project claimed the hostname meanwhile, or
- * a certificate was imported.
+ * Keeps the certificate of an attempt that `beginIssuance` let go, and has the workers look whether it is presented. Nothing is kept when another
+ * project claimed the hostname meanwhile, or a certificate was imported.
  */
 export async function recordCertificate(db: Db, hostname: Hostname, issued: IssuedRecord): Promise<void> {
-  await rows(
-    db,
-    sql`
-      with issued as (
-        update certificates set state = 'issued', chain_pem = ${issued.chainPem}, sealed_key = ${issued.sealedKey}, issuer = ${issued.issuer},
-          serial = ${issued.serial}, not_before = ${issued.notBefore}, not_after = ${issued.notAfter}, renew_at = ${issued.renewAt},
-          attempts = 0, last_problem = null, last_sentence = null, lease_until = null, next_attempt_at = ${issued.renewAt},
-          directory = ${issued.directory ?? null}, ari_checked_at = null, ari_due_at = now(), wished_from = null,
-          explanation_url = null, dns_left_at = null, renewal_stopped_at = null, origin = 'ordered', version = nextval('versions')
-        where hostname = ${hostname} and ${replaceable('certificates')} returning hostname
-      ), ended as (
-        select hostname, 'issued' as outcome, ${issued.issuer} as issuer, ${issued.serial} as serial, ${issued.notAfter}::timestamptz as not_after,
-          null::json as problem, null as sentence from issued
-      ), done as (
-        delete from orders_under_way where hostname = ${hostname}
-      ), ${HISTORY_OF_ENDED}
-      insert into changes (kind, key) select 'certificate', hostname from issued`,
-  )
+  await transaction(db, async (tx) => {
+    await rows(
+      tx,
+      sql`
+        with issued as (
+          update certificates set state = 'issued', chain_pem = ${issued.chainPem}, sealed_key = ${issued.sealedKey}, issuer = ${issued.issuer},
+            serial = ${issued.serial}, not_before = ${issued.notBefore}, not_after = ${issued.notAfter}, renew_at = ${issued.renewAt},
+            attempts = 0, last_problem = null, last_sentence = null, lease_until = null, next_attempt_at = ${issued.renewAt},
+            directory = ${issued.directory ?? null}, ari_checked_at = null, ari_due_at = now(), wished_from = null,
+            explanation_url = null, dns_left_at = null, renewal_stopped_at = null, origin = 'ordered', version = nextval('versions')
+          where hostname = ${hostname} and ${replaceable('certificates')} returning hostname
+        ), ended as (
+          select hostname, 'issued' as outcome, ${issued.issuer} as issuer, ${issued.serial} as serial, ${issued.notAfter}::timestamptz as not_after,
+            null::json as problem, null as sentence from issued
+        ), done as (
+          delete from orders_under_way where hostname = ${hostname}
+        ), ${HISTORY_OF_ENDED}
+        insert into changes (kind, key) select 'certificate', hostname from issued`,
+    )
+    await addLiveJobs(tx, [hostname])
+  })
 }
 
-/**
 /**
  * Keeps why an attempt failed. The next one waits 1, 2, 4, … minutes, 6 hours at most, or longer if the authority asks for it; after an
  * outage, which is no attempt, as long as it is told alone. A certificate in hand stays, and is tried to be renewed until it is: a twelfth of
@@ -160,7 +164,7 @@ export async function recordIssuanceFailure(db: Db, hostname: Hostname, failure:
 /**
  * Puts up to `limit` certificates that are due into the workers' queue and says which: renewals, attempts whose back-off is over, and
  * attempts whose worker died. A hostname that has stopped being served, owes a proof, or never was verified nor had a certificate, waits
- * to be asked for, unless its challenges are delegated to us. The DNS of what is renewed is looked at as well.
+ * to be asked for, unless its challenges are delegated to us; one whose renewal or turn for a limit was put off comes back then. The DNS of what is renewed is looked at as well.
  */
 export async function claimDueRenewals(db: Db, limit: number): Promise<Hostname[]> {
   return transaction(db, async (tx) => {
@@ -168,11 +172,11 @@ export async function claimDueRenewals(db: Db, limit: number): Promise<Hostname[
       tx,
       sql<{ hostname: Hostname }>`
         with due as (
-          select hostname, project_id, chain_pem from certificates where next_attempt_at <= now()
-          order by next_attempt_at limit ${limit} for update skip locked
+          select hostname, project_id, chain_pem, greatest(case when chain_pem is not null then renew_at end, postponed_until) as opens_at
+          from certificates where next_attempt_at <= now() order by next_attempt_at limit ${limit} for update skip locked
         ), wanted as (
           select due.hostname from due left join domains d on d.hostname = due.hostname and d.deleted_at is null
-          where due.project_id is not distinct from d.project_id
+          where due.project_id is not distinct from d.project_id and coalesce(due.opens_at <= now(), true)
             and (d.id is null or d.verified_at is not null or due.chain_pem is not null and not ${proofNeeded(sql`now()`)}
               or exists (select from probes where domain_id = d.id and delegated))
         ), looked as (
@@ -181,7 +185,8 @@ export async function claimDueRenewals(db: Db, limit: number): Promise<Hostname[
             select p.domain_id from probes p join domains d on d.id = p.domain_id join wanted on wanted.hostname = d.hostname
             where d.deleted_at is null and p.next_probe_at > now() for update of p skip locked)
         ), idle as (
-          update certificates c set next_attempt_at = case when c.chain_pem is null then null else now() + interval '1 day' end
+          update certificates c set attempts = case when opens_at > now() then 0 else attempts end, -- what was to be made up for is not due any more
+            next_attempt_at = case when opens_at > now() then opens_at when c.chain_pem is not null then now() + interval '1 day' end
           from due where c.hostname = due.hostname and c.hostname not in (select hostname from wanted)
         )
         select hostname from wanted order by hostname`,

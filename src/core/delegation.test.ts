@@ -2,12 +2,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { addProject, claim, EDGE_HOST, freshHostname } from '../../test/support/tenants.ts'
 import { type Hostname, parseHostname } from '../hostname.ts'
-import { beginIssuance, claimDueRenewals } from './certificates.ts'
+import { beginIssuance, claimDueRenewals, recordCertificate, recordIssuanceFailure } from './certificates.ts'
 import type { Db } from './db.ts'
 import { challengeNameOf, delegationLabel, findDelegation, isDelegationLabel } from './delegation.ts'
-import type { DelegationState } from './dns-report.ts'
+import type { DelegationState, DnsState } from './dns-report.ts'
 import { findDomain, removeDomain } from './domains.ts'
-import { findProbeTarget, recordProbes } from './probes.ts'
+import { CHALLENGE_PROBLEM, DELEGATION_PROBLEM, findProbeTarget, recordProbes } from './probes.ts'
 import type { Project } from './projects.ts'
 
 const ZONE = parseHostname('acme.example.com')
@@ -20,13 +20,13 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 
-/** A check that found nothing at the hostname itself, and this of its delegation. */
-async function check(project: Project, hostname: Hostname, state: DelegationState): Promise<void> {
+/** A check that found this of its delegation, and nothing at the hostname itself unless told. */
+async function check(project: Project, hostname: Hostname, state: DelegationState, dns: DnsState = 'absent'): Promise<void> {
   const probe = await findProbeTarget(db, project, hostname)
   const value = `${delegationLabel(project.proof, hostname)}.${ZONE}`
   const delegation = { name: challengeNameOf(hostname), value, state, sentence: `It is ${state}.` }
   const report = {
-    state: 'absent' as const,
+    state: dns,
     sentence: 'It is absent.',
     expected: [],
     found: [],
@@ -112,4 +112,32 @@ test('a domain shows the record to add, and how it stands, where there is a zone
   expect(await shown()).toEqual({ ...wanted, state: 'elsewhere', sentence: 'It is elsewhere.' })
   const moved = (await findDomain(db, project, hostname, EDGE_HOST, parseHostname('other.example.com'))).dns.delegation
   expect(moved!.state).toBe('unknown')
+})
+
+test('an attempt that failed for want of the delegation waits on while the hostname leads here, and no more once it is there', async () => {
+  const project = await addProject(db)
+  for (const type of [DELEGATION_PROBLEM, CHALLENGE_PROBLEM]) {
+    const hostname = await claim(db, project)
+    await check(project, hostname, 'absent', 'verified')
+    expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'go' })
+    await recordIssuanceFailure(db, hostname, { problem: { type }, sentence: 'One more record.' })
+    await check(project, hostname, 'absent', 'verified')
+    expect(await claimDueRenewals(db, 100)).not.toContain(hostname)
+    await check(project, hostname, 'present', 'verified')
+    expect(await claimDueRenewals(db, 100)).toContain(hostname)
+  }
+})
+
+test('a wildcard that lacks the delegation for its renewal is not said to have left, and is tried for ever', async () => {
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  const past = new Date(Date.now() - 40 * 86_400_000)
+  const issued = { chainPem: 'x', sealedKey: Buffer.of(1), issuer: 'x', serial: '1', notBefore: past, notAfter: past, renewAt: past }
+  await beginIssuance(db, hostname)
+  await recordCertificate(db, hostname, issued)
+  await beginIssuance(db, hostname)
+  const failure = { problem: { type: DELEGATION_PROBLEM }, sentence: 'One more record.' }
+  expect(await recordIssuanceFailure(db, hostname, failure)).toEqual({ stopped: false })
+  const { certificate } = await findDomain(db, project, hostname, EDGE_HOST, ZONE)
+  expect(certificate).toMatchObject({ nextAttemptAt: expect.any(String), renewal: { plan: 'lifetime', dnsLeftAt: null } })
 })

@@ -42,5 +42,7 @@ export type DnsReport = {
   warnings: { kind: 'caa-forbids' | 'aaaa-elsewhere'; sentence: string }[]
   checkedAt: string
   delegation?: DelegationReport
+  zone?: string | null
+  nameServers?: string[]
   evidence?: object
 }

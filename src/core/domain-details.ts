@@ -2,8 +2,10 @@ import { sql } from 'kysely'
 import type { Hostname } from '../hostname.ts'
 import { type Db, rows } from './db.ts'
 import { challengeNameOf, delegationLabel } from './delegation.ts'
+import { type DnsProvider, recogniseProvider } from './dns-providers.ts'
 import type { DelegationReport, DnsRecord, DnsReport, DnsState } from './dns-report.ts'
 import { DOMAIN, type DomainRecord, type DomainRow, live, toDomainRecord } from './domain-record.ts'
+import { LIVE_TRIES_MAX } from './live-checks.ts'
 import type { Project } from './projects.ts'
 import { proofName, proofNeeded } from './proof.ts'
 import { type RenewalColumns, type RenewalPlan, renewalPlanOf } from './renewal-plan.ts'
@@ -41,9 +43,26 @@ export type CertificateDetails = {
   renewal: RenewalPlan | null
 }
 
-export type DomainDetails = DomainRecord & { dns: DnsDetails; certificate: CertificateDetails }
+/** Our own request over HTTPS: when one last came through, and why the last one did not; null where there was none, or the other is the case. */
+export type LiveDetails = { seenAt: string | null; sentence: string | null }
 
-type DetailsRow = DomainRow & CertificateColumns & { proofNeeded: boolean; report: DnsReport | null; nextProbeAt: Date | null }
+/** `zone` is where its records are entered, `provider` who runs the DNS of that zone; null for what is not known, as before the first check. */
+export type DomainDetails = DomainRecord & {
+  dns: DnsDetails
+  certificate: CertificateDetails
+  zone: string | null
+  provider: DnsProvider | null
+  live: LiveDetails
+}
+
+type DetailsRow = DomainRow &
+  CertificateColumns & {
+    proofNeeded: boolean
+    report: DnsReport | null
+    nextProbeAt: Date | null
+    liveAt: Date | null
+    liveSentence: string | null
+  }
 
 export type CertificateColumns = { [column in 'issuer' | 'serial' | 'sentence' | 'nextIssuanceReason']: string | null } & {
   [time in 'notBefore' | 'notAfter' | 'renewAt' | 'lastAttemptAt' | 'nextAttemptAt' | 'nextIssuanceAt']: Date | null
@@ -74,7 +93,8 @@ export async function findDetails(
   const [row] = await rows(
     db,
     sql<DetailsRow>`
-      select ${DOMAIN}, ${proofNeeded(sql`now()`)} as "proofNeeded", p.report, p.next_probe_at as "nextProbeAt",
+      select ${DOMAIN}, ${proofNeeded(sql`now()`)} as "proofNeeded", p.report, p.next_probe_at as "nextProbeAt", p.live_at as "liveAt",
+        case when p.live_tries = 0 or p.live_tries >= ${LIVE_TRIES_MAX} then p.live_sentence end as "liveSentence",
         ${CERTIFICATE}
       from domains d
       left join probes p on p.domain_id = d.id
@@ -82,7 +102,14 @@ export async function findDetails(
       where ${live(project, hostname)}`,
   )
   if (!row) return undefined
-  return { ...toDomainRecord(row, project), dns: dnsOf(row, project, edgeHost, dnsZone), certificate: certificateOf(row) }
+  return {
+    ...toDomainRecord(row, project),
+    dns: dnsOf(row, project, edgeHost, dnsZone),
+    certificate: certificateOf(row),
+    zone: row.report?.zone ?? null,
+    live: { seenAt: iso(row.liveAt), sentence: row.liveSentence },
+    provider: recogniseProvider(row.report?.nameServers ?? []),
+  }
 }
 
 function dnsOf(row: DetailsRow, project: Project, edgeHost: Hostname, dnsZone: Hostname | undefined): DnsDetails {

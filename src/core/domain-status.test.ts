@@ -2,8 +2,9 @@ import { expect, test } from 'vitest'
 import { DNS_STATES } from './dns-report.ts'
 import { type DomainFacts, domainStatus } from './domain-status.ts'
 
-const NEW: DomainFacts = { verified: false, dnsState: 'unknown', certificate: 'none', certified: false }
-const VERIFIED: DomainFacts = { verified: true, dnsState: 'verified', certificate: 'none', certified: false }
+const NEW: DomainFacts = { verified: false, dnsState: 'unknown', certificate: 'none', certified: false, seen: false }
+const VERIFIED: DomainFacts = { verified: true, dnsState: 'verified', certificate: 'none', certified: false, seen: false }
+const LIVE: DomainFacts = { ...VERIFIED, certificate: 'issued', certified: true, seen: true }
 
 test.each([
   ['a new claim', NEW, 'waiting-for-dns'],
@@ -17,11 +18,12 @@ test.each([
   ['just verified', VERIFIED, 'verified'],
   ['ordered', { ...VERIFIED, certificate: 'pending' }, 'certificate-pending'],
   ['refused by the authority', { ...VERIFIED, certificate: 'failed' }, 'certificate-failed'],
-  ['all there', { ...VERIFIED, certificate: 'issued', certified: true }, 'live'],
-  ['a renewal that failed, with a certificate in hand', { ...VERIFIED, certificate: 'failed', certified: true }, 'live'],
-  ['a certificate that has run out', { ...VERIFIED, certificate: 'issued' }, 'certificate-pending'],
-  ['live, and the last check found nothing out', { ...VERIFIED, dnsState: 'unknown', certificate: 'issued', certified: true }, 'live'],
-  ['live once, and the record was taken away', { ...VERIFIED, dnsState: 'absent', certificate: 'issued', certified: true }, 'wrong-record'],
+  ['all there, and not seen yet', { ...LIVE, seen: false }, 'certificate-pending'],
+  ['all there, and seen', LIVE, 'live'],
+  ['a renewal that failed, with a certificate in hand', { ...LIVE, certificate: 'failed' }, 'live'],
+  ['a certificate that has run out', { ...LIVE, certified: false }, 'certificate-pending'],
+  ['live, and the last check found nothing out', { ...LIVE, dnsState: 'unknown' }, 'live'],
+  ['live once, and the record was taken away', { ...LIVE, dnsState: 'absent' }, 'wrong-record'],
 ] satisfies [string, DomainFacts, string][])('%s: %s', (_what, facts, status) => {
   expect(domainStatus(facts)).toBe(status)
 })
@@ -29,7 +31,7 @@ test.each([
 test('no wrong record ever shows as live', () => {
   const harmless = ['verified', 'unknown', 'servers-disagree', 'edge-host-broken']
   for (const dnsState of DNS_STATES) {
-    const status = domainStatus({ ...VERIFIED, dnsState, certificate: 'issued', certified: true })
+    const status = domainStatus({ ...LIVE, dnsState })
     expect(status, dnsState).toBe(harmless.includes(dnsState) ? 'live' : 'wrong-record')
   }
 })

@@ -2,18 +2,20 @@ import { sql } from 'kysely'
 import type { Hostname } from '../hostname.ts'
 import { type Db, rows } from './db.ts'
 import type { DnsState } from './dns-report.ts'
+import { COUNTS_AS_LIVE } from './live-checks.ts'
 
 export const DOMAIN_STATUSES = ['waiting-for-dns', 'wrong-record', 'verified', 'certificate-pending', 'certificate-failed', 'live'] as const
 
-/** How far a domain has come, in one word. `live`: its record is right and its certificate is there. */
+/** How far a domain has come, in one word. `live`: its record is right, its certificate is there, and a request of our own over HTTPS has come through. */
 export type DomainStatus = (typeof DOMAIN_STATUSES)[number]
 
-/** What a domain's status follows from. `certified`: it has a certificate that is valid now. */
+/** What a domain's status follows from. `certified`: it has a certificate that is valid now. `seen`: our own request came through, or was tried often enough. */
 export type DomainFacts = {
   verified: boolean
   dnsState: DnsState
   certificate: 'none' | 'pending' | 'issued' | 'failed'
   certified: boolean
+  seen: boolean
 }
 
 /** A domain that may have changed: how it stands, or that its project does not hold it any more. */
@@ -23,14 +25,14 @@ export type DomainNews = { projectId: string; hostname: Hostname } & (
 )
 
 // Not the owner's doing: they wait with the others, or nothing is known against a record that was right before.
-const NOBODYS_FAULT: readonly DnsState[] = ['unknown', 'servers-disagree', 'edge-host-broken']
+export const NOBODYS_FAULT: readonly DnsState[] = ['unknown', 'servers-disagree', 'edge-host-broken']
 const NOT_THERE_YET: readonly DnsState[] = [...NOBODYS_FAULT, 'absent', 'proof-needed', 'verified']
 
 /** A record that has gone wrong shows, though `verified` never goes back. */
-export function domainStatus({ verified, dnsState, certificate, certified }: DomainFacts): DomainStatus {
+export function domainStatus({ verified, dnsState, certificate, certified, seen }: DomainFacts): DomainStatus {
   if (!verified) return NOT_THERE_YET.includes(dnsState) ? 'waiting-for-dns' : 'wrong-record'
   if (dnsState !== 'verified' && !NOBODYS_FAULT.includes(dnsState)) return 'wrong-record'
-  if (certified) return 'live'
+  if (certified) return seen ? 'live' : 'certificate-pending'
   if (certificate === 'failed') return 'certificate-failed'
   return certificate === 'none' ? 'verified' : 'certificate-pending'
 }
@@ -44,7 +46,8 @@ export async function findDomainNews(db: Db, projectIds: readonly string[], host
     sql<Row>`
       select distinct on (d.project_id, d.hostname) d.project_id as "projectId", d.hostname, d.verified_at as "verifiedAt",
         d.verified_at is not null as verified, d.deleted_at is not null as removed, coalesce(p.state, 'unknown') as "dnsState",
-        coalesce(c.state, 'none') as certificate, coalesce(c.chain_pem is not null and c.not_after > now(), false) as certified
+        coalesce(c.state, 'none') as certificate, coalesce(c.chain_pem is not null and c.not_after > now(), false) as certified,
+        coalesce(${COUNTS_AS_LIVE}, false) as seen
       from domains d left join probes p on p.domain_id = d.id
       left join certificates c on c.hostname = d.hostname and c.project_id = d.project_id
       where d.hostname = any(${hostnames}::text[]) and d.project_id = any(${projectIds}::bigint[])

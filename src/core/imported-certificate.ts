@@ -6,6 +6,7 @@ import { type Db, rows, transaction } from './db.ts'
 import { domainNotFound } from './domain-record.ts'
 import { LEFT_LINE } from './issuance-line.ts'
 import { addIssueJobs } from './issue-jobs.ts'
+import { addLiveJobs } from './live-checks.ts'
 import { historyOfImported } from './order-history.ts'
 import type { Project } from './projects.ts'
 
@@ -52,6 +53,7 @@ export async function importCertificate(
         ), ${historyOfImported(hostname)}
         insert into changes (kind, key) select 'certificate', hostname from kept`,
     )
+    await addLiveJobs(tx, [hostname])
   })
 }
 

@@ -9,6 +9,7 @@ import { closeDatabase, connectDatabase, type Db, transaction } from './db.ts'
 import { findDomain } from './domains.ts'
 import { pruneBudget, recordRateLimit, settleOrder, takeBudget } from './issuance-budget.ts'
 import type { IssuanceLimit, LimitScope } from './issuance-limits.ts'
+import { requestRenewal } from './renewal-request.ts'
 import { loadCertificates } from './routes.ts'
 
 let database: TestDatabase
@@ -308,4 +309,20 @@ test('what no limit counts any more is deleted', async () => {
   await takeAs('issued', { directory })
   expect(await pruneBudget(db)).toBeGreaterThanOrEqual(3)
   expect(await ordersOf(directory)).toBe(1)
+})
+
+test('an operator who asks for a certificate that waits for room is told until when and why, and it keeps its turn', async () => {
+  const directory = freshDirectory()
+  const hostname = await claim(db, await addProject(db))
+  await recordRateLimit(db, { directory, hostname, detail: 'too many new orders', retryAfterS: 600 })
+  await beginIssuance(db, hostname, { directories: [directory] })
+  const turn = async () =>
+    (await db.pool.query('select next_attempt_at, postponed_until from certificates where hostname = $1', [hostname])).rows
+  const before = await turn()
+  const until = before[0].postponed_until.toISOString()
+  expect(await requestRenewal(db, hostname)).toEqual({
+    kind: 'refused',
+    reason: expect.stringMatching(new RegExp(`^it waits for room until ${until}\\. .*too many new orders`)),
+  })
+  expect(await turn()).toEqual(before)
 })

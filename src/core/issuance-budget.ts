@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Hostname } from '../hostname.ts'
 import { type Db, type Queryable, rows, type Tx, transaction } from './db.ts'
 import { type IssuanceLimit, type LimitScope, LONGEST_WINDOW_S, limitsOf, registeredDomainOf, roomForNew } from './issuance-limits.ts'
-import { findPlace, isPrivileged } from './issuance-line.ts'
+import { findPlace, isPrivileged, placeIn } from './issuance-line.ts'
 import { ISSUANCE_LEASE_S } from './issue-jobs.ts'
 
 /**
@@ -154,9 +154,10 @@ const COUNTS: Record<LimitScope, (key: RawBuilder<unknown>) => RawBuilder<unknow
   failures: (key) => sql`o.hostname = ${key} and o.outcome in ('under-way', 'invalid')`,
 }
 
-/** What the line is called in which a hostname waits for room within a limit. */
-function lineOf({ directory, hostname }: Pick<BudgetRequest, 'directory' | 'hostname'>, scope: LimitScope): string {
-  return `${directory} ${scope} ${keyOf(scope, hostname)}`.trimEnd()
+/** What the line is called in which a hostname waits for room within a limit: those who may use what is kept for renewals have their own. */
+function lineOf(request: BudgetRequest, scope: LimitScope): string {
+  const { directory, hostname } = request
+  return [directory, scope, keyOf(scope, hostname), isPrivileged(request) ? 'renewals' : ''].filter(Boolean).join(' ')
 }
 
 function keyOf(scope: LimitScope, hostname: Hostname): string {
@@ -175,41 +176,50 @@ function scopeOf(detail: string): LimitScope | undefined {
 async function findRefusals(tx: Tx, request: BudgetRequest, limits: readonly IssuanceLimit[]): Promise<NoRoom[]> {
   const privileged = isPrivileged(request)
   const refusals = await findBlocks(tx, request, limits)
-  for (const limit of limits) {
-    if (request.asked && limit.scope !== 'failures') continue
-    const allowed = limit.scope === 'domain' ? await withException(tx, request, limit) : limit
-    const max = privileged ? allowed.max : roomForNew(allowed)
-    const { left, until } = await findRoom(tx, request, allowed, max)
-    const line = lineOf(request, limit.scope)
-    if (until) refusals.push({ kind: 'no-room', limit: limit.scope, until, sentence: tell(request, allowed, privileged), line })
-    else if (limit.scope === 'account' && !privileged) refusals.push(...(await requireFairShare(tx, request, allowed, left)))
+  const counting = limits.filter(({ scope }) => !request.asked || scope === 'failures')
+  const allowed = await Promise.all(counting.map((limit) => (limit.scope === 'domain' ? withException(tx, request, limit) : limit)))
+  for (const { limit, left, until } of await findRooms(tx, request, allowed)) {
+    if (left <= 0) {
+      const line = lineOf(request, limit.scope)
+      refusals.push({ kind: 'no-room', limit: limit.scope, until, sentence: tell(request, limit, privileged), line })
+    } else if (limit.scope === 'account' && !privileged) refusals.push(...(await requireFairShare(tx, request, limit, left)))
   }
   return refusals
 }
 
+type Room = { limit: IssuanceLimit; left: number; until: Date }
+
+/** How much room each limit leaves, all in one question: everybody else who orders at this directory waits for the answer. */
+async function findRooms(tx: Tx, request: BudgetRequest, limits: readonly IssuanceLimit[]): Promise<Room[]> {
+  if (limits.length === 0) return []
+  const rooms = limits.map((limit, at) => sql`(${roomWithin(request, limit, at)})`)
+  const found = await rows(tx, sql<Omit<Room, 'limit'> & { at: number }>`${sql.join(rooms, sql` union all `)} order by at`)
+  return found.map(({ at, left, until }) => ({ limit: limits[at]!, left, until }))
+}
+
 /**
- * How many orders are left to the hostname and those behind it, or until when it waits for one. Each order that leaves the window lets one in
- * of those that wait; an order that is let in leaves a window later. Orders under way may be given back by the end of their attempt.
+ * How many orders are left to the hostname and those behind it, and until when it waits if none is. Each order that leaves the window lets one
+ * in of those that wait; an order that is let in leaves a window later. Orders under way may be given back by the end of their attempt.
  */
-async function findRoom(tx: Tx, request: BudgetRequest, limit: IssuanceLimit, max: number): Promise<{ left: number; until?: Date }> {
+function roomWithin(request: BudgetRequest, limit: IssuanceLimit, at: number): RawBuilder<unknown> {
   const { directory, hostname } = request
-  const inTurns = limit.scope === 'account' && !isPrivileged(request)
-  const { ahead, due } = await findPlace(tx, lineOf(request, limit.scope), request, { inTurns })
-  const [room] = await rows(
-    tx,
-    sql<{ left: number; until: Date }>`
-      with leaving as (
-        select o.counted_at + case when o.counted_at > statement_timestamp() then interval '0' else make_interval(secs => ${limit.windowS}) end as at
-        from issuance_orders o where ${counted(directory, limit, sql`${keyOf(limit.scope, hostname)}`)}
-      ), turn as (
-        select count(*)::int as used, greatest(0, ${ahead}::int - greatest(0, ${max}::int - count(*)::int)) as turn from leaving
-      )
-      select ${max}::int - used - ${due}::int as left, make_interval(secs => ${limit.windowS} * (turn / ${max}::int))
-        + coalesce((select at from leaving order by at offset greatest(0, used - ${max}::int) + turn % ${max}::int limit 1),
-          statement_timestamp() + make_interval(secs => ${limit.windowS})) as until
-      from turn`,
-  )
-  return room!.left > 0 ? { left: room!.left } : room!
+  const { scope, windowS } = limit
+  const max = isPrivileged(request) ? limit.max : roomForNew(limit)
+  const inTurns = scope === 'account' && !isPrivileged(request)
+  const isAlone = scope === 'names' || scope === 'failures' // nobody else waits for what counts one hostname
+  const place = isAlone ? sql`select 0 as ahead, 0 as due` : placeIn(lineOf(request, scope), request, { inTurns })
+  return sql`
+    with place as (${place}), leaving as (
+      select o.counted_at + case when o.counted_at > statement_timestamp() then interval '0' else make_interval(secs => ${windowS}) end as at
+      from issuance_orders o where ${counted(directory, limit, sql`${keyOf(scope, hostname)}`)}
+    ), turn as (
+      select used, due, greatest(0, ahead - greatest(0, ${max}::int - used)) as turn
+      from place, (select count(*)::int as used from leaving) leaving
+    )
+    select ${at}::int as at, ${max}::int - used - due as left, make_interval(secs => ${windowS} * (turn / ${max}::int))
+      + coalesce((select at from leaving order by at offset greatest(0, used - ${max}::int) + turn % ${max}::int limit 1),
+        statement_timestamp() + make_interval(secs => ${windowS})) as until
+    from turn`
 }
 
 async function withException(tx: Tx, { directory, hostname }: BudgetRequest, limit: IssuanceLimit): Promise<IssuanceLimit> {
@@ -233,7 +243,7 @@ async function findBlocks(tx: Tx, request: BudgetRequest, limits: readonly Issua
     blocks.map(async ({ scope, until, detail }) => {
       const line = lineOf(request, scope)
       const limit = limits.find((one) => one.scope === scope)
-      const { ahead } = await findPlace(tx, line, request, { inTurns: false })
+      const { ahead } = await findPlace(tx, line, request)
       return {
         kind: 'no-room' as const,
         limit: scope,
@@ -266,7 +276,7 @@ async function requireFairShare(tx: Tx, request: BudgetRequest, limit: IssuanceL
   )
   if (!share!.othersWait) return []
   const sentence = `${nameOf(directory)} allows ${limit.max} orders in ${windowOf(limit)}; ${share!.mine} of them were this project's, and other projects wait for the rest.`
-  const { ahead } = await findPlace(tx, line, request, { inTurns: false })
+  const { ahead } = await findPlace(tx, line, request)
   const waitS = Math.min(limit.windowS, FAIR_SHARE_RETRY_S * (1 + Math.floor(ahead / FAIR_SHARE_AT_ONCE)))
   const [retry] = await rows(tx, sql<{ at: Date }>`select statement_timestamp() + make_interval(secs => ${waitS}) as at`)
   return [{ kind: 'no-room', limit: 'share', until: retry!.at, sentence, line }]

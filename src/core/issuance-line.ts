@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Hostname } from '../hostname.ts'
 import { rows, type Tx } from './db.ts'
 import type { NoRoom } from './issuance-budget.ts'
@@ -9,36 +9,49 @@ export type InLine = { hostname: Hostname; projectId: string | null; renewing: b
 /** `ahead` have an earlier place; `due` of them have been called, and take whatever room there is. */
 export type Place = { ahead: number; due: number }
 
+const LOOKED_AT_MAX = 2_000 // of those ahead; more than the room of an account in a day
 const CALLED_S = 600 // whoever has been called and does not come for so long has lost the place
 
-/**
- * The hostname's place among those that wait in the line. One that waits already keeps the place that its waiting has earned; a new one is
- * the last. `inTurns`: projects take turns, so a project's first hostname comes before another's second.
- */
-export async function findPlace(tx: Tx, line: string, who: InLine, { inTurns }: { inTurns: boolean }): Promise<Place> {
-  const { hostname, projectId } = who
-  const [place] = await rows(
-    tx,
-    sql<Place>`
-      with mine as (
-        select coalesce((select waits_since from certificates where hostname = ${hostname} and project_id is not distinct from ${projectId}::bigint),
-          'infinity') as since
-      ), ahead as (
-        select c.project_id, c.postponed_until <= statement_timestamp() as due, (c.waits_since, c.hostname) < (mine.since, ${hostname}) as earlier
-        from certificates c, mine
-        where c.waits_for = ${line} and c.hostname <> ${hostname} and coalesce(c.lease_until <= statement_timestamp(), true)
-          and c.postponed_until > statement_timestamp() - make_interval(secs => ${CALLED_S})
-          and (c.chain_pem is not null or c.project_id is null) = ${isPrivileged(who)}
-      ), own as (
-        select count(*) filter (where earlier) as ahead, count(*) filter (where earlier and due) as due from ahead
-        where not ${inTurns} or project_id = ${projectId}::bigint
-      ), others as (
-        select least(count(*), own.ahead + case when ahead.project_id < ${projectId}::bigint then 1 else 0 end) as ahead
-        from ahead, own where ${inTurns} and ahead.project_id <> ${projectId}::bigint group by ahead.project_id, own.ahead
-      )
-      select (own.ahead + coalesce((select sum(others.ahead) from others), 0))::int as ahead, own.due::int as due from own`,
-  )
+/** The hostname's place in the line, as `placeIn` finds it. */
+export async function findPlace(tx: Tx, line: string, who: InLine): Promise<Place> {
+  const [place] = await rows(tx, placeIn(line, who, { inTurns: false }))
   return place!
+}
+
+/**
+ * A query for the hostname's place among those that wait in the line. One that waits already keeps the place that its waiting has earned; a
+ * new one is the last. `inTurns`: projects take turns, so a project's first hostname comes before another's second. Behind more than can be
+ * looked at, the place is a guess of at most twice as many, at random, so that not all of them are called at once.
+ */
+export function placeIn(line: string, { hostname, projectId }: InLine, { inTurns }: { inTurns: boolean }): RawBuilder<Place> {
+  const isHere = sql<boolean>`coalesce(c.lease_until <= statement_timestamp(), true)
+    and c.postponed_until > statement_timestamp() - make_interval(secs => ${CALLED_S})`
+  const mine = sql`coalesce((select waits_since from certificates
+    where hostname = ${hostname} and project_id is not distinct from ${projectId}::bigint), 'infinity')`
+  // Each limit stands before what no index knows: then the planner walks an index in order, and no further.
+  const own = sql<Place>`
+    select (count(*) filter (where ${isHere}))::int
+        + case when count(*) < ${LOOKED_AT_MAX} then 0 else floor(random() * ${LOOKED_AT_MAX})::int end as ahead,
+      (count(*) filter (where ${isHere} and c.postponed_until <= statement_timestamp()))::int as due
+    from (
+      select lease_until, postponed_until from certificates
+      where waits_for = ${line} and (waits_since, hostname) < (${mine}, ${hostname}) ${inTurns ? sql`and project_id = ${projectId}::bigint` : sql``}
+      order by waits_since, hostname limit ${LOOKED_AT_MAX}
+    ) c`
+  if (!inTurns) return own
+  return sql`
+    with recursive own as (${own}), projects_in_line (id) as (
+      (select project_id from certificates where waits_for = ${line} order by project_id limit 1)
+      union all
+      select (select project_id from certificates where waits_for = ${line} and project_id > p.id order by project_id limit 1)
+      from projects_in_line p where p.id is not null
+    ), others as (
+      select c.* from projects_in_line p, own, lateral (
+        select hostname, lease_until, postponed_until from certificates where waits_for = ${line} and project_id = p.id
+        order by waits_since limit own.ahead + case when p.id < ${projectId}::bigint then 1 else 0 end
+      ) c where p.id <> ${projectId}::bigint limit ${LOOKED_AT_MAX}
+    )
+    select own.ahead + (select count(*) from others c where c.hostname <> ${hostname} and ${isHere})::int as ahead, own.due from own`
 }
 
 /** Whether what is kept for renewals is open to it: to a renewal, and to a host of the service itself. */

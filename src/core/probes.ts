@@ -3,7 +3,9 @@ import type { Hostname } from '../hostname.ts'
 import { type Db, rows, type Tx, transaction } from './db.ts'
 import type { DnsReport } from './dns-report.ts'
 import { domainNotFound, live } from './domain-record.ts'
+import { NOBODYS_FAULT } from './domain-status.ts'
 import { addIssueJobs, ISSUANCE_LEASE_S } from './issue-jobs.ts'
+import { addLiveJobs, LIVE_TRIES_MAX } from './live-checks.ts'
 import type { Project } from './projects.ts'
 import { proofNeeded } from './proof.ts'
 
@@ -33,6 +35,12 @@ export const DNS_PROBLEM = 'urn:namesake:error:dns'
 
 /** As DNS_PROBLEM, of an attempt for which it could not be found out where DNS leads. */
 export const DNS_UNKNOWN_PROBLEM = 'urn:namesake:error:dnsUnknown'
+
+/** As DNS_PROBLEM, of a wildcard whose challenges are not delegated to us: where it leads does not matter. */
+export const DELEGATION_PROBLEM = 'urn:namesake:error:delegation'
+
+/** As DNS_PROBLEM, of a hostname that leads here but where somebody else answers the challenges. */
+export const CHALLENGE_PROBLEM = 'urn:namesake:error:challenge'
 
 /** The columns of a DueProbe, of a domain `d`, its project `o` and its probe `p`. */
 const DUE_PROBE = sql<DueProbe>`d.id as "domainId", d.hostname, d.project_id as "projectId", d.verified_at is not null as verified, o.proof,
@@ -73,13 +81,15 @@ export async function claimDueProbes(db: Db, limit: number, leaseS: number): Pro
 export async function recordProbes(db: Db, results: readonly ProbeResult[]): Promise<Hostname[]> {
   if (results.length === 0) return []
   return transaction(db, async (tx) => {
-    await storeReports(tx, results)
+    const unseen = await storeReports(tx, results)
     const verified = results.filter(({ report }) => report.state === 'verified').map(({ probe }) => probe.domainId)
     const delegated = results.filter(({ report }) => report.delegation?.state === 'present').map(({ probe }) => probe.domainId)
     if (verified.length + delegated.length === 0) return []
-    await endBackOff(tx, [...verified, ...delegated])
+    await endBackOff(tx, verified, [DNS_PROBLEM, DNS_UNKNOWN_PROBLEM])
+    await endBackOff(tx, delegated, [DNS_PROBLEM, DNS_UNKNOWN_PROBLEM, DELEGATION_PROBLEM, CHALLENGE_PROBLEM])
     const newly = verified.length > 0 ? await verify(tx, verified) : []
     if (delegated.length > 0) await orderBeforeCutOver(tx, delegated)
+    await addLiveJobs(tx, unseen) // last, as wherever a certificate is locked too
     return newly
   })
 }
@@ -118,10 +128,13 @@ export async function findProbeTarget(db: Db, project: Project, hostname: Hostna
   return target
 }
 
-async function storeReports(tx: Tx, results: readonly ProbeResult[]): Promise<void> {
-  await rows(
+const holds = sql<boolean>`result.state in ('verified', ${sql.join(NOBODYS_FAULT.map((state) => sql.lit(state)))})`
+
+/** Returns the hostnames that a request of our own has yet to come through to. A record that has gone wrong takes back that one did. */
+async function storeReports(tx: Tx, results: readonly ProbeResult[]): Promise<Hostname[]> {
+  const found = await rows(
     tx,
-    sql`
+    sql<{ hostname: Hostname }>`
       with result as (
         select distinct on (domain_id) * from unnest(${results.map(({ probe }) => probe.domainId)}::bigint[],
           ${results.map(({ report }) => report.state)}::text[], ${results.map(({ report }) => JSON.stringify(report))}::json[],
@@ -131,17 +144,24 @@ async function storeReports(tx: Tx, results: readonly ProbeResult[]): Promise<vo
         select p.domain_id, p.state as before from probes p join result using (domain_id) order by p.domain_id for update of p
       ), stored as (
         update probes p set state = result.state, report = result.report, checked_at = now(), delegated = coalesce(result.delegated, p.delegated),
+          live_at = case when ${holds} then p.live_at end, live_tries = case when ${holds} then p.live_tries else 0 end,
+          live_sentence = case when ${holds} then p.live_sentence end,
           failures = case when result.state = 'unknown' then p.failures + 1 else 0 end,
           next_probe_at = case when p.watched_until > now() and result.next_s > ${WATCHED_INTERVAL_S}
             then ${WATCHED_INTERVAL} + case when p.claimed_at > now() - ${WATCHED_INTERVAL} then p.claimed_at else now() end
             else now() + make_interval(secs => result.next_s) end
-        from result join mine using (domain_id) where p.domain_id = result.domain_id returning p.domain_id, before, p.state
+        from result join mine using (domain_id) where p.domain_id = result.domain_id returning p.domain_id, before, p.state,
+          p.live_at is null and p.live_tries < ${LIVE_TRIES_MAX} as unseen
+      ), told as (
+        -- For whoever looks at the portal; becoming verified is news of its own.
+        insert into changes (kind, key)
+        select 'host', d.hostname from stored join domains d on d.id = stored.domain_id
+        where before <> stored.state and d.deleted_at is null and (stored.state <> 'verified' or d.verified_at is not null)
       )
-      -- For whoever looks at the portal; becoming verified is news of its own.
-      insert into changes (kind, key)
-      select 'host', d.hostname from stored join domains d on d.id = stored.domain_id
-      where before <> stored.state and d.deleted_at is null and (stored.state <> 'verified' or d.verified_at is not null)`,
+      select d.hostname from stored join domains d on d.id = stored.domain_id
+      where stored.state = 'verified' and unseen and d.deleted_at is null`,
   )
+  return found.map(({ hostname }) => hostname)
 }
 
 /** Null where nobody answered: what was known then stays. */
@@ -196,7 +216,8 @@ async function verify(tx: Tx, domainIds: string[]): Promise<Hostname[]> {
 }
 
 /** DNS is right: an attempt that failed for want of it waits for nothing any more. One that the authority refused still does. */
-async function endBackOff(tx: Tx, domainIds: string[]): Promise<void> {
+async function endBackOff(tx: Tx, domainIds: string[], problems: readonly string[]): Promise<void> {
+  if (domainIds.length === 0) return
   await rows(
     tx,
     sql`
@@ -206,7 +227,7 @@ async function endBackOff(tx: Tx, domainIds: string[]): Promise<void> {
           next_attempt_at = case when c.lease_until > now() then c.next_attempt_at else now() end,
           dns_left_at = null, renewal_stopped_at = null
         from domains d where d.id = any(${domainIds}::bigint[]) and d.deleted_at is null and c.hostname = d.hostname
-          and c.project_id = d.project_id and c.last_problem->>'type' in (${DNS_PROBLEM}, ${DNS_UNKNOWN_PROBLEM})
+          and c.project_id = d.project_id and c.last_problem->>'type' = any(${problems}::text[])
         returning c.hostname
       )
       insert into changes (kind, key) select 'certificate', hostname from freed`,

@@ -12,13 +12,13 @@ export type RenewalAnswer =
 
 /**
  * An operator wants a new certificate now: ordered also when the present one is fresh or our own back-off runs. Only the authority's
- * rate limit stands, as an order before its end could not succeed, and an imported certificate while it is valid.
+ * rate limits stand, as an order before there is room could not succeed, and an imported certificate while it is valid.
  */
 export async function requestRenewal(db: Db, hostname: Hostname): Promise<RenewalAnswer> {
   return transaction(db, async (tx) => {
     const standing = await look(tx, hostname)
     const inHand = await lookInHand(tx, hostname)
-    const reason = forbidden(standing) ?? imported(inHand, standing.valid) ?? limited(inHand, standing.waitsUntil)
+    const reason = forbidden(standing) ?? imported(inHand, standing.valid) ?? waiting(inHand) ?? limited(inHand, standing.waitsUntil)
     if (reason) return { kind: 'refused', reason }
     const validUntil = standing.valid ? inHand!.notAfter : null
     if (standing.underWay) return { kind: 'under-way', validUntil }
@@ -28,12 +28,21 @@ export async function requestRenewal(db: Db, hostname: Hostname): Promise<Renewa
   })
 }
 
-type InHand = { notAfter: Date | null; origin: string; problem: { type?: unknown } | null }
+type InHand = {
+  notAfter: Date | null
+  origin: string
+  problem: { type?: unknown } | null
+  postponedUntil: Date | null
+  postponedReason: string | null
+}
 
 async function lookInHand(tx: Tx, hostname: Hostname): Promise<InHand | undefined> {
   const [inHand] = await rows(
     tx,
-    sql<InHand>`select not_after as "notAfter", origin, last_problem as problem from certificates where hostname = ${hostname}`,
+    sql<InHand>`
+      select not_after as "notAfter", origin, last_problem as problem, postponed_reason as "postponedReason",
+        case when postponed_until > now() then postponed_until end as "postponedUntil"
+      from certificates where hostname = ${hostname}`,
   )
   return inHand
 }
@@ -41,6 +50,11 @@ async function lookInHand(tx: Tx, hostname: Hostname): Promise<InHand | undefine
 function imported(inHand: InHand | undefined, valid: boolean): string | undefined {
   if (inHand?.origin !== 'imported' || !valid) return undefined
   return `its certificate was imported and is valid until ${inHand.notAfter!.toISOString()}: import the next one, or have one ordered in its place (certificates order)`
+}
+
+function waiting(inHand: InHand | undefined): string | undefined {
+  if (!inHand?.postponedUntil) return undefined
+  return `it waits for room until ${inHand.postponedUntil.toISOString()}. ${inHand.postponedReason}`
 }
 
 function limited(inHand: InHand | undefined, waitsUntil: Date | null): string | undefined {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { changesSince, endOfFeed } from '../../test/support/feed.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
-import { readSetting, writeSetting, writeSettingOnce } from './settings.ts'
+import { readSetting, renewSetting, writeSetting, writeSettingOnce } from './settings.ts'
 
 let database: TestDatabase
 beforeAll(async () => {
@@ -15,6 +15,17 @@ test('of many machines that write a value for the first time one wins, and all g
   expect(new Set(written.map((value) => value.toString('hex'))).size).toBe(1)
   expect(await readSetting(database.db, 'once')).toEqual(written[0])
   expect(await changesSince(database.db, cursor)).toMatchObject([{ kind: 'setting', key: 'once' }])
+})
+
+test('a value is renewed once it is old enough, by one of many machines, and all are told', async () => {
+  const renew = (value: string, olderThanS: number) => renewSetting(database.db, 'renewed', Buffer.from(value), olderThanS)
+  expect(await renew('first', 60)).toBe(true)
+  expect(await renew('second', 60)).toBe(false)
+  await database.db.pool.query(`update settings set updated_at = now() - interval '61 seconds' where name = 'renewed'`)
+  const cursor = await endOfFeed(database.db)
+  const renewed = await Promise.all(['a', 'b', 'c'].map((value) => renew(value, 60)))
+  expect(renewed.filter(Boolean)).toHaveLength(1)
+  expect(await changesSince(database.db, cursor)).toMatchObject([{ kind: 'setting', key: 'renewed' }])
 })
 
 test('a value can be replaced, and what nobody wrote is undefined', async () => {

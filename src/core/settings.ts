@@ -21,6 +21,22 @@ export async function writeSettingOnce(db: Db, name: string, value: Buffer): Pro
   })
 }
 
+/** Writes the value where there is none, or one that is older than so many seconds, and says whether it did: of several writers one does. */
+export async function renewSetting(db: Db, name: string, value: Buffer, olderThanS: number): Promise<boolean> {
+  const written = await rows(
+    db,
+    sql`
+      with written as (
+        insert into settings (name, value) values (${name}, ${value})
+        on conflict (name) do update set value = excluded.value, updated_at = now()
+          where settings.updated_at <= now() - make_interval(secs => ${olderThanS})
+        returning name
+      )
+      insert into changes (kind, key) select 'setting', name from written returning key`,
+  )
+  return written.length > 0
+}
+
 /** Writes the value over whatever was there. */
 export async function writeSetting(db: Db, name: string, value: Buffer): Promise<void> {
   await transaction(db, async (tx) => {

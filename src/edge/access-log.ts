@@ -1,4 +1,4 @@
-import type { Log } from '../log.ts'
+import type { LineSink } from '../log.ts'
 
 export type AccessLine = {
   requestId: string
@@ -18,12 +18,15 @@ export type AccessLine = {
 
 const PATH_CHARACTERS_MAX = 1_024
 
-/** One JSON line a request, for the given share of them (0 to 1). */
-export function createAccessLog(log: Log, sample: number) {
+/** One JSON line a request, like the other lines of the log, for the given share of them (0 to 1). */
+export function createAccessLog(sink: LineSink, sample: number) {
+  const { pid } = process
   return (read: () => AccessLine) => {
     if (sample < 1 && Math.random() >= sample) return
     const line = read()
-    log.info({ ...line, upstreamMs: rounded(line.upstreamMs), totalMs: rounded(line.totalMs) }, 'request')
+    const common = { level: 'info', time: new Date().toISOString(), pid, name: 'edge' }
+    const times = { upstreamMs: rounded(line.upstreamMs), totalMs: rounded(line.totalMs) }
+    sink.write(`${JSON.stringify({ ...common, ...line, ...times, msg: 'request' })}\n`)
   }
 }
 

@@ -1,13 +1,13 @@
-import { ChunkedReader, Malformed, readFieldLines } from './chunked-reader.ts'
+import { ChunkedReader, Malformed } from './chunked-reader.ts'
 import type { AnswerHead, Fields } from './engine.ts'
-import { membersOf, valuesOf } from './fields.ts'
+import { readFieldLines } from './field-lines.ts'
 import { UpstreamFailure } from './upstream.ts'
 
 const HEAD_BYTES_MAX = 64 * 1024
+const FIELDS_MAX = 2_000
 /** Each one keeps the request waiting, and a 100 is passed on: an endless row of them would be neither late nor bounded. */
 const INTERIM_ANSWERS_MAX = 100
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: ([\t\u0020-\u007e\u0080-\u00ff]*))?$/
-const END_OF_HEAD = Buffer.from('\r\n\r\n')
 
 export type ParsedHead = AnswerHead & { keepsAlive: boolean }
 
@@ -93,17 +93,22 @@ export class AnswerParser {
   }
 
   #readHead(bytes: Buffer, at: number): number | undefined {
-    const end = bytes.indexOf(END_OF_HEAD, at)
-    if ((end < 0 ? bytes.length : end) - at > HEAD_BYTES_MAX) throw malformed('the head is too large')
-    if (end < 0) {
+    const end = Math.min(bytes.length, at + HEAD_BYTES_MAX)
+    const lineEnd = bytes.indexOf('\r\n', at, 'latin1')
+    if (lineEnd < 0 || lineEnd >= end) {
+      if (end - at === HEAD_BYTES_MAX) throw malformed('the head is too large')
       if (!couldBeHttp(bytes, at)) throw malformed('this is not HTTP')
       return undefined
     }
-    const lines = bytes.toString('latin1', at, end).split('\r\n')
-    const status = STATUS_LINE.exec(lines[0]!)
+    const status = STATUS_LINE.exec(bytes.toString('latin1', at, lineEnd))
     if (!status) throw malformed('the status line')
+    const collected = new Collected()
+    const fieldsEnd = readFieldLines(bytes, lineEnd + 2, { end, fieldsMax: FIELDS_MAX, onField: collected.add })
+    if (fieldsEnd === 'malformed') throw malformed('a field line')
+    if (fieldsEnd === 'too-many' || (fieldsEnd === 'incomplete' && end - at === HEAD_BYTES_MAX)) throw malformed('the head is too large')
+    if (fieldsEnd === 'incomplete') return undefined
     const code = Number(status[2])
-    const fields = readFields(lines, 1)
+    const { fields } = collected
     if (code === 101 && this.#mayUpgrade) {
       this.#state = 'done'
       this.#listener.onHead({ status: code, reason: status[3] ?? '', fields, body: 'none', keepsAlive: false })
@@ -114,20 +119,19 @@ export class AnswerParser {
       if (this.#interimAnswers > INTERIM_ANSWERS_MAX) throw malformed('too many interim answers')
       this.#listener.onInterim(code)
     } else {
-      this.#begin(code, status[3] ?? '', fields, status[1] === '1')
+      this.#begin(code, status[3] ?? '', collected, status[1] === '1')
     }
-    return end + END_OF_HEAD.length
+    return fieldsEnd
   }
 
   /** How the body ends, RFC 9112 §6.3. */
-  #begin(status: number, reason: string, fields: Fields, isHttp11: boolean): void {
-    const codings = valuesOf(fields, 'transfer-encoding')
-    const lengths = valuesOf(fields, 'content-length')
+  #begin(status: number, reason: string, collected: Collected, isHttp11: boolean): void {
+    const { fields, codings, lengths } = collected
     if (codings.length > 0 && lengths.length > 0) throw malformed('both Content-Length and Transfer-Encoding')
     if (codings.length > 1 || (codings.length === 1 && codings[0]!.toLowerCase() !== 'chunked')) throw malformed('Transfer-Encoding')
     if (codings.length === 1 && !isHttp11) throw malformed('Transfer-Encoding in HTTP/1.0')
     if (lengths.length > 1 || (lengths.length === 1 && !/^\d{1,15}$/.test(lengths[0]!))) throw malformed('Content-Length')
-    const keepsAlive = isHttp11 && !membersOf(fields, 'connection').includes('close')
+    const keepsAlive = isHttp11 && !collected.closes
     const head = { status, reason, fields, keepsAlive }
     if (this.#method === 'HEAD' || status === 204 || status === 304) {
       this.#listener.onHead({ ...head, body: 'none' })
@@ -169,11 +173,18 @@ export class AnswerParser {
   }
 }
 
-function readFields(lines: string[], from: number): string[] {
-  try {
-    return readFieldLines(lines, from)
-  } catch (error) {
-    throw error instanceof Malformed ? malformed(error.message) : error
+/** The fields of a head, and what of them decides how it ends. */
+class Collected {
+  readonly fields: string[] = []
+  readonly codings: string[] = []
+  readonly lengths: string[] = []
+  closes = false
+
+  readonly add = (name: string, value: string): void => {
+    this.fields.push(name, value)
+    if (name.length === 14 && name.toLowerCase() === 'content-length') this.lengths.push(value)
+    else if (name.length === 17 && name.toLowerCase() === 'transfer-encoding') this.codings.push(value)
+    else if (name.length === 10 && name.toLowerCase() === 'connection') this.closes ||= /(^|,)[ \t]*close[ \t]*(,|$)/i.test(value)
   }
 }
 

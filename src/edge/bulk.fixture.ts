@@ -14,6 +14,7 @@ async function serve({ hostname: name, upstreamUrl, chainPem, keyPem }: BulkOrde
   const loopback = [{ host: '127.0.0.1', port: 0 }]
   const edge = await startEdge({
     log: createLog('edge', 'error'),
+    accessLog: { write() {} },
     metrics: createEdgeMetrics(new Registry()),
     listen: { http: loopback, https: loopback },
     publicHttpsPort: 443,

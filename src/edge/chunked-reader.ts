@@ -1,5 +1,5 @@
 import type { Fields } from './engine.ts'
-import { isFieldValue, isToken } from './fields.ts'
+import { CR, LF, readFieldLines } from './field-lines.ts'
 
 export type ChunkListener = {
   onData(chunk: Buffer): void
@@ -10,9 +10,7 @@ export type ChunkListener = {
 const LINE_BYTES_MAX = 4 * 1024
 const TRAILER_BYTES_MAX = 16 * 1024
 const LINE = /^([0-9a-f]{1,13})(?:[ \t]*;[\t\u0020-\u007e\u0080-\u00ff]*)?$/i
-const END_OF_TRAILERS = Buffer.from('\r\n\r\n')
-const CR = 13
-const LF = 10
+const TRAILERS_MAX = 200
 
 type State = 'line' | 'chunk' | 'chunk-end' | 'trailers' | 'done'
 
@@ -76,15 +74,14 @@ export class ChunkedReader {
   }
 
   #readTrailers(bytes: Buffer, at: number): number | undefined {
-    if (bytes[at] === CR && bytes[at + 1] === LF) {
-      this.#end([])
-      return at + 2
-    }
-    const end = bytes.indexOf(END_OF_TRAILERS, at)
-    if ((end < 0 ? bytes.length : end) - at > TRAILER_BYTES_MAX) throw new Malformed('the trailers are too large')
-    if (end < 0) return undefined
-    this.#end(readFieldLines(bytes.toString('latin1', at, end).split('\r\n'), 0))
-    return end + END_OF_TRAILERS.length
+    const trailers: string[] = []
+    const end = Math.min(bytes.length, at + TRAILER_BYTES_MAX)
+    const read = readFieldLines(bytes, at, { end, fieldsMax: TRAILERS_MAX, onField: (name, value) => trailers.push(name, value) })
+    if (read === 'malformed') throw new Malformed('a field line')
+    if (read === 'too-many' || (read === 'incomplete' && end - at === TRAILER_BYTES_MAX)) throw new Malformed('the trailers are too large')
+    if (read === 'incomplete') return undefined
+    this.#end(trailers)
+    return read
   }
 
   #end(trailers: Fields): void {
@@ -95,17 +92,3 @@ export class ChunkedReader {
 
 /** Bytes that are no proper HTTP/1.1. The message names what of them. */
 export class Malformed extends Error {}
-
-/** The fields of a head's or trailer's lines, beginning with the given one. Throws Malformed. */
-export function readFieldLines(lines: readonly string[], from: number): string[] {
-  const fields: string[] = []
-  for (let i = from; i < lines.length; i += 1) {
-    const line = lines[i]!
-    const colon = line.indexOf(':')
-    const name = line.slice(0, colon)
-    const value = line.slice(colon + 1).replace(/^[ \t]+|[ \t]+$/g, '')
-    if (colon < 1 || !isToken(name) || !isFieldValue(value)) throw new Malformed('a field line')
-    fields.push(name, value)
-  }
-  return fields
-}

@@ -1,6 +1,6 @@
 import type { Hostname } from '../hostname.ts'
 import { createAddressSet } from '../lib/addresses.ts'
-import type { Log } from '../log.ts'
+import type { LineSink, Log } from '../log.ts'
 import type { ChallengeSource } from './challenge-source.ts'
 import { createEngine, type Http2Engine } from './engine.ts'
 import type { FindHost } from './host.ts'
@@ -17,8 +17,7 @@ import { createUpstreamPools } from './upstream-pools.ts'
 
 export type EdgeParts = {
   log: Log
-  /** Where the access log's lines go, when not to `log`. */
-  accessLog?: Log
+  accessLog: LineSink
   metrics: EdgeMetrics
   listen: { http: Listen[]; https: Listen[] }
   publicHttpsPort: number
@@ -51,6 +50,8 @@ export type EdgeParts = {
 export type Edge = {
   ports: { http: number[]; https: number[] }
   report(): EdgeCounts
+  /** 48 bytes, the same on all processes and machines: sessions that were begun with them resume here. */
+  setTicketKeys(keys: Buffer): void
   /** Takes nothing new, lets what runs end for up to `drainMs`, then cuts the rest: tunnels and event streams are what is left by then. */
   stop(drainMs: number): Promise<void>
 }
@@ -105,6 +106,7 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
   return {
     ports: { http: http.ports, https: https.ports },
     report,
+    setTicketKeys: tls.setTicketKeys,
     async stop(drainMs) {
       const closed = Promise.all([https.close(), http.close()])
       port80.close()

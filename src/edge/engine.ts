@@ -58,7 +58,7 @@ export interface Exchange {
   sendContinue(): void
   /** Begins the answer; it may be kept back until the first body byte, `flush` or `end`. */
   answer(head: AnswerHead): void
-  /** False means: write no more until the drain listener is called. What was written may be kept back until `flush` or `end`. */
+  /** False means: write no more until the drain listener is called. What was written may be kept back until `flush` or `end`; the chunk is the exchange's from now on. */
   write(chunk: Buffer): boolean
   flush(): void
   end(trailers?: Fields): void

@@ -1,6 +1,7 @@
 import type { Fields } from './engine.ts'
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+const NONE: readonly string[] = []
 const VALUE = /^[\t\u0020-\u007e\u0080-\u00ff]*$/
 
 /** Whether the text is a field name or method of RFC 9110 §5.6.2. */
@@ -14,17 +15,21 @@ export function isFieldValue(text: string): boolean {
 }
 
 /** All values of one field, in order; `name` in lower case. */
-export function valuesOf(fields: Fields, name: string): string[] {
-  const values: string[] = []
+export function valuesOf(fields: Fields, name: string): readonly string[] {
+  let values: string[] | undefined
   for (let i = 0; i < fields.length; i += 2) {
-    if (fields[i]!.length === name.length && fields[i]!.toLowerCase() === name) values.push(fields[i + 1]!)
+    if (fields[i]!.length !== name.length || fields[i]!.toLowerCase() !== name) continue
+    values ??= []
+    values.push(fields[i + 1]!)
   }
-  return values
+  return values ?? NONE
 }
 
 /** The members of a comma-separated field, trimmed, in lower case, without empty ones. */
-export function membersOf(fields: Fields, name: string): string[] {
-  return valuesOf(fields, name).flatMap((value) =>
+export function membersOf(fields: Fields, name: string): readonly string[] {
+  const values = valuesOf(fields, name)
+  if (values.length === 0) return NONE
+  return values.flatMap((value) =>
     value
       .toLowerCase()
       .split(',')

@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { connect as connectTcp } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -151,6 +153,35 @@ test.each(['TLSv1.2', 'TLSv1.3'] as const)(
     again.destroy()
   },
 )
+
+test('a session resumes at another edge that has the same ticket keys, and not once they are others', async () => {
+  const keys = randomBytes(48)
+  const other = await startTestEdge({ ticketKeys: keys })
+  await other.route(HOST, upstream.url)
+  edge.setTicketKeys(keys)
+  const session = await sessionAt(edge)
+  const resumes = async () => {
+    const socket = await openTls({ port: other.httpsPort, hostname: HOST, ca: other.ca.certPem, more: { session } })
+    const isReused = socket.isSessionReused()
+    socket.destroy()
+    return isReused
+  }
+  expect(await resumes()).toBe(true)
+  other.setTicketKeys(randomBytes(48))
+  expect(await resumes()).toBe(false)
+  await other.stop(0)
+})
+
+async function sessionAt(at: TestEdge): Promise<Buffer> {
+  const socket = await openTls({ port: at.httpsPort, hostname: HOST, ca: at.ca.certPem })
+  const ticket = once(socket, 'session') as Promise<[Buffer]>
+  const reader = new RawReader(socket)
+  socket.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  await reader.answer()
+  const [session] = await ticket
+  socket.destroy()
+  return session
+}
 
 test('what is no TLS gets an alert and the end, and the edge goes on', async () => {
   expect(await speakPlain(edge.httpsPort, 'GET / HTTP/1.1\r\n\r\n').closed()).toBe('\x15\x03\x03\x00\x02\x02\x28')

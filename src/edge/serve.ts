@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { type Hostname, readHostname } from '../hostname.ts'
 import type { AddressSet } from '../lib/addresses.ts'
-import type { Log } from '../log.ts'
+import { Lru } from '../lib/lru.ts'
+import type { LineSink, Log } from '../log.ts'
 import { createAccessLog, pathOf } from './access-log.ts'
 import { clientAddress } from './client-address.ts'
 import type { Exchange } from './engine.ts'
@@ -12,12 +13,12 @@ import { type FindHost, type HostAnswer, hostOf, isSameTenant } from './host.ts'
 import type { EdgeMetrics } from './metrics.ts'
 import { livenessPage, page, sendPage } from './pages.ts'
 import type { createTunnels } from './tunnel.ts'
-import { readUpstream } from './upstream.ts'
+import { readUpstream, type Upstream } from './upstream.ts'
 import type { UpstreamPools } from './upstream-pools.ts'
 
 export type ServeParts = {
   log: Log
-  accessLog?: Log
+  accessLog: LineSink
   metrics: EdgeMetrics
   edgeHost: Hostname
   findHost: FindHost
@@ -40,14 +41,25 @@ type Visit = {
 }
 
 const RETRY_AFTER_S = '5'
+const UPSTREAMS_MAX = 1_000 // read anew for the next request when they are more
 
 /**
  * Decides what each request gets, anew for every request: nothing is remembered from the handshake but the certificate's names. In this
  * order: methods that no proxy should pass, loops, the authority against the connection, then the host.
  */
 export function createServe(parts: ServeParts) {
-  const logAccess = createAccessLog(parts.accessLog ?? parts.log, parts.accessLogSample)
+  const logAccess = createAccessLog(parts.accessLog, parts.accessLogSample)
   const open = new Set<Visit>()
+  const upstreams = new Lru<string, Upstream>(UPSTREAMS_MAX)
+
+  const upstreamOf = (url: string, owner: string | undefined): Upstream => {
+    const key = `${owner ?? ''} ${url}`
+    const known = upstreams.get(key)
+    if (known) return known
+    const upstream = readUpstream(url, owner)
+    upstreams.set(key, upstream)
+    return upstream
+  }
 
   const close = (visit: Visit) => {
     if (!open.delete(visit)) return
@@ -85,7 +97,7 @@ export function createServe(parts: ServeParts) {
   const proxy = (visit: Visit, hostname: Hostname, upstreamUrl: string, projectId: string | undefined) => {
     const { exchange } = visit
     const head = requestHead(exchange, { requestId: visit.requestId, isTrusted: parts.trustedProxies.has(exchange.connection.peer) })
-    visit.outcome = forward({ pools: parts.pools, onTunnel }, exchange, { upstream: readUpstream(upstreamUrl, projectId), head })
+    visit.outcome = forward({ pools: parts.pools, onTunnel }, exchange, { upstream: upstreamOf(upstreamUrl, projectId), head })
 
     function onTunnel({ upstream, behind }: { upstream: Socket; behind: Buffer }) {
       const { socket, head: behindRequest } = exchange.takeOver()

@@ -1,6 +1,14 @@
 import { randomBytes, X509Certificate } from 'node:crypto'
 import type { Socket } from 'node:net'
-import { createSecureContext, createServer, type SecureContext, type Server, type TLSSocket } from 'node:tls'
+import {
+  createSecureContext,
+  createServer,
+  type SecureContext,
+  type SecureContextOptions,
+  type Server,
+  type TLSSocket,
+  type TlsOptions,
+} from 'node:tls'
 import { type Hostname, readHostname } from '../hostname.ts'
 import { unmapped } from '../lib/addresses.ts'
 import { Lru } from '../lib/lru.ts'
@@ -35,6 +43,7 @@ type Arrival = { peer: string; servername: Hostname | undefined }
 type Certified = { context: SecureContext; chainPem: string; names: readonly string[] | undefined }
 
 const CONTEXTS_MAX = 1_000 // about 30 KB each
+const TICKET_KEYS_BYTES = 48
 const SESSION_S = 24 * 60 * 60
 /** Fatal handshake_failure (RFC 8446 §6.2), before any key exists. */
 const REFUSAL = Buffer.from([21, 3, 3, 0, 2, 2, 40])
@@ -53,12 +62,12 @@ export function createTls(parts: TlsParts) {
   const arrivals = new Map<string, Arrival>()
   const settings = {
     minVersion: 'TLSv1.2',
-    ticketKeys: parts.ticketKeys ?? randomBytes(48),
+    ticketKeys: parts.ticketKeys ?? randomBytes(TICKET_KEYS_BYTES),
     sessionTimeout: SESSION_S,
     ALPNProtocols: ['h2', 'http/1.1'],
     handshakeTimeout: parts.handshakeMs,
     noDelay: true,
-  } as const
+  } satisfies SecureContextOptions & TlsOptions
   const validations = createChallengeTls(parts)
   let nameless: { id: string; server: Server } | undefined
 
@@ -154,6 +163,14 @@ export function createTls(parts: TlsParts) {
   }
 
   return {
+    /** From the next handshake on; sessions of other keys begin anew. */
+    setTicketKeys(keys: Buffer) {
+      if (keys.equals(settings.ticketKeys)) return
+      settings.ticketKeys = keys
+      contexts.clear() // they hold the old ones
+      named.setTicketKeys(keys)
+      nameless?.server.setTicketKeys(keys)
+    },
     /** `source`: the visitor's address when a proxy told it. */
     accept(socket: Socket, source: string | undefined) {
       socket.on('error', () => socket.destroy())

@@ -3,6 +3,7 @@ import { createTestDatabase, type TestDatabase } from '../../test/support/postgr
 import { addProject, claim, EDGE_HOST } from '../../test/support/tenants.ts'
 import { findDomain } from '../core/domains.ts'
 import { recordRateLimit } from '../core/issuance-budget.ts'
+import { keepOrderUnderWay } from '../core/orders-under-way.ts'
 import { createLog } from '../log.ts'
 import { type IssueParts, issueCertificate } from './issue.ts'
 
@@ -39,10 +40,33 @@ test("a hostname whose DNS is not ready costs nothing of the authority's limits"
   expect(certificate).toMatchObject({ lastError: { sentence: 'It points elsewhere.' }, nextIssuanceAt: null })
 })
 
-test('neither does a look that fails', async () => {
-  const hostname = await claim(database.db, await addProject(database.db))
-  await issueCertificate(parts({}).issue, { hostname })
+test('neither does a look that fails, and what broke is for the log alone', async () => {
+  const project = await addProject(database.db)
+  const hostname = await claim(database.db, project)
+  const precheck = () => Promise.reject(new Error('connect ENOENT /run/private/socket'))
+  await issueCertificate(parts({ precheck }).issue, { hostname })
   expect(await ordersCounted()).toBe(0)
+  const { lastError } = (await findDomain(database.db, project, hostname, EDGE_HOST)).certificate
+  expect(lastError).toMatchObject({ sentence: expect.stringContaining('internal error') })
+  expect(JSON.stringify(lastError)).not.toContain('private')
+})
+
+test('an order that is open at the authority goes on counting when a later attempt finds the DNS gone', async () => {
+  const { db } = database
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  const dies = async (_: unknown, { permission }: { permission: { orderId: string | null } }) => {
+    const order = { directory: DIRECTORY, orderUrl: `${DIRECTORY}/1`, sealedKey: Buffer.from('sealed'), orderId: permission.orderId }
+    await keepOrderUnderWay(db, hostname, { ...order, projectId: project.id, expires: undefined })
+    return { kind: 'refused' as const, problem: { type: 'outage' }, sentence: 'It does not answer.', outage: true }
+  }
+  await issueCertificate(parts({ precheck: async () => ({ kind: 'go' }), order: dies }).issue, { hostname })
+  expect(await ordersCounted()).toBe(1)
+  await db.pool.query('update certificates set next_attempt_at = now() where hostname = $1', [hostname])
+  const { issue } = parts({ precheck: async () => ({ kind: 'no', problem: { type: 'dns' }, sentence: 'It points elsewhere.' }) })
+  await issueCertificate(issue, { hostname })
+  expect(await ordersCounted()).toBe(1)
+  await db.pool.query('delete from issuance_orders')
 })
 
 test('without room nothing is looked up or ordered, and the edges are told', async () => {

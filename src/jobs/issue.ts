@@ -12,6 +12,7 @@ import { type Hostname, parseClaimName } from '../hostname.ts'
 import type { Log } from '../log.ts'
 
 const URGENT_SHARE = 1 / 3
+const INTERNAL = 'The certificate could not be obtained because of an internal error; it is tried again.'
 
 /** What a certificate order hands back; the key is sealed before it leaves the process. */
 export type Issued = {
@@ -107,11 +108,11 @@ async function obtain(parts: IssueParts, hostname: Hostname, going: Going): Prom
     parts.log.error({ err: error, hostname }, 'issuing failed unexpectedly')
     return {
       kind: 'refused',
-      problem: { type: 'urn:namesake:error:internal', detail: String(error) },
-      sentence: 'The certificate could not be obtained because of an internal error; it is tried again.',
+      problem: { type: 'urn:namesake:error:internal', detail: INTERNAL }, // the vendor reads it: what broke stands in the log alone
+      sentence: INTERNAL,
     }
   } finally {
-    if (!ordering) await settleOrder(parts.db, going.permission.orderId, 'not-sent')
+    if (!ordering && !going.permission.resumes) await settleOrder(parts.db, going.permission.orderId, 'not-sent')
   }
 }
 

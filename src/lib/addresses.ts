@@ -12,6 +12,7 @@ export function createAddressSet(entries: readonly string[]): AddressSet {
   for (const entry of entries) addEntry(list, entry)
   return {
     has(address) {
+      if (entries.length === 0) return false
       const plain = unmapped(address)
       const family = isIP(plain)
       return family !== 0 && list.check(plain, family === 6 ? 'ipv6' : 'ipv4')

@@ -20,12 +20,18 @@ export type Authorities = {
    * Undefined where no zone can be found, none below a public suffix exists, or its servers have no address that may be asked.
    */
   consult(hostname: string, clue: { hint: string | undefined; isAlias: boolean }, budget: Budget): Promise<Testimony | undefined>
+  /**
+   * The names, in lower case, of the servers that the zone of a hostname is delegated to; none where no zone can be found, or none below a public
+   * suffix exists. The clue is that of `consult`.
+   */
+  nameServers(hostname: string, clue: { hint: string | undefined; isAlias: boolean }, budget: Budget): Promise<string[]>
   /** Asks one server of a zone. */
   ask(server: NameServer, asking: { name: string; type: RecordType }, budget: Budget): Promise<Reply>
 }
 
 type Referral = { kind: 'referral'; message: Message }
 type Zone = { name: string; servers: NameServer[] }
+type Cut = { name: string; nameServers: string[]; message: Message }
 
 const NAME_SERVERS_MAX = 4
 const REFERRALS_MAX = 4
@@ -45,7 +51,8 @@ export function createAuthorities(parts: { resolver: Resolver; exchange: Exchang
   ): Promise<Testimony | undefined> {
     // Nothing is registered there: the registry's servers need not be asked every five minutes.
     if (clue.hint !== undefined && isPublicSuffix(clue.hint)) return undefined
-    let zone = await findZone(clue.hint ?? (clue.isAlias ? parentOf(hostname) : hostname), budget)
+    const cut = await findCut(startOf(hostname, clue), budget)
+    let zone = cut && { name: cut.name, servers: await addressesOf(cut.nameServers, cut.message, budget) }
     for (let n = 0; zone && zone.servers.length > 0 && n <= REFERRALS_MAX; n++) {
       const { name, servers } = zone
       const heard = await Promise.all(servers.map((server) => hear(server, hostname, name, budget)))
@@ -56,14 +63,14 @@ export function createAuthorities(parts: { resolver: Resolver; exchange: Exchang
     return undefined
   }
 
-  async function findZone(start: string, budget: Budget): Promise<Zone | undefined> {
+  async function findCut(start: string, budget: Budget): Promise<Cut | undefined> {
     for (let name = start; name !== ''; ) {
       const reply = await resolver.resolveCached({ name, type: 'NS' }, budget)
       if (reply.kind === 'silent') return undefined
       // A zone whose servers are all broken cannot be resolved: its parent then refers to them.
       const message = reply.kind === 'answer' ? reply.message : undefined
       const nameServers = message ? nameServersOf(message.answers, name) : []
-      if (message && nameServers.length > 0) return { name, servers: await addressesOf(nameServers, message, budget) }
+      if (message && nameServers.length > 0) return { name, nameServers, message }
       name = nextUp(name, message)
     }
     return undefined
@@ -119,6 +126,11 @@ export function createAuthorities(parts: { resolver: Resolver; exchange: Exchang
 
   return {
     consult,
+    async nameServers(hostname, clue, budget) {
+      if (clue.hint !== undefined && isPublicSuffix(clue.hint)) return []
+      const cut = await findCut(startOf(hostname, clue), budget)
+      return cut && !isPublicSuffix(cut.name) ? cut.nameServers : []
+    },
     async ask(server, asking, budget) {
       const message = await askServer(server, asking, budget)
       if (!message) return { kind: 'silent' }
@@ -126,6 +138,10 @@ export function createAuthorities(parts: { resolver: Resolver; exchange: Exchang
       return known ? { kind: 'answer', message } : { kind: 'refused', rcode: message.rcode }
     },
   }
+}
+
+function startOf(hostname: string, { hint, isAlias }: { hint: string | undefined; isAlias: boolean }): string {
+  return hint ?? (isAlias ? parentOf(hostname) : hostname)
 }
 
 function nameServersOf(records: ResourceRecord[], zone: string): string[] {

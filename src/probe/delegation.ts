@@ -6,6 +6,9 @@ import type { Reply, Resolver } from './resolver.ts'
 /** The alias by which the owner of a hostname lets us answer DNS-01 challenges: `name` is to be a CNAME of `value`, which is in lower case. */
 export type WantedDelegation = { name: string; value: string }
 
+/** `edgeHost`: a wildcard record that leads there answers for the alias too, which is not there then. `required`: nothing else proves control. */
+export type DelegationPlace = { witnesses: readonly NameServer[]; zone: string | undefined; edgeHost: string; required: boolean }
+
 /** `elsewhere`: there is an alias, of another name. `unknown`: nobody answered. */
 export type Delegation = WantedDelegation & { state: 'present' | 'absent' | 'elsewhere' | 'unknown'; sentence: string }
 
@@ -20,10 +23,10 @@ const WITNESSES_MAX = 2
  */
 export async function findDelegation(
   parts: { resolver: Resolver; authorities: Authorities },
-  wanted: WantedDelegation & { witnesses: readonly NameServer[]; zone: string | undefined },
+  wanted: WantedDelegation & DelegationPlace,
   budget: Budget,
 ): Promise<Delegation> {
-  const { name, value, zone } = wanted
+  const { name, value } = wanted
   let found = await follow(parts.resolver, wanted, budget)
   for (const server of wanted.witnesses.slice(0, WITNESSES_MAX)) {
     if (found.state === 'present') break
@@ -34,7 +37,8 @@ export async function findDelegation(
     if (target?.toLowerCase() === value) found = { state: 'present' }
     else if (found.state !== 'elsewhere') found = target === undefined ? { state: 'absent' } : { state: 'elsewhere', target }
   }
-  return { name, value, state: found.state, sentence: describe(found, { name, value }, zone) }
+  if (found.state === 'elsewhere' && found.target.toLowerCase() === wanted.edgeHost) found = { state: 'absent' }
+  return { name, value, state: found.state, sentence: describe(found, wanted) }
 }
 
 async function follow(resolver: Resolver, { name, value }: WantedDelegation, budget: Budget): Promise<Found> {
@@ -57,15 +61,16 @@ function aliasIn(reply: Reply, name: string): string | undefined {
   return reply.message.answers.find((record) => record.type === 'CNAME' && record.name.toLowerCase() === name.toLowerCase())?.value
 }
 
-function describe(found: Found, { name, value }: WantedDelegation, knownZone: string | undefined): string {
+function describe(found: Found, { name, value, zone: knownZone, required }: WantedDelegation & DelegationPlace): string {
   const { label, zone } = placeOf(name, knownZone)
+  const purpose = required ? 'To have a certificate for the wildcard' : 'To have the certificate before visitors are sent here'
   switch (found.state) {
     case 'present':
-      return `The record ${name} is right: certificates can be issued before visitors are sent here.`
+      return `The record ${name} is right: certificates can be issued${required ? '' : ' before visitors are sent here'}.`
     case 'absent':
-      return `To have the certificate before visitors are sent here, add a CNAME record named "${label}" in the DNS of ${zone} with the value "${value}".`
+      return `${purpose}, add a CNAME record named "${label}" in the DNS of ${zone} with the value "${value}".`
     case 'elsewhere':
-      return `To have the certificate before visitors are sent here, change the CNAME record named "${label}" in the DNS of ${zone} from "${found.target}" to "${value}".`
+      return `${purpose}, change the CNAME record named "${label}" in the DNS of ${zone} from "${found.target}" to "${value}".`
     case 'unknown':
       return `The DNS servers of ${name} did not answer: nothing is to be done now, we look again soon.`
   }

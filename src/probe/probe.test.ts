@@ -3,7 +3,7 @@ import { networkInterfaces } from 'node:os'
 import dnsPacket from 'dns-packet'
 import { afterEach, expect, test } from 'vitest'
 import { type DnsServer, startAuthorities, startChallengeTestServer, startDnsServer, startNsd } from '../../test/support/dns.ts'
-import { parseHostname } from '../hostname.ts'
+import { parseClaimName, parseHostname } from '../hostname.ts'
 import { createProbe, type Probe, type ProbeSettings } from './probe.ts'
 
 const EDGE = 'edge.namesake.test'
@@ -338,6 +338,20 @@ test('an answer that a resolver on the way gives in an authority’s place is no
   const report = await probeAt([resolver], { authoritativePort: resolver.port }).check(shop, NO_PROOF)
   const server = { name: 'ns1.customer.test', address: resolver.address, says: 'silent' }
   expect([report.state, report.evidence]).toEqual(['absent', { zone: 'customer.test', servers: [server] }])
+})
+
+test('while a record is to be added, a check names the zone and its name servers, also where they were not asked', async () => {
+  const resolver = await startResolver()
+  resolver.set('customer.test', 'NS', 'Ada.ns.cloudflare.com', 'bob.ns.cloudflare.com')
+  const probe = probeAt([resolver])
+  const wanted = { zone: 'customer.test', nameServers: ['ada.ns.cloudflare.com', 'bob.ns.cloudflare.com'] }
+  expect(await probe.check(shop, NO_PROOF)).toMatchObject({ state: 'absent', ...wanted })
+  expect(await probe.check(parseClaimName('*.customer.test'), NO_PROOF)).toMatchObject(wanted)
+  resolver.set('shop.customer.test', 'CNAME', 'elsewhere.example.net')
+  expect(await probe.check(shop, NO_PROOF)).toMatchObject({ state: 'wrong-target', ...wanted })
+  resolver.set('shop.customer.test', 'CNAME', EDGE)
+  expect(await probe.check(shop, { proof: 'p', proofNeeded: true })).toMatchObject({ state: 'proof-needed', ...wanted })
+  expect(await probe.check(shop, NO_PROOF)).toMatchObject({ state: 'verified', nameServers: [] })
 })
 
 test('a private address is never asked as an authority at port 53', async () => {

@@ -78,14 +78,19 @@ export function createProbe(settings: ProbeSettings): Probe {
     }
     const witnesses = finding.servers.filter(({ says }) => says !== 'lame' && says !== 'silent')
     const wanted = isLocal ? undefined : ownership.delegation
-    const delegation = wanted && (await findDelegation({ resolver, authorities }, { ...wanted, witnesses, zone: finding.zone }, budget))
+    const place = { witnesses, zone: finding.zone, edgeHost: edge.host, required: isWildcard(hostname) }
+    const delegation = wanted && (await findDelegation({ resolver, authorities }, { ...wanted, ...place }, budget))
     let caa: CaaFinding = { kind: 'unknown' }
     if (settings.caaIssuers.length > 0 && mayAskForCaa(finding)) {
       caa = await findCaa(resolver, domain, isWildcard(hostname) || finding.view?.a.end !== 'no-such-name', settings.caaIssuers, budget)
     }
+    const isToBeDone = verdict.kind !== 'verified' || delegation?.state === 'absent' || delegation?.state === 'elsewhere'
+    const clue = { hint: finding.zone, isAlias: (finding.view?.a.hops.length ?? 0) > 0 }
+    const nameServers = isToBeDone && !isLocal ? await authorities.nameServers(domain, clue, budget) : []
     const report = {
       hostname,
       delegation,
+      nameServers,
       finding: { ...finding, verdict },
       edge,
       proof,

@@ -18,6 +18,9 @@ export type DnsReport = {
   found: DnsRecord[]
   warnings: DnsWarning[]
   checkedAt: string
+  /** Where the records are entered; null of local names. Its servers tell the DNS provider, and are looked for while a record is to be added. */
+  zone: string | null
+  nameServers: string[]
   /** Where challenges can be delegated to us. */
   delegation?: Delegation
   evidence: object
@@ -25,6 +28,7 @@ export type DnsReport = {
 
 const RECORDS_SHOWN_MAX = 32
 const TEXT_SHOWN_CHARS_MAX = 300
+const NAME_SERVERS_SHOWN_MAX = 8
 
 export type ReportParts = {
   hostname: string
@@ -33,6 +37,7 @@ export type ReportParts = {
   proof: { name: string; value: string } | undefined
   caa: { finding: CaaFinding; issuers: readonly string[] }
   delegation: Delegation | undefined
+  nameServers: string[]
   checkedAt: Date
 }
 
@@ -47,6 +52,8 @@ export function createReport(parts: ReportParts): DnsReport {
     found: foundRecords(hostname, finding).slice(0, RECORDS_SHOWN_MAX),
     warnings: [...warnOfAddresses(hostname, finding, edge), ...warnOfCaa(hostname, finding, parts.caa)],
     checkedAt: parts.checkedAt.toISOString(),
+    zone: finding.view ? placeOf(hostname, finding.zone).zone : null,
+    nameServers: parts.nameServers.slice(0, NAME_SERVERS_SHOWN_MAX),
     ...(parts.delegation && { delegation: parts.delegation }),
     evidence: { ...bounded(details), zone: finding.zone ?? null, servers: finding.servers },
   }

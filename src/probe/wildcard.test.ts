@@ -84,3 +84,17 @@ test("the domain's CAA records are a wildcard's too", async () => {
     { kind: 'caa-forbids', sentence: expect.stringContaining('customer.test allow only other.example') },
   ])
 })
+
+test('the wildcard record itself is not taken for a wrong delegation of the challenge, and a wildcard is told that it needs one', async () => {
+  resolver.set('*.customer.test', 'CNAME', EDGE)
+  const delegation = { name: '_acme-challenge.customer.test', value: 'label.acme.namesake.test' }
+  const told = await probe.check(wildcard, { proof: PROOF, proofNeeded: false, delegation })
+  expect(told.delegation).toMatchObject({
+    state: 'absent',
+    sentence:
+      'To have a certificate for the wildcard, add a CNAME record named "_acme-challenge" in the DNS of customer.test with the value "label.acme.namesake.test".',
+  })
+  resolver.set(delegation.name, 'CNAME', delegation.value)
+  const there = await probe.check(wildcard, { proof: PROOF, proofNeeded: false, delegation })
+  expect(there.delegation).toMatchObject({ state: 'present', sentence: expect.stringMatching(/can be issued\.$/) })
+})

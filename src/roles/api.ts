@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { createApp } from '../api/app.ts'
 import { createAuthenticator } from '../api/authentication.ts'
+import { limitCallers } from '../api/caller-limit.ts'
 import { listen } from '../api/listen.ts'
 import { type PortalFile, readPortalFiles } from '../api/portal-files.ts'
 import { createRouteFinder } from '../api/route-finder.ts'
 import { createAnnouncer } from '../core/changes.ts'
 import { closeDatabase, connectDatabase } from '../core/db.ts'
 import { createLinkSigner } from '../core/link-signer.ts'
+import { createProjectRate } from '../core/project-rate.ts'
 import { createRateLimits } from '../core/rate-limits.ts'
 import { claimRules } from './claim-rules.ts'
 import { certificateFinder, serveInternal } from './internal.ts'
@@ -41,6 +43,7 @@ async function startApi(context: RoleContext, files: Files): Promise<RunningRole
     reset: () => authenticator.forgetTokens(),
   })
   const authenticator = createAuthenticator({ db, log, isFresh: copy.isFresh, now })
+  const rate = config.projectRate > 0 ? createProjectRate({ db, log, perSecond: config.projectRate, now }) : undefined
   const guard = upstreamGuard(db, config)
   const finder = createRouteFinder({ db, isFresh: copy.isFresh, resolve: copy.findRoute, now })
 
@@ -53,7 +56,7 @@ async function startApi(context: RoleContext, files: Files): Promise<RunningRole
     probe,
     probeIntervalS: config.probeIntervalS,
     trustedProxies: config.trustedProxies,
-    authenticate: authenticator.authenticate,
+    authenticate: rate ? limitCallers(authenticator.authenticate, rate) : authenticator.authenticate,
     revoked(tokenId) {
       authenticator.forgetToken(tokenId)
       announcer.announce(tokenId)
@@ -79,7 +82,7 @@ async function startApi(context: RoleContext, files: Files): Promise<RunningRole
     report: () => ({ ready: true, details: { copy: copy.follower.status() } }),
     async stop() {
       await Promise.all([app.close(), internal.stop()])
-      await authenticator.close()
+      await Promise.all([authenticator.close(), rate?.close()])
       copy.close()
       probe.close()
       await announcer.close()

@@ -31,8 +31,9 @@ export function createAuthorities(config: Config, keys: OwnKeys): Authority[] {
 /**
  * Orders from the first authority that delivers, beginning with the one that the permission names. One that does not answer lately, or that
  * the customer's CAA records forbid, is not asked; each further one is asked only if its limits have room. An order that was left open is
- * brought to its end; a challenge that fails is tried once by another type, in an order of its own. Whatever became of an order is settled in the
- * ledger, unless it is left open. Says whose the certificate is. Rejects with OrdersRefused, which names everyone that was asked.
+ * brought to its end; a validation that fails is tried once by another type, in an order of its own, and a challenge that could not be met
+ * by another in the same order. Whatever became of an order is settled in the ledger, unless it is left open. Says whose the certificate is.
+ * Rejects with OrdersRefused, which names everyone that was asked.
  */
 export async function orderFrom(
   authorities: readonly Authority[],

@@ -39,8 +39,9 @@ export type AuthorityOrder = {
 type Room = { orderId: string | null; asked?: boolean }
 type Resumed = { orderUrl: string; keyPem: string }
 
-const SOLVERS_MAX = 2 // a failed validation is tried once more in another way
-const OTHERWISE = ['challengeNotOffered', 'challengeNotAnswered'] // by this type it never came to a validation
+const VALIDATIONS_MAX = 2 // a failed validation is tried once more in another way
+// By this type it never came to a validation, so the same order can be proven by another.
+const UNMET = ['challengeNotOffered', 'challengeNotAnswered', 'challengeNotServed', 'notDelegated']
 const CHALLENGES: readonly ChallengeSolver[] = [HTTP_01]
 
 export function createAuthorityOrder(authority: Authority, hostname: Hostname, terms: AuthorityOrderTerms): AuthorityOrder {
@@ -52,7 +53,7 @@ export function createAuthorityOrder(authority: Authority, hostname: Hostname, t
     const isDown = ['outage', 'account', 'passed-over'].includes(classOf(error)) && health?.isUp(directory) === false
     return { kind: 'refused', directory, error, isDown }
   }
-  let left: (Room & Pick<Resumed, 'orderUrl'>) | undefined
+  let left: (Room & Resumed) | undefined
   const takeRoom = () => ledger.take(directory, hostname, permission)
 
   /** Ends before anything was sent: the room that waited for this order is free again, unless an open order has it. */
@@ -79,7 +80,8 @@ export function createAuthorityOrder(authority: Authority, hostname: Hostname, t
     if (usable instanceof IssueError) return withdraw(usable, open !== undefined)
     const room = open ?? (holdsRoom ? permission : await takeRoom())
     if (!room) return { kind: 'no-room' }
-    const result = await tryEach(usable.slice(0, SOLVERS_MAX), room, open)
+    const result = await tryEach(usable, room, open)
+    if (!kept) await abandon()
     return result instanceof IssueError ? result : { kind: 'issued', issued: result }
   }
 
@@ -90,15 +92,17 @@ export function createAuthorityOrder(authority: Authority, hostname: Hostname, t
   ): Promise<IssuedCertificate | IssueError> {
     let [room, resume]: [Room | undefined, Resumed | undefined] = [first, open]
     let last: IssueError | undefined
-    for (let n = 0; n < usable.length && room; ) {
+    let validations = 0
+    for (let n = 0; n < usable.length && validations < VALIDATIONS_MAX && room; ) {
       const result = await orderOnce(usable[n]!, room, resume)
       if (!(result instanceof IssueError)) return result
       const isGone = resume !== undefined && kindOf(result) === 'orderGone'
       if (!isGone || last === undefined) last = result
-      resume = undefined
-      if (!isGone && !isValidationFailure(result) && !OTHERWISE.includes(kindOf(result))) break
+      if (!isGone && !isValidationFailure(result) && !isUnmet(result)) break
       if (!isGone) n++
-      if (n < usable.length) room = await takeRoom()
+      if (isValidationFailure(result)) validations++
+      resume = left
+      if (n < usable.length && validations < VALIDATIONS_MAX) room = left ?? (await takeRoom())
     }
     return last!
   }
@@ -110,7 +114,8 @@ export function createAuthorityOrder(authority: Authority, hostname: Hostname, t
   ): Promise<IssuedCertificate | IssueError> {
     const replaces = replaced?.directory === directory ? replaced.certId : undefined
     let sent = resume !== undefined
-    let orderUrl = resume?.orderUrl
+    let opened = resume
+    left = undefined
     const onCounted = async () => {
       if (!asked) return
       asked = false
@@ -122,18 +127,18 @@ export function createAuthorityOrder(authority: Authority, hostname: Hostname, t
         ...{ signal, solver, resume, onOrder: () => (sent = true), onCounted },
         ...(replaces !== undefined && { replaces }),
         async keepOrder(order) {
-          orderUrl = order.orderUrl
+          opened = order
           await kept?.keep(hostname, { ...order, directory, projectId, orderId })
         },
       })
       await ledger.settle(orderId, 'issued')
       return issued
     } catch (error) {
-      const staysOpen = kept && orderUrl !== undefined && error instanceof IssueError && isResumable(error, resume !== undefined)
-      if (staysOpen) left = { orderId, orderUrl: orderUrl! }
+      const staysOpen = error instanceof IssueError && (isUnmet(error) || (kept && isResumable(error, resume !== undefined)))
+      if (staysOpen && opened) left = { ...opened, orderId }
       else {
         await ledger.settle(orderId, sent ? outcomeOf(error) : 'not-sent')
-        if (orderUrl !== undefined) await kept?.forget(hostname, orderUrl)
+        if (opened) await kept?.forget(hostname, opened.orderUrl)
       }
       if (!(error instanceof IssueError)) throw error
       await correct(error)
@@ -147,14 +152,15 @@ export function createAuthorityOrder(authority: Authority, hostname: Hostname, t
     await ledger.correct({ directory, hostname, detail, retryAfterS: error.retryAfterS ?? 0 })
   }
 
-  return {
-    run,
-    async abandon() {
-      if (!left) return
-      await ledger.settle(left.orderId, 'refused')
-      await kept?.forget(hostname, left.orderUrl)
-    },
+  async function abandon(): Promise<void> {
+    if (!left) return
+    const { orderId, orderUrl } = left
+    left = undefined
+    await ledger.settle(orderId, 'refused')
+    await kept?.forget(hostname, orderUrl)
   }
+
+  return { run, abandon }
 }
 
 function passedOver({ name }: Authority, retryAfterS: number): IssueError {
@@ -166,6 +172,10 @@ function passedOver({ name }: Authority, retryAfterS: number): IssueError {
       retryAfterS,
     },
   )
+}
+
+function isUnmet(error: IssueError): boolean {
+  return UNMET.includes(kindOf(error))
 }
 
 /** What an attempt says of the authority itself. Our own reading of CAA records says nothing. */

@@ -12,8 +12,8 @@ import { createZoneReader, type ZoneReader } from '../probe/zone-reader.ts'
 /** How challenges are met that customers have delegated to our zone. */
 export type DelegatedChallenges = {
   solver: ChallengeSolver
-  /** Whether the last check found the hostname's challenges delegated to us. */
-  isDelegated(hostname: Hostname): Promise<boolean>
+  /** The name that the hostname's challenges are to be delegated to, and whether the last check found that they are; undefined when nobody holds it. */
+  delegationOf(hostname: Hostname): Promise<{ target: string; delegated: boolean } | undefined>
   close(): void
 }
 
@@ -33,7 +33,10 @@ export function createDelegatedChallenges(config: Config, db: Db): DelegatedChal
   })
   return {
     solver,
-    isDelegated: async (hostname) => (await findDelegation(db, hostname))?.delegated ?? false,
+    async delegationOf(hostname) {
+      const found = await findDelegation(db, hostname)
+      return found && { target: `${found.label}.${dnsZone}`, delegated: found.delegated }
+    },
     close: reader.close,
   }
 }

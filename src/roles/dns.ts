@@ -5,7 +5,7 @@ import { type Config, ConfigError } from '../config.ts'
 import { findChallenges } from '../core/challenges.ts'
 import { closeDatabase, connectDatabase } from '../core/db.ts'
 import { isDelegationLabel } from '../core/delegation.ts'
-import { loadRoutes } from '../core/routes.ts'
+import { findRoute } from '../core/routes.ts'
 import { createPendingTexts } from '../dns/pending-texts.ts'
 import { startDnsServer } from '../dns/server.ts'
 import { serveInternal } from './internal.ts'
@@ -40,7 +40,7 @@ async function startDns(context: RoleContext, udp: Socket): Promise<RunningRole>
     tcp: context.listen.dns ?? config.dnsAddr,
     count: (outcome) => queries.inc({ outcome }),
   })
-  const internal = await serveInternal(context, { findInCopy: async (hostname) => (await loadRoutes(db, [hostname]))[0] })
+  const internal = await serveInternal(context, { findInCopy: (hostname) => findRoute(db, hostname) })
   return {
     report: () => ({ ready: true, details: { zone: config.dnsZone, challenges: texts.state() } }),
     async stop() {

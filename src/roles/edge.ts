@@ -1,33 +1,36 @@
 import { createChallengeCertificate } from '../certs/tls-alpn.ts'
 import { type CertificateKnowledge, createCertificateSource } from '../edge/certificate-source.ts'
 import { createChallengeSource } from '../edge/challenge-source.ts'
-import { startEdge } from '../edge/edge.ts'
+import { type Edge, startEdge } from '../edge/edge.ts'
 import type { HostAnswer } from '../edge/host.ts'
 import { createEdgeMetrics } from '../edge/metrics.ts'
 import { type Hostname, wildcardOver } from '../hostname.ts'
-import { createLineLog } from '../log.ts'
+import { createLineSink } from '../log.ts'
 import { certificateKeys } from './certificate-keys.ts'
 import { openLocalCopy } from './local-copy.ts'
 import { ownHosts } from './own-hosts.ts'
 import { THUMBPRINT } from './own-keys.ts'
 import type { RoleContext, RunningRole } from './role.ts'
+import { openTicketKeys, TICKET_KEYS } from './ticket-keys.ts'
 
 const DRAIN_MS_MAX = 30_000
 
 /** The reverse proxy: answers from the local copy alone, holds neither a database connection nor an account key. */
 export async function startEdgeRole(context: RoleContext): Promise<RunningRole> {
   const { config, log } = context
-  const lines = createLineLog('edge', config.logLevel)
+  const lines = createLineSink()
   const own = ownHosts(config)
   const keys = certificateKeys(config)
   const copy = openLocalCopy(context, {
     changed(keys) {
       keys.certificates.forEach(certificates.changed)
       if (keys.challenges.length > 0) challenges.changed()
+      if (keys.settings.includes(TICKET_KEYS)) shareTickets()
     },
     reset() {
       certificates.reset()
       challenges.changed()
+      shareTickets()
     },
   })
 
@@ -72,11 +75,16 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     now: Date.now,
   })
 
+  let edge: Edge | undefined
+  const shareTickets = () => {
+    const sealed = copy.reader.findSetting(TICKET_KEYS)
+    if (sealed) edge?.setTicketKeys(openTicketKeys(config, sealed))
+  }
   const challenges = createChallengeSource({ readAll: copy.reader.readChallenges, certify: createChallengeCertificate })
 
-  const edge = await startEdge({
+  edge = await startEdge({
     log,
-    accessLog: lines.log,
+    accessLog: lines,
     metrics: createEdgeMetrics(context.metrics),
     listen: { http: [context.listen.http ?? config.httpAddr], https: [context.listen.https ?? config.httpsAddr] },
     publicHttpsPort: config.publicHttpsPort,
@@ -95,16 +103,18 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     trustedProxies: config.trustedProxies,
     proxyProtocol: config.proxyProtocol,
     http2Engine: config.http2Engine,
-    accessLogSample: config.accessLogSample,
+    accessLogSample: log.isLevelEnabled('info') ? config.accessLogSample : 0,
     unverifiedVisit: (hostname) => copy.follower.visitorCame(hostname),
   })
+  shareTickets()
+  const running = edge
   return {
     report: () => ({
       ready: copy.reader.state().complete,
-      details: { ...copy.follower.status(), ...edge.report(), waitingHandshakes: certificates.waiting() },
+      details: { ...copy.follower.status(), ...running.report(), waitingHandshakes: certificates.waiting() },
     }),
     async stop() {
-      await edge.stop(DRAIN_MS_MAX)
+      await running.stop(DRAIN_MS_MAX)
       await lines.flush()
       copy.close()
     },

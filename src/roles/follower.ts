@@ -17,6 +17,7 @@ import { certificateFinder, serveInternal } from './internal.ts'
 import { copyPath, followerSocket } from './local-copy.ts'
 import { THUMBPRINT } from './own-keys.ts'
 import type { RoleContext, RunningRole } from './role.ts'
+import { TICKET_KEYS } from './ticket-keys.ts'
 
 /** One a machine: follows the change feed into the local copy, and is the only part of the edge that talks to PostgreSQL. */
 export async function startFollowerRole(context: RoleContext): Promise<RunningRole> {
@@ -38,7 +39,7 @@ export async function startFollowerRole(context: RoleContext): Promise<RunningRo
       listen: (onHint) => listenForChanges(db, onHint),
     },
     writer,
-    settingNames: [THUMBPRINT],
+    settingNames: [THUMBPRINT, TICKET_KEYS],
     log,
     now: Date.now,
   })

@@ -33,8 +33,7 @@ export type IssuingParts = {
   health?: AuthorityHealth
   kept?: KeptOrders
   tlsAlpn?: TlsAlpn
-  /** `isDelegated`: whether `_acme-challenge` below the hostname leads to our zone. */
-  dns01?: Pick<DelegatedChallenges, 'solver' | 'isDelegated'> | undefined
+  dns01?: Pick<DelegatedChallenges, 'solver' | 'delegationOf'> | undefined
 }
 
 /** How this installation obtains certificates: what it looks at before an order, whom it asks, how it seals the key. */
@@ -45,6 +44,8 @@ export function createIssuing(config: Config, keys: OwnKeys, probe: Probe, ledge
   const port = config.acmeDirectories[0] === 'local' ? undefined : config.publicHttpPort
   const challenge = (hostname: Hostname, addresses: string[]) =>
     port === undefined ? { kind: 'ours' as const } : selfCheck({ hostname, addresses, port, thumbprint: thumbprintOf(keys.accountKeyPem) })
+  const checkTls = async (hostname: Hostname, addresses: string[]) =>
+    parts.tlsAlpn?.selfCheck({ hostname, addresses, port: config.publicHttpsPort })
   const solvers = [HTTP_01, parts.tlsAlpn?.solver, parts.dns01?.solver].filter((solver) => solver !== undefined)
 
   return {
@@ -52,14 +53,16 @@ export function createIssuing(config: Config, keys: OwnKeys, probe: Probe, ledge
     async reachesUs(hostname) {
       if (port === undefined) return true
       const target = await probe.leadsToEdge(hostname)
-      return target.kind === 'yes' && (await challenge(hostname, target.addresses)).kind === 'ours'
+      if (target.kind !== 'yes') return false
+      if ((await challenge(hostname, target.addresses)).kind === 'ours') return true
+      return (await checkTls(hostname, target.addresses))?.kind === 'ours'
     },
     precheck: createPrecheck({
       isOwn: (hostname) => own.has(hostname),
       leadsToEdge: (hostname) => probe.leadsToEdge(hostname),
       checkHttp: async (hostname, addresses) => challenge(hostname, addresses),
-      checkTls: async (hostname, addresses) => parts.tlsAlpn?.selfCheck({ hostname, addresses, port: config.publicHttpsPort }),
-      isDelegated: async (hostname) => (await parts.dns01?.isDelegated(hostname)) ?? false,
+      checkTls,
+      delegationOf: async (hostname) => parts.dns01?.delegationOf(hostname),
       offered: solvers.map(({ type }) => type),
       isValidating: port !== undefined,
     }),

@@ -4,7 +4,9 @@ import { type StubOptions, type StubStep, startAcmeStub } from '../../test/suppo
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { addProject, claim } from '../../test/support/tenants.ts'
 import { createAcmeAuthority } from '../certs/acme-authority.ts'
+import { type ChallengeSolver, HTTP_01 } from '../certs/authority.ts'
 import { generateAccountKey } from '../certs/keys.ts'
+import { ownFault } from '../certs/problem.ts'
 import { readConfig } from '../config.ts'
 import { beginIssuance } from '../core/certificates.ts'
 import { takeFallbackBudget } from '../core/issuance-budget.ts'
@@ -43,13 +45,13 @@ async function setUp(options: StubOptions = {}) {
   )
   const ledger = { ...createIssuanceLedger(db, log), take: takeWithinLimits }
   const hostname = await claim(db, await addProject(db))
-  async function attempt() {
+  async function attempt(solvers: readonly ChallengeSolver[] = [HTTP_01]) {
     await db.pool.query('update certificates set lease_until = null, next_attempt_at = null')
     const permission = await beginIssuance(db, hostname, { directories: [stub.directoryUrl], limits: LIMITS })
     if (permission.kind === 'no') throw new Error(permission.reason)
     const kept = createKeptOrders(db, certificateKeys(config), log)
     const authority = createAcmeAuthority({ directoryUrl: stub.directoryUrl, caFile: stub.caFile, accountKeyPem })
-    const result = orderFrom([authority], hostname, { permission, ledger, kept })
+    const result = orderFrom([authority], hostname, { permission, ledger, kept, solvers })
     return result.catch((error: unknown) => error as OrdersRefused)
   }
   const read = async (query: string) => (await db.pool.query<{ value: string }>(query)).rows.map(({ value }) => value)
@@ -151,4 +153,43 @@ test('an order whose key cannot be opened any more is made anew', async () => {
   stub.heal()
   expect(await attempt()).toHaveProperty('keyPem')
   expect(stub.orders).toHaveLength(2)
+})
+
+const TLS_ALPN_01: ChallengeSolver = { ...HTTP_01, type: 'tls-alpn-01' }
+const ELSEWHERE: ChallengeSolver = {
+  ...TLS_ALPN_01,
+  async present() {
+    throw ownFault('challengeNotAnswered', 'another server answers')
+  },
+}
+
+test.for<[string, StubOptions, ChallengeSolver]>([
+  ['is not offered', { challenges: ['http-01'] }, TLS_ALPN_01],
+  ['would not be answered by us', { challenges: ['http-01', 'tls-alpn-01'] }, ELSEWHERE],
+])('an order whose first challenge %s is proven by the other, and is no second order', async ([, options, solver]) => {
+  const { stub, attempt, outcomes } = await setUp(options)
+  expect(await attempt([solver, HTTP_01])).toHaveProperty('keyPem')
+  expect(stub.orders).toHaveLength(1)
+  expect(await outcomes()).toEqual(['issued'])
+})
+
+test('an order that a dead worker left is proven by the challenge that is offered, though another is tried first', async () => {
+  const { stub, attempt, outcomes } = await setUp()
+  stub.fail('authorization', { kind: 'outage' })
+  await attempt([HTTP_01, TLS_ALPN_01])
+  stub.heal()
+  expect(await attempt([TLS_ALPN_01, HTTP_01])).toHaveProperty('keyPem')
+  expect(stub.orders).toHaveLength(1)
+  expect(await outcomes()).toEqual(['issued'])
+})
+
+test('an order none of whose challenges can be met waits for the next attempt, and counts once', async () => {
+  const { stub, attempt, outcomes, open } = await setUp({ challenges: ['http-01', 'tls-alpn-01'] })
+  for (let n = 0; n < 3; n++) {
+    expect(await attempt([ELSEWHERE])).toMatchObject({ problem: { type: 'urn:namesake:error:challengeNotAnswered' } })
+  }
+  expect([await outcomes(), (await open()).length]).toEqual([['under-way'], 1])
+  expect(await attempt([ELSEWHERE, HTTP_01])).toHaveProperty('keyPem')
+  expect(stub.orders).toHaveLength(1)
+  expect(await outcomes()).toEqual(['issued'])
 })

@@ -1,12 +1,14 @@
 import { expect, test } from 'vitest'
+import { DELEGATION_PROBLEM } from '../core/probes.ts'
 import { type Hostname, parseHostname } from '../hostname.ts'
 import { createPrecheck, type PrecheckParts } from './precheck.ts'
 
+const delegation = { target: 'label.acme.example', delegated: false }
 const shop = parseHostname('shop.customer.test')
 
 function precheckWith(changes: Partial<PrecheckParts>) {
   return createPrecheck({
-    ...{ isOwn: () => false, leadsToEdge: async () => ({ kind: 'yes', addresses: ['192.0.2.1'] }), isDelegated: async () => false },
+    ...{ isOwn: () => false, leadsToEdge: async () => ({ kind: 'yes', addresses: ['192.0.2.1'] }), delegationOf: async () => delegation },
     ...{ checkHttp: async () => ({ kind: 'ours' }), checkTls: async () => undefined, offered: ['http-01', 'tls-alpn-01', 'dns-01'] },
     isValidating: true,
     ...changes,
@@ -28,15 +30,41 @@ test('where another server answers port 80, TLS is used if it is ours, else both
 
 test('before cut-over a delegated hostname is proven by DNS; any other is told what is wrong with its records', async () => {
   const leadsToEdge = async () => ({ kind: 'no' as const, sentence: 'It points elsewhere.' })
-  expect(await precheckWith({ leadsToEdge, isDelegated: async () => true })(shop)).toEqual({ kind: 'go', ways: ['dns-01'] })
+  expect(await precheckWith({ leadsToEdge, delegationOf: async () => ({ ...delegation, delegated: true }) })(shop)).toEqual({
+    kind: 'go',
+    ways: ['dns-01'],
+  })
   expect(await precheckWith({ leadsToEdge })(shop)).toMatchObject({ kind: 'no', sentence: 'It points elsewhere.' })
 })
 
 test('a wildcard is never looked up itself', async () => {
   const leadsToEdge = () => Promise.reject(new Error('a wildcard has no address'))
   const wildcard = '*.customer.test' as Hostname
-  expect(await precheckWith({ leadsToEdge, isDelegated: async () => true })(wildcard)).toEqual({ kind: 'go', ways: ['dns-01'] })
-  expect(await precheckWith({ leadsToEdge })(wildcard)).toMatchObject({
-    sentence: expect.stringContaining('_acme-challenge.customer.test'),
+  expect(await precheckWith({ leadsToEdge, delegationOf: async () => ({ ...delegation, delegated: true }) })(wildcard)).toEqual({
+    kind: 'go',
+    ways: ['dns-01'],
   })
+  expect(await precheckWith({ leadsToEdge })(wildcard)).toMatchObject({
+    ...{
+      problem: { type: DELEGATION_PROBLEM },
+      sentence: expect.stringContaining('_acme-challenge.customer.test with the value "label.acme.example"'),
+    },
+  })
+})
+
+test('a wildcard from before the zone was taken away says that the operator must set one', async () => {
+  const precheck = precheckWith({ delegationOf: async () => undefined, offered: ['http-01', 'tls-alpn-01'] })
+  expect(await precheck('*.customer.test' as Hostname)).toMatchObject({ sentence: expect.stringContaining('NAMESAKE_DNS_ZONE') })
+})
+
+test("the service's own hosts are ordered for whatever is found, by TLS first where that alone is seen to be ours", async () => {
+  const isOwn = () => true
+  const both = { kind: 'go', ways: ['http-01', 'tls-alpn-01'] }
+  const leadsToEdge = async () => ({ kind: 'no' as const, sentence: 'It is an address of another network.' })
+  expect(await precheckWith({ isOwn, leadsToEdge })(shop)).toEqual(both)
+  const other = async () => ({ kind: 'answered-by-other' as const, sentence: 'It redirects.' })
+  expect(await precheckWith({ isOwn, checkHttp: other, checkTls: other })(shop)).toEqual(both)
+  const closed = async () => ({ kind: 'cannot-connect' as const, sentence: 'Port 80 is closed.' })
+  const tlsAlone = precheckWith({ isOwn, checkHttp: closed, checkTls: async () => ({ kind: 'ours' }) })
+  expect(await tlsAlone(shop)).toEqual({ kind: 'go', ways: ['tls-alpn-01', 'http-01'] })
 })

@@ -8,10 +8,12 @@ import { closeDatabase, connectDatabase, type Db } from '../core/db.ts'
 import { pruneBudget } from '../core/issuance-budget.ts'
 import { createLinkSigner } from '../core/link-signer.ts'
 import { pruneOrdersUnderWay } from '../core/orders-under-way.ts'
+import { pruneProjectCalls } from '../core/project-rate.ts'
 import { pruneRateLimits } from '../core/rate-limits.ts'
 import { findRoute } from '../core/routes.ts'
 import { pruneSessions } from '../core/sessions.ts'
 import type { Hostname } from '../hostname.ts'
+import { checkLive } from '../jobs/check-live.ts'
 import { type IssueParts, issueCertificate } from '../jobs/issue.ts'
 import { deliverMail } from '../jobs/mail.ts'
 import { createMailServer } from '../jobs/mail-server.ts'
@@ -27,10 +29,12 @@ import { createIssuanceLedger } from './issuance-ledger.ts'
 import { createIssuanceMetrics } from './issuance-metrics.ts'
 import { createIssuing, type Issuing } from './issuing.ts'
 import { createKeptOrders } from './kept-orders.ts'
+import { createLiveVisits } from './live-visits.ts'
 import { ownHosts } from './own-hosts.ts'
 import { ensureOwnKeys } from './own-keys.ts'
 import type { RoleContext, RunningRole } from './role.ts'
 import { createServiceProbe } from './service-probe.ts'
+import { renewTicketKeys } from './ticket-keys.ts'
 import { createTlsAlpnOnEdges } from './tls-alpn.ts'
 
 const JOBS_AT_ONCE_MAX = 20
@@ -89,6 +93,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
     send: mailServer?.send,
   }
 
+  const live = { db, visit: createLiveVisits(probe, config.publicHttpsPort) }
   const runner = await run({
     connectionString: config.databaseUrl!,
     concurrency: JOBS_AT_ONCE_MAX,
@@ -97,7 +102,11 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
     noHandleSignals: true,
     logger: jobLogger(log),
     parsedCronItems: [],
-    taskList: { issue: (payload) => issueCertificate(issue, payload), mail: (payload) => deliverMail(mail, payload) },
+    taskList: {
+      issue: (payload) => issueCertificate(issue, payload),
+      mail: (payload) => deliverMail(mail, payload),
+      live: (payload) => checkLive(live, payload),
+    },
   })
   const probing = startProbeSweep({
     db,
@@ -113,6 +122,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
       { name: 'renewals', everyMs: 10_000, run: async () => void (await claimDueRenewals(db, RENEWALS_A_SWEEP_MAX)) },
       { name: 'renewal information', everyMs: 10_000, run: () => askAboutRenewals({ db, log, renewalTime: issuing.renewalTime }) },
       { name: 'certificate states', everyMs: 30_000, run: () => issuanceMetrics.refresh() },
+      { name: 'ticket keys', everyMs: 600_000, run: () => renewTicketKeys(db, config) },
       { name: 'feed pruning', everyMs: 3_600_000, run: () => pruneChanges(db, FEED_KEPT_HOURS) },
       { name: 'budget pruning', everyMs: 3_600_000, run: async () => void (await pruneBudget(db)) },
       { name: 'open orders pruning', everyMs: 3_600_000, run: () => pruneOrdersUnderWay(db) },
@@ -120,6 +130,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
       { name: 'connect link pruning', everyMs: 3_600_000, run: () => pruneConnectLinks(db) },
       { name: 'session pruning', everyMs: 3_600_000, run: () => pruneSessions(db) },
       { name: 'rate limit pruning', everyMs: 600_000, run: () => pruneRateLimits(db) },
+      { name: 'project call pruning', everyMs: 60_000, run: () => pruneProjectCalls(db) },
       { name: 'released certificates', everyMs: 86_400_000, run: async () => void (await forgetReleasedCertificates(db)) },
     ],
     log,

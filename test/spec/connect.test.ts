@@ -50,6 +50,19 @@ test('a vendor makes a link, and its customer sees the record to add, without an
   expect(answer.text).not.toContain('of the vendor')
 })
 
+test('the DNS provider is known by the name servers that a check found', async () => {
+  const hostname = freshHostname()
+  const domain = hostname.slice(hostname.indexOf('.') + 1)
+  const token = await linkFor(hostname)
+  expect((await withLink(token)).json()).toMatchObject({ zone: null, provider: null })
+  api.dns.set(domain, 'NS', 'ns41.domaincontrol.com', 'ns42.domaincontrol.com')
+  const godaddy = { zone: domain, provider: { id: 'godaddy', name: 'GoDaddy' } }
+  expect((await withLink(token, '/check', { method: 'POST' })).json()).toMatchObject(godaddy)
+  expect((await withLink(token)).json()).toMatchObject(godaddy)
+  const portal = await tenant.call('GET', `/v1/portal/projects/${tenant.project.slug}/domains/${hostname}`)
+  expect(portal.json()).toMatchObject(godaddy)
+})
+
 test('a check finds what was changed a moment ago', async () => {
   const hostname = freshHostname()
   const token = await linkFor(hostname)

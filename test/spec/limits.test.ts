@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startTestApi, type TestApi } from '../support/api.ts'
+import { createAuthenticator } from '../../src/api/authentication.ts'
+import { limitCallers } from '../../src/api/caller-limit.ts'
+import { createProjectRate } from '../../src/core/project-rate.ts'
+import { createLog } from '../../src/log.ts'
+import { startTestApi, type Tenant, type TestApi } from '../support/api.ts'
 import { CLAIM_RULES, freshHostname } from '../support/tenants.ts'
 
 let api: TestApi
@@ -27,7 +31,28 @@ test('the verification probe of an unverified domain is due within the interval 
   expect(Date.parse(dns.nextCheckAt) - Date.now()).toBeLessThan(5 * 60_000)
 })
 
-test('the control-plane rate is uncapped: 500 calls in a row are all served', async () => {
+test('where a limit is set, calls beyond it are answered 429 with Retry-After, by their project', async () => {
+  const rate = createProjectRate({ db: api.db, log: createLog('test', 'fatal'), perSecond: 100, now: () => new Date(0) })
+  const authenticator = createAuthenticator({ db: api.db, log: createLog('test', 'fatal'), isFresh: () => true, now: () => new Date() })
+  const limited = await startTestApi({ portal: { authenticate: limitCallers(authenticator.authenticate, rate) } })
+  try {
+    const [tenant, other] = [await api.addTenant(), await api.addTenant()]
+    const ask = (by: Tenant) => limited.call('GET', '/v1/edge/domains', { headers: { authorization: `Bearer ${by.token}` } })
+    const answers = await Promise.all(Array.from({ length: 120 }, () => ask(tenant)))
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(100)
+    const refused = answers.filter(({ status }) => status === 429)
+    expect(refused).toHaveLength(20)
+    expect(refused[0]!.headers['retry-after']).toBe('1')
+    expect(refused[0]!.json()).toMatchObject({ code: 'rate_limited', detail: expect.stringContaining('100 calls a second') })
+    expect((await ask(other)).status).toBe(200)
+  } finally {
+    await limited.stop()
+    await rate.close()
+    await authenticator.close()
+  }
+})
+
+test('by default the control-plane rate is uncapped: 500 calls in a row are all served', async () => {
   const tenant = await api.addTenant()
   const hostname = freshHostname()
   await tenant.call('POST', '/v1/edge/domains', { body: { hostname } })

@@ -30,7 +30,8 @@ export async function startTestEdge(
   const ca = await createTestCa()
   const registry = new Registry()
   const lines: Record<string, unknown>[] = []
-  const log = pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+  const accessLog = { write: (line: string) => void lines.push(JSON.parse(line)) }
+  const log = pino({ base: null }, accessLog)
   const hosts = new Map<string, HostAnswer>([[EDGE_HOST, { kind: 'edge-root' }]])
   const certificates = new Map<string, CertificateAnswer | Promise<CertificateAnswer>>()
   const unverifiedVisits: string[] = []
@@ -48,6 +49,7 @@ export async function startTestEdge(
   }
   const edge = await startEdge({
     log,
+    accessLog,
     metrics: createEdgeMetrics(registry),
     listen: { http: [{ host: '127.0.0.1', port: 0 }], https: [{ host: '127.0.0.1', port: 0 }] },
     publicHttpsPort: 443,

@@ -82,9 +82,9 @@ async function run(machine: Machine, options: SimulationOptions): Promise<void> 
     await claimAll(machine, projects, claims, nowMs)
     for (let sweep = 0; sweep < (options.tickMinutes * MINUTE_MS) / SWEEP_MS; sweep++) {
       const due = await claimDueRenewals(db, RENEWALS_A_SWEEP_MAX)
-      if (due.length < RENEWALS_A_SWEEP_MAX) break
+      await workOff(await takeJobs(db), machine)
+      if (due.length < RENEWALS_A_SWEEP_MAX) break // what is claimed stays due until it has been worked off
     }
-    await workOff(await takeJobs(db), machine)
     if (nowMs >= nextAt.question) {
       await askAboutRenewals(info)
       nextAt.question = nowMs + options.askEveryHours * HOUR_MS

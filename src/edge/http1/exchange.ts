@@ -81,6 +81,7 @@ export class Http1Exchange implements Exchange {
     this.#unsent = `${head}${lines(fields)}\r\n`
   }
 
+  /** A large chunk that is the whole of its memory is gone once it has left. */
   write(chunk: Buffer): boolean {
     if (this.#isClosed) return true
     this.bytesSent += chunk.length
@@ -159,10 +160,11 @@ export class Http1Exchange implements Exchange {
     const { socket } = this.#host
     const before = this.#unsent + size
     this.#unsent = ''
-    if (before === '' && tail === '') return socket.write(chunk)
+    const sent = () => letGo(chunk)
+    if (before === '' && tail === '') return socket.write(chunk, sent)
     socket.cork()
     if (before !== '') socket.write(before, 'latin1')
-    let taken = socket.write(chunk)
+    let taken = socket.write(chunk, sent)
     if (tail !== '') taken = socket.write(tail, 'latin1')
     socket.uncork()
     return taken
@@ -173,4 +175,12 @@ function lines(fields: Fields): string {
   let text = ''
   for (let i = 0; i < fields.length; i += 2) text += `${fields[i]!}: ${fields[i + 1]!}\r\n`
   return text
+}
+
+/**
+ * Gives the memory of a chunk back that has left. Reading a gigabyte makes so few objects that the collector would let tens of megabytes of
+ * them stand.
+ */
+function letGo({ buffer, byteLength }: Buffer): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
 }

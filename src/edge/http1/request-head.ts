@@ -1,4 +1,5 @@
 import type { Fields } from '../engine.ts'
+import { CLASSES, CR, LF, readFieldLines, SPACE, TARGET, TOKEN } from '../field-lines.ts'
 import { REQUEST_FIELDS_MAX, REQUEST_HEAD_BYTES_MAX, REQUEST_TARGET_BYTES_MAX } from '../request-limits.ts'
 import { isProtocolFor } from './upgrade.ts'
 
@@ -23,19 +24,9 @@ export type RequestHead = {
 /** `end` is the first byte behind the head. `incomplete`: more bytes decide. A refused head ends its connection. */
 export type HeadReading = { kind: 'head'; head: RequestHead; end: number } | { kind: 'incomplete' } | { kind: 'refused'; status: number }
 
-const TOKEN = 1 // RFC 9110 §5.6.2
-const VALUE = 2 // RFC 9110 §5.5: visible characters, space, tab, and bytes above ASCII
-const TARGET = 4 // visible ASCII without the number sign, and bytes above it, which some clients send unescaped
-
-const TAB = 9
-const LF = 10
-const CR = 13
-const SPACE = 32
-const COLON = 58
 const ASTERISK = 42
 const SLASH = 47
 const VERSION = Buffer.from('HTTP/1.')
-const CLASSES = classify()
 
 const INCOMPLETE: HeadReading = { kind: 'incomplete' }
 const NO_BODY: RequestFraming = { kind: 'none' }
@@ -80,29 +71,9 @@ export function readRequestHead(bytes: Buffer, from: number): HeadReading {
   at += 10
 
   const collected = new Collected()
-  for (;;) {
-    if (at === end) return outOfBytes()
-    if (bytes[at] === CR) break
-    const nameAt = at
-    while (at < end && CLASSES[bytes[at]!]! & TOKEN) at += 1
-    if (at === end) return outOfBytes()
-    if (at === nameAt || bytes[at] !== COLON) return refused(400)
-    const nameEnd = at
-    at += 1
-    while (at < end && (bytes[at] === SPACE || bytes[at] === TAB)) at += 1
-    const valueAt = at
-    while (at < end && CLASSES[bytes[at]!]! & VALUE) at += 1
-    if (end - at < 2) return outOfBytes()
-    if (bytes[at] !== CR || bytes[at + 1] !== LF) return refused(400)
-    let valueEnd = at
-    while (valueEnd > valueAt && (bytes[valueEnd - 1] === SPACE || bytes[valueEnd - 1] === TAB)) valueEnd -= 1
-    at += 2
-    if (collected.fields.length === 2 * REQUEST_FIELDS_MAX) return refused(431)
-    collected.add(bytes.toString('latin1', nameAt, nameEnd), bytes.toString('latin1', valueAt, valueEnd))
-  }
-  if (end - at < 2) return outOfBytes()
-  if (bytes[at + 1] !== LF) return refused(400)
-  return decide({ method, target: bytes.toString('latin1', targetAt, targetEnd), isHttp11: minor === 1, collected, end: at + 2 })
+  const fieldsEnd = readFieldLines(bytes, at, { end, fieldsMax: REQUEST_FIELDS_MAX, onField: collected.add })
+  if (typeof fieldsEnd !== 'number') return fieldsEnd === 'incomplete' ? outOfBytes() : refused(fieldsEnd === 'too-many' ? 431 : 400)
+  return decide({ method, target: bytes.toString('latin1', targetAt, targetEnd), isHttp11: minor === 1, collected, end: fieldsEnd })
 }
 
 /** The fields, and what of them decides how the request is read. */
@@ -116,7 +87,7 @@ class Collected {
   upgrade: string | undefined
   isTwofold = false
 
-  add(name: string, value: string): void {
+  readonly add = (name: string, value: string): void => {
     this.fields.push(name, value)
     switch (name.length) {
       case 4:
@@ -209,16 +180,4 @@ function is(name: string, lower: string): boolean {
 
 function refused(status: number): HeadReading {
   return { kind: 'refused', status }
-}
-
-function classify(): Uint8Array {
-  const classes = new Uint8Array(256)
-  for (let code = 0; code < 256; code += 1) {
-    const isVisible = code > SPACE && code < 127
-    const character = String.fromCharCode(code)
-    if (/[!#$%&'*+\-.^_`|~0-9A-Za-z]/.test(character)) classes[code]! |= TOKEN
-    if (isVisible || code === SPACE || code === TAB || code >= 128) classes[code]! |= VALUE
-    if ((isVisible && character !== '#') || code >= 128) classes[code]! |= TARGET
-  }
-  return classes
 }

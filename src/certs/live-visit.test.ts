@@ -1,0 +1,62 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
+import { parseHostname } from '../hostname.ts'
+import { readCertificate } from './certificate.ts'
+import { visitLive } from './live-visit.ts'
+
+const shop = parseHostname('shop.customer.com')
+const asked: string[] = []
+const upstream = createServer((request, response) => {
+  asked.push(`${request.method} ${request.headers.host}`)
+  response.writeHead(500).end()
+})
+
+let edge: TestEdge
+beforeAll(async () => {
+  edge = await startTestEdge()
+  await once(upstream.listen(0, '127.0.0.1'), 'listening')
+  await edge.route(shop, `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`)
+})
+afterAll(async () => {
+  await edge.stop(0)
+  upstream.close()
+})
+
+async function serialOf(hostname: string): Promise<string> {
+  return readCertificate(((await edge.certificates.get(hostname)) as { chainPem: string }).chainPem).serial
+}
+
+const visit = (changes: Partial<Parameters<typeof visitLive>[0]>) =>
+  visitLive({ hostname: shop, addresses: ['127.0.0.1'], port: edge.httpsPort, serial: 'none', ...changes })
+
+test('a hostname whose own certificate is presented is seen, whatever its application answers', async () => {
+  expect(await visit({ serial: await serialOf(shop) })).toEqual({ kind: 'seen' })
+  expect(asked).toEqual([`HEAD ${shop}:${edge.httpsPort}`])
+})
+
+test('so it is when only one of its addresses answers', async () => {
+  expect(await visit({ serial: await serialOf(shop), addresses: ['::1', '127.0.0.1'] })).toEqual({ kind: 'seen' })
+})
+
+test('an edge that still presents the certificate before this one is told from that', async () => {
+  expect(await visit({})).toMatchObject({ kind: 'not-seen', sentence: expect.stringMatching(/presents another certificate\.$/) })
+})
+
+test('a hostname that the edge refuses is not seen', async () => {
+  expect(await visit({ hostname: parseHostname('nobody.customer.com') })).toMatchObject({ kind: 'not-seen' })
+})
+
+test('an address that cannot be reached is named, with the port', async () => {
+  const taken = createTcpServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  const { port } = taken.address() as AddressInfo
+  taken.close()
+  expect(await visit({ port })).toMatchObject({ sentence: expect.stringContaining(`port ${port} of 127.0.0.1: connect ECONNREFUSED`) })
+})
+
+test('who has no address cannot be asked', async () => {
+  expect(await visit({ addresses: [] })).toMatchObject({ sentence: expect.stringContaining('it has no address') })
+})

@@ -1,0 +1,67 @@
+import { Command } from 'commander'
+import { OPERATOR } from '../core/activity.ts'
+import { changeRole, inviteMember, listMembers, type MemberChange, ROLES, type Role, removeMember } from '../core/members.ts'
+import { findProject } from '../core/projects.ts'
+import { ownCommand } from '../own-command.ts'
+import { type Installation, withInstallation } from './installation.ts'
+import { show, shownTime, table } from './output.ts'
+
+type Options = { project: string; role?: string; json?: boolean }
+
+/** `namesake members add|list|remove|role` */
+export function membersCommand(): Command {
+  const members = new Command('members').description('Say who belongs to a project, and as what')
+  const command = (name: string, description: string) =>
+    members.command(name).description(description).requiredOption('--project <slug>', 'which project').option('--json', 'print JSON')
+  command('add', 'Make an address a member and mail an invitation')
+    .argument('<email>')
+    .option('--role <role>', `one of ${ROLES.join(', ')}`, 'member')
+    .action(add)
+  command('list', "List the project's members").action(list)
+  command('remove', 'End a membership; the project is gone from its sessions at once').argument('<email>').action(remove)
+  command('role', 'Give a member another role')
+    .argument('<email>')
+    .argument('<role>')
+    .action((email: string, role: string, options: Options) => changeTo(email, role, options))
+  return members
+}
+
+async function add(email: string, { project, role, json }: Options): Promise<void> {
+  const wanted = { email, role: readRole(role!) }
+  const member = await change(project, ({ db, as }) => inviteMember(db, as, wanted))
+  show({ json }, member, () => [`${member.email} belongs to ${project} as ${member.role}, and sees it at the next sign-in.`])
+}
+
+async function list({ project, json }: Options): Promise<void> {
+  const members = await withInstallation(async ({ db }) => listMembers(db, await findProject(db, project)))
+  show({ json }, members, () => {
+    if (members.length === 0)
+      return [`${project} has no member yet. Add one: ${ownCommand()} members add --project ${project} ada@vendor.com`]
+    const rows = members.map((member) => [member.email, member.role, shownTime(member.invitedAt), shownTime(member.joinedAt)])
+    return table(['E-MAIL', 'ROLE', 'INVITED', 'JOINED'], rows)
+  })
+}
+
+async function remove(email: string, { project, json }: Options): Promise<void> {
+  await change(project, ({ db, as }) => removeMember(db, as, email))
+  show({ json }, { email, removed: true }, () => [`${email} belongs to ${project} no more.`])
+}
+
+async function changeTo(email: string, text: string, { project, json }: Options): Promise<void> {
+  const role = readRole(text)
+  const member = await change(project, ({ db, as }) => changeRole(db, as, email, role))
+  show({ json }, member, () => [`${member.email} is now ${member.role} of ${project}.`])
+}
+
+function change<T>(slug: string, verb: (installation: Installation & { as: MemberChange }) => Promise<T>): Promise<T> {
+  return withInstallation(async (installation) => {
+    const project = await findProject(installation.db, slug)
+    return verb({ ...installation, as: { project, actor: OPERATOR, role: 'operator' } })
+  })
+}
+
+function readRole(text: string): Role {
+  const role = ROLES.find((known) => known === text)
+  if (!role) throw new Error(`"${text}" is no role: it is one of ${ROLES.join(', ')}`)
+  return role
+}
