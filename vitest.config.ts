@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 
 /** What visitors meet must be the same with both ways of framing HTTP/2: these run a second time with our own. */
-const HTTP2_TESTS = ['attacks', 'bulk', 'failures', 'handshake', 'requests', 'stop', 'streaming', 'wildcards'].map(
+const HTTP2_TESTS = ['attacks', 'bulk', 'failures', 'handshake', 'requests', 'stop', 'streaming', 'validation', 'wildcards'].map(
   (name) => `src/edge/${name}.test.ts`,
 )
 
