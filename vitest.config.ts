@@ -8,8 +8,8 @@ const HTTP2_TESTS = ['attacks', 'bulk', 'failures', 'handshake', 'requests', 'st
 export default defineConfig({
   test: {
     pool: 'forks',
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
+    testTimeout: 60_000,
+    hookTimeout: 90_000,
     teardownTimeout: 20_000,
     projects: [
       {
