@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document 65db48682459a647bda6921b1f47b041: npm run types.
+// Generated from the OpenAPI document 3645ba0b6afad6f0d2cedd667c7969b4: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -243,6 +243,30 @@ export interface paths {
          * @description Gives the hostname up: within a second it is no longer served, and anybody may claim it. Its certificate is kept for 30 days, so that registering it again costs no new one.
          */
         delete: operations["removeDomain"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/edge/domains/{hostname}/certificate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Bring a certificate of your own
+         * @description Serves the hostname with a certificate that you obtained elsewhere, within a second. Nothing replaces it while it is valid; when it ends without another, one is ordered. It is refused, with every reason, when chain, key, names or dates do not fit. The key is kept sealed and never comes back.
+         */
+        put: operations["importCertificate"];
+        post?: never;
+        /**
+         * Have a certificate ordered in place of your own
+         * @description Hands the certificate back to the service: one is ordered as soon as the DNS leads here, and renewed from then on. The imported one serves until then. No body is needed.
+         */
+        delete: operations["orderInsteadOfImported"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1406,7 +1430,7 @@ export interface components {
              * @description The kind of problem, for programs. A code keeps its meaning for ever; new ones may be added.
              * @enum {unknown}
              */
-            code: "hostname_invalid" | "hostname_reserved" | "wildcards_not_enabled" | "hostname_claimed" | "domain_not_found" | "metadata_invalid" | "body_invalid" | "query_invalid" | "token_invalid" | "token_not_found" | "session_required" | "magic_link_invalid" | "connect_link_invalid" | "cross_site" | "role_insufficient" | "member_not_found" | "last_owner" | "project_not_empty" | "brand_invalid" | "mail_unavailable" | "plan_limit" | "plan_unknown" | "project_not_found" | "name_invalid" | "email_invalid" | "slug_invalid" | "slug_taken" | "upstream_invalid" | "upstream_forbidden" | "unsupported_media_type" | "payload_too_large" | "rate_limited" | "route_not_found" | "method_not_allowed" | "request_malformed" | "database_unavailable" | "internal";
+            code: "hostname_invalid" | "hostname_reserved" | "wildcards_not_enabled" | "hostname_claimed" | "domain_not_found" | "metadata_invalid" | "certificate_invalid" | "body_invalid" | "query_invalid" | "token_invalid" | "token_not_found" | "session_required" | "magic_link_invalid" | "connect_link_invalid" | "cross_site" | "role_insufficient" | "member_not_found" | "last_owner" | "project_not_empty" | "brand_invalid" | "mail_unavailable" | "plan_limit" | "plan_unknown" | "project_not_found" | "name_invalid" | "email_invalid" | "slug_invalid" | "slug_taken" | "upstream_invalid" | "upstream_forbidden" | "unsupported_media_type" | "payload_too_large" | "rate_limited" | "route_not_found" | "method_not_allowed" | "request_malformed" | "database_unavailable" | "internal";
             /** @description What is wrong in this case, and what to do. */
             detail: string;
             /** @description Name it when you ask for help; the same as the X-Request-Id header. */
@@ -2581,6 +2605,262 @@ export interface operations {
         requestBody?: never;
         responses: {
             /** @description It is removed. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `hostname_invalid`: The hostname is not valid. `wildcards_not_enabled`: Wildcard hostnames are not enabled. `request_malformed`: The request is malformed. `body_invalid`: The body is not what this endpoint takes. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `token_invalid`: The token is not valid. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `domain_not_found`: The hostname is not a domain of this project. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: The body is not JSON. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal`: The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `database_unavailable`: The service cannot reach its database. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    importCertificate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The hostname or wildcard, URL-encoded. */
+                hostname: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Certificates in PEM: the hostname's own first, each signed by the next. */
+                    chain: string;
+                    /** @description Its private key in PEM, not encrypted: RSA of 2048 bits or more, or ECDSA on P-256 or P-384. */
+                    key: string;
+                };
+            };
+        };
+        responses: {
+            /** @description It is kept. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description How the certificate of the hostname stands. */
+                        certificate: {
+                            /** @description Attempts since the last success. */
+                            attempts: number;
+                            /** @description Who issued it. */
+                            issuer: string | null;
+                            /** @description When the last attempt began. */
+                            lastAttemptAt: string | null;
+                            /** @description Why the last attempt failed; null once one has succeeded. */
+                            lastError: {
+                                /** @description The authority's own problem document (RFC 8555), in full. */
+                                problem: {
+                                    [key: string]: unknown;
+                                };
+                                /** @description Why, for people. */
+                                sentence: string;
+                            } | null;
+                            /** @description When the next attempt is due. */
+                            nextAttemptAt: string | null;
+                            /** @description When a limit of the certificate authority lets the next order be sent; null when none holds it back. */
+                            nextIssuanceAt: string | null;
+                            /** @description Which limit that is, and what to do. */
+                            nextIssuanceReason: string | null;
+                            /** @description Valid until. */
+                            notAfter: string | null;
+                            /** @description Valid from. */
+                            notBefore: string | null;
+                            /** @description Ordered from an authority, or brought by the operator; null while there is none. */
+                            origin: ("ordered" | "imported") | null;
+                            /** @description Why and when the certificate in hand is renewed; null while there is none. */
+                            renewal: {
+                                /** @description When the authority last said when it wishes the renewal. */
+                                ariCheckedAt: string | null;
+                                /** @description Since when attempts to renew find the DNS leading elsewhere; null when the last one did not. */
+                                dnsLeftAt: string | null;
+                                /** @description The authority's page on why it wishes an earlier renewal. */
+                                explanationUrl: string | null;
+                                /**
+                                 * @description Why it is renewed at `renewAt`: `ari`, the authority wishes it (RFC 9773); `lifetime`, about two thirds of it have passed; `imported`, it ends then. `stopped`: it is not renewed any more.
+                                 * @enum {unknown}
+                                 */
+                                plan: "ari" | "lifetime" | "imported" | "stopped";
+                                /** @description The same for people, with what to do. */
+                                sentence: string;
+                                /** @description When renewal stopped. */
+                                stoppedAt: string | null;
+                            } | null;
+                            /** @description When it is renewed; of an imported one its end, for no order replaces it before. */
+                            renewAt: string | null;
+                            /** @description Serial number, hexadecimal. */
+                            serial: string | null;
+                            /**
+                             * @description `issued` stays while a renewal is under way or has failed.
+                             * @enum {unknown}
+                             */
+                            state: "none" | "pending" | "issued" | "failed";
+                        };
+                        warnings: string[];
+                    };
+                };
+            };
+            /** @description `certificate_invalid`: The certificate cannot be served. `hostname_invalid`: The hostname is not valid. `wildcards_not_enabled`: Wildcard hostnames are not enabled. `request_malformed`: The request is malformed. `body_invalid`: The body is not what this endpoint takes. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `token_invalid`: The token is not valid. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `domain_not_found`: The hostname is not a domain of this project. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: The body is not JSON. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal`: The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `database_unavailable`: The service cannot reach its database. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    orderInsteadOfImported: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The hostname or wildcard, URL-encoded. */
+                hostname: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One is ordered. */
             204: {
                 headers: {
                     [name: string]: unknown;

@@ -9,6 +9,7 @@ export const ERROR_CODES = [
   'hostname_claimed',
   'domain_not_found',
   'metadata_invalid',
+  'certificate_invalid',
   'body_invalid',
   'query_invalid',
   'token_invalid',

@@ -23,6 +23,9 @@ export async function readDocument(): Promise<{ paths: Record<string, object>; c
     rules: { plans: new Map(), edgeHost: parseHostname('edge.example.com'), reserved: new Set(), wildcards: true },
     probe: { check: () => Promise.reject(new Error('nothing is probed here')) },
     probeIntervalS: 300,
+    readImported: () => {
+      throw new Error('nothing is imported here')
+    },
     trustedProxies: [],
     authenticate: authenticator.authenticate,
     revoked: () => {},

@@ -13,6 +13,7 @@ import type { Authenticator, Caller } from './authentication.ts'
 import { BODY_BYTES_MAX, readJsonBodies } from './bodies.ts'
 import { connect } from './connect.ts'
 import { docsPage } from './docs-page.ts'
+import { type DomainCertificatesParts, domainCertificates } from './domain-certificates.ts'
 import type { DomainProbe } from './domain-checks.ts'
 import { edgeDomains } from './edge-domains.ts'
 import { health } from './health.ts'
@@ -49,6 +50,7 @@ export type AppParts = {
   portal: readonly PortalFile[]
   rules: ClaimRules
   probe: DomainProbe
+  readImported: DomainCertificatesParts['readImported']
   probeIntervalS: number
   /** Addresses and CIDR blocks in front of the API whose X-Forwarded-For is believed, beside loopback. */
   trustedProxies: readonly string[]
@@ -144,6 +146,7 @@ export function createApp(parts: AppParts): FastifyInstance {
     })
     resolveHostname(edge, parts.finder)
     edgeDomains(edge, { ...parts, wrote })
+    domainCertificates(edge, { ...parts, wrote })
   })
   app.register(async (sessions) => auth(sessions, { ...parts, ...access }))
   app.register(async (owner) => connect(owner, { ...parts, strangers, news, wrote }))

@@ -26,6 +26,11 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { status: number; title: strin
     title: 'The metadata is not valid',
     remedy: 'Send a JSON object of at most 16 KB; large integers as strings.',
   },
+  certificate_invalid: {
+    status: 400,
+    title: 'The certificate cannot be served',
+    remedy: 'Correct every fault that the detail names, and send chain and key again.',
+  },
   token_invalid: {
     status: 401,
     title: 'The token is not valid',

@@ -122,7 +122,7 @@ const RenewalOrNull = Type.Union(
   { description: 'Why and when the certificate in hand is renewed; null while there is none.' },
 )
 
-const CertificateSchema = Type.Object(
+export const CertificateSchema = Type.Object(
   {
     state: Type.Enum(['none', 'pending', 'issued', 'failed'], {
       description: '`issued` stays while a renewal is under way or has failed.',

@@ -1,6 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { readCertificate } from '../certs/certificate.ts'
-import { readImported } from '../certs/imported.ts'
 import { findCertificate, type InventoryEntry, type InventoryItem, listCertificates } from '../core/certificate-inventory.ts'
 import { importCertificate, orderInsteadOfImported } from '../core/imported-certificate.ts'
 import type { OrderRecord } from '../core/order-history.ts'
@@ -9,6 +8,7 @@ import { type RenewalAnswer, requestRenewal } from '../core/renewal-request.ts'
 import { parseClaimName } from '../hostname.ts'
 import { ownCommand } from '../own-command.ts'
 import { certificateKeys } from '../roles/certificate-keys.ts'
+import { createImportedReader } from '../roles/imported-certificates.ts'
 import { ensureOwnKeys } from '../roles/own-keys.ts'
 import { readPem, writePrivately } from './certificate-files.ts'
 import { daysLeft, nextStep, shownDaysLeft, shownState } from './certificate-steps.ts'
@@ -169,14 +169,16 @@ function meanwhile({ validUntil }: Exclude<RenewalAnswer, { kind: 'refused' }>):
 
 async function importOne(files: Json & { hostname: string; chain: string; key: string; project?: string }): Promise<void> {
   const hostname = parseClaimName(files.hostname)
-  const { keyPem, warnings, ...certificate } = readImported(readPem(files.chain), readPem(files.key), hostname, new Date())
-  await withInstallation(async ({ db, config, announce }) => {
+  const sent = { chain: readPem(files.chain), key: readPem(files.key) }
+  const imported = await withInstallation(async ({ db, config, announce }) => {
     await ensureOwnKeys(db, config) // a key that was sealed with a wrong secret could not be served
     const project = files.project === undefined ? undefined : await findProject(db, files.project)
-    await importCertificate(db, hostname, { ...certificate, sealedKey: certificateKeys(config).seal(keyPem, hostname) }, project)
+    const { record, warnings } = createImportedReader(config, () => new Date())(hostname, sent)
+    await importCertificate(db, hostname, record, project)
     announce(hostname)
+    return { ...record, warnings }
   })
-  const { issuer, serial, notBefore, notAfter } = certificate
+  const { warnings, issuer, serial, notBefore, notAfter } = imported
   show(files, { hostname, issuer, serial, notBefore, notAfter, warnings }, () => [
     `The certificate of ${hostname} is imported, and served within a second: by ${issuer}, serial ${serial}.`,
     ...warnings.map((warning) => styled('yellow', `Mind: ${warning}.`)),

@@ -59,16 +59,18 @@ export async function importCertificate(
 
 /**
  * Hands an imported certificate back to the service: one is ordered in its place as soon as the DNS leads here, and renewed from then on. The
- * imported one serves until then. Throws `domain_not_found` when the hostname has no imported certificate.
+ * imported one serves until then. Throws `domain_not_found` when the hostname has no imported certificate, or is not `project`'s, where that is
+ * given.
  */
-export async function orderInsteadOfImported(db: Db, hostname: Hostname): Promise<void> {
+export async function orderInsteadOfImported(db: Db, hostname: Hostname, project?: Project): Promise<void> {
   await transaction(db, async (tx) => {
     const handed = await rows(
       tx,
       sql`
         with handed as (
           update certificates c set origin = 'ordered', renew_at = now(), next_attempt_at = now(), version = nextval('versions')
-          where hostname = ${hostname} and origin = 'imported' and chain_pem is not null and (project_id is null or exists (
+          where hostname = ${hostname} and origin = 'imported' and chain_pem is not null
+            and (${project?.id ?? null}::bigint is null or project_id = ${project?.id ?? null}::bigint) and (project_id is null or exists (
             select from domains d where d.hostname = c.hostname and d.project_id = c.project_id and d.deleted_at is null))
           returning hostname
         )
@@ -77,7 +79,7 @@ export async function orderInsteadOfImported(db: Db, hostname: Hostname): Promis
     if (handed.length === 0)
       throw new ServiceError(
         'domain_not_found',
-        `${hostname} has no imported certificate, so there is none to replace: to have its own replaced now, renew it (certificates renew)`,
+        `${hostname} has no imported certificate, so there is none to replace: what was ordered is renewed by itself`,
       )
     await addIssueJobs(tx, [hostname])
   })

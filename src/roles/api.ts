@@ -11,6 +11,7 @@ import { createLinkSigner } from '../core/link-signer.ts'
 import { createProjectRate } from '../core/project-rate.ts'
 import { createRateLimits } from '../core/rate-limits.ts'
 import { claimRules } from './claim-rules.ts'
+import { createImportedReader } from './imported-certificates.ts'
 import { certificateFinder, serveInternal } from './internal.ts'
 import { openLocalCopy } from './local-copy.ts'
 import { mailing } from './mailing.ts'
@@ -55,6 +56,7 @@ async function startApi(context: RoleContext, files: Files): Promise<RunningRole
     rules: claimRules(config),
     probe,
     probeIntervalS: config.probeIntervalS,
+    readImported: createImportedReader(config, now),
     trustedProxies: config.trustedProxies,
     authenticate: rate ? limitCallers(authenticator.authenticate, rate) : authenticator.authenticate,
     revoked(tokenId) {

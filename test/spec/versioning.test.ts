@@ -23,6 +23,7 @@ test('the shapes are stable: exactly the specified endpoints and their four comp
   )
   expect(operations.filter((operation) => operation.includes('/edge/')).toSorted()).toEqual([
     'DELETE /v1/edge/domains/{hostname}',
+    'DELETE /v1/edge/domains/{hostname}/certificate',
     'GET /v1/edge/domains',
     'GET /v1/edge/domains/{hostname}',
     'GET /v1/edge/domains/{hostname}/certificate/history',
@@ -30,6 +31,7 @@ test('the shapes are stable: exactly the specified endpoints and their four comp
     'POST /v1/edge/domains',
     'POST /v1/edge/domains/{hostname}/check',
     'POST /v1/edge/domains/{hostname}/link',
+    'PUT /v1/edge/domains/{hostname}/certificate',
   ])
 })
 

@@ -1,4 +1,5 @@
 import type { AppParts } from '../../src/api/app.ts'
+import { readImported } from '../../src/certs/imported.ts'
 import type { Db } from '../../src/core/db.ts'
 import { createLinkSigner } from '../../src/core/link-signer.ts'
 import { createRateLimits } from '../../src/core/rate-limits.ts'
@@ -10,7 +11,7 @@ export const CONNECT_SIGNER = createLinkSigner(SECRETS, 'connect')
 
 type PortalParts = Pick<
   AppParts,
-  'portalUrl' | 'signer' | 'connectSigner' | 'signup' | 'mail' | 'limits' | 'projectRules' | 'checkUpstream' | 'revoked'
+  'portalUrl' | 'signer' | 'connectSigner' | 'signup' | 'mail' | 'limits' | 'projectRules' | 'checkUpstream' | 'revoked' | 'readImported'
 >
 
 /** What the portal's routes are made of, where a test says nothing else. No upstream is asked. */
@@ -25,5 +26,9 @@ export function portalParts(db: Db): PortalParts {
     projectRules: PROJECT_RULES,
     checkUpstream: async () => ({ kind: 'answered', status: 200 }),
     revoked: () => {},
+    readImported(hostname, { chain, key }) {
+      const { keyPem, warnings, ...certificate } = readImported(chain, key, hostname, new Date())
+      return { record: { ...certificate, sealedKey: Buffer.from(keyPem) }, warnings }
+    },
   }
 }
