@@ -216,6 +216,21 @@ test('whatever else goes wrong, an expired certificate is tried for ever', async
   expect(await waitAfter(hostname, 1_000, { type: 'urn:ietf:params:acme:error:serverInternal' })).toBe(360)
 })
 
+test('two attempts at once that wait for the same room make one order, even when the first has its certificate meanwhile', async () => {
+  const hostname = await claim(db, await addProject(db))
+  const directory = 'https://room.example.com/directory'
+  const outcomes = await Promise.all(
+    Array.from({ length: 4 }, async () => {
+      const begun = await beginIssuance(db, hostname, { directories: [directory] })
+      if (begun.kind === 'go') await recordCertificate(db, hostname, issued())
+      return begun.kind
+    }),
+  )
+  expect(outcomes.sort()).toEqual(['go', 'no', 'no', 'no'])
+  const { rows } = await db.pool.query('select from issuance_orders where directory = $1', [directory])
+  expect(rows).toHaveLength(1)
+})
+
 test('renewals, retries and orders whose worker died come back by themselves; idle hostnames do not', async () => {
   const project = await addProject(db)
   const names = await Promise.all(Array.from({ length: 6 }, () => claim(db, project)))

@@ -298,6 +298,7 @@ async function markUnderWay(
           next_attempt_at = now() + ${LEASE}, ${LEFT_LINE},
           state = case when c.chain_pem is null then 'pending' else c.state end
         where (c.lease_until is null or c.lease_until <= now()) and ${replaceable('c')}
+          and (c.chain_pem is null or c.renew_at <= now()) -- it may have come while this attempt waited for its room
         returning c.hostname, c.attempts as attempt, c.chain_pem is not null as renewing
       ), ${historyOfBegun(hostname)}
       select attempt, renewing from begun`,

@@ -123,7 +123,7 @@ async function claimAll({ db, records }: Machine, projects: Project[], claims: P
   }
 }
 
-/** Does what graphile-worker does: takes everything from the queue, and 20 at once of it. A second passes with each such lot. */
+/** Does what graphile-worker does: takes the orders from the queue, and 20 at once of them. A second passes with each such lot. */
 async function workOff(hostnames: Hostname[], { db, clock, records, issue }: Machine): Promise<void> {
   for (let i = 0; i < hostnames.length; i += AT_ONCE) {
     const lot = hostnames.slice(i, i + AT_ONCE)
@@ -137,9 +137,11 @@ async function workOff(hostnames: Hostname[], { db, clock, records, issue }: Mac
 async function takeJobs(db: Db): Promise<Hostname[]> {
   const jobs = await rows(
     db,
-    sql<{ hostname: Hostname; id: number }>`delete from graphile_worker._private_jobs returning payload->>'hostname' as hostname, id::int`,
+    sql<{ task: string; hostname: Hostname; id: number }>`delete from graphile_worker._private_jobs j using graphile_worker._private_tasks t
+      where t.id = j.task_id returning t.identifier as task, j.payload->>'hostname' as hostname, j.id::int`,
   )
-  return jobs.sort((a, b) => a.id - b.id).map(({ hostname }) => hostname)
+  const issues = jobs.filter(({ task }) => task === 'issue')
+  return issues.sort((a, b) => a.id - b.id).map(({ hostname }) => hostname)
 }
 
 function postponed(db: Db, hostnames: Hostname[]): Promise<{ limit: string; attempts: number }[]> {
