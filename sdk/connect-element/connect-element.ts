@@ -1,3 +1,4 @@
+import type { Connect } from '../../portal/records.ts'
 import { type Answer, type Link, openLink } from './link.ts'
 import { createStyle } from './style.ts'
 import { createView, type Shown } from './view.ts'
@@ -99,9 +100,10 @@ class NamesakeConnect extends Base {
   }
 
   #take(answer: Answer, how: 'load' | 'check'): void {
+    const before = this.#told
     if (answer.kind === 'found') {
       this.#show({ kind: 'found', connect: answer.connect, isChecking: false })
-      if (how === 'check' && this.#root.activeElement) this.#view.announce(answer.connect.dns.sentence)
+      if (how === 'check' && before === this.#told) this.#view.announce(this.#finding(answer.connect.dns))
       if (answer.connect.status === 'live') this.#unfollow?.() // there is nothing more to wait for
     } else if (answer.kind === 'ended') {
       this.#unfollow?.()
@@ -154,9 +156,13 @@ class NamesakeConnect extends Base {
         const { hostname, status, dns } = shown.connect
         const keys = { 'waiting-for-dns': 'waitingTitle', 'wrong-record': 'wrongTitle', live: 'liveTitle' } as const
         const title = say(status in keys ? keys[status as keyof typeof keys] : 'verifiedTitle')
-        return status === 'wrong-record' ? `${hostname}: ${title}. ${say(`found.${dns.state}`) ?? dns.sentence}` : `${hostname}: ${title}.`
+        return status === 'wrong-record' ? `${hostname}: ${title}. ${this.#finding(dns)}` : `${hostname}: ${title}.`
       }
     }
+  }
+
+  #finding({ state, sentence }: Connect['dns']): string {
+    return createSay(this.#strings)(`found.${state}`) ?? sentence
   }
 
   #dispatch(name: string, detail: object): void {

@@ -99,7 +99,7 @@ export function createView(root: ShadowRoot, actions: Actions): View {
     announce,
     show(shown, say, locale) {
       const hadFocus = root.activeElement !== null
-      const words = say('heading') + say('check') + say('copy') + say('liveTitle') // another language has other words for these
+      const words = say.language
       if (shown.kind === 'found') showFound(shown, say, locale, words)
       else showOther(shown, say, words)
       heading.hidden = heading.textContent === ''

@@ -71,6 +71,8 @@ export type Strings = Partial<Record<WordKey | `found.${string}`, string>>
 export type Say = {
   (key: WordKey, filled?: Record<string, string>): string
   (key: `found.${string}`, filled?: Record<string, string>): string | undefined
+  /** Differs when the sentences do. */
+  readonly language: string
 }
 
 export function createSay(overrides: Strings): Say {
@@ -81,5 +83,5 @@ export function createSay(overrides: Strings): Say {
     const sentence = typeof wanted === 'string' ? wanted : english.get(key)
     return sentence?.replace(/\{(\w+)\}/g, (whole, name: string) => filled[name] ?? whole)
   }
-  return say as Say
+  return Object.assign(say, { language: JSON.stringify(overrides) }) as Say
 }
