@@ -1,3 +1,4 @@
+import { rawMember } from './raw-json.ts'
 import type * as records from './records.ts'
 import { text } from './strings.ts'
 
@@ -59,6 +60,11 @@ async function readPage<T>(path: string): Promise<Page<T>> {
   return { items: (await answer.json()) as T[], next: next ? new URL(next, API_URL).searchParams.get('cursor') : null }
 }
 
+async function readDetails(method: string, path: string): Promise<records.DomainDetails> {
+  const json = await (await send(method, path)).text()
+  return { ...(JSON.parse(json) as records.DomainDetails), metadataJson: rawMember(json, 'metadata') ?? '{}' }
+}
+
 const project = (slug: string) => `/v1/portal/projects/${encodeURIComponent(slug)}`
 const domain = (slug: string, hostname: string) => `${project(slug)}/domains/${encodeURIComponent(hostname)}`
 
@@ -80,11 +86,11 @@ export const api = {
   removeProject: (slug: string) => call<void>('DELETE', project(slug)),
 
   domains: (slug: string, query: URLSearchParams) => readPage<records.Domain>(`${project(slug)}/domains?${query}`),
-  domain: (slug: string, hostname: string) => call<records.DomainDetails>('GET', domain(slug, hostname)),
+  domain: (slug: string, hostname: string) => readDetails('GET', domain(slug, hostname)),
   claim: (slug: string, hostname: string) => call<records.Domain>('POST', `${project(slug)}/domains`, { body: { hostname } }),
   claimMany: (slug: string, hostnames: string[]) =>
     call<{ results: records.BulkResult[] }>('POST', `${project(slug)}/domains/bulk`, { body: { hostnames } }),
-  check: (slug: string, hostname: string) => call<records.DomainDetails>('POST', `${domain(slug, hostname)}/check`),
+  check: (slug: string, hostname: string) => readDetails('POST', `${domain(slug, hostname)}/check`),
   /** `json` goes out as it was typed: parsing it here would lose key order and the notation of numbers. */
   replaceMetadata: (slug: string, hostname: string, json: string) =>
     call<records.Domain>('PATCH', domain(slug, hostname), { rawBody: `{"metadata":${json}}` }),

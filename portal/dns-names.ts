@@ -1,6 +1,11 @@
 // Names under which registries sell domains two labels deep (co.uk, com.au): enough to guess a zone before the API has named it.
 const SECOND_LEVELS = new Set(['ac', 'co', 'com', 'edu', 'gob', 'gov', 'ne', 'net', 'or', 'org'])
 
+/** `*.customer.com` stands for every name with one label in the place of the star. */
+export function isWildcard(hostname: string): boolean {
+  return hostname.startsWith('*.')
+}
+
 /** What a DNS provider's form calls the record's name ("@" for the domain itself), and the domain in whose DNS it belongs. */
 export type RecordPlace = { label: string; zone: string }
 

@@ -5,6 +5,7 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { ApiProblem } from './api.ts'
 import { createQueryClient } from './queries.ts'
+import { keepPlace } from './return-place.ts'
 import { createPortalRouter } from './router.tsx'
 
 const client = createQueryClient(leaveWhenSignedOut)
@@ -14,6 +15,7 @@ const router = createPortalRouter(client)
 function leaveWhenSignedOut(error: Error): void {
   if (!(error instanceof ApiProblem && error.code === 'session_required') || !client.getQueryData(['me'])) return
   client.clear()
+  keepPlace(router.state.location.href)
   void router.navigate({ to: '/sign-in', search: { ended: true } })
 }
 

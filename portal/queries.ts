@@ -22,17 +22,17 @@ export function createQueryClient(onProblem: (error: Error) => void): QueryClien
   })
 }
 
-export type DomainFilter = { search?: string | undefined; verified?: 'true' | 'false' | undefined }
+export type DomainFilter = { search?: string | undefined; verified?: 'true' | 'false' | undefined; order?: 'oldest' | undefined }
 
 export const queries = {
   me: () => queryOptions({ queryKey: ['me'], queryFn: api.me, staleTime: 60_000 }),
   projects: () => queryOptions({ queryKey: ['projects'], queryFn: api.projects }),
   project: (slug: string) => queryOptions({ queryKey: ['project', slug], queryFn: () => api.project(slug) }),
-  domains: (slug: string, { search, verified }: DomainFilter) =>
+  domains: (slug: string, { search, verified, order }: DomainFilter) =>
     infiniteQueryOptions({
-      queryKey: ['project', slug, 'domains', { search: search ?? '', verified: verified ?? '' }],
+      queryKey: ['project', slug, 'domains', { search: search ?? '', verified: verified ?? '', order: order ?? 'newest' }],
       queryFn: ({ pageParam }) => {
-        const query = new URLSearchParams({ details: 'status', limit: String(DOMAINS_A_PAGE) })
+        const query = new URLSearchParams({ details: 'status', limit: String(DOMAINS_A_PAGE), order: order ?? 'newest' })
         if (search) query.set('search', search)
         if (verified) query.set('verified', verified)
         if (pageParam) query.set('cursor', pageParam)
@@ -60,11 +60,18 @@ export const queries = {
 }
 
 /** What the stream says of a domain. */
-export type DomainNews = { hostname: string; removed?: boolean; status?: DomainStatus; verified?: boolean; verifiedAt?: string | null }
+export type DomainNews = {
+  hostname: string
+  removed?: boolean
+  status?: DomainStatus
+  verified?: boolean
+  verifiedAt?: string | null
+  createdAt?: string
+}
 type Pages = { pages: { items: Domain[]; next: string | null }[] }
 
-/** `beyond`: on a page of the list that was not asked for yet, where it will be found as it is by then. */
-export type NewsOutcome = { kind: 'shown'; before: DomainStatus } | { kind: 'new' } | { kind: 'beyond' }
+/** `added`: a new one, on top of the lists where it belongs. `beyond`: on a page of the list that was not asked for yet, where it will be found as it is by then. */
+export type NewsOutcome = { kind: 'shown'; before: DomainStatus } | { kind: 'added' } | { kind: 'new' } | { kind: 'beyond' }
 
 /** Writes the news into every list that shows the domain; says whether one did, and which status it showed before. */
 export function applyNews(client: QueryClient, slug: string, news: DomainNews): NewsOutcome {
@@ -84,6 +91,28 @@ export function applyNews(client: QueryClient, slug: string, news: DomainNews): 
     if (!news.removed) return { ...data, pages }
     return { ...data, pages: pages.map((page) => ({ ...page, items: page.items.filter(({ hostname }) => hostname !== news.hostname) })) }
   })
+  if (before === undefined && putOnTop(client, slug, news)) return { kind: 'added' }
   if (before !== undefined) return { kind: 'shown', before }
   return { kind: isEndShown ? 'new' : 'beyond' }
+}
+
+/** Puts a domain that is newer than all others on top of the lists that begin with the newest. */
+function putOnTop(
+  client: QueryClient,
+  slug: string,
+  { hostname, removed, status, verified = false, verifiedAt = null, createdAt }: DomainNews,
+): boolean {
+  if (removed || !status || !createdAt) return false
+  const domain: Domain = { hostname, projectSlug: slug, verified, verifiedAt, createdAt, metadata: {}, status }
+  let isAdded = false
+  for (const [key, data] of client.getQueriesData<Pages>({ queryKey: ['project', slug, 'domains'] })) {
+    const filter = key[3] as { search: string; verified: string; order: string }
+    const [first, ...others] = data?.pages ?? []
+    const isNewest = first && (first.items[0]?.createdAt ?? '') <= createdAt
+    if (!data || !isNewest || filter.order !== 'newest' || !hostname.includes(filter.search.toLowerCase())) continue
+    if (filter.verified !== '' && filter.verified !== String(verified)) continue
+    client.setQueryData<Pages>(key, { ...data, pages: [{ ...first, items: [domain, ...first.items] }, ...others] })
+    isAdded = true
+  }
+  return isAdded
 }

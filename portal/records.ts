@@ -63,6 +63,8 @@ export type DomainDetails = Domain & {
   certificate: Certificate
   provider: ProviderHint | null
   zone: string | null
+  /** The metadata as it was sent: the parsed one has lost the notation of numbers. */
+  metadataJson: string
   live: { seenAt: string | null; sentence: string | null }
 }
 

@@ -6,6 +6,7 @@ import { PagePending } from './components/page-pending.tsx'
 import { NotFoundPage } from './pages/not-found-page.tsx'
 import { PageCrash } from './pages/page-crash.tsx'
 import { type DomainFilter, queries } from './queries.ts'
+import { keepPlace } from './return-place.ts'
 
 /** Every screen by its address, top to bottom; each is a file of its own, loaded when it is first gone to. */
 export function createPortalRouter(client: QueryClient) {
@@ -63,9 +64,12 @@ const signedIn = createRoute({
   getParentRoute: () => root,
   id: 'signed-in',
   component: lazyRouteComponent(() => import('./components/app-frame.tsx'), 'SignedInFrame'),
-  async beforeLoad({ context }) {
+  async beforeLoad({ context, location }) {
     await context.client.ensureQueryData(queries.me()).catch((error: unknown) => {
-      if (error instanceof ApiProblem && error.status === 401) throw redirect({ to: '/sign-in' })
+      if (error instanceof ApiProblem && error.status === 401) {
+        keepPlace(location.href)
+        throw redirect({ to: '/sign-in' })
+      }
       throw error
     })
   },
@@ -89,9 +93,10 @@ const project = createRoute({
 const domains = createRoute({
   getParentRoute: () => project,
   path: '/',
-  validateSearch: ({ search, verified }: Record<string, unknown>): DomainFilter => ({
+  validateSearch: ({ search, verified, order }: Record<string, unknown>): DomainFilter => ({
     ...(search !== undefined && search !== '' && { search: String(search) }),
     ...((String(verified) === 'true' || String(verified) === 'false') && { verified: String(verified) as 'true' | 'false' }),
+    ...(order === 'oldest' && { order }),
   }),
   component: lazyRouteComponent(() => import('./pages/domains-page.tsx'), 'DomainsPage'),
 })

@@ -152,7 +152,7 @@ export const text = {
       'waiting-for-dns': 'The record has not been seen yet. It is looked for by itself, every few minutes.',
       'wrong-record': 'There is a record, but it does not lead here.',
       verified: 'The record is right. The certificate comes next.',
-      'certificate-pending': 'The record is right, and the certificate is being issued.',
+      'certificate-pending': 'The record is right. The certificate is being issued, and tried by a visit of our own.',
       'certificate-failed': 'The record is right, but the certificate could not be issued yet. It is tried again by itself.',
       live: 'Visitors are served over HTTPS.',
     } satisfies Record<DomainStatus, string>,
@@ -163,6 +163,9 @@ export const text = {
     add: 'Add domain',
     addMany: 'Add many',
     search: 'Search hostnames',
+    wildcard: 'Wildcard',
+    order: 'Order',
+    orders: { newest: 'Newest first', oldest: 'Oldest first' },
     filter: 'Show',
     filters: { all: 'All', true: 'Verified', false: 'Not verified' },
     total: (number: number, max: number | null) => (max === null ? count(number, 'domain') : `${n(number)} of ${count(max, 'domain')}`),
@@ -180,7 +183,8 @@ export const text = {
     more: 'Loading more…',
     addTitle: 'Add a domain',
     hostname: 'Hostname',
-    hostnameHint: 'The whole name that visitors will type, such as shop.customer.com.',
+    hostnameHint:
+      'The whole name that visitors will type, such as shop.customer.com. With *.customer.com, where wildcards are enabled, all names below.',
     hostnameMissing: 'Enter a hostname.',
     manyTitle: 'Add many domains',
     manyLabel: 'Hostnames',
@@ -222,6 +226,15 @@ export const text = {
     delegationTitle: 'For a move without interruption',
     delegationText:
       'This record is not needed. If the hostname is in use elsewhere, add it first: the certificate is then issued before the hostname leads here.',
+    wildcardDelegationTitle: 'The record for the certificate',
+    wildcardDelegationText:
+      'A certificate for all names below a domain is only issued by way of this record. Without it visitors of these names get no secure connection.',
+    wildcardDelegationDone: 'The record for the certificate is right. Leave it in place: renewals need it too.',
+    wildcard: (domain: string) => `Stands for every name with one part before ${domain}, such as shop.${domain}.`,
+    seenLive: 'Our own visit over HTTPS',
+    notSeenLive: 'Our own visit did not come through',
+    notSeenLiveText:
+      'Record and certificate are right, so this domain counts as live. If you can open it in a browser, there is nothing to do: some networks do not let a server reach its own public address.',
     comparisonTitle: 'Found and expected',
     nothingFound: 'No record was found at this name.',
     match: 'as expected',
@@ -244,6 +257,7 @@ export const text = {
       lastAttemptAt: 'Last attempt',
       nextAttemptAt: 'Next attempt',
       nextIssuanceAt: 'Held back until',
+      explanation: 'Why the authority wishes it',
       origin: 'Origin',
       origins: { ordered: 'Ordered from the authority', imported: 'Brought by your operator' },
     },
@@ -399,6 +413,9 @@ export const text = {
     title: (hostname: string) => `Connect ${hostname}`,
     heading: (hostname: string) => `Connect ${hostname}`,
     lead: (vendor: string) => `One change in your DNS settings, and ${vendor} answers at your own address.`,
+    wildcardHeading: (domain: string) => `Connect all names below ${domain}`,
+    wildcardText: (domain: string) => `Every name with one part before ${domain} is connected, such as shop.${domain}.`,
+    inUse: 'Is this address in use elsewhere today?',
     liveHeading: 'It works',
     liveText: (vendor: string) =>
       `Your address is connected to ${vendor}. You can close this page, and nothing more is to be done: the certificate is renewed by itself.`,
@@ -450,6 +467,13 @@ export function ago(iso: string, now: number = Date.now()): string {
 
 export function onDate(iso: string): string {
   return date.format(new Date(iso))
+}
+
+const ISO_TIMES = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z\b/g
+
+/** A sentence of the API, with its times as the reader writes them. */
+export function withLocalTimes(sentence: string): string {
+  return sentence.replace(ISO_TIMES, (iso) => atTime(iso))
 }
 
 export function atTime(iso: string): string {

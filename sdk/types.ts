@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document 59d9989486c2b61faf6a4d29f66c843c: npm run types.
+// Generated from the OpenAPI document 65db48682459a647bda6921b1f47b041: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -541,7 +541,7 @@ export interface paths {
         };
         /**
          * Watch a project
-         * @description Server-sent events within two seconds of a change: `domain` with `hostname`, `removed` and, unless it is removed, `verified`, `verifiedAt` and `status`; `activity` when the activity list has grown.
+         * @description Server-sent events within two seconds of a change: `domain` with `hostname`, `removed` and, unless it is removed, `verified`, `verifiedAt`, `createdAt` and `status`; `activity` when the activity list has grown.
          */
         get: operations["watchProject"];
         put?: never;
@@ -2297,6 +2297,8 @@ export interface operations {
                  * @example 100
                  */
                 limit?: string;
+                /** @description Which were claimed first, or last, come first; `oldest` by default. */
+                order?: "oldest" | "newest";
                 /**
                  * @description Only hostnames that contain this text.
                  * @example customer
@@ -3682,6 +3684,8 @@ export interface operations {
                  * @example 100
                  */
                 limit?: string;
+                /** @description Which were claimed first, or last, come first; `oldest` by default. */
+                order?: "oldest" | "newest";
                 /**
                  * @description Only hostnames that contain this text.
                  * @example customer

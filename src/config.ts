@@ -71,6 +71,7 @@ export type Config = Readonly<{
   allowPrivateUpstreams: boolean
   trustedProxies: string[]
   proxyProtocol: 'off' | 'required'
+  http2Engine: 'own' | 'node'
   /** The edge host is under `.localhost`: this installation serves its own machine. */
   local: boolean
   /** The share of requests that the access log shows, 0 to 1. */
@@ -165,6 +166,7 @@ export function readConfig(env: Env, cwd: string): { config: Config; warnings: s
     allowPrivateUpstreams: required('ALLOW_PRIVATE_UPSTREAMS', parseBoolean, local, 'false'),
     trustedProxies: required('TRUSTED_PROXIES', parseList(parseCidr), [], '10.0.0.0/8'),
     proxyProtocol: required('PROXY_PROTOCOL', parseChoice('off', 'required'), 'off', 'required'),
+    http2Engine: required('HTTP2_ENGINE', parseChoice('own', 'node'), 'node', 'own'),
     local,
     accessLogSample: required('ACCESS_LOG_SAMPLE', parseFraction, 1, '0.1'),
     logLevel: required('LOG_LEVEL', parseChoice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info', 'info'),

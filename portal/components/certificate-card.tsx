@@ -1,5 +1,5 @@
 import type { Certificate } from '../records.ts'
-import { text } from '../strings.ts'
+import { text, withLocalTimes } from '../strings.ts'
 import { Card, Facts } from './card.tsx'
 import { Notice } from './notice.tsx'
 import { Badge } from './status-badge.tsx'
@@ -30,7 +30,7 @@ export function CertificateCard({ certificate: c }: { certificate: Certificate }
           </details>
         </Notice>
       )}
-      {c.nextIssuanceReason && <Notice kind="warning">{c.nextIssuanceReason}</Notice>}
+      {c.nextIssuanceReason && <Notice kind="warning">{withLocalTimes(c.nextIssuanceReason)}</Notice>}
       {c.state !== 'none' && (
         <Facts
           facts={[
@@ -46,6 +46,16 @@ export function CertificateCard({ certificate: c }: { certificate: Certificate }
             [words.nextIssuanceAt, at(c.nextIssuanceAt)],
           ]}
         />
+      )}
+      {c.renewal && (
+        <p className={`text-sm ${c.renewal.plan === 'stopped' ? 'font-medium' : 'text-stone-600 dark:text-stone-400'}`}>
+          {withLocalTimes(c.renewal.sentence)}{' '}
+          {c.renewal.explanationUrl?.startsWith('https://') && (
+            <a href={c.renewal.explanationUrl} rel="noreferrer" className="underline">
+              {words.explanation}
+            </a>
+          )}
+        </p>
       )}
     </Card>
   )

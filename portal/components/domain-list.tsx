@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
-import { useEffect, useRef, useState, useSyncExternalStore } from 'react'
+import { memo, useEffect, useRef, useState, useSyncExternalStore } from 'react'
+import { isWildcard } from '../dns-names.ts'
 import type { Domain } from '../records.ts'
 import { text } from '../strings.ts'
 import { StatusBadge } from './status-badge.tsx'
@@ -89,7 +90,8 @@ export function DomainList({ slug, domains, total, hasMore, isLoadingMore, onMor
 
 type RowProps = { slug: string; domain: Domain; rowIndex: number; top: number; height: number }
 
-function Row({ slug, domain, rowIndex, top, height }: RowProps) {
+// What stays in sight while the window scrolls is not drawn anew.
+const Row = memo(function Row({ slug, domain, rowIndex, top, height }: RowProps) {
   const small = 'hidden text-sm text-stone-600 tabular-nums sm:block dark:text-stone-400'
   return (
     <div
@@ -98,7 +100,7 @@ function Row({ slug, domain, rowIndex, top, height }: RowProps) {
       style={{ height, transform: `translateY(${top}px)` }}
       className={`${COLUMNS} absolute inset-x-0 top-0 border-b border-stone-200 last:border-b-0 focus-within:bg-stone-50 hover:bg-stone-50 dark:border-stone-800 dark:focus-within:bg-stone-800/50 dark:hover:bg-stone-800/50`}
     >
-      <span role="cell" className="min-w-0">
+      <span role="cell" className="flex min-w-0 items-baseline gap-2">
         <Link
           to="/projects/$slug/domains/$hostname"
           params={{ slug, hostname: domain.hostname }}
@@ -107,6 +109,7 @@ function Row({ slug, domain, rowIndex, top, height }: RowProps) {
         >
           {domain.hostname}
         </Link>
+        {isWildcard(domain.hostname) && <span className="text-xs text-stone-600 dark:text-stone-400">{text.domains.wildcard}</span>}
       </span>
       <span role="cell" className="flex">
         <StatusBadge status={domain.status} />
@@ -119,7 +122,7 @@ function Row({ slug, domain, rowIndex, top, height }: RowProps) {
       </span>
     </div>
   )
-}
+})
 
 function useNarrowWindow(): boolean {
   return useSyncExternalStore(

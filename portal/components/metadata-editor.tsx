@@ -1,6 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../api.ts'
+import { layOut } from '../raw-json.ts'
 import { text } from '../strings.ts'
 import { toast } from './announcer.tsx'
 import { Button } from './button.tsx'
@@ -10,9 +11,9 @@ import { TextArea } from './field.tsx'
 const BYTES_MAX = 16 * 1024
 const words = text.domain
 
-/** The metadata as JSON text, checked while it is typed. It is sent as typed; what is shown is the API's own answer, laid out. */
-export function MetadataEditor({ slug, hostname, metadata }: { slug: string; hostname: string; metadata: object }) {
-  const stored = JSON.stringify(metadata, null, 2)
+/** The metadata as JSON text, checked while it is typed. It is sent as typed; what is shown is the API's own answer, laid out, with keys and numbers as they were written. */
+export function MetadataEditor({ slug, hostname, metadataJson }: { slug: string; hostname: string; metadataJson: string }) {
+  const stored = layOut(metadataJson)
   const [draft, setDraft] = useState<string>()
   const client = useQueryClient()
   const save = useMutation({

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link, Outlet, useParams } from '@tanstack/react-router'
+import { Link, Outlet, useLocation, useParams } from '@tanstack/react-router'
+import { useEffect, useRef } from 'react'
 import { ApiProblem } from '../api.ts'
 import { NotFoundContent } from '../pages/not-found-page.tsx'
 import { useProjectNews } from '../project-news.ts'
@@ -22,14 +23,16 @@ export function ProjectFrame() {
   const slug = useSlug()
   const project = useQuery(queries.project(slug))
   useProjectNews(slug)
+  const tabs = useTabInView(project.isSuccess)
   if (project.error instanceof ApiProblem && project.error.status === 404) return <NotFoundContent />
   if (project.isPending) return <Skeleton rows={3} /> // what stands below would report the same problem in its own way
   return (
     <>
       <p className="min-h-7 truncate text-lg font-semibold tracking-tight">{project.data?.name ?? ''}</p>
       <nav
+        ref={tabs}
         aria-label={text.frame.projectNav}
-        className="-mx-4 mt-3 mb-6 overflow-x-auto border-b border-stone-200 px-4 sm:mx-0 sm:px-0 dark:border-stone-800"
+        className="scroll-hint -mx-4 mt-3 mb-6 overflow-x-auto border-b border-stone-200 px-4 sm:mx-0 sm:px-0 dark:border-stone-800"
       >
         <ul className="flex gap-1">
           {TABS.map(({ to, label }) => (
@@ -42,6 +45,18 @@ export function ProjectFrame() {
       {project.error && !project.data ? <LoadProblem error={project.error} onRetry={() => void project.refetch()} /> : <Outlet />}
     </>
   )
+}
+
+/** On a narrow screen the tabs scroll: the one of this page is brought into view. */
+function useTabInView(isShown: boolean) {
+  const tabs = useRef<HTMLElement>(null)
+  const { pathname } = useLocation()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another page has another tab, and there are none at first
+  useEffect(() => {
+    const current = tabs.current?.querySelector<HTMLElement>('[aria-current=page]')
+    if (current) tabs.current!.scrollLeft = current.offsetLeft - (tabs.current!.clientWidth - current.offsetWidth) / 2
+  }, [pathname, isShown])
+  return tabs
 }
 
 // A domain's page lies below another address than the list, and belongs to the same tab.

@@ -5,6 +5,7 @@ import type { DnsRecord, ProviderHint } from '../records.ts'
 import { text } from '../strings.ts'
 import { OuterLink } from './button.tsx'
 import { CopyButton } from './copy-button.tsx'
+import { Dotted } from './dotted.tsx'
 import { Select } from './field.tsx'
 
 const words = text.providers
@@ -84,7 +85,9 @@ function Entry({ name, value, isCopied = false }: { name: string; value: string;
     <div className="flex min-h-8 flex-wrap items-center gap-x-3">
       <dt className="w-28 shrink-0 break-words text-stone-600 dark:text-stone-400">{name}</dt>
       <dd className="flex min-w-0 flex-1 basis-44 items-center gap-2">
-        <span className="min-w-0 flex-1 font-mono break-all">{value === '' ? text.providers.emptyName : value}</span>
+        <span className="min-w-0 flex-1 font-mono [overflow-wrap:anywhere]">
+          <Dotted>{value === '' ? text.providers.emptyName : value}</Dotted>
+        </span>
         {isCopied && value !== '' && <CopyButton value={value} what={name} look="quiet" />}
       </dd>
     </div>

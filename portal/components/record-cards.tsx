@@ -2,6 +2,7 @@ import { placeOf } from '../dns-names.ts'
 import type { DnsRecord } from '../records.ts'
 import { text } from '../strings.ts'
 import { CopyButton } from './copy-button.tsx'
+import { Dotted } from './dotted.tsx'
 
 const words = text.domain
 
@@ -32,8 +33,10 @@ function Line({ name, value, hint }: { name: string; value: string; hint?: strin
       <dt className="w-14 shrink-0 text-sm text-stone-600 dark:text-stone-400">{name}</dt>
       <dd className="flex min-w-0 flex-1 basis-52 items-center gap-2">
         <span className="min-w-0 flex-1">
-          <span className="block font-mono text-sm font-medium break-all">{value}</span>
-          {hint && <span className="block text-xs break-all text-stone-600 dark:text-stone-400">{hint}</span>}
+          <span className="block font-mono text-sm font-medium [overflow-wrap:anywhere]">
+            <Dotted>{value}</Dotted>
+          </span>
+          {hint && <span className="block text-xs [overflow-wrap:anywhere] text-stone-600 dark:text-stone-400">{hint}</span>}
         </span>
         <CopyButton value={value} what={name} />
       </dd>
@@ -88,9 +91,14 @@ function Found({ record, hop, mark }: { record: DnsRecord; hop?: number; mark: '
   return (
     <li className="flex gap-3 px-4 py-2.5 text-sm">
       {hop !== undefined && <span className="text-stone-600 tabular-nums dark:text-stone-400">{hop}</span>}
-      <span className="min-w-0 flex-1 font-mono text-[13px] leading-relaxed break-all">
-        <span className="text-stone-600 dark:text-stone-400">{record.name}</span> <span className="font-semibold">{record.type}</span>{' '}
-        <span className={mark === 'right' ? 'font-medium text-emerald-800 dark:text-emerald-300' : ''}>{record.value}</span>
+      <span className="min-w-0 flex-1 font-mono text-[13px] leading-relaxed [overflow-wrap:anywhere]">
+        <span className="text-stone-600 dark:text-stone-400">
+          <Dotted>{record.name}</Dotted>
+        </span>{' '}
+        <span className="font-semibold">{record.type}</span>{' '}
+        <span className={mark === 'right' ? 'font-medium text-emerald-800 dark:text-emerald-300' : ''}>
+          <Dotted>{record.value}</Dotted>
+        </span>
       </span>
       {mark === 'right' && (
         <span role="img" aria-label={text.domain.match} className="text-emerald-700 dark:text-emerald-400">

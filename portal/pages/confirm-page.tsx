@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
+import { useNavigate, useRouter } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
 import { api } from '../api.ts'
 import { OpenFrame } from '../components/app-frame.tsx'
@@ -8,6 +8,7 @@ import { Notice } from '../components/notice.tsx'
 import { useFragmentToken } from '../fragment-token.ts'
 import { usePageTitle } from '../page-title.ts'
 import { queries } from '../queries.ts'
+import { takePlace } from '../return-place.ts'
 import { text } from '../strings.ts'
 
 /** Where the link in the mail leads: spends it with a POST, so that a mail scanner that merely opens the page spends nothing. */
@@ -15,12 +16,15 @@ export function ConfirmPage() {
   const token = useFragmentToken()
   const client = useQueryClient()
   const navigate = useNavigate()
+  const router = useRouter()
   const isSent = useRef(false)
   const exchange = useMutation({
     mutationFn: api.confirmLink,
     async onSuccess(user) {
       client.clear()
       client.setQueryData(queries.me().queryKey, user)
+      const place = takePlace()
+      if (place) return router.history.replace(place)
       const only = user.projects.length === 1 ? user.projects[0] : undefined
       await (only
         ? navigate({ to: '/projects/$slug', params: { slug: only.slug }, replace: true })

@@ -9,7 +9,7 @@ import { LoadProblem, Notice } from '../components/notice.tsx'
 import { ProviderSteps } from '../components/provider-steps.tsx'
 import { Comparison, RecordsToAdd } from '../components/record-cards.tsx'
 import { SendInstructions } from '../components/send-instructions.tsx'
-import { placeOf } from '../dns-names.ts'
+import { isWildcard, placeOf } from '../dns-names.ts'
 import { followEvents } from '../event-stream.ts'
 import { useFragmentToken } from '../fragment-token.ts'
 import { usePageTitle } from '../page-title.ts'
@@ -52,17 +52,26 @@ function Instructions({ token, link }: { token: string; link: Connect }) {
   const { hostname, project, status } = link
   usePageTitle(words.title(hostname))
   useEffect(() => announce(text.status.changed(hostname, text.status.labels[status])), [hostname, status])
-  const isDone = status === 'live' || status === 'verified' || status === 'certificate-pending' || status === 'certificate-failed'
+  const wildcard = isWildcard(hostname)
+  // A wildcard that lacks the record for its certificate is not done, though visitors are sent here.
+  const lacksRecord = wildcard && status !== 'live' && furtherRecord(link) !== undefined
+  const isRight = status === 'live' || status === 'verified' || status === 'certificate-pending' || status === 'certificate-failed'
   return (
     <ConnectFrame project={project}>
-      <h1 className="text-2xl font-semibold tracking-tight text-balance [overflow-wrap:anywhere] sm:text-3xl">{words.heading(hostname)}</h1>
+      <h1 className="text-2xl font-semibold tracking-tight text-balance [overflow-wrap:anywhere] sm:text-3xl">
+        {wildcard ? words.wildcardHeading(hostname.slice(2)) : words.heading(hostname)}
+      </h1>
       {status === 'live' ? (
         <Done heading={words.liveHeading} sentence={words.liveText(project.name)}>
-          <OuterLink look="primary" size="large" href={`https://${hostname}`}>
-            <span className="[overflow-wrap:anywhere]">{words.open(hostname)}</span>
-          </OuterLink>
+          {wildcard ? (
+            <p>{words.wildcardText(hostname.slice(2))}</p>
+          ) : (
+            <OuterLink look="primary" size="large" href={`https://${hostname}`}>
+              <span className="[overflow-wrap:anywhere]">{words.open(hostname)}</span>
+            </OuterLink>
+          )}
         </Done>
-      ) : isDone ? (
+      ) : isRight && !lacksRecord ? (
         <Done
           heading={words.verifiedHeading}
           sentence={status === 'certificate-failed' ? words.failedText : words.verifiedText}
@@ -78,7 +87,8 @@ function Instructions({ token, link }: { token: string; link: Connect }) {
 
 function ToDo({ token, link }: { token: string; link: Connect }) {
   const { dns, hostname } = link
-  const records = dns.expected
+  const further = furtherRecord(link)
+  const records = further && isWildcard(hostname) ? [...dns.expected, further] : dns.expected
   return (
     <>
       <p className="text-lg leading-relaxed text-pretty text-stone-600 dark:text-stone-300">{words.lead(link.project.name)}</p>
@@ -86,11 +96,25 @@ function ToDo({ token, link }: { token: string; link: Connect }) {
         <p className="text-sm text-stone-600 dark:text-stone-400">{text.domain.recordLead(placeOf(hostname, link.zone).zone)}</p>
         <RecordsToAdd records={records} zone={link.zone} />
         <ProviderSteps records={records} zone={link.zone} hint={link.provider} label={words.provider} />
+        {further && !isWildcard(hostname) && (
+          <details className="text-sm">
+            <summary className="cursor-pointer rounded py-1">{words.inUse}</summary>
+            <div className="mt-3 grid gap-3">
+              <p className="text-stone-600 dark:text-stone-400">{text.domain.delegationText}</p>
+              <RecordsToAdd records={[further]} zone={link.zone} />
+            </div>
+          </details>
+        )}
       </Card>
       <Findings token={token} link={link} />
       <SendInstructions token={token} />
     </>
   )
+}
+
+/** The record by which its certificates are issued, while it is not there. */
+function furtherRecord({ dns: { delegation } }: Connect) {
+  return delegation && delegation.state !== 'present' ? delegation : undefined
 }
 
 function Findings({ token, link: { dns, status } }: { token: string; link: Connect }) {

@@ -7,6 +7,8 @@ import { Button, OuterLink } from '../components/button.tsx'
 import { Card, Facts, Skeleton } from '../components/card.tsx'
 import { CertificateCard } from '../components/certificate-card.tsx'
 import { CustomerLink } from '../components/customer-link.tsx'
+import { DelegationCard } from '../components/delegation-card.tsx'
+import { Dotted } from '../components/dotted.tsx'
 import { MetadataEditor } from '../components/metadata-editor.tsx'
 import { LoadProblem, Notice } from '../components/notice.tsx'
 import { ProviderSteps } from '../components/provider-steps.tsx'
@@ -14,7 +16,7 @@ import { Comparison, RecordsToAdd } from '../components/record-cards.tsx'
 import { RemoveDomain } from '../components/remove-domain.tsx'
 import { StatusBadge } from '../components/status-badge.tsx'
 import { Ago, AtTime } from '../components/time.tsx'
-import { placeOf } from '../dns-names.ts'
+import { isWildcard, placeOf } from '../dns-names.ts'
 import { usePageTitle } from '../page-title.ts'
 import { queries } from '../queries.ts'
 import type { DomainDetails } from '../records.ts'
@@ -55,7 +57,7 @@ function Details({ slug, domain }: { slug: string; domain: DomainDetails }) {
       <div className="grid grid-cols-1 gap-5">
         <DnsCard domain={domain} />
         <CertificateCard certificate={domain.certificate} />
-        <MetadataEditor slug={slug} hostname={domain.hostname} metadata={domain.metadata} />
+        <MetadataEditor slug={slug} hostname={domain.hostname} metadataJson={domain.metadataJson} />
         <RemoveDomain slug={slug} hostname={domain.hostname} />
       </div>
     </>
@@ -78,9 +80,14 @@ function Head({ slug, domain }: { slug: string; domain: DomainDetails }) {
     <div className="mt-2 mb-6 flex flex-wrap items-start justify-between gap-4">
       <div className="min-w-0">
         <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
-          <h1 className="text-xl font-semibold tracking-tight break-all">{domain.hostname}</h1>
+          <h1 className="text-xl font-semibold tracking-tight [overflow-wrap:anywhere]">
+            <Dotted>{domain.hostname}</Dotted>
+          </h1>
           <StatusBadge status={domain.status} />
         </div>
+        {isWildcard(domain.hostname) && (
+          <p className="mt-1.5 text-sm text-stone-600 dark:text-stone-400">{words.wildcard(domain.hostname.slice(2))}</p>
+        )}
         <p className="mt-1.5 text-sm text-stone-600 dark:text-stone-400">{text.status.meanings[domain.status]}</p>
         <p className="mt-1 text-sm text-stone-600 dark:text-stone-400">
           {checkedAt ? (
@@ -101,7 +108,9 @@ function Head({ slug, domain }: { slug: string; domain: DomainDetails }) {
         </p>
       </div>
       <div className="flex flex-wrap gap-2">
-        {domain.status === 'live' && <OuterLink href={`https://${domain.hostname}`}>{words.open}</OuterLink>}
+        {domain.status === 'live' && !isWildcard(domain.hostname) && (
+          <OuterLink href={`https://${domain.hostname}`}>{words.open}</OuterLink>
+        )}
         <Button onClick={() => setLinking(true)}>{words.link}</Button>
         <Button look="primary" busy={check.isPending} onClick={() => check.mutate()}>
           {words.check}
@@ -127,11 +136,18 @@ function DnsCard({ domain }: { domain: DomainDetails }) {
             {sentence}
           </Notice>
         ))}
+        {isRight && domain.live.sentence && (
+          <Notice kind="warning" title={words.notSeenLive}>
+            <p>{domain.live.sentence}</p>
+            <p className="mt-1">{words.notSeenLiveText}</p>
+          </Notice>
+        )}
         {isRight ? (
           <Facts
             facts={[
               [words.verified, domain.verifiedAt && <AtTime key="verified" at={domain.verifiedAt} />],
               [words.added, <AtTime key="added" at={domain.createdAt} />],
+              [words.seenLive, domain.live.seenAt && <AtTime key="live" at={domain.live.seenAt} />],
             ]}
           />
         ) : (
@@ -146,12 +162,7 @@ function DnsCard({ domain }: { domain: DomainDetails }) {
           </div>
         )}
       </Card>
-      {dns.delegation && !domain.verified && (
-        <Card title={words.delegationTitle}>
-          <p className="max-w-prose text-sm text-stone-600 dark:text-stone-400">{words.delegationText}</p>
-          <RecordsToAdd records={[dns.delegation]} zone={zone} />
-        </Card>
-      )}
+      <DelegationCard domain={domain} />
       <Card title={words.comparisonTitle}>
         <Comparison found={dns.found} expected={dns.expected} />
       </Card>

@@ -111,6 +111,19 @@ function Toolbar({ filter, total, children }: { filter: DomainFilter; total: Pro
           </option>
         ))}
       </BareSelect>
+      <BareSelect
+        label={words.order}
+        value={filter.order ?? 'newest'}
+        onChange={({ target }) =>
+          void navigate({ search: { ...filter, order: target.value === 'oldest' ? 'oldest' : undefined }, replace: true })
+        }
+      >
+        {(['newest', 'oldest'] as const).map((one) => (
+          <option key={one} value={one}>
+            {words.orders[one]}
+          </option>
+        ))}
+      </BareSelect>
       <div className="flex gap-2">{children}</div>
       <p className="basis-full text-sm text-stone-600 tabular-nums dark:text-stone-400">
         {total ? words.total(total.domains, total.plan.domainsMax) : '\u00a0'}

@@ -4,7 +4,7 @@ import type { DomainPage, DomainQuery } from '../core/domain-page.ts'
 
 /** A listing as it was asked for, by whatever door. */
 export type DomainListing = {
-  query: { limit?: string; cursor?: string; verified?: 'true' | 'false'; search?: string }
+  query: { limit?: string; cursor?: string; verified?: 'true' | 'false'; search?: string; order?: 'oldest' | 'newest' }
   /** The listing's own address, for the link to the next page. */
   address: URL
   read(query: DomainQuery): Promise<DomainPage>
@@ -16,8 +16,8 @@ const READ_AT_ONCE_MAX = 1_000
 
 /** Sends a page where `limit` is given, with the way to the next one; else the whole list. */
 export async function sendDomainList(reply: FastifyReply, listing: DomainListing): Promise<FastifyReply> {
-  const { limit, cursor, verified, search } = listing.query
-  const narrowed = { verified: verified === undefined ? undefined : verified === 'true', search }
+  const { limit, cursor, verified, search, order } = listing.query
+  const narrowed = { verified: verified === undefined ? undefined : verified === 'true', search, order }
   const read = (after?: string) =>
     listing.read({ ...narrowed, limit: limit === undefined ? READ_AT_ONCE_MAX : Number(limit), cursor: after })
   const page = await read(cursor)

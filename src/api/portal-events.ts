@@ -32,7 +32,7 @@ const EVENTS = {
   security: [{ session: [] }],
   summary: 'Watch a project',
   description:
-    'Server-sent events within two seconds of a change: `domain` with `hostname`, `removed` and, unless it is removed, `verified`, `verifiedAt` and `status`; `activity` when the activity list has grown.',
+    'Server-sent events within two seconds of a change: `domain` with `hostname`, `removed` and, unless it is removed, `verified`, `verifiedAt`, `createdAt` and `status`; `activity` when the activity list has grown.',
   params: SlugParams,
   response: {
     200: { description: 'The events, until either side ends them.', content: { 'text/event-stream': { schema: Type.String() } } },

@@ -248,6 +248,9 @@ export const ListQuery = Type.Object({
   ),
   cursor: Type.Optional(Type.String({ description: 'Where the last page ended: follow the Link header instead of building this.' })),
   verified: Type.Optional(Type.Enum(['true', 'false'], { description: 'Only verified, or only unverified domains.' })),
+  order: Type.Optional(
+    Type.Enum(['oldest', 'newest'], { description: 'Which were claimed first, or last, come first; `oldest` by default.' }),
+  ),
   search: Type.Optional(Type.String({ description: 'Only hostnames that contain this text.', examples: ['customer'] })),
 })
 

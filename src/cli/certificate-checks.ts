@@ -1,6 +1,7 @@
 import type { Config } from '../config.ts'
 import { type DirectoryBudget, readBudgets, readWaiting, type Waiting } from '../core/budget-report.ts'
 import { type CertificateHealth, readCertificateHealth } from '../core/certificate-health.ts'
+import { listCertificates } from '../core/certificate-inventory.ts'
 import { closeDatabase, connectDatabase } from '../core/db.ts'
 import { ownCommand } from '../own-command.ts'
 import { locate } from './installation.ts'
@@ -23,7 +24,8 @@ export async function checkCertificates(config: Config): Promise<Check[]> {
     const health = await readCertificateHealth(db)
     const waiting = await readWaiting(db)
     const budgets = await readBudgets(db, config.acmeDirectories)
-    return [judgeCertificates(health), ...budgets.flatMap(judgeBudget), ...judgeWaiting(waiting)]
+    const { total: failed } = await listCertificates(db, { state: 'failed', limit: 1 })
+    return [judgeCertificates(health, failed), ...budgets.flatMap(judgeBudget), ...judgeWaiting(waiting)]
   } catch {
     return []
   } finally {
@@ -31,7 +33,7 @@ export async function checkCertificates(config: Config): Promise<Check[]> {
   }
 }
 
-function judgeCertificates({ expiring, overdue, stopped, soonest }: CertificateHealth): Check {
+function judgeCertificates({ expiring, overdue, stopped, soonest }: CertificateHealth, failed: number): Check {
   const name = 'certificates'
   const look = `Which, and why: ${ownCommand()} certificates list`
   const ofADay = expiring[0]!.count
@@ -47,13 +49,14 @@ function judgeCertificates({ expiring, overdue, stopped, soonest }: CertificateH
       state: 'doubtful',
       sentence: `${count(overdue, 'certificate')} should have been renewed by now and could not be. ${look}`,
     }
-  if (soonest.length === 0) return { name, state: 'good', sentence: 'none is in service yet' }
+  const without = failed > 0 ? `; ${count(failed, 'hostname')} could get none: ${ownCommand()} certificates list --state failed` : ''
+  if (soonest.length === 0) return { name, state: 'good', sentence: `none is in service yet${without}` }
   const ended =
     stopped > 0 ? `; ${count(stopped, 'certificate')} ended long ago, as the DNS left, and ${stopped === 1 ? 'is' : 'are'} not renewed` : ''
   return {
     name,
     state: 'good',
-    sentence: `renewed in time; the first to end does so in ${Math.floor(Math.min(...soonest.map(({ endsInS }) => endsInS)) / DAY_S)} days${ended}`,
+    sentence: `renewed in time; the first to end does so in ${Math.floor(Math.min(...soonest.map(({ endsInS }) => endsInS)) / DAY_S)} days${ended}${without}`,
   }
 }
 

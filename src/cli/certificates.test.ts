@@ -129,6 +129,7 @@ test("show prints the authority's problem document in full, and the history", as
   expect(out).toContain(PROBLEM.detail)
   expect(out).toMatch(/"extra": \[/)
   expect(out).toMatch(/History\n.* UTC {2}failed: The authority says no\./)
+  expect(out).toContain(`domains show ${hostname} --project ${project.slug} names the records`)
 })
 
 test('show prints what is in hand, never its key', async () => {

@@ -121,7 +121,10 @@ function readable(shown: Shown): string[] {
           ...(renewal!.explanationUrl ? [line('', renewal!.explanationUrl)] : []),
         ]
       : []),
-    line('Attempts', `${attempts} since the last success, the last one ${shownTime(lastAttemptAt)}`),
+    ...(state === 'issued' || shown.projectSlug === null
+      ? []
+      : [line('DNS', `${ownCommand()} domains show ${shown.hostname} --project ${shown.projectSlug} names the records that it needs`)]),
+    line('Attempts', lastAttemptAt === null ? 'none yet' : `${attempts} since the last success, the last one ${shownTime(lastAttemptAt)}`),
     ...(lastError
       ? [
           line('Last error', lastError.sentence),
@@ -198,7 +201,8 @@ async function orderOne(name: string, { json }: Json): Promise<void> {
 async function exportOne(name: string, files: Json & { chain?: string; key?: string }): Promise<void> {
   const { hostname, chainPem, keyPem } = await withInstallation(async ({ db, config }) => {
     const item = await findCertificate(db, parseClaimName(name))
-    if (item.chainPem === null || item.sealedKey === null) throw new Error(`${item.hostname} has no certificate yet`)
+    if (item.chainPem === null || item.sealedKey === null)
+      throw new Error(`${item.hostname} has no certificate yet. Why: ${ownCommand()} certificates show ${item.hostname}`)
     const opened = files.key === undefined ? undefined : certificateKeys(config).open(item.sealedKey, item.hostname)
     return { hostname: item.hostname, chainPem: item.chainPem, keyPem: opened }
   })

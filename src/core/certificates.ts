@@ -23,6 +23,9 @@ export type IssuedRecord = {
   directory?: string
 }
 
+/** Of whose attempt something is the end; without it, of whoever holds the hostname now. */
+export type Attempted = { projectId?: string | null }
+
 /**
  * Why an attempt gave no certificate: the authority's problem document in full, and a sentence for people. `outage`: no authority did its
  * work, so the attempt does not count, and the next one is after `retryAfterS`.
@@ -100,7 +103,7 @@ export async function beginIssuance(
  * Keeps the certificate of an attempt that `beginIssuance` let go, and has the workers look whether it is presented. Nothing is kept when another
  * project claimed the hostname meanwhile, or a certificate was imported.
  */
-export async function recordCertificate(db: Db, hostname: Hostname, issued: IssuedRecord): Promise<void> {
+export async function recordCertificate(db: Db, hostname: Hostname, issued: IssuedRecord, attempted: Attempted = {}): Promise<void> {
   await transaction(db, async (tx) => {
     await rows(
       tx,
@@ -111,12 +114,12 @@ export async function recordCertificate(db: Db, hostname: Hostname, issued: Issu
             attempts = 0, last_problem = null, last_sentence = null, lease_until = null, next_attempt_at = ${issued.renewAt},
             directory = ${issued.directory ?? null}, ari_checked_at = null, ari_due_at = now(), wished_from = null,
             explanation_url = null, dns_left_at = null, renewal_stopped_at = null, origin = 'ordered', version = nextval('versions')
-          where hostname = ${hostname} and ${replaceable('certificates')} returning hostname
+          where hostname = ${hostname} and ${isOf(attempted)} and ${replaceable('certificates')} returning hostname
         ), ended as (
           select hostname, 'issued' as outcome, ${issued.issuer} as issuer, ${issued.serial} as serial, ${issued.notAfter}::timestamptz as not_after,
             null::json as problem, null as sentence from issued
         ), done as (
-          delete from orders_under_way where hostname = ${hostname}
+          delete from orders_under_way where hostname = ${hostname} and ${isOf(attempted)}
         ), ${HISTORY_OF_ENDED}
         insert into changes (kind, key) select 'certificate', hostname from issued`,
     )
@@ -130,7 +133,12 @@ export async function recordCertificate(db: Db, hostname: Hostname, issued: Issu
  * what is left to it is the longest wait, between 15 minutes and a day. Where DNS has left the edge, trying stops 30 days after its end
  * (`stopped`), until DNS leads here again or somebody asks.
  */
-export async function recordIssuanceFailure(db: Db, hostname: Hostname, failure: IssuanceFailure): Promise<{ stopped: boolean }> {
+export async function recordIssuanceFailure(
+  db: Db,
+  hostname: Hostname,
+  failure: IssuanceFailure,
+  attempted: Attempted = {},
+): Promise<{ stopped: boolean }> {
   const { outage = false } = failure
   const retryAfterS = Math.min(failure.retryAfterS ?? (outage ? BACK_OFF_FIRST_S : 0), RETRY_AFTER_S_MAX)
   const { type } = failure.problem as { type?: unknown }
@@ -149,7 +157,7 @@ export async function recordIssuanceFailure(db: Db, hostname: Hostname, failure:
           renewal_stopped_at = case when ${stops} then coalesce(renewal_stopped_at, now()) end,
           wished_from = case when ${type === NO_ROOM_PROBLEM} then null else wished_from end,
           version = nextval('versions')
-        where hostname = ${hostname} and ${replaceable('certificates')} returning hostname, last_problem, last_sentence, renewal_stopped_at
+        where hostname = ${hostname} and ${isOf(attempted)} and ${replaceable('certificates')} returning hostname, last_problem, last_sentence, renewal_stopped_at
       ), ended as (
         select hostname, 'failed' as outcome, null as issuer, null as serial, null::timestamptz as not_after, last_problem as problem,
           last_sentence as sentence from failed
@@ -300,6 +308,11 @@ async function markUnderWay(
 /** No order touches a certificate that was imported, for as long as it is valid. */
 function replaceable(row: 'c' | 'certificates') {
   return sql<boolean>`not (${sql.ref(`${row}.origin`)} = 'imported' and ${sql.ref(`${row}.not_after`)} > now())`
+}
+
+/** Another project may hold the hostname by the time that an attempt ends, with an attempt of its own. */
+function isOf({ projectId }: Attempted) {
+  return projectId === undefined ? sql<boolean>`true` : sql<boolean>`project_id is not distinct from ${projectId}::bigint`
 }
 
 /** What another project left behind is not ours to renew. */

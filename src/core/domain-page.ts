@@ -10,6 +10,8 @@ export type DomainQuery = {
   cursor?: string | undefined
   verified?: boolean | undefined
   search?: string | undefined
+  /** Which come first; the oldest by default. */
+  order?: 'oldest' | 'newest' | undefined
 }
 
 export type DomainPage = { domains: DomainRecord[]; nextCursor?: string }
@@ -22,8 +24,8 @@ export async function readPage(db: Db, project: Project, query: DomainQuery): Pr
     db,
     sql<DomainRow>`
       select ${DOMAIN} from domains d
-      where d.project_id = ${project.id} and d.deleted_at is null ${after(query.cursor)} ${verified(query.verified)} ${matching(query.search)}
-      order by d.created_at, d.hostname ${limit === undefined ? NOTHING : sql`limit ${limit + 1}`}`,
+      where d.project_id = ${project.id} and d.deleted_at is null ${after(query)} ${verified(query.verified)} ${matching(query.search)}
+      order by ${query.order === 'newest' ? sql`d.created_at desc, d.hostname desc` : sql`d.created_at, d.hostname`} ${limit === undefined ? NOTHING : sql`limit ${limit + 1}`}`,
   )
   const page = found.slice(0, limit)
   const domains = page.map((row) => toDomainRecord(row, project))
@@ -32,10 +34,10 @@ export async function readPage(db: Db, project: Project, query: DomainQuery): Pr
 
 const NOTHING = sql``
 
-function after(cursor: string | undefined) {
+function after({ cursor, order }: DomainQuery) {
   if (cursor === undefined) return NOTHING
   const { createdAt, hostname } = parseCursor(cursor)
-  return sql`and (d.created_at, d.hostname) > (${createdAt}::timestamptz, ${hostname})`
+  return sql`and (d.created_at, d.hostname) ${order === 'newest' ? sql`<` : sql`>`} (${createdAt}::timestamptz, ${hostname})`
 }
 
 function verified(wanted: boolean | undefined) {
@@ -59,7 +61,7 @@ function cursorAt(row: DomainRow): string {
   return Buffer.from(`${row.createdAt.toISOString()} ${row.hostname}`).toString('base64url')
 }
 
-const CURSOR = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) ([a-z0-9.-]{1,253})$/
+const CURSOR = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) ((?:\*\.)?[a-z0-9.-]{1,253})$/
 
 function parseCursor(cursor: string): { createdAt: string; hostname: string } {
   const [, createdAt, hostname] = CURSOR.exec(Buffer.from(cursor, 'base64url').toString()) ?? []

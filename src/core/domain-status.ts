@@ -20,7 +20,7 @@ export type DomainFacts = {
 
 /** A domain that may have changed: how it stands, or that its project does not hold it any more. */
 export type DomainNews = { projectId: string; hostname: Hostname } & (
-  | { removed: false; verified: boolean; verifiedAt: string | null; status: DomainStatus }
+  | { removed: false; verified: boolean; verifiedAt: string | null; createdAt: string; status: DomainStatus }
   | { removed: true }
 )
 
@@ -37,14 +37,14 @@ export function domainStatus({ verified, dnsState, certificate, certified, seen 
   return certificate === 'none' ? 'verified' : 'certificate-pending'
 }
 
-type Row = DomainFacts & { projectId: string; hostname: Hostname; verifiedAt: Date | null; removed: boolean }
+type Row = DomainFacts & { projectId: string; hostname: Hostname; verifiedAt: Date | null; createdAt: Date; removed: boolean }
 
 /** How those of the hostnames stand that these projects (ids) hold or held; the others are left out. */
 export async function findDomainNews(db: Db, projectIds: readonly string[], hostnames: readonly Hostname[]): Promise<DomainNews[]> {
   const found = await rows(
     db,
     sql<Row>`
-      select distinct on (d.project_id, d.hostname) d.project_id as "projectId", d.hostname, d.verified_at as "verifiedAt",
+      select distinct on (d.project_id, d.hostname) d.project_id as "projectId", d.hostname, d.verified_at as "verifiedAt", d.created_at as "createdAt",
         d.verified_at is not null as verified, d.deleted_at is not null as removed, coalesce(p.state, 'unknown') as "dnsState",
         coalesce(c.state, 'none') as certificate, coalesce(c.chain_pem is not null and c.not_after > now(), false) as certified,
         coalesce(${COUNTS_AS_LIVE}, false) as seen
@@ -54,9 +54,17 @@ export async function findDomainNews(db: Db, projectIds: readonly string[], host
       order by d.project_id, d.hostname, d.deleted_at desc nulls first`,
   )
   return found.map((row) => {
-    const { projectId, hostname, removed, verified, verifiedAt } = row
+    const { projectId, hostname, removed, verified, verifiedAt, createdAt } = row
     if (removed) return { projectId, hostname, removed }
-    return { projectId, hostname, removed, verified, verifiedAt: verifiedAt?.toISOString() ?? null, status: domainStatus(row) }
+    return {
+      projectId,
+      hostname,
+      removed,
+      verified,
+      verifiedAt: verifiedAt?.toISOString() ?? null,
+      createdAt: createdAt.toISOString(),
+      status: domainStatus(row),
+    }
   })
 }
 

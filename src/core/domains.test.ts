@@ -133,6 +133,21 @@ test('the list goes by time of registration, then by hostname, in pages of any s
   }
 })
 
+test('the newest come first where that is asked for, page by page, wildcards too', async () => {
+  const project = await addProject(db)
+  const names = ['a', 'b', 'c'].map(() => freshHostname())
+  for (const name of names) await claim(db, project, name)
+  await db.pool.query(`update domains set hostname = '*.' || hostname where hostname = any($1)`, [names])
+  const seen: string[] = []
+  for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
+    const page = await listDomains(db, project, { limit: 1, cursor, order: 'newest' })
+    seen.push(...page.domains.map(({ hostname }) => hostname))
+    cursor = page.nextCursor
+  }
+  const { domains } = await listDomains(db, project, {})
+  expect(seen).toEqual(domains.map(({ hostname }) => hostname).reverse())
+})
+
 test('the list can be narrowed to what is verified, and to a part of the hostname, taken literally', async () => {
   const project = await addProject(db)
   const [one, two] = [await claim(db, project, parseHostname(`shop-one.${freshHostname()}`)), await claim(db, project)]

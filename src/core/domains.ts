@@ -65,7 +65,7 @@ export async function changeMetadata(
 }
 
 /**
- * The project's domains by createdAt, then hostname; all of them unless `limit` says otherwise. `nextCursor` is there while more follow.
+ * The project's domains by createdAt, then hostname, or the other way round; all of them unless `limit` says otherwise. `nextCursor` is there while more follow.
  * Throws `query_invalid` for a limit outside 1 to 1000 or a cursor that did not come from here.
  */
 export async function listDomains(db: Db, project: Project, query: DomainQuery): Promise<DomainPage> {

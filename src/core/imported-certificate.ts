@@ -75,7 +75,10 @@ export async function orderInsteadOfImported(db: Db, hostname: Hostname): Promis
         insert into changes (kind, key) select 'certificate', hostname from handed returning key`,
     )
     if (handed.length === 0)
-      throw new ServiceError('domain_not_found', `${hostname} has no imported certificate, so there is none to replace`)
+      throw new ServiceError(
+        'domain_not_found',
+        `${hostname} has no imported certificate, so there is none to replace: to have its own replaced now, renew it (certificates renew)`,
+      )
     await addIssueJobs(tx, [hostname])
   })
 }

@@ -2,7 +2,7 @@ import type { Hostname } from '../hostname.ts'
 import { createAddressSet } from '../lib/addresses.ts'
 import type { LineSink, Log } from '../log.ts'
 import type { ChallengeSource } from './challenge-source.ts'
-import { createEngine } from './engine.ts'
+import { createEngine, type Http2Engine } from './engine.ts'
 import type { FindHost } from './host.ts'
 import { type Listen, startListeners } from './listeners.ts'
 import type { EdgeCounts, EdgeMetrics } from './metrics.ts'
@@ -37,6 +37,7 @@ export type EdgeParts = {
   }
   trustedProxies: string[]
   proxyProtocol: 'off' | 'required'
+  http2Engine: Http2Engine
   /** The share of requests that the access log shows, 0 to 1. */
   accessLogSample: number
   /** A visitor came for a hostname whose claim is not verified yet. */
@@ -68,7 +69,7 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
   const pools = createUpstreamPools({ connect: createConnect({ guard, connectTimeoutMs: timeouts.connectMs, sourceIps, ca }), timeouts })
   const tunnels = createTunnels()
   const serving = createServe({ ...parts, trustedProxies: createAddressSet(parts.trustedProxies), pools, tunnels })
-  const engine = createEngine({ timeouts, onExchange: serving.serve })
+  const engine = createEngine({ timeouts, onExchange: serving.serve }, parts.http2Engine)
   const tls = createTls({
     log,
     edgeHost,

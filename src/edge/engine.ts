@@ -2,6 +2,7 @@ import type { Duplex, Readable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import type { Hostname } from '../hostname.ts'
 import { createHttp1Server } from './http1/server.ts'
+import { createOwnHttp2Server } from './http2/server.ts'
 import { createHttp2Server } from './http2-server.ts'
 import type { Timeouts } from './timeouts.ts'
 
@@ -77,6 +78,8 @@ export type EngineParts = {
   onExchange(exchange: Exchange): void
 }
 
+export type Http2Engine = 'own' | 'node'
+
 export type EngineCounts = { http1Connections: number; http2Connections: number }
 
 /** All that the rest of the edge knows of HTTP towards visitors. */
@@ -90,10 +93,10 @@ export interface Engine {
   counts(): EngineCounts
 }
 
-/** HTTP/1.1 by our own reader and HTTP/2 by node:http2, chosen by ALPN. */
-export function createEngine(parts: EngineParts): Engine {
+/** HTTP/1.1 by our own reader, HTTP/2 by our own framing or by node:http2; ALPN chooses between the versions. */
+export function createEngine(parts: EngineParts, http2Engine: Http2Engine): Engine {
   const http1 = createHttp1Server(parts)
-  const http2 = createHttp2Server(parts)
+  const http2 = http2Engine === 'own' ? createOwnHttp2Server(parts) : createHttp2Server(parts)
   return {
     serve(socket, connection) {
       if (socket.alpnProtocol === 'h2') http2.serve(socket, connection)

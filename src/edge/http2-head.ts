@@ -16,7 +16,7 @@ export type Http2Head =
   | { kind: 'refused'; status: number; method: string }
 
 /** Of an HTTP/1.1 connection; in HTTP/2 a sign that somebody tries to smuggle (RFC 9113 §8.2.2). */
-const CONNECTION_FIELDS = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade'])
+export const CONNECTION_FIELDS = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade'])
 
 /**
  * What a request is for, or why it is not served. nghttp2 has checked the order and number of pseudo fields; this checks that everything

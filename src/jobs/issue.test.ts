@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { addProject, claim, EDGE_HOST } from '../../test/support/tenants.ts'
-import { findDomain } from '../core/domains.ts'
+import { beginIssuance } from '../core/certificates.ts'
+import { findDomain, removeDomain } from '../core/domains.ts'
 import { recordRateLimit } from '../core/issuance-budget.ts'
 import { keepOrderUnderWay } from '../core/orders-under-way.ts'
 import { createLog } from '../log.ts'
@@ -13,6 +14,10 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 
+const ISSUED = {
+  ...{ chainPem: 'chain', keyPem: 'key', issuer: 'CN=Test', serial: '01', directory: 'x' },
+  ...{ notBefore: new Date(0), notAfter: new Date('2200-01-01'), renewAt: new Date('2190-01-01') },
+}
 const DIRECTORY = 'https://acme.example.com/directory'
 
 function parts(changes: Partial<IssueParts>): { issue: IssueParts; announced: string[] } {
@@ -66,6 +71,29 @@ test('an order that is open at the authority goes on counting when a later attem
   const { issue } = parts({ precheck: async () => ({ kind: 'no', problem: { type: 'dns' }, sentence: 'It points elsewhere.' }) })
   await issueCertificate(issue, { hostname })
   expect(await ordersCounted()).toBe(1)
+  await db.pool.query('delete from issuance_orders')
+})
+
+test('an order that ends after its hostname changed hands leaves the attempt of the new holder alone', async () => {
+  const { db } = database
+  const [first, second] = [await addProject(db), await addProject(db)]
+  const ends: Record<string, () => Promise<unknown>> = {
+    issued: async () => ({ kind: 'issued', ...ISSUED }),
+    refused: async () => ({ kind: 'refused', problem: { type: 'x' }, sentence: 'No.' }),
+  }
+  for (const end of Object.values(ends)) {
+    const hostname = await claim(db, first)
+    const order = async () => {
+      await removeDomain(db, first, hostname)
+      await claim(db, second, hostname)
+      await db.pool.query('delete from domains where hostname = $1 and deleted_at is not null', [hostname]) // so that no proof is owed
+      expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'go', projectId: second.id })
+      return end()
+    }
+    await issueCertificate(parts({ precheck: async () => ({ kind: 'go' }), order: order as IssueParts['order'] }).issue, { hostname })
+    const { certificate } = await findDomain(db, second, hostname, EDGE_HOST)
+    expect(certificate).toMatchObject({ state: 'pending', attempts: 1, lastError: null })
+  }
   await db.pool.query('delete from issuance_orders')
 })
 

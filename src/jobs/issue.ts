@@ -70,8 +70,8 @@ export async function issueCertificate(parts: IssueParts, payload: unknown): Pro
   const held = permission.renewing ? await findHeldCertificate(parts.db, hostname) : undefined
   const outcome = await obtain(parts, hostname, { permission, held })
   parts.count(outcome.kind)
-  if (outcome.kind === 'issued') await keep(parts, hostname, outcome)
-  const stopped = outcome.kind !== 'issued' && (await recordIssuanceFailure(parts.db, hostname, outcome)).stopped
+  if (outcome.kind === 'issued') await keep(parts, hostname, outcome, permission)
+  const stopped = outcome.kind !== 'issued' && (await recordIssuanceFailure(parts.db, hostname, outcome, permission)).stopped
   parts.announce(hostname)
   if (outcome.kind === 'issued') parts.log.info({ hostname, serial: outcome.serial, notAfter: outcome.notAfter }, 'certificate issued')
   else if (stopped)
@@ -123,8 +123,9 @@ function withWhatIsServed(sentence: string, held: HeldCertificate | undefined, n
   return `${sentence} So the certificate is not renewed; ${inHand}.`
 }
 
-function keep(parts: IssueParts, hostname: Hostname, issued: Issued): Promise<void> {
+function keep(parts: IssueParts, hostname: Hostname, issued: Issued, permission: IssuancePermission): Promise<void> {
   const { chainPem, keyPem, issuer, serial, notBefore, notAfter, renewAt, directory } = issued
   const sealedKey = parts.sealKey(keyPem, hostname)
-  return recordCertificate(parts.db, hostname, { chainPem, sealedKey, issuer, serial, notBefore, notAfter, renewAt, directory })
+  const record = { chainPem, sealedKey, issuer, serial, notBefore, notAfter, renewAt, directory }
+  return recordCertificate(parts.db, hostname, record, permission)
 }

@@ -5,7 +5,7 @@ import { keepMail, type WrittenMail } from '../core/kept-mails.ts'
 import type { LinkSigner } from '../core/link-signer.ts'
 import { linkIsOpen, type Mail } from '../core/mail-jobs.ts'
 import { ServiceError } from '../errors.ts'
-import type { Hostname } from '../hostname.ts'
+import { type Hostname, isWildcard } from '../hostname.ts'
 import type { Log } from '../log.ts'
 import { dnsLetter } from './mail-dns-instructions.ts'
 import { invitationLetter } from './mail-invitation.ts'
@@ -20,6 +20,7 @@ export type MailParts = {
   log: Log
   portalUrl: URL
   edgeHost: Hostname
+  dnsZone?: Hostname | undefined
   signer: LinkSigner
   connectSigner: LinkSigner
   /** Hands the mail to the mail server, and rejects when it may work later; undefined where mail is kept for `/inbox`. */
@@ -49,10 +50,12 @@ async function write(mail: Mail, parts: MailParts): Promise<Letter | undefined> 
       const token = connectSigner.tokenOf(mail.linkId)
       const connection = await findConnection(parts.db, connectSigner, token).catch(unlessInvalid)
       if (!connection) return undefined
-      const { dns } = await findDomain(parts.db, connection.project, connection.hostname, parts.edgeHost)
+      const { dns } = await findDomain(parts.db, connection.project, connection.hostname, parts.edgeHost, parts.dnsZone)
       const { project, hostname } = connection
       const url = connectUrl(portalUrl, token)
-      return dnsLetter({ projectName: project.name, hostname, records: dns.expected, note: mail.note, url })
+      // A wildcard gets no certificate without it.
+      const further = isWildcard(hostname) && dns.delegation && dns.delegation.state !== 'present' ? [dns.delegation] : []
+      return dnsLetter({ projectName: project.name, hostname, records: [...dns.expected, ...further], note: mail.note, url })
     }
   }
 }

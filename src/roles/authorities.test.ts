@@ -74,15 +74,18 @@ test('a hostname that cannot be validated is counted as that, and no other autho
   expect(await entries()).toEqual([`${FIRST} invalid`])
 })
 
-test("an authority's limit that we did not foresee holds the next order back, and the next authority is asked meanwhile", async () => {
-  const { hostname, permission } = await begin([FIRST, SECOND])
-  const first = authority(FIRST, { type: `${ACME}rateLimited`, detail: 'too many new orders from this account', retryAfterS: 3_600 })
-  expect(await orderFrom([first, authority(SECOND)], hostname, { permission, ledger })).toEqual({ ...CERTIFICATE, directory: SECOND })
-  expect(await entries()).toEqual([`${FIRST} refused`, `${SECOND} issued`])
-  const other = await claim(database.db, await addProject(database.db))
-  const answer = await beginIssuance(database.db, other, { directories: [FIRST] })
-  expect(answer).toMatchObject({ kind: 'no', postponed: true, reason: expect.stringContaining('too many new orders') })
-})
+test.for([3_600, undefined])(
+  "an authority's limit that we did not foresee holds the next order back, and the next authority is asked meanwhile (Retry-After: %s)",
+  async (retryAfterS) => {
+    const { hostname, permission } = await begin([FIRST, SECOND])
+    const first = authority(FIRST, { type: `${ACME}rateLimited`, detail: 'too many new orders from this account', retryAfterS })
+    expect(await orderFrom([first, authority(SECOND)], hostname, { permission, ledger })).toEqual({ ...CERTIFICATE, directory: SECOND })
+    expect(await entries()).toEqual([`${FIRST} refused`, `${SECOND} issued`])
+    const other = await claim(database.db, await addProject(database.db))
+    const answer = await beginIssuance(database.db, other, { directories: [FIRST] })
+    expect(answer).toMatchObject({ kind: 'no', postponed: true, reason: expect.stringContaining('too many new orders') })
+  },
+)
 
 test('an authority without room is not asked, and the refusal before it stands', async () => {
   const { hostname, permission } = await begin([FIRST, SECOND])

@@ -1,7 +1,8 @@
 import { createAcmeAuthority } from '../certs/acme-authority.ts'
-import type { Authority, IssuedCertificate } from '../certs/authority.ts'
+import { type Authority, type IssuedCertificate, IssueError } from '../certs/authority.ts'
 import { createLocalAuthority } from '../certs/local-ca.ts'
 import type { Config } from '../config.ts'
+import { NO_ROOM_PROBLEM } from '../core/issuance-budget.ts'
 import type { Hostname } from '../hostname.ts'
 import { type AuthorityOrder, createAuthorityOrder, type OrderTerms } from './authority-order.ts'
 import { classOf, type RefusalClass, type Refused, summarise } from './fallover.ts'
@@ -11,6 +12,8 @@ const ORDERS_TIMEOUT_MS = 150_000 // shared by the authorities: with the look be
 
 // Another authority would find the same, or there is no time to ask it.
 const ENDS_IT: readonly RefusalClass[] = ['hostname', 'stopping']
+
+const NO_ROOM = 'The order from before cannot be gone on with, and no authority has room for another one now; it is tried again.'
 
 /** The certificate authorities of this installation, first preferred. */
 export function createAuthorities(config: Config, keys: OwnKeys): Authority[] {
@@ -63,5 +66,6 @@ export async function orderFrom(
     refusals.push(outcome)
     if (ENDS_IT.includes(classOf(outcome.error))) break
   }
+  if (refusals.length === 0) throw new IssueError(NO_ROOM, { type: NO_ROOM_PROBLEM, detail: NO_ROOM })
   throw summarise(refusals)
 }

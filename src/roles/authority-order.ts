@@ -42,13 +42,14 @@ type Resumed = { orderUrl: string; keyPem: string }
 const VALIDATIONS_MAX = 2 // a failed validation is tried once more in another way
 // By this type it never came to a validation, so the same order can be proven by another.
 const UNMET = ['challengeNotOffered', 'challengeNotAnswered', 'challengeNotServed', 'notDelegated']
+const LIMITED_S = 600 // where the authority does not say for how long: others under its limit need not find out one by one
 const CHALLENGES: readonly ChallengeSolver[] = [HTTP_01]
 
 export function createAuthorityOrder(authority: Authority, hostname: Hostname, terms: AuthorityOrderTerms): AuthorityOrder {
   const { permission, ledger, replaced, solvers = CHALLENGES, health, kept, caa, signal, insist } = terms
   const { name: directory } = authority
   const { projectId } = permission
-  const holdsRoom = directory === permission.directory
+  const holdsRoom = directory === permission.directory && !permission.resumes // that room is the open order's
   const refused = (error: IssueError): AuthorityOutcome => {
     const isDown = ['outage', 'account', 'passed-over'].includes(classOf(error)) && health?.isUp(directory) === false
     return { kind: 'refused', directory, error, isDown }
@@ -149,7 +150,7 @@ export function createAuthorityOrder(authority: Authority, hostname: Hostname, t
   async function correct(error: IssueError): Promise<void> {
     if (kindOf(error) !== 'rateLimited') return
     const detail = error.problem.detail ?? error.message
-    await ledger.correct({ directory, hostname, detail, retryAfterS: error.retryAfterS ?? 0 })
+    await ledger.correct({ directory, hostname, detail, retryAfterS: error.retryAfterS ?? LIMITED_S })
   }
 
   async function abandon(): Promise<void> {

@@ -102,6 +102,7 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     },
     trustedProxies: config.trustedProxies,
     proxyProtocol: config.proxyProtocol,
+    http2Engine: config.http2Engine,
     accessLogSample: log.isLevelEnabled('info') ? config.accessLogSample : 0,
     unverifiedVisit: (hostname) => copy.follower.visitorCame(hostname),
   })

@@ -145,14 +145,27 @@ test('a limit at finalisation leaves the order open until there is room', async 
   expect(await outcomes()).toEqual(['issued'])
 })
 
-test('an order whose key cannot be opened any more is made anew', async () => {
-  const { stub, attempt } = await setUp()
+test('an order whose key cannot be opened any more is made anew, in room of its own', async () => {
+  const { stub, attempt, outcomes } = await setUp()
   stub.fail('finalize', { kind: 'outage' })
   await attempt()
   await database.db.pool.query("update orders_under_way set sealed_key = 'torn'")
   stub.heal()
   expect(await attempt()).toHaveProperty('keyPem')
   expect(stub.orders).toHaveLength(2)
+  expect(await outcomes()).toEqual(['under-way', 'issued'])
+})
+
+test('without room it is not made, and the attempt says so', async () => {
+  const { attempt, stub } = await setUp()
+  stub.fail('finalize', { kind: 'outage' })
+  await attempt()
+  await database.db.pool.query("update orders_under_way set sealed_key = 'torn'")
+  await database.db.pool.query(`insert into issuance_orders (directory, hostname, registered_domain, renewal, exempt, counted_at)
+    select directory, 'other.test', 'other.test', false, false, now() from issuance_orders, generate_series(1, 9)`)
+  stub.heal()
+  expect(await attempt()).toMatchObject({ problem: { type: 'urn:namesake:error:noRoom' } })
+  expect(stub.orders).toHaveLength(1)
 })
 
 const TLS_ALPN_01: ChallengeSolver = { ...HTTP_01, type: 'tls-alpn-01' }

@@ -88,6 +88,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
     log,
     portalUrl: config.portalUrl,
     edgeHost: config.edgeHost,
+    dnsZone: config.dnsZone,
     signer: createLinkSigner(config.secrets, 'sign-in'),
     connectSigner: createLinkSigner(config.secrets, 'connect'),
     send: mailServer?.send,

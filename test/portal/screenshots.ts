@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { BrowserContextOptions, Page } from 'playwright-core'
+import { freePort } from '../support/dns.ts'
 import { collectErrors, findBarriers } from './chromium.ts'
 import { EDGE_HOST, type PortalWorld, startPortalWorld } from './portal-world.ts'
 
@@ -18,7 +19,10 @@ const LOOKS: Record<string, BrowserContextOptions> = {
 
 const folder = resolve(process.argv[2] ?? 'tmp/screenshots')
 mkdirSync(folder, { recursive: true })
-const world = await startPortalWorld()
+const world = await startPortalWorld({
+  NAMESAKE_DNS_ZONE: 'acme.namesake.example',
+  NAMESAKE_DNS_ADDR: `127.0.0.1:${await freePort()}`,
+})
 let findings = 0
 try {
   const { page } = await world.open('/')
@@ -50,6 +54,7 @@ function screens(connectUrl: string | undefined): Screen[] {
     { name: 'domain-add-many', path: project, before: press('Add many'), isWindow: true },
     { name: 'domain-waiting', path: `${project}/domains/waiting.customer.com`, before: choose('cloudflare') },
     { name: 'domain-wrong', path: `${project}/domains/wrong.customer.com` },
+    { name: 'domain-wildcard', path: `${project}/domains/${encodeURIComponent('*.wild-customer.com')}` },
     { name: 'domain-live', path: `${project}/domains/shop.customer.com` },
     { name: 'domain-remove', path: `${project}/domains/shop.customer.com`, before: press('Remove domain'), isWindow: true },
     { name: 'tokens', path: `${project}/tokens` },
@@ -116,12 +121,15 @@ async function furnish({ dns, tree, upstreamUrl }: PortalWorld, page: Page): Pro
   await call('POST', '/v1/portal/projects', { name: 'Second', upstreamUrl: 'http://127.0.0.1:9' })
   await call('PATCH', project, { brand: { color: '#7c3aed' } })
   dns.set('shop.customer.com', 'CNAME', EDGE_HOST)
+  dns.set('wild-customer.com', 'NS', 'ada.ns.cloudflare.com', 'bob.ns.cloudflare.com')
   dns.set('wrong.customer.com', 'CNAME', 'old-shop.example.net')
   await call('POST', `${project}/domains`, { hostname: 'shop.customer.com', metadata: { customer: 42, theme: 'dark', tags: ['a', 'b'] } })
   await call('POST', `${project}/domains`, { hostname: 'wrong.customer.com' })
   await call('POST', `${project}/domains`, { hostname: 'waiting.customer.com' })
   await call('POST', `${project}/domains`, { hostname: `${'long-name-'.repeat(6)}x.a-customer-with-a-long-name.example` })
   await call('POST', `${project}/domains/bulk`, { hostnames: Array.from({ length: 40 }, (_, n) => `shop-${n}.example.com`) })
+  await call('POST', `${project}/domains`, { hostname: '*.wild-customer.com' })
+  await call('POST', `${project}/domains/${encodeURIComponent('*.wild-customer.com')}/check`)
   await call('POST', `${project}/tokens`, { name: 'production' })
   const old = await call('POST', `${project}/tokens`, { name: 'staging' })
   await call('DELETE', `${project}/tokens/${old.json.id}`)

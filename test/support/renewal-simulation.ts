@@ -7,6 +7,7 @@ import { pruneChanges } from '../../src/core/changes.ts'
 import { type Db, rows } from '../../src/core/db.ts'
 import { registerDomain } from '../../src/core/domains.ts'
 import { pruneBudget } from '../../src/core/issuance-budget.ts'
+import { type IssuanceLimit, limitsOf } from '../../src/core/issuance-limits.ts'
 import { findProbeTarget, recordProbes } from '../../src/core/probes.ts'
 import type { Project } from '../../src/core/projects.ts'
 import type { Hostname } from '../../src/hostname.ts'
@@ -23,7 +24,7 @@ import { addProject, CLAIM_RULES } from './tenants.ts'
 
 /** Let's Encrypt, by whose name the ledger knows the limits; nobody connects to it. */
 const DIRECTORY = 'https://acme-v02.api.letsencrypt.org/directory'
-const LIMITS = { ordersPerRegisteredDomain: 50, ordersPerNames: 5, ordersPerAccount: 300, failuresPerHostname: 5 }
+const LIMITS = { ordersPerRegisteredDomain: 50, ordersPerNames: 5, failuresPerHostname: 5 }
 
 const START = new Date('2027-01-01T00:00:00Z')
 const [MINUTE_MS, HOUR_MS, DAY_MS] = [60_000, 3_600_000, 86_400_000]
@@ -33,6 +34,7 @@ const SWEEP_MS = 10_000
 const DNS_RECHECK_S = 7 * 86_400
 const FEED_KEPT_HOURS = 48
 const FAILING_SHARE = 1 / 200
+const BUSY_AFTER = { burstDays: 1, outageDays: 1 }
 
 export type { Figures, Lapse } from './simulation-records.ts'
 
@@ -40,11 +42,13 @@ export type SimulationOptions = PopulationOptions & {
   days: number
   /** Whether the authority offers ARI, and so exempts renewals from its limits. */
   renewalInfo: boolean
+  /** In three hours; Let's Encrypt's is 300. */
+  ordersPerAccount: number
   outage: { day: number; days: number }
   /** So long after the outage the first attempts may come. */
   recoveryHours: number
-  /** How far the clock moves at least when nothing holds it. */
-  tickMinutes: number
+  /** How far the clock moves at least: `busy` on the day of the burst, in the outage and for a day after it. */
+  tickMinutes: { calm: number; busy: number }
   /** How often the sweep of renewal information runs; the worker's does every 10 seconds. */
   askEveryHours: number
 }
@@ -56,18 +60,20 @@ export async function simulateRenewals(adminUrl: string, options: SimulationOpti
   const recovered = { ...outage, untilMs: outage.untilMs + options.recoveryHours * HOUR_MS }
   const isDown = () => clock.now().getTime() >= outage.fromMs && clock.now().getTime() < outage.untilMs
   const authority = createSimulatedAuthority({
-    ...{ name: DIRECTORY, now: clock.now, lifetimeDaysOf: createLifetimes(options), limits: LIMITS, isDown },
-    ...{ renewalInfo: options.renewalInfo, failingShare: FAILING_SHARE },
+    ...{ name: DIRECTORY, now: clock.now, lifetimeDaysOf: createLifetimes(options), isDown },
+    ...{ limits: { ...LIMITS, ordersPerAccount: options.ordersPerAccount }, renewalInfo: options.renewalInfo, failingShare: FAILING_SHARE },
   })
+  const limits = limitsOf(DIRECTORY).map((limit) => (limit.scope === 'account' ? { ...limit, max: options.ordersPerAccount } : limit))
   const records = createRecords(clock, authority, recovered)
   try {
-    await run({ db, clock, records, ...createParts(db, clock, authority, records) }, options)
+    await run({ db, clock, records, ...createParts({ db, clock, authority, records, limits }) }, options)
     return records.figures(options.days)
   } finally {
     await drop()
   }
 }
 
+type Simulated = { authority: SimulatedAuthority; limits: readonly IssuanceLimit[] }
 type Machine = { db: Db; clock: FakeClock; records: Records; issue: IssueParts; info: RenewalInfoParts }
 
 async function run(machine: Machine, options: SimulationOptions): Promise<void> {
@@ -80,7 +86,8 @@ async function run(machine: Machine, options: SimulationOptions): Promise<void> 
   while (clock.now().getTime() < endMs) {
     const nowMs = clock.now().getTime()
     await claimAll(machine, projects, claims, nowMs)
-    for (let sweep = 0; sweep < (options.tickMinutes * MINUTE_MS) / SWEEP_MS; sweep++) {
+    const tickMs = tickAt(nowMs, options)
+    for (let sweep = 0; sweep < tickMs / SWEEP_MS; sweep++) {
       const due = await claimDueRenewals(db, RENEWALS_A_SWEEP_MAX)
       await workOff(await takeJobs(db), machine)
       if (due.length < RENEWALS_A_SWEEP_MAX) break // what is claimed stays due until it has been worked off
@@ -92,11 +99,17 @@ async function run(machine: Machine, options: SimulationOptions): Promise<void> 
     if (nowMs >= nextAt.pruning) {
       await pruneBudget(db)
       await pruneChanges(db, FEED_KEPT_HOURS)
-      nextAt.pruning = nowMs + DAY_MS / 4
+      nextAt.pruning = nowMs + DAY_MS
     }
     const wakeMs = Math.min(nextAt.question, nextAt.pruning, START.getTime() + (claims[0]?.atMs ?? Infinity), await nextAttemptMs(db))
-    clock.set(new Date(Math.max(clock.now().getTime() + options.tickMinutes * MINUTE_MS, wakeMs)))
+    clock.set(new Date(Math.max(clock.now().getTime() + tickMs, wakeMs)))
   }
+}
+
+function tickAt(nowMs: number, { tickMinutes, burst, outage }: SimulationOptions): number {
+  const isIn = (fromDay: number, days: number) => nowMs >= dayMs(fromDay) && nowMs < dayMs(fromDay + days)
+  const isBusy = isIn(burst.day, BUSY_AFTER.burstDays) || isIn(outage.day, outage.days + BUSY_AFTER.outageDays)
+  return (isBusy ? tickMinutes.busy : tickMinutes.calm) * MINUTE_MS
 }
 
 async function claimAll({ db, records }: Machine, projects: Project[], claims: PlannedClaim[], nowMs: number): Promise<void> {
@@ -143,11 +156,11 @@ async function nextAttemptMs(db: Db): Promise<number> {
 }
 
 /** The worker's own parts, with this authority and this clock in them. */
-function createParts(db: Db, clock: FakeClock, authority: SimulatedAuthority, records: Records) {
+function createParts({ db, clock, authority, records, limits }: Pick<Machine, 'db' | 'clock' | 'records'> & Simulated) {
   const log = createLog('simulation', 'fatal')
-  const ledger = createIssuanceLedger(db, log)
+  const ledger = createIssuanceLedger(db, log, { limits })
   const issue: IssueParts = {
-    ...{ db, log, now: clock.now, directories: [DIRECTORY], sealKey: () => Buffer.from('sealed') },
+    ...{ db, log, limits, now: clock.now, directories: [DIRECTORY], sealKey: () => Buffer.from('sealed') },
     async precheck(hostname) {
       records.decided(hostname)
       return { kind: 'go' }

@@ -6,7 +6,7 @@ import { createStubCounters, type StubLimits } from './stub-limits.ts'
 
 const DAY_MS = 86_400_000
 const WINDOW_SHARE = 1 / 45 // of the lifetime: two days of 90
-const ASK_AGAIN_S = 86_400
+const ASK_AGAIN_S = 20 * 86_400 // a real one wishes to be asked each few hours, and almost always says the same again
 
 export type SimulatedAuthority = Authority & {
   /** Orders that were let in. */

@@ -1,0 +1,340 @@
+import type { TLSSocket } from 'node:tls'
+import type { EngineParts, VisitorConnection } from '../engine.ts'
+import type { Http2Head } from '../http2-head.ts'
+import { REQUEST_HEAD_BYTES_MAX, STREAMS_PER_CONNECTION_MAX } from '../request-limits.ts'
+import { Budget, COST } from './budget.ts'
+import type { ExchangeHost, Http2Exchange } from './exchange.ts'
+import type { FrameBuffers } from './frame-buffers.ts'
+import { type FrameListener, FrameReceiver } from './frame-receiver.ts'
+import { FrameWriter } from './frame-writer.ts'
+import type { DecodedHead } from './hpack-decoder.ts'
+import type { HpackEncoder } from './hpack-encoder.ts'
+import { ConnectionError, ERROR_CODE, FLAG, FRAME, STREAM_ID_MAX } from './protocol.ts'
+import { areWellFormedTrailers, readRequest } from './request-fields.ts'
+import { ResetStreams } from './reset-streams.ts'
+import { CONNECTION_WINDOW_BYTES, OUR_SETTINGS, type PeerSettings, STREAM_WINDOW_BYTES } from './settings.ts'
+import { Stream } from './stream.ts'
+import type { Turn, TurnMember } from './turn.ts'
+import { WaitingAnswers } from './waiting-answers.ts'
+import { INITIAL_WINDOW_BYTES, ReceiveWindow, SendWindow, tooMuch } from './windows.ts'
+
+export type ConnectionParts = EngineParts & { turn: Turn; buffers: FrameBuffers; encoder: HpackEncoder }
+
+/** `leaving`: the visitor knows that it should open no more streams; `last`: none is taken any more; `closed`: nothing is said or heard. */
+type State = 'open' | 'leaving' | 'last' | 'closed'
+
+/** Heads of open requests, together. */
+const HEADS_BYTES_MAX = 2 * 1024 * 1024
+/** What is on its way from the visitor when it hears that we go arrives before the answer to our PING, or never. */
+const GOAWAY_GRACE_MS = 2_000
+const LAST_PING = Buffer.from('namesake')
+/** For the last frames to be taken. */
+const LINGER_MS = 1_000
+const EMPTY = Buffer.alloc(0)
+
+/** One connection of HTTP/2 (RFC 9113): its streams, its windows, its deadlines, and an end to it when it costs more than it brings. */
+export class Http2Connection implements ExchangeHost, FrameListener, TurnMember {
+  readonly connection: VisitorConnection
+  readonly writer: FrameWriter
+  readonly sendWindow = new SendWindow(INITIAL_WINDOW_BYTES)
+  readonly #socket: TLSSocket
+  readonly #parts: ConnectionParts
+  readonly #receiver: FrameReceiver
+  readonly #budget = new Budget()
+  readonly #receiveWindow = new ReceiveWindow(CONNECTION_WINDOW_BYTES)
+  readonly #streams = new Map<number, Stream>()
+  readonly #resetStreams = new ResetStreams()
+  /** Whose exchanges have not begun. */
+  #arrived: Stream[] = []
+  readonly #waiting: WaitingAnswers
+  readonly #ending = new Set<Stream>()
+  #state: State = 'open'
+  #isMarked = false
+  #lastStreamId = 0
+  #peerWindow = INITIAL_WINDOW_BYTES
+  #headBytes = 0
+  #dribbles = 0
+  #waitedFor: object | undefined
+  #headDeadlineAt: number
+  #idleDeadlineAt: number
+  #leaveDeadlineAt = Number.POSITIVE_INFINITY
+  #closeDeadlineAt = Number.POSITIVE_INFINITY
+
+  constructor(socket: TLSSocket, connection: VisitorConnection, parts: ConnectionParts) {
+    this.connection = connection
+    this.#socket = socket
+    this.#parts = parts
+    this.writer = new FrameWriter(socket, parts, { dirty: () => this.#mark(), sent: () => this.#goOn() })
+    this.#waiting = new WaitingAnswers(this.sendWindow, this.writer)
+    this.#receiver = new FrameReceiver(this, this.#budget)
+    this.#waitedFor = this.#receiver.unfinished
+    this.#headDeadlineAt = performance.now() + parts.timeouts.requestHeadMs
+    this.#idleDeadlineAt = performance.now() + parts.timeouts.keepAliveMs
+    socket.on('data', this.#receive)
+    socket.once('end', () => socket.destroy())
+    socket.once('close', () => this.#end())
+    this.writer.frame(FRAME.settings, FLAG.none, 0, OUR_SETTINGS)
+    this.writer.words(FRAME.windowUpdate, 0, CONNECTION_WINDOW_BYTES - INITIAL_WINDOW_BYTES)
+  }
+
+  /** Says that we go; the connection ends with the last answer that is on its way. */
+  leave(): void {
+    if (this.#state !== 'open') return
+    this.#state = 'leaving'
+    this.#leaveDeadlineAt = performance.now() + GOAWAY_GRACE_MS
+    this.writer.words(FRAME.goaway, 0, STREAM_ID_MAX, ERROR_CODE.none)
+    this.writer.frame(FRAME.ping, FLAG.none, 0, LAST_PING)
+  }
+
+  destroy(): void {
+    this.#socket.destroy()
+  }
+
+  /** To be asked several times a second: ends what has waited for too long. */
+  look(nowMs: number) {
+    const { bodyIdleMs } = this.#parts.timeouts
+    if (nowMs >= this.#closeDeadlineAt || this.writer.stalledMs(nowMs) >= bodyIdleMs) return this.destroy()
+    if (nowMs >= this.#headDeadlineAt || (this.#streams.size === 0 && nowMs >= this.#idleDeadlineAt)) return this.#fail(ERROR_CODE.none)
+    if (nowMs >= this.#leaveDeadlineAt) this.#takeNoMore()
+    for (const stream of this.#ending) if (nowMs >= stream.deadlineAt) this.#reset(stream, ERROR_CODE.cancel)
+  }
+
+  endTurn(): void {
+    while (this.#arrived.length > 0 && !this.#waiting.areTooMany) {
+      const stream = this.#arrived.shift()!
+      if (this.#streams.get(stream.id) === stream) stream.exchange.begin(this.#parts.onExchange)
+    }
+    this.#isMarked = false
+    if (this.#state !== 'closed') this.writer.flush()
+  }
+
+  wait(exchange: Http2Exchange): void {
+    this.#waiting.add(exchange)
+  }
+
+  kept(bytes: number): void {
+    this.#waiting.kept(bytes)
+    if (bytes < 0 && this.#arrived.length > 0) this.#mark()
+  }
+
+  dribbled(): void {
+    this.#dribbles += 1
+  }
+
+  answered(exchange: Http2Exchange): void {
+    const stream = this.#streams.get(exchange.streamId)
+    if (!stream) return
+    // RFC 9113 §8.1: a complete answer may come before the request has ended; the visitor is told not to send the rest.
+    if (stream.isRequestComplete) this.#remove(stream)
+    else this.#reset(stream, ERROR_CODE.none)
+  }
+
+  ending(exchange: Http2Exchange): void {
+    const stream = this.#streams.get(exchange.streamId)
+    if (!stream) return
+    stream.deadlineAt = performance.now() + this.#parts.timeouts.bodyIdleMs
+    this.#ending.add(stream)
+  }
+
+  aborted(exchange: Http2Exchange): void {
+    const stream = this.#streams.get(exchange.streamId)
+    if (stream) this.#reset(stream, ERROR_CODE.internal)
+  }
+
+  readonly #receive = (chunk: Buffer) => {
+    if (this.#state === 'closed') return
+    try {
+      this.#receiver.feed(chunk)
+      if (this.#dribbles > 0) this.#budget.charge(COST.dribble * this.#dribbles)
+      this.#dribbles = 0
+    } catch (error) {
+      if (!(error instanceof ConnectionError)) throw error
+      return this.#fail(error.code)
+    }
+    const waitedFor = this.#receiver.unfinished
+    if (waitedFor === this.#waitedFor) return
+    this.#waitedFor = waitedFor
+    this.#headDeadlineAt = waitedFor ? performance.now() + this.#parts.timeouts.requestHeadMs : Number.POSITIVE_INFINITY
+  }
+
+  onData(streamId: number, endsStream: boolean, content: Buffer, size: number) {
+    if (this.#state === 'closed') return
+    if (this.#isIdle(streamId)) throw violation('DATA of a stream that was never opened')
+    if (!this.#receiveWindow.receive(size)) throw tooMuch()
+    const stream = this.#streams.get(streamId)
+    if (!stream || stream.isRequestComplete) return this.#onLateData(streamId, stream, size, endsStream)
+    if (!stream.receiveWindow.receive(size)) return this.#offend(stream, ERROR_CODE.flowControl)
+    if (size > content.length) this.#taken(stream, size - content.length)
+    const fits = stream.receive(content) && (!endsStream || stream.complete([]))
+    if (!fits) this.#offend(stream, ERROR_CODE.protocol)
+  }
+
+  #onLateData(streamId: number, stream: Stream | undefined, size: number, endsStream: boolean) {
+    this.#reopen(size)
+    if (stream) return this.#offend(stream, ERROR_CODE.streamClosed)
+    if (!this.#resetStreams.receive(streamId, size)) {
+      this.#budget.charge(COST.error)
+      this.writer.words(FRAME.rstStream, streamId, ERROR_CODE.streamClosed)
+    } else if (endsStream) {
+      this.#resetStreams.delete(streamId)
+    }
+  }
+
+  onHead(streamId: number, endsStream: boolean, decoded: DecodedHead) {
+    if (this.#state === 'closed') return
+    const stream = this.#streams.get(streamId)
+    if (stream) return this.#onTrailers(stream, endsStream, decoded)
+    if (streamId <= this.#lastStreamId) {
+      if (!this.#resetStreams.has(streamId)) throw new ConnectionError(ERROR_CODE.streamClosed, 'HEADERS of a stream that has ended')
+      return
+    }
+    this.#lastStreamId = streamId
+    const head = readRequest(decoded, endsStream)
+    if (!head) return this.#refuse(streamId, endsStream, ERROR_CODE.protocol)
+    const headBytes = Math.min(decoded.bytes, REQUEST_HEAD_BYTES_MAX) // what was more has been thrown away
+    const hasRoom = this.#streams.size < STREAMS_PER_CONNECTION_MAX && this.#headBytes + headBytes <= HEADS_BYTES_MAX
+    if (this.#state === 'last' || !hasRoom) return this.#refuse(streamId, endsStream, ERROR_CODE.refusedStream)
+    this.#open(streamId, endsStream, head, headBytes)
+  }
+
+  #open(id: number, endsHere: boolean, head: Http2Head, headBytes: number): void {
+    const onTaken = (taker: Stream, taken: number) => this.#taken(taker, taken)
+    const stream = new Stream({ id, head, endsHere, headBytes, peerWindow: this.#peerWindow, host: this, onTaken })
+    this.#streams.set(id, stream)
+    this.#headBytes += headBytes
+    // Not at once: a request that is taken back in the same breath costs no upstream anything.
+    this.#arrived.push(stream)
+    this.#mark()
+  }
+
+  #onTrailers(stream: Stream, endsStream: boolean, { fields, isProper, isTooLarge }: DecodedHead) {
+    if (stream.isRequestComplete) return this.#offend(stream, ERROR_CODE.streamClosed)
+    const isWellFormed = endsStream && isProper && !isTooLarge && areWellFormedTrailers(fields)
+    if (!isWellFormed || !stream.complete(fields)) this.#offend(stream, ERROR_CODE.protocol)
+  }
+
+  onReset(streamId: number): void {
+    if (this.#isIdle(streamId)) throw violation('RST_STREAM of a stream that was never opened')
+    this.#resetStreams.delete(streamId)
+    const stream = this.#streams.get(streamId)
+    if (stream) this.#remove(stream)
+  }
+
+  onSettings({ initialWindow = this.#peerWindow, shrinksTable }: PeerSettings): void {
+    const growth = initialWindow - this.#peerWindow
+    this.#peerWindow = initialWindow
+    for (const { exchange } of this.#streams.values()) if (!exchange.sendWindow.grow(growth)) throw tooMuch()
+    this.writer.frame(FRAME.settings, FLAG.ack, 0, EMPTY)
+    if (shrinksTable) this.writer.disownTable()
+    if (growth > 0) this.#goOn()
+  }
+
+  onPing(payload: Buffer, isAnswer: boolean): void {
+    if (!isAnswer) this.writer.frame(FRAME.ping, FLAG.ack, 0, payload)
+    else if (this.#state === 'leaving' && payload.equals(LAST_PING)) this.#takeNoMore()
+  }
+
+  onGoaway(): void {
+    if (this.#state === 'open' || this.#state === 'leaving') this.#takeNoMore()
+  }
+
+  onWindowUpdate(streamId: number, bytes: number) {
+    if (streamId === 0) {
+      if (bytes === 0) throw violation('WINDOW_UPDATE by nothing')
+      if (!this.sendWindow.grow(bytes)) throw tooMuch()
+      return this.#goOn()
+    }
+    if (this.#isIdle(streamId)) throw violation('WINDOW_UPDATE of a stream that was never opened')
+    const stream = this.#streams.get(streamId)
+    if (!stream) return
+    if (bytes === 0) return this.#offend(stream, ERROR_CODE.protocol)
+    if (!stream.exchange.sendWindow.grow(bytes)) return this.#offend(stream, ERROR_CODE.flowControl)
+    this.#waiting.goOnWith(stream.exchange)
+  }
+
+  #isIdle(streamId: number): boolean {
+    return streamId % 2 === 0 || streamId > this.#lastStreamId
+  }
+
+  readonly #goOn = () => {
+    if (this.#arrived.length > 0) this.#mark()
+    this.#waiting.goOn()
+  }
+
+  #taken(stream: Stream, bytes: number): void {
+    this.#reopen(bytes)
+    if (this.#state === 'closed' || stream.isRequestComplete || this.#streams.get(stream.id) !== stream) return
+    const opened = stream.receiveWindow.take(bytes)
+    if (opened > 0) this.writer.words(FRAME.windowUpdate, stream.id, opened)
+  }
+
+  #reopen(bytes: number): void {
+    const opened = this.#receiveWindow.take(bytes)
+    if (opened > 0 && this.#state !== 'closed') this.writer.words(FRAME.windowUpdate, 0, opened)
+  }
+
+  /** The visitor broke a rule that concerns one stream. */
+  #offend(stream: Stream, code: number): void {
+    this.#reset(stream, code)
+    this.#budget.charge(COST.error)
+  }
+
+  #refuse(streamId: number, isComplete: boolean, code: number): void {
+    this.writer.words(FRAME.rstStream, streamId, code)
+    if (!isComplete) this.#resetStreams.add(streamId, STREAM_WINDOW_BYTES)
+    this.#budget.charge(COST.error)
+  }
+
+  #reset(stream: Stream, code: number): void {
+    this.writer.words(FRAME.rstStream, stream.id, code)
+    if (!stream.isRequestComplete) this.#resetStreams.add(stream.id, stream.receiveWindow.available)
+    this.#remove(stream)
+  }
+
+  #remove(stream: Stream): void {
+    this.#streams.delete(stream.id)
+    this.#waiting.delete(stream.exchange)
+    this.#ending.delete(stream)
+    this.#headBytes -= stream.headBytes
+    stream.close()
+    if (this.#streams.size > 0 || this.#state === 'closed') return
+    this.#idleDeadlineAt = performance.now() + this.#parts.timeouts.keepAliveMs
+    if (this.#state === 'last') this.#close()
+  }
+
+  #takeNoMore(): void {
+    this.#state = 'last'
+    this.#leaveDeadlineAt = Number.POSITIVE_INFINITY
+    this.writer.words(FRAME.goaway, 0, this.#lastStreamId, ERROR_CODE.none)
+    if (this.#streams.size === 0) this.#close()
+  }
+
+  #fail(code: number): void {
+    if (this.#state === 'closed') return
+    this.#socket.pause() // nothing that it sends on is worth the deciphering
+    this.writer.words(FRAME.goaway, 0, this.#lastStreamId, code)
+    this.#close()
+  }
+
+  #close(): void {
+    this.#closeDeadlineAt = performance.now() + LINGER_MS
+    this.writer.end()
+    this.#end()
+  }
+
+  #end(): void {
+    this.#state = 'closed'
+    this.#arrived = []
+    for (const stream of this.#streams.values()) this.#remove(stream)
+  }
+
+  #mark(): void {
+    if (this.#isMarked) return
+    this.#isMarked = true
+    this.#parts.turn.add(this)
+  }
+}
+
+function violation(what: string): ConnectionError {
+  return new ConnectionError(ERROR_CODE.protocol, what)
+}

@@ -1,0 +1,219 @@
+import type { Duplex } from 'node:stream'
+import type { AnswerHead, Exchange, Fields, RequestBody, VisitorConnection } from '../engine.ts'
+import type { Http2Head } from '../http2-head.ts'
+import { page, sendPage } from '../pages.ts'
+import type { FrameWriter } from './frame-writer.ts'
+import { FLAG, FRAME, FRAME_BYTES_MAX } from './protocol.ts'
+import type { SendWindow } from './windows.ts'
+
+/** A shorter piece of a longer answer is what a visitor gets that opens its windows by a few bytes only. */
+const DRIBBLE_BYTES = 256
+const NOTHING = Buffer.alloc(0)
+
+/** The connection, as an answer sees it. */
+export type ExchangeHost = {
+  readonly connection: VisitorConnection
+  readonly writer: FrameWriter
+  readonly sendWindow: SendWindow
+  /** From now on `goOn` is to be called whenever more could be sent. `bytes` more are kept until then; negative: fewer. */
+  wait(exchange: Http2Exchange): void
+  kept(bytes: number): void
+  dribbled(): void
+  /** The whole answer is on its way. */
+  answered(exchange: Http2Exchange): void
+  /** The answer is complete but for what the visitor has to take. */
+  ending(exchange: Http2Exchange): void
+  aborted(exchange: Http2Exchange): void
+}
+
+export type ExchangeParts = {
+  streamId: number
+  head: Http2Head
+  body: RequestBody | undefined
+  sendWindow: SendWindow
+  host: ExchangeHost
+}
+
+/** A visitor's request over HTTP/2, and its answer as frames of one stream. */
+export class Http2Exchange implements Exchange {
+  readonly protocol = 'HTTP/2'
+  readonly connection: VisitorConnection
+  readonly method: string
+  readonly target: string
+  readonly authority: string
+  readonly fields: Fields
+  readonly body: RequestBody | undefined
+  readonly expectsContinue: boolean
+  readonly upgrade = undefined
+  readonly streamId: number
+  readonly sendWindow: SendWindow
+  bytesSent = 0
+  readonly #host: ExchangeHost
+  readonly #head: Http2Head
+  /** What no window had room for yet. */
+  #queue: Buffer[] = []
+  /** Bytes of a counted answer that are still to be written. */
+  #left: number | undefined
+  #trailers: Fields = []
+  #hasBegun = false
+  #hasEnded = false
+  #hasSentEnd = false
+  #isClosed = false
+  #onDrain: (() => void) | undefined
+  #onGone: (() => void) | undefined
+  #onClose: (() => void) | undefined
+
+  constructor({ streamId, head, body, sendWindow, host }: ExchangeParts) {
+    const read = head.kind === 'head' ? head : undefined
+    this.#host = host
+    this.#head = head
+    this.streamId = streamId
+    this.sendWindow = sendWindow
+    this.connection = host.connection
+    this.method = head.method
+    this.target = read?.target ?? ''
+    this.authority = read?.authority ?? ''
+    this.fields = read?.fields ?? []
+    this.expectsContinue = read?.expectsContinue ?? false
+    this.body = body
+  }
+
+  /** Hands the exchange on to be served, or answers it when its head was refused. */
+  begin(onExchange: (exchange: Exchange) => void): void {
+    if (this.#head.kind === 'head') onExchange(this)
+    else sendPage(this, page(this.#head.status))
+  }
+
+  sendContinue(): void {
+    if (!this.#hasBegun && !this.#isClosed) this.#host.writer.head(this.streamId, 100, [], { endsStream: false })
+  }
+
+  answer({ status, fields, body }: AnswerHead): void {
+    if (this.#isClosed || this.#hasBegun) return
+    this.#hasBegun = true
+    this.#left = typeof body === 'number' ? body : undefined
+    this.#hasSentEnd = body === 'none' || body === 0
+    const all = typeof body === 'number' ? [...fields, 'content-length', String(body)] : fields
+    this.#host.writer.head(this.streamId, status, all, { endsStream: this.#hasSentEnd })
+  }
+
+  write(chunk: Buffer): boolean {
+    if (this.#isClosed || this.#hasEnded || chunk.length === 0) return true
+    this.bytesSent += chunk.length
+    if (this.#left !== undefined) this.#left -= chunk.length
+    if (this.#hasSentEnd || (this.#left ?? 0) < 0) {
+      this.abort()
+      return true
+    }
+    const sent = this.#queue.length === 0 ? this.#send(chunk, this.#left === 0) : 0
+    if (sent === chunk.length && !this.#host.writer.isBusy) return true
+    if (sent < chunk.length) this.#keep(sent === 0 ? chunk : chunk.subarray(sent))
+    this.#host.wait(this)
+    return false
+  }
+
+  flush(): void {} // all that is written in one turn of the loop leaves at its end
+
+  end(trailers: Fields = []) {
+    if (this.#isClosed || this.#hasEnded) return
+    if (!this.#hasBegun || (this.#left ?? 0) > 0) return this.abort()
+    this.#hasEnded = true
+    this.#trailers = trailers
+    if (this.#queue.length > 0) this.#host.ending(this)
+    else this.#sendEnd()
+  }
+
+  abort(): void {
+    if (!this.#isClosed) this.#host.aborted(this)
+  }
+
+  onDrain(listener: () => void): void {
+    this.#onDrain = listener
+  }
+
+  onGone(listener: () => void): void {
+    if (this.#isClosed && !this.#isComplete) return void listener()
+    this.#onGone = listener
+  }
+
+  onClose(listener: () => void): void {
+    this.#onClose = listener
+  }
+
+  takeOver(): { socket: Duplex; head: Buffer } {
+    throw new Error('an HTTP/2 stream does not change protocols')
+  }
+
+  /** Sends what waits, as far as there is room. False: it has to wait on. */
+  goOn(): boolean {
+    while (this.#queue.length > 0) {
+      const chunk = this.#queue[0]!
+      const sent = this.#send(chunk, this.#queue.length === 1 && this.#mayEndWithData)
+      this.#host.kept(-sent)
+      if (sent < chunk.length) {
+        this.#queue[0] = chunk.subarray(sent)
+        return false
+      }
+      this.#queue.shift()
+    }
+    if (this.#hasEnded) this.#sendEnd()
+    else if (this.#host.writer.isBusy) return false
+    else this.#onDrain?.()
+    return true
+  }
+
+  /** The stream is over, however it ended. */
+  close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    for (const chunk of this.#queue) this.#host.kept(-chunk.length)
+    this.#queue = []
+    if (!this.#isComplete) this.#onGone?.()
+    this.#onClose?.()
+  }
+
+  get #isComplete(): boolean {
+    return this.#hasEnded && this.#hasSentEnd
+  }
+
+  get #mayEndWithData(): boolean {
+    return this.#left === 0 || (this.#hasEnded && this.#trailers.length === 0)
+  }
+
+  /** Sends what both windows allow and returns how much that was. The last frame ends the stream when `isLast`. */
+  #send(chunk: Buffer, isLast: boolean): number {
+    const { writer, sendWindow } = this.#host
+    let at = 0
+    while (at < chunk.length && !writer.isBusy) {
+      const allowed = Math.min(this.sendWindow.available, sendWindow.available, FRAME_BYTES_MAX)
+      const size = Math.min(allowed, chunk.length - at)
+      if (size <= 0) break
+      const endsStream = isLast && at + size === chunk.length
+      writer.frame(FRAME.data, endsStream ? FLAG.endStream : FLAG.none, this.streamId, chunk, at, at + size)
+      this.sendWindow.available -= size
+      sendWindow.available -= size
+      at += size
+      if (endsStream) this.#hasSentEnd = true
+      else if (size < DRIBBLE_BYTES && at < chunk.length) this.#host.dribbled()
+    }
+    return at
+  }
+
+  #sendEnd(): void {
+    const { writer } = this.#host
+    if (this.#hasSentEnd) {
+      // With the last piece of the body, or with the head.
+    } else if (this.#trailers.length > 0) {
+      writer.head(this.streamId, undefined, this.#trailers, { endsStream: true })
+    } else {
+      writer.frame(FRAME.data, FLAG.endStream, this.streamId, NOTHING)
+    }
+    this.#hasSentEnd = true
+    this.#host.answered(this)
+  }
+
+  #keep(chunk: Buffer): void {
+    this.#queue.push(chunk)
+    this.#host.kept(chunk.length)
+  }
+}

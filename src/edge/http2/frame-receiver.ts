@@ -1,0 +1,113 @@
+import { REQUEST_HEAD_BYTES_MAX } from '../request-limits.ts'
+import { type Budget, COST } from './budget.ts'
+import { FrameReader } from './frame-reader.ts'
+import { checkFrame, contentOf } from './frame-rules.ts'
+import { HeaderBlock } from './header-block.ts'
+import { type DecodedHead, HpackDecoder } from './hpack-decoder.ts'
+import { ConnectionError, ERROR_CODE, FLAG, FRAME, STREAM_ID_MAX } from './protocol.ts'
+import { type PeerSettings, readSettings } from './settings.ts'
+
+/** What a visitor has said. Each may throw ConnectionError. */
+export type FrameListener = {
+  /** A request's head or its trailers. */
+  onHead(streamId: number, endsStream: boolean, head: DecodedHead): void
+  /** `size` is what counts against the windows: the content with its padding. */
+  onData(streamId: number, endsStream: boolean, content: Buffer, size: number): void
+  onReset(streamId: number): void
+  onSettings(settings: PeerSettings): void
+  onPing(payload: Buffer, isAnswer: boolean): void
+  onGoaway(): void
+  onWindowUpdate(streamId: number, bytes: number): void
+}
+
+/** Reads a visitor's bytes as frames that keep to the rules of their kind, puts heads together, and charges for what brings nothing. */
+export class FrameReceiver {
+  readonly #listener: FrameListener
+  readonly #budget: Budget
+  readonly #reader = new FrameReader((type, flags, streamId, bytes, start, end) => this.#pass(type, flags, streamId, bytes, start, end))
+  readonly #decoder = new HpackDecoder(REQUEST_HEAD_BYTES_MAX)
+  #block: HeaderBlock | undefined
+
+  constructor(listener: FrameListener, budget: Budget) {
+    this.#listener = listener
+    this.#budget = budget
+  }
+
+  /** What has begun and should be complete before long. It is another object for each. */
+  get unfinished(): object | undefined {
+    return this.#block ?? this.#reader.unfinished
+  }
+
+  /** Throws ConnectionError. */
+  feed(chunk: Buffer): void {
+    this.#reader.feed(chunk)
+  }
+
+  #pass(type: number, flags: number, streamId: number, bytes: Buffer, start: number, end: number): void {
+    checkFrame(type, flags, streamId, end - start)
+    if ((this.#block !== undefined) !== (type === FRAME.continuation))
+      throw new ConnectionError(ERROR_CODE.protocol, 'CONTINUATION where it cannot be, or missing')
+    const isAnswer = (flags & FLAG.ack) !== 0
+    switch (type) {
+      case FRAME.data:
+        this.#passData(flags, streamId, bytes, start, end)
+        break
+      case FRAME.headers:
+        this.#beginHead(flags, streamId, bytes, start, end)
+        break
+      case FRAME.continuation:
+        this.#continueHead(flags, streamId, bytes.subarray(start, end))
+        break
+      case FRAME.rstStream:
+        this.#budget.charge(COST.reset)
+        this.#listener.onReset(streamId)
+        break
+      case FRAME.settings:
+        this.#budget.charge(COST.settings)
+        if (!isAnswer) this.#listener.onSettings(readSettings(bytes, start, end))
+        break
+      case FRAME.ping:
+        this.#budget.charge(COST.ping)
+        this.#listener.onPing(bytes.subarray(start, end), isAnswer)
+        break
+      case FRAME.goaway:
+        this.#budget.charge(COST.ignored)
+        this.#listener.onGoaway()
+        break
+      case FRAME.windowUpdate:
+        this.#listener.onWindowUpdate(streamId, bytes.readUInt32BE(start) & STREAM_ID_MAX)
+        break
+      default:
+        this.#budget.charge(COST.ignored) // PRIORITY, and what future versions may bring
+    }
+  }
+
+  #passData(flags: number, streamId: number, bytes: Buffer, start: number, end: number): void {
+    const content = contentOf(FRAME.data, flags, bytes, start, end)
+    const endsStream = (flags & FLAG.endStream) !== 0
+    if (content.start === content.end && !endsStream) this.#budget.charge(COST.emptyData)
+    this.#listener.onData(streamId, endsStream, bytes.subarray(content.start, content.end), end - start)
+  }
+
+  #beginHead(flags: number, streamId: number, bytes: Buffer, start: number, end: number): void {
+    if (streamId % 2 === 0) throw new ConnectionError(ERROR_CODE.protocol, 'a stream that is not a visitor’s')
+    const content = contentOf(FRAME.headers, flags, bytes, start, end)
+    const endsStream = (flags & FLAG.endStream) !== 0
+    if (flags & FLAG.endHeaders) {
+      this.#listener.onHead(streamId, endsStream, this.#decoder.decode(bytes, content.start, content.end))
+    } else {
+      this.#block = new HeaderBlock(streamId, endsStream)
+      this.#block.add(bytes.subarray(content.start, content.end))
+    }
+  }
+
+  #continueHead(flags: number, streamId: number, part: Buffer): void {
+    const block = this.#block!
+    if (block.streamId !== streamId) throw new ConnectionError(ERROR_CODE.protocol, 'CONTINUATION of another stream')
+    block.add(part)
+    if (!(flags & FLAG.endHeaders)) return
+    this.#block = undefined
+    const whole = block.whole()
+    this.#listener.onHead(streamId, block.endsStream, this.#decoder.decode(whole, 0, whole.length))
+  }
+}

@@ -1,0 +1,167 @@
+import type { Duplex } from 'node:stream'
+import type { Fields } from '../engine.ts'
+import { FRAME_BUFFER_BYTES, type FrameBuffers } from './frame-buffers.ts'
+import type { HpackEncoder } from './hpack-encoder.ts'
+import { FLAG, FRAME, FRAME_BYTES_MAX, FRAME_HEAD_BYTES } from './protocol.ts'
+
+/** With more than this on its way, nobody should write more until some has left. */
+const UNSENT_BYTES_HIGH = 256 * 1024
+const WORD_BYTES = 4
+
+type Filled = { buffer: Buffer; bytes: number }
+
+/**
+ * The frames of one connection on their way out. They gather until `flush`; while the socket is at what it got before, they go on gathering,
+ * so that a visitor who does not read costs what it is owed, and no more.
+ */
+export class FrameWriter {
+  readonly #socket: Duplex
+  readonly #buffers: FrameBuffers
+  readonly #encoder: HpackEncoder
+  readonly #on: { dirty(): void; sent(): void }
+  #buffer: Buffer | undefined
+  #at = 0
+  #full: Filled[] = []
+  #unsent = 0
+  #writing = 0
+  #mustDisownTable = false
+  #hasEnded = false
+  /** When the socket last took something, or was idle and got something to do. */
+  #movedAtMs = 0
+
+  /** `dirty`: something waits to be flushed; `sent`: some of it has left. */
+  constructor(socket: Duplex, parts: { buffers: FrameBuffers; encoder: HpackEncoder }, on: { dirty(): void; sent(): void }) {
+    this.#socket = socket
+    this.#buffers = parts.buffers
+    this.#encoder = parts.encoder
+    this.#on = on
+  }
+
+  get isBusy(): boolean {
+    return this.#unsent > UNSENT_BYTES_HIGH
+  }
+
+  /** How long the visitor has taken nothing of what waits for it. */
+  stalledMs(nowMs: number): number {
+    return this.#writing === 0 ? 0 : nowMs - this.#movedAtMs
+  }
+
+  frame(type: number, flags: number, streamId: number, payload: Buffer, start = 0, end = payload.length): void {
+    const size = end - start
+    const at = this.#reserve(FRAME_HEAD_BYTES + size)
+    putFrameHead(this.#buffer!, at, size, type, flags, streamId)
+    if (size > 0) payload.copy(this.#buffer!, at + FRAME_HEAD_BYTES, start, end)
+    this.#commit(FRAME_HEAD_BYTES + size)
+  }
+
+  /** A frame whose payload is some 32-bit numbers: RST_STREAM, WINDOW_UPDATE, GOAWAY. */
+  words(type: number, streamId: number, ...words: number[]): void {
+    const size = words.length * WORD_BYTES
+    let at = this.#reserve(FRAME_HEAD_BYTES + size)
+    putFrameHead(this.#buffer!, at, size, type, FLAG.none, streamId)
+    at += FRAME_HEAD_BYTES
+    for (const word of words) at = this.#buffer!.writeUInt32BE(word, at)
+    this.#commit(FRAME_HEAD_BYTES + size)
+  }
+
+  /** HEADERS, with CONTINUATION when it is long. Without a status they are trailers. */
+  head(streamId: number, status: number | undefined, fields: Fields, { endsStream }: { endsStream: boolean }) {
+    const room = this.#encoder.roomFor(fields)
+    if (room > FRAME_BYTES_MAX) return this.#longHead(streamId, status, fields, endsStream)
+    const start = this.#reserve(FRAME_HEAD_BYTES + room)
+    const end = this.#putBlock(this.#buffer!, start + FRAME_HEAD_BYTES, status, fields)
+    const flags = FLAG.endHeaders | (endsStream ? FLAG.endStream : 0)
+    putFrameHead(this.#buffer!, start, end - start - FRAME_HEAD_BYTES, FRAME.headers, flags, streamId)
+    this.#commit(end - start)
+  }
+
+  /** From the next head on: the visitor wants to hear that its table is not used. */
+  disownTable(): void {
+    this.#mustDisownTable = true
+  }
+
+  /** Gives the socket all that has gathered, unless it is still at work. */
+  flush(): void {
+    if (this.#writing === 0) this.#write()
+  }
+
+  /** The last of all frames have been written. */
+  end(): void {
+    this.#write()
+    this.#hasEnded = true
+    this.#socket.end()
+  }
+
+  #longHead(streamId: number, status: number | undefined, fields: Fields, endsStream: boolean): void {
+    const block = Buffer.allocUnsafe(this.#encoder.roomFor(fields))
+    const end = this.#putBlock(block, 0, status, fields)
+    for (let at = 0; at < end; at += FRAME_BYTES_MAX) {
+      const next = Math.min(end, at + FRAME_BYTES_MAX)
+      const flags = (next === end ? FLAG.endHeaders : 0) | (at === 0 && endsStream ? FLAG.endStream : 0)
+      this.frame(at === 0 ? FRAME.headers : FRAME.continuation, flags, streamId, block, at, next)
+    }
+  }
+
+  #putBlock(into: Buffer, from: number, status: number | undefined, fields: Fields): number {
+    let at = from
+    if (this.#mustDisownTable) at = this.#encoder.putNoTable(into, at)
+    this.#mustDisownTable = false
+    if (status !== undefined) at = this.#encoder.putStatus(into, at, status)
+    return this.#encoder.putFields(into, at, fields)
+  }
+
+  #reserve(bytes: number): number {
+    if (this.#buffer && FRAME_BUFFER_BYTES - this.#at < bytes) this.#setAside()
+    if (!this.#buffer) {
+      this.#buffer = this.#buffers.take()
+      this.#at = 0
+    }
+    return this.#at
+  }
+
+  #commit(bytes: number): void {
+    this.#at += bytes
+    this.#unsent += bytes
+    this.#on.dirty()
+  }
+
+  #setAside(): void {
+    if (this.#buffer) this.#full.push({ buffer: this.#buffer, bytes: this.#at })
+    this.#buffer = undefined
+  }
+
+  #write(): void {
+    this.#setAside()
+    if (this.#full.length === 0 || this.#hasEnded) return
+    const filled = this.#full
+    this.#full = []
+    if (this.#writing === 0) this.#movedAtMs = performance.now()
+    for (const { buffer, bytes } of filled) {
+      this.#writing += 1
+      this.#socket.write(buffer.subarray(0, bytes), () => this.#written(buffer, bytes))
+    }
+  }
+
+  #written(buffer: Buffer, bytes: number) {
+    this.#writing -= 1
+    this.#unsent -= bytes
+    if (this.#socket.destroyed) return // what the kernel or TLS still holds is not ours to use again
+    this.#buffers.give(buffer)
+    this.#movedAtMs = performance.now()
+    if (this.#writing > 0) return
+    this.#write()
+    this.#on.sent()
+  }
+}
+
+function putFrameHead(into: Buffer, at: number, size: number, type: number, flags: number, streamId: number): void {
+  into[at] = size >>> 16
+  into[at + 1] = size >>> 8
+  into[at + 2] = size
+  into[at + 3] = type
+  into[at + 4] = flags
+  into[at + 5] = streamId >>> 24
+  into[at + 6] = streamId >>> 16
+  into[at + 7] = streamId >>> 8
+  into[at + 8] = streamId
+}

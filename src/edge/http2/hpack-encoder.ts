@@ -1,0 +1,94 @@
+import type { Fields } from '../engine.ts'
+import { STATIC_TABLE } from './hpack-table.ts'
+
+const NAMES_REMEMBERED_MAX = 1_000
+/** Name index or length, value length. */
+const FIELD_OVERHEAD_BYTES = 10
+/** A change of the table's size, and a status. */
+const BEGINNING_BYTES = 8
+/** Up to here a loop is faster than a call. */
+const LOOPED_LENGTH_MAX = 24
+const LITERAL = 0x00
+/** No intermediary may compress it together with what others have sent (RFC 7541 §7.1.3). */
+const LITERAL_NEVER_INDEXED = 0x10
+const NO_TABLE = 0x20
+
+const INDEX_OF_STATUS = new Map<number, number>()
+const INDEX_OF_NAME = new Map<string, number>()
+STATIC_TABLE.forEach(({ name, value }, i) => {
+  if (name === ':status') INDEX_OF_STATUS.set(Number(value), i + 1)
+  if (!INDEX_OF_NAME.has(name)) INDEX_OF_NAME.set(name, i + 1)
+})
+
+/** Encodes heads with the static table and literals, so that it needs no state of a connection: one encoder is for all. Keeps what it made of names. */
+export class HpackEncoder {
+  readonly #names = new Map<string, Uint8Array>()
+
+  /** Enough bytes for these fields and a status. */
+  roomFor(fields: Fields): number {
+    let room = BEGINNING_BYTES
+    for (let i = 0; i < fields.length; i += 1) room += fields[i]!.length + FIELD_OVERHEAD_BYTES
+    return room
+  }
+
+  /** Tells the peer that we do not use its table; needed once it has made the table smaller (RFC 7541 §4.2). Returns where to go on. */
+  putNoTable(into: Buffer, at: number): number {
+    into[at] = NO_TABLE
+    return at + 1
+  }
+
+  putStatus(into: Buffer, at: number, status: number): number {
+    const index = INDEX_OF_STATUS.get(status)
+    if (index !== undefined) {
+      into[at] = 0x80 | index
+      return at + 1
+    }
+    return putText(into, putInteger(into, at, LITERAL, 0x0f, INDEX_OF_NAME.get(':status')!), String(status))
+  }
+
+  /** Names become lower case. */
+  putFields(into: Buffer, from: number, fields: Fields): number {
+    let at = from
+    for (let i = 0; i < fields.length; i += 2) {
+      const name = this.#names.get(fields[i]!) ?? this.#encodeName(fields[i]!)
+      for (let k = 0; k < name.length; k += 1) into[at++] = name[k]!
+      at = putText(into, at, fields[i + 1]!)
+    }
+    return at
+  }
+
+  #encodeName(name: string): Uint8Array {
+    const lower = name.toLowerCase()
+    const kind = lower === 'set-cookie' ? LITERAL_NEVER_INDEXED : LITERAL
+    const bytes = Buffer.allocUnsafeSlow(lower.length + FIELD_OVERHEAD_BYTES)
+    const index = INDEX_OF_NAME.get(lower)
+    const end = index === undefined ? putText(bytes, putInteger(bytes, 0, kind, 0x0f, 0), lower) : putInteger(bytes, 0, kind, 0x0f, index)
+    const encoded = new Uint8Array(bytes.subarray(0, end))
+    if (this.#names.size < NAMES_REMEMBERED_MAX) this.#names.set(name, encoded)
+    return encoded
+  }
+}
+
+/** RFC 7541 §5.1. Returns where to go on. */
+export function putInteger(into: Buffer, from: number, first: number, mask: number, value: number): number {
+  let at = from
+  if (value < mask) {
+    into[at++] = first | value
+    return at
+  }
+  into[at++] = first | mask
+  let rest = value - mask
+  while (rest > 127) {
+    into[at++] = (rest & 127) | 128
+    rest >>>= 7
+  }
+  into[at++] = rest
+  return at
+}
+
+function putText(into: Buffer, from: number, text: string): number {
+  const at = putInteger(into, from, 0, 0x7f, text.length)
+  if (text.length > LOOPED_LENGTH_MAX) return at + into.write(text, at, 'latin1')
+  for (let i = 0; i < text.length; i += 1) into[at + i] = text.charCodeAt(i)
+  return at + text.length
+}

@@ -1,0 +1,39 @@
+import type { TLSSocket } from 'node:tls'
+import type { EngineParts, VisitorConnection } from '../engine.ts'
+import { Http2Connection } from './connection.ts'
+import { createFrameBuffers } from './frame-buffers.ts'
+import { HpackEncoder } from './hpack-encoder.ts'
+import { createTurn } from './turn.ts'
+
+const DEADLINES_CHECKED_EVERY_MS = 250
+
+/** HTTP/2 for connections whose TLS is done and whose ALPN says h2, by our own framing. */
+export function createOwnHttp2Server(engine: EngineParts) {
+  const parts = { ...engine, turn: createTurn(), buffers: createFrameBuffers(), encoder: new HpackEncoder() }
+  const connections = new Set<Http2Connection>()
+  let isDraining = false
+
+  const timer = setInterval(() => {
+    const nowMs = performance.now()
+    for (const connection of connections) connection.look(nowMs)
+  }, DEADLINES_CHECKED_EVERY_MS)
+  timer.unref()
+
+  return {
+    serve(socket: TLSSocket, visitor: VisitorConnection) {
+      const connection = new Http2Connection(socket, visitor, parts)
+      connections.add(connection)
+      socket.once('close', () => connections.delete(connection))
+      if (isDraining) connection.leave()
+    },
+    drain() {
+      isDraining = true
+      for (const connection of connections) connection.leave()
+    },
+    destroy() {
+      clearInterval(timer)
+      for (const connection of connections) connection.destroy()
+    },
+    count: () => connections.size,
+  }
+}

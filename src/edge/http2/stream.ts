@@ -1,0 +1,68 @@
+import type { Fields } from '../engine.ts'
+import type { Http2Head } from '../http2-head.ts'
+import { type ExchangeHost, Http2Exchange } from './exchange.ts'
+import { IncomingBody } from './request-body.ts'
+import { STREAM_WINDOW_BYTES } from './settings.ts'
+import { ReceiveWindow, SendWindow } from './windows.ts'
+
+export type StreamParts = {
+  id: number
+  head: Http2Head
+  endsHere: boolean
+  /** What the head counts against the connection's memory. */
+  headBytes: number
+  peerWindow: number
+  host: ExchangeHost
+  /** The request's reader has taken so many bytes of the body. */
+  onTaken(stream: Stream, bytes: number): void
+}
+
+/** One stream: the visitor's half, which is the request's body, and the exchange that answers on the other half. */
+export class Stream {
+  readonly id: number
+  readonly headBytes: number
+  readonly exchange: Http2Exchange
+  readonly receiveWindow = new ReceiveWindow(STREAM_WINDOW_BYTES)
+  /** Whether the visitor has sent all that it will. */
+  isRequestComplete: boolean
+  /** By when the visitor must have taken the rest of a complete answer. */
+  deadlineAt = Number.POSITIVE_INFINITY
+  readonly #incoming: IncomingBody | undefined
+  readonly #length: number | undefined
+  readonly #onTaken: StreamParts['onTaken']
+  #received = 0
+
+  constructor({ id, head, endsHere, headBytes, peerWindow, host, onTaken }: StreamParts) {
+    this.id = id
+    this.headBytes = headBytes
+    this.isRequestComplete = endsHere
+    this.#onTaken = onTaken
+    this.#length = head.kind === 'head' ? head.length : undefined
+    if (!endsHere && this.#length !== 0 && head.kind === 'head')
+      this.#incoming = new IncomingBody(this.#length, (bytes) => onTaken(this, bytes))
+    this.exchange = new Http2Exchange({ streamId: id, head, body: this.#incoming?.body, sendWindow: new SendWindow(peerWindow), host })
+  }
+
+  /** Bytes of the body have come. False: they do not fit the announced length (RFC 9113 §8.1.1). */
+  receive(chunk: Buffer): boolean {
+    this.#received += chunk.length
+    if (this.#length !== undefined && this.#received > this.#length) return false
+    if (!this.#incoming)
+      this.#onTaken(this, chunk.length) // of a refused request, which nobody reads
+    else if (chunk.length > 0) this.#incoming.push(chunk)
+    return true
+  }
+
+  /** The request is complete. False: it is shorter than announced. */
+  complete(trailers: Fields): boolean {
+    if (this.#length !== undefined && this.#received !== this.#length) return false
+    this.isRequestComplete = true
+    this.#incoming?.end(trailers)
+    return true
+  }
+
+  close(): void {
+    this.exchange.close()
+    this.#incoming?.cut()
+  }
+}

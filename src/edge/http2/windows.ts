@@ -1,0 +1,55 @@
+import { ConnectionError, ERROR_CODE } from './protocol.ts'
+
+export const WINDOW_BYTES_MAX = 2 ** 31 - 1
+export const INITIAL_WINDOW_BYTES = 65_535
+
+/** How much we may still send (RFC 9113 §6.9). It falls below zero when the peer makes its windows smaller. */
+export class SendWindow {
+  available: number
+
+  constructor(bytes: number) {
+    this.available = bytes
+  }
+
+  /** False: it would grow larger than any window may be. */
+  grow(bytes: number): boolean {
+    this.available += bytes
+    return this.available <= WINDOW_BYTES_MAX
+  }
+}
+
+/** How much the peer may still send. It is opened again by half its size at a time, and only for bytes that somebody has taken. */
+export class ReceiveWindow {
+  readonly #size: number
+  #available: number
+  #taken = 0
+
+  constructor(bytes: number) {
+    this.#size = bytes
+    this.#available = bytes
+  }
+
+  get available(): number {
+    return this.#available
+  }
+
+  /** Bytes have arrived. False: more than the peer was allowed. */
+  receive(bytes: number): boolean {
+    this.#available -= bytes
+    return this.#available >= 0
+  }
+
+  /** Somebody has taken bytes. Returns by how much the window opens: that is to be told the peer when it is not 0. */
+  take(bytes: number): number {
+    this.#taken += bytes
+    if (this.#taken < this.#size / 2) return 0
+    const opened = this.#taken
+    this.#available += opened
+    this.#taken = 0
+    return opened
+  }
+}
+
+export function tooMuch(): ConnectionError {
+  return new ConnectionError(ERROR_CODE.flowControl, 'more than the window allows')
+}

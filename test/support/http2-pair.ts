@@ -1,0 +1,34 @@
+import { Duplex } from 'node:stream'
+import type { TLSSocket } from 'node:tls'
+import type { Exchange } from '../../src/edge/engine.ts'
+import { Http2Connection } from '../../src/edge/http2/connection.ts'
+import { createFrameBuffers } from '../../src/edge/http2/frame-buffers.ts'
+import { HpackEncoder } from '../../src/edge/http2/hpack-encoder.ts'
+import { createTurn } from '../../src/edge/http2/turn.ts'
+import { TIMEOUTS } from '../../src/edge/timeouts.ts'
+import { FrameCollector, type RawFrame } from './http2-frames.ts'
+
+/** Our side of HTTP/2 over a socket in memory; the test is the visitor. */
+export function createHttp2Pair(onExchange: (exchange: Exchange) => void) {
+  const collector = new FrameCollector()
+  const socket = new Duplex({
+    read() {},
+    write(chunk: Buffer, _encoding, done) {
+      collector.add(Buffer.from(chunk)) // the original is used again once it is written
+      setImmediate(done)
+    },
+  })
+  const parts = { timeouts: TIMEOUTS, onExchange, turn: createTurn(), buffers: createFrameBuffers(), encoder: new HpackEncoder() }
+  const visitor = { servername: undefined, peer: '192.0.2.1', covers: () => true }
+  const connection = new Http2Connection(socket as unknown as TLSSocket, visitor, parts)
+  return {
+    connection,
+    frames: collector.frames as readonly RawFrame[],
+    send: (...frames: Buffer[]) => void socket.push(Buffer.concat(frames)),
+    /** Until what was sent has been read, served and answered as far as it goes without waiting. */
+    async settled() {
+      for (let turns = 0; turns < 10; turns += 1) await new Promise((resolve) => setImmediate(resolve))
+    },
+    close: () => void socket.destroy(),
+  }
+}
