@@ -6,6 +6,8 @@ export type StreamOptions = {
   onEvent(event: ServerEvent): void
   /** The stream is up again after a gap: whatever was shown may be stale. */
   onReturn(): void
+  /** The service refused the stream, which has ended. */
+  onRefused?(): void
 }
 
 const RETRY_FIRST_MS = 2_000
@@ -26,7 +28,7 @@ async function follow(options: StreamOptions, signal: AbortSignal): Promise<void
       retryMs = RETRY_FIRST_MS
       if (n > 0) options.onReturn()
     })
-    if (outcome === 'refused') return
+    if (outcome === 'refused') return options.onRefused?.()
     await pause(retryMs, signal)
     retryMs = Math.min(retryMs * 2, RETRY_MAX_MS)
   }

@@ -214,6 +214,7 @@ export const text = {
     linkText: 'Whoever has this link sees the record to add, the steps for their DNS provider, and when it works. No account needed.',
     linkUntil: (when: string) => `The link works until ${when}, and ends when the domain is removed.`,
     linkMake: 'Make a link',
+    linkElement: 'Or on a page of your own',
     recordTitle: 'The record to add',
     recordsTitle: 'The records to add',
     recordLead: (zone: string) => `In the DNS of ${zone}:`,

@@ -1,5 +1,5 @@
 import { useMutation } from '@tanstack/react-query'
-import { api } from '../api.ts'
+import { API_URL, api } from '../api.ts'
 import { onDate, text } from '../strings.ts'
 import { Button } from './button.tsx'
 import { CodeBlock } from './code-block.tsx'
@@ -18,6 +18,7 @@ export function CustomerLink({ slug, hostname, onClose }: { slug: string; hostna
         <div className="grid gap-3">
           <CodeBlock label={hostname} code={make.data.url} />
           <p className="text-sm text-stone-600 dark:text-stone-400">{words.linkUntil(onDate(make.data.expiresAt))}</p>
+          <CodeBlock label={words.linkElement} code={elementCode(make.data.url)} />
         </div>
       )}
       <DialogButtons>
@@ -30,4 +31,10 @@ export function CustomerLink({ slug, hostname, onClose }: { slug: string; hostna
       </DialogButtons>
     </Dialog>
   )
+}
+
+/** The element that shows the same on a page of the vendor. */
+function elementCode(url: string): string {
+  const script = `<script type="module" src="${API_URL}/connect-element.js"></script>`
+  return `${script}\n<namesake-connect token="${new URL(url).hash.slice(1)}"></namesake-connect>`
 }

@@ -27,6 +27,13 @@ const HEADERS = {
 // Where the page finds its way by itself. `/connect` shows the logo of the vendor, which is on a server of the vendor.
 const PAGE = '/index.html'
 const PAGE_PATHS = ['/', '/sign-in', '/sign-in/confirm', '/projects', '/projects/*', '/new-project', '/connect']
+// The one file that pages of vendors load. Its name stays, so it is asked for again within the hour; a page may show the old one while it asks.
+const ELEMENT = '/connect-element.js'
+const ELEMENT_HEADERS = {
+  'access-control-allow-origin': '*',
+  'cross-origin-resource-policy': 'cross-origin',
+  'cache-control': 'public, max-age=3600, stale-while-revalidate=86400',
+}
 const OTHER_POLICIES: Record<string, string> = { '/connect': `${POLICY}; img-src 'self' https:` }
 
 /** The built portal, read whole: it is small, and whoever serves it may not be able to read the folder later. Empty when it was not built. */
@@ -57,6 +64,7 @@ export function portalFiles(app: FastifyInstance, files: readonly PortalFile[]):
 function sendFile(file: PortalFile, request: FastifyRequest, reply: FastifyReply) {
   reply.type(file.type).header('etag', file.etag).header('vary', 'accept-encoding')
   reply.header('cache-control', file.isHashed ? A_YEAR : REVALIDATE)
+  if (file.path === ELEMENT) reply.headers(ELEMENT_HEADERS)
   if (request.headers['if-none-match'] === file.etag) return reply.code(304).send()
   const isPacked = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '')
   return isPacked ? reply.header('content-encoding', 'gzip').send(file.gzip) : reply.send(file.plain)

@@ -174,7 +174,7 @@ describe('the page for the customer', () => {
     await addDomain(vendor, 'shop.connect-customer.com')
     await vendor.getByRole('button', { name: 'Link for your customer' }).click()
     await vendor.getByRole('button', { name: 'Make a link' }).click()
-    const link = (await vendor.getByRole('dialog').locator('pre').textContent())!
+    const link = (await vendor.getByRole('dialog').locator('pre').first().textContent())!
     const { page, errors } = await world.open('/')
     await page.goto(link.trim())
     await page.getByRole('heading', { name: 'Connect shop.connect-customer.com' }).waitFor()

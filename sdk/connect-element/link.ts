@@ -1,0 +1,47 @@
+import { followEvents } from '../../portal/event-stream.ts'
+import type { Connect } from '../../portal/records.ts'
+
+/** What the service says to the token. `ended`: it expired, or its hostname is no longer claimed. */
+export type Answer = { kind: 'found'; connect: Connect } | { kind: 'ended' } | { kind: 'busy' } | { kind: 'unreachable' }
+
+/** A connect link at work: nothing that it does rejects or throws. */
+export type Link = {
+  load(): Promise<Answer>
+  /** Looks at the DNS now. */
+  check(): Promise<Answer>
+  /** Calls back when something may have changed, until the returned function is called. */
+  follow(onNews: () => void): () => void
+}
+
+const ANSWER_TIMEOUT_MS = 30_000
+
+/** `api` is the address of the API, with or without a path. Sends the token and nothing else of the page: no cookie, no Referer. */
+export function openLink(api: string, token: string): Link {
+  const address = (path: string) => `${api.replace(/\/+$/, '')}/v1/connect${path}`
+  const ask = async (method: string, path: string): Promise<Answer> => {
+    try {
+      const answer = await fetch(address(path), {
+        method,
+        headers: { accept: 'application/json', authorization: `Connect ${token}` },
+        credentials: 'omit',
+        referrerPolicy: 'no-referrer',
+        cache: 'no-store',
+        signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
+      })
+      return read(answer.status, await answer.json())
+    } catch {
+      return { kind: 'unreachable' }
+    }
+  }
+  return {
+    load: () => ask('GET', ''),
+    check: () => ask('POST', '/check'),
+    follow: (onNews) => followEvents({ path: address('/events'), token, onEvent: onNews, onReturn: onNews, onRefused: onNews }),
+  }
+}
+
+function read(status: number, body: Partial<Connect> & { code?: string }): Answer {
+  if (status === 200 && typeof body.hostname === 'string' && body.dns && body.project) return { kind: 'found', connect: body as Connect }
+  if (body.code === 'connect_link_invalid' || body.code === 'domain_not_found') return { kind: 'ended' }
+  return { kind: status === 429 ? 'busy' : 'unreachable' }
+}

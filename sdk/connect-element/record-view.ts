@@ -1,0 +1,79 @@
+import { placeOf } from '../../portal/dns-names.ts'
+import type { Connect, DnsRecord } from '../../portal/records.ts'
+import { type Child, node } from './nodes.ts'
+import type { Say } from './words.ts'
+
+const COPIED_MS = 2_000
+
+export type Copying = { say: Say; announce(sentence: string): void }
+
+/** A name with a star is served with the certificate that the record of its challenge alone makes possible: there it belongs to what is to be added. */
+export function recordsOf({ hostname, dns }: Connect): DnsRecord[] {
+  const { delegation, expected } = dns
+  return hostname.startsWith('*.') && delegation && delegation.state !== 'present' ? [...expected, delegation] : expected
+}
+
+/** The records to add, each field with its copy button: the short name that most forms want, and the whole one beside it. */
+export function drawRecords(connect: Connect, copying: Copying): Child[] {
+  const { say } = copying
+  const records = recordsOf(connect)
+  const lines = ({ type, name, value }: DnsRecord) => [
+    line(say('type'), type, copying),
+    line(say('name'), placeOf(name, connect.zone).label, copying, say('fullName', { name })),
+    line(say('value'), value, copying),
+  ]
+  return [
+    node('h3', {}, say(records.length > 1 ? 'recordsTitle' : 'recordTitle')),
+    node('p', { class: 'muted' }, say('recordLead', { zone: placeOf(connect.hostname, connect.zone).zone })),
+    ...records.map((record) => node('dl', { part: 'record', class: 'record' }, ...lines(record))),
+  ]
+}
+
+/** A field of a record under the name that a form gives it. */
+export function line(label: string, value: string, copying: Copying, hint?: string): HTMLElement {
+  const shown = node('span', { part: 'value', class: 'value' }, value || copying.say('emptyName'))
+  return node(
+    'div',
+    { part: 'field', class: 'field' },
+    node('dt', {}, label),
+    node(
+      'dd',
+      {},
+      node('span', { class: 'grow' }, shown, hint && node('span', { class: 'hint' }, hint)),
+      value !== '' && copyButton(label, value, shown, copying),
+    ),
+  )
+}
+
+function copyButton(label: string, value: string, shown: HTMLElement, { say, announce }: Copying): HTMLElement {
+  const button = node(
+    'button',
+    { type: 'button', part: 'button copy', class: 'small', 'aria-label': say('copyOf', { what: label }) },
+    say('copy'),
+  )
+  button.addEventListener('click', () => {
+    void copy(value).then((isCopied) => {
+      if (!isCopied) return select(shown)
+      announce(say('copied'))
+      button.textContent = say('copied')
+      setTimeout(() => {
+        button.textContent = say('copy')
+      }, COPIED_MS)
+    })
+  })
+  return button
+}
+
+/** The clipboard exists on https and on localhost alone, and a frame may not be allowed to use it. */
+async function copy(value: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(value)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function select(shown: HTMLElement): void {
+  getSelection()?.selectAllChildren(shown)
+}

@@ -1,0 +1,87 @@
+/**
+ * Every sentence and label that the element shows, with `{placeholders}`. A page overrides any of them, for another language or another tone.
+ * `found.<state>` is not here for every state: without one, what was found is said in the API's own sentence.
+ */
+export const ENGLISH = {
+  heading: 'Connect {hostname}',
+  lead: 'One change in your DNS settings, and {vendor} answers at your own address.',
+  loading: 'Loading…',
+  recordTitle: 'The record to add',
+  recordsTitle: 'The records to add',
+  recordLead: 'In the DNS of {zone}:',
+  type: 'Type',
+  name: 'Name',
+  value: 'Value',
+  fullName: 'in full: {name}',
+  copy: 'Copy',
+  copyOf: 'Copy {what}',
+  copied: 'Copied',
+  stepsTitle: 'How to add it',
+  provider: 'Who manages the DNS of your domain?',
+  providerDetected: 'Recognised by its name servers: {provider}',
+  providerHint: 'Where the domain was bought, in most cases.',
+  providerChoose: 'Choose your provider to see its steps',
+  providerOther: 'Another provider',
+  providerOpen: 'Open {provider}',
+  stepOpen: 'Sign in to {provider} and choose the domain {zone}.',
+  stepPlace: 'Open “{place}”.',
+  stepAdd: 'Press “{add}” and fill in:',
+  stepSave: 'Press “{save}”. Then come back: this page notices by itself, mostly within minutes.',
+  otherOpen: 'Sign in where the DNS of {zone} is managed. In most cases that is where the domain was bought.',
+  otherPlace: 'Find the DNS records. They may be called “DNS settings”, “DNS zone” or “Advanced DNS”.',
+  otherAdd: 'Add a new record and fill in:',
+  otherSave: 'Save it. Then come back: this page notices by itself, mostly within minutes.',
+  replace: 'If a record of this name exists already, change that one instead of adding a second.',
+  emptyName: '(leave empty)',
+  'note.proxy-off': 'Set “Proxy status” to “DNS only”: the cloud must be grey.',
+  'note.no-redirect': 'Remove a “URL Redirect Record” or parking record of the same host, if there is one.',
+  'note.final-dot': 'If the form shows a dot at the end of the value, leave the dot there.',
+  'note.simple-routing': 'Leave “Alias” switched off and the routing policy at “Simple routing”.',
+  'note.advanced-dns': 'Use the advanced DNS view.',
+  'note.alias-apex': 'Remove the parking records of the same host, if there are any.',
+  now: 'Right now',
+  check: 'Check now',
+  checking: 'Checking…',
+  waitingTitle: 'We do not see the record yet',
+  waitingText: 'After you add it, it can take some minutes to show here.',
+  wrongTitle: 'Almost: one thing to correct',
+  watching: 'This page looks by itself and shows when it works.',
+  verifiedTitle: 'Your record is right',
+  verifiedText: 'We are preparing the secure connection. This takes a minute or two, and you need not wait for it.',
+  failedText:
+    'Your record is right, and there is nothing for you to do. The secure connection takes longer than usual; we try again by itself.',
+  liveTitle: 'It works',
+  liveText: 'Your address is connected to {vendor}. Nothing more is to be done: the certificate is renewed by itself.',
+  open: 'Open https://{hostname}',
+  newTab: '(opens in a new tab)',
+  expires: 'This link works until {date}.',
+  endedTitle: 'This link has ended',
+  endedText: 'It is older than 30 days, or the address was removed. Ask whoever sent it for a new one.',
+  incompleteTitle: 'This link is incomplete',
+  incompleteText: 'Copy all of it, or ask whoever sent it for a new one.',
+  problemTitle: 'This could not be loaded',
+  unreachable: 'The service did not answer. It is asked again by itself.',
+  busy: 'Too many attempts in a short time. Wait a minute, then try again.',
+  retry: 'Try again',
+}
+
+export type WordKey = keyof typeof ENGLISH
+export type Strings = Partial<Record<WordKey | `found.${string}`, string>>
+/** Says a sentence of the catalogue with its placeholders filled; undefined where a page may have one and has none. */
+export type Say = {
+  (key: WordKey, filled?: Record<string, string>): string
+  (key: `found.${string}`, filled?: Record<string, string>): string | undefined
+  /** Differs when the sentences do. */
+  readonly language: string
+}
+
+export function createSay(overrides: Strings): Say {
+  const own = new Map<string, unknown>(Object.entries(overrides))
+  const english = new Map<string, string>(Object.entries(ENGLISH))
+  const say = (key: string, filled: Record<string, string> = {}) => {
+    const wanted = own.get(key)
+    const sentence = typeof wanted === 'string' ? wanted : english.get(key)
+    return sentence?.replace(/\{(\w+)\}/g, (whole, name: string) => filled[name] ?? whole)
+  }
+  return Object.assign(say, { language: JSON.stringify(overrides) }) as Say
+}

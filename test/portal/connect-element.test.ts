@@ -1,0 +1,220 @@
+import { once } from 'node:events'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { collectErrors, findBarriers } from './chromium.ts'
+import { EDGE_HOST, type PortalWorld, startPortalWorld } from './portal-world.ts'
+
+const FILE_BYTES_MAX = 15 * 1024
+const SEEN_WITHIN_MS = 15_000
+const SHOTS = process.env.SCREENSHOTS // a folder: what the tests see is written there
+
+type Host = { attributes?: string; css?: string; options?: BrowserContextOptions }
+
+let world: PortalWorld
+let vendorSite: Server
+let vendorUrl: string
+let vendor: Page
+const pages = new Map<string, { html: string; css: string }>()
+
+/** A vendor's page of another origin, whose policy allows the API's script and calls and a style sheet of its own, and nothing inline. */
+async function startVendorSite(): Promise<void> {
+  const policy = `default-src 'none'; script-src ${world.portalUrl}; connect-src ${world.portalUrl}; style-src 'self'; require-trusted-types-for 'script'`
+  vendorSite = createServer((request, response) => {
+    const page = pages.get(request.url!.replace(/\.css$/, ''))
+    if (!page) return response.writeHead(404).end()
+    const isCss = request.url!.endsWith('.css')
+    response.writeHead(200, { 'content-type': isCss ? 'text/css' : 'text/html; charset=utf-8', 'content-security-policy': policy })
+    response.end(isCss ? page.css : page.html)
+  }).listen(0, '127.0.0.1')
+  await once(vendorSite, 'listening')
+  vendorUrl = `http://127.0.0.1:${(vendorSite.address() as AddressInfo).port}`
+}
+
+/** Claims the hostname and makes the link of its owner; resolves with the link's token. */
+async function link(hostname: string): Promise<string> {
+  const domains = `${world.portalUrl}/v1/portal/projects/acme-shops/domains`
+  await vendor.request.post(domains, { data: { hostname } })
+  const { url } = (await (await vendor.request.post(`${domains}/${hostname}/link`)).json()) as { url: string }
+  return new URL(url).hash.slice(1)
+}
+
+/** The vendor's page with the element in it, and what goes wrong there unseen. */
+async function openHost(token: string, { attributes = `api="${world.portalUrl}"`, css = '', options = {} }: Host = {}) {
+  const path = `/page-${pages.size}`
+  const html = `<!doctype html><html lang="en"><head><title>Vendor</title><meta name="viewport" content="width=device-width">
+    <link rel="icon" href="data:,"><link rel="stylesheet" href="${path}.css">
+    <script type="module" src="${world.portalUrl}/connect-element.js"></script></head>
+    <body><main><h1>Your domain</h1><namesake-connect token="${token}" ${attributes}></namesake-connect></main></body></html>`
+  pages.set(path, { html, css: `${css}\nbody { margin: 0.75rem; font-family: sans-serif; background: Canvas }` })
+  const context = await world.browser.newContext({ viewport: { width: 760, height: 900 }, ...options })
+  const page = await context.newPage()
+  const errors = collectErrors(page)
+  await page.addInitScript(
+    `window.told = []
+     for (const name of ['namesake-status', 'namesake-connected']) {
+       addEventListener(name, ({ detail }) => { told.push(name + ' ' + (detail.status ?? detail.hostname)); throw new Error('a careless listener') })
+     }`,
+  )
+  await page.goto(`${vendorUrl}${path}`)
+  const unexpected = () => errors.filter((error) => !error.includes('a careless listener') && !error.includes("'img-src'"))
+  return { page, unexpected }
+}
+
+async function shoot(page: Page, name: string): Promise<void> {
+  if (!SHOTS) return
+  mkdirSync(SHOTS, { recursive: true })
+  await page.screenshot({ path: `${SHOTS}/${name}.png`, fullPage: true })
+}
+
+/** The text of what has the focus within the element. */
+function focused(page: Page): Promise<string | undefined> {
+  return page.evaluate(`document.querySelector('namesake-connect').shadowRoot.activeElement?.textContent`)
+}
+
+beforeAll(async () => {
+  world = await startPortalWorld()
+  await startVendorSite()
+  vendor = (await world.open('/')).page
+  await world.signIn(vendor, 'element@vendor.example')
+  await vendor.request.post(`${world.portalUrl}/v1/portal/projects`, { data: { name: 'Acme Shops', upstreamUrl: world.upstreamUrl } })
+  await vendor.request.patch(`${world.portalUrl}/v1/portal/projects/acme-shops`, { data: { brand: { color: '#7c3aed' } } })
+}, 120_000)
+
+afterAll(async () => {
+  vendorSite?.close()
+  await world?.stop()
+}, 60_000)
+
+test('on a page of another origin with a strict policy it leads from the record to "It works" without a reload', async () => {
+  const { page, unexpected } = await openHost(await link('shop.element-customer.com'))
+  await page.getByRole('heading', { name: 'Connect shop.element-customer.com' }).waitFor()
+  await page.getByText('Acme Shops', { exact: true }).waitFor()
+  await page.getByText(EDGE_HOST).first().waitFor()
+  await page.getByLabel('Who manages the DNS of your domain?').selectOption('cloudflare')
+  await page.getByText('the cloud must be grey').waitFor()
+  expect(await findBarriers(page)).toEqual([])
+  await shoot(page, 'element-waiting.light')
+  world.dns.set('shop.element-customer.com', 'CNAME', 'old.example.net')
+  await page.getByRole('button', { name: 'Check now' }).click()
+  await page.getByText('Almost: one thing to correct').first().waitFor({ timeout: SEEN_WITHIN_MS })
+  await page.getByRole('status').filter({ hasText: 'old.example.net' }).waitFor()
+  await shoot(page, 'element-wrong.light')
+  expect(await findBarriers(page)).toEqual([])
+  world.dns.set('shop.element-customer.com', 'CNAME', EDGE_HOST)
+  await page.getByRole('heading', { name: 'It works' }).waitFor({ timeout: SEEN_WITHIN_MS })
+  const open = page.getByRole('link', { name: 'Open https://shop.element-customer.com' })
+  expect(await open.getAttribute('href')).toBe('https://shop.element-customer.com')
+  expect(await findBarriers(page)).toEqual([])
+  await shoot(page, 'element-live.light')
+  const told = await page.evaluate<string[]>('told')
+  expect(told[0]).toBe('namesake-status waiting-for-dns')
+  expect(told.slice(-2)).toEqual(['namesake-status live', 'namesake-connected shop.element-customer.com'])
+  expect(unexpected()).toEqual([])
+}, 60_000)
+
+test('a mangled token says that the link has ended, a missing one that it is incomplete, and a dead API that it did not answer', async () => {
+  const { page, unexpected } = await openHost('mangled')
+  await page.getByRole('heading', { name: 'This link has ended' }).waitFor()
+  expect(await findBarriers(page)).toEqual([])
+  await shoot(page, 'element-ended.light')
+  await page.evaluate(`document.querySelector('namesake-connect').removeAttribute('token')`)
+  await page.getByRole('heading', { name: 'This link is incomplete' }).waitFor()
+  expect(unexpected()).toEqual([])
+  const token = await link('dead.element-customer.com')
+  await page.route('**/v1/connect**', (route) => route.abort())
+  await page.evaluate(`document.querySelector('namesake-connect').setAttribute('token', '${token}')`)
+  await page.getByText('The service did not answer').first().waitFor()
+  await page.unroute('**/v1/connect**')
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await page.getByRole('heading', { name: 'Connect dead.element-customer.com' }).waitFor()
+  expect(await page.evaluate('told')).toEqual([
+    'namesake-status ended',
+    'namesake-status incomplete',
+    'namesake-status unreachable',
+    'namesake-status waiting-for-dns',
+  ])
+})
+
+test('a link whose hostname is removed while the page is open ends there', async () => {
+  const { page } = await openHost(await link('gone.element-customer.com'))
+  await page.getByRole('heading', { name: 'Connect gone.element-customer.com' }).waitFor()
+  await vendor.request.delete(`${world.portalUrl}/v1/portal/projects/acme-shops/domains/gone.element-customer.com`)
+  await page.getByRole('button', { name: 'Check now' }).click()
+  await page.getByRole('heading', { name: 'This link has ended' }).waitFor()
+  expect(await focused(page)).toBe('This link has ended')
+})
+
+test('the page gives it colours, a language and a part of its look; without an address it asks where its script came from', async () => {
+  const { page, unexpected } = await openHost(await link('themed.element-customer.com'), {
+    attributes: `lang="de" strings='{"check":"Jetzt prüfen","heading":"{hostname} verbinden"}'`,
+    css: 'namesake-connect { --namesake-accent: rgb(1, 2, 3) } namesake-connect::part(check) { text-transform: uppercase }',
+  })
+  await page.getByRole('heading', { name: 'themed.element-customer.com verbinden' }).waitFor()
+  const style = (part: string, property: string) =>
+    page.evaluate<string>(
+      `getComputedStyle(document.querySelector('namesake-connect').shadowRoot.querySelector('[part~="${part}"]'))['${property}']`,
+    )
+  expect(await style('mark', 'backgroundColor')).toBe('rgb(1, 2, 3)')
+  expect(await style('check', 'textTransform')).toBe('uppercase')
+  await page.getByRole('button', { name: 'Jetzt prüfen' }).waitFor()
+  await page.evaluate(`document.querySelector('namesake-connect').strings = { check: 'Vérifier' }`)
+  await page.getByRole('button', { name: 'Vérifier' }).waitFor()
+  await page.evaluate(`document.querySelector('namesake-connect').strings = { check: 'Vérifier', recordTitle: 'À ajouter' }`)
+  await page.getByRole('heading', { name: 'À ajouter' }).waitFor()
+  expect(unexpected()).toEqual([])
+})
+
+test('at 320 px on a dark page nothing is cut off, and without a colour scheme of the page it stays light', async () => {
+  const token = await link(`${'long-name-'.repeat(5)}x.a-customer-with-a-long-name.example`)
+  const small = { viewport: { width: 320, height: 640 }, colorScheme: 'dark', hasTouch: true, isMobile: true } as const
+  const { page } = await openHost(token, { css: ':root { color-scheme: light dark }', options: small })
+  await page.getByLabel('Who manages the DNS of your domain?').selectOption('godaddy')
+  await page.getByText('Add New Record').waitFor()
+  expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(320)
+  expect(await findBarriers(page)).toEqual([])
+  await shoot(page, 'element-waiting.small-dark')
+  const background = `getComputedStyle(document.querySelector('namesake-connect').shadowRoot.querySelector('[part="container"]')).backgroundColor`
+  expect(await page.evaluate(background)).toBe('rgb(28, 25, 23)')
+  const { page: plain } = await openHost(token, { options: small })
+  await plain.getByRole('button', { name: 'Check now' }).waitFor()
+  expect(await plain.evaluate(background)).toBe('rgb(255, 255, 255)')
+}, 40_000)
+
+test('with the keyboard alone one chooses the provider, copies the value and checks, and keeps the place while the page updates', async () => {
+  const { page } = await openHost(await link('keys.element-customer.com'), {
+    options: { permissions: ['clipboard-read', 'clipboard-write'] },
+  })
+  await page.getByRole('button', { name: 'Copy Value' }).waitFor()
+  await page.keyboard.press('Tab')
+  for (let n = 0; n < 2; n++) await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  await page.getByRole('status').filter({ hasText: 'Copied' }).waitFor()
+  expect(await page.evaluate('navigator.clipboard.readText()')).toBe(EDGE_HOST)
+  await page.keyboard.press('Tab')
+  await page.keyboard.type('Gandi')
+  await page.getByText('Open “DNS Records”.').waitFor()
+  const check = page.getByRole('button', { name: 'Check now' })
+  await check.focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('status').filter({ hasText: 'CNAME' }).waitFor()
+  world.dns.set('keys.element-customer.com', 'CNAME', 'elsewhere.example.net')
+  await page.getByText('Almost: one thing to correct').first().waitFor({ timeout: SEEN_WITHIN_MS })
+  expect(await focused(page)).toBe('Check now')
+}, 40_000)
+
+test('the file is served to any origin, for an hour, and is under 15 KB compressed', async () => {
+  const answer = await fetch(`${world.tree.apiUrl}/connect-element.js`, { headers: { origin: 'https://vendor.example' } })
+  expect(Object.fromEntries(answer.headers)).toMatchObject({
+    'content-type': 'text/javascript; charset=utf-8',
+    'access-control-allow-origin': '*',
+    'cross-origin-resource-policy': 'cross-origin',
+    'cache-control': 'public, max-age=3600, stale-while-revalidate=86400',
+    'x-content-type-options': 'nosniff',
+  })
+  expect(await answer.text()).toBe(readFileSync(new URL('../../portal/dist/connect-element.js', import.meta.url), 'utf8'))
+  expect(gzipSync(readFileSync(new URL('../../portal/dist/connect-element.js', import.meta.url))).length).toBeLessThan(FILE_BYTES_MAX)
+})
