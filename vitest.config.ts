@@ -8,7 +8,7 @@ const HTTP2_TESTS = ['attacks', 'bulk', 'failures', 'handshake', 'requests', 'st
 export default defineConfig({
   test: {
     pool: 'forks',
-    testTimeout: 60_000,
+    testTimeout: 150_000,
     hookTimeout: 90_000,
     teardownTimeout: 20_000,
     projects: [
