@@ -107,9 +107,9 @@ describe('domains', () => {
     await page.getByRole('button', { name: 'Check now' }).click()
     await badge('Wrong record')
     await page.getByText('old.example.net').first().waitFor()
-    world.dns.set('shop.live-customer.com', 'CNAME', EDGE_HOST)
     const { page: list } = await openBeside(page, '/projects/live-shop')
     await list.getByText('Wrong record', { exact: true }).waitFor()
+    world.dns.set('shop.live-customer.com', 'CNAME', EDGE_HOST) // not before: an open page has it looked at within seconds
     await page.getByRole('button', { name: 'Check now' }).click()
     await badge('Live')
     await list.getByText('Live', { exact: true }).waitFor({ timeout: SEEN_WITHIN_MS })
