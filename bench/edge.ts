@@ -116,7 +116,7 @@ function notes(readMs: number): string[] {
     'All four serve the same certificate, write an access log to a file, and keep connections to the same upstream. Ours counts supervisor, follower and edge process; theirs all processes and threads.',
     "Requests are counted by the upstream; every answer's status is checked by the load generator, and each proxy's body beforehand.",
     'Handshakes: TLS 1.3, no session is ever offered; the client is slower than the proxies, so the proxies are not busy all the time.',
-    'The engine is the first one, node:http and node:http2. The targets are those of the engine that replaces it.',
+    'HTTP/1.1 is read by our own engine, HTTP/2 by node:http2, which is the default; the targets are those of the finished engine.',
   ]
 }
 
