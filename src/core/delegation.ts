@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
-import { type Hostname, parseHostname } from '../hostname.ts'
+import { type Hostname, withoutStar } from '../hostname.ts'
 import { type Db, rows } from './db.ts'
 
 const LABEL_CHARACTERS = 40 // 160 bits in hexadecimal
 
 /** The name at which an authority looks for a DNS-01 challenge (RFC 8555 §8.4); a wildcard shares it with the name that it stands below. */
 export function challengeNameOf(hostname: Hostname): string {
-  return `_acme-challenge.${baseOf(hostname)}`
+  return `_acme-challenge.${withoutStar(hostname)}`
 }
 
 /**
@@ -16,7 +16,7 @@ export function challengeNameOf(hostname: Hostname): string {
  */
 export function delegationLabel(projectProof: string, hostname: Hostname): string {
   return createHash('sha256')
-    .update(`delegation\0${projectProof}\0${baseOf(hostname)}`)
+    .update(`delegation\0${projectProof}\0${withoutStar(hostname)}`)
     .digest('hex')
     .slice(0, LABEL_CHARACTERS)
 }
@@ -35,8 +35,4 @@ export async function findDelegation(db: Db, hostname: Hostname): Promise<{ labe
       where d.hostname = ${hostname} and d.deleted_at is null`,
   )
   return found && { label: delegationLabel(found.proof, hostname), delegated: found.delegated }
-}
-
-function baseOf(hostname: Hostname): Hostname {
-  return hostname.startsWith('*.') ? parseHostname(hostname.slice(2)) : hostname
 }

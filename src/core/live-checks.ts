@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Hostname } from '../hostname.ts'
 import { type Db, type Queryable, rows } from './db.ts'
+import { addHostnameJobs, type HostnameTask } from './hostname-jobs.ts'
 
 /** A domain whose record and certificate are right, to be asked over HTTPS. `serial` is that of the certificate to be presented. */
 export type LiveCheck = { domainId: string; hostname: Hostname; serial: string }
@@ -15,24 +16,14 @@ export type LiveOutcome = { kind: 'seen' } | { kind: 'not-seen'; sentence: strin
 export const LIVE_TRIES_MAX = 6
 
 const FIRST_PAUSE_S = 1
-const JOB_ATTEMPTS_MAX = 5
+const LIVE: HostnameTask = { name: 'live', attemptsMax: 5, keepsTime: true }
 
 /** Whether a probe `p` has been seen live, or given up on. */
 export const COUNTS_AS_LIVE = sql<boolean>`(p.live_at is not null or p.live_tries >= ${sql.lit(LIVE_TRIES_MAX)})`
 
 /** Asks the workers to look, with the transaction's commit. One job stands in the queue for a hostname, and keeps its time. */
 export async function addLiveJobs(on: Queryable, hostnames: readonly Hostname[], inS = 0): Promise<void> {
-  if (hostnames.length === 0) return
-  await rows(
-    on,
-    sql`
-      select count(*) from graphile_worker.add_jobs((
-        select array_agg((
-          'live', json_build_object('hostname', hostname), null, now() + make_interval(secs => ${inS}), ${sql.lit(JOB_ATTEMPTS_MAX)},
-          'live:' || hostname, null, null
-        )::graphile_worker.job_spec order by hostname)
-        from unnest(${hostnames}::text[]) as hostname), true)`,
-  )
+  await addHostnameJobs(on, LIVE, hostnames, inS)
 }
 
 /** The hostname, if there is something to look at: a right record, and a certificate that is valid now. */

@@ -2,6 +2,7 @@ import type { Fields } from './engine.ts'
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const NONE: readonly string[] = []
+const TARGET = /^[\u0021\u0022\u0024-\u007e\u0080-\u00ff]+$/
 const VALUE = /^[\t\u0020-\u007e\u0080-\u00ff]*$/
 
 /** Whether the text is a field name or method of RFC 9110 §5.6.2. */
@@ -12,6 +13,11 @@ export function isToken(text: string): boolean {
 /** Whether the text, one character a byte, can be a field's value (RFC 9110 §5.5): no CR, LF, NUL or other control character. */
 export function isFieldValue(text: string): boolean {
   return VALUE.test(text)
+}
+
+/** Whether the text can be a request's target: visible ASCII without the number sign, and bytes above it, which some clients send unescaped. */
+export function isTarget(text: string): boolean {
+  return TARGET.test(text)
 }
 
 /** All values of one field, in order; `name` in lower case. */

@@ -1,7 +1,7 @@
 import type { Fields } from './engine.ts'
-import { isFieldValue, isToken } from './fields.ts'
-import { readTarget } from './port80-head.ts'
+import { isFieldValue, isTarget, isToken } from './fields.ts'
 import { REQUEST_FIELDS_MAX } from './request-limits.ts'
+import { readTarget } from './request-target.ts'
 
 export type Http2Head =
   | {
@@ -53,9 +53,10 @@ export function readHttp2Head(raw: Fields): Http2Head {
   if (host !== undefined && host.toLowerCase() !== authority.toLowerCase()) return refused(400, pseudo)
   if (!isToken(method) || authority === '' || pseudo.has(':protocol')) return refused(400, pseudo)
   if (cookies.length > 0) fields.push('cookie', cookies.join('; ')) // RFC 9113 §8.2.3
-  const target = readTarget(method, pseudo.get(':path') ?? '', authority)
-  if (target.kind === 'refused') return refused(target.status, pseudo)
-  return { kind: 'head', method, target: target.target, authority, fields, length, expectsContinue }
+  const path = pseudo.get(':path') ?? ''
+  const target = isTarget(path) ? readTarget(method, path, authority) : undefined
+  if (target === undefined) return refused(400, pseudo)
+  return { kind: 'head', method, target, authority, fields, length, expectsContinue }
 }
 
 function refused(status: number, pseudo: Map<string, string>): Http2Head {

@@ -1,12 +1,9 @@
 import type { IncomingMessage } from 'node:http'
-import { isFieldValue, isToken } from './fields.ts'
+import { isFieldValue, isTarget, isToken } from './fields.ts'
 import { REQUEST_FIELDS_MAX } from './request-limits.ts'
+import { readTarget } from './request-target.ts'
 
 export type RequestHead = { kind: 'head'; target: string; authority: string } | { kind: 'refused'; status: number }
-
-const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)([^#]*)$/i
-// Visible ASCII without the number sign, and bytes above it, which some clients send unescaped.
-const ORIGIN_FORM = /^\/[\u0021\u0022\u0024-\u007e\u0080-\u00ff]*$/
 
 /**
  * What a request is for, or why it is not served. llhttp in its strict mode has refused already what is no HTTP; this closes what it
@@ -29,18 +26,8 @@ export function readPlainHead(request: IncomingMessage): RequestHead {
   if (coding !== undefined && httpVersion === '1.0') return refused(400) // RFC 9112 §6.1: such framing is faulty
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') return refused(501)
   if (host === undefined && httpVersion === '1.1') return refused(400)
-  return readTarget(method, url, host ?? '')
-}
-
-/** The target in origin form; an absolute form must name the same authority as Host (RFC 9112 §3.2.2 lets it win, but two truths are one too many). */
-export function readTarget(method: string, url: string, host: string): RequestHead {
-  if (url === '*') return method === 'OPTIONS' ? { kind: 'head', target: url, authority: host } : refused(400)
-  if (ORIGIN_FORM.test(url)) return { kind: 'head', target: url, authority: host }
-  const absolute = ABSOLUTE_FORM.exec(url)
-  if (!absolute) return refused(400)
-  const target = absolute[2]!.startsWith('/') ? absolute[2]! : `/${absolute[2]!}`
-  if (absolute[1]!.toLowerCase() !== host.toLowerCase() || !ORIGIN_FORM.test(target)) return refused(400)
-  return { kind: 'head', target, authority: host }
+  const target = isTarget(url) ? readTarget(method, url, host ?? '') : undefined
+  return target === undefined ? refused(400) : { kind: 'head', target, authority: host ?? '' }
 }
 
 function refused(status: number): RequestHead {

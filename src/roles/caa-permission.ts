@@ -1,6 +1,6 @@
 import { type Authority, type ChallengeSolver, IssueError } from '../certs/authority.ts'
 import { ownFault } from '../certs/problem.ts'
-import type { Hostname } from '../hostname.ts'
+import { type Hostname, isWildcard } from '../hostname.ts'
 import { type CaaFinding, type CaaRecords, judgeCaa } from '../probe/caa.ts'
 import { caaIssuersOf } from './service-probe.ts'
 
@@ -21,7 +21,7 @@ export async function solversPermitted(authority: Authority, question: CaaQuesti
   if (issuers.length === 0) return solvers
   const namesAccount = found.records.some(({ value }) => /accounturi/i.test(value))
   const accountUrl = namesAccount && authority.accountUrl ? await known(() => authority.accountUrl!(signal)) : undefined
-  const wildcard = hostname.startsWith('*.')
+  const wildcard = isWildcard(hostname)
   const finding = judgeCaa(found.records, { issuers, wildcard, accountUrl })
   const tag = wildcard && found.records.some(({ caa }) => caa?.tag === 'issuewild') ? 'issuewild' : 'issue'
   if (finding.kind === 'forbids') return forbidden({ hostname, finding, wanted: `0 ${tag} "${issuers[0]}"`, issuer: issuers[0]! })

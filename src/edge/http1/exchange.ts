@@ -57,10 +57,6 @@ export class Http1Exchange implements Exchange {
     this.keepsAlive = head.keepsAlive
   }
 
-  get hasBegun(): boolean {
-    return this.#hasBegun
-  }
-
   get hasEnded(): boolean {
     return this.#hasEnded
   }

@@ -1,6 +1,7 @@
 import type { Fields } from '../engine.ts'
 import { CLASSES, CR, LF, readFieldLines, SPACE, TARGET, TOKEN } from '../field-lines.ts'
 import { REQUEST_FIELDS_MAX, REQUEST_HEAD_BYTES_MAX, REQUEST_TARGET_BYTES_MAX } from '../request-limits.ts'
+import { readTarget } from '../request-target.ts'
 import { isProtocolFor } from './upgrade.ts'
 
 /** How the body of a request ends (RFC 9112 §6.3): there is none, after so many bytes, or with the last chunk. */
@@ -24,15 +25,12 @@ export type RequestHead = {
 /** `end` is the first byte behind the head. `incomplete`: more bytes decide. A refused head ends its connection. */
 export type HeadReading = { kind: 'head'; head: RequestHead; end: number } | { kind: 'incomplete' } | { kind: 'refused'; status: number }
 
-const ASTERISK = 42
-const SLASH = 47
 const VERSION = Buffer.from('HTTP/1.')
 
 const INCOMPLETE: HeadReading = { kind: 'incomplete' }
 const NO_BODY: RequestFraming = { kind: 'none' }
 const CHUNKED: RequestFraming = { kind: 'chunked' }
 const EMPTY_LINES_MAX = 4
-const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)([^#]*)$/i
 const LENGTH = /^\d{1,15}$/
 
 /**
@@ -151,16 +149,6 @@ function decide({ method, target: raw, isHttp11, collected, end }: Read): HeadRe
 function lengthFraming(length: string | undefined): RequestFraming {
   const bytes = length === undefined ? 0 : Number(length)
   return bytes === 0 ? NO_BODY : { kind: 'length', bytes }
-}
-
-/** The target in origin form; an absolute form must name the same authority as Host (RFC 9112 §3.2.2 lets it win, but two truths are one too many). */
-function readTarget(method: string, raw: string, host: string): string | undefined {
-  const first = raw.charCodeAt(0)
-  if (first === SLASH) return raw
-  if (first === ASTERISK && raw.length === 1) return method === 'OPTIONS' ? raw : undefined
-  const absolute = ABSOLUTE_FORM.exec(raw)
-  if (!absolute || absolute[1]!.toLowerCase() !== host.toLowerCase()) return undefined
-  return absolute[2]!.startsWith('/') ? absolute[2]! : `/${absolute[2]!}`
 }
 
 /** RFC 9112 §2.2: at least one empty line before a request is ignored. */

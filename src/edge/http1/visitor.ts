@@ -192,8 +192,7 @@ export class Http1Visitor implements ExchangeHost {
     if (this.#exchange) return void this.socket.destroy()
     this.#kept = EMPTY
     this.#state = 'busy'
-    const head: RequestHead = { ...REFUSED, isHttp11: true }
-    this.#exchange = new Http1Exchange(head, undefined, this)
+    this.#exchange = new Http1Exchange(REFUSED, undefined, this)
     sendPage(this.#exchange, page(status))
   }
 
@@ -230,7 +229,8 @@ export class Http1Visitor implements ExchangeHost {
   }
 }
 
-const REFUSED: Omit<RequestHead, 'isHttp11'> = {
+const REFUSED: RequestHead = {
+  isHttp11: true,
   method: '',
   target: '',
   authority: '',

@@ -1,0 +1,22 @@
+import { sql } from 'kysely'
+import type { Hostname } from '../hostname.ts'
+import { type Queryable, rows } from './db.ts'
+
+/** `attemptsMax`: of the queue's own, for a worker's mishaps. `keepsTime`: one that waits already is not moved. */
+export type HostnameTask = { name: 'issue' | 'live'; attemptsMax: number; keepsTime: boolean }
+
+/** Puts the task into the workers' queue for each hostname, with the transaction's commit. However many ask, one job a hostname stands there. */
+export async function addHostnameJobs(on: Queryable, task: HostnameTask, hostnames: readonly Hostname[], inS?: number): Promise<void> {
+  if (hostnames.length === 0) return
+  const runAt = inS === undefined ? sql`null::timestamptz` : sql`now() + make_interval(secs => ${inS})`
+  await rows(
+    on,
+    sql`
+      select count(*) from graphile_worker.add_jobs((
+        select array_agg((
+          ${task.name}::text, json_build_object('hostname', hostname), null, ${runAt}, ${task.attemptsMax}::int,
+          ${task.name}::text || ':' || hostname, null, null
+        )::graphile_worker.job_spec order by hostname)
+        from unnest(${hostnames}::text[]) as hostname), ${task.keepsTime}::boolean)`,
+  )
+}
