@@ -2,7 +2,7 @@
  * How node is started for a process that runs the edge. A small young generation lets go of the buffers of bodies that passed through: with node's
  * own choice 64 MB of them pile up before anybody looks.
  */
-export const EDGE_NODE_FLAGS = ['--max-semi-space-size=1']
+export const EDGE_NODE_FLAGS = ['--max-semi-space-size=16']
 
 /** What stands in its environment. Look-ups of upstreams take threads of libuv's: with its four, four names that time out would hold up all others. */
 export const EDGE_ENVIRONMENT = { UV_THREADPOOL_SIZE: '64' }
