@@ -56,7 +56,7 @@ export function createServe(parts: ServeParts) {
     const key = `${owner ?? ''} ${url}`
     const known = upstreams.get(key)
     if (known) return known
-    const upstream = readUpstream(url, owner)
+    const upstream = readUpstream(url, 'http1', owner)
     upstreams.set(key, upstream)
     return upstream
   }
