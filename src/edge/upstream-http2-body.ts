@@ -1,5 +1,5 @@
 import type { Fields, RequestBody } from './engine.ts'
-import { trailersToForward } from './forwarded-fields.ts'
+import { trailersToForward } from './forwarded-trailers.ts'
 
 /** A request whose body has gone no further than this can be sent again, should the upstream not have looked at it. */
 const REPEATABLE_BYTES_MAX = 64 * 1024

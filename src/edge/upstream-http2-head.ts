@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { ParsedHead } from './answer-parser.ts'
 import type { Fields } from './engine.ts'
+import { sortAnswerFields } from './forwarded-answer.ts'
 import type { DecodedHead } from './http2/hpack-decoder.ts'
 import { CONNECTION_FIELDS } from './http2-head.ts'
 import { UpstreamFailure } from './upstream.ts'
@@ -40,7 +41,7 @@ export function readAnswerStart(decoded: DecodedHead, { method, endsStream }: { 
   const length = lengthOf(fields)
   if (endsStream && !isBodiless && (length ?? 0) > 0) throw malformed('a body that is shorter than announced')
   const body = isBodiless ? 'none' : endsStream ? 0 : (length ?? 'unknown')
-  return { kind: 'head', head: { status, reason: STATUS_CODES[status] ?? '', fields, body, keepsAlive: true } }
+  return { kind: 'head', head: { status, reason: STATUS_CODES[status] ?? '', fields: sortAnswerFields(fields), body, keepsAlive: true } }
 }
 
 /** The fields behind a body. Throws UpstreamFailure `malformed`. */

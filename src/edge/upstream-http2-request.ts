@@ -127,8 +127,7 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
     const { head } = start
     this.#hasBegun = true
     this.#left = head.body === 'none' ? 0 : head.body === 'unknown' ? undefined : head.body
-    const isEventStream = valuesOf(head.fields, 'content-type').some((type) => /^text\/event-stream\b/i.test(type))
-    this.#limitMs = isEventStream || this.#isGrpc ? Number.POSITIVE_INFINITY : this.#host.timeouts.bodyIdleMs
+    this.#limitMs = head.fields.isEventStream || this.#isGrpc ? Number.POSITIVE_INFINITY : this.#host.timeouts.bodyIdleMs
     this.#waitFor(this.#limitMs)
     this.#listener?.onHead(head)
     if (endsStream) this.#complete([])

@@ -6,6 +6,7 @@ import { afterEach, expect, test } from 'vitest'
 import { frame, word } from '../../test/support/http2-frames.ts'
 import type { ParsedHead } from './answer-parser.ts'
 import type { Fields, RequestBody } from './engine.ts'
+import { FieldSection } from './field-section.ts'
 import { TIMEOUTS, type Timeouts } from './timeouts.ts'
 import { readUpstream, type UpstreamFailure } from './upstream.ts'
 import type { UpstreamListener } from './upstream-connection.ts'
@@ -110,7 +111,7 @@ function answerOk(stream: ServerHttp2Stream): void {
 }
 
 function requestOf(more: Partial<UpstreamRequest>): UpstreamRequest {
-  const plain = { method: 'GET', target: '/', authority: 'shop.customer.com', fields: { list: [] }, body: undefined }
+  const plain = { method: 'GET', target: '/', authority: 'shop.customer.com', fields: FieldSection.EMPTY, body: undefined }
   return { ...plain, expectsContinue: false, upgrade: undefined, acceptsTrailers: false, ...more }
 }
 
@@ -132,7 +133,7 @@ test('a request crosses with its fields and body, and its answer with body and t
   const answering = ask({
     method: 'POST',
     target: '/a?b',
-    fields: { list: ['X-One', '1', 'cookie', 'a=b'] },
+    fields: FieldSection.ofList(['X-One', '1', 'cookie', 'a=b']),
     acceptsTrailers: true,
     body: bodyOf(stream, ['x-end', 'e']),
   })
