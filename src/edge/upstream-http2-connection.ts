@@ -38,9 +38,6 @@ const WITH_UPSTREAM: Patience = { framesMax: 20_000, refillPerMs: 20 }
 const UNREAD_ANSWERS_MAX = 1_000
 /** Servers count what is cancelled on a connection against its client. */
 const RESETS_MAX = 500
-/** The upstream has said nothing for so long, though it was sent something: it is asked whether it is there. */
-const PING_AFTER_MS = 10_000
-const PING_ANSWER_MS_MAX = 10_000
 /** Servers of gRPC turn away who asks more often than every five minutes while nothing else passes; two they overlook. */
 const PINGS_IN_SILENCE_MAX = 2
 const PING_IN_SILENCE_MS = 330_000
@@ -140,7 +137,7 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
     this.#nextId += 2
     this.#kept -= 1
     this.#requests.set(id, request)
-    if (this.#nextId > STREAM_ID_MAX / 2) this.#leave()
+    if (this.#nextId > STREAM_ID_MAX / 2) this.leave()
     return id
   }
 
@@ -159,8 +156,16 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
     if (this.#state === 'closed' || this.#requests.get(request.streamId) !== request) return
     this.writer.words(FRAME.rstStream, request.streamId, code)
     this.#resets += 1
-    if (this.#resets === RESETS_MAX) this.#leave()
+    if (this.#resets === RESETS_MAX) this.leave()
     this.remove(request)
+  }
+
+  /** Takes no more requests, and closes with its last one. */
+  leave(): void {
+    if (this.#state !== 'open') return
+    this.#state = 'leaving'
+    this.#parts.on.leaving(this, ended())
+    if (this.isIdle) this.#close()
   }
 
   /** To be asked several times a second: ends what has waited for too long. */
@@ -168,11 +173,11 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
     if (nowMs >= this.#closeAt) return void this.#socket.destroy()
     if (this.#state === 'closed') return
     const isStuck = this.writer.stalledMs(nowMs) >= this.timeouts.bodyIdleMs
-    const isDead = this.#isPinging && nowMs - this.#pingAt >= PING_ANSWER_MS_MAX
+    const isDead = this.#isPinging && nowMs - this.#pingAt >= this.timeouts.pingMs
     if (isStuck || isDead || (this.#state === 'greeting' && nowMs >= this.#greetingEndsAt))
       return this.#fail(new UpstreamFailure('timeout', 'the upstream shows no sign of life'))
     if (this.#requests.size > 0) this.#askWhetherAlive(nowMs)
-    else if (this.#kept === 0 && nowMs - this.#idleSince >= this.timeouts.keepAliveMs) return this.#leave()
+    else if (this.#kept === 0 && nowMs - this.#idleSince >= this.timeouts.keepAliveMs) return this.leave()
     for (const request of this.#requests.values()) if (nowMs >= request.deadlineAt) request.late()
   }
 
@@ -243,7 +248,7 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
   }
 
   onGoaway(lastStreamId: number): void {
-    this.#leave()
+    this.leave()
     for (const [id, request] of this.#requests) {
       if (id <= lastStreamId) continue
       this.remove(request)
@@ -297,7 +302,8 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
 
   #askWhetherAlive(nowMs: number): void {
     const isQuiet = nowMs - this.#heardAt >= PING_IN_SILENCE_MS && nowMs - this.#pingAt >= PING_IN_SILENCE_MS
-    const isOverdue = this.#askedAt !== undefined && nowMs - this.#askedAt >= PING_AFTER_MS && this.#pingsInSilence < PINGS_IN_SILENCE_MAX
+    const isOverdue =
+      this.#askedAt !== undefined && nowMs - this.#askedAt >= this.timeouts.pingMs && this.#pingsInSilence < PINGS_IN_SILENCE_MAX
     if (this.#isPinging || !(isQuiet || isOverdue)) return
     this.#isPinging = true
     this.#pingAt = nowMs
@@ -309,14 +315,6 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
     this.#idleSince = performance.now()
     if (this.#state === 'open') this.#parts.on.room(this)
     else if (this.#state === 'leaving' && this.isIdle) this.#close()
-  }
-
-  /** Takes no more requests, and closes with its last one. */
-  #leave(): void {
-    if (this.#state !== 'open') return
-    this.#state = 'leaving'
-    this.#parts.on.leaving(this, ended())
-    if (this.isIdle) this.#close()
   }
 
   #close(): void {

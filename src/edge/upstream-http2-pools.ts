@@ -11,6 +11,7 @@ const CONNECTIONS_PER_UPSTREAM_MAX = 64
 const WAITING_PER_UPSTREAM_MAX = 4_096
 /** What a new connection is expected to carry at least (RFC 9113 §6.5.2). */
 const STREAMS_EXPECTED = 100
+const IDLE_CONNECTIONS_MAX = 2_048
 const LOOKED_AT_EVERY_MS = 250
 
 type Waiter = { resolve(connection: UpstreamHttp2Connection): void; reject(failure: unknown): void; timer: NodeJS.Timeout }
@@ -20,16 +21,22 @@ export type UpstreamHttp2Pools = ReturnType<typeof createUpstreamHttp2Pools>
 
 /**
  * Connections of HTTP/2 to upstreams, each shared by as many requests as the upstream allows. A further one is opened when all are full.
- * Everything is bounded: connections and waiting requests per upstream. A pool disappears with its last connection.
+ * Everything is bounded: connections and waiting requests per upstream, idle connections in all. A pool disappears with its last connection.
  */
 export function createUpstreamHttp2Pools({ connect, timeouts }: { connect(upstream: Upstream): Promise<Socket>; timeouts: Timeouts }) {
   const pools = new Map<string, Pool>()
   const connections = new Set<UpstreamHttp2Connection>()
   const shared = { timeouts, turn: createTurn(), buffers: createFrameBuffers(), encoder: new HpackEncoder() }
 
+  let isDestroyed = false
   const timer = setInterval(() => {
     const nowMs = performance.now()
-    for (const connection of connections) connection.look(nowMs)
+    let idle = 0
+    for (const connection of connections) {
+      connection.look(nowMs)
+      if (connection.isIdle) idle += 1
+      if (connection.isIdle && idle > IDLE_CONNECTIONS_MAX) connection.leave()
+    }
   }, LOOKED_AT_EVERY_MS)
   timer.unref()
 
@@ -46,6 +53,7 @@ export function createUpstreamHttp2Pools({ connect, timeouts }: { connect(upstre
     pool.all += 1
     try {
       const socket = await connect(pool.upstream)
+      if (isDestroyed) socket.destroy()
       const on = { room: () => serve(pool, connection), leaving: leave, close: forget }
       const connection = new UpstreamHttp2Connection(socket, pool.upstream, { ...shared, on })
       connections.add(connection)
@@ -136,6 +144,7 @@ export function createUpstreamHttp2Pools({ connect, timeouts }: { connect(upstre
     }),
     destroy() {
       clearInterval(timer)
+      isDestroyed = true
       for (const connection of connections) connection.destroy()
     },
   }

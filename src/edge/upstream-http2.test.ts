@@ -423,6 +423,37 @@ test('a silent answer ends at its deadline, and its stream is cancelled', async 
   await expect.poll(() => code).toBe(8)
 })
 
+test('an upstream that has vanished is asked by PING, and its connection given up', async () => {
+  let isGone = false
+  let pings = 0
+  const { ask, pools } = await startRaw(
+    (type, id, _payload, socket) => {
+      if (type === PING) pings += 1
+      if (isGone) return
+      if (type === HEADERS) socket.write(frame(HEADERS, 5, id, OK))
+    },
+    { pingMs: 200 },
+  )
+  expect((await ask()).status).toBe(200)
+  isGone = true
+  expect((await ask()).failure).toMatchObject({ reason: 'timeout' })
+  expect(pings).toBe(1)
+  isGone = false
+  expect((await ask()).status).toBe(200)
+  await expect.poll(() => pools.counts().connections, { timeout: 3_000 }).toBe(1)
+})
+
+test('an upstream that answers PING may take its time', async () => {
+  const { ask } = await startRaw(
+    (type, _id, payload, socket) => {
+      if (type === PING) socket.write(frame(PING, 1, 0, payload))
+      if (type === PING) setTimeout(() => socket.write(frame(HEADERS, 5, 1, OK)), 700)
+    },
+    { pingMs: 200 },
+  )
+  expect((await ask()).status).toBe(200)
+})
+
 test('an idle connection closes when its time is over', async () => {
   const { ask, pools } = await startUpstream(answerOk, {
     timeouts: { keepAliveMs: 100 },
