@@ -11,6 +11,7 @@ import { CONNECTION_WINDOW_BYTES, encodeSettings, type PeerSettings, STREAM_WIND
 import type { Turn, TurnMember } from './http2/turn.ts'
 import { WaitingMessages } from './http2/waiting-messages.ts'
 import { INITIAL_WINDOW_BYTES, ReceiveWindow, SendWindow, tooMuch } from './http2/windows.ts'
+import { takeBytes } from './shared-reads.ts'
 import type { Timeouts } from './timeouts.ts'
 import { type Upstream, UpstreamFailure } from './upstream.ts'
 import type { RequestHost, UpstreamHttp2Request } from './upstream-http2-request.ts'
@@ -94,7 +95,8 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
     this.writer = new FrameWriter(socket, parts, { dirty: () => this.#mark(), sent: () => this.#sent() })
     this.#waiting = new WaitingMessages(this.sendWindow, this.writer)
     this.#receiver = new FrameReceiver(this, new Budget(WITH_UPSTREAM), { hasPreface: false, headBytesMax: HEAD_BYTES_MAX })
-    socket.on('data', this.#receive)
+    takeBytes(socket, this.#receive)
+    socket.resume()
     socket.on('error', (error) => this.#fail(new UpstreamFailure('reset', error.message, { cause: error })))
     socket.once('end', () => socket.destroy())
     socket.once('close', () => {
