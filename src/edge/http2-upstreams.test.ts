@@ -1,7 +1,7 @@
 import { once } from 'node:events'
-import { createSecureServer, createServer, type Http2SecureServer, type Http2Server, type ServerHttp2Stream } from 'node:http2'
+import { connect, createSecureServer, createServer, type Http2SecureServer, type Http2Server, type ServerHttp2Stream } from 'node:http2'
 import { createServer as createHttpsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, LookupFunction } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestCa, type TestCa } from '../../test/support/certificates.ts'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
@@ -22,6 +22,9 @@ function answer(stream: ServerHttp2Stream, headers: Record<string, unknown>) {
   stream.write(`${headers[':method']} ${headers[':path']} ${headers[':authority']} ${headers['x-forwarded-proto']} `)
   stream.pipe(stream)
 }
+
+const lookup = ((_name: string, _options: object, found: (error: null, all: object[]) => void) =>
+  found(null, [{ address: '127.0.0.1', family: 4 }])) as LookupFunction
 
 const portOf = (server: { address(): unknown }) => (server.address() as AddressInfo).port
 
@@ -57,6 +60,38 @@ test('trailers reach a visitor over HTTP/1.1 too', async () => {
   const target = { port: edge.httpsPort, hostname: HOST, ca: edge.ca.certPem }
   const reader = await speak(target, `GET / HTTP/1.1\r\nHost: ${HOST}\r\nTE: trailers\r\nConnection: close, TE\r\n\r\n`)
   expect(await reader.closed()).toMatch(/\r\n0\r\nx-sum: 7\r\n\r\n$/)
+})
+
+test.each(['own', 'node'] as const)('a visitor over HTTP/2 that reads nothing stops the upstream before long (%s)', async (http2Engine) => {
+  let written = 0
+  const endless = createServer().on('stream', (stream) => {
+    stream.on('error', () => {})
+    stream.respond({ ':status': 200 })
+    const more = () => {
+      while (!stream.destroyed && stream.write(Buffer.alloc(16_384))) written += 16_384
+    }
+    stream.on('drain', more)
+    more()
+  })
+  await once(endless.listen(0, 'localhost'), 'listening')
+  const own = await startTestEdge({ http2Engine })
+  await own.route(HOST, `http://localhost:${portOf(endless)}`, { upstreamProtocol: 'h2c' })
+  const session = connect(`https://${HOST}:${own.httpsPort}`, { lookup, ca: own.ca.certPem })
+  const stream = session.request({ ':path': '/' }).on('error', () => {})
+  await once(stream, 'response')
+  let before = -1
+  const isStill = () => {
+    const was = before
+    before = written
+    return was === written
+  }
+  await expect.poll(isStill, { interval: 200 }).toBe(true)
+  expect(written).toBeLessThan(4 * 1024 * 1024)
+  stream.resume()
+  await expect.poll(() => written).toBeGreaterThan(16 * 1024 * 1024)
+  session.destroy()
+  await own.stop(0)
+  endless.close()
 })
 
 test('a WebSocket is refused with its reason, since HTTP/2 knows no change of protocol', async () => {

@@ -201,10 +201,9 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
     try {
       this.#receiver.feed(chunk)
     } catch (error) {
-      if (!(error instanceof ConnectionError)) throw error
       const isGreeting = this.#state === 'greeting'
-      const what = isGreeting ? 'the upstream does not speak HTTP/2' : `the upstream breaks a rule of HTTP/2: ${error.message}`
-      this.writer.words(FRAME.goaway, 0, 0, error.code)
+      const what = isGreeting ? 'the upstream does not speak HTTP/2' : `the upstream breaks a rule of HTTP/2: ${String(error)}`
+      this.writer.words(FRAME.goaway, 0, 0, error instanceof ConnectionError ? error.code : ERROR_CODE.internal)
       return this.#fail(new UpstreamFailure('malformed', what, { cause: error }))
     } finally {
       for (const request of this.#touched) request.flush()

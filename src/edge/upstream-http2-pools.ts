@@ -77,11 +77,11 @@ export function createUpstreamHttp2Pools({ connect, timeouts }: { connect(upstre
     openMore(pool)
   }
 
-  /** A connection could not be opened: those who waited for it are told why, unless others are on their way. */
+  /** A connection could not be opened: those who waited for it are told why, unless there are others or some are on their way. */
   const giveUp = (pool: Pool, reason: unknown) => {
     pool.opening -= 1
-    const left = pool.opening * STREAMS_EXPECTED
-    for (const waiter of pool.waiting.splice(left)) {
+    const hopeful = pool.open.size > 0 ? WAITING_PER_UPSTREAM_MAX : pool.opening * STREAMS_EXPECTED
+    for (const waiter of pool.waiting.splice(hopeful)) {
       clearTimeout(waiter.timer)
       waiter.reject(reason)
     }
@@ -90,8 +90,8 @@ export function createUpstreamHttp2Pools({ connect, timeouts }: { connect(upstre
 
   const leave = (connection: UpstreamHttp2Connection, failure: UpstreamFailure) => {
     const pool = poolOf(connection.upstream)
-    if (!pool.open.delete(connection)) giveUp(pool, failure)
-    openMore(pool)
+    if (pool.open.delete(connection)) openMore(pool)
+    else giveUp(pool, failure)
   }
 
   const forget = (connection: UpstreamHttp2Connection) => {

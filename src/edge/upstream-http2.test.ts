@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
 import { PassThrough } from 'node:stream'
+import fc from 'fast-check'
 import { afterEach, expect, test } from 'vitest'
 import { frame, word } from '../../test/support/http2-frames.ts'
 import type { ParsedHead } from './answer-parser.ts'
@@ -396,6 +397,35 @@ test.each<[string, (id: number) => Buffer]>([
   })
   expect((await ask()).failure?.reason).toBe('malformed')
   expect((await ask()).status).toBe(200)
+})
+
+const HONEST = (id: number) =>
+  Buffer.concat([
+    frame(PING, 0, 0, Buffer.from('12345678')),
+    frame(HEADERS, 4, id, [0x88, 0x0f, 0x0d, 1, 0x32]),
+    frame(DATA, 0, id, [1]),
+    frame(DATA, 1, id, [2]),
+  ])
+
+test('whatever an upstream makes of its frames, every request has an end, and the next connection serves', async () => {
+  let mutate = (bytes: Buffer) => bytes
+  const { ask } = await startRaw((type, id, _payload, socket) => {
+    if (type === HEADERS && !socket.writableEnded) socket.end(mutate(HONEST(id)))
+  })
+  const mutation = fc.tuple(fc.nat(60), fc.nat(255), fc.nat(60))
+  await fc.assert(
+    fc.asyncProperty(mutation, async ([place, value, cut]) => {
+      mutate = (bytes) => {
+        bytes[place % bytes.length] = value
+        return bytes.subarray(0, cut % 3 === 0 ? cut : bytes.length)
+      }
+      const { status, failure, body } = await ask()
+      if (failure === undefined && status === 200) expect(body.length).toBeLessThanOrEqual(2)
+    }),
+    { numRuns: 300 },
+  )
+  mutate = (bytes) => bytes
+  expect(await ask()).toMatchObject({ status: 200, failure: undefined })
 })
 
 test('an upstream that speaks something else is told apart', async () => {
