@@ -197,7 +197,7 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
       sendWindow.available -= size
       at += size
     }
-    if (at > 0 && !this.#hasBegun) this.#waitFor(this.#isGrpc ? GRPC_ANSWER_MS_MAX : this.#host.timeouts.bodyIdleMs)
+    if (at > 0) this.#waitFor(this.#hasBegun ? this.#limitMs : this.#isGrpc ? GRPC_ANSWER_MS_MAX : this.#host.timeouts.bodyIdleMs)
     return at
   }
 
