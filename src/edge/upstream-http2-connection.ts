@@ -12,6 +12,7 @@ import type { Turn, TurnMember } from './http2/turn.ts'
 import { WaitingMessages } from './http2/waiting-messages.ts'
 import { INITIAL_WINDOW_BYTES, ReceiveWindow, SendWindow, tooMuch } from './http2/windows.ts'
 import { takeBytes } from './shared-reads.ts'
+import { SignsOfLife } from './signs-of-life.ts'
 import type { Timeouts } from './timeouts.ts'
 import { type Upstream, UpstreamFailure } from './upstream.ts'
 import type { RequestHost, UpstreamHttp2Request } from './upstream-http2-request.ts'
@@ -39,9 +40,6 @@ const WITH_UPSTREAM: Patience = { framesMax: 20_000, refillPerMs: 20 }
 const UNREAD_ANSWERS_MAX = 1_000
 /** Servers count what is cancelled on a connection against its client. */
 const RESETS_MAX = 500
-/** Servers of gRPC turn away who asks more often than every five minutes while nothing else passes; two they overlook. */
-const PINGS_IN_SILENCE_MAX = 2
-const PING_IN_SILENCE_MS = 330_000
 const PING_PAYLOAD = Buffer.from('namesake')
 /** For the last frames to be taken. */
 const LINGER_MS = 1_000
@@ -77,12 +75,7 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
   #resets = 0
   #unreadAnswers = 0
   #idleSince = performance.now()
-  /** Since when we wait for a sign of life. */
-  #askedAt: number | undefined
-  #pingAt = Number.NEGATIVE_INFINITY
-  #isPinging = false
-  #pingsInSilence = 0
-  #heardAt = performance.now()
+  readonly #signs: SignsOfLife
   readonly #greetingEndsAt: number
   #closeAt = Number.POSITIVE_INFINITY
 
@@ -91,6 +84,7 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
     this.timeouts = parts.timeouts
     this.#socket = socket
     this.#parts = parts
+    this.#signs = new SignsOfLife(parts.timeouts.pingMs)
     this.#greetingEndsAt = performance.now() + parts.timeouts.connectMs
     this.writer = new FrameWriter(socket, parts, { dirty: () => this.#mark(), sent: () => this.#sent() })
     this.#waiting = new WaitingMessages(this.sendWindow, this.writer)
@@ -175,11 +169,10 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
     if (nowMs >= this.#closeAt) return void this.#socket.destroy()
     if (this.#state === 'closed') return
     const isStuck = this.writer.stalledMs(nowMs) >= this.timeouts.bodyIdleMs
-    const isDead = this.#isPinging && nowMs - this.#pingAt >= this.timeouts.pingMs
-    if (isStuck || isDead || (this.#state === 'greeting' && nowMs >= this.#greetingEndsAt))
+    if (isStuck || this.#signs.isDead(nowMs) || (this.#state === 'greeting' && nowMs >= this.#greetingEndsAt))
       return this.#fail(new UpstreamFailure('timeout', 'the upstream shows no sign of life'))
-    if (this.#requests.size > 0) this.#askWhetherAlive(nowMs)
-    else if (this.#kept === 0 && nowMs - this.#idleSince >= this.timeouts.keepAliveMs) return this.leave()
+    if (this.#requests.size > 0 && this.#signs.ask(nowMs)) this.writer.frame(FRAME.ping, FLAG.none, 0, PING_PAYLOAD)
+    if (this.isIdle && nowMs - this.#idleSince >= this.timeouts.keepAliveMs) return this.leave()
     for (const request of this.#requests.values()) if (nowMs >= request.deadlineAt) request.late()
   }
 
@@ -195,9 +188,7 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
 
   readonly #receive = (chunk: Buffer) => {
     if (this.#state === 'closed') return
-    this.#heardAt = performance.now()
-    this.#askedAt = undefined
-    this.#isPinging = false
+    this.#signs.heard()
     try {
       this.#receiver.feed(chunk)
     } catch (error) {
@@ -212,12 +203,12 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
   }
 
   onHead(streamId: number, endsStream: boolean, head: DecodedHead): void {
-    this.#pingsInSilence = 0
+    this.#signs.moved()
     this.#pass(streamId, (request) => request.onHead(head, endsStream))
   }
 
   onData(streamId: number, endsStream: boolean, content: Buffer, size: number): void {
-    this.#pingsInSilence = 0
+    this.#signs.moved()
     if (!this.#receiveWindow.receive(size)) throw tooMuch()
     // At once: what is not taken is held back by the window of its stream, and keeps no other stream waiting.
     const opened = this.#receiveWindow.take(size)
@@ -301,17 +292,6 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
     this.#waiting.goOn()
   }
 
-  #askWhetherAlive(nowMs: number): void {
-    const isQuiet = nowMs - this.#heardAt >= PING_IN_SILENCE_MS && nowMs - this.#pingAt >= PING_IN_SILENCE_MS
-    const isOverdue =
-      this.#askedAt !== undefined && nowMs - this.#askedAt >= this.timeouts.pingMs && this.#pingsInSilence < PINGS_IN_SILENCE_MAX
-    if (this.#isPinging || !(isQuiet || isOverdue)) return
-    this.#isPinging = true
-    this.#pingAt = nowMs
-    this.#pingsInSilence += 1
-    this.writer.frame(FRAME.ping, FLAG.none, 0, PING_PAYLOAD)
-  }
-
   #roomCame(): void {
     this.#idleSince = performance.now()
     if (this.#state === 'open') this.#parts.on.room(this)
@@ -337,7 +317,7 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
   }
 
   #mark(): void {
-    this.#askedAt ??= performance.now()
+    this.#signs.sent()
     if (this.#isMarked) return
     this.#isMarked = true
     this.#parts.turn.add(this)
