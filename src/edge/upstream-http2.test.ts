@@ -21,6 +21,7 @@ const RST_STREAM = 3
 const SETTINGS = 4
 const PING = 6
 const GOAWAY = 7
+const PATIENCE = { timeout: 10_000 } // a busy machine takes its time
 const ends: (() => void)[] = []
 afterEach(() => {
   for (const end of ends.splice(0)) end()
@@ -198,7 +199,7 @@ test('requests share one connection up to what the upstream allows, and a furthe
   expect(pools.counts()).toEqual({ pools: 1, connections: 1, idle: 0 })
   visits.push(await begin())
   expect(pools.counts().connections).toBe(2)
-  await expect.poll(() => held.length).toBe(4)
+  await expect.poll(() => held.length, PATIENCE).toBe(4)
   expect(sessions.length).toBe(2)
   for (const stream of held) {
     stream.respond({ ':status': 200 })
@@ -231,7 +232,7 @@ test('a visitor that takes nothing stops its own answer after one window, and no
   expect(visit.bytes).toBeLessThanOrEqual(256 * 1024)
   expect(written).toBeLessThan(2 * 1024 * 1024)
   channel.resume()
-  await expect.poll(() => visit.bytes).toBeGreaterThan(1024 * 1024)
+  await expect.poll(() => visit.bytes, PATIENCE).toBeGreaterThan(1024 * 1024)
   channel.destroy()
 })
 
@@ -269,7 +270,7 @@ test('a visitor that leaves cancels its stream, and the connection serves on', a
   const { channel } = await begin()
   expect((await ask({ target: '/ok' })).body).toBe('ok')
   channel.destroy()
-  await expect.poll(() => codes).toEqual([8])
+  await expect.poll(() => codes, PATIENCE).toEqual([8])
   expect((await ask({ target: '/ok' })).body).toBe('ok')
   expect(pools.counts().connections).toBe(1)
 })
@@ -290,9 +291,9 @@ test('an upstream that goes away takes no new requests, and answers those that i
     else answerOk(stream)
   })
   const { visit, channel } = await begin({ target: '/held' })
-  await expect.poll(() => held.length).toBe(1)
+  await expect.poll(() => held.length, PATIENCE).toBe(1)
   sessions[0]!.goaway(0, 1)
-  await expect.poll(() => channel.isUsable).toBe(false)
+  await expect.poll(() => channel.isUsable, PATIENCE).toBe(false)
   expect((await ask()).body).toBe('ok')
   expect(sessions.length).toBe(2)
   held[0]!.respond({ ':status': 200 })
@@ -441,7 +442,7 @@ test('an upstream that never greets is given up in time', async () => {
   const server = createTcpServer((socket) => void socket.on('error', () => {}).resume())
   const { begin, pools } = await waysTo(server as never, { connectMs: 1_000 })
   await expect(begin()).rejects.toMatchObject({ reason: 'timeout' })
-  await expect.poll(() => pools.counts().pools, { timeout: 3_000 }).toBe(0)
+  await expect.poll(() => pools.counts().pools, PATIENCE).toBe(0)
 })
 
 test('a silent answer ends at its deadline, and its stream is cancelled', async () => {
@@ -450,7 +451,7 @@ test('a silent answer ends at its deadline, and its stream is cancelled', async 
     timeouts: { answerHeadMs: 100 },
   })
   expect((await ask()).failure?.reason).toBe('timeout')
-  await expect.poll(() => code).toBe(8)
+  await expect.poll(() => code, PATIENCE).toBe(8)
 })
 
 test('an upstream that has vanished is asked by PING, and its connection given up', async () => {
@@ -462,7 +463,7 @@ test('an upstream that has vanished is asked by PING, and its connection given u
       if (isGone) return
       if (type === HEADERS) socket.write(frame(HEADERS, 5, id, OK))
     },
-    { pingMs: 200 },
+    { pingMs: 500 },
   )
   expect((await ask()).status).toBe(200)
   isGone = true
@@ -470,16 +471,16 @@ test('an upstream that has vanished is asked by PING, and its connection given u
   expect(pings).toBe(1)
   isGone = false
   expect((await ask()).status).toBe(200)
-  await expect.poll(() => pools.counts().connections, { timeout: 3_000 }).toBe(1)
+  await expect.poll(() => pools.counts().connections, PATIENCE).toBe(1)
 })
 
 test('an upstream that answers PING may take its time', async () => {
   const { ask } = await startRaw(
     (type, _id, payload, socket) => {
       if (type === PING) socket.write(frame(PING, 1, 0, payload))
-      if (type === PING) setTimeout(() => socket.write(frame(HEADERS, 5, 1, OK)), 700)
+      if (type === PING) setTimeout(() => socket.write(frame(HEADERS, 5, 1, OK)), 1_200)
     },
-    { pingMs: 200 },
+    { pingMs: 500 },
   )
   expect((await ask()).status).toBe(200)
 })
@@ -489,7 +490,7 @@ test('an idle connection closes when its time is over', async () => {
     timeouts: { keepAliveMs: 100 },
   })
   expect((await ask()).status).toBe(200)
-  await expect.poll(() => pools.counts(), { timeout: 3_000 }).toEqual({ pools: 0, connections: 0, idle: 0 })
+  await expect.poll(() => pools.counts(), PATIENCE).toEqual({ pools: 0, connections: 0, idle: 0 })
 })
 
 test('who asks by PING without end and reads no answer is let go', async () => {
