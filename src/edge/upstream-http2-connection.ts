@@ -11,11 +11,11 @@ import { CONNECTION_WINDOW_BYTES, encodeSettings, type PeerSettings, STREAM_WIND
 import type { Turn, TurnMember } from './http2/turn.ts'
 import { WaitingMessages } from './http2/waiting-messages.ts'
 import { INITIAL_WINDOW_BYTES, ReceiveWindow, SendWindow, tooMuch } from './http2/windows.ts'
-import { takeBytes } from './shared-reads.ts'
 import { SignsOfLife } from './signs-of-life.ts'
 import type { Timeouts } from './timeouts.ts'
 import { type Upstream, UpstreamFailure } from './upstream.ts'
 import type { RequestHost, UpstreamHttp2Request } from './upstream-http2-request.ts'
+import { takeBytes } from './upstream-reads.ts'
 
 export type ConnectionParts = {
   timeouts: Timeouts
