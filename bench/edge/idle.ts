@@ -1,0 +1,55 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { LOAD_CORE, onCore } from '../support/cores.ts'
+import { pause } from '../support/measure.ts'
+import type { Peer } from '../support/peers.ts'
+import type { Figure, Round } from './figures.ts'
+import { HOT } from './place.ts'
+
+const CONNECTIONS = 10_000
+const SETTLE_MS = 2_000
+const OPEN_TIMEOUT_MS = 120_000
+const CLIENT = fileURLToPath(new URL('../support/idle-connections.ts', import.meta.url))
+
+export const IDLE = { id: 'idle-memory', title: `${CONNECTIONS.toLocaleString('en')} idle connections, each after one request` }
+
+/** How much resident memory the proxy's processes gain by a connection that does nothing. Measured once, and before all else. */
+export async function measureIdle(proxies: readonly Peer[]): Promise<Figure> {
+  const rounds = new Map<string, Round[]>()
+  const failures: string[] = []
+  for (const proxy of proxies) {
+    try {
+      rounds.set(proxy.name, [{ value: await kilobytesEach(proxy) }])
+    } catch (error) {
+      failures.push(`${IDLE.title}: ${proxy.name} failed. ${(error as Error).message}`)
+    }
+  }
+  return { ...IDLE, unit: 'KB a connection', held: [], rounds, failures }
+}
+
+async function kilobytesEach(proxy: Peer): Promise<number> {
+  const before = residentKb(proxy)
+  const command = [process.execPath, '--disable-warning=ExperimentalWarning', CLIENT, String(proxy.port), HOT, String(CONNECTIONS)]
+  const client = spawn(...onCore(LOAD_CORE, command), { stdio: ['pipe', 'pipe', 'pipe'], signal: AbortSignal.timeout(OPEN_TIMEOUT_MS) })
+  const exited = new Promise<void>((resolve) => client.once('close', () => resolve()))
+  let complaints = ''
+  client.stderr.on('data', (bytes: Buffer) => {
+    complaints += bytes.toString()
+  })
+  const [said] = (await once(client.stdout, 'data')) as [Buffer]
+  await pause(SETTLE_MS)
+  const after = residentKb(proxy)
+  client.stdin.end()
+  await exited
+  const open = Number(said.toString())
+  if (open !== CONNECTIONS) throw new Error(`${open} of ${CONNECTIONS} connections stayed open. ${complaints.slice(0, 200)}`)
+  return (after - before) / open
+}
+
+function residentKb(proxy: Peer): number {
+  return proxy
+    .processes()
+    .reduce((sum, pid) => sum + Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0), 0)
+}
