@@ -14,7 +14,8 @@ export type Figure = {
   unit: string
   held: readonly Held[]
   rounds: ReadonlyMap<string, readonly Round[]>
-  failures: readonly string[]
+  /** Why, by proxy. */
+  failures: ReadonlyMap<string, string>
 }
 
 export type Spread = { median: number; low: number; high: number }

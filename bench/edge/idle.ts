@@ -18,12 +18,13 @@ export const IDLE = { id: 'idle-memory', title: `${CONNECTIONS.toLocaleString('e
 /** How much resident memory the proxy's processes gain by a connection that does nothing. Measured once, and before all else. */
 export async function measureIdle(proxies: readonly Peer[]): Promise<Figure> {
   const rounds = new Map<string, Round[]>()
-  const failures: string[] = []
+  const failures = new Map<string, string>()
   for (const proxy of proxies) {
     try {
       rounds.set(proxy.name, [{ value: await kilobytesEach(proxy) }])
     } catch (error) {
-      failures.push(`${IDLE.title}: ${proxy.name} failed. ${(error as Error).message}`)
+      failures.set(proxy.name, (error as Error).message)
+      rounds.set(proxy.name, [])
     }
   }
   return { ...IDLE, unit: 'KB a connection', held: [], rounds, failures }

@@ -24,17 +24,17 @@ export const LATENCY = { id: 'http1-p99', title: 'HTTP/1.1 small, p99 at half of
 /** The 99th percentile of answer times while each proxy gets half the requests a second that it can answer at most. */
 export async function measureLatency(proxies: readonly Peer[], place: Place, plan: Plan): Promise<Figure> {
   const rounds = new Map(proxies.map(({ name }) => [name, [] as Round[]]))
-  const failures: string[] = []
+  const failures = new Map<string, string>()
   const peaks = new Map<string, number>()
   for (let round = -1; round < plan.rounds; round += 1) {
     for (const proxy of proxies) {
-      if (!rounds.has(proxy.name)) continue
+      if (failures.has(proxy.name)) continue
       try {
         if (round < 0) peaks.set(proxy.name, await peakOf(proxy, plan.warmUpMs(proxy.name)))
         else rounds.get(proxy.name)!.push(await atHalf(proxy, peaks.get(proxy.name)!, place, plan.readMs))
       } catch (error) {
-        failures.push(`${LATENCY.title}: ${proxy.name} failed. ${(error as Error).message.slice(0, 300)}`)
-        rounds.delete(proxy.name)
+        failures.set(proxy.name, (error as Error).message)
+        rounds.set(proxy.name, [])
       }
     }
   }

@@ -13,7 +13,7 @@ export function reportFigures(figures: readonly Figure[], plan: Plan): Results {
       plot: { file: `${figure.id}.svg`, svg: plotOf(figure) },
     })),
     targets: figures.flatMap(targetsOf),
-    notes: [...notes(plan), ...figures.flatMap(({ failures }) => failures)],
+    notes: [...notes(plan), ...figures.flatMap(failuresOf)],
   }
 }
 
@@ -21,7 +21,11 @@ export function reportFigures(figures: readonly Figure[], plan: Plan): Results {
 export function summaryOf(figure: Figure): string {
   const [ours] = variantsIn(figure)
   const parts = peersIn(figure).map((peer) => (ours ? `${ratio(figure, ours.name, peer).median.toFixed(2)} × ${peer}` : peer))
-  return `${figure.title}: ${parts.join(', ')}${figure.failures.length > 0 ? ` (${figure.failures.length} failed)` : ''}`
+  return `${figure.title}: ${parts.join(', ')}${figure.failures.size > 0 ? ` (${[...figure.failures.keys()].join(', ')} failed)` : ''}`
+}
+
+function failuresOf({ title, failures }: Figure): string[] {
+  return [...failures].map(([name, why]) => `${title}: ${name} failed, and has no figure. ${why}`)
 }
 
 function rowsOf(figure: Figure): string[][] {
@@ -30,7 +34,9 @@ function rowsOf(figure: Figure): string[][] {
   const hasRates = rounds.some(({ perSecond }) => perSecond !== undefined)
   const hasShares = rounds.some(({ share }) => share !== undefined)
   const heading = ['proxy', figure.unit, 'least to greatest', ...ours.map(({ name }) => `${name} ÷ theirs`)]
+  const width = heading.length + Number(hasRates) + Number(hasShares)
   const rows = [...figure.rounds].map(([name, rounds]) => {
+    if (rounds.length === 0) return [name, 'failed', ...Array.from({ length: width - 2 }, () => '')]
     const value = spreadOf(rounds.map(({ value }) => value))
     const isOurs = ours.some((variant) => variant.name === name)
     const ratios = ours.map((variant) => (isOurs ? '' : shownRatio(ratio(figure, variant.name, name))))

@@ -17,6 +17,7 @@ const ROUNDS = [9, 7, 5]
 const WARM_UP_SHARE_MAX = 0.3
 const ANSWERS_MIN = 50 // with fewer the proxy was kept from its core by something else, and the round is repeated
 const TRIES = 4
+const MESSAGE_CHARACTERS_MAX = 300
 const LOAD_TIMEOUT_MS = 15_000 // h2load waits for ever when a connection of its first hundred milliseconds got lost
 
 /** V8 compiles for seconds beside a new kind of load, and would be measured; Go and C need their caches filled. */
@@ -40,17 +41,17 @@ export function planRounds(places: readonly string[], seconds: number | undefine
 /** Processor time of the proxies under one shape of load: they take turns, so that whatever else the machine does comes to each of them. */
 export async function measureShape(shape: Shape, proxies: readonly Peer[], counters: Counters, plan: Plan): Promise<Figure> {
   const rounds = new Map(proxies.map(({ name }) => [name, [] as Round[]]))
-  const failures: string[] = []
+  const failures = new Map<string, string>()
   for (let round = -1; round < plan.rounds; round += 1) {
     for (const proxy of proxies) {
-      if (!rounds.has(proxy.name)) continue
+      if (failures.has(proxy.name)) continue
       const readMs = round < 0 ? plan.warmUpMs(proxy.name) : plan.readMs
       try {
         const figures = await measureOften(proxy, shape, counters, readMs)
         if (round >= 0) rounds.get(proxy.name)!.push(figures)
       } catch (error) {
-        failures.push(`${shape.title}: ${proxy.name} failed. ${(error as Error).message.trim().replaceAll(/\s+/g, ' ').slice(0, 300)}`)
-        rounds.delete(proxy.name)
+        failures.set(proxy.name, (error as Error).message.trim().replaceAll(/\s+/g, ' ').slice(0, MESSAGE_CHARACTERS_MAX))
+        rounds.set(proxy.name, [])
       }
     }
   }
@@ -71,7 +72,7 @@ async function measure(proxy: Peer, shape: Shape, counters: Counters, readMs: nu
   const read = async () => ({ done: await counters(shape.counts), us: processorUsOf(proxy.processes()), at: performance.now() })
   const start = await counters(shape.counts)
   const loadMs = RAMP_MS + readMs + TAIL_MS
-  const running = shape.load(proxy, loadMs, AbortSignal.timeout(loadMs + LOAD_TIMEOUT_MS))
+  const running = shape.load(proxy, loadMs, AbortSignal.timeout(Math.ceil(loadMs) + LOAD_TIMEOUT_MS))
   const ended = running.then(
     () => {},
     () => {},
