@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { nameAt } from '../support/bulk-names.ts'
+import { nameAt } from '../support/numbered-names.ts'
 import type { Peer } from '../support/peers.ts'
 
 export const ZONE = 'bench.localhost'

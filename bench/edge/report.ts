@@ -20,7 +20,7 @@ export function reportFigures(figures: readonly Figure[], plan: Plan): Results {
 /** One line for whoever waits for the run's end. */
 export function summaryOf(figure: Figure): string {
   const [ours] = variantsIn(figure)
-  const parts = peersIn(figure).map((peer) => (ours ? `${ratio(figure, ours.name, peer).median.toFixed(2)} × ${peer}` : peer))
+  const parts = peersIn(figure).map((peer) => `${ratio(figure, ours!.name, peer).median.toFixed(2)} × ${peer}`)
   return `${figure.title}: ${parts.join(', ')}${figure.failures.size > 0 ? ` (${[...figure.failures.keys()].join(', ')} failed)` : ''}`
 }
 
@@ -93,6 +93,7 @@ function shown(value: number): string {
 }
 
 function shownRatio({ median, low, high }: Spread): string {
+  if (Number.isNaN(median)) return '–'
   return low === high ? median.toFixed(2) : `${median.toFixed(2)} (${low.toFixed(2)} – ${high.toFixed(2)})`
 }
 

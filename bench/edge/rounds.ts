@@ -1,3 +1,4 @@
+import { eventually } from '../../test/support/tree.ts'
 import { pause, processorUsOf } from '../support/measure.ts'
 import type { Peer } from '../support/peers.ts'
 import type { Counters } from './counters.ts'
@@ -8,14 +9,16 @@ import type { Shape } from './shapes.ts'
 export type Plan = { rounds: number; readMs: number; warmUpMs(proxy: string): number }
 
 const RAMP_MS = 200 // connections are made, code is warm, before the first reading
-const TAIL_MS = 50 // the load outlasts the second reading
-const START_MS = 100 // of the load generator
-const OVERHEAD_MS = RAMP_MS + TAIL_MS + START_MS
+const TAIL_MS = 150 // the load outlasts the second reading
+const OVERHEAD_MS = RAMP_MS + TAIL_MS
+const BEGUN_UNITS = 10 // seen by the upstream: then the load generator has started
+const BEGIN_TIMEOUT_MS = 10_000
+const LOOK_MS = 20
 const READ_MS = 1_000
-const READ_MS_MIN = 250
+const READ_MS_MIN = 400
 const ROUNDS = [9, 7, 5]
 const WARM_UP_SHARE_MAX = 0.3
-const ANSWERS_MIN = 50 // with fewer the proxy was kept from its core by something else, and the round is repeated
+const ANSWERS_MIN = 20 // with fewer the proxy was kept from its core by something else, and the round is repeated
 const TRIES = 4
 const MESSAGE_CHARACTERS_MAX = 300
 const LOAD_TIMEOUT_MS = 15_000 // h2load waits for ever when a connection of its first hundred milliseconds got lost
@@ -68,6 +71,16 @@ async function measureOften(proxy: Peer, shape: Shape, counters: Counters, readM
   }
 }
 
+/** To ask is counted as a request itself. */
+async function untilBegun(shape: Shape, counters: Counters, start: number): Promise<void> {
+  let asked = 0
+  const hasBegun = async () => {
+    asked += 1
+    return (await counters(shape.counts)) > start + asked + BEGUN_UNITS
+  }
+  await eventually(hasBegun, BEGIN_TIMEOUT_MS, LOOK_MS)
+}
+
 async function measure(proxy: Peer, shape: Shape, counters: Counters, readMs: number): Promise<Round> {
   const read = async () => ({ done: await counters(shape.counts), us: processorUsOf(proxy.processes()), at: performance.now() })
   const start = await counters(shape.counts)
@@ -77,7 +90,7 @@ async function measure(proxy: Peer, shape: Shape, counters: Counters, readMs: nu
     () => {},
     () => {},
   )
-  await Promise.race([pause(START_MS + RAMP_MS), ended])
+  await Promise.race([untilBegun(shape, counters, start).then(() => pause(RAMP_MS)), ended])
   const before = await read()
   await Promise.race([pause(readMs), ended])
   const after = await read()

@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { createBulkAuthority } from './bulk-certificates.ts'
-import { nameAt } from './bulk-names.ts'
+import { nameAt } from './numbered-names.ts'
 
 test('each of many certificates is for its own name and key, and the root vouches for it', async () => {
   const authority = await createBulkAuthority()

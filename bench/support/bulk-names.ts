@@ -1,22 +1,17 @@
 import pg from 'pg'
-import { type Hostname, parseHostname } from '../../src/hostname.ts'
+import type { Hostname } from '../../src/hostname.ts'
 import { createSealer } from '../../src/lib/seal.ts'
 import type { BulkCertificate } from './bulk-certificates.ts'
+import { DIGITS, partsOf } from './numbered-names.ts'
 
-const DIGITS = 7
 const CERTIFICATES_A_STATEMENT = 2_000
-
-/** The hostname of this number: all of one length, below `zone`. */
-export function nameAt(zone: string, number: number): Hostname {
-  return parseHostname(`n${String(number).padStart(DIGITS, '0')}.${zone}`)
-}
 
 /**
  * Claims `count` hostnames, counted up from `first`, verified and never to be checked again, half a minute for a million: by SQL, past the trigger
  * that asks about wildcards once a name, and past the feed. A local copy sees them that takes its snapshot afterwards.
  */
 export async function claimInBulk(databaseUrl: string, wanted: { projectId: string; first: Hostname; count: number }): Promise<void> {
-  const [label, zone] = [wanted.first.slice(0, 1 + DIGITS), wanted.first.slice(2 + DIGITS)]
+  const { number, zone } = partsOf(wanted.first)
   await withClient(databaseUrl, async (client) => {
     await client.query('begin')
     await client.query('set local session_replication_role = replica')
@@ -25,7 +20,7 @@ export async function claimInBulk(databaseUrl: string, wanted: { projectId: stri
          insert into domains (project_id, hostname, verified_at)
          select $1, 'n' || lpad(number::text, ${DIGITS}, '0') || '.' || $2, now() from generate_series($3::int, $4::int) number returning id)
        insert into probes (domain_id, next_probe_at) select id, null from claimed`,
-      [wanted.projectId, zone, Number(label.slice(1)), Number(label.slice(1)) + wanted.count - 1],
+      [wanted.projectId, zone, number, number + wanted.count - 1],
     )
     await client.query('commit')
     await client.query('analyze domains, probes')

@@ -2,7 +2,7 @@
 // Without SESSIONS all are full. With it, the sessions of that file are resumed; if there is no file, it is filled from full ones. Prints a LoadResult.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { type ConnectionOptions, connect } from 'node:tls'
-import { nameAt } from './bulk-names.ts'
+import { nameAt } from './numbered-names.ts'
 
 const TIMEOUT_MS = 5_000
 const ANSWER = /^HTTP\/1\.1 200 [\s\S]*x{700}/

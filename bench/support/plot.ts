@@ -4,8 +4,8 @@ export type Bar = { label: string; value: number; low: number; high: number; gat
 /** `baseline` draws a line through all bars, as at 1 for ratios. */
 export type BarPlot = { title: string; axis: string; baseline?: number; bars: readonly Bar[] }
 
-const WIDTH = 760
-const LABELS = 250
+const WIDTH = 800
+const LABELS = 290
 const FIGURES = 64 // beside the bars
 const ROW = 30
 const BAR = 16
@@ -53,7 +53,7 @@ function drawBar({ label, value, low, high, gate, goal }: Bar, top: number, x: (
     `<rect class="bar" x="${x(0)}" y="${middle - BAR / 2}" width="${round(x(value) - x(0))}" height="${BAR}" rx="2"/>`,
     `<path class="spread" d="M${x(low)} ${middle}H${x(high)}"/>`,
     ...marks.flatMap(({ kind, at }) => (at === undefined ? [] : [line(kind, x(at), middle - BAR / 2 - 4, middle + BAR / 2 + 4)])),
-    text(WIDTH - 8, middle + 4, '', shown(value), 'end'),
+    text(WIDTH - 8, middle + 4, '', value < 100 ? value.toFixed(2) : shown(value), 'end'),
   ]
 }
 

@@ -1,4 +1,4 @@
--- wrk -s random-hostnames.lua https://HOSTNAME:PORT/ -- ZONE COUNT: the Host of each request is one of COUNT below ZONE, as bulk-names.ts names them.
+-- wrk -s random-hostnames.lua https://HOSTNAME:PORT/ -- ZONE COUNT: the Host of each request is one of COUNT below ZONE, as numbered-names.ts names them.
 local zone, count
 
 -- The name goes into TLS as it is; the address needs no resolver.
