@@ -2,7 +2,7 @@ import { drawBars } from '../support/plot.ts'
 import type { Results, Target } from '../support/results.ts'
 import { type Figure, ratio, type Spread, spreadOf } from './figures.ts'
 import { VARIANTS, type Variant } from './ours.ts'
-import type { Plan } from './rounds.ts'
+import type { Plan } from './turns.ts'
 
 /** A table and a plot for each figure, and the targets that are held to it. */
 export function reportFigures(figures: readonly Figure[], plan: Plan): Results {
