@@ -8,7 +8,7 @@ import { type Plan, takeTurns } from './turns.ts'
 
 const RAMP_MS = 200 // connections are made, code is warm, before the first reading
 const TAIL_MS = 150 // the load outlasts the second reading
-const BEGUN_UNITS = 10 // seen by the upstream: then the load generator has started
+const BEGUN_UNITS = 2 // seen by the upstream: then the load generator has started
 const BEGIN_TIMEOUT_MS = 10_000
 const LOOK_MS = 20
 const UNITS_MIN = 20 // with fewer the proxy was kept from its core by something else
