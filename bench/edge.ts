@@ -25,6 +25,8 @@ const measurement = beginMeasurement('edge')
 const place = makePlace()
 const undo = new AsyncDisposableStack()
 undo.defer(place.remove)
+// Whoever interrupts the run leaves no proxy behind.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void undo.disposeAsync().then(() => process.exit(1)))
 try {
   const shapes = shapesOf(place).filter(isWanted)
   const mainVariants = VARIANTS.filter(({ ownHttp2 }) => ownHttp2).map(({ name }) => name)
@@ -38,8 +40,7 @@ try {
   const plan = planRounds(places, hasOption('seconds') ? option('seconds', 1) : undefined)
   const names = shapes.some(({ id }) => id === 'http1-million') ? NAMES_MAX : NAMES_WITH_CERTIFICATE
   const wanted = new Set([...places, ...(isWanted(IDLE) ? small : [])])
-  const proxies = await startProxies(place, { variants: [...wanted], peers: [...wanted], names })
-  undo.defer(proxies.stop)
+  const proxies = await startProxies(place, { variants: [...wanted], peers: [...wanted], names }, undo)
   const of = (chosen: readonly string[]) => chosen.flatMap((name) => proxies.all.find((proxy) => proxy.name === name) ?? [])
 
   const figures: Figure[] = []

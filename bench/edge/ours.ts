@@ -36,7 +36,7 @@ export type Service = {
 const LAUNCHER = fileURLToPath(new URL('../../bin/namesake', import.meta.url))
 const MIGRATIONS = new URL('../../sql/', import.meta.url)
 const SECRET = 'the secret of a measurement is longer than 32 bytes'
-const READY_TIMEOUT_MS = 180_000 // a million hostnames are copied first
+const READY_TIMEOUT_MS = 300_000 // a million hostnames are copied first
 const QUIET_US = 20_000 // of processor a second; an edge that waits uses less
 const QUIET_TIMEOUT_MS = 60_000
 

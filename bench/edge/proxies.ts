@@ -15,20 +15,13 @@ const ECHO = fileURLToPath(new URL('../support/echo-server.ts', import.meta.url)
 const PEERS = ['nginx', 'haproxy', 'caddy', 'nginx-tuned', 'haproxy-tuned', 'caddy-tuned']
 
 export type Wanted = { variants: readonly string[]; peers: readonly string[]; names: number }
-export type Proxies = { all: readonly Peer[]; counters: Counters; stop(): Promise<void> }
+export type Proxies = { all: readonly Peer[]; counters: Counters }
 
-/** The upstreams on the core of loads; on the measured one each wanted variant of ours and each wanted peer, shown to answer as the upstream does. */
-export async function startProxies(place: Place, wanted: Wanted): Promise<Proxies> {
-  const undo = new AsyncDisposableStack()
-  try {
-    return await start(place, wanted, undo)
-  } catch (error) {
-    await undo.disposeAsync()
-    throw error
-  }
-}
-
-async function start(place: Place, wanted: Wanted, undo: AsyncDisposableStack): Promise<Proxies> {
+/**
+ * The upstreams on the core of loads; on the measured one each wanted variant of ours and each wanted peer, shown to answer as the upstream does.
+ * `undo` stops them all.
+ */
+export async function startProxies(place: Place, wanted: Wanted, undo: AsyncDisposableStack): Promise<Proxies> {
   const [upstream, echo, ...ports] = (await freePorts(2 + PEERS.length)) as [number, number, ...number[]]
   const blanks = { dir: place.dir, upstream, echo, body: BODY, zone: ZONE }
   undo.defer((await startPeer('upstream', LOAD_CORE, { ...blanks, port: 0 })).stop)
@@ -57,7 +50,7 @@ async function start(place: Place, wanted: Wanted, undo: AsyncDisposableStack): 
     all.push(peer)
   }
   for (const proxy of all) requireUpstreamsAnswers(proxy, place)
-  return { all, counters: readCounters(upstream, echo), stop: () => undo.disposeAsync() }
+  return { all, counters: readCounters(upstream, echo) }
 }
 
 /** The hot name's certificate covers the zone and is all that nginx and HAProxy have; Caddy has one for each name, as ours. */

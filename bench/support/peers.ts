@@ -76,7 +76,8 @@ function canConnect(port: number): Promise<boolean> {
   })
 }
 
-function stop(child: ChildProcess): Promise<void> {
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
   return new Promise((resolve) => {
     child.once('exit', () => resolve())
     child.kill('SIGTERM')
