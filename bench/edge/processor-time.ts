@@ -18,7 +18,7 @@ const LOAD_TIMEOUT_MS = 15_000 // h2load waits for ever when a connection of its
 export async function measureShape(shape: Shape, proxies: readonly Peer[], counters: Counters, plan: Plan): Promise<Figure> {
   const measure = (proxy: Peer, ms: number) => measureOnce(proxy, shape, counters, ms)
   const turns = await takeTurns(proxies, plan, { warmUp: measure, measure })
-  return { id: shape.id, title: shape.title, unit: `µs a ${shape.unit}`, held: shape.held, ...turns }
+  return { id: shape.id, title: shape.title, unit: `µs ${shape.unit}`, held: shape.held, ...turns }
 }
 
 async function measureOnce(proxy: Peer, shape: Shape, counters: Counters, readMs: number): Promise<Round> {

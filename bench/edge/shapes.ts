@@ -7,6 +7,7 @@ import { HOT, NAMES_MAX, NAMES_WITH_CERTIFICATE, type Place, SOCKETS, ZONE } fro
 export type Shape = {
   id: string
   title: string
+  /** With its article: `a request`. */
   unit: string
   load: Load
   /** What of the upstream's counts tells how many units have been done. */
@@ -46,7 +47,7 @@ const BROWSER_FIELDS = [
 /** Every shape that is measured by rounds of processor time. */
 export function shapesOf({ filesDir, urlsFile, sessionsFile }: Place): Shape[] {
   const browser = BROWSER_FIELDS.flatMap((field) => ['-H', field])
-  const requests = { unit: 'request', counts: 'requests' } as const
+  const requests = { unit: 'a request', counts: 'requests' } as const
   return [
     {
       ...requests,
@@ -87,7 +88,7 @@ export function shapesOf({ filesDir, urlsFile, sessionsFile }: Place): Shape[] {
     {
       id: 'http1-upload',
       title: 'HTTP/1.1, 1 MB uploads, 16 connections',
-      unit: 'upload',
+      unit: 'an upload',
       counts: 'uploads',
       load: h2load(HOT, '/upload', '--h1', '-c16', '-d', `${filesDir}/1m`),
       tuned: ALL_TUNED,
@@ -129,7 +130,7 @@ export function shapesOf({ filesDir, urlsFile, sessionsFile }: Place): Shape[] {
     {
       id: 'handshake-full',
       title: 'full TLS 1.3 handshakes and one request each, 10,000 names',
-      unit: 'handshake',
+      unit: 'a handshake',
       counts: 'requests',
       load: client('handshakes.ts', () => [ZONE, String(NAMES_WITH_CERTIFICATE), String(HANDSHAKES_AT_ONCE)]),
       held: [{ peer: 'caddy', node: { gate: 1.25, goal: 1.1 }, bun: { gate: 0.8, goal: 0.7 } }],
@@ -137,7 +138,7 @@ export function shapesOf({ filesDir, urlsFile, sessionsFile }: Place): Shape[] {
     {
       id: 'handshake-resumed',
       title: 'resumed TLS 1.3 handshakes and one request each, 10,000 names',
-      unit: 'handshake',
+      unit: 'a handshake',
       counts: 'requests',
       load: client('handshakes.ts', (proxy) => [ZONE, String(NAMES_WITH_CERTIFICATE), String(HANDSHAKES_AT_ONCE), sessionsFile(proxy)]),
       held: [],
@@ -145,7 +146,7 @@ export function shapesOf({ filesDir, urlsFile, sessionsFile }: Place): Shape[] {
     {
       id: 'websocket',
       title: 'WebSocket messages of 100 bytes there and back, 64 connections',
-      unit: 'message',
+      unit: 'a message',
       counts: 'messages',
       load: client('socket-messages.ts', () => [SOCKETS, '64']),
       held: [],

@@ -27,6 +27,7 @@ const PEERS: Record<string, { file: string; command(path: string): string[]; env
   caddy: { file: 'Caddyfile', command: caddy },
   'caddy-tuned': { file: 'Caddyfile-tuned', command: caddy, env: { GOGC: '400' } },
 }
+const LISTEN_TIMEOUT_MS = 60_000 // Caddy reads 10,000 certificates first
 const FILES_MAX = 20_000 // descriptors a proxy may hold
 
 /** Starts Debian's nginx, HAProxy or Caddy with its configuration of bench/peers, on one core. */
@@ -60,7 +61,7 @@ export function layCertificate(dir: string, { chainPem, keyPem }: { chainPem: st
 }
 
 async function untilListening(child: ChildProcess, name: string, port: number): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
+  for (const deadline = performance.now() + LISTEN_TIMEOUT_MS; performance.now() < deadline; ) {
     if (child.exitCode !== null) throw new Error(`${name} ended with ${child.exitCode}: is it installed? apt-get install ${name}`)
     if (await canConnect(port)) return
     await pause(50)
