@@ -27,7 +27,7 @@ const SMALL: readonly Held[] = [
   { peer: 'caddy', node: { gate: 0.45, goal: 0.4 } },
 ]
 
-// Some 760 bytes, as a browser sends for a page's script.
+// Some 760 bytes, as a browser sends for a page.
 const BROWSER_FIELDS = [
   'user-agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36',
   'accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8',
@@ -40,6 +40,7 @@ const BROWSER_FIELDS = [
   'sec-fetch-dest: document',
   'sec-fetch-mode: navigate',
   'sec-fetch-site: same-origin',
+  'sec-fetch-user: ?1',
   'upgrade-insecure-requests: 1',
   'cookie: session=0f5c1b7e9a3d4c2f8e6b7a1d; consent=necessary%2Cstatistics; _ga=GA1.2.1203948576.1763712000; cart=8f14e45fceea167a',
 ]
