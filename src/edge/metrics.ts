@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { TURNED_AWAY_REASONS, type TurnedAwayReason } from './admission.ts'
 import { FAILURE_REASONS, type FailureReason } from './upstream.ts'
 
 export const HANDSHAKE_OUTCOMES = ['completed', 'resumed', 'validated', 'refused', 'failed', 'timeout'] as const
@@ -16,6 +17,7 @@ export type EdgeMetrics = {
   requestEnded(status: number, seconds: number): void
   upstreamFailed(reason: FailureReason): void
   handshakeEnded(outcome: HandshakeOutcome): void
+  turnedAway(reason: TurnedAwayReason): void
   /** Says where the gauges read their values when somebody looks. */
   watch(counts: () => EdgeCounts): void
 }
@@ -49,9 +51,16 @@ export function createEdgeMetrics(registry: Registry): EdgeMetrics {
     labelNames: ['outcome'],
     registers,
   })
+  const turnedAway = new Counter({
+    name: 'namesake_edge_turned_away_total',
+    help: 'Connections closed before their handshake because of a ceiling, by which one',
+    labelNames: ['ceiling'],
+    registers,
+  })
   const classes = ['none', '1xx', '2xx', '3xx', '4xx', '5xx'].map((label) => requests.labels(label))
   const byReason = new Map(FAILURE_REASONS.map((reason) => [reason, failures.labels(reason)]))
   const byOutcome = new Map(HANDSHAKE_OUTCOMES.map((outcome) => [outcome, handshakes.labels(outcome)]))
+  const byCeiling = new Map(TURNED_AWAY_REASONS.map((reason) => [reason, turnedAway.labels(reason)]))
   let counts: (() => EdgeCounts) | undefined
 
   new Gauge({
@@ -95,6 +104,7 @@ export function createEdgeMetrics(registry: Registry): EdgeMetrics {
     },
     upstreamFailed: (reason) => byReason.get(reason)?.inc(),
     handshakeEnded: (outcome) => byOutcome.get(outcome)?.inc(),
+    turnedAway: (reason) => byCeiling.get(reason)?.inc(),
     watch(read) {
       counts = read
     },

@@ -10,7 +10,6 @@ import {
   type TlsOptions,
 } from 'node:tls'
 import { type Hostname, readHostname } from '../hostname.ts'
-import { unmapped } from '../lib/addresses.ts'
 import { Lru } from '../lib/lru.ts'
 import type { Log } from '../log.ts'
 import type { ChallengeSource } from './challenge-source.ts'
@@ -171,11 +170,10 @@ export function createTls(parts: TlsParts) {
       named.setTicketKeys(keys)
       nameless?.server.setTicketKeys(keys)
     },
-    /** `source`: the visitor's address when a proxy told it. */
-    accept(socket: Socket, source: string | undefined) {
-      socket.on('error', () => socket.destroy())
+    /** `peer`: as VisitorConnection has it. Who hands the socket over listens to its errors. */
+    accept(socket: Socket, peer: string) {
       const timer = setTimeout(() => socket.destroy(), parts.handshakeMs)
-      negotiate(socket, source ?? unmapped(socket.remoteAddress ?? ''))
+      negotiate(socket, peer)
         .catch((error) => {
           parts.log.error({ err: error }, 'a handshake could not be served')
           refuse(socket, 'failed')
