@@ -111,7 +111,13 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
   })
   ownPorts.push(...http.ports, ...https.ports)
 
-  const report = (): EdgeCounts => ({ ...engine.counts(), tunnels: tunnels.count(), exchanges: serving.count(), upstream: pools.counts() })
+  const report = (): EdgeCounts => ({
+    ...engine.counts(),
+    tunnels: tunnels.count(),
+    exchanges: serving.count(),
+    upstream: pools.counts(),
+    tls: tls.counts(),
+  })
   metrics.watch(report)
 
   return {

@@ -11,6 +11,8 @@ export type EdgeCounts = {
   tunnels: number
   exchanges: number
   upstream: { pools: number; connections: number; idle: number }
+  /** Certificates that TLS holds ready, and how often one was made ready. */
+  tls: { kept: number; made: number }
 }
 
 export type EdgeMetrics = {
@@ -86,6 +88,23 @@ export function createEdgeMetrics(registry: Registry): EdgeMetrics {
       if (!now) return
       this.set({ state: 'idle' }, now.upstream.idle)
       this.set({ state: 'used' }, now.upstream.connections - now.upstream.idle)
+    },
+  })
+  new Gauge({
+    name: 'namesake_edge_tls_contexts',
+    help: 'Certificates that are ready for handshakes in memory',
+    registers,
+    collect() {
+      this.set(counts?.().tls.kept ?? 0)
+    },
+  })
+  new Counter({
+    name: 'namesake_edge_tls_contexts_made_total',
+    help: 'How often a certificate was made ready for handshakes',
+    registers,
+    collect() {
+      this.reset()
+      this.inc(counts?.().tls.made ?? 0)
     },
   })
   new Gauge({

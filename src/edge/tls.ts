@@ -1,22 +1,13 @@
-import { randomBytes, X509Certificate } from 'node:crypto'
 import type { Socket } from 'node:net'
-import {
-  createSecureContext,
-  createServer,
-  type SecureContext,
-  type SecureContextOptions,
-  type Server,
-  type TLSSocket,
-  type TlsOptions,
-} from 'node:tls'
+import type { Server, TLSSocket } from 'node:tls'
 import { type Hostname, readHostname } from '../hostname.ts'
-import { Lru } from '../lib/lru.ts'
 import type { Log } from '../log.ts'
 import type { ChallengeSource } from './challenge-source.ts'
 import { createChallengeTls } from './challenge-tls.ts'
-import { type ClientHello, isValidation, peekClientHello } from './client-hello.ts'
+import { isValidation, peekClientHello } from './client-hello.ts'
 import type { VisitorConnection } from './engine.ts'
 import type { HandshakeOutcome } from './metrics.ts'
+import { type CertifiedServer, createTlsServers } from './tls-servers.ts'
 
 export type CertificateAnswer =
   /** `id` changes whenever the certificate does. */
@@ -37,13 +28,8 @@ export type TlsParts = {
 }
 
 /** What was learnt of a connection before its TLS; node does not say the name of a resumed TLS 1.2 session. */
-type Arrival = { peer: string; servername: Hostname | undefined }
+type Arrival = { peer: string; servername: Hostname | undefined; certified: CertifiedServer }
 
-type Certified = { context: SecureContext; chainPem: string; names: readonly string[] | undefined }
-
-const CONTEXTS_MAX = 1_000 // about 30 KB each
-const TICKET_KEYS_BYTES = 48
-const SESSION_S = 24 * 60 * 60
 /** Fatal handshake_failure (RFC 8446 §6.2), before any key exists. */
 const REFUSAL = Buffer.from([21, 3, 3, 0, 2, 2, 40])
 /** Fatal no_application_protocol (RFC 7301 §3.2). */
@@ -56,37 +42,10 @@ const LINGER_MS = 1_000
  * edge host's. An authority that validates by TLS-ALPN-01 is told apart only while a challenge is pending, or where it would have to wait.
  */
 export function createTls(parts: TlsParts) {
-  const contexts = new Lru<string, Certified>(CONTEXTS_MAX)
-  const current = new Lru<Hostname, Certified>(CONTEXTS_MAX)
   const arrivals = new Map<string, Arrival>()
-  const settings = {
-    minVersion: 'TLSv1.2',
-    ticketKeys: parts.ticketKeys ?? randomBytes(TICKET_KEYS_BYTES),
-    sessionTimeout: SESSION_S,
-    ALPNProtocols: ['h2', 'http/1.1'],
-    handshakeTimeout: parts.handshakeMs,
-    noDelay: true,
-  } satisfies SecureContextOptions & TlsOptions
   const validations = createChallengeTls(parts)
-  let nameless: { id: string; server: Server } | undefined
 
-  const certify = (answer: CertificateAnswer & { kind: 'certificate' }): Certified => {
-    const known = contexts.get(answer.id)
-    if (known) return known
-    const context = createSecureContext({ cert: answer.chainPem, key: answer.keyPem, ...settings })
-    const certified = { context, chainPem: answer.chainPem, names: undefined }
-    contexts.set(answer.id, certified)
-    return certified
-  }
-
-  const toConnection = ({ peer, servername }: Arrival): VisitorConnection => ({
-    servername,
-    peer,
-    covers: (hostname) =>
-      hostname === servername || (servername !== undefined && namesOf(current.peek(servername)).some((name) => matches(name, hostname))),
-  })
-
-  const listen = (server: Server): Server => {
+  const listen = (server: Server) => {
     server.on('secureConnection', (socket) => {
       const arrival = arrivals.get(addressesOf(socket))
       if (!arrival) return void socket.destroy() // it closed while its handshake ended
@@ -98,32 +57,8 @@ export function createTls(parts: TlsParts) {
       parts.onOutcome(error.code === 'ERR_TLS_HANDSHAKE_TIMEOUT' ? 'timeout' : 'failed')
       socket.destroy()
     })
-    return server
   }
-
-  const named = listen(
-    createServer({
-      ...settings,
-      SNICallback(servername, answer) {
-        const reading = readHostname(servername)
-        answer(null, reading.kind === 'hostname' ? current.peek(reading.hostname)?.context : undefined)
-      },
-    }),
-  )
-
-  const serverFor = (
-    hello: ClientHello & { kind: 'hello' },
-    hostname: Hostname,
-    answer: CertificateAnswer & { kind: 'certificate' },
-  ): Server => {
-    if (hello.servername !== undefined) {
-      current.set(hostname, certify(answer))
-      return named
-    }
-    if (nameless?.id !== answer.id)
-      nameless = { id: answer.id, server: listen(createServer({ ...settings, cert: answer.chainPem, key: answer.keyPem })) }
-    return nameless.server
-  }
+  const servers = createTlsServers({ ...parts, listen })
 
   const negotiate = async (socket: Socket, peer: string): Promise<void> => {
     const hello = await peekClientHello(socket)
@@ -142,10 +77,11 @@ export function createTls(parts: TlsParts) {
     const answer = asked instanceof Promise ? await asked : asked
     if (socket.destroyed) return parts.onOutcome('timeout')
     if (answer.kind === 'refused') return refuse(socket, 'refused')
+    const certified = servers.serverFor(answer)
     const key = addressesOf(socket)
-    arrivals.set(key, { peer, servername: reading?.hostname })
+    arrivals.set(key, { peer, servername: reading?.hostname, certified })
     socket.once('close', () => arrivals.delete(key))
-    serverFor(hello, hostname, answer).emit('connection', socket)
+    certified.server.emit('connection', socket)
   }
 
   const validate = async (socket: Socket, hostname: Hostname | undefined): Promise<void> => {
@@ -163,13 +99,7 @@ export function createTls(parts: TlsParts) {
 
   return {
     /** From the next handshake on; sessions of other keys begin anew. */
-    setTicketKeys(keys: Buffer) {
-      if (keys.equals(settings.ticketKeys)) return
-      settings.ticketKeys = keys
-      contexts.clear() // they hold the old ones
-      named.setTicketKeys(keys)
-      nameless?.server.setTicketKeys(keys)
-    },
+    setTicketKeys: servers.setTicketKeys,
     /** `peer`: as VisitorConnection has it. Who hands the socket over listens to its errors. */
     accept(socket: Socket, peer: string) {
       const timer = setTimeout(() => socket.destroy(), parts.handshakeMs)
@@ -180,20 +110,13 @@ export function createTls(parts: TlsParts) {
         })
         .finally(() => clearTimeout(timer))
     },
+    counts: servers.counts,
   }
 }
 
-function namesOf(certified: Certified | undefined): readonly string[] {
-  if (!certified) return []
-  certified.names ??= (new X509Certificate(certified.chainPem).subjectAltName ?? '')
-    .split(', ')
-    .filter((name) => name.startsWith('DNS:'))
-    .map((name) => name.slice(4).toLowerCase())
-  return certified.names
-}
-
-function matches(name: string, hostname: string): boolean {
-  return name === hostname || (name.startsWith('*.') && hostname.slice(hostname.indexOf('.') + 1) === name.slice(2))
+function toConnection({ peer, servername, certified }: Arrival): VisitorConnection {
+  const covers = (hostname: Hostname) => hostname === servername || (servername !== undefined && certified.isFor(hostname))
+  return { servername, peer, covers }
 }
 
 /** What tells a live TCP connection from all others, from both ends of its TLS. */
