@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
-import type { Server, TLSSocket } from 'node:tls'
+import { createServer, type Server, type TLSSocket, type TlsOptions } from 'node:tls'
 import { type Hostname, readHostname } from '../hostname.ts'
 import type { Log } from '../log.ts'
 import type { ChallengeSource } from './challenge-source.ts'
@@ -7,7 +8,7 @@ import { createChallengeTls } from './challenge-tls.ts'
 import { isValidation, peekClientHello } from './client-hello.ts'
 import type { VisitorConnection } from './engine.ts'
 import type { HandshakeOutcome } from './metrics.ts'
-import { type CertifiedServer, createTlsServers } from './tls-servers.ts'
+import { type Certified, createSecureContexts, TLS_SETTINGS } from './secure-contexts.ts'
 
 export type CertificateAnswer =
   /** `id` changes whenever the certificate does. */
@@ -28,13 +29,14 @@ export type TlsParts = {
 }
 
 /** What was learnt of a connection before its TLS; node does not say the name of a resumed TLS 1.2 session. */
-type Arrival = { peer: string; servername: Hostname | undefined; certified: CertifiedServer }
+type Arrival = { peer: string; servername: Hostname | undefined; certified: Certified }
 
 /** Fatal handshake_failure (RFC 8446 §6.2), before any key exists. */
 const REFUSAL = Buffer.from([21, 3, 3, 0, 2, 2, 40])
 /** Fatal no_application_protocol (RFC 7301 §3.2). */
 const NO_PROTOCOL = Buffer.from([21, 3, 3, 0, 2, 2, 120])
 const LINGER_MS = 1_000
+const TICKET_KEYS_BYTES = 48
 
 /**
  * Ends TLS for visitors. The ClientHello is looked at before TLS begins: a name that nobody registered costs one alert and no cryptography, and
@@ -42,10 +44,22 @@ const LINGER_MS = 1_000
  * edge host's. An authority that validates by TLS-ALPN-01 is told apart only while a challenge is pending, or where it would have to wait.
  */
 export function createTls(parts: TlsParts) {
+  let ticketKeys = parts.ticketKeys ?? randomBytes(TICKET_KEYS_BYTES)
+  const contexts = createSecureContexts(ticketKeys)
   const arrivals = new Map<string, Arrival>()
+  /** What the connections of a name show, for as long as there are any. */
+  const shown = new Map<Hostname, { certified: Certified; connections: number }>()
   const validations = createChallengeTls(parts)
+  let nameless: { id: string; server: Server } | undefined
 
-  const listen = (server: Server) => {
+  const begin = (more: TlsOptions): Server => {
+    const server = createServer({
+      ...TLS_SETTINGS,
+      ticketKeys,
+      ALPNProtocols: ['h2', 'http/1.1'],
+      handshakeTimeout: parts.handshakeMs,
+      ...more,
+    })
     server.on('secureConnection', (socket) => {
       const arrival = arrivals.get(addressesOf(socket))
       if (!arrival) return void socket.destroy() // it closed while its handshake ended
@@ -57,8 +71,40 @@ export function createTls(parts: TlsParts) {
       parts.onOutcome(error.code === 'ERR_TLS_HANDSHAKE_TIMEOUT' ? 'timeout' : 'failed')
       socket.destroy()
     })
+    return server
   }
-  const servers = createTlsServers({ ...parts, listen })
+
+  const named = begin({
+    SNICallback(servername, answer) {
+      const reading = readHostname(servername)
+      answer(null, reading.kind === 'hostname' ? shown.get(reading.hostname)?.certified.context : undefined)
+    },
+  })
+
+  const namelessServer = ({ id, chainPem, keyPem }: CertificateAnswer & { kind: 'certificate' }): Server => {
+    if (nameless?.id !== id) nameless = { id, server: begin({ cert: chainPem, key: keyPem }) }
+    return nameless.server
+  }
+
+  /** Keeps what is known of the connection, and its certificate, until it has closed. */
+  const remember = (socket: Socket, arrival: Arrival) => {
+    const { servername, certified } = arrival
+    const key = addressesOf(socket)
+    arrivals.set(key, arrival)
+    certified.hold()
+    const name = servername && (shown.get(servername) ?? { certified, connections: 0 })
+    if (name) {
+      name.certified = certified
+      name.connections += 1
+      shown.set(servername, name)
+    }
+    socket.once('close', () => {
+      arrivals.delete(key)
+      certified.release()
+      if (name) name.connections -= 1
+      if (name?.connections === 0) shown.delete(servername!)
+    })
+  }
 
   const negotiate = async (socket: Socket, peer: string): Promise<void> => {
     const hello = await peekClientHello(socket)
@@ -77,11 +123,9 @@ export function createTls(parts: TlsParts) {
     const answer = asked instanceof Promise ? await asked : asked
     if (socket.destroyed) return parts.onOutcome('timeout')
     if (answer.kind === 'refused') return refuse(socket, 'refused')
-    const certified = servers.serverFor(answer)
-    const key = addressesOf(socket)
-    arrivals.set(key, { peer, servername: reading?.hostname, certified })
-    socket.once('close', () => arrivals.delete(key))
-    certified.server.emit('connection', socket)
+    remember(socket, { peer, servername: reading?.hostname, certified: contexts.certify(answer) })
+    const server = reading ? named : namelessServer(answer)
+    server.emit('connection', socket)
   }
 
   const validate = async (socket: Socket, hostname: Hostname | undefined): Promise<void> => {
@@ -99,7 +143,13 @@ export function createTls(parts: TlsParts) {
 
   return {
     /** From the next handshake on; sessions of other keys begin anew. */
-    setTicketKeys: servers.setTicketKeys,
+    setTicketKeys(keys: Buffer) {
+      if (keys.equals(ticketKeys)) return
+      ticketKeys = keys
+      contexts.setTicketKeys(keys)
+      named.setTicketKeys(keys)
+      nameless?.server.setTicketKeys(keys)
+    },
     /** `peer`: as VisitorConnection has it. Who hands the socket over listens to its errors. */
     accept(socket: Socket, peer: string) {
       const timer = setTimeout(() => socket.destroy(), parts.handshakeMs)
@@ -110,7 +160,7 @@ export function createTls(parts: TlsParts) {
         })
         .finally(() => clearTimeout(timer))
     },
-    counts: servers.counts,
+    counts: contexts.counts,
   }
 }
 
