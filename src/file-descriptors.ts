@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 
-/** A visitor's connection and one to an upstream for it. */
-const PER_CONNECTION = 2
+/** A visitor's connection, and for half of them one to an upstream: the others are idle. */
+const PER_CONNECTION = 1.5
 /** For all else that an edge process has open: listening sockets, the local copy, idle connections to upstreams. */
 const RESERVED = 512
 const CONNECTIONS_MIN = 64
@@ -23,7 +23,7 @@ export function connectionCeiling(wanted: number, descriptors: number | undefine
 export function descriptorShortage(wanted: number, descriptors: number | undefined): string | undefined {
   const ceiling = connectionCeiling(wanted, descriptors)
   if (wanted === 0 || ceiling >= wanted) return undefined
-  const needed = wanted * PER_CONNECTION + RESERVED
+  const needed = Math.ceil(wanted * PER_CONNECTION) + RESERVED
   return `An edge process may open ${descriptors} files, which is enough for ${ceiling} visitors at once and not for the ${wanted} of NAMESAKE_EDGE_CONNECTIONS. Raise the limit (LimitNOFILE=${needed} in the systemd unit, or ulimit -Hn ${needed}), or set NAMESAKE_EDGE_CONNECTIONS=${ceiling}`
 }
 
