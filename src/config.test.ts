@@ -72,8 +72,8 @@ test.each([
   ['NAMESAKE_ACME_DIRECTORY', 'https://127.0.0.1:14000/dir,local', 'acmeDirectories', ['https://127.0.0.1:14000/dir', 'local']],
   ['NAMESAKE_EDGE_CONNECTIONS', '', 'edgeConnections', 8_000],
   ['NAMESAKE_CLIENT_CONNECTIONS', '0', 'clientConnections', 0],
-  ['NAMESAKE_HTTP2_ENGINE', 'own', 'http2Engine', 'own'],
-  ['NAMESAKE_HTTP2_ENGINE', '', 'http2Engine', 'node'],
+  ['NAMESAKE_HTTP2_ENGINE', 'node', 'http2Engine', 'node'],
+  ['NAMESAKE_HTTP2_ENGINE', '', 'http2Engine', 'own'],
   ['NAMESAKE_ACCESS_LOG_SAMPLE', '0.25', 'accessLogSample', 0.25],
   ['NAMESAKE_TRUSTED_PROXIES', '10.0.0.0/8,::1', 'trustedProxies', ['10.0.0.0/8', '::1']],
 ] as const)('%s=%s makes %s %j', (name, value, key, expected) => {

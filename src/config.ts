@@ -172,7 +172,7 @@ export function readConfig(env: Env, cwd: string): { config: Config; warnings: s
     proxyProtocol: required('PROXY_PROTOCOL', parseChoice('off', 'required'), 'off', 'required'),
     edgeConnections: required('EDGE_CONNECTIONS', parseInteger(0, CONNECTIONS_MAX), 8_000, '8000'),
     clientConnections: required('CLIENT_CONNECTIONS', parseInteger(0, CONNECTIONS_MAX), 1_000, '1000'),
-    http2Engine: required('HTTP2_ENGINE', parseChoice('own', 'node'), 'node', 'own'),
+    http2Engine: required('HTTP2_ENGINE', parseChoice('own', 'node'), 'own', 'own'),
     local,
     accessLogSample: required('ACCESS_LOG_SAMPLE', parseFraction, 1, '0.1'),
     logLevel: required('LOG_LEVEL', parseChoice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info', 'info'),

@@ -4,6 +4,7 @@ import { afterEach, expect, test } from 'vitest'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
 import { openTls, RawReader, speak } from '../../test/support/raw-visitor.ts'
 import { startUpstream } from '../../test/support/upstream.ts'
+import { knock, recordClientHello } from '../../test/support/visitor.ts'
 import { createAdmission } from './admission.ts'
 
 const HOST = 'shop.customer.com'
@@ -113,6 +114,13 @@ test('behind the PROXY protocol it is the visitor’s address that counts, an IP
   expect(await third.reader.closed()).toBe('')
   expect([first.reader.isClosed, second.reader.isClosed]).toEqual([false, false])
   expect(await turnedAway(edge, 'client')).toBe(1)
+})
+
+test('a refused handshake leaves with its visitor, and does not count for long', async () => {
+  const edge = await startWith({ ceilings: { processMax: 100, perClientMax: 5 } })
+  const hello = await recordClientHello('unknown.customer.com')
+  for (let i = 0; i < 50; i += 1) expect((await knock(edge.httpsPort, hello)).toString('hex')).toBe('15030300020228')
+  expect(await turnedAway(edge, 'client')).toBe(0)
 })
 
 test('what is turned away is logged once a minute, with how many there were, and every client that left is forgotten', () => {

@@ -137,8 +137,10 @@ export function createTls(parts: TlsParts) {
 
   const refuse = (socket: Socket, outcome: HandshakeOutcome, alert = REFUSAL) => {
     parts.onOutcome(outcome)
-    socket.setTimeout(LINGER_MS, () => socket.destroy()) // the socket's own, which ends with it: ten thousand refusals a second leave nothing behind
+    const timer = setTimeout(() => socket.destroy(), LINGER_MS)
+    socket.once('close', () => clearTimeout(timer))
     socket.end(alert)
+    socket.resume() // it closes with the other side's end, which is seen by reading only; ten thousand refusals a second leave nothing behind
   }
 
   return {
