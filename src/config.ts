@@ -72,6 +72,9 @@ export type Config = Readonly<{
   trustedProxies: string[]
   proxyProtocol: 'off' | 'required'
   http2Engine: 'own' | 'node'
+  /** Visitors' connections that one edge process holds at most, and those of one client's address in it; 0: no limit. */
+  edgeConnections: number
+  clientConnections: number
   /** The edge host is under `.localhost`: this installation serves its own machine. */
   local: boolean
   /** The share of requests that the access log shows, 0 to 1. */
@@ -94,6 +97,7 @@ type Env = Readonly<Record<string, string | undefined>>
 const PROBE_INTERVAL_S_MAX = 86_400
 const PROJECT_RATE_MAX = 1_000_000
 const EDGE_WORKERS_MAX = 256
+const CONNECTIONS_MAX = 1_000_000
 const SECRET_COMMAND = '$(openssl rand -hex 32)'
 
 // What the supervisor tells its children beyond the settings, and what the shell of a vendor's developer may hold.
@@ -166,6 +170,8 @@ export function readConfig(env: Env, cwd: string): { config: Config; warnings: s
     allowPrivateUpstreams: required('ALLOW_PRIVATE_UPSTREAMS', parseBoolean, local, 'false'),
     trustedProxies: required('TRUSTED_PROXIES', parseList(parseCidr), [], '10.0.0.0/8'),
     proxyProtocol: required('PROXY_PROTOCOL', parseChoice('off', 'required'), 'off', 'required'),
+    edgeConnections: required('EDGE_CONNECTIONS', parseInteger(0, CONNECTIONS_MAX), 8_000, '8000'),
+    clientConnections: required('CLIENT_CONNECTIONS', parseInteger(0, CONNECTIONS_MAX), 1_000, '1000'),
     http2Engine: required('HTTP2_ENGINE', parseChoice('own', 'node'), 'own', 'own'),
     local,
     accessLogSample: required('ACCESS_LOG_SAMPLE', parseFraction, 1, '0.1'),

@@ -6,6 +6,7 @@ import type { Config } from './config.ts'
 import { prepareData, prepareFile } from './data-directory.ts'
 import { setUpDatabase } from './database-setup.ts'
 import { startEmbeddedPostgres } from './embedded-postgres.ts'
+import { descriptorShortage, fileDescriptorsMax } from './file-descriptors.ts'
 import { bindSockets, handedSockets } from './listening-sockets.ts'
 import type { Log } from './log.ts'
 import { keepOwnSecret } from './own-secret.ts'
@@ -72,6 +73,8 @@ async function startTree(parts: SuperviseParts, stop: StopSignal, undo: AsyncDis
   prepareFile(join(dataDir, 'ca.pem'), 0o644, user)
   if (parts.demo) prepareFile(join(dataDir, 'demo-token'), 0o600, user)
   const runDir = prepareRun(dataDir, user)
+  const shortage = parts.roles.includes('edge') && descriptorShortage(config.edgeConnections, fileDescriptorsMax())
+  if (shortage) log.warn(shortage)
 
   const sockets = await bindSockets(wantedSockets(parts), handedSockets(parts.env, process.pid), script)
   undo.defer(sockets.close)

@@ -77,6 +77,8 @@ async function start(options: InstallationOptions, undo: AsyncDisposableStack): 
     NAMESAKE_HTTP_ADDR: `127.0.0.1:${http}`,
     NAMESAKE_HTTPS_ADDR: `127.0.0.1:${https}`,
     NAMESAKE_EDGE_WORKERS: '1',
+    NAMESAKE_EDGE_CONNECTIONS: '0', // as many as there are descriptors for
+    NAMESAKE_CLIENT_CONNECTIONS: '0', // all load comes from one address
     NAMESAKE_ALLOW_PRIVATE_UPSTREAMS: 'true',
     ...options.env,
   }

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
-import { addressKey, type RateLimits } from '../core/rate-limits.ts'
+import type { RateLimits } from '../core/rate-limits.ts'
 import { ServiceError } from '../errors.ts'
+import { addressKey } from '../lib/addresses.ts'
 
 /** Counts, by the address that they come from, those who have shown nothing of who they are. Whoever has is never counted. */
 export type StrangerLimits = {

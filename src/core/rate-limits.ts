@@ -53,17 +53,6 @@ export function createRateLimits(db: Db): RateLimits {
   }
 }
 
-/** What the count of an IP address goes by: of IPv6 the network (/64), since one person has a whole one. */
-export function addressKey(ip: string): string {
-  const plain = ip.replace(/^::ffff:(?=\d+\.)/i, '')
-  if (!plain.includes(':')) return plain
-  const [head, tail] = plain.split('%')[0]!.split('::')
-  const before = head!.split(':').filter((group) => group !== '')
-  const after = tail?.split(':').filter((group) => group !== '') ?? []
-  const zeros = Array.from({ length: Math.max(0, 8 - before.length - after.length) }, () => '0')
-  return `${[...before, ...(tail === undefined ? [] : zeros), ...after].slice(0, 4).join(':').toLowerCase()}::/64`
-}
-
 /** Deletes the counts that are over. */
 export async function pruneRateLimits(db: Db): Promise<void> {
   await rows(db, sql`delete from rate_limits where expire < extract(epoch from now()) * 1000`)

@@ -34,7 +34,7 @@ export type CertificateSource = {
   waiting(): number
 }
 
-const CERTIFICATES_IN_MEMORY_MAX = 20_000
+const CERTIFICATES_IN_MEMORY_MAX = 10_000 // some 5 KB each, as text
 const WAIT_MS_MAX = 10_000
 const WAITING_MAX = 1_000
 const WAITING_PER_CLIENT_MAX = 20

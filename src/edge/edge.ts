@@ -1,6 +1,7 @@
 import type { Hostname } from '../hostname.ts'
 import { createAddressSet } from '../lib/addresses.ts'
 import type { LineSink, Log } from '../log.ts'
+import { type ConnectionCeilings, createAdmission } from './admission.ts'
 import type { ChallengeSource } from './challenge-source.ts'
 import { createEngine, type Http2Engine } from './engine.ts'
 import type { FindHost } from './host.ts'
@@ -39,6 +40,8 @@ export type EdgeParts = {
   }
   trustedProxies: string[]
   proxyProtocol: 'off' | 'required'
+  /** Without: as many connections as come. */
+  ceilings?: ConnectionCeilings
   http2Engine: Http2Engine
   /** The share of requests that the access log shows, 0 to 1. */
   accessLogSample: number
@@ -58,12 +61,14 @@ export type Edge = {
   stop(drainMs: number): Promise<void>
 }
 
+const NO_CEILINGS: ConnectionCeilings = { processMax: 0, perClientMax: 0 }
+
 /**
  * The reverse proxy: TLS for every hostname that is served here, HTTP/1.1 and HTTP/2, requests routed by host to upstreams. It asks nobody
  * but the functions it was given. Rejects when an address cannot be listened on.
  */
 export async function startEdge(parts: EdgeParts): Promise<Edge> {
-  const { log, metrics, edgeHost, findHost, unverifiedVisit, proxyProtocol } = parts
+  const { log, metrics, edgeHost, findHost, unverifiedVisit, proxyProtocol, ceilings = NO_CEILINGS } = parts
   const timeouts = { ...TIMEOUTS, ...parts.timeouts }
   const ownPorts: number[] = [parts.publicHttpsPort]
   const guard = createUpstreamGuard({ ...parts.upstream, ownPorts })
@@ -71,7 +76,8 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
   const ways = { connect: createConnect({ guard, connectTimeoutMs: timeouts.connectMs, sourceIps, ca }), timeouts }
   const channels = createUpstreamChannels(createUpstreamPools(ways), createUpstreamHttp2Pools(ways))
   const tunnels = createTunnels()
-  const serving = createServe({ ...parts, trustedProxies: createAddressSet(parts.trustedProxies), channels, tunnels })
+  const trustedProxies = createAddressSet(parts.trustedProxies)
+  const serving = createServe({ ...parts, trustedProxies, channels, tunnels })
   const engine = createEngine({ timeouts, onExchange: serving.serve }, parts.http2Engine)
   const tls = createTls({
     log,
@@ -85,6 +91,7 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
     ticketKeys: parts.ticketKeys,
   })
   const port80 = createPort80({ ...parts, timeouts })
+  const admission = createAdmission({ log, ceilings, trustedProxies, onTurnedAway: metrics.turnedAway })
 
   async function noteVisit(hostname: Hostname): Promise<void> {
     try {
@@ -96,8 +103,12 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
   }
 
   // Port 80 first: a certificate authority may call as soon as a first handshake asks for a certificate.
-  const http = await startListeners(parts.listen.http, { proxyProtocol, onSocket: (socket) => port80.emit('connection', socket) })
-  const https = await startListeners(parts.listen.https, { proxyProtocol, onSocket: tls.accept }).catch(async (error) => {
+  const http = await startListeners(parts.listen.http, {
+    proxyProtocol,
+    admission,
+    onSocket: (socket) => port80.emit('connection', socket),
+  })
+  const https = await startListeners(parts.listen.https, { proxyProtocol, admission, onSocket: tls.accept }).catch(async (error) => {
     await http.close()
     throw error
   })
@@ -108,6 +119,7 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
     tunnels: tunnels.count(),
     exchanges: serving.count(),
     upstream: channels.counts(),
+    tls: tls.counts(),
   })
   metrics.watch(report)
 

@@ -172,6 +172,21 @@ test('a session resumes at another edge that has the same ticket keys, and not o
   await other.stop(0)
 })
 
+test('a session resumes at an edge that was started by another command line, as on a machine where we are installed elsewhere', async () => {
+  const keys = randomBytes(48)
+  const { argv } = process
+  process.argv = [argv[0]!, '/elsewhere/main.ts', 'edge']
+  const other = await startTestEdge({ ticketKeys: keys })
+  await other.route(HOST, upstream.url)
+  const session = await sessionAt(other)
+  process.argv = argv
+  edge.setTicketKeys(keys)
+  const socket = await openTls({ ...target(), more: { session } })
+  expect(socket.isSessionReused()).toBe(true)
+  socket.destroy()
+  await other.stop(0)
+})
+
 async function sessionAt(at: TestEdge): Promise<Buffer> {
   const socket = await openTls({ port: at.httpsPort, hostname: HOST, ca: at.ca.certPem })
   const ticket = once(socket, 'session') as Promise<[Buffer]>

@@ -1,4 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net'
+import { unmapped } from '../lib/addresses.ts'
+import type { Admission } from './admission.ts'
 import { takeProxyHeader } from './proxy-protocol.ts'
 
 /** What a server is told to listen on: a bound socket that came from the supervisor, or an address. */
@@ -6,8 +8,9 @@ export type Listen = { fd: number } | { host: string; port: number }
 
 export type ListenerParts = {
   proxyProtocol: 'off' | 'required'
-  /** `source`: the visitor's address when a proxy told it. */
-  onSocket(socket: Socket, source: string | undefined): void
+  admission: Admission
+  /** `peer`: the address of whoever connected, or of the visitor when a proxy told it. */
+  onSocket(socket: Socket, peer: string): void
 }
 
 const BACKLOG = 4_096
@@ -16,18 +19,23 @@ const BACKLOG = 4_096
 export async function startListeners(listens: readonly Listen[], parts: ListenerParts) {
   const servers: Server[] = []
   const sockets = new Set<Socket>()
-  const accept = async (socket: Socket) => {
+  const accept = (socket: Socket) => {
+    socket.on('error', () => socket.destroy())
+    if (parts.admission.admit(socket) === 'turned-away') return void socket.destroy()
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
-    socket.on('error', () => socket.destroy())
-    if (parts.proxyProtocol === 'off') return parts.onSocket(socket, undefined)
-    const source = await takeProxyHeader(socket)
-    if (source !== undefined) parts.onSocket(socket, source)
+    const address = unmapped(socket.remoteAddress ?? '')
+    if (parts.proxyProtocol === 'off') hand(socket, address)
+    else void takeProxyHeader(socket, address).then((source) => source !== undefined && hand(socket, source))
+  }
+  const hand = (socket: Socket, peer: string) => {
+    if (parts.admission.admitClient(socket, peer) === 'turned-away') socket.destroy()
+    else parts.onSocket(socket, peer)
   }
   const close = () => Promise.all(servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve()))))
   try {
     for (const listen of listens) {
-      const server = createServer({ noDelay: true }, (socket) => void accept(socket))
+      const server = createServer({ noDelay: true }, accept)
       servers.push(server)
       await new Promise<void>((resolve, reject) => {
         server.once('error', reject).once('listening', resolve)

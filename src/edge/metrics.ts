@@ -1,4 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
+import { TURNED_AWAY_REASONS, type TurnedAwayReason } from './admission.ts'
 import { DurationHistogram } from './duration-histogram.ts'
 import { FAILURE_REASONS, type FailureReason } from './upstream.ts'
 
@@ -11,12 +12,15 @@ export type EdgeCounts = {
   tunnels: number
   exchanges: number
   upstream: { pools: number; connections: number; idle: number }
+  /** Certificates that TLS holds ready, and how often one was made ready. */
+  tls: { kept: number; made: number }
 }
 
 export type EdgeMetrics = {
   requestEnded(status: number, seconds: number): void
   upstreamFailed(reason: FailureReason): void
   handshakeEnded(outcome: HandshakeOutcome): void
+  turnedAway(reason: TurnedAwayReason): void
   /** Says where the gauges read their values when somebody looks. */
   watch(counts: () => EdgeCounts): void
 }
@@ -57,8 +61,15 @@ export function createEdgeMetrics(registry: Registry): EdgeMetrics {
     labelNames: ['outcome'],
     registers,
   })
+  const turnedAway = new Counter({
+    name: 'namesake_edge_turned_away_total',
+    help: 'Connections closed before their handshake because of a ceiling, by which one',
+    labelNames: ['ceiling'],
+    registers,
+  })
   const byReason = new Map(FAILURE_REASONS.map((reason) => [reason, failures.labels(reason)]))
   const byOutcome = new Map(HANDSHAKE_OUTCOMES.map((outcome) => [outcome, handshakes.labels(outcome)]))
+  const byCeiling = new Map(TURNED_AWAY_REASONS.map((reason) => [reason, turnedAway.labels(reason)]))
   let counts: (() => EdgeCounts) | undefined
 
   new Gauge({
@@ -87,6 +98,23 @@ export function createEdgeMetrics(registry: Registry): EdgeMetrics {
     },
   })
   new Gauge({
+    name: 'namesake_edge_tls_contexts',
+    help: 'Certificates that are ready for handshakes in memory',
+    registers,
+    collect() {
+      this.set(counts?.().tls.kept ?? 0)
+    },
+  })
+  new Counter({
+    name: 'namesake_edge_tls_contexts_made_total',
+    help: 'How often a certificate was made ready for handshakes',
+    registers,
+    collect() {
+      this.reset()
+      this.inc(counts?.().tls.made ?? 0)
+    },
+  })
+  new Gauge({
     name: 'namesake_edge_exchanges',
     help: 'Requests in progress',
     registers,
@@ -102,6 +130,7 @@ export function createEdgeMetrics(registry: Registry): EdgeMetrics {
     },
     upstreamFailed: (reason) => byReason.get(reason)?.inc(),
     handshakeEnded: (outcome) => byOutcome.get(outcome)?.inc(),
+    turnedAway: (reason) => byCeiling.get(reason)?.inc(),
     watch(read) {
       counts = read
     },

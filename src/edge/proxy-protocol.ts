@@ -19,8 +19,11 @@ export function readProxyHeader(bytes: Buffer): ProxyHeader {
   return { kind: 'invalid' }
 }
 
-/** Takes the header off a new connection; resolves with the visitor's address, or undefined after closing what sent none in time. */
-export function takeProxyHeader(socket: Socket): Promise<string | undefined> {
+/**
+ * Takes the header off a new connection; resolves with the visitor's address (`peer`, when the proxy speaks for itself), or undefined after
+ * closing what sent no header in time.
+ */
+export function takeProxyHeader(socket: Socket, peer: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     let kept: Buffer = Buffer.alloc(0)
     const look = () => {
@@ -31,7 +34,7 @@ export function takeProxyHeader(socket: Socket): Promise<string | undefined> {
       if (header.kind === 'invalid') return settle(undefined)
       if (header.kind === 'incomplete') return
       if (kept.length > header.bytes) socket.unshift(kept.subarray(header.bytes))
-      settle(header.source ?? unmapped(socket.remoteAddress ?? ''))
+      settle(header.source ?? peer)
     }
     const gone = () => settle(undefined)
     const settle = (source: string | undefined) => {

@@ -1,23 +1,14 @@
-import { randomBytes, X509Certificate } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
-import {
-  createSecureContext,
-  createServer,
-  type SecureContext,
-  type SecureContextOptions,
-  type Server,
-  type TLSSocket,
-  type TlsOptions,
-} from 'node:tls'
+import { createServer, type Server, type TLSSocket, type TlsOptions } from 'node:tls'
 import { type Hostname, readHostname } from '../hostname.ts'
-import { unmapped } from '../lib/addresses.ts'
-import { Lru } from '../lib/lru.ts'
 import type { Log } from '../log.ts'
 import type { ChallengeSource } from './challenge-source.ts'
 import { createChallengeTls } from './challenge-tls.ts'
-import { type ClientHello, isValidation, peekClientHello } from './client-hello.ts'
+import { isValidation, peekClientHello } from './client-hello.ts'
 import type { VisitorConnection } from './engine.ts'
 import type { HandshakeOutcome } from './metrics.ts'
+import { type Certified, createSecureContexts, TLS_SETTINGS } from './secure-contexts.ts'
 
 export type CertificateAnswer =
   /** `id` changes whenever the certificate does. */
@@ -38,18 +29,14 @@ export type TlsParts = {
 }
 
 /** What was learnt of a connection before its TLS; node does not say the name of a resumed TLS 1.2 session. */
-type Arrival = { peer: string; servername: Hostname | undefined }
+type Arrival = { peer: string; servername: Hostname | undefined; certified: Certified }
 
-type Certified = { context: SecureContext; chainPem: string; names: readonly string[] | undefined }
-
-const CONTEXTS_MAX = 1_000 // about 30 KB each
-const TICKET_KEYS_BYTES = 48
-const SESSION_S = 24 * 60 * 60
 /** Fatal handshake_failure (RFC 8446 §6.2), before any key exists. */
 const REFUSAL = Buffer.from([21, 3, 3, 0, 2, 2, 40])
 /** Fatal no_application_protocol (RFC 7301 §3.2). */
 const NO_PROTOCOL = Buffer.from([21, 3, 3, 0, 2, 2, 120])
 const LINGER_MS = 1_000
+const TICKET_KEYS_BYTES = 48
 
 /**
  * Ends TLS for visitors. The ClientHello is looked at before TLS begins: a name that nobody registered costs one alert and no cryptography, and
@@ -57,37 +44,22 @@ const LINGER_MS = 1_000
  * edge host's. An authority that validates by TLS-ALPN-01 is told apart only while a challenge is pending, or where it would have to wait.
  */
 export function createTls(parts: TlsParts) {
-  const contexts = new Lru<string, Certified>(CONTEXTS_MAX)
-  const current = new Lru<Hostname, Certified>(CONTEXTS_MAX)
+  let ticketKeys = parts.ticketKeys ?? randomBytes(TICKET_KEYS_BYTES)
+  const contexts = createSecureContexts(ticketKeys)
   const arrivals = new Map<string, Arrival>()
-  const settings = {
-    minVersion: 'TLSv1.2',
-    ticketKeys: parts.ticketKeys ?? randomBytes(TICKET_KEYS_BYTES),
-    sessionTimeout: SESSION_S,
-    ALPNProtocols: ['h2', 'http/1.1'],
-    handshakeTimeout: parts.handshakeMs,
-    noDelay: true,
-  } satisfies SecureContextOptions & TlsOptions
+  /** What the connections of a name show, for as long as there are any. */
+  const shown = new Map<Hostname, { certified: Certified; connections: number }>()
   const validations = createChallengeTls(parts)
   let nameless: { id: string; server: Server } | undefined
 
-  const certify = (answer: CertificateAnswer & { kind: 'certificate' }): Certified => {
-    const known = contexts.get(answer.id)
-    if (known) return known
-    const context = createSecureContext({ cert: answer.chainPem, key: answer.keyPem, ...settings })
-    const certified = { context, chainPem: answer.chainPem, names: undefined }
-    contexts.set(answer.id, certified)
-    return certified
-  }
-
-  const toConnection = ({ peer, servername }: Arrival): VisitorConnection => ({
-    servername,
-    peer,
-    covers: (hostname) =>
-      hostname === servername || (servername !== undefined && namesOf(current.peek(servername)).some((name) => matches(name, hostname))),
-  })
-
-  const listen = (server: Server): Server => {
+  const begin = (more: TlsOptions): Server => {
+    const server = createServer({
+      ...TLS_SETTINGS,
+      ticketKeys,
+      ALPNProtocols: ['h2', 'http/1.1'],
+      handshakeTimeout: parts.handshakeMs,
+      ...more,
+    })
     server.on('secureConnection', (socket) => {
       const arrival = arrivals.get(addressesOf(socket))
       if (!arrival) return void socket.destroy() // it closed while its handshake ended
@@ -102,28 +74,36 @@ export function createTls(parts: TlsParts) {
     return server
   }
 
-  const named = listen(
-    createServer({
-      ...settings,
-      SNICallback(servername, answer) {
-        const reading = readHostname(servername)
-        answer(null, reading.kind === 'hostname' ? current.peek(reading.hostname)?.context : undefined)
-      },
-    }),
-  )
+  const named = begin({
+    SNICallback(servername, answer) {
+      const reading = readHostname(servername)
+      answer(null, reading.kind === 'hostname' ? shown.get(reading.hostname)?.certified.context : undefined)
+    },
+  })
 
-  const serverFor = (
-    hello: ClientHello & { kind: 'hello' },
-    hostname: Hostname,
-    answer: CertificateAnswer & { kind: 'certificate' },
-  ): Server => {
-    if (hello.servername !== undefined) {
-      current.set(hostname, certify(answer))
-      return named
-    }
-    if (nameless?.id !== answer.id)
-      nameless = { id: answer.id, server: listen(createServer({ ...settings, cert: answer.chainPem, key: answer.keyPem })) }
+  const namelessServer = ({ id, chainPem, keyPem }: CertificateAnswer & { kind: 'certificate' }): Server => {
+    if (nameless?.id !== id) nameless = { id, server: begin({ cert: chainPem, key: keyPem }) }
     return nameless.server
+  }
+
+  /** Keeps what is known of the connection, and its certificate, until it has closed. */
+  const remember = (socket: Socket, arrival: Arrival) => {
+    const { servername, certified } = arrival
+    const key = addressesOf(socket)
+    arrivals.set(key, arrival)
+    certified.hold()
+    const name = servername && (shown.get(servername) ?? { certified, connections: 0 })
+    if (name) {
+      name.certified = certified
+      name.connections += 1
+      shown.set(servername, name)
+    }
+    socket.once('close', () => {
+      arrivals.delete(key)
+      certified.release()
+      if (name) name.connections -= 1
+      if (name?.connections === 0) shown.delete(servername!)
+    })
   }
 
   const negotiate = async (socket: Socket, peer: string): Promise<void> => {
@@ -143,10 +123,9 @@ export function createTls(parts: TlsParts) {
     const answer = asked instanceof Promise ? await asked : asked
     if (socket.destroyed) return parts.onOutcome('timeout')
     if (answer.kind === 'refused') return refuse(socket, 'refused')
-    const key = addressesOf(socket)
-    arrivals.set(key, { peer, servername: reading?.hostname })
-    socket.once('close', () => arrivals.delete(key))
-    serverFor(hello, hostname, answer).emit('connection', socket)
+    remember(socket, { peer, servername: reading?.hostname, certified: contexts.certify(answer) })
+    const server = reading ? named : namelessServer(answer)
+    server.emit('connection', socket)
   }
 
   const validate = async (socket: Socket, hostname: Hostname | undefined): Promise<void> => {
@@ -158,44 +137,38 @@ export function createTls(parts: TlsParts) {
 
   const refuse = (socket: Socket, outcome: HandshakeOutcome, alert = REFUSAL) => {
     parts.onOutcome(outcome)
-    socket.setTimeout(LINGER_MS, () => socket.destroy()) // the socket's own, which ends with it: ten thousand refusals a second leave nothing behind
+    const timer = setTimeout(() => socket.destroy(), LINGER_MS)
+    socket.once('close', () => clearTimeout(timer))
     socket.end(alert)
+    socket.resume() // it closes with the other side's end, which is seen by reading only; ten thousand refusals a second leave nothing behind
   }
 
   return {
     /** From the next handshake on; sessions of other keys begin anew. */
     setTicketKeys(keys: Buffer) {
-      if (keys.equals(settings.ticketKeys)) return
-      settings.ticketKeys = keys
-      contexts.clear() // they hold the old ones
+      if (keys.equals(ticketKeys)) return
+      ticketKeys = keys
+      contexts.setTicketKeys(keys)
       named.setTicketKeys(keys)
       nameless?.server.setTicketKeys(keys)
     },
-    /** `source`: the visitor's address when a proxy told it. */
-    accept(socket: Socket, source: string | undefined) {
-      socket.on('error', () => socket.destroy())
+    /** `peer`: as VisitorConnection has it. Who hands the socket over listens to its errors. */
+    accept(socket: Socket, peer: string) {
       const timer = setTimeout(() => socket.destroy(), parts.handshakeMs)
-      negotiate(socket, source ?? unmapped(socket.remoteAddress ?? ''))
+      negotiate(socket, peer)
         .catch((error) => {
           parts.log.error({ err: error }, 'a handshake could not be served')
           refuse(socket, 'failed')
         })
         .finally(() => clearTimeout(timer))
     },
+    counts: contexts.counts,
   }
 }
 
-function namesOf(certified: Certified | undefined): readonly string[] {
-  if (!certified) return []
-  certified.names ??= (new X509Certificate(certified.chainPem).subjectAltName ?? '')
-    .split(', ')
-    .filter((name) => name.startsWith('DNS:'))
-    .map((name) => name.slice(4).toLowerCase())
-  return certified.names
-}
-
-function matches(name: string, hostname: string): boolean {
-  return name === hostname || (name.startsWith('*.') && hostname.slice(hostname.indexOf('.') + 1) === name.slice(2))
+function toConnection({ peer, servername, certified }: Arrival): VisitorConnection {
+  const covers = (hostname: Hostname) => hostname === servername || (servername !== undefined && certified.isFor(hostname))
+  return { servername, peer, covers }
 }
 
 /** What tells a live TCP connection from all others, from both ends of its TLS. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createAddressSet, isSpecialAddress } from './addresses.ts'
+import { addressKey, createAddressSet, isSpecialAddress } from './addresses.ts'
 
 test.each([
   ['127.0.0.1', 'loopback'],
@@ -50,4 +50,16 @@ test('a set holds addresses and blocks, and sees through IPv4-mapped addresses',
 test('an entry that is no address is refused by name', () => {
   expect(() => createAddressSet(['10.0.0.0/33'])).toThrow('10.0.0.0/33')
   expect(() => createAddressSet(['example.com'])).toThrow('example.com')
+})
+
+test.each([
+  ['192.0.2.1', '192.0.2.1'],
+  ['::ffff:192.0.2.1', '192.0.2.1'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:DB8:1:2::9', '2001:db8:1:2::/64'],
+  ['2001:db8::1', '2001:db8:0:0::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+])('%s counts as %s', (address, key) => {
+  expect(addressKey(address)).toBe(key)
 })

@@ -67,6 +67,7 @@ export function isSpecialAddress(address: string): boolean {
 
 /** An IPv4-mapped IPv6 address as its IPv4 address, any other text without its zone and brackets. */
 export function unmapped(address: string): string {
+  if (/^[\d.]+$/.test(address)) return address // nearly all that are asked for
   const bare = address.replace(/^\[|\]$/g, '').replace(/%.*$/, '')
   if (!isIPv6(bare)) return bare
   const canonical = new URL(`http://[${bare}]/`).hostname.slice(1, -1)
@@ -75,6 +76,17 @@ export function unmapped(address: string): string {
   const high = Number.parseInt(mapped[1]!, 16)
   const low = Number.parseInt(mapped[2]!, 16)
   return [high >> 8, high & 255, low >> 8, low & 255].join('.')
+}
+
+/** What counts of a client's address go by: of IPv6 the network (/64), since one person has a whole one. */
+export function addressKey(address: string): string {
+  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
+  if (!plain.includes(':')) return plain
+  const [head, tail] = plain.split('%')[0]!.split('::')
+  const before = head!.split(':').filter((group) => group !== '')
+  const after = tail?.split(':').filter((group) => group !== '') ?? []
+  const zeros = Array.from({ length: Math.max(0, 8 - before.length - after.length) }, () => '0')
+  return `${[...before, ...(tail === undefined ? [] : zeros), ...after].slice(0, 4).join(':').toLowerCase()}::/64`
 }
 
 function addEntry(list: BlockList, entry: string): void {

@@ -11,6 +11,20 @@ test('the least recently used entry leaves first', () => {
   expect([lru.get('a'), lru.get('b'), lru.get('c'), lru.size]).toEqual([1, undefined, 3, 2])
 })
 
+test('every value that leaves is told of once: the oldest, the replaced, the deleted and the rest', () => {
+  const left: string[] = []
+  const lru = new Lru<string, string>(2, (value) => left.push(value))
+  for (const key of ['a', 'b', 'c']) lru.set(key, key)
+  lru.set('c', 'new')
+  lru.set('c', 'new')
+  lru.delete('b')
+  lru.delete('nobody')
+  lru.set('d', 'd')
+  lru.clear()
+  expect(left).toEqual(['a', 'c', 'b', 'new', 'd'])
+  expect(lru.size).toBe(0)
+})
+
 test('everybody who asks while a task runs shares its outcome, and the next one starts anew', async () => {
   const once = createOnce<string, number>()
   let runs = 0

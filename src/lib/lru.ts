@@ -1,10 +1,12 @@
-/** A bounded memory: the least recently used entry leaves when one more than `max` would stay. */
+/** A bounded memory: the least recently used entry leaves when one more than `max` would stay. `onLeave` is told of every value that leaves, however. */
 export class Lru<K, V> {
   readonly #entries = new Map<K, V>()
   readonly #max: number
+  readonly #onLeave: ((value: V) => void) | undefined
 
-  constructor(max: number) {
+  constructor(max: number, onLeave?: (value: V) => void) {
     this.#max = max
+    this.#onLeave = onLeave
   }
 
   get size(): number {
@@ -25,16 +27,23 @@ export class Lru<K, V> {
   }
 
   set(key: K, value: V): void {
+    const replaced = this.#entries.get(key)
     this.#entries.delete(key)
     this.#entries.set(key, value)
-    if (this.#entries.size > this.#max) this.#entries.delete(this.#entries.keys().next().value as K)
+    if (replaced !== undefined && replaced !== value) this.#onLeave?.(replaced)
+    if (this.#entries.size > this.#max) this.delete(this.#entries.keys().next().value as K)
   }
 
   delete(key: K): boolean {
-    return this.#entries.delete(key)
+    const value = this.#entries.get(key)
+    const isThere = this.#entries.delete(key)
+    if (value !== undefined) this.#onLeave?.(value)
+    return isThere
   }
 
   clear(): void {
+    const values = this.#onLeave ? [...this.#entries.values()] : []
     this.#entries.clear()
+    for (const value of values) this.#onLeave?.(value)
   }
 }

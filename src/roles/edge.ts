@@ -4,6 +4,7 @@ import { createChallengeSource } from '../edge/challenge-source.ts'
 import { type Edge, startEdge } from '../edge/edge.ts'
 import type { HostAnswer } from '../edge/host.ts'
 import { createEdgeMetrics } from '../edge/metrics.ts'
+import { connectionCeiling, fileDescriptorsMax } from '../file-descriptors.ts'
 import { type Hostname, wildcardOver } from '../hostname.ts'
 import { createLineSink } from '../log.ts'
 import { certificateKeys } from './certificate-keys.ts'
@@ -102,6 +103,10 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     },
     trustedProxies: config.trustedProxies,
     proxyProtocol: config.proxyProtocol,
+    ceilings: {
+      processMax: connectionCeiling(config.edgeConnections, fileDescriptorsMax()),
+      perClientMax: config.clientConnections,
+    },
     http2Engine: config.http2Engine,
     accessLogSample: log.isLevelEnabled('info') ? config.accessLogSample : 0,
     unverifiedVisit: (hostname) => copy.follower.visitorCame(hostname),

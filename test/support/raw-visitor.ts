@@ -4,7 +4,7 @@ import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'n
 
 const WAIT_MS_MAX = 10_000
 
-export type Target = { port: number; hostname?: string; ca: string; more?: ConnectionOptions }
+export type Target = { port: number; hostname?: string; ca: string; more?: ConnectionOptions & { localAddress?: string } }
 
 /** A TLS connection to the edge with HTTP/1.1 chosen; without a hostname no SNI is sent. Rejects with the handshake's error. */
 export function openTls({ port, hostname, ca, more }: Target): Promise<TLSSocket> {

@@ -1,0 +1,82 @@
+import type { Socket } from 'node:net'
+import { type AddressSet, addressKey } from '../lib/addresses.ts'
+import type { Log } from '../log.ts'
+
+/** How many connections of visitors are held at once; 0: as many as come. */
+export type ConnectionCeilings = { processMax: number; perClientMax: number }
+
+export const TURNED_AWAY_REASONS = ['process', 'client'] as const
+export type TurnedAwayReason = (typeof TURNED_AWAY_REASONS)[number]
+
+export type AdmissionParts = {
+  log: Log
+  ceilings: ConnectionCeilings
+  /** Proxies whose connections carry many visitors each: they count for the process only. */
+  trustedProxies: AddressSet
+  onTurnedAway(reason: TurnedAwayReason): void
+  /** Milliseconds that never go back. */
+  now?: () => number
+}
+
+export type Admission = ReturnType<typeof createAdmission>
+
+const LOGGED_EVERY_MS = 60_000
+
+/**
+ * Counts the connections of visitors, of this process and of each client (an IPv4 address or an IPv6 /64), and says who may stay: beyond a
+ * ceiling it is the newest that goes, before its first byte is read. What is turned away is counted, and logged once a minute at most.
+ */
+export function createAdmission({ log, ceilings, trustedProxies, onTurnedAway, now = () => performance.now() }: AdmissionParts) {
+  const { processMax, perClientMax } = ceilings
+  const byClient = new Map<string, number>()
+  const loggedAt = new Map<TurnedAwayReason, number>()
+  const unlogged = { process: 0, client: 0 }
+  let open = 0
+
+  const turnAway = (reason: TurnedAwayReason, details: object): 'turned-away' => {
+    onTurnedAway(reason)
+    unlogged[reason] += 1
+    if (now() - (loggedAt.get(reason) ?? Number.NEGATIVE_INFINITY) >= LOGGED_EVERY_MS) {
+      loggedAt.set(reason, now())
+      log.warn({ ...details, turnedAway: unlogged[reason] }, ADVICE[reason])
+      unlogged[reason] = 0
+    }
+    return 'turned-away'
+  }
+
+  const leave = (key: string) => {
+    const left = byClient.get(key)! - 1
+    if (left > 0) byClient.set(key, left)
+    else byClient.delete(key)
+  }
+
+  return {
+    /** For a connection that was just accepted. One that is turned away is for the caller to close. */
+    admit(socket: Socket): 'admitted' | 'turned-away' {
+      if (processMax > 0 && open >= processMax) return turnAway('process', { connections: open, ceiling: processMax })
+      open += 1
+      socket.once('close', () => {
+        open -= 1
+      })
+      return 'admitted'
+    },
+    /** Once its client's address is known: that of the connection, or the one that the PROXY protocol told. */
+    admitClient(socket: Socket, address: string): 'admitted' | 'turned-away' {
+      if (perClientMax === 0 || socket.destroyed || trustedProxies.has(address)) return 'admitted'
+      const key = addressKey(address)
+      const held = byClient.get(key) ?? 0
+      if (held >= perClientMax) return turnAway('client', { client: key, ceiling: perClientMax })
+      byClient.set(key, held + 1)
+      socket.once('close', () => leave(key))
+      return 'admitted'
+    },
+    count: () => open,
+  }
+}
+
+const ADVICE = {
+  process:
+    'connections were turned away: this edge process holds as many as NAMESAKE_EDGE_CONNECTIONS and its file descriptors allow. Raise both if there is memory for them (some 70 KB each), or add edge machines',
+  client:
+    'connections of a client were turned away: it holds as many as NAMESAKE_CLIENT_CONNECTIONS allows. If it is a proxy of yours, name it in NAMESAKE_TRUSTED_PROXIES; if many visitors share this address, raise the ceiling; else nothing is to be done',
+}

@@ -1,0 +1,90 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { type SecureContext, TLSSocket } from 'node:tls'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createTestCa, type TestCa, type TestCertificate } from '../../test/support/certificates.ts'
+import { openTls } from '../../test/support/raw-visitor.ts'
+import { parseHostname } from '../hostname.ts'
+import { createSecureContexts } from './secure-contexts.ts'
+
+const HOST = 'shop.customer.com'
+const BOUND = 20
+
+let ca: TestCa
+let certificate: TestCertificate
+let context: SecureContext
+const door = createServer((socket) => void new TLSSocket(socket, { isServer: true, secureContext: context }).on('error', () => {}))
+
+beforeAll(async () => {
+  ca = await createTestCa()
+  certificate = await ca.issue([HOST, '*.customer.net'])
+  door.listen(0, '127.0.0.1')
+  await once(door, 'listening')
+})
+afterAll(() => void door.close())
+
+const KEYS = Buffer.alloc(48, 1)
+const create = (max = BOUND) => createSecureContexts(KEYS, max)
+const handshakeWith = (shown: SecureContext) => {
+  context = shown
+  return openTls({ port: (door.address() as AddressInfo).port, hostname: HOST, ca: ca.certPem })
+}
+
+test('three times as many names as the bound: memory holds the bound, what left it is freed, and handshakes again when it is asked for', async () => {
+  const contexts = create()
+  const names = Array.from({ length: 3 * BOUND }, (_, i) => `shop-${i}:1`)
+  const all = names.map((id) => contexts.certify({ id, ...certificate }))
+  expect(contexts.counts()).toEqual({ kept: BOUND, made: 3 * BOUND })
+  expect(all.filter((one) => one.context !== undefined)).toEqual(all.slice(-BOUND))
+
+  const again = contexts.certify({ id: names[0]!, ...certificate })
+  expect(contexts.counts()).toEqual({ kept: BOUND, made: 3 * BOUND + 1 })
+  const socket = await handshakeWith(again.context!)
+  expect(socket.getPeerCertificate().subject.CN).toBe(HOST)
+  socket.destroy()
+})
+
+test('what a connection shows is freed only after it, and not while one of several is left', async () => {
+  const contexts = create(1)
+  const first = contexts.certify({ id: 'shop:1', ...certificate })
+  first.hold()
+  first.hold()
+  contexts.certify({ id: 'other:1', ...certificate })
+  first.release()
+  const socket = await handshakeWith(first.context!) // a handshake that was under way
+  first.release()
+  expect(first.context).toBeUndefined()
+  expect(socket.destroyed).toBe(false)
+  socket.destroy()
+})
+
+test('the names that are visited stay, whatever number of others comes once', () => {
+  const contexts = create()
+  const visited = contexts.certify({ id: 'visited:1', ...certificate })
+  for (let i = 0; i < 10 * BOUND; i += 1) {
+    contexts.certify({ id: `once-${i}:1`, ...certificate })
+    expect(contexts.certify({ id: 'visited:1', ...certificate })).toBe(visited)
+  }
+})
+
+test('a new certificate of the same name is another one, and new ticket keys leave none of the old', () => {
+  const contexts = create()
+  const old = contexts.certify({ id: 'shop:1', ...certificate })
+  expect(contexts.certify({ id: 'shop:2', ...certificate })).not.toBe(old)
+  contexts.setTicketKeys(Buffer.alloc(48, 2))
+  expect([contexts.counts().kept, old.context]).toEqual([0, undefined])
+})
+
+test.each([
+  [HOST, true],
+  ['www.customer.net', true],
+  ['a.www.customer.net', false],
+  ['customer.net', false],
+  ['other.customer.com', false],
+])('whether a certificate for shop.customer.com and *.customer.net is for %s: %s', (name, expected) => {
+  expect(
+    create()
+      .certify({ id: '1', ...certificate })
+      .isFor(parseHostname(name)),
+  ).toBe(expected)
+})

@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs'
+
+/** A visitor's connection, and for half of them one to an upstream: the others are idle. */
+const PER_CONNECTION = 1.5
+/** For all else that an edge process has open: listening sockets, the local copy, idle connections to upstreams. */
+const RESERVED = 512
+const CONNECTIONS_MIN = 64
+
+/** How many files this process may have open. Node raises the soft limit to the hard one when it starts; undefined where the system has no /proc. */
+export function fileDescriptorsMax(limits = readLimits()): number | undefined {
+  const hard = /^Max open files\s+(\d+)/m.exec(limits)?.[1]
+  return hard === undefined ? undefined : Number(hard)
+}
+
+/** How many visitors' connections an edge process may hold: as many as wanted (0: any number), or those that there are descriptors for. 0: any number. */
+export function connectionCeiling(wanted: number, descriptors: number | undefined): number {
+  if (descriptors === undefined) return wanted
+  const possible = Math.max(CONNECTIONS_MIN, Math.floor((descriptors - RESERVED) / PER_CONNECTION))
+  return wanted === 0 ? possible : Math.min(wanted, possible)
+}
+
+/** What to tell the operator when the limit on open files is too low for the wanted connections; undefined when it is not. */
+export function descriptorShortage(wanted: number, descriptors: number | undefined): string | undefined {
+  const ceiling = connectionCeiling(wanted, descriptors)
+  if (wanted === 0 || ceiling >= wanted) return undefined
+  const needed = Math.ceil(wanted * PER_CONNECTION) + RESERVED
+  return `An edge process may open ${descriptors} files, which is enough for ${ceiling} visitors at once and not for the ${wanted} of NAMESAKE_EDGE_CONNECTIONS. Raise the limit (LimitNOFILE=${needed} in the systemd unit, or ulimit -Hn ${needed}), or set NAMESAKE_EDGE_CONNECTIONS=${ceiling}`
+}
+
+function readLimits(): string {
+  try {
+    return readFileSync('/proc/self/limits', 'utf8')
+  } catch {
+    return ''
+  }
+}
