@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net'
 import type { ParsedHead } from './answer-parser.ts'
 import type { Exchange, Fields } from './engine.ts'
-import { answerFields, trailersToForward, upgradeFields } from './forwarded-fields.ts'
+import type { FieldSection } from './field-section.ts'
+import { trailersToForward } from './forwarded-trailers.ts'
 import { page, sendPage } from './pages.ts'
 import { type FailureReason, type Upstream, UpstreamFailure } from './upstream.ts'
 import type { UpstreamConnection, UpstreamListener } from './upstream-connection.ts'
@@ -32,9 +33,9 @@ const CONTINUE_PATIENCE_MS = 1_000
  * an answer came, an idempotent request without a body is sent once more on a fresh one. A failed exchange is a 502 page; once the answer has begun,
  * its end is an error that no visitor takes for the end of the answer.
  */
-export function forward(parts: ForwardParts, exchange: Exchange, request: { upstream: Upstream; head: string }): Forwarded {
+export function forward(parts: ForwardParts, exchange: Exchange, request: { upstream: Upstream; fields: FieldSection }): Forwarded {
   const forwarding = new Forwarding(parts, exchange, request)
-  void forwarding.attempt(false)
+  forwarding.attempt(false)
   return forwarding.outcome
 }
 
@@ -42,7 +43,7 @@ class Forwarding implements UpstreamListener {
   readonly outcome: Forwarded = { status: 0, upstreamMs: undefined, failure: undefined }
   readonly #parts: ForwardParts
   readonly #exchange: Exchange
-  readonly #request: { upstream: Upstream; head: string }
+  readonly #request: { upstream: Upstream; fields: FieldSection }
   readonly #startedAt = performance.now()
   #connection: UpstreamConnection | undefined
   #continueTimer: NodeJS.Timeout | undefined
@@ -51,7 +52,7 @@ class Forwarding implements UpstreamListener {
   #isOver = false
   #isRetry = false
 
-  constructor(parts: ForwardParts, exchange: Exchange, request: { upstream: Upstream; head: string }) {
+  constructor(parts: ForwardParts, exchange: Exchange, request: { upstream: Upstream; fields: FieldSection }) {
     this.#parts = parts
     this.#exchange = exchange
     this.#request = request
@@ -59,21 +60,37 @@ class Forwarding implements UpstreamListener {
     exchange.onDrain(() => this.#goOn())
   }
 
-  async attempt(fresh: boolean): Promise<void> {
+  attempt(fresh: boolean): void {
     this.#isRetry = fresh
-    const isReplayable = this.#isReplayable()
     try {
       const acquired = this.#parts.pools.acquire(this.#request.upstream, { fresh })
-      const connection = acquired instanceof Promise ? await acquired : isReplayable ? acquired : await this.#lookTwice(acquired)
-      if (this.#isOver) return connection.destroy()
-      this.#connection = connection
-      const { method, body, upgrade, expectsContinue } = this.#exchange
-      connection.send({ method, head: this.#request.head, body, mayUpgrade: upgrade !== undefined }, this)
-      if (expectsContinue && body) this.#continueTimer = setTimeout(() => this.onInterim(100), CONTINUE_PATIENCE_MS)
+      if (acquired instanceof Promise) this.#sendOnce(acquired)
+      else if (this.#isReplayable()) this.#send(acquired)
+      else this.#sendOnce(this.#lookTwice(acquired))
     } catch (error) {
-      if (!this.#isOver)
-        this.#fail(error instanceof UpstreamFailure ? error : new UpstreamFailure('unreachable', String(error), { cause: error }))
+      this.#giveUp(error)
     }
+  }
+
+  #sendOnce(ready: Promise<UpstreamConnection>): void {
+    ready.then((connection) => this.#send(connection)).catch((error) => this.#giveUp(error))
+  }
+
+  #send(connection: UpstreamConnection): void {
+    if (this.#isOver) {
+      connection.destroy()
+      return
+    }
+    this.#connection = connection
+    const { method, target, authority, body, expectsContinue, upgrade } = this.#exchange
+    const { acceptsTrailers } = this.#exchange.fields
+    connection.send({ method, target, authority, fields: this.#request.fields, body, expectsContinue, upgrade, acceptsTrailers }, this)
+    if (expectsContinue && body) this.#continueTimer = setTimeout(() => this.onInterim(100), CONTINUE_PATIENCE_MS)
+  }
+
+  #giveUp(error: unknown): void {
+    if (this.#isOver) return
+    this.#fail(error instanceof UpstreamFailure ? error : new UpstreamFailure('unreachable', String(error), { cause: error }))
   }
 
   /** A kept connection may have been closed just now: for what cannot be sent twice, the news gets one full turn of the loop to arrive. */
@@ -94,7 +111,7 @@ class Forwarding implements UpstreamListener {
     this.outcome.upstreamMs = performance.now() - this.#startedAt
     const keepLength = body === 'none' && status !== 204
     const keepTrailer = body === 'unknown' && this.#exchange.protocol !== 'HTTP/1.0'
-    const kept = status === 101 ? upgradeFields(fields) : answerFields(fields, { keepLength, keepTrailer })
+    const kept = status === 101 ? fields.toUpgrade() : fields.toVisitor({ keepLength, keepTrailer })
     this.#exchange.answer({ status, reason, fields: kept, body })
     this.#isAnswered = true // not before: what cannot be said to the visitor is still a failed exchange
   }
@@ -122,7 +139,7 @@ class Forwarding implements UpstreamListener {
   onFailure(failure: UpstreamFailure, { answerBegan, visitorStalled }: { answerBegan: boolean; visitorStalled: boolean }): void {
     if (this.#isOver) return
     const mayRetry = failure.reason === 'reset' && !answerBegan && !this.#isRetry && this.#connection?.isReused === true
-    if (mayRetry && this.#isReplayable()) void this.attempt(true)
+    if (mayRetry && this.#isReplayable()) this.attempt(true)
     else if (visitorStalled && !this.#isAnswered) this.#refuse(408)
     else this.#fail(failure)
   }

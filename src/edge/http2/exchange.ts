@@ -1,12 +1,13 @@
 import type { Duplex } from 'node:stream'
 import type { AnswerHead, Exchange, Fields, RequestBody, VisitorConnection } from '../engine.ts'
+import { RequestFields } from '../forwarded-request.ts'
 import type { Http2Head } from '../http2-head.ts'
 import { page, sendPage } from '../pages.ts'
 import type { FrameWriter } from './frame-writer.ts'
 import { FLAG, FRAME, FRAME_BYTES_MAX } from './protocol.ts'
 import type { SendWindow } from './windows.ts'
 
-/** A shorter piece of a longer answer is what a visitor gets that opens its windows by a few bytes only. */
+/** Shorter pieces of a longer answer, one after the other, are what a visitor gets that opens its windows by a few bytes only. A single one is what a window had left. */
 const DRIBBLE_BYTES = 256
 const NOTHING = Buffer.alloc(0)
 
@@ -41,7 +42,7 @@ export class Http2Exchange implements Exchange {
   readonly method: string
   readonly target: string
   readonly authority: string
-  readonly fields: Fields
+  readonly fields: RequestFields
   readonly body: RequestBody | undefined
   readonly expectsContinue: boolean
   readonly upgrade = undefined
@@ -58,6 +59,7 @@ export class Http2Exchange implements Exchange {
   #hasBegun = false
   #hasEnded = false
   #hasSentEnd = false
+  #hasDribbled = false
   #isClosed = false
   #onDrain: (() => void) | undefined
   #onGone: (() => void) | undefined
@@ -73,7 +75,7 @@ export class Http2Exchange implements Exchange {
     this.method = head.method
     this.target = read?.target ?? ''
     this.authority = read?.authority ?? ''
-    this.fields = read?.fields ?? []
+    this.fields = read?.fields ?? new RequestFields()
     this.expectsContinue = read?.expectsContinue ?? false
     this.body = body
   }
@@ -93,7 +95,7 @@ export class Http2Exchange implements Exchange {
     this.#hasBegun = true
     this.#left = typeof body === 'number' ? body : undefined
     this.#hasSentEnd = body === 'none' || body === 0
-    const all = typeof body === 'number' ? [...fields, 'content-length', String(body)] : fields
+    const all = typeof body === 'number' ? [...fields.list, 'content-length', String(body)] : fields.list
     this.#host.writer.head(this.streamId, status, all, { endsStream: this.#hasSentEnd })
   }
 
@@ -194,7 +196,9 @@ export class Http2Exchange implements Exchange {
       sendWindow.available -= size
       at += size
       if (endsStream) this.#hasSentEnd = true
-      else if (size < DRIBBLE_BYTES && at < chunk.length) this.#host.dribbled()
+      const isDribble = size < DRIBBLE_BYTES && at < chunk.length
+      if (isDribble && this.#hasDribbled) this.#host.dribbled()
+      this.#hasDribbled = isDribble
     }
     return at
   }
