@@ -130,11 +130,11 @@ function isOurs({ kind }: { kind: string }): boolean {
   return kind === 'route' || kind === 'service' || kind === 'edge-root'
 }
 
-type EdgeRoute = HostRoute & { proofNeeded: boolean }
+type EdgeRoute = Required<HostRoute> & { proofNeeded: boolean }
 
 /** Without the metadata, which may be 16 KB and is the vendor's alone. */
-function toHostRoute({ hostname, projectId, projectSlug, upstreamUrl, verified, proofNeeded }: RouteRow): EdgeRoute {
-  return { hostname, projectId, projectSlug, upstreamUrl, verified, proofNeeded }
+function toHostRoute({ hostname, projectId, projectSlug, upstreamUrl, upstreamProtocol, verified, proofNeeded }: RouteRow): EdgeRoute {
+  return { hostname, projectId, projectSlug, upstreamUrl, upstreamProtocol, verified, proofNeeded }
 }
 
 function toHost(found: LocalAnswer<EdgeRoute>): HostAnswer {
