@@ -1,6 +1,7 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { type Config, ConfigError, readConfig } from './config.ts'
 import { ServiceError } from './errors.ts'
+import { measurePauses } from './event-loop-pauses.ts'
 import { createLog } from './log.ts'
 import type { Listen, ProcessReport, RoleContext, RunningRole } from './roles/role.ts'
 import { dropPrivileges } from './service-user.ts'
@@ -27,6 +28,7 @@ async function main(role: string): Promise<void> {
   const log = createLog(role, config.logLevel)
   const metrics = new Registry()
   collectDefaultMetrics({ register: metrics })
+  measurePauses(metrics, role)
   let running: RunningRole | undefined
 
   const report = async (): Promise<ProcessReport> => {

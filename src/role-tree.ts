@@ -24,6 +24,8 @@ export type RoleTreeParts = Chosen & {
   fds: Readonly<Record<string, number>>
   output: Output
   log: Log
+  /** A local copy from before: edge processes serve from it without waiting for the follower's first. */
+  hasCopy: boolean
 }
 
 export type RoleTree = {
@@ -89,9 +91,12 @@ export function createRoleTree(parts: RoleTreeParts): RoleTree {
   const startEdges = async () => {
     if (!stopped && roles.includes('dns')) start('dns', ['dns', 'dns-udp'])
     if (stopped || !(roles.includes('api') || roles.includes('edge'))) return
-    const patience = new AbortController()
-    await Promise.race([start('follower', []).firstReady, pause(FOLLOWER_WAIT_MS, patience.signal)])
-    patience.abort()
+    const follower = start('follower', [])
+    if (!parts.hasCopy) {
+      const patience = new AbortController()
+      await Promise.race([follower.firstReady, pause(FOLLOWER_WAIT_MS, patience.signal)])
+      patience.abort()
+    }
     if (stopped || !roles.includes('edge')) return
     for (let n = 1; n <= config.edgeWorkers; n += 1) start('edge', ['http', 'https'], `edge ${n}`)
   }

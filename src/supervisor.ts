@@ -11,7 +11,9 @@ import { bindSockets, handedSockets } from './listening-sockets.ts'
 import type { Log } from './log.ts'
 import { keepOwnSecret } from './own-secret.ts'
 import { openProgram } from './program-folder.ts'
+import { currentGeneration } from './replica/copy-files.ts'
 import { createRoleTree, type Role, type RoleTree, wantedSockets } from './role-tree.ts'
+import { copyPath } from './roles/copy-place.ts'
 import { prepareRun } from './run-directory.ts'
 import { findServiceUser } from './service-user.ts'
 import { takeStartLock } from './start-lock.ts'
@@ -95,11 +97,13 @@ async function startTree(parts: SuperviseParts, stop: StopSignal, undo: AsyncDis
     NAMESAKE_DEMO_UPSTREAM: upstream,
   }
   const program = openProgram(script, dataDir, user, FIRST_FREE_FD)
-  const tree = createRoleTree({ ...parts, program, env, fds: sockets.fds })
+  const hasCopy = currentGeneration(copyPath({ dataDir })) !== undefined
+  const tree = createRoleTree({ ...parts, program, env, fds: sockets.fds, hasCopy })
   undo.defer(() => tree.stop(stop.atOnce))
   undo.defer(sockets.close) // before the children drain: then nobody accepts any more
   if (!parts.terminal) undo.defer(rollOnHangup(tree, log))
 
+  if (hasCopy) void tree.startEdges() // neither visitors nor the feed wait for what the database's schema needs
   if (!(await setUpDatabase({ url, child: { program, env, output }, log, giveUp: stop.gently, whileDown: tree.startEdges }))) return
   await tree.startEdges()
   tree.startRest()

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { allCommands } from './commands.ts'
 import { createProgram } from './program.ts'
 
 const LAUNCHER = fileURLToPath(new URL('../../bin/namesake', import.meta.url))
@@ -71,7 +72,7 @@ describe('the launcher', () => {
 })
 
 test('every command explains itself, and speaks JSON', () => {
-  const commands = createProgram().commands.flatMap((command) => (command.commands.length > 0 ? command.commands : [command]))
+  const commands = createProgram(allCommands()).commands.flatMap((command) => (command.commands.length > 0 ? command.commands : [command]))
   const named = commands.map((command) => `${command.parent!.name()} ${command.name()}`.replace('namesake ', ''))
   expect(named).toEqual([
     ...['start', 'projects create', 'projects update', 'projects list', 'tokens issue', 'tokens list', 'tokens revoke'],

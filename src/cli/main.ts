@@ -1,12 +1,15 @@
 import { CommanderError } from 'commander'
 import { ConfigError } from '../config.ts'
 import { createProgram } from './program.ts'
+import { startCommand } from './start.ts'
 
 const FAILED = 1
 const USAGE = 2
 
 try {
-  await createProgram().parseAsync()
+  // Visitors wait for a start: it does not read the code of the other commands.
+  const commands = process.argv[2] === 'start' ? [startCommand()] : (await import('./commands.ts')).allCommands()
+  await createProgram(commands).parseAsync()
 } catch (error) {
   process.exitCode = exitCodeFor(error)
 }

@@ -1,40 +1,17 @@
 import { readFileSync } from 'node:fs'
 import { Command, Help, type Option } from 'commander'
 import { ownCommand } from '../own-command.ts'
-import { budgetCommand } from './budget.ts'
-import { caCommand } from './ca.ts'
-import { certificatesCommand } from './certificates.ts'
-import { doctorCommand } from './doctor.ts'
-import { domainsCommand } from './domains.ts'
-import { membersCommand } from './members.ts'
-import { migrateCommand } from './migrate.ts'
-import { projectsCommand } from './projects.ts'
-import { startCommand } from './start.ts'
-import { tokensCommand } from './tokens.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
 
-/** The command line, every command in the order of its help. A wrong use throws a CommanderError, its complaint printed already. */
-export function createProgram(): Command {
+/** The command line with these commands. A wrong use throws a CommanderError, its complaint printed already. */
+export function createProgram(commands: readonly Command[]): Command {
   const program = new Command('namesake')
     .description("Serve your customers' own hostnames from your application: one CNAME, HTTPS by itself.")
     .version(version, '-V, --version', 'print the version')
     .helpCommand('help [command]', 'Print the help of a command')
     .addHelpText('after', firstSteps)
-  for (const command of [
-    startCommand(),
-    projectsCommand(),
-    tokensCommand(),
-    membersCommand(),
-    domainsCommand(),
-    certificatesCommand(),
-    budgetCommand(),
-    migrateCommand(),
-    caCommand(),
-    doctorCommand(),
-  ]) {
-    program.addCommand(command)
-  }
+  for (const command of commands) program.addCommand(command)
   settle(program, ownCommand())
   return program
 }

@@ -34,7 +34,7 @@ export type CertificateSource = {
   waiting(): number
 }
 
-const CERTIFICATES_IN_MEMORY_MAX = 10_000 // some 5 KB each, as text
+const CERTIFICATES_IN_MEMORY_MAX = 5_000 // up to 8 KB each; to read one from the copy costs a twentieth of its handshake
 const WAIT_MS_MAX = 10_000
 const WAITING_MAX = 1_000
 const WAITING_PER_CLIENT_MAX = 20
@@ -102,7 +102,7 @@ export function createCertificateSource(parts: CertificateSourceParts): Certific
     },
     changed(hostname) {
       memory.delete(hostname)
-      if (hasNews(hostname)) room.call(hostname)
+      if (room.holds(hostname) && hasNews(hostname)) room.call(hostname)
     },
     reset() {
       memory.clear()
@@ -143,6 +143,7 @@ function createWaitingRoom() {
   return {
     enter,
     size: () => size,
+    holds: (hostname: Hostname) => byHostname.has(hostname),
     call(hostname: Hostname) {
       for (const wake of byHostname.get(hostname) ?? []) wake()
     },

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { createSecureContext, DEFAULT_CIPHERS, type SecureContext } from 'node:tls'
 import type { Hostname } from '../hostname.ts'
-import { Lru } from '../lib/lru.ts'
+import { ExactLru } from '../lib/exact-lru.ts'
 
 /** Some 45 KB each outside of JavaScript: 140 MB when all are there. */
 const CONTEXTS_MAX = 3_000
@@ -69,7 +69,7 @@ export class Certified {
  * whose least recently used one leaves. Never is there one for each registered hostname.
  */
 export function createSecureContexts(firstKeys: Buffer, max = CONTEXTS_MAX) {
-  const byCertificate = new Lru<string, Certified>(max, (certified) => certified.leave())
+  const byCertificate = new ExactLru<string, Certified>(max, (certified) => certified.leave())
   let ticketKeys = firstKeys
   let made = 0
 

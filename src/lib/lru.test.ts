@@ -1,41 +1,39 @@
 import { expect, test } from 'vitest'
 import { Lru } from './lru.ts'
-import { createOnce } from './once.ts'
 
-test('the least recently used entry leaves first', () => {
-  const lru = new Lru<string, number>(2)
-  lru.set('a', 1)
-  lru.set('b', 2)
-  lru.get('a')
-  lru.set('c', 3)
-  expect([lru.get('a'), lru.get('b'), lru.get('c'), lru.size]).toEqual([1, undefined, 3, 2])
+test('what was used lately stays, however many others come, and what was not leaves', () => {
+  const lru = new Lru<string, number>(100)
+  lru.set('used', 1)
+  lru.set('idle', 1)
+  for (let n = 0; n < 1_000; n += 1) {
+    lru.set(`one of many ${n}`, n)
+    if (n % 20 === 0) expect(lru.get('used')).toBe(1)
+    expect(lru.size).toBeLessThanOrEqual(100)
+  }
+  expect(lru.get('idle')).toBeUndefined()
 })
 
-test('every value that leaves is told of once: the oldest, the replaced, the deleted and the rest', () => {
-  const left: string[] = []
-  const lru = new Lru<string, string>(2, (value) => left.push(value))
-  for (const key of ['a', 'b', 'c']) lru.set(key, key)
-  lru.set('c', 'new')
-  lru.set('c', 'new')
-  lru.delete('b')
-  lru.delete('nobody')
-  lru.set('d', 'd')
-  lru.clear()
-  expect(left).toEqual(['a', 'c', 'b', 'new', 'd'])
-  expect(lru.size).toBe(0)
+test('the half that was set last is held, and a value that is set again or deleted is nowhere found as it was', () => {
+  const lru = new Lru<string, number>(100)
+  for (let n = 0; n < 1_000; n += 1) lru.set(`entry ${n}`, n)
+  for (let n = 950; n < 1_000; n += 1) expect(lru.peek(`entry ${n}`)).toBe(n)
+  lru.set('entry 950', 1)
+  expect([lru.get('entry 950'), lru.delete('entry 950'), lru.get('entry 950'), lru.delete('entry 950')]).toEqual([
+    1,
+    true,
+    undefined,
+    false,
+  ])
 })
 
-test('everybody who asks while a task runs shares its outcome, and the next one starts anew', async () => {
-  const once = createOnce<string, number>()
-  let runs = 0
-  const task = () => Promise.resolve(++runs)
-  expect(await Promise.all([once('k', task), once('k', task), once('other', task)])).toEqual([1, 1, 2])
-  expect(await once('k', task)).toBe(3)
-})
-
-test('a failure is shared and not remembered', async () => {
-  const once = createOnce<string, number>()
-  const failing = () => Promise.reject(new Error('no'))
-  await expect(Promise.all([once('k', failing), once('k', failing)])).rejects.toThrow('no')
-  expect(await once('k', async () => 1)).toBe(1)
+test('an entry more costs the same with a hundred thousand in memory as with a thousand', () => {
+  const timeFor = (max: number): number => {
+    const lru = new Lru<string, number>(max)
+    for (let n = 0; n < max * 2; n += 1) lru.set(`entry ${n}`, n)
+    const { user } = process.cpuUsage()
+    for (let n = 0; n < 100_000; n += 1) lru.set(`newer ${n}`, n)
+    return process.cpuUsage().user - user
+  }
+  timeFor(1_000) // warm
+  expect(timeFor(100_000)).toBeLessThan(timeFor(1_000) * 20)
 })

@@ -1,49 +1,50 @@
-/** A bounded memory: the least recently used entry leaves when one more than `max` would stay. `onLeave` is told of every value that leaves, however. */
+/**
+ * A bounded memory: holds `max` entries at most, and whatever was set or got since half as many others were; among older ones it forgets the less
+ * recently used half at once. Costs the same for any number of entries, each time.
+ */
 export class Lru<K, V> {
-  readonly #entries = new Map<K, V>()
-  readonly #max: number
-  readonly #onLeave: ((value: V) => void) | undefined
+  // In one Map of exact age each eviction would look for the first entry behind those that were deleted before it: 100 µs each with 200,000 entries.
+  #young = new Map<K, V>()
+  #old = new Map<K, V>()
+  readonly #youngMax: number
 
-  constructor(max: number, onLeave?: (value: V) => void) {
-    this.#max = max
-    this.#onLeave = onLeave
+  constructor(max: number) {
+    this.#youngMax = Math.ceil(max / 2)
   }
 
   get size(): number {
-    return this.#entries.size
+    return this.#young.size + this.#old.size
   }
 
   get(key: K): V | undefined {
-    const value = this.#entries.get(key)
-    if (value === undefined) return undefined
-    this.#entries.delete(key)
-    this.#entries.set(key, value)
+    const young = this.#young.get(key)
+    if (young !== undefined) return young
+    const value = this.#old.get(key)
+    if (value !== undefined) this.set(key, value)
     return value
   }
 
-  /** As get, without making the entry young: for the hottest paths, where a bounded memory is enough and exact age is not worth two map writes. */
+  /** As get, without making the entry young. */
   peek(key: K): V | undefined {
-    return this.#entries.get(key)
+    return this.#young.get(key) ?? this.#old.get(key)
   }
 
   set(key: K, value: V): void {
-    const replaced = this.#entries.get(key)
-    this.#entries.delete(key)
-    this.#entries.set(key, value)
-    if (replaced !== undefined && replaced !== value) this.#onLeave?.(replaced)
-    if (this.#entries.size > this.#max) this.delete(this.#entries.keys().next().value as K)
+    this.#old.delete(key)
+    if (this.#young.size >= this.#youngMax && !this.#young.has(key)) {
+      this.#old = this.#young
+      this.#young = new Map()
+    }
+    this.#young.set(key, value)
   }
 
   delete(key: K): boolean {
-    const value = this.#entries.get(key)
-    const isThere = this.#entries.delete(key)
-    if (value !== undefined) this.#onLeave?.(value)
-    return isThere
+    const wasYoung = this.#young.delete(key)
+    return this.#old.delete(key) || wasYoung
   }
 
   clear(): void {
-    const values = this.#onLeave ? [...this.#entries.values()] : []
-    this.#entries.clear()
-    for (const value of values) this.#onLeave?.(value)
+    this.#young.clear()
+    this.#old.clear()
   }
 }

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import type { Hostname } from '../hostname.ts'
-import { backOffMs } from '../lib/back-off.ts'
+import { backOffMs, pause } from '../lib/back-off.ts'
 import { createOnce } from '../lib/once.ts'
 import type { CopyStatus } from './copy-status.ts'
 import { carryLines, encodeLine, type Lines } from './lines.ts'
@@ -25,6 +25,8 @@ export type FollowerLink = {
   copyDamaged(sentence: string): void
   /** `lagMs` goes on growing while nothing is heard. */
   status(): CopyStatus & { connected: boolean }
+  /** Resolves when the follower was first heard, or after `ms`. */
+  firstHeard(ms: number): Promise<void>
   close(): void
 }
 
@@ -52,6 +54,7 @@ export function connectToFollower(socketPath: string, events: FollowerEvents): F
   let timer: NodeJS.Timeout | undefined
   let closed = false
   let asked = 0
+  const met = Promise.withResolvers<void>()
 
   const open = (): void => {
     const opening = connect(socketPath)
@@ -74,6 +77,7 @@ export function connectToFollower(socketPath: string, events: FollowerEvents): F
         failures = 0
         heard = { status: message.status, at: performance.now() }
         later(() => events.onReset())
+        met.resolve()
         break
       case 'status':
         heard = { status: message.status, at: performance.now() }
@@ -136,6 +140,11 @@ export function connectToFollower(socketPath: string, events: FollowerEvents): F
       lagMs: heard.status.lagMs + Math.round(performance.now() - heard.at),
       connected: lines !== undefined,
     }),
+    async firstHeard(ms) {
+      const patience = new AbortController()
+      await Promise.race([met.promise, pause(ms, patience.signal)])
+      patience.abort()
+    },
     close() {
       closed = true
       clearTimeout(timer)

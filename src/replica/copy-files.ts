@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readdirSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { open, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 
 // `path` is a symbolic link to the generation in use. A generation's name is never used twice, so a reader that finds another name in
@@ -32,13 +32,25 @@ export async function switchToGeneration(path: string, file: string): Promise<vo
   syncFolder(dirname(path))
 }
 
-export function removeGeneration(file: string): void {
-  for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(file + suffix, { force: true })
+const SUFFIXES = ['', '-wal', '-shm', '-journal']
+const READERS_MOVE_ON_MS = 10_000
+
+/** Beside the event loop: freeing a file of half a gigabyte takes a fifth of a second. */
+export async function removeGeneration(file: string): Promise<void> {
+  for (const suffix of SUFFIXES) await rm(file + suffix, { force: true })
+}
+
+/**
+ * Removes a generation that was replaced once its readers have moved on: who closes a removed file last waits until it is freed, and that
+ * must not be a process that serves. Where this one ends before, the next writer's sweep does it.
+ */
+export function removeReplaced(file: string): void {
+  setTimeout(() => void removeGeneration(file).catch(() => {}), READERS_MOVE_ON_MS).unref()
 }
 
 /** Keeps the damaged generation for whoever wants to look at it; an earlier one goes. */
-export function setAside(path: string, file: string): void {
-  removeGeneration(`${path}.damaged`)
+export async function setAside(path: string, file: string): Promise<void> {
+  await removeGeneration(`${path}.damaged`)
   for (const suffix of ['', '-wal', '-shm']) {
     try {
       renameSync(file + suffix, `${path}.damaged${suffix}`)
@@ -54,7 +66,8 @@ export function sweepGenerations(path: string): void {
   const name = basename(path)
   for (const entry of readdirSync(dirname(path))) {
     const generation = entry.startsWith(name) && /^\.[0-9a-f]{16}/.exec(entry.slice(name.length))?.[0]
-    if (generation && path + generation !== kept) removeGeneration(path + generation)
+    if (!generation || path + generation === kept) continue
+    for (const suffix of SUFFIXES) rmSync(path + generation + suffix, { force: true })
   }
 }
 

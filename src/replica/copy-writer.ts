@@ -2,7 +2,15 @@ import { DatabaseSync } from 'node:sqlite'
 import type { Hostname } from '../hostname.ts'
 import { type CopyChanges, prepareChanges } from './copy-changes.ts'
 import { type CopyCheck, checkCopy } from './copy-check.ts'
-import { createGeneration, currentGeneration, removeGeneration, setAside, sweepGenerations, switchToGeneration } from './copy-files.ts'
+import {
+  createGeneration,
+  currentGeneration,
+  removeGeneration,
+  removeReplaced,
+  setAside,
+  sweepGenerations,
+  switchToGeneration,
+} from './copy-files.ts'
 import { type CopyLookups, prepareLookups } from './copy-lookups.ts'
 import { createTables, isDamage, touchEnds, unfitness } from './copy-schema.ts'
 import type { CertificateRow, ChallengeRow, CopyBatch, Cursor, RouteRow, SettingRow } from './rows.ts'
@@ -88,21 +96,22 @@ export function openCopyWriter(path: string): CopyWriter {
     state: () => ({ cursor: opened && state?.cursor, complete: opened !== undefined, asOfMs: state?.asOfMs ?? 0, unfit }),
     findRoute: (hostname) => opened && guarded(({ lookups }) => lookups.findRoute(hostname)),
     async replaceAll(snapshot) {
+      const before = currentGeneration(path)
       const file = createGeneration(path)
       try {
         await build(file, snapshot)
         await switchToGeneration(path, file)
       } catch (error) {
-        if (currentGeneration(path) !== file) removeGeneration(file)
+        if (currentGeneration(path) !== file) await removeGeneration(file)
         throw error
       }
-      const old = opened?.file ?? damaged
+      const isDamaged = before === damaged
       opened?.db.close()
       opened = undefined
-      if (old && old === damaged) setAside(path, old)
       damaged = undefined
       take(file)
-      sweepGenerations(path)
+      if (before && isDamaged) await setAside(path, before)
+      else if (before) removeReplaced(before)
     },
     apply(batch) {
       guarded(({ changes }) => changes.apply(batch))

@@ -44,6 +44,7 @@ export type Follower = {
 const POLL_INTERVAL_MS = 1_000
 const HEARTBEAT_INTERVAL_MS = 1_000
 const CHECK_INTERVAL_MS = 24 * 3_600_000
+const FIRST_CHECK_AFTER_MS = 30_000 // it reads the whole file, which must not hold up a start
 const RETRY = { firstMs: 100, maxMs: 5_000 }
 
 /**
@@ -119,7 +120,7 @@ export function createFollower(parts: FollowerParts): Follower {
     const beat = () => audience?.heartbeat(status())
     beat()
     const timers = [setInterval(beat, HEARTBEAT_INTERVAL_MS), setInterval(() => void check(), CHECK_INTERVAL_MS)]
-    void check()
+    timers.push(setTimeout(() => void check(), FIRST_CHECK_AFTER_MS))
     const following = follow()
     stop = async () => {
       for (const timer of timers) clearInterval(timer)

@@ -114,9 +114,13 @@ test('a process comes back when the follower was restarted, and forgets what it 
 test('a process may start before its follower', async () => {
   const { link, resets } = await listen()
   expect(link.status()).toMatchObject({ connected: false, complete: false })
+  const heard = link.firstHeard(60_000)
+  await link.firstHeard(1)
+  expect(link.status().connected).toBe(false)
   await serve()
-  await expect.poll(resets).toBe(1)
+  await heard
   expect(link.status().connected).toBe(true)
+  await expect.poll(resets).toBe(1)
 })
 
 test('a question that is under way when the follower dies is answered as unavailable', async () => {

@@ -20,6 +20,8 @@ import type { RoleContext, RunningRole } from './role.ts'
 import { createServiceProbe } from './service-probe.ts'
 import { createUpstreamCheck } from './upstream-check.ts'
 
+const METADATA_IN_MEMORY_MAX = 2_048 // characters: the longest are 16 KB, and what is remembered are 100,000 routes
+
 type Files = { version: string; portal: PortalFile[] }
 
 /** Reads what the role serves, and returns its start. */
@@ -37,6 +39,8 @@ async function startApi(context: RoleContext, files: Files): Promise<RunningRole
   const announcer = createAnnouncer(db)
   const probe = createServiceProbe(config)
   const copy = openLocalCopy(context, {
+    keep: (route) => route,
+    isLight: ({ metadataJson }) => metadataJson.length <= METADATA_IN_MEMORY_MAX,
     changed(keys) {
       for (const id of keys.tokens) authenticator.forgetToken(id)
       if (keys.projects.length > 0) authenticator.forgetTokens()

@@ -2,19 +2,21 @@ import { createChallengeCertificate } from '../certs/tls-alpn.ts'
 import { type CertificateKnowledge, createCertificateSource } from '../edge/certificate-source.ts'
 import { createChallengeSource } from '../edge/challenge-source.ts'
 import { type Edge, startEdge } from '../edge/edge.ts'
-import type { HostAnswer } from '../edge/host.ts'
+import type { HostAnswer, HostRoute } from '../edge/host.ts'
 import { createEdgeMetrics } from '../edge/metrics.ts'
 import { connectionCeiling, fileDescriptorsMax } from '../file-descriptors.ts'
 import { type Hostname, wildcardOver } from '../hostname.ts'
 import { createLineSink } from '../log.ts'
+import type { RouteRow } from '../replica/rows.ts'
 import { certificateKeys } from './certificate-keys.ts'
-import { openLocalCopy } from './local-copy.ts'
+import { type LocalAnswer, openLocalCopy } from './local-copy.ts'
 import { ownHosts } from './own-hosts.ts'
 import { THUMBPRINT } from './own-keys.ts'
 import type { RoleContext, RunningRole } from './role.ts'
 import { openTicketKeys, TICKET_KEYS } from './ticket-keys.ts'
 
 const DRAIN_MS_MAX = 30_000
+const FOLLOWER_WAIT_MS = 2_000
 
 /** The reverse proxy: answers from the local copy alone, holds neither a database connection nor an account key. */
 export async function startEdgeRole(context: RoleContext): Promise<RunningRole> {
@@ -23,6 +25,7 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
   const own = ownHosts(config)
   const keys = certificateKeys(config)
   const copy = openLocalCopy(context, {
+    keep: toHostRoute,
     changed(keys) {
       keys.certificates.forEach(certificates.changed)
       if (keys.challenges.length > 0) challenges.changed()
@@ -83,6 +86,8 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
   }
   const challenges = createChallengeSource({ readAll: copy.reader.readChallenges, certify: createChallengeCertificate })
 
+  // Names that were claimed while nothing ran here are not in the copy: whoever comes for one first must find somebody to ask.
+  await copy.follower.firstHeard(FOLLOWER_WAIT_MS)
   edge = await startEdge({
     log,
     accessLog: lines,
@@ -130,11 +135,17 @@ function isOurs({ kind }: { kind: string }): boolean {
   return kind === 'route' || kind === 'service' || kind === 'edge-root'
 }
 
-function toHost(found: Awaited<ReturnType<ReturnType<typeof openLocalCopy>['findRoute']>>) {
+type EdgeRoute = Required<HostRoute> & { proofNeeded: boolean }
+
+/** Without the metadata, which may be 16 KB and is the vendor's alone. */
+function toHostRoute({ hostname, projectId, projectSlug, upstreamUrl, upstreamProtocol, verified, proofNeeded }: RouteRow): EdgeRoute {
+  return { hostname, projectId, projectSlug, upstreamUrl, upstreamProtocol, verified, proofNeeded }
+}
+
+function toHost(found: LocalAnswer<EdgeRoute>): HostAnswer {
   if (found.kind !== 'route') return found
   // What still needs its proof is neither verified nor routed: a dangling CNAME must not hand its traffic to a new claimant.
-  if (found.route.proofNeeded) return { kind: 'unknown' as const }
-  return found
+  return found.route.proofNeeded ? { kind: 'unknown' } : found
 }
 
 function challengeAnswer(thumbprint: Buffer | undefined, token: string): string | undefined {

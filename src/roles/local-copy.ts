@@ -1,5 +1,3 @@
-import { join } from 'node:path'
-import type { Config } from '../config.ts'
 import { type Hostname, wildcardOver } from '../hostname.ts'
 import { Lru } from '../lib/lru.ts'
 import { connectToFollower } from '../replica/client.ts'
@@ -7,65 +5,80 @@ import { openCopyReader } from '../replica/copy-reader.ts'
 import { missIsFinal } from '../replica/copy-status.ts'
 import type { RouteAnswer } from '../replica/messages.ts'
 import { findLocalRoute } from '../replica/route-lookup.ts'
-import type { ChangedKeys } from '../replica/rows.ts'
+import type { ChangedKeys, RouteRow } from '../replica/rows.ts'
+import { copyPath, followerSocket } from './copy-place.ts'
 import type { RoleContext } from './role.ts'
 
-const ROUTES_IN_MEMORY_MAX = 200_000
-const MISSES_IN_MEMORY_MAX = 100_000 // two of a name that is not served: its own and its wildcard's
-const UNKNOWN: RouteAnswer = { kind: 'unknown' }
+/** As the copy answers, with as much of the route as this process needs. */
+export type LocalAnswer<Kept> = { kind: 'route'; route: Kept } | Exclude<RouteAnswer, { kind: 'route' }>
 
-export const copyPath = (config: Config) => join(config.dataDir, 'copy', 'routes.sqlite')
-export const followerSocket = (context: RoleContext) => join(context.runDir, 'follower.sock')
+export type LocalCopyParts<Kept> = {
+  /** What this process needs of a route. */
+  keep(route: RouteRow): Kept
+  /** Whether it may stay in memory; what may not is read from the copy each time. All may where this is absent. */
+  isLight?(kept: Kept): boolean
+  /** News that the copy holds already. */
+  changed?(keys: ChangedKeys): void
+  /** Whatever was read before may be stale. */
+  reset?(): void
+}
+
+const ROUTES_IN_MEMORY_MAX = 100_000 // some 350 bytes each without their metadata
+const MISSES_IN_MEMORY_MAX = 100_000 // two of a name that is not served: its own and its wildcard's
+const UNKNOWN: { kind: 'unknown' } = { kind: 'unknown' }
 
 /**
  * How an api or edge process reads this machine's local copy: memory first, then the copy, then, only while the copy is behind or
  * incomplete, the follower. The follower's pushes drop what changed from memory; when the link to it breaks, all of it is dropped.
  */
-export function openLocalCopy(context: RoleContext, news: { changed?(keys: ChangedKeys): void; reset?(): void }) {
-  const routes = new Lru<Hostname, RouteAnswer>(ROUTES_IN_MEMORY_MAX)
-  const misses = new Lru<Hostname, RouteAnswer>(MISSES_IN_MEMORY_MAX)
+export function openLocalCopy<Kept extends { hostname: Hostname }>(context: RoleContext, parts: LocalCopyParts<Kept>) {
+  const routes = new Lru<Hostname, LocalAnswer<Kept>>(ROUTES_IN_MEMORY_MAX)
+  const misses = new Lru<Hostname, typeof UNKNOWN>(MISSES_IN_MEMORY_MAX)
   const follower = connectToFollower(followerSocket(context), {
     onChanged(keys) {
       for (const hostname of keys.routes) {
         routes.delete(hostname)
         misses.delete(hostname)
       }
-      news.changed?.(keys)
+      parts.changed?.(keys)
     },
     onReset() {
       routes.clear()
       misses.clear()
-      news.reset?.()
+      parts.reset?.()
     },
   })
   const reader = openCopyReader(copyPath(context.config), { onDamaged: follower.copyDamaged })
   const isFresh = () => missIsFinal(follower.status())
 
   // A route is kept under its claim's name alone, a wildcard's too, so that news of one name makes one entry stale however many it covers.
-  const remembered = (hostname: Hostname): RouteAnswer | undefined => {
-    if (!misses.peek(hostname)) return undefined
+  const remembered = (hostname: Hostname): LocalAnswer<Kept> | undefined => {
+    if (!misses.get(hostname)) return undefined
     const wildcard = wildcardOver(hostname)
-    return routes.peek(wildcard) ?? misses.peek(wildcard)
+    return routes.get(wildcard) ?? misses.get(wildcard)
   }
-  const remember = (hostname: Hostname, found: RouteAnswer) => {
+  const remember = (hostname: Hostname, found: LocalAnswer<Kept>) => {
     if (found.kind === 'unavailable') return
-    if (found.kind === 'route') routes.set(found.route.hostname, found)
+    if (found.kind === 'route' && (parts.isLight?.(found.route) ?? true)) routes.set(found.route.hostname, found)
     if (found.kind === 'route' && found.route.hostname === hostname) return
     // A miss is remembered too: a scanner's guesses must not become reads.
     misses.set(hostname, UNKNOWN)
     if (found.kind === 'unknown') misses.set(wildcardOver(hostname), UNKNOWN)
   }
+  const kept = (found: RouteAnswer): LocalAnswer<Kept> =>
+    found.kind === 'route' ? { kind: 'route', route: parts.keep(found.route) } : found
 
   return {
     reader,
     follower,
     isFresh,
     /** Answers at once for every hostname that the copy holds; asks the follower only for the others, and only while the copy is not fresh. */
-    findRoute(hostname: Hostname): RouteAnswer | Promise<RouteAnswer> {
-      const known = routes.peek(hostname) ?? (isFresh() ? remembered(hostname) : undefined)
+    findRoute(hostname: Hostname): LocalAnswer<Kept> | Promise<LocalAnswer<Kept>> {
+      const known = routes.get(hostname) ?? (isFresh() ? remembered(hostname) : undefined)
       if (known) return known
-      const found = findLocalRoute(reader, follower, hostname)
-      if (found instanceof Promise) return found
+      const answer = findLocalRoute(reader, follower, hostname)
+      if (answer instanceof Promise) return answer.then(kept)
+      const found = kept(answer)
       remember(hostname, found)
       return found
     },
