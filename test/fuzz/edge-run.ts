@@ -1,5 +1,7 @@
 import type { TestEdge } from '../support/edge.ts'
 import type { ReadAnswer, Reading } from './llhttp.ts'
+import { disagreement, minimise } from './minimise.ts'
+import { cut } from './pieces.ts'
 import { Random } from './random.ts'
 import { ARRIVAL_FIELD, type Arrival, REFUSAL_FIELD, type Recorder } from './recorder.ts'
 import { type ReferenceRequest, readReference } from './reference.ts'
@@ -7,11 +9,7 @@ import { makeRequests, type RequestStream } from './request-stream.ts'
 import { createVisitor } from './visit.ts'
 import { differenceOfRequests, type Way } from './wire-rules.ts'
 
-const MINIMISING_MS_MAX = 15_000
-
 export type EdgeRun = { streams: number; requests: number; arrived: number; refused: number }
-
-export type Disagreement = { caseNumber: number; text: string; why: string }
 
 /**
  * Sends the streams of these case numbers through the edge to the application, and holds what arrived there, and which answer came for
@@ -46,7 +44,7 @@ export async function runEdgeLane(
     const mustEnd = expected.end.kind !== 'incomplete'
     let answers: ReadAnswer[]
     try {
-      ;({ answers } = await visitor.visit(cut(bytes, random), {
+      ;({ answers } = await visitor.visit(cut(bytes, random, 0.2), {
         methods,
         count: mustEnd ? Number.POSITIVE_INFINITY : expected.messages.length,
       }))
@@ -96,35 +94,9 @@ function judge({ stream, expected, answers, arrivals, way }: Evidence): EdgeRun 
   return run
 }
 
-/** Whole most of the time; else in a few pieces. */
-function cut(bytes: Buffer, random: Random): Buffer[] {
-  if (!random.chance(0.2)) return [bytes]
-  const cuts = Array.from({ length: 1 + random.below(3) }, () => random.below(bytes.length)).sort((a, b) => a - b)
-  const at = [0, ...cuts, bytes.length]
-  return at.slice(1).flatMap((end, i) => (end > at[i]! ? [bytes.subarray(at[i], end)] : []))
-}
-
-/** A shorter text that still fails: pieces are left out, from halves down to single bytes. */
-export async function minimise(text: string, fails: (text: string) => Promise<boolean>): Promise<string> {
-  let smallest = text
-  const endsAt = performance.now() + MINIMISING_MS_MAX
-  for (let size = smallest.length >> 1; size > 0; size >>= 1) {
-    for (let at = 0; at < smallest.length && performance.now() < endsAt; ) {
-      const shorter = smallest.slice(0, at) + smallest.slice(at + size)
-      if (shorter !== '' && (await fails(shorter))) smallest = shorter
-      else at += size
-    }
-  }
-  return smallest
-}
-
 /** What is wrong, without the bytes that it is wrong with. */
 function kindOf(why: string): string {
   return why.split(':')[0]!.replaceAll(/\d+/g, '')
-}
-
-export function disagreement({ caseNumber, text, why }: Disagreement): Error {
-  return new Error(`case ${caseNumber}: ${why}\n${JSON.stringify(text)}`)
 }
 
 function fieldOf({ fields }: ReadAnswer, wanted: string): string | undefined {

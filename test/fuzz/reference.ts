@@ -1,4 +1,11 @@
-import { type Reading, type ReadRequest, readRequestsByLlhttp, requestEndsByLlhttp } from './llhttp.ts'
+import {
+  type ReadAnswer,
+  type Reading,
+  type ReadRequest,
+  readAnswersByLlhttp,
+  readRequestsByLlhttp,
+  requestEndsByLlhttp,
+} from './llhttp.ts'
 
 /** A request as llhttp reads it. `isBeyondNode`: node:http would refuse it for what it asks, and not for how it is framed. */
 export type ReferenceRequest = ReadRequest & { isBeyondNode: boolean }
@@ -30,22 +37,47 @@ export function readReference(bytes: Buffer): Reading<ReferenceRequest> {
   }
 }
 
-function rewrite(text: string, { code, at }: { code: string; at: number }): (Rewrite & { text: string }) | undefined {
+/** Lengths and codings without a tab behind them, wherever they stand. */
+export function withoutTabs(text: string): string {
+  return text.replaceAll(TAB_BEHIND_VALUE, '$1')
+}
+
+/** The answers in these bytes to requests with these methods, read by llhttp and put in other words likewise. */
+export function readAnswerReference(bytes: Buffer, methods: readonly string[]): Reading<ReadAnswer> {
+  let text = withoutTabs(bytes.toString('latin1')) // llhttp would read on until the connection closes
+  for (let left = REWRITES_MAX; ; left -= 1) {
+    const reading = readAnswersByLlhttp(Buffer.from(text, 'latin1'), methods, true)
+    const rewritten = reading.end.kind === 'refused' && left > 0 ? rewriteFields(text, reading.end) : undefined
+    if (rewritten === undefined) return reading
+    text = rewritten
+  }
+}
+
+function rewrite(text: string, end: { code: string; at: number }): (Rewrite & { text: string }) | undefined {
+  const inFields = rewriteFields(text, end)
+  return inFields === undefined ? rewriteLine(text, end.code) : { index: -1, text: inFields }
+}
+
+function rewriteFields(text: string, { code, at }: { code: string; at: number }): string | undefined {
   if (code === 'HPE_INVALID_CHUNK_SIZE' || code === 'HPE_STRICT') {
     const from = text.lastIndexOf('\r\n', at - 1) + 2
     const line = BLANKS_IN_EXTENSIONS.exec(text.slice(from, text.indexOf('\r\n', from)))
-    return line ? { index: -1, text: text.slice(0, from) + line[1] + text.slice(from + line[0].length) } : undefined
+    return line ? text.slice(0, from) + line[1] + text.slice(from + line[0].length) : undefined
   }
   if (code === 'HPE_INVALID_TRANSFER_ENCODING' || code === 'HPE_INVALID_CONTENT_LENGTH') {
     const line = [...text.matchAll(TAB_BEHIND_VALUE)].findLast(({ index }) => index < at)
     if (!line) return undefined
     const from = line.index + line[1]!.length
-    return { index: -1, text: text.slice(0, from) + text.slice(from + line[2]!.length) }
+    return text.slice(0, from) + text.slice(from + line[2]!.length)
   }
   if (code === 'HPE_CLOSED_CONNECTION') {
     const open = text.replaceAll(PROXY_CONNECTION, '$1')
-    return open === text ? undefined : { index: -1, text: open }
+    return open === text ? undefined : open
   }
+  return undefined
+}
+
+function rewriteLine(text: string, code: string): (Rewrite & { text: string }) | undefined {
   if (code !== 'HPE_INVALID_METHOD' && code !== 'HPE_INVALID_URL') return undefined
   const ends = requestEndsByLlhttp(Buffer.from(text, 'latin1'))
   const from = ends.at(-1) ?? 0

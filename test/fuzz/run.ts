@@ -2,15 +2,18 @@
 import { randomInt } from 'node:crypto'
 import { installMissing, PACKAGES } from '../install.ts'
 import { fuzzEdge } from './edge.ts'
+import { fuzzAnswerReader, fuzzRequestReader } from './readers.ts'
 
 type Target = { name: string; run(options: Options, tell: (messages: number) => void): Promise<string> }
 type Options = { seed: number; from: number; messages: number }
 
-/** Of a request stream: its last request comes on top. */
-const MESSAGES_A_STREAM = 3.5
+/** About; what is changed may be fewer for everybody. */
+const MESSAGES_A_STREAM = 2
 const TELL_EVERY_MS = 5_000
 
 const TARGETS: Target[] = [
+  { name: 'requests', run: (options, tell) => byReader(fuzzRequestReader, options, tell) },
+  { name: 'answers', run: (options, tell) => byReader(fuzzAnswerReader, options, tell) },
   { name: 'edge', run: (options, tell) => throughEdge('node', options, tell) },
   { name: 'nginx', run: (options, tell) => throughEdge('nginx', options, tell) },
 ]
@@ -47,6 +50,12 @@ async function throughEdge(way: 'node' | 'nginx', options: Options, tell: (messa
   const onCase = (total: { streams: number }) => tell(Math.round(total.streams * MESSAGES_A_STREAM))
   const { requests, arrived, refused } = await fuzzEdge({ seed: options.seed, from: options.from, streams, way, onCase })
   return `${streams} connections, ${requests} requests for llhttp, ${arrived} arrived, ${refused} refused`
+}
+
+async function byReader(fuzz: typeof fuzzRequestReader, options: Options, tell: (messages: number) => void): Promise<string> {
+  const streams = Math.ceil(options.messages / MESSAGES_A_STREAM)
+  const { messages, accepted, refused } = await fuzz({ seed: options.seed, from: options.from, streams }, (run) => tell(run.messages))
+  return `${streams} connections, ${messages} messages for llhttp, ${accepted} accepted by us, ${refused} refused`
 }
 
 function text(name: string): string | undefined {

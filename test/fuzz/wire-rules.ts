@@ -36,7 +36,8 @@ export function differenceOfRequests(sent: ReadRequest, arrived: ReadRequest, wa
   return way === 'node' ? differenceOfTrailers(sent, arrived) : undefined // nginx passes no trailers
 }
 
-function originForm({ target }: ReadRequest): string {
+/** The target as an application gets it: of an absolute form the part behind the authority. */
+export function originForm({ target }: ReadRequest): string {
   const absolute = /^https?:\/\/[^/?#]*(.*)$/i.exec(target)
   if (!absolute) return target
   return absolute[1]!.startsWith('/') ? absolute[1]! : `/${absolute[1]}`
