@@ -16,7 +16,7 @@ type Rewrite = { index: number; method?: string; target?: string }
 const KNOWN_METHOD = 'GET'
 const REWRITES_MAX = 12
 const REQUEST_LINE = /^(?:\r\n)*([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([!-~\x80-\xff]+) HTTP\/1\.[01]\r\n/
-const TAB_BEHIND_VALUE = /(\r\n(?:transfer-encoding:[ \t]*chunked|content-length:[ \t]*\d+))([ \t]*\t[ \t]*)(?=\r\n)/gi
+const TAB_BEHIND_VALUE = /(\r\n(?:transfer-encoding|content-length):)([ \t]*(?:chunked|\d+))([ \t]*\t[ \t]*)(?=\r\n)/gi
 const PROXY_CONNECTION = /(\r\nproxy-connection:)[^\r\n]+/gi
 const BLANKS_IN_EXTENSIONS = /^([0-9a-f]+)[ \t]*;[ \t]*[^;= \t]+(?:[ \t]*[=;][ \t]*[^;= \t]+)*$/i
 
@@ -37,9 +37,9 @@ export function readReference(bytes: Buffer): Reading<ReferenceRequest> {
   }
 }
 
-/** Lengths and codings without a tab behind them, wherever they stand. */
+/** Lengths and codings with the blanks before them that were behind them, wherever they stand: a text of the same length. */
 export function withoutTabs(text: string): string {
-  return text.replaceAll(TAB_BEHIND_VALUE, '$1')
+  return text.replaceAll(TAB_BEHIND_VALUE, '$1$3$2')
 }
 
 /** The answers in these bytes to requests with these methods, read by llhttp and put in other words likewise. */
@@ -67,8 +67,7 @@ function rewriteFields(text: string, { code, at }: { code: string; at: number })
   if (code === 'HPE_INVALID_TRANSFER_ENCODING' || code === 'HPE_INVALID_CONTENT_LENGTH') {
     const line = [...text.matchAll(TAB_BEHIND_VALUE)].findLast(({ index }) => index < at)
     if (!line) return undefined
-    const from = line.index + line[1]!.length
-    return text.slice(0, from) + text.slice(from + line[2]!.length)
+    return text.slice(0, line.index) + withoutTabs(`${line[0]}\r\n`).slice(0, -2) + text.slice(line.index + line[0].length)
   }
   if (code === 'HPE_CLOSED_CONNECTION') {
     const open = text.replaceAll(PROXY_CONNECTION, '$1')
