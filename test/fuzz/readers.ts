@@ -14,7 +14,7 @@ export type ReadersRun = { messages: number; accepted: number; refused: number }
 const FRAMING = /^(content-length|transfer-encoding|connection|proxy-connection|upgrade)$/im
 /** An interim answer ends with its head, whatever it says; llhttp looks at what it says. */
 const FRAMED_INTERIM =
-  /HTTP\/1\.[01] 1\d\d[^\r\n]*\r\n(?:[^\r\n]+\r\n)*?(?:content-length|transfer-encoding|connection|proxy-connection|upgrade):/i
+  /HTTP\/1\.0 1\d\d|HTTP\/1\.1 1\d\d[^\r\n]*\r\n(?:[^\r\n]+\r\n)*?(?:content-length|transfer-encoding|connection|proxy-connection|upgrade):/i
 const HOST = 'a.example'
 
 /**
