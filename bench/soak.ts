@@ -48,7 +48,7 @@ const { edge, first } = await startEdge()
 undo.defer(() => void edge.kill())
 const { httpsPort, caPem } = first
 
-const counts = { whole: 0, aborted: 0, checked: 0, wrong: [] as string[] }
+const counts = { whole: 0, aborted: 0, checked: 0, late: 0, wrong: [] as string[] }
 const waitsMs: number[] = []
 await load(Math.min(REQUESTS / ROUNDS, 50_000)) // code is compiled and pools are filled before the first reading
 const before = await settled()
@@ -82,6 +82,7 @@ measurement.publish({
     { what: 'heap after ÷ before', reached: after.heapBytes / before.heapBytes, gate: 1.25, goal: 1.1, smaller: true },
     { what: 'descriptors after − before', reached: after.descriptors - before.descriptors, gate: 0, goal: 0, smaller: true },
     { what: 'open afterwards', reached: after.open, gate: 0, goal: 0, smaller: true },
+    { what: 'connections or answers later than 10 s', reached: counts.late, gate: 100, goal: 0, smaller: true },
     { what: 'wrong answers', reached: counts.wrong.length, gate: 0, goal: 0, smaller: true },
   ],
   notes: [
@@ -123,10 +124,11 @@ async function settled(): Promise<SoakReport> {
 async function load(requests: number): Promise<void> {
   let isOver = false
   const whole = Math.round(requests)
-  const beside = [
-    ...Array.from({ length: ABORTERS }, (_, i) => abort(i, () => isOver)),
-    ...HOSTS.flatMap((host) => [compare1(host, () => isOver), compare2(host, () => isOver)]),
+  const visits = [
+    ...Array.from({ length: ABORTERS }, (_, i) => () => abort(i, () => isOver)),
+    ...HOSTS.flatMap((host) => [() => compare1(host, () => isOver), () => compare2(host, () => isOver)]),
   ]
+  const beside = visits.map((visit) => again(visit, () => isOver))
   try {
     await h2load(whole >> 1, ['--h1', '-c', '64'])
     await h2load(whole - (whole >> 1), ['-c', '16', '-m', '8'])
@@ -134,6 +136,17 @@ async function load(requests: number): Promise<void> {
     isOver = true
   }
   await Promise.all(beside)
+}
+
+/** Begins again when a connection was not made or not answered within ten seconds, and counts that. */
+async function again(visit: () => Promise<void>, isOver: () => boolean): Promise<void> {
+  while (!isOver()) {
+    try {
+      await visit()
+    } catch {
+      counts.late += 1
+    }
+  }
 }
 
 async function h2load(requests: number, how: string[]): Promise<void> {

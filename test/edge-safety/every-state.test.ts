@@ -209,9 +209,10 @@ test('a conversation over HTTP/2 that ends at any byte leaves nothing behind', a
   ])
   for (let end = 0; end <= conversation.length; end += 1) {
     const socket = await openTls({ ...target(), more: { ALPNProtocols: ['h2'] } })
+    const closed = once(socket, 'close')
     socket.resume()
     socket.end(conversation.subarray(0, end))
-    await once(socket, 'close')
+    await closed
   }
   await expectNothingLeft()
 })
