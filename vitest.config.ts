@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
 
-/** What visitors meet must be the same with both ways of framing HTTP/2: these run a second time with our own. */
+/** What visitors meet must be the same with both ways of framing HTTP/2: these run a second time with Node's module. */
 const HTTP2_TESTS = ['attacks', 'bulk', 'failures', 'handshake', 'requests', 'stop', 'streaming', 'validation', 'wildcards'].map(
   (name) => `src/edge/${name}.test.ts`,
 )
@@ -20,7 +20,7 @@ export default defineConfig({
           globalSetup: ['test/support/global-setup.ts'],
         },
       },
-      { extends: true, test: { name: 'own-http2', include: HTTP2_TESTS, env: { TEST_HTTP2_ENGINE: 'own' } } },
+      { extends: true, test: { name: 'node-http2', include: HTTP2_TESTS, env: { TEST_HTTP2_ENGINE: 'node' } } },
     ],
   },
 })

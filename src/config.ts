@@ -166,7 +166,7 @@ export function readConfig(env: Env, cwd: string): { config: Config; warnings: s
     allowPrivateUpstreams: required('ALLOW_PRIVATE_UPSTREAMS', parseBoolean, local, 'false'),
     trustedProxies: required('TRUSTED_PROXIES', parseList(parseCidr), [], '10.0.0.0/8'),
     proxyProtocol: required('PROXY_PROTOCOL', parseChoice('off', 'required'), 'off', 'required'),
-    http2Engine: required('HTTP2_ENGINE', parseChoice('own', 'node'), 'node', 'own'),
+    http2Engine: required('HTTP2_ENGINE', parseChoice('own', 'node'), 'own', 'own'),
     local,
     accessLogSample: required('ACCESS_LOG_SAMPLE', parseFraction, 1, '0.1'),
     logLevel: required('LOG_LEVEL', parseChoice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info', 'info'),

@@ -4,6 +4,7 @@ import { Lru } from '../lib/lru.ts'
 import { TCP_KEEP_ALIVE_MS } from './timeouts.ts'
 import { type FailureReason, type Upstream, UpstreamFailure } from './upstream.ts'
 import type { UpstreamGuard } from './upstream-guard.ts'
+import { connectSharing } from './upstream-reads.ts'
 
 export type ConnectParts = {
   guard: UpstreamGuard
@@ -42,7 +43,7 @@ export function createConnect(parts: ConnectParts) {
       secureContext: context,
       host: upstream.host,
       ...(isIP(upstream.host) ? {} : { servername: upstream.host }),
-      ALPNProtocols: ['http/1.1'],
+      ALPNProtocols: [upstream.protocol === 'h2' ? 'h2' : 'http/1.1'],
       ...(sessions.peek(upstream.key) ? { session: sessions.peek(upstream.key)! } : {}),
     })
     tls.on('session', (session) => sessions.set(upstream.key, session))
@@ -51,6 +52,10 @@ export function createConnect(parts: ConnectParts) {
     } catch (error) {
       sessions.delete(upstream.key)
       throw asFailure(error, 'tls', upstream)
+    }
+    if (upstream.protocol === 'h2' && tls.alpnProtocol !== 'h2') {
+      tls.destroy()
+      throw new UpstreamFailure('tls', `${upstream.host}:${upstream.port} does not offer HTTP/2 (ALPN h2)`)
     }
     return tls
   }
@@ -62,7 +67,8 @@ export function createConnect(parts: ConnectParts) {
     for (const [i, address] of addresses.entries()) {
       const isLast = i === addresses.length - 1
       const limit = isLast ? deadline : Math.min(deadline, performance.now() + ADDRESS_TIMEOUT_MS)
-      const socket = connectTcp({ host: address, port: upstream.port, noDelay: true, ...sourceFor(address) })
+      const target = { host: address, port: upstream.port, noDelay: true, ...sourceFor(address) }
+      const socket = upstream.isTls ? connectTcp(target) : connectSharing(target)
       try {
         await until(socket, 'connect', limit)
       } catch (error) {

@@ -4,6 +4,7 @@ import type { Fields } from './engine.ts'
 import { type BodySending, sendBody } from './request-body.ts'
 import type { Timeouts } from './timeouts.ts'
 import { type Upstream, UpstreamFailure } from './upstream.ts'
+import { giveBytesBack, takeBytes } from './upstream-reads.ts'
 import { requestHead, type UpstreamRequest } from './upstream-request.ts'
 
 export type UpstreamListener = {
@@ -39,7 +40,8 @@ export class UpstreamConnection implements AnswerListener {
   #silenceMsMax: number
   #silentSinceMs = 0
   #moved = -1
-  #restsSinceMs = Number.POSITIVE_INFINITY
+  /** Infinite while it carries an exchange. */
+  restsSinceMs = Number.POSITIVE_INFINITY
 
   /** `onFree` is called when an exchange has left the connection fit for another one, `onClose` once when the connection is gone. */
   constructor(
@@ -54,7 +56,8 @@ export class UpstreamConnection implements AnswerListener {
     this.#idleMs = timeouts.keepAliveMs
     this.#silenceMsMax = timeouts.answerHeadMs
     this.#onFree = on.free
-    socket.on('data', this.#receive)
+    takeBytes(socket, this.#receive)
+    socket.resume()
     socket.on('end', this.#end)
     socket.on('error', this.#error)
     socket.on('close', this.#closed)
@@ -65,7 +68,11 @@ export class UpstreamConnection implements AnswerListener {
   get isUsable(): boolean {
     const socket = this.#socket
     if (socket.destroyed || !socket.writable || socket.readableEnded) return false
-    return this.#restsSinceMs === Number.POSITIVE_INFINITY || performance.now() - this.#restsSinceMs < this.#idleMs
+    return !this.isResting || performance.now() - this.restsSinceMs < this.#idleMs
+  }
+
+  get isResting(): boolean {
+    return this.restsSinceMs !== Number.POSITIVE_INFINITY
   }
 
   /** Whether it has carried an exchange before the one that it carries now. */
@@ -78,7 +85,7 @@ export class UpstreamConnection implements AnswerListener {
     const running: Running = { parser, listener, sending: undefined, head: undefined, trailers: undefined }
     this.#exchanges += 1
     this.#running = running
-    this.#restsSinceMs = Number.POSITIVE_INFINITY
+    this.restsSinceMs = Number.POSITIVE_INFINITY
     this.#allowSilence(request.body ? this.#timeouts.bodyIdleMs : this.#timeouts.answerHeadMs)
     this.#socket.write(requestHead(request), 'latin1')
     if (request.body) running.sending = sendBody(this.#socket, request.body, () => this.#bodySent(running))
@@ -94,13 +101,13 @@ export class UpstreamConnection implements AnswerListener {
 
   /** It waits for its next exchange: for our keep-alive time at most, or less when the upstream said so. */
   rest(): void {
-    this.#restsSinceMs = performance.now()
+    this.restsSinceMs = performance.now()
   }
 
   /** Ends what has waited for too long. */
   look(nowMs: number): void {
-    if (this.#restsSinceMs !== Number.POSITIVE_INFINITY) {
-      if (nowMs - this.#restsSinceMs >= this.#idleMs) this.destroy()
+    if (this.isResting) {
+      if (nowMs - this.restsSinceMs >= this.#idleMs) this.destroy()
       return
     }
     const moved = this.#socket.bytesRead + this.#socket.bytesWritten - this.#socket.writableLength
@@ -165,7 +172,8 @@ export class UpstreamConnection implements AnswerListener {
 
   #handOver(running: Running, behind: Buffer): void {
     this.#running = undefined
-    const socket = this.#socket.off('data', this.#receive).off('end', this.#end)
+    const socket = this.#socket.off('end', this.#end)
+    giveBytesBack(socket, this.#receive)
     socket.pause()
     running.listener.onUpgrade(socket, behind)
   }

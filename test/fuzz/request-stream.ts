@@ -38,7 +38,7 @@ const FIELDS = [
   'X-Empty:',
   'X-Blanks: \t a b \t',
   'X-High: \xe9\xff\x80',
-  'X-Long: ' + 'l'.repeat(300),
+  `X-Long: ${'l'.repeat(300)}`,
   'x_under_score: 1',
   "!#$%&'*+-.^_`|~: token",
   'Authorization: Bearer abc',

@@ -7,7 +7,7 @@ import type { FrameWriter } from './frame-writer.ts'
 import { FLAG, FRAME, FRAME_BYTES_MAX } from './protocol.ts'
 import type { SendWindow } from './windows.ts'
 
-/** A shorter piece of a longer answer is what a visitor gets that opens its windows by a few bytes only. */
+/** Shorter pieces of a longer answer, one after the other, are what a visitor gets that opens its windows by a few bytes only. A single one is what a window had left. */
 const DRIBBLE_BYTES = 256
 const NOTHING = Buffer.alloc(0)
 
@@ -59,6 +59,7 @@ export class Http2Exchange implements Exchange {
   #hasBegun = false
   #hasEnded = false
   #hasSentEnd = false
+  #hasDribbled = false
   #isClosed = false
   #onDrain: (() => void) | undefined
   #onGone: (() => void) | undefined
@@ -195,7 +196,9 @@ export class Http2Exchange implements Exchange {
       sendWindow.available -= size
       at += size
       if (endsStream) this.#hasSentEnd = true
-      else if (size < DRIBBLE_BYTES && at < chunk.length) this.#host.dribbled()
+      const isDribble = size < DRIBBLE_BYTES && at < chunk.length
+      if (isDribble && this.#hasDribbled) this.#host.dribbled()
+      this.#hasDribbled = isDribble
     }
     return at
   }
