@@ -40,7 +40,6 @@ const upstream = await startPeer('upstream', LOAD_CORE, {
   dir,
   port: 0,
   upstream: upstreamPort,
-  hostname: '',
   body: `$host ${'x'.repeat(600)}`,
 })
 undo.defer(upstream.stop)

@@ -47,7 +47,6 @@ try {
     dir,
     upstream: upstreamPort,
     port: 0,
-    hostname: HOSTNAME,
     body: 'x'.repeat(700),
   })
   undo.defer(upstream.stop)

@@ -1,10 +1,16 @@
-// A load of full TLS handshakes with one request each: `node handshakes.ts PORT HOSTNAME MS AT_ONCE`. Prints what became of them as JSON.
-import { connect } from 'node:tls'
+// TLS 1.3 handshakes with one request each: `node handshakes.ts PORT MS ZONE NAMES AT_ONCE [SESSIONS]`, for random ones of NAMES hostnames below ZONE.
+// Without SESSIONS all are full. With it, the sessions of that file are resumed; if there is no file, it is filled from full ones. Prints a LoadResult.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { type ConnectionOptions, connect } from 'node:tls'
+import { nameAt } from './numbered-names.ts'
 
 const TIMEOUT_MS = 5_000
 const ANSWER = /^HTTP\/1\.1 200 [\s\S]*x{700}/
 
-const [port, hostname, ms, atOnce] = process.argv.slice(2) as [string, string, string, string]
+const [port, ms, zone, names, atOnce, file] = process.argv.slice(2) as [string, string, string, string, string, string?]
+const kept: [hostname: string, session: string][] = file && existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : []
+const resuming = kept.length > 0
+const gathered = new Map<string, string>()
 const end = performance.now() + Number(ms)
 let done = 0
 const failures: string[] = []
@@ -19,24 +25,32 @@ await Promise.all(
     }
   }),
 )
+if (file && !resuming) writeFileSync(file, JSON.stringify([...gathered]))
 console.log(JSON.stringify({ done, bad: failures.length, example: failures[0] }))
 
-/** No session is offered, so every handshake is a full one. */
 function visitOnce(): Promise<void> {
+  const [hostname, session] = resuming ? kept[random(kept.length)]! : [nameAt(zone, random(Number(names)))]
+  const options: ConnectionOptions = { host: '127.0.0.1', port: Number(port), servername: hostname, rejectUnauthorized: false }
+  if (session) options.session = Buffer.from(session, 'base64')
   return new Promise((resolve, reject) => {
-    const ALPNProtocols = ['http/1.1']
-    const socket = connect({ host: '127.0.0.1', port: Number(port), servername: hostname, rejectUnauthorized: false, ALPNProtocols })
+    const socket = connect({ ...options, ALPNProtocols: ['http/1.1'] })
     let answer = ''
     socket.setEncoding('latin1')
     socket.setTimeout(TIMEOUT_MS, () => socket.destroy(new Error('no answer in time')))
     socket.on('secureConnect', () => {
-      if (socket.isSessionReused() || socket.getProtocol() !== 'TLSv1.3') socket.destroy(new Error('not a full TLS 1.3 handshake'))
+      const wanted = socket.isSessionReused() === resuming && socket.getProtocol() === 'TLSv1.3'
+      if (!wanted) socket.destroy(new Error(`not a ${resuming ? 'resumed' : 'full'} TLS 1.3 handshake for ${hostname}`))
       else socket.write(`GET / HTTP/1.1\r\nHost: ${hostname}\r\nConnection: close\r\n\r\n`)
     })
+    if (file && !resuming) socket.on('session', (ticket) => gathered.set(hostname, ticket.toString('base64')))
     socket.on('data', (text: string) => {
       answer += text
     })
     socket.on('error', reject)
     socket.on('close', () => (ANSWER.test(answer) ? resolve() : reject(new Error(`not the upstream's answer: ${answer.slice(0, 80)}`))))
   })
+}
+
+function random(below: number): number {
+  return Math.floor(Math.random() * below)
 }

@@ -73,6 +73,19 @@ export function option(name: string, fallback: number): number {
   return value
 }
 
+/** Whether `--name` is on the command line. */
+export function hasOption(name: string): boolean {
+  return process.argv.includes(`--${name}`)
+}
+
+/** The words behind `--name` on the command line; undefined when it is not there. */
+export function words(name: string): string | undefined {
+  if (!hasOption(name)) return undefined
+  const value = process.argv[process.argv.indexOf(`--${name}`) + 1]
+  if (!value || value.startsWith('--')) throw new Error(`--${name} wants a word behind it`)
+  return value
+}
+
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }

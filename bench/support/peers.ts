@@ -12,25 +12,36 @@ export type Peer = { name: string; port: number; processes(): number[] }
 type Started = Peer & { stop(): Promise<void> }
 
 /** What a peer's configuration file is filled in with. */
-export type Blanks = { dir: string; port: number; upstream: number; hostname: string; body: string }
+export type Blanks = { dir: string; port: number; upstream: number; body: string; zone?: string; echo?: number }
 
-const PEERS = {
-  upstream: { file: 'upstream.conf', command: (path: string) => ['nginx', '-c', path] },
-  nginx: { file: 'nginx.conf', command: (path: string) => ['nginx', '-c', path] },
-  haproxy: { file: 'haproxy.cfg', command: (path: string) => ['haproxy', '-db', '-f', path] },
-  caddy: { file: 'Caddyfile', command: (path: string) => ['caddy', 'run', '--adapter', 'caddyfile', '--config', path] },
+const nginx = (path: string) => ['nginx', '-c', path]
+const haproxy = (path: string) => ['haproxy', '-db', '-f', path]
+const caddy = (path: string) => ['caddy', 'run', '--adapter', 'caddyfile', '--config', path]
+
+const PEERS: Record<string, { file: string; command(path: string): string[]; env?: Record<string, string> }> = {
+  upstream: { file: 'upstream.conf', command: nginx },
+  nginx: { file: 'nginx.conf', command: nginx },
+  'nginx-tuned': { file: 'nginx-tuned.conf', command: nginx },
+  haproxy: { file: 'haproxy.cfg', command: haproxy },
+  'haproxy-tuned': { file: 'haproxy-tuned.cfg', command: haproxy },
+  caddy: { file: 'Caddyfile', command: caddy },
+  'caddy-tuned': { file: 'Caddyfile-tuned', command: caddy, env: { GOGC: '400' } },
 }
+const LISTEN_TIMEOUT_MS = 60_000 // Caddy reads 10,000 certificates first
+const FILES_MAX = 20_000 // descriptors a proxy may hold
 
 /** Starts Debian's nginx, HAProxy or Caddy with its configuration of bench/peers, on one core. */
-export async function startPeer(name: keyof typeof PEERS, core: number, blanks: Blanks): Promise<Started> {
-  const { file, command } = PEERS[name]
+export async function startPeer(name: string, core: number, blanks: Blanks): Promise<Started> {
+  const { file, command, env: own } = PEERS[name]!
   const template = readFileSync(fileURLToPath(new URL(`../peers/${file}`, import.meta.url)), 'utf8')
   const path = join(blanks.dir, `${name}-${file}`)
   writeFileSync(
     path,
-    template.replace(/\{(dir|port|upstream|hostname|body)\}/g, (_, key: keyof Blanks) => String(blanks[key])),
+    template.replace(/\{(dir|port|upstream|body|zone|echo|files)\}/g, (_, key: keyof Blanks | 'files') =>
+      String({ ...blanks, files: FILES_MAX }[key]),
+    ),
   )
-  const env = { ...process.env, HOME: blanks.dir, XDG_DATA_HOME: blanks.dir, GOMAXPROCS: '1' }
+  const env = { ...process.env, HOME: blanks.dir, XDG_DATA_HOME: blanks.dir, GOMAXPROCS: '1', ...own }
   const logFile = join(blanks.dir, `${name}.log`)
   const log = openSync(logFile, 'a')
   const child = spawn(...onCore(core, command(path)), { env, stdio: ['ignore', log, log] })
@@ -50,7 +61,7 @@ export function layCertificate(dir: string, { chainPem, keyPem }: { chainPem: st
 }
 
 async function untilListening(child: ChildProcess, name: string, port: number): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
+  for (const deadline = performance.now() + LISTEN_TIMEOUT_MS; performance.now() < deadline; ) {
     if (child.exitCode !== null) throw new Error(`${name} ended with ${child.exitCode}: is it installed? apt-get install ${name}`)
     if (await canConnect(port)) return
     await pause(50)
@@ -66,7 +77,8 @@ function canConnect(port: number): Promise<boolean> {
   })
 }
 
-function stop(child: ChildProcess): Promise<void> {
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
   return new Promise((resolve) => {
     child.once('exit', () => resolve())
     child.kill('SIGTERM')

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, release, type } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { table } from './measure.ts'
@@ -7,30 +7,37 @@ import { table } from './measure.ts'
 export type Target = { what: string; reached: number; gate: number; goal: number; smaller?: true }
 
 export type Results = {
-  /** The first row of each table is its heading. */
-  tables: { title: string; rows: readonly (readonly string[])[] }[]
+  /** The first row of each table is its heading. Plots are kept in bench/plots, their file names behind the measurement's own. */
+  tables: { title: string; rows: readonly (readonly string[])[]; plot?: Plot }[]
   targets?: Target[]
   /** What a reader must know to believe the figures, a sentence each. */
   notes?: string[]
 }
 
+export type Plot = { file: string; svg: string }
+
 const FILE = fileURLToPath(new URL('../RESULTS.md', import.meta.url))
+const PLOTS = fileURLToPath(new URL('../plots/', import.meta.url))
 const HEAD = `# What was measured
 
 Each section is written by the command that it names and holds the newest run alone. Ratios travel from machine to machine; absolute figures do not.
 `
 
 /** Call it before anything is measured: it notes how busy the machine is with other things. */
-export function beginMeasurement(name: string): { publish(results: Results): void } {
+export function beginMeasurement(name: string): { publish(results: Results, options?: { save: boolean }): void } {
   const loadBefore = loadavg()[0]!
   const startedAt = new Date()
   return {
-    /** Prints the results, puts them in the place of this measurement's section of RESULTS.md, and fails the process if a gate is missed. */
-    publish(results) {
-      const body = bodyOf(results)
-      console.log(`\n${body}`)
+    /**
+     * Prints the results, puts them in the place of this measurement's section of RESULTS.md, and fails the process if a gate is missed.
+     * `save: false` when they are a part alone, which must not take the place of the whole.
+     */
+    publish(results, { save } = { save: true }) {
+      console.log(`\n${bodyOf(results)}`)
       if (results.targets?.some((target) => !passes(target, target.gate))) process.exitCode = 1
-      if (process.argv.includes('--no-save')) return
+      if (!save || process.argv.includes('--no-save')) return
+      const body = bodyOf(results, name)
+      savePlots(name, results)
       const section = `## ${name}\n\n${purposeOf(name)}\n\n${circumstances(name, startedAt, loadBefore)}\n\n${body}\n`
       const text = existsSync(FILE) ? readFileSync(FILE, 'utf8') : HEAD
       writeFileSync(`${FILE}.new`, withSection(text, section))
@@ -59,8 +66,20 @@ export function withSection(text: string, section: string): string {
   return `${[head!, ...sorted].map((part) => part.trim()).join('\n\n')}\n`
 }
 
-function bodyOf({ tables, targets = [], notes = [] }: Results): string {
-  const parts = tables.map(({ title, rows }) => `${title}\n\n${table(rows)}`)
+function savePlots(name: string, { tables }: Results): void {
+  const plots = tables.flatMap(({ plot }) => plot ?? [])
+  const older = existsSync(PLOTS) ? readdirSync(PLOTS).filter((file) => file.startsWith(`${name}-`)) : []
+  for (const file of older) rmSync(`${PLOTS}${file}`)
+  if (plots.length > 0) mkdirSync(PLOTS, { recursive: true })
+  for (const { file, svg } of plots) writeFileSync(`${PLOTS}${name}-${file}`, svg)
+}
+
+/** With the links to the plots, when they are saved under this measurement's name. */
+export function bodyOf({ tables, targets = [], notes = [] }: Results, name?: string): string {
+  const parts = tables.map(({ title, rows, plot }) => {
+    const image = plot && name !== undefined ? `![${title}](plots/${name}-${plot.file})\n\n` : ''
+    return `${title}\n\n${image}${table(rows)}`
+  })
   if (targets.length > 0) parts.push(table([['target', 'reached', 'gate', 'goal', 'verdict'], ...targets.map(targetRow)]))
   if (notes.length > 0) parts.push(notes.map((note) => `- ${note}`).join('\n'))
   return parts.join('\n\n')

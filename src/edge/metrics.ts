@@ -1,4 +1,5 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { Counter, Gauge, type Registry } from 'prom-client'
+import { DurationHistogram } from './duration-histogram.ts'
 import { FAILURE_REASONS, type FailureReason } from './upstream.ts'
 
 export const HANDSHAKE_OUTCOMES = ['completed', 'resumed', 'validated', 'refused', 'failed', 'timeout'] as const
@@ -20,18 +21,25 @@ export type EdgeMetrics = {
   watch(counts: () => EdgeCounts): void
 }
 
+/** By the first digit of the status; none when the visitor went before there was one. */
+const CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx']
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120]
 
 /** The edge's numbers in the registry, under names that begin with `namesake_edge_`. */
 export function createEdgeMetrics(registry: Registry): EdgeMetrics {
   const registers = [registry]
-  const requests = new Counter({
+  const answered = new Float64Array(CLASSES.length)
+  new Counter({
     name: 'namesake_edge_requests_total',
     help: 'Answered requests by status class',
     labelNames: ['class'],
     registers,
+    collect() {
+      this.reset()
+      for (const [i, label] of CLASSES.entries()) if (answered[i]! > 0) this.inc({ class: label }, answered[i]!)
+    },
   })
-  const seconds = new Histogram({
+  const seconds = new DurationHistogram({
     name: 'namesake_edge_request_seconds',
     help: 'Time from head of request to end of answer',
     buckets: SECONDS,
@@ -49,7 +57,6 @@ export function createEdgeMetrics(registry: Registry): EdgeMetrics {
     labelNames: ['outcome'],
     registers,
   })
-  const classes = ['none', '1xx', '2xx', '3xx', '4xx', '5xx'].map((label) => requests.labels(label))
   const byReason = new Map(FAILURE_REASONS.map((reason) => [reason, failures.labels(reason)]))
   const byOutcome = new Map(HANDSHAKE_OUTCOMES.map((outcome) => [outcome, handshakes.labels(outcome)]))
   let counts: (() => EdgeCounts) | undefined
@@ -90,8 +97,8 @@ export function createEdgeMetrics(registry: Registry): EdgeMetrics {
 
   return {
     requestEnded(status, duration) {
-      classes[Math.floor(status / 100)]?.inc()
-      seconds.observe(duration)
+      answered[Math.floor(status / 100)]! += 1
+      seconds.note(duration)
     },
     upstreamFailed: (reason) => byReason.get(reason)?.inc(),
     handshakeEnded: (outcome) => byOutcome.get(outcome)?.inc(),

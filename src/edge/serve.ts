@@ -58,14 +58,15 @@ export function createServe(parts: ServeParts) {
   const logAccess = createAccessLog(parts.accessLog, parts.accessLogSample)
   const viewOf = createConnectionViews(parts.trustedProxies)
   let open = 0
-  const upstreams = new Lru<string, Upstream>(UPSTREAMS_MAX)
+  const upstreams = new Lru<string, { url: string; upstream: Upstream }>(UPSTREAMS_MAX)
 
+  /** A project has one upstream at a time: asked for by its id alone, which spares putting a key together for each request. */
   const upstreamOf = ({ upstreamUrl, upstreamProtocol = 'http1', projectId }: Destination): Upstream => {
-    const key = `${projectId ?? ''} ${upstreamProtocol} ${upstreamUrl}`
-    const known = upstreams.get(key)
-    if (known) return known
+    const owner = projectId ?? ''
+    const known = upstreams.peek(owner)
+    if (known && known.url === upstreamUrl && known.upstream.protocol === upstreamProtocol) return known.upstream
     const upstream = readUpstream(upstreamUrl, upstreamProtocol, projectId)
-    upstreams.set(key, upstream)
+    upstreams.set(owner, { url: upstreamUrl, upstream })
     return upstream
   }
 

@@ -1,0 +1,72 @@
+import { execFile } from 'node:child_process'
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { LOAD_CORE, onCore } from '../support/cores.ts'
+import { percentile } from '../support/measure.ts'
+import type { Peer } from '../support/peers.ts'
+import type { Figure, Held, Round } from './figures.ts'
+import { parseH2load, parseRequestLog } from './load-output.ts'
+import { HOT, type Place } from './place.ts'
+import { type Plan, takeTurns } from './turns.ts'
+
+const HELD: readonly Held[] = [{ peer: 'nginx', node: { gate: 1.5, goal: 1.2 }, bun: { gate: 1.5, goal: 1.2 } }]
+const PEAK_CONNECTIONS = 64
+// h2load looks every 10 ms at most whether a connection's next request is due, so one connection must not owe more than one by then.
+const A_SECOND_AND_CONNECTION = 80
+const CONNECTIONS_MIN = 16
+const APART_MS = 2 // between the starts of connections, so that they do not send in step
+const SETTLE_MS = 150
+const PER_SECOND_MIN = 200 // for a percentile that says something
+const RATE_SHARE_MIN = 0.5 // a load generator that falls behind measures itself
+const TIMEOUT_MS = 60_000
+
+export const LATENCY = { id: 'http1-p99', title: 'HTTP/1.1 small, p99 at half of its own peak' }
+
+/** The 99th percentile of answer times while each proxy gets half the requests a second that it can answer at most. */
+export async function measureLatency(proxies: readonly Peer[], place: Place, plan: Plan): Promise<Figure> {
+  const peaks = new Map<string, number>()
+  const turns = await takeTurns(proxies, plan, {
+    warmUp: async (proxy, ms) => peaks.set(proxy.name, await peakOf(proxy, ms)),
+    measure: (proxy, ms) => atHalf(proxy, peaks.get(proxy.name)!, place, ms),
+  })
+  return { ...LATENCY, unit: 'ms', held: HELD, ...turns }
+}
+
+/** Requests a second, over the second half of the time: the first is for compilers. */
+async function peakOf(proxy: Peer, ms: number): Promise<number> {
+  const output = await h2load(proxy, [
+    '-c',
+    String(PEAK_CONNECTIONS),
+    '-D',
+    `${Math.round(ms / 2)}ms`,
+    '--warm-up-time',
+    `${Math.round(ms / 2)}ms`,
+  ])
+  const peak = parseH2load(output).done / (ms / 2_000)
+  if (peak < PER_SECOND_MIN) throw new Error(`only ${Math.round(peak)} requests a second at most. ${output}`)
+  return peak
+}
+
+async function atHalf(proxy: Peer, peak: number, { dir }: Place, readMs: number): Promise<Round> {
+  const perSecond = peak / 2
+  const connections = Math.max(CONNECTIONS_MIN, Math.ceil(perSecond / A_SECOND_AND_CONNECTION))
+  const startMs = connections * APART_MS + SETTLE_MS
+  const rps = perSecond / connections
+  const each = Math.ceil((rps * (startMs + readMs)) / 1_000)
+  const log = join(dir, 'requests.log')
+  rmSync(log, { force: true })
+  const pace = ['-r', '1', '--rate-period', `${APART_MS}ms`, '--rps', rps.toFixed(2), '-n', String(each * connections)]
+  await h2load(proxy, ['-c', String(connections), ...pace, '--log-file', log])
+  const ms = parseRequestLog(readFileSync(log, 'utf8'), { afterMs: startMs, forMs: readMs })
+  const reached = (ms.length / readMs) * 1_000
+  if (reached < perSecond * RATE_SHARE_MIN)
+    throw new Error(`${Math.round(reached)} requests a second of the ${Math.round(perSecond)} wanted`)
+  return { value: percentile(ms, 0.99), perSecond: reached }
+}
+
+async function h2load({ port }: Peer, options: string[]): Promise<string> {
+  const target = ['--connect-to', `127.0.0.1:${port}`, `https://${HOT}:${port}/`]
+  const command = onCore(LOAD_CORE, ['h2load', '--h1', ...options, ...target])
+  return (await promisify(execFile)(...command, { signal: AbortSignal.timeout(TIMEOUT_MS) })).stdout
+}

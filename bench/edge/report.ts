@@ -1,0 +1,109 @@
+import { drawBars } from '../support/plot.ts'
+import type { Results, Target } from '../support/results.ts'
+import { type Figure, ratio, type Spread, spreadOf } from './figures.ts'
+import { VARIANTS, type Variant } from './ours.ts'
+import type { Plan } from './turns.ts'
+
+/** A table and a plot for each figure, and the targets that are held to it. */
+export function reportFigures(figures: readonly Figure[], plan: Plan): Results {
+  return {
+    tables: figures.map((figure) => ({
+      title: figure.title,
+      rows: rowsOf(figure),
+      plot: { file: `${figure.id}.svg`, svg: plotOf(figure) },
+    })),
+    targets: figures.flatMap(targetsOf),
+    notes: [...notes(plan), ...figures.flatMap(failuresOf)],
+  }
+}
+
+/** One line for whoever waits for the run's end. */
+export function summaryOf(figure: Figure): string {
+  const [ours] = variantsIn(figure)
+  const parts = peersIn(figure).map((peer) => `${ratio(figure, ours!.name, peer).median.toFixed(2)} × ${peer}`)
+  return `${figure.title}: ${parts.join(', ')}${figure.failures.size > 0 ? ` (${[...figure.failures.keys()].join(', ')} failed)` : ''}`
+}
+
+function failuresOf({ title, failures }: Figure): string[] {
+  return [...failures].map(([name, why]) => `${title}: ${name} failed, and has no figure. ${why}`)
+}
+
+function rowsOf(figure: Figure): string[][] {
+  const ours = variantsIn(figure)
+  const rounds = [...figure.rounds.values()].flat()
+  const hasRates = rounds.some(({ perSecond }) => perSecond !== undefined)
+  const hasShares = rounds.some(({ share }) => share !== undefined)
+  const heading = ['proxy', figure.unit, 'least to greatest', ...ours.map(({ name }) => `${name} ÷ theirs`)]
+  const width = heading.length + Number(hasRates) + Number(hasShares)
+  const rows = [...figure.rounds].map(([name, rounds]) => {
+    if (rounds.length === 0) return [name, 'failed', ...Array.from({ length: width - 2 }, () => '')]
+    const value = spreadOf(rounds.map(({ value }) => value))
+    const isOurs = ours.some((variant) => variant.name === name)
+    const ratios = ours.map((variant) => (isOurs ? '' : shownRatio(ratio(figure, variant.name, name))))
+    const perSecond = spreadOf(rounds.map(({ perSecond = Number.NaN }) => perSecond)).median
+    const share = spreadOf(rounds.map(({ share = Number.NaN }) => share)).median
+    return [
+      name,
+      shown(value.median),
+      `${shown(value.low)} – ${shown(value.high)}`,
+      ...ratios,
+      ...(hasRates ? [Math.round(perSecond).toLocaleString('en')] : []),
+      ...(hasShares ? [`${Math.round(share * 100)} %`] : []),
+    ]
+  })
+  return [[...heading, ...(hasRates ? ['a second'] : []), ...(hasShares ? ['of its core'] : [])], ...rows]
+}
+
+function plotOf(figure: Figure): string {
+  const ours = variantsIn(figure)
+  const bars = ours.flatMap((variant) =>
+    peersIn(figure).map((peer) => {
+      const { median: value, low, high } = ratio(figure, variant.name, peer)
+      return { label: `${variant.name} ÷ ${peer}`, value, low, high, ...limitOf(figure, variant, peer) }
+    }),
+  )
+  return drawBars({ title: figure.title, axis: `${figure.unit}, ours ÷ theirs: below 1 is less than theirs`, baseline: 1, bars })
+}
+
+function targetsOf(figure: Figure): Target[] {
+  return variantsIn(figure).flatMap((variant) =>
+    figure.held.flatMap(({ peer }) => {
+      const limit = limitOf(figure, variant, peer)
+      const what = `${figure.title}: ${variant.name}, × ${peer}`
+      return limit ? [{ what, reached: ratio(figure, variant.name, peer).median, ...limit, smaller: true as const }] : []
+    }),
+  )
+}
+
+/** The targets are for our own HTTP/2 framing; where a runtime has none of its own, there is none. */
+function limitOf({ held }: Figure, variant: Variant, peer: string): { gate: number; goal: number } | undefined {
+  return variant.ownHttp2 ? held.find((one) => one.peer === peer)?.[variant.runtime] : undefined
+}
+
+function variantsIn({ rounds }: Figure): Variant[] {
+  return VARIANTS.filter(({ name }) => rounds.has(name))
+}
+
+function peersIn({ rounds }: Figure): string[] {
+  return [...rounds.keys()].filter((name) => !VARIANTS.some((variant) => variant.name === name))
+}
+
+function shown(value: number): string {
+  return value < 10 ? value.toFixed(2) : value < 100 ? value.toFixed(1) : Math.round(value).toLocaleString('en')
+}
+
+function shownRatio({ median, low, high }: Spread): string {
+  if (Number.isNaN(median)) return '–'
+  return low === high ? median.toFixed(2) : `${median.toFixed(2)} (${low.toFixed(2)} – ${high.toFixed(2)})`
+}
+
+function notes({ rounds, readMs }: Plan): string[] {
+  return [
+    `${rounds} rounds of ${Math.round(readMs)} ms by turns after a longer one to warm up, read while the load runs; medians, and the median of each round's ratio, with the least and the greatest.`,
+    'The proxy has one core; load generator and upstream share the other. Answers have 700 bytes where nothing else is said. Processor time is that of all processes and threads: ours counts supervisor, follower and edge process.',
+    'All write an access log to a file, keep connections to the same upstream, and add X-Forwarded-For and -Proto. Configurations are in bench/peers; -tuned ones are for large bodies.',
+    "Requests are counted by the upstream; every answer's status is checked by the load generator, and each proxy's bodies beforehand.",
+    'Ours has a million claimed hostnames when all is measured (10,000 when no shape needs more). For 10,000 names ours and Caddy have a certificate each, nginx and HAProxy one wildcard. Handshakes and WebSocket messages: the client is slower than the proxies, which are not busy all the time.',
+    'Idle connections: measured once, before the rounds. p99: h2load at an even rate, half of what each could answer at most; an answer later than the next request of its connection delays that one.',
+  ]
+}

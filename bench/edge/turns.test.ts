@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { planRounds, takeTurns } from './turns.ts'
+
+const PROXIES = ['namesake', 'nginx'].map((name) => ({ name, port: 0, processes: () => [] }))
+const PLAN = { rounds: 2, readMs: 1, warmUpMs: () => 1 }
+
+test('without a number of seconds there are five rounds of one second', () => {
+  expect(planRounds(['namesake', 'nginx'], undefined)).toMatchObject({ rounds: 5, readMs: 1_000 })
+})
+
+test('more time makes more rounds, then longer ones; little time makes short ones', () => {
+  const places = ['namesake', 'nginx', 'haproxy', 'caddy']
+  expect(planRounds(places, 50).rounds).toBe(7)
+  expect(planRounds(places, 300)).toMatchObject({ rounds: 9 })
+  expect(planRounds(places, 300).readMs).toBeGreaterThan(1_000)
+  expect(planRounds(places, 20).readMs).toBeLessThan(1_000)
+})
+
+test('the proxies take turns, and what they warm up with does not count', async () => {
+  const order: string[] = []
+  const { rounds } = await takeTurns(PROXIES, PLAN, {
+    warmUp: async ({ name }) => order.push(`${name} warms up`),
+    measure: async ({ name }) => ({ value: order.push(name) }),
+  })
+  expect(order).toEqual(['namesake warms up', 'nginx warms up', 'namesake', 'nginx', 'namesake', 'nginx'])
+  expect(rounds.get('nginx')).toHaveLength(2)
+})
+
+test('a proxy that fails once is measured again, one that always fails is left out with its reason', async () => {
+  let failed = false
+  const { rounds, failures } = await takeTurns(PROXIES, PLAN, {
+    warmUp: async () => {},
+    measure: async ({ name }) => {
+      if (name === 'nginx') throw new Error('no answer')
+      if (!failed) {
+        failed = true
+        throw new Error('once')
+      }
+      return { value: 1 }
+    },
+  })
+  expect(rounds.get('namesake')).toHaveLength(2)
+  expect(rounds.get('nginx')).toEqual([])
+  expect([...failures]).toEqual([['nginx', 'no answer']])
+})
