@@ -9,7 +9,8 @@ export type ChunkListener = {
 
 const LINE_BYTES_MAX = 4 * 1024
 const TRAILER_BYTES_MAX = 16 * 1024
-const LINE = /^([0-9a-f]{1,13})(?:[ \t]*;[\t\u0020-\u007e\u0080-\u00ff]*)?$/i
+const SIZE = /^[0-9a-f]{1,13}$/i
+const LINE_WITH_EXTENSIONS = extensionsLine()
 const TRAILERS_MAX = 200
 const SPANS = new FieldSpans(TRAILERS_MAX)
 
@@ -52,9 +53,9 @@ export class ChunkedReader {
     const end = bytes.indexOf('\r\n', at, 'latin1')
     if ((end < 0 ? bytes.length : end) - at > LINE_BYTES_MAX) throw new Malformed('a chunk line is too long')
     if (end < 0) return undefined
-    const line = LINE.exec(bytes.toString('latin1', at, end))
-    if (!line) throw new Malformed('a chunk size')
-    this.#left = Number.parseInt(line[1]!, 16)
+    const line = bytes.toString('latin1', at, end)
+    if (!SIZE.test(line) && !LINE_WITH_EXTENSIONS.test(line)) throw new Malformed('a chunk size')
+    this.#left = Number.parseInt(line, 16)
     this.#state = this.#left === 0 ? 'trailers' : 'chunk'
     return end + 2
   }
@@ -88,6 +89,13 @@ export class ChunkedReader {
     this.#state = 'done'
     this.#listener.onEnd(trailers)
   }
+}
+
+/** A chunk's size with extensions as RFC 9112 §7.1.1 has them: names, and values that are tokens or quoted. */
+function extensionsLine(): RegExp {
+  const token = "[!#$%&'*+.^_`|~0-9a-z-]+"
+  const quoted = String.raw`"(?:[\t !#-\[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"`
+  return new RegExp(`^[0-9a-f]{1,13}(?:[ \\t]*;[ \\t]*${token}(?:[ \\t]*=[ \\t]*(?:${token}|${quoted}))?)+$`, 'i')
 }
 
 /** Bytes that are no proper HTTP/1.1. The message names what of them. */

@@ -6,7 +6,7 @@ import type { RequestFraming } from './request-head.ts'
 const HIGH_WATER_BYTES = 64 * 1024
 
 /** The framing of the next message hangs on these: in a trailer they can only deceive. */
-const NEVER_IN_TRAILERS = new Set(['content-length', 'transfer-encoding', 'host'])
+const NEVER_IN_TRAILERS = new Set(['content-length', 'transfer-encoding', 'host', 'connection'])
 
 export type IncomingBody = {
   body: RequestBody

@@ -3,7 +3,7 @@ import { Malformed } from '../chunked-reader.ts'
 import type { Exchange, VisitorConnection } from '../engine.ts'
 import { RequestFields } from '../forwarded-request.ts'
 import { page, sendPage } from '../pages.ts'
-import { DISCARDED_BYTES_MAX, DISCARDING_MS_MAX, PIPELINED_BYTES_MAX } from '../request-limits.ts'
+import { DISCARDED_BYTES_MAX, DISCARDING_MS_MAX, PIPELINED_BYTES_MAX, REQUEST_HEAD_BYTES_MAX } from '../request-limits.ts'
 import type { Timeouts } from '../timeouts.ts'
 import { type ExchangeHost, Http1Exchange } from './exchange.ts'
 import { createIncomingBody, type IncomingBody } from './request-body.ts'
@@ -100,19 +100,19 @@ export class Http1Visitor implements ExchangeHost {
     const hadBytes = this.#kept.length
     this.#kept = hadBytes === 0 ? chunk : Buffer.concat([this.#kept, chunk])
     // A head that comes in crumbs is read anew with each line at most.
-    if (this.#state === 'head' && hadBytes > 0 && chunk.indexOf(LF) < 0 && this.#kept.length < PIPELINED_BYTES_MAX) return
+    if (this.#state === 'head' && hadBytes > 0 && chunk.indexOf(LF) < 0 && this.#kept.length < REQUEST_HEAD_BYTES_MAX) return
     this.#read()
   }
 
   #read(): void {
     try {
-      while (this.#kept.length > 0) {
+      while (this.#kept.length > 0 && this.#state !== 'closing') {
         if (this.#incoming) {
           if (!this.#readBody(this.#incoming)) return
         } else if (this.#exchange) {
           if (this.#kept.length >= PIPELINED_BYTES_MAX) this.#pause()
           return
-        } else if (this.#state === 'closing' || this.#state === 'tunnel' || !this.#readHead()) {
+        } else if (this.#state === 'tunnel' || !this.#readHead()) {
           return
         }
       }
