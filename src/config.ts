@@ -72,6 +72,8 @@ export type Config = Readonly<{
   trustedProxies: string[]
   proxyProtocol: 'off' | 'required'
   http2Engine: 'own' | 'node'
+  /** What runs the edge processes. */
+  edgeRuntime: 'node' | 'bun'
   /** The edge host is under `.localhost`: this installation serves its own machine. */
   local: boolean
   /** The share of requests that the access log shows, 0 to 1. */
@@ -121,6 +123,7 @@ export function readConfig(env: Env, cwd: string): { config: Config; warnings: s
   const edgeHost = required('EDGE_HOST', parseHost, 'edge.localhost' as Hostname, 'edge.example.com')
   const local = edgeHost.endsWith('.localhost')
   const baseUrl = required('BASE_URL', parseOrigin, new URL(`http://localhost:${apiAddr.port}`), 'https://api.example.com')
+  const edgeRuntime = required('EDGE_RUNTIME', parseChoice('node', 'bun'), 'node', 'bun')
   const acmeDirectories = required(
     'ACME_DIRECTORY',
     parseList(parseAcmeDirectory),
@@ -166,7 +169,8 @@ export function readConfig(env: Env, cwd: string): { config: Config; warnings: s
     allowPrivateUpstreams: required('ALLOW_PRIVATE_UPSTREAMS', parseBoolean, local, 'false'),
     trustedProxies: required('TRUSTED_PROXIES', parseList(parseCidr), [], '10.0.0.0/8'),
     proxyProtocol: required('PROXY_PROTOCOL', parseChoice('off', 'required'), 'off', 'required'),
-    http2Engine: required('HTTP2_ENGINE', parseChoice('own', 'node'), 'node', 'own'),
+    http2Engine: required('HTTP2_ENGINE', parseChoice('own', 'node'), edgeRuntime === 'bun' ? 'own' : 'node', 'own'),
+    edgeRuntime,
     local,
     accessLogSample: required('ACCESS_LOG_SAMPLE', parseFraction, 1, '0.1'),
     logLevel: required('LOG_LEVEL', parseChoice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info', 'info'),
@@ -244,6 +248,8 @@ function checkTogether(config: Config, { refuse, isBad }: Reading): void {
     const counts = `${config.acmeEab.length} entries for ${config.acmeDirectories.length} directories`
     refuse('ACME_EAB', ` has ${counts}: give one each, - where none is needed`, 'my-key-id:bXkta2V5,-')
   }
+  if (config.edgeRuntime === 'bun' && config.http2Engine === 'node')
+    refuse('HTTP2_ENGINE', '=node does not go with NAMESAKE_EDGE_RUNTIME=bun: its node:http2 loses parts of uploads', 'own')
   if (config.smtpUrl && !config.mailFrom && !isBad('MAIL_FROM')) {
     refuse('MAIL_FROM', ' is required with NAMESAKE_SMTP_URL', 'Namesake <namesake@example.com>')
   }

@@ -18,6 +18,7 @@ import { createChallengeTls } from './challenge-tls.ts'
 import { type ClientHello, isValidation, peekClientHello } from './client-hello.ts'
 import type { VisitorConnection } from './engine.ts'
 import type { HandshakeOutcome } from './metrics.ts'
+import { setTicketKeys } from './ticket-keys.ts'
 
 export type CertificateAnswer =
   /** `id` changes whenever the certificate does. */
@@ -168,8 +169,8 @@ export function createTls(parts: TlsParts) {
       if (keys.equals(settings.ticketKeys)) return
       settings.ticketKeys = keys
       contexts.clear() // they hold the old ones
-      named.setTicketKeys(keys)
-      nameless?.server.setTicketKeys(keys)
+      setTicketKeys(named, keys)
+      setTicketKeys(nameless?.server, keys)
     },
     /** `source`: the visitor's address when a proxy told it. */
     accept(socket: Socket, source: string | undefined) {

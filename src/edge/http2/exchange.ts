@@ -8,6 +8,8 @@ import type { SendWindow } from './windows.ts'
 
 /** A shorter piece of a longer answer is what a visitor gets that opens its windows by a few bytes only. */
 const DRIBBLE_BYTES = 256
+/** With more than this between two of them it is the windows' ordinary end, where what they grant is no multiple of our frames. */
+const DRIBBLE_SPACING_BYTES = 16 * 1024
 const NOTHING = Buffer.alloc(0)
 
 /** The connection, as an answer sees it. */
@@ -55,6 +57,7 @@ export class Http2Exchange implements Exchange {
   /** Bytes of a counted answer that are still to be written. */
   #left: number | undefined
   #trailers: Fields = []
+  #sinceDribble = 0
   #hasBegun = false
   #hasEnded = false
   #hasSentEnd = false
@@ -193,10 +196,16 @@ export class Http2Exchange implements Exchange {
       this.sendWindow.available -= size
       sendWindow.available -= size
       at += size
+      this.#sinceDribble += size
       if (endsStream) this.#hasSentEnd = true
-      else if (size < DRIBBLE_BYTES && at < chunk.length) this.#host.dribbled()
+      else if (size < DRIBBLE_BYTES && at < chunk.length) this.#dribble()
     }
     return at
+  }
+
+  #dribble(): void {
+    if (this.#sinceDribble < DRIBBLE_SPACING_BYTES) this.#host.dribbled()
+    this.#sinceDribble = 0
   }
 
   #sendEnd(): void {
