@@ -99,7 +99,7 @@ test.each([
 test('the answer to HEAD has no body, whatever its length says', () => {
   const { parser, head, body } = parse([bytes('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n')], 'HEAD')
   expect(parser.isDone).toBe(true)
-  expect(head?.fields).toEqual(['Content-Length', '5'])
+  expect(head?.fields.length).toBe('5')
   expect(body).toBe('')
 })
 

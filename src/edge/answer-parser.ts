@@ -1,6 +1,7 @@
 import { ChunkedReader, Malformed } from './chunked-reader.ts'
 import type { AnswerHead, Fields } from './engine.ts'
-import { readFieldLines } from './field-lines.ts'
+import { FieldSpans, readFieldLines } from './field-lines.ts'
+import { type AnswerFields, readAnswerFields } from './forwarded-answer.ts'
 import { UpstreamFailure } from './upstream.ts'
 
 const HEAD_BYTES_MAX = 64 * 1024
@@ -9,7 +10,9 @@ const FIELDS_MAX = 2_000
 const INTERIM_ANSWERS_MAX = 100
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: ([\t\u0020-\u007e\u0080-\u00ff]*))?$/
 
-export type ParsedHead = AnswerHead & { keepsAlive: boolean }
+const SPANS = new FieldSpans(FIELDS_MAX)
+
+export type ParsedHead = Omit<AnswerHead, 'fields'> & { fields: AnswerFields; keepsAlive: boolean }
 
 export type AnswerListener = {
   /** A 1xx answer other than 101. */
@@ -19,6 +22,8 @@ export type AnswerListener = {
   /** The answer is complete, and its framing says so. */
   onEnd(trailers: Fields): void
 }
+
+const LENGTH = /^\d{1,15}$/
 
 type State = 'head' | 'counted' | 'chunked' | 'until-close' | 'done'
 
@@ -102,13 +107,12 @@ export class AnswerParser {
     }
     const status = STATUS_LINE.exec(bytes.toString('latin1', at, lineEnd))
     if (!status) throw malformed('the status line')
-    const collected = new Collected()
-    const fieldsEnd = readFieldLines(bytes, lineEnd + 2, { end, fieldsMax: FIELDS_MAX, onField: collected.add })
+    const fieldsEnd = readFieldLines(bytes, lineEnd + 2, end, SPANS)
     if (fieldsEnd === 'malformed') throw malformed('a field line')
     if (fieldsEnd === 'too-many' || (fieldsEnd === 'incomplete' && end - at === HEAD_BYTES_MAX)) throw malformed('the head is too large')
     if (fieldsEnd === 'incomplete') return undefined
     const code = Number(status[2])
-    const { fields } = collected
+    const fields = readAnswerFields(bytes, lineEnd + 2, fieldsEnd, SPANS)
     if (code === 101 && this.#mayUpgrade) {
       this.#state = 'done'
       this.#listener.onHead({ status: code, reason: status[3] ?? '', fields, body: 'none', keepsAlive: false })
@@ -119,35 +123,34 @@ export class AnswerParser {
       if (this.#interimAnswers > INTERIM_ANSWERS_MAX) throw malformed('too many interim answers')
       this.#listener.onInterim(code)
     } else {
-      this.#begin(code, status[3] ?? '', collected, status[1] === '1')
+      this.#begin(code, status[3] ?? '', fields, status[1] === '1')
     }
     return fieldsEnd
   }
 
   /** How the body ends, RFC 9112 §6.3. */
-  #begin(status: number, reason: string, collected: Collected, isHttp11: boolean): void {
-    const { fields, codings, lengths } = collected
-    if (codings.length > 0 && lengths.length > 0) throw malformed('both Content-Length and Transfer-Encoding')
-    if (codings.length > 1 || (codings.length === 1 && codings[0]!.toLowerCase() !== 'chunked')) throw malformed('Transfer-Encoding')
-    if (codings.length === 1 && !isHttp11) throw malformed('Transfer-Encoding in HTTP/1.0')
-    if (lengths.length > 1 || (lengths.length === 1 && !/^\d{1,15}$/.test(lengths[0]!))) throw malformed('Content-Length')
-    const keepsAlive = isHttp11 && !collected.closes
-    const head = { status, reason, fields, keepsAlive }
+  #begin(status: number, reason: string, fields: AnswerFields, isHttp11: boolean): void {
+    const { codings, lengths } = fields
+    if (codings > 0 && lengths > 0) throw malformed('both Content-Length and Transfer-Encoding')
+    if (codings > 1 || (codings === 1 && fields.coding.toLowerCase() !== 'chunked')) throw malformed('Transfer-Encoding')
+    if (codings === 1 && !isHttp11) throw malformed('Transfer-Encoding in HTTP/1.0')
+    if (lengths > 1 || (lengths === 1 && !LENGTH.test(fields.length))) throw malformed('Content-Length')
+    const keepsAlive = isHttp11 && !fields.closes
     if (this.#method === 'HEAD' || status === 204 || status === 304) {
-      this.#listener.onHead({ ...head, body: 'none' })
+      this.#listener.onHead({ status, reason, fields, keepsAlive, body: 'none' })
       this.#end([])
-    } else if (codings.length === 1) {
+    } else if (codings === 1) {
       this.#state = 'chunked'
-      this.#chunks = new ChunkedReader({ onData: this.#listener.onData, onEnd: (trailers) => this.#end(trailers) })
-      this.#listener.onHead({ ...head, body: 'unknown' })
-    } else if (lengths.length === 1) {
-      this.#left = Number(lengths[0])
+      this.#chunks = new ChunkedReader({ onData: (chunk) => this.#listener.onData(chunk), onEnd: (trailers) => this.#end(trailers) })
+      this.#listener.onHead({ status, reason, fields, keepsAlive, body: 'unknown' })
+    } else if (lengths === 1) {
+      this.#left = Number(fields.length)
       this.#state = 'counted'
-      this.#listener.onHead({ ...head, body: this.#left })
+      this.#listener.onHead({ status, reason, fields, keepsAlive, body: this.#left })
       if (this.#left === 0) this.#end([])
     } else {
       this.#state = 'until-close'
-      this.#listener.onHead({ ...head, body: 'unknown', keepsAlive: false })
+      this.#listener.onHead({ status, reason, fields, keepsAlive: false, body: 'unknown' })
     }
   }
 
@@ -170,21 +173,6 @@ export class AnswerParser {
   #end(trailers: Fields): void {
     this.#state = 'done'
     this.#listener.onEnd(trailers)
-  }
-}
-
-/** The fields of a head, and what of them decides how it ends. */
-class Collected {
-  readonly fields: string[] = []
-  readonly codings: string[] = []
-  readonly lengths: string[] = []
-  closes = false
-
-  readonly add = (name: string, value: string): void => {
-    this.fields.push(name, value)
-    if (name.length === 14 && name.toLowerCase() === 'content-length') this.lengths.push(value)
-    else if (name.length === 17 && name.toLowerCase() === 'transfer-encoding') this.codings.push(value)
-    else if (name.length === 10 && name.toLowerCase() === 'connection') this.closes ||= /(^|,)[ \t]*close[ \t]*(,|$)/i.test(value)
   }
 }
 

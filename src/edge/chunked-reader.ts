@@ -1,5 +1,5 @@
 import type { Fields } from './engine.ts'
-import { CR, LF, readFieldLines } from './field-lines.ts'
+import { CR, FieldSpans, LF, readFieldLines } from './field-lines.ts'
 
 export type ChunkListener = {
   onData(chunk: Buffer): void
@@ -11,6 +11,7 @@ const LINE_BYTES_MAX = 4 * 1024
 const TRAILER_BYTES_MAX = 16 * 1024
 const LINE = /^([0-9a-f]{1,13})(?:[ \t]*;[\t\u0020-\u007e\u0080-\u00ff]*)?$/i
 const TRAILERS_MAX = 200
+const SPANS = new FieldSpans(TRAILERS_MAX)
 
 type State = 'line' | 'chunk' | 'chunk-end' | 'trailers' | 'done'
 
@@ -74,13 +75,12 @@ export class ChunkedReader {
   }
 
   #readTrailers(bytes: Buffer, at: number): number | undefined {
-    const trailers: string[] = []
     const end = Math.min(bytes.length, at + TRAILER_BYTES_MAX)
-    const read = readFieldLines(bytes, at, { end, fieldsMax: TRAILERS_MAX, onField: (name, value) => trailers.push(name, value) })
+    const read = readFieldLines(bytes, at, end, SPANS)
     if (read === 'malformed') throw new Malformed('a field line')
     if (read === 'too-many' || (read === 'incomplete' && end - at === TRAILER_BYTES_MAX)) throw new Malformed('the trailers are too large')
     if (read === 'incomplete') return undefined
-    this.#end(trailers)
+    this.#end(SPANS.list(bytes))
     return read
   }
 

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { createAddressSet } from '../lib/addresses.ts'
 import { clientAddress } from './client-address.ts'
-import type { Exchange } from './engine.ts'
-import { requestHead } from './forwarded-fields.ts'
+import { forwardedLines, sortRequestFields, visitorLines } from './forwarded-request.ts'
 
 const trusted = createAddressSet(['10.0.0.0/8', '2001:db8::/32'])
 
@@ -15,13 +14,13 @@ test.each([
   ['all trusted: the leftmost', '10.0.0.1', '10.0.0.3, 2001:db8::1', '10.0.0.3'],
   ['IPv4-mapped is IPv4', '10.0.0.1', '::ffff:192.0.2.7', '192.0.2.7'],
 ])('%s', (_name, peer, forwardedFor, client) => {
-  expect(clientAddress(peer, forwardedFor === '' ? [] : ['X-Forwarded-For', forwardedFor], trusted)).toBe(client)
+  expect(clientAddress(peer, forwardedFor, trusted)).toBe(client)
 })
 
 function headOf(fields: string[], isTrusted: boolean): string {
   const connection = { peer: '10.0.0.1', servername: undefined, covers: () => true }
-  const exchange = { method: 'GET', target: '/', authority: 'shop.customer.com', fields, body: undefined, upgrade: undefined, connection }
-  return requestHead(exchange as unknown as Exchange, { requestId: 'ours', isTrusted })
+  const facts = { requestId: 'ours', isTrusted, visitorLines: visitorLines(connection.peer, 'shop.customer.com') }
+  return forwardedLines(sortRequestFields(fields), connection, 'shop.customer.com', facts)
 }
 
 test('what a trusted proxy says of the visitor is passed on, with itself added', () => {

@@ -1,6 +1,8 @@
 import type { Duplex, Readable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import type { Hostname } from '../hostname.ts'
+import type { FieldSection } from './field-section.ts'
+import type { RequestFields } from './forwarded-request.ts'
 import { createHttp1Server } from './http1/server.ts'
 import { createOwnHttp2Server } from './http2/server.ts'
 import { createHttp2Server } from './http2-server.ts'
@@ -30,7 +32,8 @@ export type RequestBody = {
 export type AnswerHead = {
   status: number
   reason: string
-  fields: Fields
+  /** But for what says how the body is framed. */
+  fields: FieldSection
   /** `none`: no body can follow (HEAD, 204, 304); a number: exactly so many bytes; `unknown`: until `end`. */
   body: 'none' | 'unknown' | number
 }
@@ -46,8 +49,7 @@ export interface Exchange {
   readonly target: string
   /** Host or :authority as sent; empty when an HTTP/1.0 request has none. */
   readonly authority: string
-  /** Without pseudo fields, in the order of arrival. */
-  readonly fields: Fields
+  readonly fields: RequestFields
   readonly body: RequestBody | undefined
   /** The visitor waits for `100 Continue` before it sends the body. */
   readonly expectsContinue: boolean

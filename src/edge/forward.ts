@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net'
 import type { ParsedHead } from './answer-parser.ts'
 import type { Exchange, Fields } from './engine.ts'
-import { answerFields, trailersToForward, upgradeFields } from './forwarded-fields.ts'
+import type { FieldSection } from './field-section.ts'
+import { trailersToForward } from './forwarded-trailers.ts'
 import { page, sendPage } from './pages.ts'
 import { type FailureReason, type Upstream, UpstreamFailure } from './upstream.ts'
 import type { UpstreamConnection, UpstreamListener } from './upstream-connection.ts'
@@ -32,7 +33,7 @@ const CONTINUE_PATIENCE_MS = 1_000
  * an answer came, an idempotent request without a body is sent once more on a fresh one. A failed exchange is a 502 page; once the answer has begun,
  * its end is an error that no visitor takes for the end of the answer.
  */
-export function forward(parts: ForwardParts, exchange: Exchange, request: { upstream: Upstream; head: string }): Forwarded {
+export function forward(parts: ForwardParts, exchange: Exchange, request: { upstream: Upstream; fields: FieldSection }): Forwarded {
   const forwarding = new Forwarding(parts, exchange, request)
   void forwarding.attempt(false)
   return forwarding.outcome
@@ -42,7 +43,7 @@ class Forwarding implements UpstreamListener {
   readonly outcome: Forwarded = { status: 0, upstreamMs: undefined, failure: undefined }
   readonly #parts: ForwardParts
   readonly #exchange: Exchange
-  readonly #request: { upstream: Upstream; head: string }
+  readonly #request: { upstream: Upstream; fields: FieldSection }
   readonly #startedAt = performance.now()
   #connection: UpstreamConnection | undefined
   #continueTimer: NodeJS.Timeout | undefined
@@ -51,7 +52,7 @@ class Forwarding implements UpstreamListener {
   #isOver = false
   #isRetry = false
 
-  constructor(parts: ForwardParts, exchange: Exchange, request: { upstream: Upstream; head: string }) {
+  constructor(parts: ForwardParts, exchange: Exchange, request: { upstream: Upstream; fields: FieldSection }) {
     this.#parts = parts
     this.#exchange = exchange
     this.#request = request
@@ -67,8 +68,9 @@ class Forwarding implements UpstreamListener {
       const connection = acquired instanceof Promise ? await acquired : isReplayable ? acquired : await this.#lookTwice(acquired)
       if (this.#isOver) return connection.destroy()
       this.#connection = connection
-      const { method, body, upgrade, expectsContinue } = this.#exchange
-      connection.send({ method, head: this.#request.head, body, mayUpgrade: upgrade !== undefined }, this)
+      const { method, target, authority, body, expectsContinue, upgrade } = this.#exchange
+      const { acceptsTrailers } = this.#exchange.fields
+      connection.send({ method, target, authority, fields: this.#request.fields, body, expectsContinue, upgrade, acceptsTrailers }, this)
       if (expectsContinue && body) this.#continueTimer = setTimeout(() => this.onInterim(100), CONTINUE_PATIENCE_MS)
     } catch (error) {
       if (!this.#isOver)
@@ -94,7 +96,7 @@ class Forwarding implements UpstreamListener {
     this.outcome.upstreamMs = performance.now() - this.#startedAt
     const keepLength = body === 'none' && status !== 204
     const keepTrailer = body === 'unknown' && this.#exchange.protocol !== 'HTTP/1.0'
-    const kept = status === 101 ? upgradeFields(fields) : answerFields(fields, { keepLength, keepTrailer })
+    const kept = status === 101 ? fields.toUpgrade() : fields.toVisitor({ keepLength, keepTrailer })
     this.#exchange.answer({ status, reason, fields: kept, body })
     this.#isAnswered = true // not before: what cannot be said to the visitor is still a failed exchange
   }

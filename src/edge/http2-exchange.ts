@@ -1,7 +1,9 @@
 import { constants, type ServerHttp2Stream } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import type { AnswerHead, Exchange, Fields, RequestBody, VisitorConnection } from './engine.ts'
+import { RequestFields } from './forwarded-request.ts'
 import type { Http2Head } from './http2-head.ts'
+import { letGo } from './let-go.ts'
 import { page, sendPage } from './pages.ts'
 
 type Http2Parts = {
@@ -20,7 +22,7 @@ export class Http2Exchange implements Exchange {
   readonly method: string
   readonly target: string
   readonly authority: string
-  readonly fields: Fields
+  readonly fields: RequestFields
   readonly body: RequestBody | undefined
   readonly expectsContinue: boolean
   readonly upgrade = undefined
@@ -38,7 +40,7 @@ export class Http2Exchange implements Exchange {
     this.method = head.method
     this.target = head.kind === 'head' ? head.target : ''
     this.authority = head.kind === 'head' ? head.authority : ''
-    this.fields = head.kind === 'head' ? head.fields : []
+    this.fields = head.kind === 'head' ? head.fields : new RequestFields()
     this.expectsContinue = head.kind === 'head' && head.expectsContinue
     const length = head.kind === 'head' ? head.length : undefined
     this.body = endsHere || length === 0 ? undefined : { stream, length, trailers: () => this.#requestTrailers }
@@ -55,7 +57,8 @@ export class Http2Exchange implements Exchange {
   answer({ status, fields, body }: AnswerHead): void {
     if (this.#stream.destroyed || this.#stream.closed) return
     const head: string[] = [':status', String(status)]
-    for (let i = 0; i < fields.length; i += 2) head.push(fields[i]!.toLowerCase(), fields[i + 1]!)
+    const { list } = fields
+    for (let i = 0; i < list.length; i += 2) head.push(list[i]!.toLowerCase(), list[i + 1]!)
     if (typeof body === 'number') head.push('content-length', String(body))
     this.#stream.respond(head, { endStream: body === 'none', waitForTrailers: body === 'unknown' })
   }
@@ -63,7 +66,7 @@ export class Http2Exchange implements Exchange {
   write(chunk: Buffer): boolean {
     if (this.#stream.destroyed) return true
     this.bytesSent += chunk.length
-    return this.#stream.write(chunk)
+    return this.#stream.write(chunk, () => letGo(chunk))
   }
 
   flush(): void {} // node:http2 sends the head at once

@@ -1,5 +1,6 @@
 import type { Fields } from './engine.ts'
 import { isFieldValue, isTarget, isToken } from './fields.ts'
+import { type RequestFields, sortRequestFields } from './forwarded-request.ts'
 import { REQUEST_FIELDS_MAX } from './request-limits.ts'
 import { readTarget } from './request-target.ts'
 
@@ -9,7 +10,7 @@ export type Http2Head =
       method: string
       target: string
       authority: string
-      fields: Fields
+      fields: RequestFields
       length: number | undefined
       expectsContinue: boolean
     }
@@ -56,7 +57,7 @@ export function readHttp2Head(raw: Fields): Http2Head {
   const path = pseudo.get(':path') ?? ''
   const target = isTarget(path) ? readTarget(method, path, authority) : undefined
   if (target === undefined) return refused(400, pseudo)
-  return { kind: 'head', method, target, authority, fields, length, expectsContinue }
+  return { kind: 'head', method, target, authority, fields: sortRequestFields(fields), length, expectsContinue }
 }
 
 function refused(status: number, pseudo: Map<string, string>): Http2Head {

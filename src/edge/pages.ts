@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { AnswerHead, Exchange } from './engine.ts'
+import { FieldSection } from './field-section.ts'
 
 const SENTENCES: Record<number, string> = {
   400: 'This request cannot be understood.',
@@ -23,20 +24,21 @@ export function page(status: number, error?: string, fields: string[] = []): Pag
   const body = Buffer.from(`${status} ${reason}\n${SENTENCES[status] ?? ''}\n`)
   const all = ['Date', new Date().toUTCString(), 'Content-Type', 'text/plain; charset=utf-8', 'Cache-Control', 'no-store', ...fields]
   if (error) all.push('Namesake-Error', error)
-  return { head: { status, reason, fields: all, body: body.length }, body }
+  return { head: { status, reason, fields: FieldSection.ofList(all), body: body.length }, body }
 }
 
 /** What the edge host says at its root whatever else is out of order. */
 export function livenessPage(): Page {
   const body = Buffer.from('Namesake edge is alive.\n')
   const fields = ['Date', new Date().toUTCString(), 'Content-Type', 'text/plain; charset=utf-8', 'Cache-Control', 'no-store']
-  return { head: { status: 200, reason: 'OK', fields, body: body.length }, body }
+  return { head: { status: 200, reason: 'OK', fields: FieldSection.ofList(fields), body: body.length }, body }
 }
 
 /** Answers with the page; a HEAD request gets its head alone. */
 export function sendPage(exchange: Pick<Exchange, 'method' | 'answer' | 'write' | 'end'>, { head, body }: Page): void {
   if (exchange.method === 'HEAD') {
-    exchange.answer({ ...head, fields: [...head.fields, 'Content-Length', String(body.length)], body: 'none' })
+    const fields = FieldSection.ofList([...head.fields.list, 'Content-Length', String(body.length)])
+    exchange.answer({ ...head, fields, body: 'none' })
   } else {
     exchange.answer(head)
     exchange.write(body)

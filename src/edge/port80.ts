@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type Hostname, readHostname } from '../hostname.ts'
 import type { Log } from '../log.ts'
+import { FieldSection } from './field-section.ts'
 import { type FindHost, type HostAnswer, hostOf } from './host.ts'
 import { type Page, page } from './pages.ts'
 import { readPlainHead } from './port80-head.ts'
@@ -69,7 +70,7 @@ function challengePage(answer: string | undefined): Page {
   if (answer === undefined) return page(404, 'unknown-challenge')
   const body = Buffer.from(answer)
   const fields = ['Date', new Date().toUTCString(), 'Content-Type', 'application/octet-stream', 'Cache-Control', 'no-store']
-  return { head: { status: 200, reason: 'OK', fields, body: body.length }, body }
+  return { head: { status: 200, reason: 'OK', fields: FieldSection.ofList(fields), body: body.length }, body }
 }
 
 function redirectPage({ publicHttpsPort }: Port80Parts, hostname: Hostname, host: HostAnswer, target: string): Page {
@@ -80,6 +81,6 @@ function redirectPage({ publicHttpsPort }: Port80Parts, hostname: Hostname, host
 
 function send(request: IncomingMessage, response: ServerResponse, { head, body }: Page): void {
   response.sendDate = false
-  response.writeHead(head.status, head.reason, [...head.fields, 'Content-Length', String(body.length)])
+  response.writeHead(head.status, head.reason, [...head.fields.list, 'Content-Length', String(body.length)])
   response.end(request.method === 'HEAD' ? undefined : body)
 }

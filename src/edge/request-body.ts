@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import type { RequestBody } from './engine.ts'
-import { trailersToForward } from './forwarded-fields.ts'
+import { trailersToForward } from './forwarded-trailers.ts'
+import { letGo } from './let-go.ts'
 
 export type BodySending = {
   readonly isComplete: boolean
@@ -17,7 +18,7 @@ export function sendBody(socket: Socket, { stream, length, trailers }: RequestBo
   let isBlocked = false
 
   const send = (chunk: Buffer) => {
-    const taken = length === undefined ? writeChunk(socket, chunk) : socket.write(chunk)
+    const taken = length === undefined ? writeChunk(socket, chunk) : socket.write(chunk, () => letGo(chunk))
     if (taken) return
     isBlocked = true
     stream.pause()
@@ -56,7 +57,7 @@ function writeChunk(socket: Socket, chunk: Buffer): boolean {
   socket.cork()
   socket.write(size, 'latin1')
   socket.write(chunk)
-  const taken = socket.write('\r\n', 'latin1')
+  const taken = socket.write('\r\n', 'latin1', () => letGo(chunk))
   socket.uncork()
   return taken
 }

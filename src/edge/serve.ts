@@ -1,15 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
-import { type Hostname, readHostname } from '../hostname.ts'
+import type { Hostname } from '../hostname.ts'
 import type { AddressSet } from '../lib/addresses.ts'
 import { Lru } from '../lib/lru.ts'
 import type { LineSink, Log } from '../log.ts'
 import { createAccessLog, pathOf } from './access-log.ts'
 import { clientAddress } from './client-address.ts'
+import { type ConnectionView, createConnectionViews } from './connection-view.ts'
 import type { Exchange } from './engine.ts'
+import { FieldSection } from './field-section.ts'
 import { type Forwarded, forward } from './forward.ts'
-import { hasLooped, requestHead } from './forwarded-fields.ts'
-import { type FindHost, type HostAnswer, hostOf, isSameTenant } from './host.ts'
+import { forwardedLines } from './forwarded-request.ts'
+import { type FindHost, type HostAnswer, isSameTenant } from './host.ts'
 import type { EdgeMetrics } from './metrics.ts'
 import { livenessPage, page, sendPage } from './pages.ts'
 import type { createTunnels } from './tunnel.ts'
@@ -31,6 +33,7 @@ export type ServeParts = {
 
 type Visit = {
   exchange: Exchange
+  view: ConnectionView
   requestId: string
   client: string
   startedAt: number
@@ -38,6 +41,7 @@ type Visit = {
   project: string | undefined
   outcome: Forwarded
   tunnelBytes: number
+  isClosed: boolean
 }
 
 const RETRY_AFTER_S = '5'
@@ -49,7 +53,8 @@ const UPSTREAMS_MAX = 1_000 // read anew for the next request when they are more
  */
 export function createServe(parts: ServeParts) {
   const logAccess = createAccessLog(parts.accessLog, parts.accessLogSample)
-  const open = new Set<Visit>()
+  const viewOf = createConnectionViews(parts.trustedProxies)
+  let open = 0
   const upstreams = new Lru<string, Upstream>(UPSTREAMS_MAX)
 
   const upstreamOf = (url: string, owner: string | undefined): Upstream => {
@@ -62,7 +67,9 @@ export function createServe(parts: ServeParts) {
   }
 
   const close = (visit: Visit) => {
-    if (!open.delete(visit)) return
+    if (visit.isClosed) return
+    visit.isClosed = true
+    open -= 1
     const { exchange, outcome } = visit
     const totalMs = performance.now() - visit.startedAt
     parts.metrics.requestEnded(outcome.status, totalMs / 1000)
@@ -95,9 +102,10 @@ export function createServe(parts: ServeParts) {
   }
 
   const proxy = (visit: Visit, hostname: Hostname, upstreamUrl: string, projectId: string | undefined) => {
-    const { exchange } = visit
-    const head = requestHead(exchange, { requestId: visit.requestId, isTrusted: parts.trustedProxies.has(exchange.connection.peer) })
-    visit.outcome = forward({ pools: parts.pools, onTunnel }, exchange, { upstream: upstreamOf(upstreamUrl, projectId), head })
+    const { exchange, requestId, view } = visit
+    const facts = { requestId, isTrusted: view.isTrusted, visitorLines: view.visitorLines(exchange.authority) }
+    const fields = FieldSection.ofLines(forwardedLines(exchange.fields, exchange.connection, exchange.authority, facts))
+    visit.outcome = forward({ pools: parts.pools, onTunnel }, exchange, { upstream: upstreamOf(upstreamUrl, projectId), fields })
 
     function onTunnel({ upstream, behind }: { upstream: Socket; behind: Buffer }) {
       const { socket, head: behindRequest } = exchange.takeOver()
@@ -114,6 +122,11 @@ export function createServe(parts: ServeParts) {
         onClose,
       })
     }
+  }
+
+  const fail = (visit: Visit, error: unknown) => {
+    parts.log.error({ err: error, requestId: visit.requestId }, 'a request could not be served')
+    visit.exchange.abort()
   }
 
   const stillLeads = async (hostname: Hostname, projectId: string | undefined): Promise<boolean> => {
@@ -139,46 +152,57 @@ export function createServe(parts: ServeParts) {
     }
   }
 
-  const decide = async (visit: Visit): Promise<void> => {
+  const decide = (visit: Visit): void | Promise<void> => {
     const { method, fields, authority, connection } = visit.exchange
     if (method === 'TRACE' || method === 'CONNECT') return answer(visit, 405, 'method')
-    if (hasLooped(fields)) return answer(visit, 508, 'loop')
-    const reading = readHostname(hostOf(authority))
+    if (fields.hasLooped) return answer(visit, 508, 'loop')
+    const reading = visit.view.read(authority)
     if (reading.kind === 'hostname') visit.hostname = reading.hostname
     if (connection.servername === undefined) {
       // Such a connection has the edge host's certificate and is good for the liveness text only.
       return reading.kind === 'hostname' && reading.hostname !== parts.edgeHost ? answer(visit, 421, 'misdirected') : answerRoot(visit)
     }
-    if (reading.kind === 'invalid' || !connection.covers(reading.hostname)) return answer(visit, 421, 'misdirected')
-    const found = parts.findHost(reading.hostname)
-    const host = found instanceof Promise ? await found : found
-    if (reading.hostname !== connection.servername && !isSameTenant(host, await parts.findHost(connection.servername))) {
-      return answer(visit, 421, 'misdirected')
-    }
-    serveHost(visit, reading.hostname, host)
+    if (reading.kind === 'invalid') return answer(visit, 421, 'misdirected')
+    if (reading.hostname !== connection.servername) return decideForeign(visit, reading.hostname, connection.servername)
+    const host = parts.findHost(reading.hostname)
+    return host instanceof Promise
+      ? host.then((found) => serveHost(visit, reading.hostname, found))
+      : serveHost(visit, reading.hostname, host)
+  }
+
+  /** A hostname that is not the one in the handshake: its certificate must cover both, and both must be one tenant's. */
+  const decideForeign = async (visit: Visit, hostname: Hostname, servername: Hostname): Promise<void> => {
+    if (!visit.exchange.connection.covers(hostname)) return answer(visit, 421, 'misdirected')
+    const host = await parts.findHost(hostname)
+    if (!isSameTenant(host, await parts.findHost(servername))) return answer(visit, 421, 'misdirected')
+    serveHost(visit, hostname, host)
   }
 
   return {
     serve(exchange: Exchange) {
-      const client = clientAddress(exchange.connection.peer, exchange.fields, parts.trustedProxies)
-      const outcome = { status: 0, upstreamMs: undefined, failure: undefined }
+      const view = viewOf(exchange.connection)
+      const { peer } = exchange.connection
       const visit: Visit = {
         exchange,
+        view,
         requestId: randomUUID(),
-        client,
+        client: view.isTrusted ? clientAddress(peer, exchange.fields.forwardedFor, parts.trustedProxies) : peer,
         startedAt: performance.now(),
         hostname: '',
         project: undefined,
-        outcome,
+        outcome: { status: 0, upstreamMs: undefined, failure: undefined },
         tunnelBytes: 0,
+        isClosed: false,
       }
-      open.add(visit)
+      open += 1
       exchange.onClose(() => close(visit))
-      decide(visit).catch((error) => {
-        parts.log.error({ err: error, requestId: visit.requestId }, 'a request could not be served')
-        exchange.abort()
-      })
+      try {
+        const decided = decide(visit)
+        if (decided) decided.catch((error) => fail(visit, error))
+      } catch (error) {
+        fail(visit, error)
+      }
     },
-    count: () => open.size,
+    count: () => open,
   }
 }

@@ -1,18 +1,10 @@
 import type { Socket } from 'node:net'
-import { AnswerParser, type ParsedHead } from './answer-parser.ts'
-import type { Fields, RequestBody } from './engine.ts'
-import { valuesOf } from './fields.ts'
+import { type AnswerListener, AnswerParser, type ParsedHead } from './answer-parser.ts'
+import type { Fields } from './engine.ts'
 import { type BodySending, sendBody } from './request-body.ts'
 import type { Timeouts } from './timeouts.ts'
 import { type Upstream, UpstreamFailure } from './upstream.ts'
-
-export type UpstreamRequest = {
-  method: string
-  /** The whole head as it goes on the wire, one character a byte. */
-  head: string
-  body: RequestBody | undefined
-  mayUpgrade: boolean
-}
+import { requestHead, type UpstreamRequest } from './upstream-request.ts'
 
 export type UpstreamListener = {
   onInterim(status: number): void
@@ -34,8 +26,8 @@ type Running = {
   trailers: Fields | undefined
 }
 
-/** One connection to an upstream, which carries one exchange at a time. Time-outs are kept here. */
-export class UpstreamConnection {
+/** One connection to an upstream, which carries one exchange at a time. Who opens it calls `look` about every second: time-outs are kept there. */
+export class UpstreamConnection implements AnswerListener {
   readonly upstream: Upstream
   readonly #socket: Socket
   readonly #timeouts: Timeouts
@@ -43,6 +35,11 @@ export class UpstreamConnection {
   #running: Running | undefined
   #exchanges = 0
   #idleMs: number
+  /** For how long nothing may move in either direction, and since when nothing has. */
+  #silenceMsMax: number
+  #silentSinceMs = 0
+  #moved = -1
+  #restsSinceMs = Number.POSITIVE_INFINITY
 
   /** `onFree` is called when an exchange has left the connection fit for another one, `onClose` once when the connection is gone. */
   constructor(
@@ -55,17 +52,20 @@ export class UpstreamConnection {
     this.#socket = socket
     this.#timeouts = timeouts
     this.#idleMs = timeouts.keepAliveMs
+    this.#silenceMsMax = timeouts.answerHeadMs
     this.#onFree = on.free
     socket.on('data', this.#receive)
     socket.on('end', this.#end)
     socket.on('error', this.#error)
-    socket.on('timeout', this.#late)
     socket.on('close', this.#closed)
     socket.once('close', () => on.close(this))
   }
 
+  /** Whether it can carry an exchange now: open, and not idle for longer than the upstream keeps it. */
   get isUsable(): boolean {
-    return !this.#socket.destroyed && this.#socket.writable && !this.#socket.readableEnded
+    const socket = this.#socket
+    if (socket.destroyed || !socket.writable || socket.readableEnded) return false
+    return this.#restsSinceMs === Number.POSITIVE_INFINITY || performance.now() - this.#restsSinceMs < this.#idleMs
   }
 
   /** Whether it has carried an exchange before the one that it carries now. */
@@ -74,19 +74,13 @@ export class UpstreamConnection {
   }
 
   send(request: UpstreamRequest, listener: UpstreamListener): void {
-    const parser = new AnswerParser(request.method, request.mayUpgrade, {
-      onInterim: (status) => listener.onInterim(status),
-      onHead: (head) => this.#begin(head),
-      onData: (chunk) => listener.onData(chunk),
-      onEnd: (trailers) => {
-        running.trailers = trailers
-      },
-    })
+    const parser = new AnswerParser(request.method, request.upgrade !== undefined, this)
     const running: Running = { parser, listener, sending: undefined, head: undefined, trailers: undefined }
     this.#exchanges += 1
     this.#running = running
-    this.#socket.setTimeout(request.body ? this.#timeouts.bodyIdleMs : this.#timeouts.answerHeadMs)
-    this.#socket.write(request.head, 'latin1')
+    this.#restsSinceMs = Number.POSITIVE_INFINITY
+    this.#allowSilence(request.body ? this.#timeouts.bodyIdleMs : this.#timeouts.answerHeadMs)
+    this.#socket.write(requestHead(request), 'latin1')
     if (request.body) running.sending = sendBody(this.#socket, request.body, () => this.#bodySent(running))
   }
 
@@ -98,9 +92,24 @@ export class UpstreamConnection {
     this.#socket.resume()
   }
 
-  /** How long it may be idle: our keep-alive time, or less when the upstream said so. */
+  /** It waits for its next exchange: for our keep-alive time at most, or less when the upstream said so. */
   rest(): void {
-    this.#socket.setTimeout(this.#idleMs)
+    this.#restsSinceMs = performance.now()
+  }
+
+  /** Ends what has waited for too long. */
+  look(nowMs: number): void {
+    if (this.#restsSinceMs !== Number.POSITIVE_INFINITY) {
+      if (nowMs - this.#restsSinceMs >= this.#idleMs) this.destroy()
+      return
+    }
+    const moved = this.#socket.bytesRead + this.#socket.bytesWritten - this.#socket.writableLength
+    if (moved !== this.#moved) {
+      this.#moved = moved
+      this.#silentSinceMs = nowMs
+    } else if (this.#running && nowMs - this.#silentSinceMs >= this.#silenceMsMax) {
+      this.#fail(new UpstreamFailure('timeout', 'the upstream was silent for too long'))
+    }
   }
 
   destroy(): void {
@@ -109,17 +118,33 @@ export class UpstreamConnection {
     this.#socket.destroy()
   }
 
-  #begin(head: ParsedHead): void {
+  onInterim(status: number): void {
+    this.#running?.listener.onInterim(status)
+  }
+
+  onHead(head: ParsedHead): void {
     const running = this.#running
     if (!running) return
     running.head = head
-    const isEventStream = valuesOf(head.fields, 'content-type').some((type) => /^text\/event-stream\b/i.test(type))
-    this.#socket.setTimeout(isEventStream ? 0 : this.#timeouts.bodyIdleMs)
+    this.#allowSilence(head.fields.isEventStream ? Number.POSITIVE_INFINITY : this.#timeouts.bodyIdleMs)
     if (head.status !== 101) running.listener.onHead(head) // a 101 is told once its connection can be handed over
   }
 
+  onData(chunk: Buffer): void {
+    this.#running?.listener.onData(chunk)
+  }
+
+  onEnd(trailers: Fields): void {
+    if (this.#running) this.#running.trailers = trailers
+  }
+
+  #allowSilence(ms: number): void {
+    this.#silenceMsMax = ms
+    this.#moved = -1
+  }
+
   #bodySent(running: Running): void {
-    if (running.head === undefined) this.#socket.setTimeout(this.#timeouts.answerHeadMs)
+    if (running.head === undefined) this.#allowSilence(this.#timeouts.answerHeadMs)
   }
 
   readonly #receive = (chunk: Buffer) => {
@@ -140,9 +165,8 @@ export class UpstreamConnection {
 
   #handOver(running: Running, behind: Buffer): void {
     this.#running = undefined
-    const socket = this.#socket.off('data', this.#receive).off('end', this.#end).off('timeout', this.#late)
+    const socket = this.#socket.off('data', this.#receive).off('end', this.#end)
     socket.pause()
-    socket.setTimeout(0)
     running.listener.onUpgrade(socket, behind)
   }
 
@@ -150,7 +174,7 @@ export class UpstreamConnection {
     this.#running = undefined
     sending?.stop()
     const isFit = head!.keepsAlive && nothingBehind && (sending?.isComplete ?? true) && this.isUsable
-    this.#idleMs = Math.min(this.#timeouts.keepAliveMs, announcedIdleMs(head!.fields))
+    this.#idleMs = Math.min(this.#timeouts.keepAliveMs, head!.fields.idleMs)
     this.#socket.resume() // a slow visitor may have paused it, and it is the next one's now
     if (isFit) this.#onFree(this)
     else this.#socket.destroy()
@@ -171,20 +195,10 @@ export class UpstreamConnection {
     this.#fail(new UpstreamFailure('reset', 'the connection to the upstream was closed'))
   }
 
-  readonly #late = () => {
-    this.#fail(new UpstreamFailure('timeout', 'the upstream was silent for too long'))
-  }
-
   #fail(failure: UpstreamFailure): void {
     const running = this.#running
     const visitorStalled = failure.reason === 'timeout' && (running?.sending?.waitsForVisitor ?? false)
     this.destroy()
     running?.listener.onFailure(failure, { answerBegan: !running.parser.isUntouched, visitorStalled })
   }
-}
-
-/** `Keep-Alive: timeout=5` means that the upstream closes after 5 s: we stop using the connection a second earlier. */
-function announcedIdleMs(fields: Fields): number {
-  const seconds = /timeout=(\d{1,6})/i.exec(valuesOf(fields, 'keep-alive').join(','))?.[1]
-  return seconds === undefined ? Number.POSITIVE_INFINITY : Math.max(1, Number(seconds) * 1000 - 1000)
 }

@@ -6,6 +6,8 @@ import { UpstreamConnection } from './upstream-connection.ts'
 const CONNECTIONS_PER_UPSTREAM_MAX = 1_024
 const WAITING_PER_UPSTREAM_MAX = 4_096
 const IDLE_CONNECTIONS_MAX = 2_048
+const LOOK_EVERY_MS_MAX = 1_000
+const LOOKS_PER_TIMEOUT = 10
 
 type Waiter = { resolve(connection: UpstreamConnection): void; reject(failure: UpstreamFailure): void; timer: NodeJS.Timeout }
 type Pool = { open: number; idle: UpstreamConnection[]; waiting: Waiter[] }
@@ -20,6 +22,13 @@ export function createUpstreamPools({ connect, timeouts }: { connect(upstream: U
   const pools = new Map<string, Pool>()
   const idleByAge = new Set<UpstreamConnection>()
   const opened = new Set<UpstreamConnection>()
+  const lookEveryMs = Math.min(LOOK_EVERY_MS_MAX, Math.min(...Object.values(timeouts)) / LOOKS_PER_TIMEOUT)
+  // One timer for all deadlines: one each would cost more than reading an answer.
+  const timer = setInterval(() => {
+    const nowMs = performance.now()
+    for (const connection of opened) connection.look(nowMs)
+  }, lookEveryMs)
+  timer.unref()
 
   const poolOf = ({ key }: Upstream): Pool => {
     const known = pools.get(key)
@@ -104,6 +113,7 @@ export function createUpstreamPools({ connect, timeouts }: { connect(upstream: U
     },
     counts: () => ({ pools: pools.size, connections: opened.size, idle: idleByAge.size }),
     destroy() {
+      clearInterval(timer)
       for (const connection of opened) connection.destroy()
     },
   }

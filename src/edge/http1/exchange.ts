@@ -1,6 +1,9 @@
 import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import type { AnswerHead, Exchange, Fields, RequestBody, VisitorConnection } from '../engine.ts'
+import { fieldLines } from '../field-section.ts'
+import type { RequestFields } from '../forwarded-request.ts'
+import { letGo } from '../let-go.ts'
 import type { RequestHead } from './request-head.ts'
 
 /** Up to here head and body leave in one piece; beyond, joining costs more than a second write. */
@@ -26,7 +29,7 @@ export class Http1Exchange implements Exchange {
   readonly method: string
   readonly target: string
   readonly authority: string
-  readonly fields: Fields
+  readonly fields: RequestFields
   readonly body: RequestBody | undefined
   readonly expectsContinue: boolean
   readonly upgrade: string | undefined
@@ -74,7 +77,7 @@ export class Http1Exchange implements Exchange {
     if (this.#framing === 'length') head += `Content-Length: ${body}\r\n`
     else if (this.#framing === 'chunked') head += 'Transfer-Encoding: chunked\r\n'
     if (status !== 101) head += this.#connectionField()
-    this.#unsent = `${head}${lines(fields)}\r\n`
+    this.#unsent = `${head}${fields.lines}\r\n`
   }
 
   /** A large chunk that is the whole of its memory is gone once it has left. */
@@ -99,7 +102,7 @@ export class Http1Exchange implements Exchange {
 
   end(trailers: Fields = []): void {
     if (this.#isClosed || this.#hasEnded) return
-    if (this.#framing === 'chunked') this.#unsent += `${LAST_CHUNK}${lines(trailers)}\r\n`
+    if (this.#framing === 'chunked') this.#unsent += `${LAST_CHUNK}${fieldLines(trailers)}\r\n`
     this.flush()
     this.#hasEnded = true
     this.#host.ended(this)
@@ -165,18 +168,4 @@ export class Http1Exchange implements Exchange {
     socket.uncork()
     return taken
   }
-}
-
-function lines(fields: Fields): string {
-  let text = ''
-  for (let i = 0; i < fields.length; i += 2) text += `${fields[i]!}: ${fields[i + 1]!}\r\n`
-  return text
-}
-
-/**
- * Gives the memory of a chunk back that has left. Reading a gigabyte makes so few objects that the collector would let tens of megabytes of
- * them stand.
- */
-function letGo({ buffer, byteLength }: Buffer): void {
-  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
 }

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import { Duplex } from 'node:stream'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
+import { RequestFields, sortRequestFields } from '../forwarded-request.ts'
 import { REQUEST_FIELDS_MAX } from '../request-limits.ts'
 import { readRequestHead } from './request-head.ts'
 
@@ -21,7 +22,7 @@ test('a head is read with its fields as sent, up to the first byte behind it', (
       target: '/a?b',
       isHttp11: true,
       authority: 'Shop.customer.com',
-      fields: ['Host', 'Shop.customer.com', 'X-Empty', '', 'X-Blanks', 'a b', 'Content-Length', '3'],
+      fields: Object.assign(new RequestFields(), { passing: 'X-Empty: \r\nX-Blanks: a b\r\n' }),
       framing: { kind: 'length', bytes: 3 },
       keepsAlive: true,
       expectsContinue: false,
@@ -147,7 +148,7 @@ test('what we take for a head, node’s own reader takes for the same head', asy
         expect(/^(GET|POST|OPTIONS|PURGE) [\u0021-\u007e]+ /.test(text)).toBe(false)
         return
       }
-      expect(reading.head.fields).toEqual(seen.fields)
+      expect(reading.head.fields).toEqual(sortRequestFields(seen.fields))
       expect(reading.head.method).toBe(seen.method)
     }),
     { numRuns: 10_000 },

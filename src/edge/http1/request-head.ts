@@ -1,5 +1,5 @@
-import type { Fields } from '../engine.ts'
-import { CLASSES, CR, LF, readFieldLines, SPACE, TARGET, TOKEN } from '../field-lines.ts'
+import { CLASSES, CR, FieldSpans, LF, readFieldLines, SPACE, TARGET, TOKEN } from '../field-lines.ts'
+import { declaresOthers, REQUEST_NAMES, RequestFields, type RequestKind, sortRequestFields } from '../forwarded-request.ts'
 import { REQUEST_FIELDS_MAX, REQUEST_HEAD_BYTES_MAX, REQUEST_TARGET_BYTES_MAX } from '../request-limits.ts'
 import { readTarget } from '../request-target.ts'
 import { isProtocolFor } from './upgrade.ts'
@@ -14,7 +14,7 @@ export type RequestHead = {
   isHttp11: boolean
   /** Host as sent; empty when an HTTP/1.0 request has none. */
   authority: string
-  fields: Fields
+  fields: RequestFields
   framing: RequestFraming
   keepsAlive: boolean
   expectsContinue: boolean
@@ -26,6 +26,7 @@ export type RequestHead = {
 export type HeadReading = { kind: 'head'; head: RequestHead; end: number } | { kind: 'incomplete' } | { kind: 'refused'; status: number }
 
 const VERSION = Buffer.from('HTTP/1.')
+const SPANS = new FieldSpans(REQUEST_FIELDS_MAX)
 
 const INCOMPLETE: HeadReading = { kind: 'incomplete' }
 const NO_BODY: RequestFraming = { kind: 'none' }
@@ -49,7 +50,7 @@ export function readRequestHead(bytes: Buffer, from: number): HeadReading {
   if (at === end) return outOfBytes()
   if (at === methodAt && bytes[at] === CR && at + 1 === end) return outOfBytes()
   if (at === methodAt || bytes[at] !== SPACE) return refused(400)
-  const method = bytes.toString('latin1', methodAt, at)
+  const methodEnd = at
   at += 1
 
   const targetAt = at
@@ -68,15 +69,18 @@ export function readRequestHead(bytes: Buffer, from: number): HeadReading {
   if (bytes[at + 8] !== CR || bytes[at + 9] !== LF) return refused(400)
   at += 10
 
-  const collected = new Collected()
-  const fieldsEnd = readFieldLines(bytes, at, { end, fieldsMax: REQUEST_FIELDS_MAX, onField: collected.add })
+  const fieldsEnd = readFieldLines(bytes, at, end, SPANS)
   if (typeof fieldsEnd !== 'number') return fieldsEnd === 'incomplete' ? outOfBytes() : refused(fieldsEnd === 'too-many' ? 431 : 400)
-  return decide({ method, target: bytes.toString('latin1', targetAt, targetEnd), isHttp11: minor === 1, collected, end: fieldsEnd })
+  const method = bytes.toString('latin1', methodAt, methodEnd)
+  return decide(
+    { method, target: bytes.toString('latin1', targetAt, targetEnd), isHttp11: minor === 1, collected: collect(bytes, at, fieldsEnd) },
+    fieldsEnd,
+  )
 }
 
 /** The fields, and what of them decides how the request is read. */
 class Collected {
-  readonly fields: string[] = []
+  fields = new RequestFields()
   host: string | undefined
   length: string | undefined
   coding: string | undefined
@@ -85,32 +89,35 @@ class Collected {
   upgrade: string | undefined
   isTwofold = false
 
-  readonly add = (name: string, value: string): void => {
-    this.fields.push(name, value)
-    switch (name.length) {
-      case 4:
-        if (is(name, 'host')) this.host = this.#once(this.host, value)
+  note(kind: RequestKind, value: string): void {
+    switch (kind) {
+      case 'host':
+        this.host = this.#once(this.host, value)
         return
-      case 6:
-        if (is(name, 'expect')) this.expect = value.toLowerCase()
+      case 'expect':
+        this.expect = value.toLowerCase()
         return
-      case 7:
-        if (is(name, 'upgrade')) this.upgrade = this.upgrade === undefined ? value : `${this.upgrade}, ${value}`
+      case 'upgrade':
+        this.upgrade = this.upgrade === undefined ? value : `${this.upgrade}, ${value}`
         return
-      case 10:
-        if (is(name, 'connection')) this.connection += `,${value.toLowerCase()}`
+      case 'connection':
+        this.connection = this.connection === '' ? value.toLowerCase() : `${this.connection},${value.toLowerCase()}`
         return
-      case 14:
-        if (is(name, 'content-length')) this.length = this.#once(this.length, value)
+      case 'length':
+        this.length = this.#once(this.length, value)
         return
-      case 17:
-        if (is(name, 'transfer-encoding')) this.coding = this.#once(this.coding, value)
+      case 'coding':
+        this.coding = this.#once(this.coding, value)
+        return
+      default:
+        this.fields.note(kind, value)
     }
   }
 
   /** Whether Connection has the member. */
   connects(member: string): boolean {
-    return this.connection !== '' && this.connection.split(',').some((each) => each.trim() === member)
+    if (this.connection === '' || this.connection === member) return this.connection !== ''
+    return this.connection.split(',').some((each) => each.trim() === member)
   }
 
   #once(before: string | undefined, value: string): string {
@@ -119,9 +126,35 @@ class Collected {
   }
 }
 
-type Read = { method: string; target: string; isHttp11: boolean; collected: Collected; end: number }
+/**
+ * Sorts the fields whose lines lie in `bytes` from `from` to `end`, the empty line included. Where all can go on as they came, what passes is the
+ * text itself without the lines that do not; else they are looked at one by one.
+ */
+function collect(bytes: Buffer, from: number, end: number): Collected {
+  const collected = new Collected()
+  const { fields } = collected
+  const { offsets, count, arePlain } = SPANS
+  const text = bytes.toString('latin1', from, end - 2)
+  let keptFrom = 0
+  for (let i = 0; i < count * 4; i += 4) {
+    const nameAt = offsets[i]!
+    const kind = REQUEST_NAMES.kindIn(bytes, nameAt, offsets[i + 1]!)
+    if (kind === 'pass') continue
+    const valueEnd = offsets[i + 3]! - from
+    collected.note(kind, text.slice(offsets[i + 2]! - from, valueEnd))
+    if (!arePlain) continue
+    if (nameAt - from > keptFrom) fields.passing += text.slice(keptFrom, nameAt - from)
+    keptFrom = valueEnd + 2
+    if (kind === 'vouched') fields.vouched += text.slice(nameAt - from, keptFrom)
+  }
+  if (!arePlain || declaresOthers(collected.connection)) collected.fields = sortRequestFields(SPANS.list(bytes))
+  else fields.passing += text.slice(keptFrom)
+  return collected
+}
 
-function decide({ method, target: raw, isHttp11, collected, end }: Read): HeadReading {
+type Read = { method: string; target: string; isHttp11: boolean; collected: Collected }
+
+function decide({ method, target: raw, isHttp11, collected }: Read, end: number): HeadReading {
   const { host, length, coding, fields, expect } = collected
   if (method === 'CONNECT') return refused(405)
   if (collected.isTwofold) return refused(400)
@@ -160,10 +193,6 @@ function skipEmptyLines(bytes: Buffer, from: number, end: number): number {
 
 function isVersion(bytes: Buffer, at: number): boolean {
   return /^HTTP\/\d\.\d/.test(bytes.toString('latin1', at, at + 8))
-}
-
-function is(name: string, lower: string): boolean {
-  return name === lower || name.toLowerCase() === lower
 }
 
 function refused(status: number): HeadReading {

@@ -1,6 +1,7 @@
 import type { TLSSocket } from 'node:tls'
 import { Malformed } from '../chunked-reader.ts'
 import type { Exchange, VisitorConnection } from '../engine.ts'
+import { RequestFields } from '../forwarded-request.ts'
 import { page, sendPage } from '../pages.ts'
 import { DISCARDED_BYTES_MAX, DISCARDING_MS_MAX, PIPELINED_BYTES_MAX } from '../request-limits.ts'
 import type { Timeouts } from '../timeouts.ts'
@@ -234,7 +235,7 @@ const REFUSED: RequestHead = {
   method: '',
   target: '',
   authority: '',
-  fields: [],
+  fields: new RequestFields(),
   framing: { kind: 'none' },
   keepsAlive: false,
   expectsContinue: false,

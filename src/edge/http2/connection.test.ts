@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { frame, literals, PREFACE, type RawFrame, requestBlock, word } from '../../../test/support/http2-frames.ts'
 import { createHttp2Pair } from '../../../test/support/http2-pair.ts'
 import type { Exchange } from '../engine.ts'
+import { FieldSection } from '../field-section.ts'
 
 const HOST = 'shop.customer.com'
 const DATA = 0
@@ -21,9 +22,9 @@ const priority = (on: number) => [...word(on), 16]
 /** Answers with what came: the head in one line, then the body, and its trailers as trailers. */
 function echo(exchange: Exchange): void {
   const { method, target, authority, fields, body } = exchange
-  const chunks: Buffer[] = [Buffer.from(`${method} ${target} ${authority} ${fields.join(',')}\n`)]
+  const chunks: Buffer[] = [Buffer.from(`${method} ${target} ${authority} ${FieldSection.ofLines(fields.passing).list.join(',')}\n`)]
   const end = () => {
-    exchange.answer({ status: 200, reason: '', fields: [], body: 'unknown' })
+    exchange.answer({ status: 200, reason: '', fields: FieldSection.EMPTY, body: 'unknown' })
     exchange.write(Buffer.concat(chunks))
     exchange.end(body?.trailers())
   }
@@ -89,7 +90,7 @@ test('answers keep to the windows of the visitor, whatever it grants, and arrive
       const pair = createHttp2Pair((exchange) => {
         const sizes = answers[Number(exchange.target.slice(1))]!
         const total = sizes.reduce((sum, size) => sum + size, 0)
-        exchange.answer({ status: 200, reason: '', fields: [], body: isCounted ? total : 'unknown' })
+        exchange.answer({ status: 200, reason: '', fields: FieldSection.EMPTY, body: isCounted ? total : 'unknown' })
         for (const size of sizes) exchange.write(Buffer.alloc(size, exchange.target.slice(1)))
         exchange.end()
       })

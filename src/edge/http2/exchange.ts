@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream'
 import type { AnswerHead, Exchange, Fields, RequestBody, VisitorConnection } from '../engine.ts'
+import { RequestFields } from '../forwarded-request.ts'
 import type { Http2Head } from '../http2-head.ts'
 import { page, sendPage } from '../pages.ts'
 import type { FrameWriter } from './frame-writer.ts'
@@ -43,7 +44,7 @@ export class Http2Exchange implements Exchange {
   readonly method: string
   readonly target: string
   readonly authority: string
-  readonly fields: Fields
+  readonly fields: RequestFields
   readonly body: RequestBody | undefined
   readonly expectsContinue: boolean
   readonly upgrade = undefined
@@ -76,7 +77,7 @@ export class Http2Exchange implements Exchange {
     this.method = head.method
     this.target = read?.target ?? ''
     this.authority = read?.authority ?? ''
-    this.fields = read?.fields ?? []
+    this.fields = read?.fields ?? new RequestFields()
     this.expectsContinue = read?.expectsContinue ?? false
     this.body = body
   }
@@ -96,7 +97,7 @@ export class Http2Exchange implements Exchange {
     this.#hasBegun = true
     this.#left = typeof body === 'number' ? body : undefined
     this.#hasSentEnd = body === 'none' || body === 0
-    const all = typeof body === 'number' ? [...fields, 'content-length', String(body)] : fields
+    const all = typeof body === 'number' ? [...fields.list, 'content-length', String(body)] : fields.list
     this.#host.writer.head(this.streamId, status, all, { endsStream: this.#hasSentEnd })
   }
 

@@ -1,0 +1,142 @@
+import type { Fields } from './engine.ts'
+import type { FieldSpans } from './field-lines.ts'
+import { FieldSection, fieldLines } from './field-section.ts'
+import { membersOf } from './fields.ts'
+import { namedInConnection } from './forwarded-request.ts'
+import { NameTable } from './name-table.ts'
+
+/** What becomes of an answer's field on its way to the visitor. `hop`: of this hop alone, or said anew by us; `Alt-Svc` would lead visitors past the edge. */
+type AnswerKind = 'pass' | 'hop' | 'length' | 'coding' | 'connection' | 'keep-alive' | 'trailer' | 'upgrade' | 'content-type'
+
+const ANSWER_NAMES = new NameTable<AnswerKind>(
+  [
+    ['content-length', 'length'],
+    ['transfer-encoding', 'coding'],
+    ['connection', 'connection'],
+    ['keep-alive', 'keep-alive'],
+    ['trailer', 'trailer'],
+    ['upgrade', 'upgrade'],
+    ['content-type', 'content-type'],
+    ['alt-svc', 'hop'],
+    ['proxy-connection', 'hop'],
+    ['proxy-authenticate', 'hop'],
+    ['proxy-authorization', 'hop'],
+    ['te', 'hop'],
+    ['http2-settings', 'hop'],
+    ['expect', 'hop'],
+    ['host', 'hop'],
+  ],
+  'pass',
+)
+
+const IDLE = /timeout=(\d{1,6})/i
+const EVENT_STREAM = /^text\/event-stream\b/i
+
+/** An answer's fields, sorted by what becomes of them. */
+export class AnswerFields {
+  /** The end-to-end lines. */
+  passing = ''
+  /** The lines of `Trailer`, which stay only where trailers can follow. */
+  trailer = ''
+  lengths = 0
+  length = ''
+  codings = 0
+  coding = ''
+  /** Members of `Connection`, in lower case. */
+  connection = ''
+  upgrade = ''
+  isEventStream = false
+  /** For how long the upstream keeps the connection, in milliseconds; infinite when it did not say. */
+  idleMs = Number.POSITIVE_INFINITY
+
+  note(kind: AnswerKind, value: string): void {
+    switch (kind) {
+      case 'length':
+        this.lengths += 1
+        this.length = value
+        return
+      case 'coding':
+        this.codings += 1
+        this.coding = value
+        return
+      case 'connection':
+        this.connection += `,${value.toLowerCase()}`
+        return
+      case 'keep-alive':
+        this.#noteIdle(value)
+        return
+      case 'upgrade':
+        this.upgrade += `,${value}`
+        return
+      case 'content-type':
+        this.isEventStream ||= EVENT_STREAM.test(value)
+    }
+  }
+
+  get closes(): boolean {
+    return this.connection !== '' && this.connection.split(',').some((member) => member.trim() === 'close')
+  }
+
+  /** What the visitor gets besides what says how the body is framed. */
+  toVisitor({ keepLength, keepTrailer }: { keepLength: boolean; keepTrailer: boolean }): FieldSection {
+    let lines = this.passing
+    if (keepLength && this.lengths > 0) lines += `Content-Length: ${this.length}\r\n`
+    if (keepTrailer) lines += this.trailer
+    return FieldSection.ofLines(lines)
+  }
+
+  /** A 101's: as they are, with the change of protocol itself. */
+  toUpgrade(): FieldSection {
+    const upgrade = membersOf(['upgrade', this.upgrade], 'upgrade').join(', ')
+    return FieldSection.ofLines(`${this.passing}Connection: Upgrade\r\nUpgrade: ${upgrade}\r\n`)
+  }
+
+  /** `Keep-Alive: timeout=5` means that the upstream closes after 5 s: we stop using the connection a second earlier. */
+  #noteIdle(value: string): void {
+    const seconds = IDLE.exec(value)?.[1]
+    if (seconds !== undefined) this.idleMs = Math.min(this.idleMs, Math.max(1, Number(seconds) * 1000 - 1000))
+  }
+}
+
+/** Sorts the fields of a head whose lines lie in `bytes` from `from` to `end`, the empty line included. */
+export function readAnswerFields(bytes: Buffer, from: number, end: number, spans: FieldSpans): AnswerFields {
+  if (!spans.arePlain) return sortAnswerFields(spans.list(bytes))
+  const fields = new AnswerFields()
+  const text = bytes.toString('latin1', from, end - 2)
+  const { offsets, count } = spans
+  let keptFrom = 0
+  for (let i = 0; i < count * 4; i += 4) {
+    const nameAt = offsets[i]!
+    const kind = ANSWER_NAMES.kindIn(bytes, nameAt, offsets[i + 1]!)
+    if (kind === 'pass') continue
+    const valueEnd = offsets[i + 3]! - from
+    fields.note(kind, text.slice(offsets[i + 2]! - from, valueEnd))
+    if (kind === 'content-type') continue
+    fields.passing += text.slice(keptFrom, nameAt - from)
+    keptFrom = valueEnd + 2
+    if (kind === 'trailer') fields.trailer += text.slice(nameAt - from, keptFrom)
+  }
+  fields.passing += text.slice(keptFrom)
+  return namesOthers(fields.connection) ? sortAnswerFields(spans.list(bytes)) : fields
+}
+
+/** Sorts an answer's fields, names and values in turn. */
+export function sortAnswerFields(list: Fields): AnswerFields {
+  const fields = new AnswerFields()
+  const named = namedInConnection(list)
+  for (let i = 0; i < list.length; i += 2) {
+    const lower = list[i]!.toLowerCase()
+    const kind = ANSWER_NAMES.kindOf(lower)
+    fields.note(kind, list[i + 1]!)
+    if (named?.has(lower)) continue
+    const line = fieldLines([list[i]!, list[i + 1]!])
+    if (kind === 'pass' || kind === 'content-type') fields.passing += line
+    else if (kind === 'trailer') fields.trailer += line
+  }
+  return fields
+}
+
+function namesOthers(connection: string): boolean {
+  if (connection === '' || connection === ',keep-alive' || connection === ',close') return false
+  return connection.split(',').some((member) => !['', 'close', 'keep-alive', 'upgrade'].includes(member.trim()))
+}

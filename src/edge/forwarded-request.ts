@@ -1,0 +1,131 @@
+import type { Fields, VisitorConnection } from './engine.ts'
+import { membersOf } from './fields.ts'
+import { NameTable } from './name-table.ts'
+
+/**
+ * What becomes of a request's field on its way to the upstream. Most pass. `hop`: of this hop alone, or said anew by us. `ours`: replaced by us
+ * always. `vouched`: further ones by which an application learns who the visitor is; only a trusted proxy may send them.
+ */
+export type RequestKind = 'pass' | 'hop' | 'ours' | 'vouched' | ControlKind | 'te' | 'forwarded-for' | 'cdn-loop' | 'request-id'
+/** What decides how an HTTP/1.1 request is read. */
+export type ControlKind = 'host' | 'length' | 'coding' | 'connection' | 'expect' | 'upgrade'
+
+export const REQUEST_NAMES = new NameTable<RequestKind>(
+  [
+    ['host', 'host'],
+    ['content-length', 'length'],
+    ['transfer-encoding', 'coding'],
+    ['connection', 'connection'],
+    ['expect', 'expect'],
+    ['upgrade', 'upgrade'],
+    ['te', 'te'],
+    ['keep-alive', 'hop'],
+    ['proxy-connection', 'hop'],
+    ['proxy-authenticate', 'hop'],
+    ['proxy-authorization', 'hop'],
+    ['http2-settings', 'hop'],
+    ['x-forwarded-for', 'forwarded-for'],
+    ['cdn-loop', 'cdn-loop'],
+    ['x-request-id', 'request-id'],
+    ['x-forwarded-proto', 'ours'],
+    ['x-forwarded-host', 'ours'],
+    ['x-real-ip', 'vouched'],
+    ['x-forwarded-port', 'vouched'],
+    ['forwarded', 'vouched'],
+  ],
+  'pass',
+)
+
+const EDGE_NAME = 'namesake'
+const GIVEN_ID = /^[\w.-]{1,128}$/
+
+/** A request's fields, sorted by what becomes of them. */
+export class RequestFields {
+  /** The end-to-end lines that go on whoever sent them. */
+  passing = ''
+  /** The lines that go on from a trusted proxy only. */
+  vouched = ''
+  forwardedFor = ''
+  cdnLoop = ''
+  requestId: string | undefined
+  acceptsTrailers = false
+
+  /** Keeps the value of what we say anew with it. */
+  note(kind: RequestKind, value: string): void {
+    if (kind === 'forwarded-for') this.forwardedFor = join(this.forwardedFor, value)
+    else if (kind === 'cdn-loop') this.cdnLoop = join(this.cdnLoop, value)
+    else if (kind === 'request-id') this.requestId = value
+    else if (kind === 'te') this.acceptsTrailers ||= membersOf(['te', value], 'te').includes('trailers')
+  }
+
+  /** Whether the request was here before (RFC 8586). */
+  get hasLooped(): boolean {
+    return this.cdnLoop !== '' && membersOf(['cdn-loop', this.cdnLoop], 'cdn-loop').some((member) => firstOf(member) === EDGE_NAME)
+  }
+}
+
+/** Sorts a request's fields, names and values in turn. A field that an application could mistake for one of ours, such as `X_Forwarded_For`, is left out. */
+export function sortRequestFields(list: Fields): RequestFields {
+  const fields = new RequestFields()
+  const named = namedInConnection(list)
+  for (let i = 0; i < list.length; i += 2) {
+    const lower = list[i]!.toLowerCase()
+    const kind = REQUEST_NAMES.kindOf(lower)
+    if (kind !== 'pass' && kind !== 'vouched') fields.note(kind, list[i + 1]!)
+    else if (named?.has(lower) || isDisguised(lower)) continue
+    else if (kind === 'pass') fields.passing += `${list[i]!}: ${list[i + 1]!}\r\n`
+    else fields.vouched += `${list[i]!}: ${list[i + 1]!}\r\n`
+  }
+  return fields
+}
+
+/** Whether Connection declares to be of this hop (RFC 9110 §7.6.1) what else would pass. */
+export function declaresOthers(connection: string): boolean {
+  if (connection === 'keep-alive' || connection === 'close' || connection === 'upgrade') return false
+  return membersOf(['connection', connection], 'connection').some(
+    (member) => member !== 'close' && isEndToEnd(REQUEST_NAMES.kindOf(member)),
+  )
+}
+
+/** The fields that Connection declares to be of this hop; seldom any, so mostly undefined. */
+export function namedInConnection(list: Fields): Set<string> | undefined {
+  const members = membersOf(list, 'connection').filter((member) => member !== 'close' && member !== 'keep-alive')
+  return members.length > 0 ? new Set(members) : undefined
+}
+
+export type RequestFacts = {
+  requestId: string
+  /** Whether the peer is one of the trusted proxies, whose word on the visitor's address counts. */
+  isTrusted: boolean
+  /** What `visitorLines` says of the connection and the authority. */
+  visitorLines: string
+}
+
+/** The lines by which the upstream learns what only we can know of a visitor whom no proxy vouches for. */
+export function visitorLines(forwardedFor: string, authority: string): string {
+  return `X-Forwarded-For: ${forwardedFor}\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: ${authority}\r\n`
+}
+
+/** The end-to-end lines as the upstream gets them: the visitor's own without its words on addresses, then what only we can know. */
+export function forwardedLines(fields: RequestFields, connection: VisitorConnection, authority: string, facts: RequestFacts): string {
+  const { passing, vouched, forwardedFor, cdnLoop, requestId } = fields
+  const about = facts.isTrusted ? vouched + visitorLines(join(forwardedFor, connection.peer), authority) : facts.visitorLines
+  const id = facts.isTrusted && requestId !== undefined && GIVEN_ID.test(requestId) ? requestId : facts.requestId
+  return `${passing}${about}X-Request-Id: ${id}\r\nCDN-Loop: ${join(cdnLoop, EDGE_NAME)}\r\n`
+}
+
+function isDisguised(lower: string): boolean {
+  return lower.includes('_') && REQUEST_NAMES.kindOf(lower.replaceAll('_', '-')) !== 'pass'
+}
+
+function isEndToEnd(kind: RequestKind): boolean {
+  return kind === 'pass' || kind === 'vouched'
+}
+
+function firstOf(member: string): string {
+  return member.split(';', 1)[0]!.trim()
+}
+
+function join(list: string, member: string): string {
+  return list === '' ? member : `${list}, ${member}`
+}

@@ -1,0 +1,35 @@
+import type { RequestBody } from './engine.ts'
+import type { FieldSection } from './field-section.ts'
+
+/** A request as an upstream gets it, whatever the protocol. */
+export type UpstreamRequest = {
+  method: string
+  target: string
+  authority: string
+  /** The end-to-end ones; Host, framing and what concerns the connection are not among them. */
+  fields: FieldSection
+  body: RequestBody | undefined
+  expectsContinue: boolean
+  /** The protocols that the visitor asks to change to. */
+  upgrade: string | undefined
+  acceptsTrailers: boolean
+}
+
+const METHODS_WITH_BODY = new Set(['POST', 'PUT', 'PATCH'])
+
+/** The whole head as it goes on the wire of HTTP/1.1, one character a byte. */
+export function requestHead(request: UpstreamRequest): string {
+  const { method, target, authority, fields } = request
+  return `${method} ${target} HTTP/1.1\r\nHost: ${authority}\r\n${fields.lines}${framingLines(request)}${connectionLines(request)}\r\n`
+}
+
+function framingLines({ method, body, expectsContinue }: UpstreamRequest): string {
+  if (!body) return METHODS_WITH_BODY.has(method) ? 'Content-Length: 0\r\n' : ''
+  const framing = body.length === undefined ? 'Transfer-Encoding: chunked\r\n' : `Content-Length: ${body.length}\r\n`
+  return expectsContinue ? `${framing}Expect: 100-continue\r\n` : framing
+}
+
+function connectionLines({ upgrade, acceptsTrailers }: UpstreamRequest): string {
+  if (upgrade !== undefined) return `Connection: Upgrade\r\nUpgrade: ${upgrade}\r\n`
+  return acceptsTrailers ? 'Connection: TE\r\nTE: trailers\r\n' : ''
+}
