@@ -72,6 +72,9 @@ test.each([
   ['NAMESAKE_ACME_DIRECTORY', 'https://127.0.0.1:14000/dir,local', 'acmeDirectories', ['https://127.0.0.1:14000/dir', 'local']],
   ['NAMESAKE_HTTP2_ENGINE', 'own', 'http2Engine', 'own'],
   ['NAMESAKE_HTTP2_ENGINE', '', 'http2Engine', 'node'],
+  ['NAMESAKE_EDGE_RUNTIME', '', 'edgeRuntime', 'node'],
+  ['NAMESAKE_EDGE_RUNTIME', 'bun', 'edgeRuntime', 'bun'],
+  ['NAMESAKE_EDGE_RUNTIME', 'bun', 'http2Engine', 'own'],
   ['NAMESAKE_ACCESS_LOG_SAMPLE', '0.25', 'accessLogSample', 0.25],
   ['NAMESAKE_TRUSTED_PROXIES', '10.0.0.0/8,::1', 'trustedProxies', ['10.0.0.0/8', '::1']],
 ] as const)('%s=%s makes %s %j', (name, value, key, expected) => {
@@ -123,6 +126,7 @@ describe('what cannot be used is refused', () => {
     ['NAMESAKE_TRUSTED_PROXIES', '10.0.0.0/40', /10.0.0.0\/40/],
     ['NAMESAKE_PROXY_PROTOCOL', 'on', /off, required/],
     ['NAMESAKE_HTTP2_ENGINE', 'nghttp2', /own, node/],
+    ['NAMESAKE_EDGE_RUNTIME', 'deno', /node, bun/],
     ['NAMESAKE_ACCESS_LOG_SAMPLE', '2', /0 to 1/],
     ['NAMESAKE_LOG_LEVEL', 'loud', /debug/],
   ])('%s=%s', (name, value, problem) => {
