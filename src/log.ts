@@ -33,13 +33,22 @@ export type LineSink = { write(line: string): void }
  * megabytes. `flush` before the process ends.
  */
 export function createLineSink(): LineSink & { flush(): Promise<void> } {
-  const destination = pino.destination({
-    ...{ dest: 1, sync: false, periodicFlush: FLUSH_MS },
-    ...{ minLength: GATHERED_BYTES, maxWrite: WRITTEN_BYTES_MAX, maxLength: KEPT_BYTES_MAX },
-  })
+  const destination = pino.destination({ dest: 1, sync: false, maxWrite: WRITTEN_BYTES_MAX, maxLength: KEPT_BYTES_MAX })
   destination.on('error', () => {}) // nobody reads any more
+  let gathered = ''
+  const handOver = () => {
+    if (gathered !== '') destination.write(gathered)
+    gathered = ''
+  }
+  setInterval(handOver, FLUSH_MS).unref()
   return {
-    write: (line) => void destination.write(line),
-    flush: () => new Promise((resolve) => destination.flush(() => resolve())),
+    write(line) {
+      gathered += line
+      if (gathered.length >= GATHERED_BYTES) handOver()
+    },
+    flush() {
+      handOver()
+      return new Promise((resolve) => destination.flush(() => resolve()))
+    },
   }
 }

@@ -17,16 +17,16 @@ export type AccessLine = {
 }
 
 const PATH_CHARACTERS_MAX = 1_024
+/** What stands in a JSON string as it is. */
+const PLAIN = /^[ !#-[\]-~]*$/
 
 /** One JSON line a request, like the other lines of the log, for the given share of them (0 to 1). */
 export function createAccessLog(sink: LineSink, sample: number) {
+  const timeOf = createClock()
   const { pid } = process
   return (read: () => AccessLine) => {
     if (sample < 1 && Math.random() >= sample) return
-    const line = read()
-    const common = { level: 'info', time: new Date().toISOString(), pid, name: 'edge' }
-    const times = { upstreamMs: rounded(line.upstreamMs), totalMs: rounded(line.totalMs) }
-    sink.write(`${JSON.stringify({ ...common, ...line, ...times, msg: 'request' })}\n`)
+    sink.write(`{"level":"info","time":"${timeOf(Date.now())}","pid":${pid},"name":"edge",${membersOf(read())},"msg":"request"}\n`)
   }
 }
 
@@ -35,6 +35,33 @@ export function pathOf(target: string): string {
   return target.slice(0, Math.min(end < 0 ? target.length : end, PATH_CHARACTERS_MAX))
 }
 
-function rounded(ms: number | undefined): number | undefined {
-  return ms === undefined ? undefined : Math.round(ms * 10) / 10
+/** JSON.stringify would take five times as long. */
+function membersOf(line: AccessLine): string {
+  const project = line.project === undefined ? '' : `,"project":${quoted(line.project)}`
+  const upstreamMs = line.upstreamMs === undefined ? '' : `,"upstreamMs":${rounded(line.upstreamMs)}`
+  const error = line.error === undefined ? '' : `,"error":${quoted(line.error)}`
+  const request = `"requestId":${quoted(line.requestId)},"hostname":${quoted(line.hostname)}${project}`
+  const head = `"method":${quoted(line.method)},"path":${quoted(line.path)},"protocol":"${line.protocol}","client":${quoted(line.client)}`
+  return `${request},${head},"status":${line.status},"bytes":${line.bytes}${upstreamMs},"totalMs":${rounded(line.totalMs)}${error}`
+}
+
+function quoted(text: string): string {
+  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text)
+}
+
+function rounded(ms: number): number {
+  return Math.round(ms * 10) / 10
+}
+
+/** Many requests end in one millisecond. */
+function createClock() {
+  let lastMs = 0
+  let text = ''
+  return (nowMs: number): string => {
+    if (nowMs !== lastMs) {
+      lastMs = nowMs
+      text = new Date(nowMs).toISOString()
+    }
+    return text
+  }
 }

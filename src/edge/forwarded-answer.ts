@@ -74,7 +74,7 @@ export class AnswerFields {
   }
 
   get closes(): boolean {
-    return this.connection !== '' && this.connection.split(',').some((member) => member.trim() === 'close')
+    return this.connection.includes('close') && this.connection.split(',').some((member) => member.trim() === 'close')
   }
 
   /** What the visitor gets besides what says how the body is framed. */

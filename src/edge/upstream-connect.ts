@@ -1,6 +1,7 @@
 import { connect as connectTcp, isIP, isIPv6, type Socket } from 'node:net'
 import { connect as connectTls, createSecureContext, getCACertificates, type SecureContext, type TLSSocket } from 'node:tls'
 import { Lru } from '../lib/lru.ts'
+import { connectSharing } from './shared-reads.ts'
 import { TCP_KEEP_ALIVE_MS } from './timeouts.ts'
 import { type FailureReason, type Upstream, UpstreamFailure } from './upstream.ts'
 import type { UpstreamGuard } from './upstream-guard.ts'
@@ -62,7 +63,8 @@ export function createConnect(parts: ConnectParts) {
     for (const [i, address] of addresses.entries()) {
       const isLast = i === addresses.length - 1
       const limit = isLast ? deadline : Math.min(deadline, performance.now() + ADDRESS_TIMEOUT_MS)
-      const socket = connectTcp({ host: address, port: upstream.port, noDelay: true, ...sourceFor(address) })
+      const target = { host: address, port: upstream.port, noDelay: true, ...sourceFor(address) }
+      const socket = upstream.isTls ? connectTcp(target) : connectSharing(target)
       try {
         await until(socket, 'connect', limit)
       } catch (error) {

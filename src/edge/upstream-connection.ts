@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { type AnswerListener, AnswerParser, type ParsedHead } from './answer-parser.ts'
 import type { Fields } from './engine.ts'
 import { type BodySending, sendBody } from './request-body.ts'
+import { giveBytesBack, takeBytes } from './shared-reads.ts'
 import type { Timeouts } from './timeouts.ts'
 import { type Upstream, UpstreamFailure } from './upstream.ts'
 import { requestHead, type UpstreamRequest } from './upstream-request.ts'
@@ -54,7 +55,8 @@ export class UpstreamConnection implements AnswerListener {
     this.#idleMs = timeouts.keepAliveMs
     this.#silenceMsMax = timeouts.answerHeadMs
     this.#onFree = on.free
-    socket.on('data', this.#receive)
+    takeBytes(socket, this.#receive)
+    socket.resume()
     socket.on('end', this.#end)
     socket.on('error', this.#error)
     socket.on('close', this.#closed)
@@ -165,7 +167,8 @@ export class UpstreamConnection implements AnswerListener {
 
   #handOver(running: Running, behind: Buffer): void {
     this.#running = undefined
-    const socket = this.#socket.off('data', this.#receive).off('end', this.#end)
+    const socket = this.#socket.off('end', this.#end)
+    giveBytesBack(socket, this.#receive)
     socket.pause()
     running.listener.onUpgrade(socket, behind)
   }

@@ -7,10 +7,8 @@ import type { FrameWriter } from './frame-writer.ts'
 import { FLAG, FRAME, FRAME_BYTES_MAX } from './protocol.ts'
 import type { SendWindow } from './windows.ts'
 
-/** A shorter piece of a longer answer is what a visitor gets that opens its windows by a few bytes only. */
+/** Shorter pieces of a longer answer, one after the other, are what a visitor gets that opens its windows by a few bytes only. A single one is what a window had left. */
 const DRIBBLE_BYTES = 256
-/** With more than this between two of them it is the windows' ordinary end, where what they grant is no multiple of our frames. */
-const DRIBBLE_SPACING_BYTES = 16 * 1024
 const NOTHING = Buffer.alloc(0)
 
 /** The connection, as an answer sees it. */
@@ -58,10 +56,10 @@ export class Http2Exchange implements Exchange {
   /** Bytes of a counted answer that are still to be written. */
   #left: number | undefined
   #trailers: Fields = []
-  #sinceDribble = 0
   #hasBegun = false
   #hasEnded = false
   #hasSentEnd = false
+  #hasDribbled = false
   #isClosed = false
   #onDrain: (() => void) | undefined
   #onGone: (() => void) | undefined
@@ -197,16 +195,12 @@ export class Http2Exchange implements Exchange {
       this.sendWindow.available -= size
       sendWindow.available -= size
       at += size
-      this.#sinceDribble += size
       if (endsStream) this.#hasSentEnd = true
-      else if (size < DRIBBLE_BYTES && at < chunk.length) this.#dribble()
+      const isDribble = size < DRIBBLE_BYTES && at < chunk.length
+      if (isDribble && this.#hasDribbled) this.#host.dribbled()
+      this.#hasDribbled = isDribble
     }
     return at
-  }
-
-  #dribble(): void {
-    if (this.#sinceDribble < DRIBBLE_SPACING_BYTES) this.#host.dribbled()
-    this.#sinceDribble = 0
   }
 
   #sendEnd(): void {
