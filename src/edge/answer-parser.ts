@@ -1,6 +1,6 @@
 import { ChunkedReader, Malformed } from './chunked-reader.ts'
 import type { AnswerHead, Fields } from './engine.ts'
-import { FieldSpans, readFieldLines } from './field-lines.ts'
+import { CLASSES, CR, FieldSpans, LF, readFieldLines, SPACE, VALUE } from './field-lines.ts'
 import { type AnswerFields, readAnswerFields } from './forwarded-answer.ts'
 import { UpstreamFailure } from './upstream.ts'
 
@@ -8,7 +8,13 @@ const HEAD_BYTES_MAX = 64 * 1024
 const FIELDS_MAX = 2_000
 /** Each one keeps the request waiting, and a 100 is passed on: an endless row of them would be neither late nor bounded. */
 const INTERIM_ANSWERS_MAX = 100
-const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: ([\t\u0020-\u007e\u0080-\u00ff]*))?$/
+const STATUS_LINE = 'HTTP/1.1 200 '
+const MINOR_AT = 7
+const CODE_AT = 9
+const REASON_AT = STATUS_LINE.length
+const VERSION = Buffer.from('HTTP/1.')
+const ZERO = 48
+const ONE = 49
 
 const SPANS = new FieldSpans(FIELDS_MAX)
 
@@ -99,23 +105,23 @@ export class AnswerParser {
 
   #readHead(bytes: Buffer, at: number): number | undefined {
     const end = Math.min(bytes.length, at + HEAD_BYTES_MAX)
-    const lineEnd = bytes.indexOf('\r\n', at, 'latin1')
-    if (lineEnd < 0 || lineEnd >= end) {
+    const lineEnd = lineEndIn(bytes, at, end)
+    if (lineEnd < 0) {
       if (end - at === HEAD_BYTES_MAX) throw malformed('the head is too large')
       if (!couldBeHttp(bytes, at)) throw malformed('this is not HTTP')
       return undefined
     }
-    const status = STATUS_LINE.exec(bytes.toString('latin1', at, lineEnd))
-    if (!status) throw malformed('the status line')
+    const code = statusIn(bytes, at, lineEnd)
+    if (code === undefined) throw malformed('the status line')
     const fieldsEnd = readFieldLines(bytes, lineEnd + 2, end, SPANS)
     if (fieldsEnd === 'malformed') throw malformed('a field line')
     if (fieldsEnd === 'too-many' || (fieldsEnd === 'incomplete' && end - at === HEAD_BYTES_MAX)) throw malformed('the head is too large')
     if (fieldsEnd === 'incomplete') return undefined
-    const code = Number(status[2])
+    const reason = bytes.toString('latin1', at + REASON_AT, lineEnd)
     const fields = readAnswerFields(bytes, lineEnd + 2, fieldsEnd, SPANS)
     if (code === 101 && this.#mayUpgrade) {
       this.#state = 'done'
-      this.#listener.onHead({ status: code, reason: status[3] ?? '', fields, body: 'none', keepsAlive: false })
+      this.#listener.onHead({ status: code, reason, fields, body: 'none', keepsAlive: false })
     } else if (code === 101) {
       throw malformed('a change of protocol that nobody asked for')
     } else if (code < 200) {
@@ -123,7 +129,7 @@ export class AnswerParser {
       if (this.#interimAnswers > INTERIM_ANSWERS_MAX) throw malformed('too many interim answers')
       this.#listener.onInterim(code)
     } else {
-      this.#begin(code, status[3] ?? '', fields, status[1] === '1')
+      this.#begin(code, reason, fields, bytes[at + MINOR_AT] === ONE)
     }
     return fieldsEnd
   }
@@ -174,6 +180,31 @@ export class AnswerParser {
     this.#state = 'done'
     this.#listener.onEnd(trailers)
   }
+}
+
+/** Where the status line ends, -1 when its CRLF has not come. */
+function lineEndIn(bytes: Buffer, at: number, end: number): number {
+  let lineEnd = at
+  while (lineEnd < end && CLASSES[bytes[lineEnd]!]! & VALUE) lineEnd += 1
+  if (lineEnd < end && bytes[lineEnd] !== CR) throw malformed('the status line')
+  if (lineEnd + 1 >= end) return -1
+  if (bytes[lineEnd + 1] !== LF) throw malformed('the status line')
+  return lineEnd
+}
+
+/** RFC 9112 §4: `HTTP/1.x`, a space, three digits, and a reason behind another space, which some leave out with it. */
+function statusIn(bytes: Buffer, at: number, lineEnd: number): number | undefined {
+  if (lineEnd - at < REASON_AT - 1 || (lineEnd - at >= REASON_AT && bytes[at + REASON_AT - 1] !== SPACE)) return undefined
+  for (let i = 0; i < VERSION.length; i += 1) if (bytes[at + i] !== VERSION[i]) return undefined
+  const minor = bytes[at + MINOR_AT]
+  if ((minor !== ZERO && minor !== ONE) || bytes[at + CODE_AT - 1] !== SPACE) return undefined
+  let code = 0
+  for (let i = CODE_AT; i < CODE_AT + 3; i += 1) {
+    const digit = bytes[at + i]! - ZERO
+    if (digit < 0 || digit > 9) return undefined
+    code = code * 10 + digit
+  }
+  return code < 100 ? undefined : code
 }
 
 function couldBeHttp(bytes: Buffer, at: number): boolean {

@@ -35,7 +35,7 @@ const CONTINUE_PATIENCE_MS = 1_000
  */
 export function forward(parts: ForwardParts, exchange: Exchange, request: { upstream: Upstream; fields: FieldSection }): Forwarded {
   const forwarding = new Forwarding(parts, exchange, request)
-  void forwarding.attempt(false)
+  forwarding.attempt(false)
   return forwarding.outcome
 }
 
@@ -60,22 +60,37 @@ class Forwarding implements UpstreamListener {
     exchange.onDrain(() => this.#goOn())
   }
 
-  async attempt(fresh: boolean): Promise<void> {
+  attempt(fresh: boolean): void {
     this.#isRetry = fresh
-    const isReplayable = this.#isReplayable()
     try {
       const acquired = this.#parts.pools.acquire(this.#request.upstream, { fresh })
-      const connection = acquired instanceof Promise ? await acquired : isReplayable ? acquired : await this.#lookTwice(acquired)
-      if (this.#isOver) return connection.destroy()
-      this.#connection = connection
-      const { method, target, authority, body, expectsContinue, upgrade } = this.#exchange
-      const { acceptsTrailers } = this.#exchange.fields
-      connection.send({ method, target, authority, fields: this.#request.fields, body, expectsContinue, upgrade, acceptsTrailers }, this)
-      if (expectsContinue && body) this.#continueTimer = setTimeout(() => this.onInterim(100), CONTINUE_PATIENCE_MS)
+      if (acquired instanceof Promise) this.#sendOnce(acquired)
+      else if (this.#isReplayable()) this.#send(acquired)
+      else this.#sendOnce(this.#lookTwice(acquired))
     } catch (error) {
-      if (!this.#isOver)
-        this.#fail(error instanceof UpstreamFailure ? error : new UpstreamFailure('unreachable', String(error), { cause: error }))
+      this.#giveUp(error)
     }
+  }
+
+  #sendOnce(ready: Promise<UpstreamConnection>): void {
+    ready.then((connection) => this.#send(connection)).catch((error) => this.#giveUp(error))
+  }
+
+  #send(connection: UpstreamConnection): void {
+    if (this.#isOver) {
+      connection.destroy()
+      return
+    }
+    this.#connection = connection
+    const { method, target, authority, body, expectsContinue, upgrade } = this.#exchange
+    const { acceptsTrailers } = this.#exchange.fields
+    connection.send({ method, target, authority, fields: this.#request.fields, body, expectsContinue, upgrade, acceptsTrailers }, this)
+    if (expectsContinue && body) this.#continueTimer = setTimeout(() => this.onInterim(100), CONTINUE_PATIENCE_MS)
+  }
+
+  #giveUp(error: unknown): void {
+    if (this.#isOver) return
+    this.#fail(error instanceof UpstreamFailure ? error : new UpstreamFailure('unreachable', String(error), { cause: error }))
   }
 
   /** A kept connection may have been closed just now: for what cannot be sent twice, the news gets one full turn of the loop to arrive. */
@@ -124,7 +139,7 @@ class Forwarding implements UpstreamListener {
   onFailure(failure: UpstreamFailure, { answerBegan, visitorStalled }: { answerBegan: boolean; visitorStalled: boolean }): void {
     if (this.#isOver) return
     const mayRetry = failure.reason === 'reset' && !answerBegan && !this.#isRetry && this.#connection?.isReused === true
-    if (mayRetry && this.#isReplayable()) void this.attempt(true)
+    if (mayRetry && this.#isReplayable()) this.attempt(true)
     else if (visitorStalled && !this.#isAnswered) this.#refuse(408)
     else this.#fail(failure)
   }

@@ -42,7 +42,8 @@ export class UpstreamConnection implements AnswerListener {
   #moved = -1
   /** Counted here: Bun's sockets do not count what they read into a buffer of ours. */
   #received = 0
-  #restsSinceMs = Number.POSITIVE_INFINITY
+  /** Infinite while it carries an exchange. */
+  restsSinceMs = Number.POSITIVE_INFINITY
 
   /** `onFree` is called when an exchange has left the connection fit for another one, `onClose` once when the connection is gone. */
   constructor(
@@ -69,7 +70,11 @@ export class UpstreamConnection implements AnswerListener {
   get isUsable(): boolean {
     const socket = this.#socket
     if (socket.destroyed || !socket.writable || socket.readableEnded) return false
-    return this.#restsSinceMs === Number.POSITIVE_INFINITY || performance.now() - this.#restsSinceMs < this.#idleMs
+    return !this.isResting || performance.now() - this.restsSinceMs < this.#idleMs
+  }
+
+  get isResting(): boolean {
+    return this.restsSinceMs !== Number.POSITIVE_INFINITY
   }
 
   /** Whether it has carried an exchange before the one that it carries now. */
@@ -82,7 +87,7 @@ export class UpstreamConnection implements AnswerListener {
     const running: Running = { parser, listener, sending: undefined, head: undefined, trailers: undefined }
     this.#exchanges += 1
     this.#running = running
-    this.#restsSinceMs = Number.POSITIVE_INFINITY
+    this.restsSinceMs = Number.POSITIVE_INFINITY
     this.#allowSilence(request.body ? this.#timeouts.bodyIdleMs : this.#timeouts.answerHeadMs)
     this.#socket.write(requestHead(request), 'latin1')
     if (request.body) running.sending = sendBody(this.#socket, request.body, () => this.#bodySent(running))
@@ -98,13 +103,13 @@ export class UpstreamConnection implements AnswerListener {
 
   /** It waits for its next exchange: for our keep-alive time at most, or less when the upstream said so. */
   rest(): void {
-    this.#restsSinceMs = performance.now()
+    this.restsSinceMs = performance.now()
   }
 
   /** Ends what has waited for too long. */
   look(nowMs: number): void {
-    if (this.#restsSinceMs !== Number.POSITIVE_INFINITY) {
-      if (nowMs - this.#restsSinceMs >= this.#idleMs) this.destroy()
+    if (this.isResting) {
+      if (nowMs - this.restsSinceMs >= this.#idleMs) this.destroy()
       return
     }
     const moved = this.#received + this.#socket.bytesWritten - this.#socket.writableLength

@@ -6,6 +6,7 @@ import { UpstreamConnection } from './upstream-connection.ts'
 const CONNECTIONS_PER_UPSTREAM_MAX = 1_024
 const WAITING_PER_UPSTREAM_MAX = 4_096
 const IDLE_CONNECTIONS_MAX = 2_048
+const CLOSED_AT_ONCE = 64
 const LOOK_EVERY_MS_MAX = 1_000
 const LOOKS_PER_TIMEOUT = 10
 
@@ -20,7 +21,7 @@ export type UpstreamPools = ReturnType<typeof createUpstreamPools>
  */
 export function createUpstreamPools({ connect, timeouts }: { connect(upstream: Upstream): Promise<Socket>; timeouts: Timeouts }) {
   const pools = new Map<string, Pool>()
-  const idleByAge = new Set<UpstreamConnection>()
+  let idle = 0
   const opened = new Set<UpstreamConnection>()
   const lookEveryMs = Math.min(LOOK_EVERY_MS_MAX, Math.min(...Object.values(timeouts)) / LOOKS_PER_TIMEOUT)
   // One timer for all deadlines: one each would cost more than reading an answer.
@@ -40,7 +41,7 @@ export function createUpstreamPools({ connect, timeouts }: { connect(upstream: U
 
   const takeIdle = (pool: Pool): UpstreamConnection | undefined => {
     for (let connection = pool.idle.pop(); connection; connection = pool.idle.pop()) {
-      idleByAge.delete(connection)
+      idle -= 1
       if (connection.isUsable) return connection
       connection.destroy()
     }
@@ -79,14 +80,24 @@ export function createUpstreamPools({ connect, timeouts }: { connect(upstream: U
     }
     connection.rest()
     pool.idle.push(connection)
-    idleByAge.add(connection)
-    if (idleByAge.size > IDLE_CONNECTIONS_MAX) idleByAge.values().next().value?.destroy()
+    idle += 1
+    if (idle > IDLE_CONNECTIONS_MAX) closeLongestIdle()
+  }
+
+  /** Many at a time, so that looking for them is seldom. */
+  const closeLongestIdle = () => {
+    const byAge = [...opened].filter(({ isResting }) => isResting).sort((one, other) => one.restsSinceMs - other.restsSinceMs)
+    for (const connection of byAge.slice(0, CLOSED_AT_ONCE)) connection.destroy()
   }
 
   const forget = (connection: UpstreamConnection) => {
     const pool = poolOf(connection.upstream)
     opened.delete(connection)
-    if (idleByAge.delete(connection)) pool.idle.splice(pool.idle.indexOf(connection), 1)
+    const place = pool.idle.indexOf(connection)
+    if (place >= 0) {
+      pool.idle.splice(place, 1)
+      idle -= 1
+    }
     leave(connection.upstream, pool)
   }
 
@@ -111,7 +122,7 @@ export function createUpstreamPools({ connect, timeouts }: { connect(upstream: U
       if (idle) return idle
       return pool.open < CONNECTIONS_PER_UPSTREAM_MAX || fresh ? open(upstream, pool) : wait(pool)
     },
-    counts: () => ({ pools: pools.size, connections: opened.size, idle: idleByAge.size }),
+    counts: () => ({ pools: pools.size, connections: opened.size, idle }),
     destroy() {
       clearInterval(timer)
       for (const connection of opened) connection.destroy()

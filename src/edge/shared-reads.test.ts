@@ -1,0 +1,84 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type Server, type Socket } from 'node:net'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { connectSharing, giveBytesBack, takeBytes } from './shared-reads.ts'
+
+let server: Server
+let port: number
+const accepted: Socket[] = []
+
+beforeAll(async () => {
+  server = createServer((socket) => void accepted.push(socket)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  port = (server.address() as { port: number }).port
+})
+afterAll(() => {
+  for (const socket of accepted) socket.destroy()
+  server.close()
+})
+
+async function open(): Promise<{ near: Socket; far: Socket }> {
+  const near = connectSharing({ host: '127.0.0.1', port })
+  const [far] = (await once(server, 'connection')) as [Socket]
+  return { near, far }
+}
+const digest = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
+
+test('what twenty sockets read at once into one buffer stays what each was sent', async () => {
+  const sizes = [1, 700, 16_384, 16_385, 65_536, 65_537, 300_000]
+  const pairs = []
+  for (let i = 0; i < 20; i += 1) pairs.push(await open())
+  const runs = pairs.map(async ({ near, far }) => {
+    const taken: Buffer[] = []
+    takeBytes(near, (chunk) => taken.push(chunk))
+    near.resume()
+    const sent: Buffer[] = []
+    for (let i = 0; i < 40; i += 1) {
+      const bytes = randomBytes(sizes[Math.floor(Math.random() * sizes.length)]!)
+      sent.push(bytes)
+      if (!far.write(bytes)) await once(far, 'drain')
+    }
+    far.end()
+    await once(near, 'end')
+    expect(digest(Buffer.concat(taken))).toBe(digest(Buffer.concat(sent)))
+  })
+  await Promise.all(runs)
+})
+
+test('a paused socket reads no more than a buffer, and all the rest once it goes on', async () => {
+  const { near, far } = await open()
+  let bytes = 0
+  takeBytes(near, (chunk) => {
+    bytes += chunk.length
+    near.pause()
+  })
+  near.resume()
+  const block = Buffer.alloc(8_000_000, 'x')
+  far.end(block)
+  while (bytes === 0) await new Promise((resolve) => setImmediate(resolve))
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  expect(bytes).toBeLessThanOrEqual(65_536)
+  const goOn = setInterval(() => near.resume(), 0)
+  await once(near, 'end')
+  clearInterval(goOn)
+  expect(bytes).toBe(block.length)
+})
+
+test('a socket whose bytes were taken is a stream like any other afterwards', async () => {
+  const { near, far } = await open()
+  const taken: Buffer[] = []
+  const take = (chunk: Buffer) => taken.push(chunk)
+  takeBytes(near, take)
+  near.resume()
+  far.write('head')
+  while (taken.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  giveBytesBack(near, take)
+  near.pause()
+  const block = randomBytes(5_000_000)
+  far.end(block)
+  const rest: Buffer[] = []
+  for await (const chunk of near) rest.push(chunk as Buffer)
+  expect(taken.join('')).toBe('head')
+  expect(digest(Buffer.concat(rest))).toBe(digest(block))
+})
