@@ -1,12 +1,16 @@
 import { defineConfig } from 'vitest/config'
 
-/** What visitors meet must be the same with both ways of framing HTTP/2: these run a second time with our own. */
+/** What visitors meet must be the same with both ways of framing HTTP/2: these run a second time with Node's module. */
 const HTTP2_TESTS = ['attacks', 'bulk', 'failures', 'handshake', 'requests', 'stop', 'streaming', 'validation', 'wildcards'].map(
   (name) => `src/edge/${name}.test.ts`,
 )
 
 /** And all that they and others meet must be the same with the edge in a process of Bun's. */
-const BUN_TESTS = [...HTTP2_TESTS, ...['http2/attacks', 'port80', 'proxy-protocol', 'tunnel'].map((name) => `src/edge/${name}.test.ts`)]
+const BUN_TESTS = [
+  ...HTTP2_TESTS,
+  ...['http2/attacks', 'port80', 'proxy-protocol', 'tunnel'].map((name) => `src/edge/${name}.test.ts`),
+  'test/rolling.test.ts',
+]
 
 export default defineConfig({
   test: {
@@ -23,8 +27,8 @@ export default defineConfig({
           globalSetup: ['test/support/global-setup.ts'],
         },
       },
-      { extends: true, test: { name: 'own-http2', include: HTTP2_TESTS, env: { TEST_HTTP2_ENGINE: 'own' } } },
-      { extends: true, test: { name: 'bun', include: BUN_TESTS, env: { TEST_HTTP2_ENGINE: 'own', TEST_EDGE_RUNTIME: 'bun' } } },
+      { extends: true, test: { name: 'node-http2', include: HTTP2_TESTS, env: { TEST_HTTP2_ENGINE: 'node' } } },
+      { extends: true, test: { name: 'bun', include: BUN_TESTS, env: { TEST_EDGE_RUNTIME: 'bun' } } },
     ],
   },
 })

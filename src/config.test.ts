@@ -70,11 +70,10 @@ test.each([
   ['NAMESAKE_PLANS', 'one:1', 'plans', new Map([['one', 1]])],
   ['NAMESAKE_SECRET', `${'n'.repeat(32)},${SECRET}`, 'secrets', ['n'.repeat(32), SECRET]],
   ['NAMESAKE_ACME_DIRECTORY', 'https://127.0.0.1:14000/dir,local', 'acmeDirectories', ['https://127.0.0.1:14000/dir', 'local']],
-  ['NAMESAKE_HTTP2_ENGINE', 'own', 'http2Engine', 'own'],
-  ['NAMESAKE_HTTP2_ENGINE', '', 'http2Engine', 'node'],
+  ['NAMESAKE_HTTP2_ENGINE', 'node', 'http2Engine', 'node'],
+  ['NAMESAKE_HTTP2_ENGINE', '', 'http2Engine', 'own'],
   ['NAMESAKE_EDGE_RUNTIME', '', 'edgeRuntime', 'node'],
   ['NAMESAKE_EDGE_RUNTIME', 'bun', 'edgeRuntime', 'bun'],
-  ['NAMESAKE_EDGE_RUNTIME', 'bun', 'http2Engine', 'own'],
   ['NAMESAKE_ACCESS_LOG_SAMPLE', '0.25', 'accessLogSample', 0.25],
   ['NAMESAKE_TRUSTED_PROXIES', '10.0.0.0/8,::1', 'trustedProxies', ['10.0.0.0/8', '::1']],
 ] as const)('%s=%s makes %s %j', (name, value, key, expected) => {
@@ -134,6 +133,11 @@ describe('what cannot be used is refused', () => {
     expect(() => read({ [name]: value })).toThrow(problem)
     expect(() => read({ [name]: value })).toThrow(/Example: NAMESAKE_/)
   })
+})
+
+test('the HTTP/2 of Node’s own module is refused where Bun runs the edge', () => {
+  const message = messageOf({ NAMESAKE_EDGE_RUNTIME: 'bun', NAMESAKE_HTTP2_ENGINE: 'node' })
+  expect(message).toMatch(/NAMESAKE_HTTP2_ENGINE=node does not go with NAMESAKE_EDGE_RUNTIME=bun/)
 })
 
 test('one message names every bad variable, each with an example', () => {

@@ -123,7 +123,6 @@ export function readConfig(env: Env, cwd: string): { config: Config; warnings: s
   const edgeHost = required('EDGE_HOST', parseHost, 'edge.localhost' as Hostname, 'edge.example.com')
   const local = edgeHost.endsWith('.localhost')
   const baseUrl = required('BASE_URL', parseOrigin, new URL(`http://localhost:${apiAddr.port}`), 'https://api.example.com')
-  const edgeRuntime = required('EDGE_RUNTIME', parseChoice('node', 'bun'), 'node', 'bun')
   const acmeDirectories = required(
     'ACME_DIRECTORY',
     parseList(parseAcmeDirectory),
@@ -169,8 +168,8 @@ export function readConfig(env: Env, cwd: string): { config: Config; warnings: s
     allowPrivateUpstreams: required('ALLOW_PRIVATE_UPSTREAMS', parseBoolean, local, 'false'),
     trustedProxies: required('TRUSTED_PROXIES', parseList(parseCidr), [], '10.0.0.0/8'),
     proxyProtocol: required('PROXY_PROTOCOL', parseChoice('off', 'required'), 'off', 'required'),
-    http2Engine: required('HTTP2_ENGINE', parseChoice('own', 'node'), edgeRuntime === 'bun' ? 'own' : 'node', 'own'),
-    edgeRuntime,
+    http2Engine: required('HTTP2_ENGINE', parseChoice('own', 'node'), 'own', 'own'),
+    edgeRuntime: required('EDGE_RUNTIME', parseChoice('node', 'bun'), 'node', 'bun'),
     local,
     accessLogSample: required('ACCESS_LOG_SAMPLE', parseFraction, 1, '0.1'),
     logLevel: required('LOG_LEVEL', parseChoice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info', 'info'),

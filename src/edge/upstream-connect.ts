@@ -1,10 +1,10 @@
 import { connect as connectTcp, isIP, isIPv6, type Socket } from 'node:net'
 import { connect as connectTls, createSecureContext, getCACertificates, type SecureContext, type TLSSocket } from 'node:tls'
 import { Lru } from '../lib/lru.ts'
-import { connectSharing } from './shared-reads.ts'
 import { TCP_KEEP_ALIVE_MS } from './timeouts.ts'
 import { type FailureReason, type Upstream, UpstreamFailure } from './upstream.ts'
 import type { UpstreamGuard } from './upstream-guard.ts'
+import { connectSharing } from './upstream-reads.ts'
 
 export type ConnectParts = {
   guard: UpstreamGuard

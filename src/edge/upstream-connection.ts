@@ -2,9 +2,9 @@ import type { Socket } from 'node:net'
 import { type AnswerListener, AnswerParser, type ParsedHead } from './answer-parser.ts'
 import type { Fields } from './engine.ts'
 import { type BodySending, sendBody } from './request-body.ts'
-import { giveBytesBack, takeBytes } from './shared-reads.ts'
 import type { Timeouts } from './timeouts.ts'
 import { type Upstream, UpstreamFailure } from './upstream.ts'
+import { giveBytesBack, takeBytes } from './upstream-reads.ts'
 import { requestHead, type UpstreamRequest } from './upstream-request.ts'
 
 export type UpstreamListener = {

@@ -59,7 +59,7 @@ export async function startTestEdge(
     challenges: { arePending: () => false, challengeFor: () => undefined },
     trustedProxies: [],
     proxyProtocol: 'off',
-    http2Engine: process.env.TEST_HTTP2_ENGINE === 'own' ? 'own' : 'node',
+    http2Engine: process.env.TEST_HTTP2_ENGINE === 'node' ? 'node' : 'own',
     accessLogSample: 1,
     unverifiedVisit: (hostname) => void unverifiedVisits.push(hostname),
     ...more,

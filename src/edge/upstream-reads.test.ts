@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { connectSharing, giveBytesBack, takeBytes } from './shared-reads.ts'
+import { connectSharing, giveBytesBack, takeBytes } from './upstream-reads.ts'
 
 let server: Server
 let port: number
