@@ -248,7 +248,7 @@ function checkTogether(config: Config, { refuse, isBad }: Reading): void {
     refuse('ACME_EAB', ` has ${counts}: give one each, - where none is needed`, 'my-key-id:bXkta2V5,-')
   }
   if (config.edgeRuntime === 'bun' && config.http2Engine === 'node')
-    refuse('HTTP2_ENGINE', '=node does not go with NAMESAKE_EDGE_RUNTIME=bun: its node:http2 loses parts of uploads', 'own')
+    refuse('HTTP2_ENGINE', '=node does not go with NAMESAKE_EDGE_RUNTIME=bun: its node:http2 does not carry every upload', 'own')
   if (config.smtpUrl && !config.mailFrom && !isBad('MAIL_FROM')) {
     refuse('MAIL_FROM', ' is required with NAMESAKE_SMTP_URL', 'Namesake <namesake@example.com>')
   }
