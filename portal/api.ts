@@ -81,7 +81,12 @@ export const api = {
   project: (slug: string) => call<records.Project>('GET', project(slug)),
   changeProject: (
     slug: string,
-    changes: { name?: string; upstreamUrl?: string; brand?: { color?: string | null; logoUrl?: string | null } },
+    changes: {
+      name?: string
+      upstreamUrl?: string
+      upstreamProtocol?: records.UpstreamProtocol
+      brand?: { color?: string | null; logoUrl?: string | null }
+    },
   ) => call<records.CheckedProject>('PATCH', project(slug), { body: changes }),
   removeProject: (slug: string) => call<void>('DELETE', project(slug)),
 

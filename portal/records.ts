@@ -3,11 +3,15 @@
 export type Role = 'owner' | 'admin' | 'member'
 export type User = { email: string; projects: { slug: string; name: string; role: Role }[]; signedInAt: string }
 
+export const UPSTREAM_PROTOCOLS = ['http1', 'h2', 'h2c'] as const
+export type UpstreamProtocol = (typeof UPSTREAM_PROTOCOLS)[number]
+
 export type Project = {
   slug: string
   name: string
   role: Role
   upstreamUrl: string
+  upstreamProtocol: UpstreamProtocol
   plan: { name: string; domainsMax: number | null }
   domains: number
   createdAt: string

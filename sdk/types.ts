@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document 3645ba0b6afad6f0d2cedd667c7969b4: npm run types.
+// Generated from the OpenAPI document d61857a85d709cb18888b8b9cd61a83c: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -771,7 +771,7 @@ export interface components {
              * @example shop
              */
             slug: string;
-            /** @description What came back when the upstream was tried just now; there when its URL is new. Unreachable is only a warning. */
+            /** @description What came back when the upstream was tried just now; there when its URL or protocol is new. Unreachable is only a warning. */
             upstreamCheck?: {
                 /** @enum {string} */
                 kind: "answered";
@@ -781,6 +781,11 @@ export interface components {
                 kind: "unreachable";
                 sentence: string;
             };
+            /**
+             * @description How it is spoken to. `http1`: HTTP/1.1. `h2`: HTTP/2 over TLS, for an https URL. `h2c`: HTTP/2 in plain text, for an http URL. gRPC needs one of the last two.
+             * @enum {unknown}
+             */
+            upstreamProtocol: "http1" | "h2" | "h2c";
             /**
              * @description Where its application lives: an http(s) origin.
              * @example https://app.vendor.com
@@ -1491,6 +1496,11 @@ export interface components {
              * @example shop
              */
             slug: string;
+            /**
+             * @description How it is spoken to. `http1`: HTTP/1.1. `h2`: HTTP/2 over TLS, for an https URL. `h2c`: HTTP/2 in plain text, for an http URL. gRPC needs one of the last two.
+             * @enum {unknown}
+             */
+            upstreamProtocol: "http1" | "h2" | "h2c";
             /**
              * @description Where its application lives: an http(s) origin.
              * @example https://app.vendor.com
@@ -3421,6 +3431,11 @@ export interface operations {
                      */
                     slug?: string;
                     /**
+                     * @description How it is spoken to. `http1`: HTTP/1.1. `h2`: HTTP/2 over TLS, for an https URL. `h2c`: HTTP/2 in plain text, for an http URL. gRPC needs one of the last two.
+                     * @enum {unknown}
+                     */
+                    upstreamProtocol?: "http1" | "h2" | "h2c";
+                    /**
                      * @description Where its application lives: an http(s) origin.
                      * @example https://app.vendor.com
                      */
@@ -3757,6 +3772,11 @@ export interface operations {
                      * @example Shop
                      */
                     name?: string;
+                    /**
+                     * @description How it is spoken to. `http1`: HTTP/1.1. `h2`: HTTP/2 over TLS, for an https URL. `h2c`: HTTP/2 in plain text, for an http URL. gRPC needs one of the last two.
+                     * @enum {unknown}
+                     */
+                    upstreamProtocol?: "http1" | "h2" | "h2c";
                     /**
                      * @description Where its application lives: an http(s) origin.
                      * @example https://app.vendor.com

@@ -10,7 +10,7 @@ import { useSlug } from '../route-params.ts'
 import { text } from '../strings.ts'
 
 const words = text.activity
-const TELLING = ['role', 'name', 'upstreamUrl', 'email']
+const TELLING = ['role', 'name', 'upstreamUrl', 'upstreamProtocol', 'email']
 
 export function ActivityPage() {
   const slug = useSlug()

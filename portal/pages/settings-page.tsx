@@ -6,12 +6,12 @@ import { toast } from '../components/announcer.tsx'
 import { Button } from '../components/button.tsx'
 import { Card, PageHead, Skeleton } from '../components/card.tsx'
 import { ConfirmDialog } from '../components/dialog.tsx'
-import { Field } from '../components/field.tsx'
+import { Field, Select } from '../components/field.tsx'
 import { Notice } from '../components/notice.tsx'
 import { UpstreamAnswer } from '../components/upstream-answer.tsx'
 import { usePageTitle } from '../page-title.ts'
 import { queries } from '../queries.ts'
-import type { Project } from '../records.ts'
+import { type Project, UPSTREAM_PROTOCOLS, type UpstreamProtocol } from '../records.ts'
 import { useSlug } from '../route-params.ts'
 import { text } from '../strings.ts'
 import { isUpstream } from '../upstream-address.ts'
@@ -52,16 +52,19 @@ function useChange(slug: string) {
 function General({ project, mayChange }: { project: Project; mayChange: boolean }) {
   const [name, setName] = useState(project.name)
   const [upstream, setUpstream] = useState(project.upstreamUrl)
+  const [protocol, setProtocol] = useState(project.upstreamProtocol)
   const change = useChange(project.slug)
-  const isChanged = name.trim() !== project.name || upstream.trim() !== project.upstreamUrl
+  const isChanged = name.trim() !== project.name || upstream.trim() !== project.upstreamUrl || protocol !== project.upstreamProtocol
   const nameError = name.trim() === '' ? text.newProject.nameMissing : undefined
   const upstreamError = isUpstream(upstream.trim()) ? undefined : text.newProject.upstreamInvalid
+  const protocolError = upstreamError ? undefined : protocolMisfit(protocol, upstream.trim())
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (nameError || upstreamError || !isChanged || change.isPending) return
+    if (nameError || upstreamError || protocolError || !isChanged || change.isPending) return
     change.mutate({
       ...(name.trim() !== project.name && { name: name.trim() }),
       ...(upstream.trim() !== project.upstreamUrl && { upstreamUrl: upstream.trim() }),
+      ...(protocol !== project.upstreamProtocol && { upstreamProtocol: protocol }),
     })
   }
   return (
@@ -87,6 +90,20 @@ function General({ project, mayChange }: { project: Project; mayChange: boolean 
           onChange={(event) => setUpstream(event.target.value)}
           error={upstreamError}
         />
+        <Select
+          label={words.protocol}
+          hint={words.protocolHint}
+          value={protocol}
+          disabled={!mayChange}
+          onChange={(event) => setProtocol(event.target.value as UpstreamProtocol)}
+          error={protocolError}
+        >
+          {UPSTREAM_PROTOCOLS.map((one) => (
+            <option key={one} value={one}>
+              {words.protocols[one]}
+            </option>
+          ))}
+        </Select>
         {change.error && <Notice kind="bad">{change.error.message}</Notice>}
         {change.data && <UpstreamAnswer project={change.data} />}
         {mayChange && (
@@ -99,6 +116,12 @@ function General({ project, mayChange }: { project: Project; mayChange: boolean 
       </form>
     </Card>
   )
+}
+
+function protocolMisfit(protocol: UpstreamProtocol, upstream: string): string | undefined {
+  if (protocol === 'http1') return undefined
+  const isSecure = /^https:/i.test(upstream)
+  return isSecure === (protocol === 'h2') ? undefined : words.protocolMisfit[protocol]
 }
 
 function Plan({ project: { plan, domains } }: { project: Project }) {

@@ -24,7 +24,7 @@ import { portalDomains } from './portal-domains.ts'
 import { portalEvents } from './portal-events.ts'
 import { type PortalFile, portalFiles } from './portal-files.ts'
 import { portalMembers } from './portal-members.ts'
-import { portalProject, portalProjects, type UpstreamCheck } from './portal-projects.ts'
+import { type PortalProjectsParts, portalProject, portalProjects } from './portal-projects.ts'
 import { portalTokens } from './portal-tokens.ts'
 import { createProblems, refuseConnection } from './problems.ts'
 import { createProjectNews } from './project-news.ts'
@@ -65,7 +65,7 @@ export type AppParts = {
   mail: 'sent' | 'kept' | 'none'
   limits: RateLimits
   projectRules: ProjectRules
-  checkUpstream(url: URL): Promise<UpstreamCheck>
+  checkUpstream: PortalProjectsParts['checkUpstream']
   finder: RouteFinder
   /** Sends the hint of the change feed for what was just written. */
   announce(key: string): void

@@ -4,7 +4,7 @@ import { Type } from 'typebox'
 import { listActivity } from '../core/activity.ts'
 import type { Db } from '../core/db.ts'
 import { createOwnProject, listVisibleProjects, showVisibleProject } from '../core/portal-projects.ts'
-import { deleteProject, type ProjectRules, updateProject } from '../core/projects.ts'
+import { deleteProject, type Project, type ProjectRules, updateProject } from '../core/projects.ts'
 import { linkToNext } from './domain-list.ts'
 import { BODY_CODES, refusals, SESSION_CODES } from './openapi.ts'
 import { type AccessParts, accessBySession, findOwnSession, needs } from './portal-access.ts'
@@ -17,7 +17,7 @@ export type PortalProjectsParts = AccessParts & {
   db: Db
   baseUrl: URL
   projectRules: ProjectRules
-  checkUpstream(url: URL): Promise<UpstreamCheck>
+  checkUpstream(url: URL, protocol: Project['upstreamProtocol']): Promise<UpstreamCheck>
   announce(key: string): void
 }
 
@@ -40,7 +40,7 @@ export function portalProjects(instance: FastifyInstance, parts: PortalProjectsP
     const project = await createOwnProject(db, request.session, request.body, projectRules)
     const [record, upstreamCheck] = await Promise.all([
       showVisibleProject(db, request.session, project, projectRules.plans),
-      parts.checkUpstream(new URL(project.upstreamUrl)),
+      parts.checkUpstream(new URL(project.upstreamUrl), project.upstreamProtocol),
     ])
     return reply.send({ ...record, upstreamCheck })
   })
@@ -63,10 +63,10 @@ export function portalProject(instance: FastifyInstance, parts: PortalProjectsPa
     const { project, actor } = request.access
     const changed = await updateProject(db, project.slug, request.body, projectRules, actor)
     parts.announce(project.slug)
-    const isNewUrl = changed.upstreamUrl !== project.upstreamUrl
+    const isNew = changed.upstreamUrl !== project.upstreamUrl || changed.upstreamProtocol !== project.upstreamProtocol
     const [record, upstreamCheck] = await Promise.all([
       showVisibleProject(db, request.session, project, projectRules.plans),
-      isNewUrl ? parts.checkUpstream(new URL(changed.upstreamUrl)) : undefined,
+      isNew ? parts.checkUpstream(new URL(changed.upstreamUrl), changed.upstreamProtocol) : undefined,
     ])
     return reply.send({ ...record, ...(upstreamCheck && { upstreamCheck }) })
   })

@@ -2,6 +2,7 @@ import { type TSchema, Type } from 'typebox'
 import { ACTIONS } from '../core/activity.ts'
 import { DOMAIN_STATUSES } from '../core/domain-status.ts'
 import { ROLES } from '../core/members.ts'
+import { UPSTREAM_PROTOCOLS } from '../core/upstream-url.ts'
 import { DomainDetailsSchema, DomainSchema, HostnameParams, ListQuery, MetadataSchema } from './schemas.ts'
 
 const exact = { additionalProperties: false }
@@ -17,6 +18,10 @@ const role = Type.Enum([...ROLES], {
 const projectName = Type.String({ description: 'Friendly name, 1 to 80 characters.', examples: ['Shop'] })
 const slug = Type.String({ description: "The project's name in addresses, fixed once made.", examples: ['shop'] })
 const upstreamUrl = Type.String({ description: 'Where its application lives: an http(s) origin.', examples: ['https://app.vendor.com'] })
+const upstreamProtocol = Type.Enum([...UPSTREAM_PROTOCOLS], {
+  description:
+    'How it is spoken to. `http1`: HTTP/1.1. `h2`: HTTP/2 over TLS, for an https URL. `h2c`: HTTP/2 in plain text, for an http URL. gRPC needs one of the last two.',
+})
 
 export const LinkRequestSchema = Type.Object({ email }, exact)
 export const LinkExchangeSchema = Type.Object({ token: Type.String({ description: 'What stands behind #token= in the link.' }) }, exact)
@@ -48,6 +53,7 @@ const projectFields = {
   name: projectName,
   role,
   upstreamUrl,
+  upstreamProtocol,
   plan: Type.Object(
     { name: Type.String(), domainsMax: Type.Union([Type.Integer(), Type.Null()], { description: 'null: no limit.' }) },
     exact,
@@ -68,19 +74,26 @@ const ChangedProjectSchema = Type.Object(
           Type.Object({ kind: Type.Literal('answered'), status: Type.Integer() }, exact),
           Type.Object({ kind: Type.Literal('unreachable'), sentence: Type.String() }, exact),
         ],
-        { description: 'What came back when the upstream was tried just now; there when its URL is new. Unreachable is only a warning.' },
+        {
+          description:
+            'What came back when the upstream was tried just now; there when its URL or protocol is new. Unreachable is only a warning.',
+        },
       ),
     ),
   },
   named('ChangedProject', 'A project, and what its upstream answered.'),
 )
 
-export const NewProjectSchema = Type.Object({ name: projectName, slug: Type.Optional(slug), upstreamUrl }, exact)
+export const NewProjectSchema = Type.Object(
+  { name: projectName, slug: Type.Optional(slug), upstreamUrl, upstreamProtocol: Type.Optional(upstreamProtocol) },
+  exact,
+)
 
 export const ProjectChangesSchema = Type.Object(
   {
     name: Type.Optional(projectName),
     upstreamUrl: Type.Optional(upstreamUrl),
+    upstreamProtocol: Type.Optional(upstreamProtocol),
     brand: Type.Optional(Type.Object({ color: Type.Optional(brandParts.color), logoUrl: Type.Optional(brandParts.logoUrl) }, exact)),
   },
   exact,

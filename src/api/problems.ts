@@ -93,7 +93,11 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { status: number; title: strin
   email_invalid: { status: 400, title: 'The e-mail address is not valid', remedy: 'An address looks like ada@vendor.com.' },
   name_invalid: { status: 400, title: 'The name is not valid', remedy: 'A name has 1 to 80 characters.' },
   slug_invalid: { status: 400, title: 'The slug is not valid', remedy: 'Use letters, digits and single hyphens.' },
-  upstream_invalid: { status: 400, title: 'The upstream URL is not valid', remedy: 'Send an http or https origin without a path.' },
+  upstream_invalid: {
+    status: 400,
+    title: 'The upstream URL is not valid',
+    remedy: 'Send an http or https origin without a path, and a protocol that it allows: h2 with https, h2c with http.',
+  },
   upstream_forbidden: { status: 400, title: 'The upstream is not allowed', remedy: 'Use an address on the public Internet.' },
   internal: { status: 500, title: 'The service failed', remedy: 'Try again; if it stays, report the requestId.' },
   database_unavailable: { status: 503, title: 'The service cannot reach its database', remedy: 'Try again after the Retry-After header.' },

@@ -130,6 +130,12 @@ test('a project is made, changed and listed', async () => {
   expect(await json('projects', 'update', '--slug', 'shop', '--upstream', 'http://127.0.0.1:3001', '--name', 'The shop')).toMatchObject({
     name: 'The shop',
     upstreamUrl: 'http://127.0.0.1:3001',
+    upstreamProtocol: 'http1',
+  })
+  expect(await json('projects', 'update', '--slug', 'shop', '--upstream-protocol', 'h2c')).toMatchObject({ upstreamProtocol: 'h2c' })
+  expect(await run('projects', 'update', '--slug', 'shop', '--upstream-protocol', 'h2')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('h2 needs an https URL'),
   })
   expect(await json('projects', 'list')).toContainEqual(expect.objectContaining({ slug: 'shop', name: 'The shop', domains: 0 }))
   expect((await run('projects', 'list')).out).toMatch(/^SLUG .*\n(.*\n)*shop +The shop/)

@@ -1,5 +1,6 @@
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { createProject, listProjects, type Project, updateProject } from '../core/projects.ts'
+import { UPSTREAM_PROTOCOLS } from '../core/upstream-url.ts'
 import { ownCommand } from '../own-command.ts'
 import { projectRules } from '../roles/project-rules.ts'
 import { withInstallation } from './installation.ts'
@@ -7,7 +8,7 @@ import { show, shownTime, table } from './output.ts'
 
 const DEFAULT_PLAN = 'unlimited'
 
-type Options = { name?: string; slug?: string; upstream?: string; plan?: string; owner?: string; json?: boolean }
+type Options = { name?: string; slug?: string; upstream?: string; upstreamProtocol?: string; plan?: string; owner?: string; json?: boolean }
 
 /** `namesake projects create|update|list` */
 export function projectsCommand(): Command {
@@ -18,6 +19,9 @@ export function projectsCommand(): Command {
     .requiredOption('--name <name>', 'its name, for people')
     .option('--slug <slug>', 'its name in commands, fixed for ever (default: made from the name)')
     .requiredOption('--upstream <url>', 'where its application lives, for example https://app.vendor.com')
+    .addOption(
+      protocolOption('how to speak to it: http1 (default), h2 with an https URL, h2c with an http one; gRPC needs one of these two'),
+    )
     .option('--plan <plan>', 'one of NAMESAKE_PLANS', DEFAULT_PLAN)
     .option('--owner <email>', 'who owns it: a member from the first sign-in with this address')
     .option('--json', 'print JSON')
@@ -27,6 +31,7 @@ export function projectsCommand(): Command {
     .description('Change what is given, keep the rest; it holds on every machine within a second')
     .requiredOption('--slug <slug>', 'which project')
     .option('--upstream <url>', 'where its application lives now')
+    .addOption(protocolOption('how to speak to it now'))
     .option('--name <name>', 'its new name')
     .option('--plan <plan>', 'its new plan, one of NAMESAKE_PLANS')
     .option('--json', 'print JSON')
@@ -35,24 +40,26 @@ export function projectsCommand(): Command {
   return projects
 }
 
-async function create({ name, slug, upstream, plan, owner, json }: Options): Promise<void> {
+async function create({ name, slug, upstream, upstreamProtocol, plan, owner, json }: Options): Promise<void> {
   const project = await withInstallation(({ db, config }) =>
-    createProject(db, { name: name!, slug, upstreamUrl: upstream!, plan: plan!, owner }, projectRules(db, config)),
+    createProject(db, { name: name!, slug, upstreamUrl: upstream!, upstreamProtocol, plan: plan!, owner }, projectRules(db, config)),
   )
   show({ json }, publicPart(project), () => [
     `Made the project ${project.slug}. Next: ${ownCommand()} tokens issue --project ${project.slug}`,
   ])
 }
 
-async function update({ name, slug, upstream, plan, json }: Options, command: Command): Promise<void> {
-  if (name === undefined && upstream === undefined && plan === undefined)
-    command.error('error: give at least one of --upstream, --name, --plan')
+async function update({ name, slug, upstream, upstreamProtocol, plan, json }: Options, command: Command): Promise<void> {
+  if ([name, upstream, upstreamProtocol, plan].every((given) => given === undefined))
+    command.error('error: give at least one of --upstream, --upstream-protocol, --name, --plan')
   const project = await withInstallation(async ({ db, config, announce }) => {
-    const updated = await updateProject(db, slug!, { name, upstreamUrl: upstream, plan }, projectRules(db, config))
+    const updated = await updateProject(db, slug!, { name, upstreamUrl: upstream, upstreamProtocol, plan }, projectRules(db, config))
     announce(updated.id)
     return updated
   })
-  show({ json }, publicPart(project), () => [`${project.slug}: "${project.name}", ${project.upstreamUrl}, plan ${project.plan}`])
+  show({ json }, publicPart(project), () => [
+    `${project.slug}: "${project.name}", ${project.upstreamUrl} (${project.upstreamProtocol}), plan ${project.plan}`,
+  ])
 }
 
 async function list({ json }: Options): Promise<void> {
@@ -65,14 +72,19 @@ async function list({ json }: Options): Promise<void> {
       project.slug,
       project.name,
       project.upstreamUrl,
+      project.upstreamProtocol,
       project.plan,
       String(project.domains),
       shownTime(project.createdAt),
     ])
-    return table(['SLUG', 'NAME', 'UPSTREAM', 'PLAN', 'DOMAINS', 'CREATED'], rows)
+    return table(['SLUG', 'NAME', 'UPSTREAM', 'PROTOCOL', 'PLAN', 'DOMAINS', 'CREATED'], rows)
   })
 }
 
-function publicPart({ id, name, slug, upstreamUrl, plan }: Project) {
-  return { id, name, slug, upstreamUrl, plan }
+function publicPart({ id, name, slug, upstreamUrl, upstreamProtocol, plan }: Project) {
+  return { id, name, slug, upstreamUrl, upstreamProtocol, plan }
+}
+
+function protocolOption(description: string): Option {
+  return new Option('--upstream-protocol <protocol>', description).choices(UPSTREAM_PROTOCOLS)
 }

@@ -5,6 +5,7 @@ import type { Role } from './members.ts'
 import { domainsAllowed, type Plans } from './plans.ts'
 import { createProject, type Project, type ProjectRules } from './projects.ts'
 import { type Session, showProject, visibleTo } from './sessions.ts'
+import type { UpstreamProtocol } from './upstream-url.ts'
 
 /** A project as its members see it; `domainsMax` is null where the plan has no limit. */
 export type ProjectRecord = {
@@ -12,13 +13,15 @@ export type ProjectRecord = {
   name: string
   role: Role
   upstreamUrl: string
+  upstreamProtocol: UpstreamProtocol
   plan: { name: string; domainsMax: number | null }
   domains: number
   brand: Brand
   createdAt: string
 }
 
-type Row = Pick<ProjectRecord, 'slug' | 'name' | 'role' | 'upstreamUrl' | 'domains'> & Brand & { plan: string; createdAt: Date }
+type Row = Pick<ProjectRecord, 'slug' | 'name' | 'role' | 'upstreamUrl' | 'upstreamProtocol' | 'domains'> &
+  Brand & { plan: string; createdAt: Date }
 
 /** The projects that the session sees, by name. */
 export async function listVisibleProjects(db: Db, session: Session, plans: Plans): Promise<ProjectRecord[]> {
@@ -36,7 +39,7 @@ export async function showVisibleProject(db: Db, session: Session, project: Proj
 export async function createOwnProject(
   db: Db,
   session: Session,
-  wanted: { name: string; slug?: string | undefined; upstreamUrl: string },
+  wanted: { name: string; slug?: string | undefined; upstreamUrl: string; upstreamProtocol?: string | undefined },
   rules: ProjectRules,
 ): Promise<Project> {
   const [plan] = rules.plans.keys()
@@ -55,7 +58,7 @@ function readProjects(db: Db, session: Session, narrowed: ReturnType<typeof sql>
   return rows(
     db,
     sql<Row>`
-      select p.slug, p.name, m.role, p.upstream_url as "upstreamUrl", p.plan, p.brand_color as color, p.brand_logo_url as "logoUrl",
+      select p.slug, p.name, m.role, p.upstream_url as "upstreamUrl", p.upstream_protocol as "upstreamProtocol", p.plan, p.brand_color as color, p.brand_logo_url as "logoUrl",
         p.created_at as "createdAt",
         (select count(*)::int from domains d where d.project_id = p.id and d.deleted_at is null) as domains
       from ${visibleTo(session)} ${narrowed} order by p.name, p.slug`,

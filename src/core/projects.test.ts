@@ -20,6 +20,7 @@ test('a project comes back as it was made, and a slug once made is found', async
     name: 'Acme Shops',
     slug: 'acme-shops',
     upstreamUrl: 'https://app.acme.test',
+    upstreamProtocol: 'http1',
     plan: 'unlimited',
     proof: expect.stringMatching(/^namesake-proof-[0-9a-f]{32}$/),
   })
@@ -92,6 +93,25 @@ test('an update changes what it names, keeps the rest, and tells every machine w
   expect(await changesSince(database.db, cursor)).toMatchObject([{ kind: 'project', key: project.id }])
   await expect(updateProject(database.db, 'nobody', {}, PROJECT_RULES)).rejects.toMatchObject({ code: 'project_not_found' })
   await expect(updateProject(database.db, project.slug, { plan: 'gold' }, PROJECT_RULES)).rejects.toMatchObject({ code: 'plan_unknown' })
+})
+
+test('an upstream is spoken to over HTTP/2 where its address allows that, and URL and protocol can change together', async () => {
+  const change = (wanted: Parameters<typeof updateProject>[2]) => updateProject(database.db, project.slug, wanted, PROJECT_RULES)
+  const refused = expect.objectContaining({
+    code: 'upstream_invalid',
+    message: expect.stringMatching(/h2 needs an https URL, and h2c an http URL/),
+  })
+  const project = await createProject(database.db, { ...wanted, upstreamProtocol: 'h2' }, PROJECT_RULES)
+  expect(project.upstreamProtocol).toBe('h2')
+  await expect(createProject(database.db, { ...wanted, upstreamProtocol: 'h2c' }, PROJECT_RULES)).rejects.toEqual(refused)
+  await expect(change({ upstreamProtocol: 'h2c' })).rejects.toEqual(refused)
+  await expect(change({ upstreamUrl: 'http://app.acme.test' })).rejects.toEqual(refused)
+  expect(await change({ upstreamProtocol: 'h2c', upstreamUrl: 'HTTP://app.acme.test' })).toMatchObject({ upstreamProtocol: 'h2c' })
+  await expect(change({ upstreamProtocol: 'h3' })).rejects.toMatchObject({
+    code: 'upstream_invalid',
+    message: expect.stringMatching(/http1, h2, h2c/),
+  })
+  expect(await change({ name: 'Still' })).toMatchObject({ upstreamProtocol: 'h2c', upstreamUrl: 'HTTP://app.acme.test' })
 })
 
 test('the list of projects counts their live domains', async () => {

@@ -9,13 +9,31 @@ import { parseEmailAddress } from './email-address.ts'
 import type { Plans } from './plans.ts'
 import { makeProof } from './proof.ts'
 import { parseSlug, slugFromName } from './slug.ts'
-import { parseUpstreamUrl } from './upstream-url.ts'
+import { parseUpstreamProtocol, parseUpstreamUrl, type UpstreamProtocol, withFittingProtocol } from './upstream-url.ts'
 
 /** A tenant. `id` is a bigint as text; `proof` is the value for TXT `_namesake.<hostname>` where one is needed. */
-export type Project = { id: string; name: string; slug: string; upstreamUrl: string; plan: string; proof: string }
+export type Project = {
+  id: string
+  name: string
+  slug: string
+  upstreamUrl: string
+  upstreamProtocol: UpstreamProtocol
+  plan: string
+  proof: string
+}
 
 /** What a project must keep to. `checkUpstream` throws `upstream_forbidden` for addresses that no upstream may have. */
 export type ProjectRules = { plans: Plans; checkUpstream(url: URL): Promise<void> }
+
+export type NewProject = {
+  name: string
+  slug?: string | undefined
+  upstreamUrl: string
+  /** HTTP/1.1 unless something else is said. */
+  upstreamProtocol?: string | undefined
+  plan: string
+  owner?: string | undefined
+}
 
 const SLUG_TRIES_MAX = 5
 
@@ -26,18 +44,19 @@ const SLUG_TRIES_MAX = 5
  */
 export async function createProject(
   db: Db,
-  wanted: { name: string; slug?: string | undefined; upstreamUrl: string; plan: string; owner?: string | undefined },
+  wanted: NewProject,
   rules: ProjectRules,
   maker: { actor: Actor; made?(tx: Tx, project: Project): Promise<void> } = { actor: OPERATOR },
 ): Promise<Project> {
   const owner = wanted.owner === undefined ? undefined : parseEmailAddress(wanted.owner)
   const name = parseDisplayName(wanted.name)
   const slugs = wanted.slug === undefined ? slugsFor(name) : [parseSlug(wanted.slug)]
+  const upstreamProtocol = parseUpstreamProtocol(wanted.upstreamProtocol ?? 'http1')
   requirePlan(wanted.plan, rules)
   await requireUpstream(wanted.upstreamUrl, rules)
   for (const slug of slugs) {
     const created = await transaction(db, async (tx) => {
-      const project = await insertProject(tx, { name, slug, upstreamUrl: wanted.upstreamUrl, plan: wanted.plan, owner })
+      const project = await insertProject(tx, { ...wanted, name, slug, upstreamProtocol, owner })
       if (!project) return undefined
       await recordActivity(tx, { projectId: project.id, actor: maker.actor, action: 'project.created', subject: slug })
       await maker.made?.(tx, project)
@@ -52,6 +71,7 @@ export async function createProject(
 export type ProjectChanges = {
   name?: string | undefined
   upstreamUrl?: string | undefined
+  upstreamProtocol?: string | undefined
   plan?: string | undefined
   brand?: { color?: string | null | undefined; logoUrl?: string | null | undefined } | undefined
 }
@@ -70,14 +90,15 @@ export async function updateProject(
   const name = wanted.name === undefined ? undefined : parseDisplayName(wanted.name)
   if (wanted.plan !== undefined) requirePlan(wanted.plan, rules)
   if (wanted.upstreamUrl !== undefined) await requireUpstream(wanted.upstreamUrl, rules)
+  const upstreamProtocol = wanted.upstreamProtocol === undefined ? undefined : parseUpstreamProtocol(wanted.upstreamProtocol)
   const { color, logoUrl } = parseBrand(wanted.brand ?? {})
   return transaction(db, async (tx) => {
-    const [project] = await rows(
+    const updating = rows(
       tx,
       sql<Project>`
         with updated as (
           update projects p set name = coalesce(${name ?? null}, name), upstream_url = coalesce(${wanted.upstreamUrl ?? null}, upstream_url),
-            plan = coalesce(${wanted.plan ?? null}, plan),
+            upstream_protocol = coalesce(${upstreamProtocol ?? null}, upstream_protocol), plan = coalesce(${wanted.plan ?? null}, plan),
             brand_color = case when ${color !== undefined} then ${color ?? null} else brand_color end,
             brand_logo_url = case when ${logoUrl !== undefined} then ${logoUrl ?? null} else brand_logo_url end, version = nextval('versions')
           where slug = ${slug} and deleted_at is null returning ${PROJECT}
@@ -86,6 +107,7 @@ export async function updateProject(
         )
         select * from updated`,
     )
+    const [project] = await withFittingProtocol(updating)
     if (!project) return notFound(slug)
     await recordActivity(tx, { projectId: project.id, actor, action: 'project.changed', subject: slug, detail: { ...wanted, name } })
     return project
@@ -144,18 +166,19 @@ export async function findProject(db: Db, slug: string): Promise<Project> {
 }
 
 /** The columns of a Project, of a row called `p`. */
-export const PROJECT: RawBuilder<Project> = sql`p.id, p.name, p.slug, p.upstream_url as "upstreamUrl", p.plan, p.proof`
+export const PROJECT: RawBuilder<Project> = sql`p.id, p.name, p.slug, p.upstream_url as "upstreamUrl",
+  p.upstream_protocol as "upstreamProtocol", p.plan, p.proof`
 
 async function insertProject(
   tx: Tx,
-  made: { name: string; slug: string; upstreamUrl: string; plan: string; owner: string | undefined },
+  made: NewProject & { slug: string; upstreamProtocol: UpstreamProtocol },
 ): Promise<Project | undefined> {
-  const [project] = await rows(
+  const inserting = rows(
     tx,
     sql<Project>`
       with made as (
-        insert into projects as p (name, slug, upstream_url, plan, proof)
-        values (${made.name}, ${made.slug}, ${made.upstreamUrl}, ${made.plan}, ${makeProof()})
+        insert into projects as p (name, slug, upstream_url, upstream_protocol, plan, proof)
+        values (${made.name}, ${made.slug}, ${made.upstreamUrl}, ${made.upstreamProtocol}, ${made.plan}, ${makeProof()})
         on conflict on constraint project_slug_unique do nothing
         returning ${PROJECT}
       ), owned as (
@@ -163,6 +186,7 @@ async function insertProject(
       )
       select * from made`,
   )
+  const [project] = await withFittingProtocol(inserting)
   return project
 }
 

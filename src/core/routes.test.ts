@@ -20,7 +20,7 @@ test('a route says where a registered hostname leads; others have none', async (
   expect(await loadRoutes(db, [hostname, freshHostname()])).toEqual([
     {
       ...{ hostname, projectId: project.id, projectSlug: project.slug, upstreamUrl: project.upstreamUrl, metadataJson: '{"b":1,"a":2}' },
-      ...{ verified: false, proofNeeded: false, createdAtMs: expect.any(Number), version: expect.any(Number) },
+      ...{ upstreamProtocol: 'http1', verified: false, proofNeeded: false, createdAtMs: expect.any(Number), version: expect.any(Number) },
     },
   ])
   const { rows } = await db.pool.query<{ created_at: Date }>('select created_at from domains where hostname = $1', [hostname])

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { type Hostname, wildcardOver } from '../hostname.ts'
 import { type Db, rows } from './db.ts'
 import { proofNeeded } from './proof.ts'
+import type { UpstreamProtocol } from './upstream-url.ts'
 
 /**
  * Where a claimed name leads, as the machines' local copies keep it. Of two readings the one with the higher version is the newer.
@@ -12,6 +13,7 @@ export type RouteRow = {
   projectId: string
   projectSlug: string
   upstreamUrl: string
+  upstreamProtocol: UpstreamProtocol
   metadataJson: string
   verified: boolean
   proofNeeded: boolean
@@ -72,7 +74,8 @@ async function readRoutes(db: Db, which: RawBuilder<unknown>): Promise<RouteRow[
   return rows(
     db,
     sql<RouteRow>`
-      select d.hostname, p.id as "projectId", p.slug as "projectSlug", p.upstream_url as "upstreamUrl", d.metadata as "metadataJson",
+      select d.hostname, p.id as "projectId", p.slug as "projectSlug", p.upstream_url as "upstreamUrl",
+        p.upstream_protocol as "upstreamProtocol", d.metadata as "metadataJson",
         d.verified_at is not null as verified, 
         ${proofNeeded(sql`now()`)} or d.verified_at is null and starts_with(d.hostname, '*.') as "proofNeeded",
         ${milliseconds('d.created_at')} as "createdAtMs", greatest(d.version, p.version)::float8 as version

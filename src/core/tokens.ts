@@ -80,7 +80,8 @@ export async function revokeToken(db: Db, projectSlug: string, tokenId: string, 
 }
 
 const FIND_OWNER = `
-  select t.id as "tokenId", p.id, p.name, p.slug, p.upstream_url as "upstreamUrl", p.plan, p.proof
+  select t.id as "tokenId", p.id, p.name, p.slug, p.upstream_url as "upstreamUrl",
+    p.upstream_protocol as "upstreamProtocol", p.plan, p.proof
   from tokens t join projects p on p.id = t.project_id where t.hash = $1 and t.revoked_at is null`
 
 /** The token's project. Undefined for anything that is no token, was never issued or is revoked. */

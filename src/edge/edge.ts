@@ -11,8 +11,10 @@ import { createServe } from './serve.ts'
 import { TIMEOUTS, type Timeouts } from './timeouts.ts'
 import { type CertificateAnswer, createTls } from './tls.ts'
 import { createTunnels } from './tunnel.ts'
+import { createUpstreamChannels } from './upstream-channels.ts'
 import { createConnect } from './upstream-connect.ts'
 import { createUpstreamGuard } from './upstream-guard.ts'
+import { createUpstreamHttp2Pools } from './upstream-http2-pools.ts'
 import { createUpstreamPools } from './upstream-pools.ts'
 
 export type EdgeParts = {
@@ -66,9 +68,10 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
   const ownPorts: number[] = [parts.publicHttpsPort]
   const guard = createUpstreamGuard({ ...parts.upstream, ownPorts })
   const { sourceIps, ca = [] } = parts.upstream
-  const pools = createUpstreamPools({ connect: createConnect({ guard, connectTimeoutMs: timeouts.connectMs, sourceIps, ca }), timeouts })
+  const ways = { connect: createConnect({ guard, connectTimeoutMs: timeouts.connectMs, sourceIps, ca }), timeouts }
+  const channels = createUpstreamChannels(createUpstreamPools(ways), createUpstreamHttp2Pools(ways))
   const tunnels = createTunnels()
-  const serving = createServe({ ...parts, trustedProxies: createAddressSet(parts.trustedProxies), pools, tunnels })
+  const serving = createServe({ ...parts, trustedProxies: createAddressSet(parts.trustedProxies), channels, tunnels })
   const engine = createEngine({ timeouts, onExchange: serving.serve }, parts.http2Engine)
   const tls = createTls({
     log,
@@ -100,7 +103,12 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
   })
   ownPorts.push(...http.ports, ...https.ports)
 
-  const report = (): EdgeCounts => ({ ...engine.counts(), tunnels: tunnels.count(), exchanges: serving.count(), upstream: pools.counts() })
+  const report = (): EdgeCounts => ({
+    ...engine.counts(),
+    tunnels: tunnels.count(),
+    exchanges: serving.count(),
+    upstream: channels.counts(),
+  })
   metrics.watch(report)
 
   return {
@@ -116,7 +124,7 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
       engine.destroy()
       https.destroy()
       http.destroy()
-      pools.destroy()
+      channels.destroy()
       await closed
       await new Promise((resolve) => setImmediate(resolve)) // what was cut says so in this turn of the loop
     },

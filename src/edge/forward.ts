@@ -5,8 +5,8 @@ import type { FieldSection } from './field-section.ts'
 import { trailersToForward } from './forwarded-trailers.ts'
 import { page, sendPage } from './pages.ts'
 import { type FailureReason, type Upstream, UpstreamFailure } from './upstream.ts'
-import type { UpstreamConnection, UpstreamListener } from './upstream-connection.ts'
-import type { UpstreamPools } from './upstream-pools.ts'
+import type { UpstreamChannel, UpstreamChannels } from './upstream-channels.ts'
+import type { UpstreamListener } from './upstream-connection.ts'
 
 /** What became of a forwarded request, filled in as it happens; complete when the exchange closes. */
 export type Forwarded = {
@@ -17,7 +17,7 @@ export type Forwarded = {
 }
 
 export type ForwardParts = {
-  pools: UpstreamPools
+  channels: UpstreamChannels
   /** Takes both ends of a connection whose protocol was changed. */
   onTunnel(ends: { visitor: Exchange; upstream: Socket; behind: Buffer }): void
 }
@@ -45,7 +45,7 @@ class Forwarding implements UpstreamListener {
   readonly #exchange: Exchange
   readonly #request: { upstream: Upstream; fields: FieldSection }
   readonly #startedAt = performance.now()
-  #connection: UpstreamConnection | undefined
+  #channel: UpstreamChannel | undefined
   #continueTimer: NodeJS.Timeout | undefined
   #isAnswered = false
   #isPaused = false
@@ -63,7 +63,7 @@ class Forwarding implements UpstreamListener {
   attempt(fresh: boolean): void {
     this.#isRetry = fresh
     try {
-      const acquired = this.#parts.pools.acquire(this.#request.upstream, { fresh })
+      const acquired = this.#parts.channels.acquire(this.#request.upstream, { fresh })
       if (acquired instanceof Promise) this.#sendOnce(acquired)
       else if (this.#isReplayable()) this.#send(acquired)
       else this.#sendOnce(this.#lookTwice(acquired))
@@ -72,19 +72,19 @@ class Forwarding implements UpstreamListener {
     }
   }
 
-  #sendOnce(ready: Promise<UpstreamConnection>): void {
-    ready.then((connection) => this.#send(connection)).catch((error) => this.#giveUp(error))
+  #sendOnce(ready: Promise<UpstreamChannel>): void {
+    ready.then((channel) => this.#send(channel)).catch((error) => this.#giveUp(error))
   }
 
-  #send(connection: UpstreamConnection): void {
+  #send(channel: UpstreamChannel): void {
     if (this.#isOver) {
-      connection.destroy()
+      channel.destroy()
       return
     }
-    this.#connection = connection
+    this.#channel = channel
     const { method, target, authority, body, expectsContinue, upgrade } = this.#exchange
     const { acceptsTrailers } = this.#exchange.fields
-    connection.send({ method, target, authority, fields: this.#request.fields, body, expectsContinue, upgrade, acceptsTrailers }, this)
+    channel.send({ method, target, authority, fields: this.#request.fields, body, expectsContinue, upgrade, acceptsTrailers }, this)
     if (expectsContinue && body) this.#continueTimer = setTimeout(() => this.onInterim(100), CONTINUE_PATIENCE_MS)
   }
 
@@ -94,10 +94,11 @@ class Forwarding implements UpstreamListener {
   }
 
   /** A kept connection may have been closed just now: for what cannot be sent twice, the news gets one full turn of the loop to arrive. */
-  async #lookTwice(connection: UpstreamConnection): Promise<UpstreamConnection> {
+  async #lookTwice(channel: UpstreamChannel): Promise<UpstreamChannel> {
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
-    if (connection.isUsable) return connection
-    return this.#parts.pools.acquire(this.#request.upstream, { fresh: true })
+    if (channel.isUsable) return channel
+    channel.destroy()
+    return this.#parts.channels.acquire(this.#request.upstream, { fresh: true })
   }
 
   onInterim(status: number): void {
@@ -109,17 +110,19 @@ class Forwarding implements UpstreamListener {
     clearTimeout(this.#continueTimer)
     this.outcome.status = status
     this.outcome.upstreamMs = performance.now() - this.#startedAt
-    const keepLength = body === 'none' && status !== 204
+    const isEmpty = body === 0 && this.#exchange.protocol === 'HTTP/2'
+    const keepLength = (body === 'none' || isEmpty) && status !== 204
     const keepTrailer = body === 'unknown' && this.#exchange.protocol !== 'HTTP/1.0'
     const kept = status === 101 ? fields.toUpgrade() : fields.toVisitor({ keepLength, keepTrailer })
-    this.#exchange.answer({ status, reason, fields: kept, body })
+    // Over HTTP/2 an answer can be complete with its head and say nothing of a length: so a call of gRPC ends that came to nothing.
+    this.#exchange.answer({ status, reason, fields: kept, body: isEmpty ? 'none' : body })
     this.#isAnswered = true // not before: what cannot be said to the visitor is still a failed exchange
   }
 
   onData(chunk: Buffer): void {
     if (this.#isOver || this.#exchange.write(chunk)) return
     this.#isPaused = true
-    this.#connection?.pause()
+    this.#channel?.pause()
   }
 
   onPause(): void {
@@ -138,7 +141,7 @@ class Forwarding implements UpstreamListener {
 
   onFailure(failure: UpstreamFailure, { answerBegan, visitorStalled }: { answerBegan: boolean; visitorStalled: boolean }): void {
     if (this.#isOver) return
-    const mayRetry = failure.reason === 'reset' && !answerBegan && !this.#isRetry && this.#connection?.isReused === true
+    const mayRetry = failure.reason === 'reset' && !answerBegan && !this.#isRetry && this.#channel?.isReused === true
     if (mayRetry && this.#isReplayable()) this.attempt(true)
     else if (visitorStalled && !this.#isAnswered) this.#refuse(408)
     else this.#fail(failure)
@@ -165,13 +168,13 @@ class Forwarding implements UpstreamListener {
   #goOn(): void {
     if (!this.#isPaused) return
     this.#isPaused = false
-    if (!this.#isOver) this.#connection?.resume()
+    if (!this.#isOver) this.#channel?.resume()
   }
 
   #leave(): void {
     clearTimeout(this.#continueTimer)
     if (this.#isOver) return
     this.#isOver = true
-    this.#connection?.destroy()
+    this.#channel?.destroy()
   }
 }

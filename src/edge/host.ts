@@ -1,7 +1,16 @@
 import type { Hostname } from '../hostname.ts'
+import type { UpstreamProtocol } from './upstream.ts'
 
 /** What the edge needs to know of a hostname to serve it. `hostname` is the claim's name: the visited one, or the wildcard over it. */
-export type HostRoute = { hostname: Hostname; projectId: string; projectSlug: string; upstreamUrl: string; verified: boolean }
+export type HostRoute = {
+  hostname: Hostname
+  projectId: string
+  projectSlug: string
+  upstreamUrl: string
+  /** HTTP/1.1 when it is absent. */
+  upstreamProtocol?: UpstreamProtocol
+  verified: boolean
+}
 
 export type HostAnswer =
   | { kind: 'route'; route: HostRoute }

@@ -15,8 +15,8 @@ import { type FindHost, type HostAnswer, isSameTenant } from './host.ts'
 import type { EdgeMetrics } from './metrics.ts'
 import { livenessPage, page, sendPage } from './pages.ts'
 import type { createTunnels } from './tunnel.ts'
-import { readUpstream, type Upstream } from './upstream.ts'
-import type { UpstreamPools } from './upstream-pools.ts'
+import { readUpstream, type Upstream, type UpstreamProtocol } from './upstream.ts'
+import type { UpstreamChannels } from './upstream-channels.ts'
 
 export type ServeParts = {
   log: Log
@@ -27,7 +27,7 @@ export type ServeParts = {
   unverifiedVisit(claimed: Hostname): void
   trustedProxies: AddressSet
   accessLogSample: number
-  pools: UpstreamPools
+  channels: UpstreamChannels
   tunnels: ReturnType<typeof createTunnels>
 }
 
@@ -44,6 +44,9 @@ type Visit = {
   isClosed: boolean
 }
 
+/** Where a request goes; without a project to the service itself. */
+type Destination = { upstreamUrl: string; upstreamProtocol?: UpstreamProtocol; projectId?: string }
+
 const RETRY_AFTER_S = '5'
 const UPSTREAMS_MAX = 1_000 // read anew for the next request when they are more
 
@@ -57,11 +60,11 @@ export function createServe(parts: ServeParts) {
   let open = 0
   const upstreams = new Lru<string, Upstream>(UPSTREAMS_MAX)
 
-  const upstreamOf = (url: string, owner: string | undefined): Upstream => {
-    const key = `${owner ?? ''} ${url}`
+  const upstreamOf = ({ upstreamUrl, upstreamProtocol = 'http1', projectId }: Destination): Upstream => {
+    const key = `${projectId ?? ''} ${upstreamProtocol} ${upstreamUrl}`
     const known = upstreams.get(key)
     if (known) return known
-    const upstream = readUpstream(url, owner)
+    const upstream = readUpstream(upstreamUrl, upstreamProtocol, projectId)
     upstreams.set(key, upstream)
     return upstream
   }
@@ -101,11 +104,12 @@ export function createServe(parts: ServeParts) {
     sendPage(visit.exchange, livenessPage())
   }
 
-  const proxy = (visit: Visit, hostname: Hostname, upstreamUrl: string, projectId: string | undefined) => {
+  const proxy = (visit: Visit, hostname: Hostname, destination: Destination) => {
+    const { projectId } = destination
     const { exchange, requestId, view } = visit
     const facts = { requestId, isTrusted: view.isTrusted, visitorLines: view.visitorLines(exchange.authority) }
     const fields = FieldSection.ofLines(forwardedLines(exchange.fields, exchange.connection, exchange.authority, facts))
-    visit.outcome = forward({ pools: parts.pools, onTunnel }, exchange, { upstream: upstreamOf(upstreamUrl, projectId), fields })
+    visit.outcome = forward({ channels: parts.channels, onTunnel }, exchange, { upstream: upstreamOf(destination), fields })
 
     function onTunnel({ upstream, behind }: { upstream: Socket; behind: Buffer }) {
       const { socket, head: behindRequest } = exchange.takeOver()
@@ -140,9 +144,9 @@ export function createServe(parts: ServeParts) {
       case 'route':
         visit.project = host.route.projectSlug
         if (!host.route.verified) parts.unverifiedVisit(host.route.hostname)
-        return proxy(visit, hostname, host.route.upstreamUrl, host.route.projectId)
+        return proxy(visit, hostname, host.route)
       case 'service':
-        return proxy(visit, hostname, host.upstreamUrl, undefined)
+        return proxy(visit, hostname, { upstreamUrl: host.upstreamUrl })
       case 'edge-root':
         return answerRoot(visit)
       case 'unknown':

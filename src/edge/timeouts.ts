@@ -12,6 +12,8 @@ export type Timeouts = {
   bodyIdleMs: number
   /** An idle connection, of a visitor or to an upstream. */
   keepAliveMs: number
+  /** For a sign of life on an upstream's HTTP/2 connection after something was sent; then for the answer to a PING. */
+  pingMs: number
 }
 
 export const TIMEOUTS: Timeouts = {
@@ -21,6 +23,7 @@ export const TIMEOUTS: Timeouts = {
   answerHeadMs: 120_000,
   bodyIdleMs: 300_000,
   keepAliveMs: 75_000,
+  pingMs: 10_000,
 }
 
 /** TCP keep-alive is the only way to learn that a silent tunnel's other end is gone. */

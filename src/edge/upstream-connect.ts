@@ -43,7 +43,7 @@ export function createConnect(parts: ConnectParts) {
       secureContext: context,
       host: upstream.host,
       ...(isIP(upstream.host) ? {} : { servername: upstream.host }),
-      ALPNProtocols: ['http/1.1'],
+      ALPNProtocols: [upstream.protocol === 'h2' ? 'h2' : 'http/1.1'],
       ...(sessions.peek(upstream.key) ? { session: sessions.peek(upstream.key)! } : {}),
     })
     tls.on('session', (session) => sessions.set(upstream.key, session))
@@ -52,6 +52,10 @@ export function createConnect(parts: ConnectParts) {
     } catch (error) {
       sessions.delete(upstream.key)
       throw asFailure(error, 'tls', upstream)
+    }
+    if (upstream.protocol === 'h2' && tls.alpnProtocol !== 'h2') {
+      tls.destroy()
+      throw new UpstreamFailure('tls', `${upstream.host}:${upstream.port} does not offer HTTP/2 (ALPN h2)`)
     }
     return tls
   }

@@ -1,7 +1,11 @@
+/** How an upstream is spoken to: HTTP/1.1, HTTP/2 over TLS, or HTTP/2 in plain text without asking first (RFC 9113 §3.3). */
+export type UpstreamProtocol = 'http1' | 'h2' | 'h2c'
+
 /** Where a request is sent, read from a route's upstream URL. */
 export type Upstream = {
   /** One pool of connections each: never shared between projects, nor between the service's own upstream and a project's. */
   key: string
+  protocol: UpstreamProtocol
   isTls: boolean
   /** A name, or an IP address without brackets. */
   host: string
@@ -10,12 +14,13 @@ export type Upstream = {
   isOurs: boolean
 }
 
-export function readUpstream(upstreamUrl: string, owner: string | undefined): Upstream {
+export function readUpstream(upstreamUrl: string, protocol: UpstreamProtocol, owner: string | undefined): Upstream {
   const url = new URL(upstreamUrl)
   const isTls = url.protocol === 'https:'
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const port = url.port === '' ? (isTls ? 443 : 80) : Number(url.port)
-  return { key: `${owner ?? ''} ${isTls ? 'https' : 'http'} ${host} ${port}`, isTls, host, port, isOurs: owner === undefined }
+  const key = `${owner ?? ''} ${isTls ? 'https' : 'http'} ${protocol} ${host} ${port}`
+  return { key, protocol, isTls, host, port, isOurs: owner === undefined }
 }
 
 export const FAILURE_REASONS = [
@@ -28,6 +33,7 @@ export const FAILURE_REASONS = [
   'timeout',
   'malformed',
   'busy',
+  'no-upgrade',
 ] as const
 
 /** Why an exchange with an upstream failed; what `Namesake-Error` and the metrics say. */

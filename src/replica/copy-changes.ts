@@ -11,10 +11,10 @@ export type CopyChanges = {
 /** The write statements of one open copy, prepared once. */
 export function prepareChanges(db: DatabaseSync): CopyChanges {
   const putRoute = db.prepare(`
-    insert into routes values (:hostname, :projectId, :projectSlug, :upstreamUrl, :metadataJson, :verified, :proofNeeded, :createdAtMs, :version)
+    insert into routes values (:hostname, :projectId, :projectSlug, :upstreamUrl, :upstreamProtocol, :metadataJson, :verified, :proofNeeded, :createdAtMs, :version)
     on conflict (hostname) do update set
       project_id = excluded.project_id, project_slug = excluded.project_slug, upstream_url = excluded.upstream_url,
-      metadata_json = excluded.metadata_json, verified = excluded.verified, proof_needed = excluded.proof_needed,
+      upstream_protocol = excluded.upstream_protocol, metadata_json = excluded.metadata_json, verified = excluded.verified, proof_needed = excluded.proof_needed,
       created_at_ms = excluded.created_at_ms, version = excluded.version
     where excluded.version >= routes.version`)
   const putCertificate = db.prepare(`
@@ -65,9 +65,9 @@ export function prepareChanges(db: DatabaseSync): CopyChanges {
 }
 
 function routeValues(route: RouteRow) {
-  const { hostname, projectId, projectSlug, upstreamUrl, metadataJson, createdAtMs, version } = route
+  const { hostname, projectId, projectSlug, upstreamUrl, upstreamProtocol, metadataJson, createdAtMs, version } = route
   const flags = { verified: Number(route.verified), proofNeeded: Number(route.proofNeeded) }
-  return { hostname, projectId, projectSlug, upstreamUrl, metadataJson, ...flags, createdAtMs, version }
+  return { hostname, projectId, projectSlug, upstreamUrl, upstreamProtocol, metadataJson, ...flags, createdAtMs, version }
 }
 
 function certificateValues(certificate: CertificateRow) {

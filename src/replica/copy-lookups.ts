@@ -51,6 +51,7 @@ function toRoute(row: Values): RouteRow {
     projectId: row.project_id as string,
     projectSlug: row.project_slug as string,
     upstreamUrl: row.upstream_url as string,
+    upstreamProtocol: row.upstream_protocol as RouteRow['upstreamProtocol'],
     metadataJson: row.metadata_json as string,
     verified: row.verified === 1,
     proofNeeded: row.proof_needed === 1,

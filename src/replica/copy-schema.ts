@@ -1,14 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite'
 
 // A file of another version is never converted: the next snapshot builds a new one beside it.
-const SCHEMA_VERSION = 2
+const SCHEMA_VERSION = 3
 const APPLICATION_ID = 0x4e414d45 // "NAME"
 
 // Without rowid a table is one tree, its key inside the row: no index that, damaged, could lead a hostname to another one's row.
 const TABLES = `
   create table routes (
-    hostname text primary key, project_id text not null, project_slug text not null, upstream_url text not null, metadata_json text not null,
-    verified integer not null, proof_needed integer not null, created_at_ms integer not null, version integer not null
+    hostname text primary key, project_id text not null, project_slug text not null, upstream_url text not null,
+    upstream_protocol text not null, metadata_json text not null, verified integer not null, proof_needed integer not null, created_at_ms integer not null, version integer not null
   ) strict, without rowid;
   create table certificates (
     hostname text primary key, state text not null, chain_pem text, sealed_key blob, not_after_ms integer, reason text,

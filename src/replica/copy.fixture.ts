@@ -14,7 +14,16 @@ export const shop = (number: number): Hostname => parseHostname(`shop${number}.c
 
 export function routeOf(hostname: Hostname, changes: Partial<RouteRow> = {}): RouteRow {
   const project = { projectId: '7', projectSlug: 'acme', upstreamUrl: 'https://app.acme.com', metadataJson: '{"b":1,"a":"ü"}' }
-  return { hostname, ...project, verified: true, proofNeeded: false, createdAtMs: 1_700_000_000_000, version: 1, ...changes }
+  return {
+    hostname,
+    ...project,
+    upstreamProtocol: 'http1',
+    verified: true,
+    proofNeeded: false,
+    createdAtMs: 1_700_000_000_000,
+    version: 1,
+    ...changes,
+  }
 }
 
 export function certificateOf(hostname: Hostname, changes: Partial<CertificateRow> = {}): CertificateRow {

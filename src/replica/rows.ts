@@ -6,6 +6,7 @@ export type RouteRow = {
   projectId: string
   projectSlug: string
   upstreamUrl: string
+  upstreamProtocol: 'http1' | 'h2' | 'h2c'
   metadataJson: string
   verified: boolean
   proofNeeded: boolean

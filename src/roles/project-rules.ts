@@ -22,7 +22,7 @@ export function projectRules(db: Db, config: Config, guard = upstreamGuard(db, c
     plans: config.plans,
     async checkUpstream(url) {
       try {
-        await guard.addressesOf(readUpstream(url.href, 'project'))
+        await guard.addressesOf(readUpstream(url.href, 'http1', 'project'))
       } catch (error) {
         if (!(error instanceof UpstreamFailure)) throw error
         if (error.reason === 'forbidden-address')

@@ -1,5 +1,7 @@
 import { request } from 'node:http'
-import { readUpstream, UpstreamFailure } from '../edge/upstream.ts'
+import { connect as connectHttp2 } from 'node:http2'
+import type { Socket } from 'node:net'
+import { readUpstream, UpstreamFailure, type UpstreamProtocol } from '../edge/upstream.ts'
 import { createConnect } from '../edge/upstream-connect.ts'
 import type { UpstreamGuard } from '../edge/upstream-guard.ts'
 
@@ -13,12 +15,12 @@ const ANSWER_TIMEOUT_MS = 5_000
  * Asks an upstream for `/` by the edge's own way to it, with the same guard on its addresses. Never rejects, follows nothing, and reads
  * nothing but the status.
  */
-export function createUpstreamCheck(guard: UpstreamGuard, sourceIps: readonly string[]): (url: URL) => Promise<UpstreamCheck> {
+export function createUpstreamCheck(guard: UpstreamGuard, sourceIps: readonly string[]) {
   const connect = createConnect({ guard, connectTimeoutMs: CONNECT_TIMEOUT_MS, sourceIps, ca: [] })
-  return async (url) => {
+  return async (url: URL, protocol: UpstreamProtocol): Promise<UpstreamCheck> => {
     try {
-      const socket = await connect(readUpstream(url.href, 'upstream check'))
-      return { kind: 'answered', status: await statusOf(url, socket) }
+      const socket = await connect(readUpstream(url.href, protocol, 'upstream check'))
+      return { kind: 'answered', status: await (protocol === 'http1' ? statusOf(url, socket) : http2StatusOf(url, socket)) }
     } catch (error) {
       const why = error instanceof UpstreamFailure ? error.message : (error as Error).message
       return { kind: 'unreachable', sentence: `${url.origin} does not answer yet: ${why}. Visitors get a 502 until it does.` }
@@ -26,7 +28,7 @@ export function createUpstreamCheck(guard: UpstreamGuard, sourceIps: readonly st
   }
 }
 
-function statusOf(url: URL, socket: Awaited<ReturnType<ReturnType<typeof createConnect>>>): Promise<number> {
+function statusOf(url: URL, socket: Socket): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>()
   const headers = { host: url.host, 'user-agent': 'namesake-upstream-check', connection: 'close' }
   const asked = request({
@@ -42,8 +44,25 @@ function statusOf(url: URL, socket: Awaited<ReturnType<ReturnType<typeof createC
   })
   asked.on('error', (error) => {
     socket.destroy()
-    reject(error.name === 'AbortError' || error.name === 'TimeoutError' ? new Error('no answer within five seconds') : error)
+    reject(error.name === 'AbortError' || error.name === 'TimeoutError' ? tooLate() : error)
   })
   asked.end()
   return promise
+}
+
+function http2StatusOf(url: URL, socket: Socket): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>()
+  const session = connectHttp2(url.origin, { createConnection: () => socket })
+  const timer = setTimeout(() => reject(tooLate()), ANSWER_TIMEOUT_MS)
+  const asked = session.request({ ':path': '/', 'user-agent': 'namesake-upstream-check' })
+  asked.on('response', (headers) => resolve(headers[':status']!)).on('error', () => reject(new Error('it does not speak HTTP/2')))
+  session.on('error', reject).on('close', () => reject(new Error('it closed the connection')))
+  return promise.finally(() => {
+    clearTimeout(timer)
+    session.destroy()
+  })
+}
+
+function tooLate(): Error {
+  return new Error('no answer within five seconds')
 }

@@ -257,6 +257,21 @@ describe('what others write', () => {
   )
 })
 
+describe('settings', () => {
+  test('the application can be spoken to over HTTP/2, as its address allows, and is tried that way at once', async () => {
+    const page = await startProject('Calling')
+    await page.getByRole('link', { name: 'Settings' }).click()
+    const protocol = page.getByLabel('How your application is spoken to')
+    await protocol.selectOption('h2')
+    await page.getByText('HTTP/2 needs an https address here.').waitFor()
+    await protocol.selectOption('h2c')
+    await page.getByRole('button', { name: 'Save' }).first().click()
+    await page.getByText('it does not speak HTTP/2').waitFor() // the upstream of these tests speaks HTTP/1.1
+    await page.reload()
+    expect(await protocol.inputValue()).toBe('h2c')
+  })
+})
+
 describe('the page itself', () => {
   test('the first load needs under 150 KB of compressed script, and asks nobody else', async () => {
     const { page } = await world.open('/inbox')

@@ -62,6 +62,7 @@ describe('projects', () => {
       name: expect.stringMatching(/^Shop /),
       role: 'owner',
       upstreamUrl: 'https://app.vendor.test',
+      upstreamProtocol: 'http1',
       plan: { name: 'free', domainsMax: 3 },
       domains: 0,
       brand: { color: null, logoUrl: null },
@@ -81,6 +82,8 @@ describe('projects', () => {
     [{ name: '', upstreamUrl: 'https://a.test' }, 'name_invalid'],
     [{ name: 'A', upstreamUrl: 'https://a.test/path' }, 'upstream_invalid'],
     [{ name: 'A', slug: 'A B', upstreamUrl: 'https://a.test' }, 'slug_invalid'],
+    [{ name: 'A', upstreamUrl: 'https://a.test', upstreamProtocol: 'h2c' }, 'upstream_invalid'],
+    [{ name: 'A', upstreamUrl: 'https://a.test', upstreamProtocol: 'h3' }, 'body_invalid'],
     [{ name: 'A' }, 'body_invalid'],
     [{ name: 'A', upstreamUrl: 'https://a.test', plan: 'unlimited' }, 'body_invalid'],
   ])('%j is %s', async (body, code) => {

@@ -4,11 +4,14 @@ import { type EdgeParts, startEdge } from '../../src/edge/edge.ts'
 import type { HostAnswer } from '../../src/edge/host.ts'
 import { createEdgeMetrics } from '../../src/edge/metrics.ts'
 import type { CertificateAnswer } from '../../src/edge/tls.ts'
+import type { UpstreamProtocol } from '../../src/edge/upstream.ts'
 import { type Hostname, parseHostname } from '../../src/hostname.ts'
 import { createTestCa, type TestCa } from './certificates.ts'
 import { type HeldEdge, type RemoteParts, startEdgeOnBun } from './edge-process.ts'
 
 export const EDGE_HOST = 'edge.example.com'
+
+type RouteMore = { projectId?: string; verified?: boolean; alsoFor?: string[]; upstreamProtocol?: UpstreamProtocol }
 
 export type TestEdge = HeldEdge & {
   httpsPort: number
@@ -17,7 +20,7 @@ export type TestEdge = HeldEdge & {
   /** The lines of the log so far, parsed. */
   lines: Record<string, unknown>[]
   /** Makes a hostname lead to an upstream, with a certificate for it (and `alsoFor`). Again: changes it, with a new certificate. */
-  route(hostname: string, upstreamUrl: string, more?: { projectId?: string; verified?: boolean; alsoFor?: string[] }): Promise<void>
+  route(hostname: string, upstreamUrl: string, more?: RouteMore): Promise<void>
   hosts: Map<string, HostAnswer>
   certificates: Map<string, CertificateAnswer | Promise<CertificateAnswer>>
   unverifiedVisits: string[]
@@ -75,9 +78,12 @@ export async function startTestEdge(
     hosts,
     certificates,
     unverifiedVisits,
-    async route(name, upstreamUrl, { projectId = '1', verified = true, alsoFor = [] } = {}) {
+    async route(name, upstreamUrl, { projectId = '1', verified = true, alsoFor = [], upstreamProtocol = 'http1' } = {}) {
       const hostname = parseHostname(name)
-      hosts.set(hostname, { kind: 'route', route: { hostname, projectId, projectSlug: `project-${projectId}`, upstreamUrl, verified } })
+      hosts.set(hostname, {
+        kind: 'route',
+        route: { hostname, projectId, projectSlug: `project-${projectId}`, upstreamUrl, upstreamProtocol, verified },
+      })
       await certify(hostname, [hostname, ...alsoFor])
     },
   }

@@ -2,7 +2,7 @@ import type { TLSSocket } from 'node:tls'
 import type { EngineParts, VisitorConnection } from '../engine.ts'
 import type { Http2Head } from '../http2-head.ts'
 import { REQUEST_HEAD_BYTES_MAX, STREAMS_PER_CONNECTION_MAX } from '../request-limits.ts'
-import { Budget, COST } from './budget.ts'
+import { Budget, COST, WITH_VISITOR } from './budget.ts'
 import type { ExchangeHost, Http2Exchange } from './exchange.ts'
 import type { FrameBuffers } from './frame-buffers.ts'
 import { type FrameListener, FrameReceiver } from './frame-receiver.ts'
@@ -15,7 +15,7 @@ import { ResetStreams } from './reset-streams.ts'
 import { CONNECTION_WINDOW_BYTES, OUR_SETTINGS, type PeerSettings, STREAM_WINDOW_BYTES } from './settings.ts'
 import { Stream } from './stream.ts'
 import type { Turn, TurnMember } from './turn.ts'
-import { WaitingAnswers } from './waiting-answers.ts'
+import { WaitingMessages } from './waiting-messages.ts'
 import { INITIAL_WINDOW_BYTES, ReceiveWindow, SendWindow, tooMuch } from './windows.ts'
 
 export type ConnectionParts = EngineParts & { turn: Turn; buffers: FrameBuffers; encoder: HpackEncoder }
@@ -40,13 +40,13 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   readonly #socket: TLSSocket
   readonly #parts: ConnectionParts
   readonly #receiver: FrameReceiver
-  readonly #budget = new Budget()
+  readonly #budget = new Budget(WITH_VISITOR)
   readonly #receiveWindow = new ReceiveWindow(CONNECTION_WINDOW_BYTES)
   readonly #streams = new Map<number, Stream>()
   readonly #resetStreams = new ResetStreams()
   /** Whose exchanges have not begun. */
   #arrived: Stream[] = []
-  readonly #waiting: WaitingAnswers
+  readonly #waiting: WaitingMessages
   readonly #ending = new Set<Stream>()
   #state: State = 'open'
   #isMarked = false
@@ -65,8 +65,8 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     this.#socket = socket
     this.#parts = parts
     this.writer = new FrameWriter(socket, parts, { dirty: () => this.#mark(), sent: () => this.#goOn() })
-    this.#waiting = new WaitingAnswers(this.sendWindow, this.writer)
-    this.#receiver = new FrameReceiver(this, this.#budget)
+    this.#waiting = new WaitingMessages(this.sendWindow, this.writer)
+    this.#receiver = new FrameReceiver(this, this.#budget, { hasPreface: true, headBytesMax: REQUEST_HEAD_BYTES_MAX })
     this.#waitedFor = this.#receiver.unfinished
     this.#headDeadlineAt = performance.now() + parts.timeouts.requestHeadMs
     this.#idleDeadlineAt = performance.now() + parts.timeouts.keepAliveMs

@@ -1,12 +1,13 @@
 import { ConnectionError, ERROR_CODE, FLAG, FRAME, FRAME_BYTES_MAX, FRAME_HEAD_BYTES, STREAM_ID_MAX } from './protocol.ts'
 
-const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
+/** What a client says before its first frame. */
+export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 const EMPTY = Buffer.alloc(0)
 
 /** One frame; its payload lies in `bytes` from `start` to `end` and is the receiver's to keep. */
 export type OnFrame = (type: number, flags: number, streamId: number, bytes: Buffer, start: number, end: number) => void
 
-/** Cuts a visitor's bytes into frames (RFC 9113 §3.4 and §4.1). What is incomplete is kept, at most one frame. */
+/** Cuts a peer's bytes into frames (RFC 9113 §3.4 and §4.1). What is incomplete is kept, at most one frame. */
 export class FrameReader {
   readonly #onFrame: OnFrame
   #prefaceBytes = 0
@@ -15,8 +16,10 @@ export class FrameReader {
   #kept = EMPTY
   #keptBytes = 0
 
-  constructor(onFrame: OnFrame) {
+  /** Of the two peers only a client begins with a preface. */
+  constructor(onFrame: OnFrame, { hasPreface }: { hasPreface: boolean }) {
     this.#onFrame = onFrame
+    if (!hasPreface) this.#prefaceBytes = PREFACE.length
   }
 
   /** What has begun and should be complete before long: anything but a piece of a body. It is another object for each. */

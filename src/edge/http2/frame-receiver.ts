@@ -1,36 +1,44 @@
-import { REQUEST_HEAD_BYTES_MAX } from '../request-limits.ts'
 import { type Budget, COST } from './budget.ts'
-import { FrameReader } from './frame-reader.ts'
+import { FrameReader, type OnFrame } from './frame-reader.ts'
 import { checkFrame, contentOf } from './frame-rules.ts'
 import { HeaderBlock } from './header-block.ts'
 import { type DecodedHead, HpackDecoder } from './hpack-decoder.ts'
 import { ConnectionError, ERROR_CODE, FLAG, FRAME, STREAM_ID_MAX } from './protocol.ts'
 import { type PeerSettings, readSettings } from './settings.ts'
 
-/** What a visitor has said. Each may throw ConnectionError. */
+/** What the peer has said. Each may throw ConnectionError. */
 export type FrameListener = {
-  /** A request's head or its trailers. */
+  /** A head or trailers. */
   onHead(streamId: number, endsStream: boolean, head: DecodedHead): void
   /** `size` is what counts against the windows: the content with its padding. */
   onData(streamId: number, endsStream: boolean, content: Buffer, size: number): void
-  onReset(streamId: number): void
+  onReset(streamId: number, code: number): void
   onSettings(settings: PeerSettings): void
   onPing(payload: Buffer, isAnswer: boolean): void
-  onGoaway(): void
+  onGoaway(lastStreamId: number, code: number): void
   onWindowUpdate(streamId: number, bytes: number): void
 }
 
-/** Reads a visitor's bytes as frames that keep to the rules of their kind, puts heads together, and charges for what brings nothing. */
+export type ReceiverRules = {
+  /** The peer is a client, which begins with a preface. */
+  hasPreface: boolean
+  headBytesMax: number
+}
+
+/** Reads a peer's bytes as frames that keep to the rules of their kind, puts heads together, and charges for what brings nothing. */
 export class FrameReceiver {
   readonly #listener: FrameListener
   readonly #budget: Budget
-  readonly #reader = new FrameReader((type, flags, streamId, bytes, start, end) => this.#pass(type, flags, streamId, bytes, start, end))
-  readonly #decoder = new HpackDecoder(REQUEST_HEAD_BYTES_MAX)
+  readonly #reader: FrameReader
+  readonly #decoder: HpackDecoder
   #block: HeaderBlock | undefined
 
-  constructor(listener: FrameListener, budget: Budget) {
+  constructor(listener: FrameListener, budget: Budget, rules: ReceiverRules) {
     this.#listener = listener
     this.#budget = budget
+    const onFrame: OnFrame = (type, flags, streamId, bytes, start, end) => this.#pass(type, flags, streamId, bytes, start, end)
+    this.#reader = new FrameReader(onFrame, rules)
+    this.#decoder = new HpackDecoder(rules.headBytesMax)
   }
 
   /** What has begun and should be complete before long. It is another object for each. */
@@ -60,7 +68,7 @@ export class FrameReceiver {
         break
       case FRAME.rstStream:
         this.#budget.charge(COST.reset)
-        this.#listener.onReset(streamId)
+        this.#listener.onReset(streamId, bytes.readUInt32BE(start))
         break
       case FRAME.settings:
         this.#budget.charge(COST.settings)
@@ -72,7 +80,7 @@ export class FrameReceiver {
         break
       case FRAME.goaway:
         this.#budget.charge(COST.ignored)
-        this.#listener.onGoaway()
+        this.#listener.onGoaway(bytes.readUInt32BE(start) & STREAM_ID_MAX, bytes.readUInt32BE(start + 4))
         break
       case FRAME.windowUpdate:
         this.#listener.onWindowUpdate(streamId, bytes.readUInt32BE(start) & STREAM_ID_MAX)
@@ -90,7 +98,7 @@ export class FrameReceiver {
   }
 
   #beginHead(flags: number, streamId: number, bytes: Buffer, start: number, end: number): void {
-    if (streamId % 2 === 0) throw new ConnectionError(ERROR_CODE.protocol, 'a stream that is not a visitor’s')
+    if (streamId % 2 === 0) throw new ConnectionError(ERROR_CODE.protocol, 'a stream that no client opened')
     const content = contentOf(FRAME.headers, flags, bytes, start, end)
     const endsStream = (flags & FLAG.endStream) !== 0
     if (flags & FLAG.endHeaders) {

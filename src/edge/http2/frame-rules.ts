@@ -10,7 +10,7 @@ const OF_THE_CONNECTION = new Set<number>([FRAME.settings, FRAME.ping, FRAME.goa
 export function checkFrame(type: number, flags: number, streamId: number, size: number): void {
   if (streamId === 0 ? OF_A_STREAM.has(type) : OF_THE_CONNECTION.has(type))
     throw new ConnectionError(ERROR_CODE.protocol, 'a frame of the wrong stream')
-  if (type === FRAME.pushPromise) throw new ConnectionError(ERROR_CODE.protocol, 'a visitor does not push')
+  if (type === FRAME.pushPromise) throw new ConnectionError(ERROR_CODE.protocol, 'nobody may push here')
   const isAckWithPayload = type === FRAME.settings && flags & FLAG.ack && size > 0
   if (size !== (SIZES[type] ?? size) || isAckWithPayload || (type === FRAME.goaway && size < GOAWAY_BYTES_MIN))
     throw new ConnectionError(ERROR_CODE.frameSize, 'a frame of the wrong size')

@@ -12,6 +12,7 @@ const LITERAL = 0x00
 /** No intermediary may compress it together with what others have sent (RFC 7541 §7.1.3). */
 const LITERAL_NEVER_INDEXED = 0x10
 const NO_TABLE = 0x20
+const SECRETS = new Set(['authorization', 'cookie', 'set-cookie'])
 
 const INDEX_OF_STATUS = new Map<number, number>()
 const INDEX_OF_NAME = new Map<string, number>()
@@ -59,7 +60,7 @@ export class HpackEncoder {
 
   #encodeName(name: string): Uint8Array {
     const lower = name.toLowerCase()
-    const kind = lower === 'set-cookie' ? LITERAL_NEVER_INDEXED : LITERAL
+    const kind = SECRETS.has(lower) ? LITERAL_NEVER_INDEXED : LITERAL
     const bytes = Buffer.allocUnsafeSlow(lower.length + FIELD_OVERHEAD_BYTES)
     const index = INDEX_OF_NAME.get(lower)
     const end = index === undefined ? putText(bytes, putInteger(bytes, 0, kind, 0x0f, 0), lower) : putInteger(bytes, 0, kind, 0x0f, index)

@@ -2,7 +2,8 @@ import { connect, type OutgoingHttpHeaders } from 'node:http2'
 import { duplexPair } from 'node:stream'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Budget } from './budget.ts'
+import { REQUEST_HEAD_BYTES_MAX } from '../request-limits.ts'
+import { Budget, WITH_VISITOR } from './budget.ts'
 import { FrameReceiver } from './frame-receiver.ts'
 import { HpackDecoder } from './hpack-decoder.ts'
 import { HpackEncoder, putInteger } from './hpack-encoder.ts'
@@ -143,7 +144,7 @@ test('what node’s own encoder says with its table, request after request, our 
     onGoaway: ignore,
     onWindowUpdate: ignore,
   }
-  const receiver = new FrameReceiver(listener, new Budget())
+  const receiver = new FrameReceiver(listener, new Budget(WITH_VISITOR), { hasPreface: true, headBytesMax: REQUEST_HEAD_BYTES_MAX })
   near.on('data', (chunk) => receiver.feed(chunk))
   const said = fc.sample(fc.array(fc.tuple(name, value), { maxLength: 20 }), 100).map((pairs) => {
     const unique = new Map(pairs.map(([key, text]) => [`x-${key}`, text]))

@@ -9,21 +9,21 @@ const SETTINGS_MAX = 32
 const FRAME_BYTES_LIMIT = 2 ** 24 - 1
 
 /** What we tell every visitor. */
-export const OUR_SETTINGS = encode([
+export const OUR_SETTINGS = encodeSettings([
   [SETTING.maxStreams, STREAMS_PER_CONNECTION_MAX],
   [SETTING.initialWindow, STREAM_WINDOW_BYTES],
   [SETTING.maxHeaderList, REQUEST_HEAD_BYTES_MAX],
 ])
 
-/** What of a visitor's settings concerns us. */
-export type PeerSettings = { initialWindow: number | undefined; shrinksTable: boolean }
+/** What of a peer's settings concerns us. */
+export type PeerSettings = { initialWindow: number | undefined; maxStreams: number | undefined; shrinksTable: boolean }
 
 /** Reads the payload of SETTINGS (RFC 9113 §6.5); we use neither the dynamic table, nor push, nor frames larger than any peer must take. Throws ConnectionError. */
 export function readSettings(bytes: Buffer, start: number, end: number): PeerSettings {
   const count = (end - start) / SETTING_BYTES
   if (!Number.isInteger(count)) throw new ConnectionError(ERROR_CODE.frameSize, 'SETTINGS of a wrong size')
   if (count > SETTINGS_MAX) throw new ConnectionError(ERROR_CODE.enhanceYourCalm, 'too many settings')
-  const read: PeerSettings = { initialWindow: undefined, shrinksTable: false }
+  const read: PeerSettings = { initialWindow: undefined, maxStreams: undefined, shrinksTable: false }
   for (let at = start; at < end; at += SETTING_BYTES) {
     const id = bytes.readUInt16BE(at)
     const value = bytes.readUInt32BE(at + 2)
@@ -32,12 +32,14 @@ export function readSettings(bytes: Buffer, start: number, end: number): PeerSet
     if (id === SETTING.maxFrame && (value < FRAME_BYTES_MAX || value > FRAME_BYTES_LIMIT))
       throw new ConnectionError(ERROR_CODE.protocol, 'MAX_FRAME_SIZE')
     if (id === SETTING.initialWindow) read.initialWindow = value
+    if (id === SETTING.maxStreams) read.maxStreams = value
     if (id === SETTING.headerTableSize) read.shrinksTable = true
   }
   return read
 }
 
-function encode(settings: [id: number, value: number][]): Buffer {
+/** The payload of SETTINGS. */
+export function encodeSettings(settings: [id: number, value: number][]): Buffer {
   const bytes = Buffer.alloc(settings.length * SETTING_BYTES)
   settings.forEach(([id, value], i) => {
     bytes.writeUInt16BE(id, i * SETTING_BYTES)

@@ -1,13 +1,17 @@
-import type { Http2Exchange } from './exchange.ts'
 import type { FrameWriter } from './frame-writer.ts'
 import type { SendWindow } from './windows.ts'
 
 /** With more than this kept of answers that the visitor does not take, its further requests wait. */
 const KEPT_BYTES_HIGH = 4 * 1024 * 1024
 
-/** The answers of one connection that have something to send and no room for it, each in its turn. */
-export class WaitingAnswers {
-  readonly #exchanges = new Set<Http2Exchange>()
+export type Waiting = {
+  /** Sends what waits, as far as there is room. False: it has to wait on. */
+  goOn(): boolean
+}
+
+/** The messages of one connection that have something to send and no room for it, each in its turn. */
+export class WaitingMessages {
+  readonly #messages = new Set<Waiting>()
   readonly #window: SendWindow
   readonly #writer: FrameWriter
   #keptBytes = 0
@@ -22,12 +26,12 @@ export class WaitingAnswers {
     return this.#keptBytes >= KEPT_BYTES_HIGH || this.#writer.isBusy
   }
 
-  add(exchange: Http2Exchange): void {
-    this.#exchanges.add(exchange)
+  add(message: Waiting): void {
+    this.#messages.add(message)
   }
 
-  delete(exchange: Http2Exchange): void {
-    this.#exchanges.delete(exchange)
+  delete(message: Waiting): void {
+    this.#messages.delete(message)
   }
 
   /** So many bytes more are kept; negative: fewer. */
@@ -37,15 +41,15 @@ export class WaitingAnswers {
 
   /** There is room again in the connection's window or on the way out. */
   goOn(): void {
-    for (const exchange of [...this.#exchanges]) {
+    for (const message of [...this.#messages]) {
       if (this.#window.available <= 0 || this.#writer.isBusy) return
-      this.goOnWith(exchange)
+      this.goOnWith(message)
     }
   }
 
   /** There is room again in this one's window. */
-  goOnWith(exchange: Http2Exchange): void {
-    if (!this.#exchanges.delete(exchange)) return
-    if (!exchange.goOn()) this.#exchanges.add(exchange) // at the end of the line
+  goOnWith(message: Waiting): void {
+    if (!this.#messages.delete(message)) return
+    if (!message.goOn()) this.#messages.add(message) // at the end of the line
   }
 }

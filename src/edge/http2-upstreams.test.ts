@@ -1,0 +1,131 @@
+import { once } from 'node:events'
+import { connect, createSecureServer, createServer, type Http2SecureServer, type Http2Server, type ServerHttp2Stream } from 'node:http2'
+import { createServer as createHttpsServer } from 'node:https'
+import type { AddressInfo, LookupFunction } from 'node:net'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createTestCa, type TestCa } from '../../test/support/certificates.ts'
+import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
+import { speak } from '../../test/support/raw-visitor.ts'
+import { visit } from '../../test/support/visitor.ts'
+
+const HOST = 'shop.customer.com'
+const WAIT_MS_MAX = 15_000 // a busy machine takes its time
+let ca: TestCa
+let edge: TestEdge
+let plain: Http2Server
+let secure: Http2SecureServer
+
+function answer(stream: ServerHttp2Stream, headers: Record<string, unknown>) {
+  stream.on('error', () => {})
+  if (headers[':path'] === '/empty') return stream.respond({ ':status': 200, 'x-a': 'b' }, { endStream: true })
+  stream.respond({ ':status': 200, 'set-cookie': ['a=1', 'b=2'], 'alt-svc': 'h3=":443"' }, { waitForTrailers: true })
+  stream.on('wantTrailers', () => stream.sendTrailers({ 'x-sum': '7' }))
+  stream.write(`${headers[':method']} ${headers[':path']} ${headers[':authority']} ${headers['x-forwarded-proto']} `)
+  stream.pipe(stream)
+}
+
+const lookup = ((_name: string, _options: object, found: (error: null, all: object[]) => void) =>
+  found(null, [{ address: '127.0.0.1', family: 4 }])) as LookupFunction
+
+const portOf = (server: { address(): unknown }) => (server.address() as AddressInfo).port
+
+beforeAll(async () => {
+  ca = await createTestCa()
+  const { keyPem, chainPem } = await ca.issue(['localhost'])
+  plain = createServer().on('stream', answer)
+  secure = createSecureServer({ key: keyPem, cert: chainPem }).on('stream', answer)
+  for (const server of [plain, secure]) await once(server.listen(0, 'localhost'), 'listening')
+  edge = await startTestEdge({ upstream: { ca: [ca.certPem] } })
+})
+
+afterAll(async () => {
+  await edge.stop(0)
+  plain.close()
+  secure.close()
+})
+
+const visitEdge = (more: { method?: string; path?: string; body?: string; headers?: Record<string, string> } = {}) =>
+  visit({ port: edge.httpsPort, hostname: HOST, ca: edge.ca.certPem, ...more })
+
+test.each(['h2c', 'h2'] as const)('a visitor over HTTP/1.1 is served by an upstream of %s', async (upstreamProtocol) => {
+  const address = upstreamProtocol === 'h2c' ? `http://localhost:${portOf(plain)}` : `https://localhost:${portOf(secure)}`
+  await edge.route(HOST, address, { upstreamProtocol })
+  const answered = await visitEdge({ method: 'POST', path: '/a?b', body: 'body' })
+  expect(answered).toMatchObject({ status: 200, body: `POST /a?b ${HOST} https body`, headers: { 'set-cookie': ['a=1', 'b=2'] } })
+  expect(answered.headers).not.toHaveProperty('alt-svc')
+  expect(await visitEdge({ path: '/empty' })).toMatchObject({ status: 200, body: '', headers: { 'x-a': 'b', 'content-length': '0' } })
+})
+
+test('trailers reach a visitor over HTTP/1.1 too', async () => {
+  await edge.route(HOST, `http://localhost:${portOf(plain)}`, { upstreamProtocol: 'h2c' })
+  const target = { port: edge.httpsPort, hostname: HOST, ca: edge.ca.certPem }
+  const reader = await speak(target, `GET / HTTP/1.1\r\nHost: ${HOST}\r\nTE: trailers\r\nConnection: close, TE\r\n\r\n`)
+  expect(await reader.closed()).toMatch(/\r\n0\r\nx-sum: 7\r\n\r\n$/)
+})
+
+test.each(['own', 'node'] as const)('a visitor over HTTP/2 that reads nothing stops the upstream before long (%s)', async (http2Engine) => {
+  let written = 0
+  const endless = createServer().on('stream', (stream) => {
+    stream.on('error', () => {})
+    stream.respond({ ':status': 200 })
+    const more = () => {
+      while (!stream.destroyed && stream.write(Buffer.alloc(16_384))) written += 16_384
+    }
+    stream.on('drain', more)
+    more()
+  })
+  await once(endless.listen(0, 'localhost'), 'listening')
+  const own = await startTestEdge({ http2Engine })
+  await own.route(HOST, `http://localhost:${portOf(endless)}`, { upstreamProtocol: 'h2c' })
+  const session = connect(`https://${HOST}:${own.httpsPort}`, { lookup, ca: own.ca.certPem })
+  const stream = session.request({ ':path': '/' }).on('error', () => {})
+  await once(stream, 'response')
+  let before = -1
+  const isStill = () => {
+    const was = before
+    before = written
+    return was === written
+  }
+  await expect.poll(isStill, { interval: 200, timeout: WAIT_MS_MAX }).toBe(true)
+  expect(written).toBeLessThan(4 * 1024 * 1024)
+  stream.resume()
+  await expect.poll(() => written - before, { timeout: WAIT_MS_MAX }).toBeGreaterThan(4 * 1024 * 1024)
+  session.destroy()
+  await own.stop(0)
+  endless.close()
+})
+
+test('a WebSocket is refused with its reason, since HTTP/2 knows no change of protocol', async () => {
+  await edge.route(HOST, `http://localhost:${portOf(plain)}`, { upstreamProtocol: 'h2c' })
+  const headers = {
+    connection: 'Upgrade',
+    upgrade: 'websocket',
+    'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+    'sec-websocket-version': '13',
+  }
+  expect(await visitEdge({ headers })).toMatchObject({ status: 502, headers: { 'namesake-error': 'no-upgrade' } })
+})
+
+test.each([
+  ['offers no HTTP/2', 'tls'],
+  ['is not trusted', 'tls'],
+])('an https upstream that %s is a 502', async (what, reason) => {
+  const { keyPem, chainPem } = await (what === 'is not trusted' ? await createTestCa() : ca).issue(['localhost'])
+  const options = { key: keyPem, cert: chainPem }
+  const server = what === 'is not trusted' ? createSecureServer(options) : createHttpsServer(options)
+  await once(server.listen(0, 'localhost'), 'listening')
+  await edge.route(HOST, `https://localhost:${portOf(server)}`, { upstreamProtocol: 'h2' })
+  expect(await visitEdge()).toMatchObject({ status: 502, headers: { 'namesake-error': reason } })
+  server.close()
+})
+
+test.each([
+  ['h2c', 'http://10.0.0.1'],
+  ['h2', 'https://[::1]'],
+] as const)('addresses that no upstream may have are refused for %s too', async (upstreamProtocol, address) => {
+  const strict = await startTestEdge({ upstream: { allowPrivate: false } })
+  await strict.route(HOST, address, { upstreamProtocol })
+  const answered = await visit({ port: strict.httpsPort, hostname: HOST, ca: strict.ca.certPem })
+  expect(answered).toMatchObject({ status: 502, headers: { 'namesake-error': 'forbidden-address' } })
+  await strict.stop(0)
+})

@@ -1,0 +1,39 @@
+import type { Upstream } from './upstream.ts'
+import type { UpstreamListener } from './upstream-connection.ts'
+import type { UpstreamHttp2Pools } from './upstream-http2-pools.ts'
+import type { UpstreamPools } from './upstream-pools.ts'
+import type { UpstreamRequest } from './upstream-request.ts'
+
+export type UpstreamChannels = ReturnType<typeof createUpstreamChannels>
+
+/** The way of one exchange to its upstream and back, whatever the protocol. */
+export interface UpstreamChannel {
+  /** Whether it looks as if a request would arrive. */
+  readonly isUsable: boolean
+  /** Whether the connection has carried an exchange before this one: then it may have died unnoticed. */
+  readonly isReused: boolean
+  send(request: UpstreamRequest, listener: UpstreamListener): void
+  pause(): void
+  resume(): void
+  /** Ends the exchange wherever it is. */
+  destroy(): void
+}
+
+/** All ways to upstreams: each is spoken to as its project says. */
+export function createUpstreamChannels(http1: UpstreamPools, http2: UpstreamHttp2Pools) {
+  return {
+    /** A channel for one exchange. `fresh`: not on a connection that was kept. Rejects with UpstreamFailure. */
+    acquire(upstream: Upstream, { fresh = false } = {}): UpstreamChannel | Promise<UpstreamChannel> {
+      // Of HTTP/2 no connection that has died is kept: the next one is as good as a fresh one.
+      return upstream.protocol === 'http1' ? http1.acquire(upstream, { fresh }) : http2.acquire(upstream)
+    },
+    counts() {
+      const [one, two] = [http1.counts(), http2.counts()]
+      return { pools: one.pools + two.pools, connections: one.connections + two.connections, idle: one.idle + two.idle }
+    },
+    destroy() {
+      http1.destroy()
+      http2.destroy()
+    },
+  }
+}

@@ -1,0 +1,329 @@
+import type { Socket } from 'node:net'
+import { Budget, type Patience } from './http2/budget.ts'
+import type { FrameBuffers } from './http2/frame-buffers.ts'
+import { PREFACE } from './http2/frame-reader.ts'
+import { type FrameListener, FrameReceiver } from './http2/frame-receiver.ts'
+import { FrameWriter } from './http2/frame-writer.ts'
+import type { DecodedHead } from './http2/hpack-decoder.ts'
+import type { HpackEncoder } from './http2/hpack-encoder.ts'
+import { ConnectionError, ERROR_CODE, FLAG, FRAME, SETTING, STREAM_ID_MAX } from './http2/protocol.ts'
+import { CONNECTION_WINDOW_BYTES, encodeSettings, type PeerSettings, STREAM_WINDOW_BYTES } from './http2/settings.ts'
+import type { Turn, TurnMember } from './http2/turn.ts'
+import { WaitingMessages } from './http2/waiting-messages.ts'
+import { INITIAL_WINDOW_BYTES, ReceiveWindow, SendWindow, tooMuch } from './http2/windows.ts'
+import { SignsOfLife } from './signs-of-life.ts'
+import type { Timeouts } from './timeouts.ts'
+import { type Upstream, UpstreamFailure } from './upstream.ts'
+import type { RequestHost, UpstreamHttp2Request } from './upstream-http2-request.ts'
+import { takeBytes } from './upstream-reads.ts'
+
+export type ConnectionParts = {
+  timeouts: Timeouts
+  turn: Turn
+  buffers: FrameBuffers
+  encoder: HpackEncoder
+  on: {
+    /** It takes requests, or more of them. */
+    room(connection: UpstreamHttp2Connection): void
+    /** It takes no more; the requests that it has are answered still. */
+    leaving(connection: UpstreamHttp2Connection, failure: UpstreamFailure): void
+    /** Its socket is gone. */
+    close(connection: UpstreamHttp2Connection): void
+  }
+}
+
+const STREAMS_MAX = 256
+const HEAD_BYTES_MAX = 64 * 1024
+/** A server measures the way to us by PING as often as it gets data: what is an attack from a visitor is usual here. */
+const WITH_UPSTREAM: Patience = { framesMax: 20_000, refillPerMs: 20 }
+/** Answers to PING and SETTINGS that lie here while the upstream reads nothing. */
+const UNREAD_ANSWERS_MAX = 1_000
+/** Servers count what is cancelled on a connection against its client. */
+const RESETS_MAX = 500
+const PING_PAYLOAD = Buffer.from('namesake')
+/** For the last frames to be taken. */
+const LINGER_MS = 1_000
+const EMPTY = Buffer.alloc(0)
+const OUR_SETTINGS = encodeSettings([
+  [SETTING.enablePush, 0],
+  [SETTING.initialWindow, STREAM_WINDOW_BYTES],
+  [SETTING.maxHeaderList, HEAD_BYTES_MAX],
+])
+
+type State = 'greeting' | 'open' | 'leaving' | 'closed'
+
+/** One connection of HTTP/2 to an upstream (RFC 9113, our side the client's), which carries many requests at once. */
+export class UpstreamHttp2Connection implements RequestHost, FrameListener, TurnMember {
+  readonly upstream: Upstream
+  readonly timeouts: Timeouts
+  readonly writer: FrameWriter
+  readonly sendWindow = new SendWindow(INITIAL_WINDOW_BYTES)
+  peerWindow = INITIAL_WINDOW_BYTES
+  readonly #socket: Socket
+  readonly #parts: ConnectionParts
+  readonly #receiver: FrameReceiver
+  readonly #receiveWindow = new ReceiveWindow(CONNECTION_WINDOW_BYTES)
+  readonly #requests = new Map<number, UpstreamHttp2Request>()
+  readonly #waiting: WaitingMessages
+  /** Whose bytes came with what is being read. */
+  readonly #touched = new Set<UpstreamHttp2Request>()
+  #state: State = 'greeting'
+  #isMarked = false
+  #kept = 0
+  #nextId = 1
+  #maxStreams = STREAMS_MAX
+  #resets = 0
+  #unreadAnswers = 0
+  #idleSince = performance.now()
+  readonly #signs: SignsOfLife
+  readonly #greetingEndsAt: number
+  #closeAt = Number.POSITIVE_INFINITY
+
+  constructor(socket: Socket, upstream: Upstream, parts: ConnectionParts) {
+    this.upstream = upstream
+    this.timeouts = parts.timeouts
+    this.#socket = socket
+    this.#parts = parts
+    this.#signs = new SignsOfLife(parts.timeouts.pingMs)
+    this.#greetingEndsAt = performance.now() + parts.timeouts.connectMs
+    this.writer = new FrameWriter(socket, parts, { dirty: () => this.#mark(), sent: () => this.#sent() })
+    this.#waiting = new WaitingMessages(this.sendWindow, this.writer)
+    this.#receiver = new FrameReceiver(this, new Budget(WITH_UPSTREAM), { hasPreface: false, headBytesMax: HEAD_BYTES_MAX })
+    takeBytes(socket, this.#receive)
+    socket.resume()
+    socket.on('error', (error) => this.#fail(new UpstreamFailure('reset', error.message, { cause: error })))
+    socket.once('end', () => socket.destroy())
+    socket.once('close', () => {
+      this.#fail(new UpstreamFailure('reset', 'the upstream closed the connection'))
+      parts.on.close(this)
+    })
+    socket.write(PREFACE)
+    this.writer.frame(FRAME.settings, FLAG.none, 0, OUR_SETTINGS)
+    this.writer.words(FRAME.windowUpdate, 0, CONNECTION_WINDOW_BYTES - INITIAL_WINDOW_BYTES)
+  }
+
+  get isOpen(): boolean {
+    return this.#state === 'open' && this.#socket.writable
+  }
+
+  get hasRoom(): boolean {
+    return this.isOpen && this.#requests.size + this.#kept < this.#maxStreams
+  }
+
+  get isIdle(): boolean {
+    return this.#requests.size + this.#kept === 0
+  }
+
+  get isReused(): boolean {
+    return this.#nextId > 3
+  }
+
+  /** Keeps a place for one request, which it takes or gives back. */
+  reserve(): void {
+    this.#kept += 1
+  }
+
+  giveBack(): void {
+    this.#kept -= 1
+    this.#roomCame()
+  }
+
+  open(request: UpstreamHttp2Request): number {
+    const id = this.#nextId
+    this.#nextId += 2
+    this.#kept -= 1
+    this.#requests.set(id, request)
+    if (this.#nextId > STREAM_ID_MAX / 2) this.leave()
+    return id
+  }
+
+  wait(request: UpstreamHttp2Request): void {
+    this.#waiting.add(request)
+  }
+
+  remove(request: UpstreamHttp2Request): void {
+    if (this.#requests.get(request.streamId) !== request) return
+    this.#requests.delete(request.streamId)
+    this.#waiting.delete(request)
+    this.#roomCame()
+  }
+
+  reset(request: UpstreamHttp2Request, code: number): void {
+    if (this.#state === 'closed' || this.#requests.get(request.streamId) !== request) return
+    this.writer.words(FRAME.rstStream, request.streamId, code)
+    this.#resets += 1
+    if (this.#resets === RESETS_MAX) this.leave()
+    this.remove(request)
+  }
+
+  /** Takes no more requests, and closes with its last one. */
+  leave(): void {
+    if (this.#state !== 'open') return
+    this.#state = 'leaving'
+    this.#parts.on.leaving(this, ended())
+    if (this.isIdle) this.#close()
+  }
+
+  /** To be asked several times a second: ends what has waited for too long. */
+  look(nowMs: number) {
+    if (nowMs >= this.#closeAt) return void this.#socket.destroy()
+    if (this.#state === 'closed') return
+    const isStuck = this.writer.stalledMs(nowMs) >= this.timeouts.bodyIdleMs
+    if (isStuck || this.#signs.isDead(nowMs) || (this.#state === 'greeting' && nowMs >= this.#greetingEndsAt))
+      return this.#fail(new UpstreamFailure('timeout', 'the upstream shows no sign of life'))
+    if (this.#requests.size > 0 && this.#signs.ask(nowMs)) this.writer.frame(FRAME.ping, FLAG.none, 0, PING_PAYLOAD)
+    if (this.isIdle && nowMs - this.#idleSince >= this.timeouts.keepAliveMs) return this.leave()
+    for (const request of this.#requests.values()) if (nowMs >= request.deadlineAt) request.late()
+  }
+
+  destroy(): void {
+    this.#fail(new UpstreamFailure('reset', 'the edge stops'))
+    this.#socket.destroy()
+  }
+
+  endTurn(): void {
+    this.#isMarked = false
+    this.writer.flush()
+  }
+
+  readonly #receive = (chunk: Buffer) => {
+    if (this.#state === 'closed') return
+    this.#signs.heard()
+    try {
+      this.#receiver.feed(chunk)
+    } catch (error) {
+      const isGreeting = this.#state === 'greeting'
+      const what = isGreeting ? 'the upstream does not speak HTTP/2' : `the upstream breaks a rule of HTTP/2: ${String(error)}`
+      this.writer.words(FRAME.goaway, 0, 0, error instanceof ConnectionError ? error.code : ERROR_CODE.internal)
+      return this.#fail(new UpstreamFailure('malformed', what, { cause: error }))
+    } finally {
+      for (const request of this.#touched) request.flush()
+      this.#touched.clear()
+    }
+  }
+
+  onHead(streamId: number, endsStream: boolean, head: DecodedHead): void {
+    this.#signs.moved()
+    this.#pass(streamId, (request) => request.onHead(head, endsStream))
+  }
+
+  onData(streamId: number, endsStream: boolean, content: Buffer, size: number): void {
+    this.#signs.moved()
+    if (!this.#receiveWindow.receive(size)) throw tooMuch()
+    // At once: what is not taken is held back by the window of its stream, and keeps no other stream waiting.
+    const opened = this.#receiveWindow.take(size)
+    if (opened > 0) this.writer.words(FRAME.windowUpdate, 0, opened)
+    this.#pass(streamId, (request) => request.onData(content, size, endsStream))
+  }
+
+  onReset(streamId: number, code: number): void {
+    const request = this.#find(streamId)
+    if (!request) return
+    this.remove(request)
+    request.onReset(code)
+  }
+
+  onSettings({ initialWindow = this.peerWindow, maxStreams, shrinksTable }: PeerSettings): void {
+    const growth = initialWindow - this.peerWindow
+    this.peerWindow = initialWindow
+    for (const { sendWindow } of this.#requests.values()) if (!sendWindow.grow(growth)) throw tooMuch()
+    if (maxStreams !== undefined) this.#maxStreams = Math.min(maxStreams, STREAMS_MAX)
+    if (shrinksTable) this.writer.disownTable()
+    this.#answer(FRAME.settings, EMPTY)
+    if (this.#state === 'greeting') this.#state = 'open'
+    if (growth > 0) this.#waiting.goOn()
+    this.#parts.on.room(this)
+  }
+
+  onPing(payload: Buffer, isAnswer: boolean): void {
+    if (!isAnswer) this.#answer(FRAME.ping, payload)
+  }
+
+  onGoaway(lastStreamId: number): void {
+    this.leave()
+    for (const [id, request] of this.#requests) {
+      if (id <= lastStreamId) continue
+      this.remove(request)
+      request.unprocessed()
+    }
+  }
+
+  onWindowUpdate(streamId: number, bytes: number) {
+    if (streamId === 0) {
+      if (bytes === 0) throw new ConnectionError(ERROR_CODE.protocol, 'WINDOW_UPDATE by nothing')
+      if (!this.sendWindow.grow(bytes)) throw tooMuch()
+      return this.#waiting.goOn()
+    }
+    this.#pass(streamId, (request) => {
+      if (bytes === 0 || !request.sendWindow.grow(bytes))
+        throw new UpstreamFailure('malformed', 'the upstream opens a window by nothing or too far')
+      this.#waiting.goOnWith(request)
+    })
+  }
+
+  /** What comes for a stream that we have ended is nobody's any more. */
+  #pass(streamId: number, to: (request: UpstreamHttp2Request) => void): void {
+    const request = this.#find(streamId)
+    if (!request) return
+    this.#touched.add(request)
+    try {
+      to(request)
+    } catch (error) {
+      if (error instanceof ConnectionError) throw error
+      this.reset(request, ERROR_CODE.protocol)
+      request.fail(error instanceof UpstreamFailure ? error : new UpstreamFailure('malformed', String(error), { cause: error }))
+    }
+  }
+
+  #find(streamId: number): UpstreamHttp2Request | undefined {
+    if (streamId % 2 === 0 || streamId >= this.#nextId) throw new ConnectionError(ERROR_CODE.protocol, 'a stream that was never opened')
+    return this.#requests.get(streamId)
+  }
+
+  #answer(type: number, payload: Buffer): void {
+    this.#unreadAnswers += 1
+    if (this.#unreadAnswers > UNREAD_ANSWERS_MAX)
+      throw new ConnectionError(ERROR_CODE.enhanceYourCalm, 'it asks and does not read the answers')
+    this.writer.frame(type, FLAG.ack, 0, payload)
+  }
+
+  #sent(): void {
+    this.#unreadAnswers = 0
+    this.#waiting.goOn()
+  }
+
+  #roomCame(): void {
+    this.#idleSince = performance.now()
+    if (this.#state === 'open') this.#parts.on.room(this)
+    else if (this.#state === 'leaving' && this.isIdle) this.#close()
+  }
+
+  #close(): void {
+    this.writer.words(FRAME.goaway, 0, 0, ERROR_CODE.none)
+    this.#fail(ended())
+  }
+
+  #fail(failure: UpstreamFailure): void {
+    if (this.#state === 'closed') return
+    const tookRequests = this.#state !== 'leaving'
+    this.#state = 'closed'
+    this.#closeAt = performance.now() + LINGER_MS
+    if (tookRequests) this.#parts.on.leaving(this, failure)
+    for (const [id, request] of this.#requests) {
+      this.#requests.delete(id)
+      request.fail(failure)
+    }
+    this.writer.end()
+  }
+
+  #mark(): void {
+    this.#signs.sent()
+    if (this.#isMarked) return
+    this.#isMarked = true
+    this.#parts.turn.add(this)
+  }
+}
+
+function ended(): UpstreamFailure {
+  return new UpstreamFailure('reset', 'the connection has ended')
+}

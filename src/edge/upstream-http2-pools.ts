@@ -1,0 +1,151 @@
+import type { Socket } from 'node:net'
+import { createFrameBuffers } from './http2/frame-buffers.ts'
+import { HpackEncoder } from './http2/hpack-encoder.ts'
+import { createTurn } from './http2/turn.ts'
+import type { Timeouts } from './timeouts.ts'
+import { type Upstream, UpstreamFailure } from './upstream.ts'
+import { UpstreamHttp2Connection } from './upstream-http2-connection.ts'
+import { UpstreamHttp2Request } from './upstream-http2-request.ts'
+
+const CONNECTIONS_PER_UPSTREAM_MAX = 64
+const WAITING_PER_UPSTREAM_MAX = 4_096
+/** What a new connection is expected to carry at least (RFC 9113 §6.5.2). */
+const STREAMS_EXPECTED = 100
+const IDLE_CONNECTIONS_MAX = 2_048
+const LOOKED_AT_EVERY_MS = 250
+
+type Waiter = { resolve(connection: UpstreamHttp2Connection): void; reject(failure: unknown): void; timer: NodeJS.Timeout }
+type Pool = { upstream: Upstream; open: Set<UpstreamHttp2Connection>; opening: number; all: number; waiting: Waiter[] }
+
+export type UpstreamHttp2Pools = ReturnType<typeof createUpstreamHttp2Pools>
+
+/**
+ * Connections of HTTP/2 to upstreams, each shared by as many requests as the upstream allows. A further one is opened when all are full.
+ * Everything is bounded: connections and waiting requests per upstream, idle connections in all. A pool disappears with its last connection.
+ */
+export function createUpstreamHttp2Pools({ connect, timeouts }: { connect(upstream: Upstream): Promise<Socket>; timeouts: Timeouts }) {
+  const pools = new Map<string, Pool>()
+  const connections = new Set<UpstreamHttp2Connection>()
+  const shared = { timeouts, turn: createTurn(), buffers: createFrameBuffers(), encoder: new HpackEncoder() }
+
+  let isDestroyed = false
+  const timer = setInterval(() => {
+    const nowMs = performance.now()
+    let idle = 0
+    for (const connection of connections) {
+      connection.look(nowMs)
+      if (connection.isIdle) idle += 1
+      if (connection.isIdle && idle > IDLE_CONNECTIONS_MAX) connection.leave()
+    }
+  }, LOOKED_AT_EVERY_MS)
+  timer.unref()
+
+  const poolOf = (upstream: Upstream): Pool => {
+    const known = pools.get(upstream.key)
+    if (known) return known
+    const pool: Pool = { upstream, open: new Set(), opening: 0, all: 0, waiting: [] }
+    pools.set(upstream.key, pool)
+    return pool
+  }
+
+  const open = async (pool: Pool): Promise<void> => {
+    pool.opening += 1
+    pool.all += 1
+    try {
+      const socket = await connect(pool.upstream)
+      if (isDestroyed) socket.destroy()
+      const on = { room: () => serve(pool, connection), leaving: leave, close: forget }
+      const connection = new UpstreamHttp2Connection(socket, pool.upstream, { ...shared, on })
+      connections.add(connection)
+    } catch (error) {
+      pool.all -= 1
+      giveUp(pool, error)
+    }
+  }
+
+  const serve = (pool: Pool, connection: UpstreamHttp2Connection) => {
+    if (!pool.open.has(connection) && connection.isOpen) {
+      pool.open.add(connection)
+      pool.opening -= 1
+    }
+    while (connection.hasRoom && pool.waiting.length > 0) {
+      const waiter = pool.waiting.shift()!
+      clearTimeout(waiter.timer)
+      connection.reserve()
+      waiter.resolve(connection)
+    }
+    openMore(pool)
+  }
+
+  /** A connection could not be opened: those who waited for it are told why, unless there are others or some are on their way. */
+  const giveUp = (pool: Pool, reason: unknown) => {
+    pool.opening -= 1
+    const hopeful = pool.open.size > 0 ? WAITING_PER_UPSTREAM_MAX : pool.opening * STREAMS_EXPECTED
+    for (const waiter of pool.waiting.splice(hopeful)) {
+      clearTimeout(waiter.timer)
+      waiter.reject(reason)
+    }
+    if (pool.all === 0 && pool.waiting.length === 0) pools.delete(pool.upstream.key)
+  }
+
+  const leave = (connection: UpstreamHttp2Connection, failure: UpstreamFailure) => {
+    const pool = poolOf(connection.upstream)
+    if (pool.open.delete(connection)) openMore(pool)
+    else giveUp(pool, failure)
+  }
+
+  const forget = (connection: UpstreamHttp2Connection) => {
+    const pool = poolOf(connection.upstream)
+    connections.delete(connection)
+    pool.all -= 1
+    if (pool.all === 0 && pool.waiting.length === 0) pools.delete(connection.upstream.key)
+    else openMore(pool)
+  }
+
+  const openMore = (pool: Pool) => {
+    if (pool.waiting.length > pool.opening * STREAMS_EXPECTED && pool.all < CONNECTIONS_PER_UPSTREAM_MAX) void open(pool)
+  }
+
+  const wait = (pool: Pool): Promise<UpstreamHttp2Connection> => {
+    if (pool.waiting.length >= WAITING_PER_UPSTREAM_MAX)
+      return Promise.reject(new UpstreamFailure('busy', 'too many requests wait for this upstream'))
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        pool.waiting.splice(pool.waiting.indexOf(waiter), 1)
+        reject(new UpstreamFailure('busy', 'no connection to the upstream had room in time'))
+      }, timeouts.connectMs * 2) // to connect, and to be greeted
+      const waiter: Waiter = { resolve, reject, timer }
+      pool.waiting.push(waiter)
+      openMore(pool)
+    })
+  }
+
+  const find = (upstream: Upstream): UpstreamHttp2Connection | Promise<UpstreamHttp2Connection> => {
+    const pool = poolOf(upstream)
+    for (const connection of pool.open) {
+      if (!connection.hasRoom) continue
+      connection.reserve()
+      return connection
+    }
+    return wait(pool)
+  }
+
+  return {
+    /** A place on a connection for one exchange. Rejects with UpstreamFailure. */
+    acquire(upstream: Upstream): UpstreamHttp2Request | Promise<UpstreamHttp2Request> {
+      const request = (host: UpstreamHttp2Connection) => new UpstreamHttp2Request(host, async () => find(upstream))
+      const found = find(upstream)
+      return found instanceof Promise ? found.then(request) : request(found)
+    },
+    counts: () => ({
+      pools: pools.size,
+      connections: connections.size,
+      idle: [...connections].filter(({ isIdle }) => isIdle).length,
+    }),
+    destroy() {
+      clearInterval(timer)
+      isDestroyed = true
+      for (const connection of connections) connection.destroy()
+    },
+  }
+}

@@ -1,0 +1,508 @@
+import { once } from 'node:events'
+import { createServer, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
+import { PassThrough } from 'node:stream'
+import fc from 'fast-check'
+import { afterEach, expect, test } from 'vitest'
+import { frame, word } from '../../test/support/http2-frames.ts'
+import type { ParsedHead } from './answer-parser.ts'
+import type { Fields, RequestBody } from './engine.ts'
+import { FieldSection } from './field-section.ts'
+import { TIMEOUTS, type Timeouts } from './timeouts.ts'
+import { readUpstream, type UpstreamFailure } from './upstream.ts'
+import type { UpstreamListener } from './upstream-connection.ts'
+import { createUpstreamHttp2Pools } from './upstream-http2-pools.ts'
+import type { UpstreamHttp2Request } from './upstream-http2-request.ts'
+import type { UpstreamRequest } from './upstream-request.ts'
+
+const DATA = 0
+const HEADERS = 1
+const RST_STREAM = 3
+const SETTINGS = 4
+const PING = 6
+const GOAWAY = 7
+const PATIENCE = { timeout: 10_000 } // a busy machine takes its time
+const ends: (() => void)[] = []
+afterEach(() => {
+  for (const end of ends.splice(0)) end()
+})
+
+type Answer = { status: number; body: string; trailers: Fields; interim: number[]; failure: UpstreamFailure | undefined }
+
+/** What becomes of one request, as its visitor would see it. */
+class Visit implements UpstreamListener {
+  readonly answer: Answer = { status: 0, body: '', trailers: [], interim: [], failure: undefined }
+  readonly chunks: Buffer[] = []
+  head: ParsedHead | undefined
+  bytes = 0
+  readonly #done = Promise.withResolvers<Answer>()
+  readonly headCame = Promise.withResolvers<ParsedHead>()
+  onChunk: (() => void) | undefined
+
+  get done(): Promise<Answer> {
+    return this.#done.promise
+  }
+  onInterim(status: number) {
+    this.answer.interim.push(status)
+  }
+  onHead(head: ParsedHead) {
+    this.head = head
+    this.answer.status = head.status
+    this.headCame.resolve(head)
+  }
+  onData(chunk: Buffer) {
+    this.chunks.push(chunk)
+    this.bytes += chunk.length
+    this.onChunk?.()
+  }
+  onPause() {}
+  onEnd(trailers: Fields) {
+    this.#done.resolve({ ...this.answer, body: Buffer.concat(this.chunks).toString(), trailers })
+  }
+  onUpgrade() {}
+  onFailure(failure: UpstreamFailure) {
+    this.#done.resolve({ ...this.answer, failure })
+  }
+}
+
+/** An upstream of node:http2 in plain text, and a way to it. */
+async function startUpstream(
+  onStream: (stream: ServerHttp2Stream, headers: Record<string, string>) => void,
+  more: { settings?: { maxConcurrentStreams?: number }; timeouts?: Partial<Timeouts> } = {},
+) {
+  const server = createServer({ settings: more.settings ?? {} })
+  const sessions: ServerHttp2Session[] = []
+  server.on('session', (session) => sessions.push(session))
+  server.on('stream', (stream, headers) =>
+    onStream(
+      stream.on('error', () => {}),
+      headers as Record<string, string>,
+    ),
+  )
+  return { server, sessions, ...(await waysTo(server, more.timeouts)) }
+}
+
+async function waysTo(server: Http2Server | ReturnType<typeof createTcpServer>, timeouts: Partial<Timeouts> = {}) {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const upstream = readUpstream(`http://127.0.0.1:${port}`, 'h2c', '1')
+  const pools = createUpstreamHttp2Pools({
+    timeouts: { ...TIMEOUTS, ...timeouts },
+    async connect() {
+      const socket = connect(port, '127.0.0.1')
+      await once(socket, 'connect')
+      return socket
+    },
+  })
+  ends.push(() => pools.destroy())
+  ends.push(() => server.close())
+  const begin = async (request: Partial<UpstreamRequest> = {}): Promise<{ visit: Visit; channel: UpstreamHttp2Request }> => {
+    const channel = await pools.acquire(upstream)
+    const visit = new Visit()
+    channel.send(requestOf(request), visit)
+    return { visit, channel }
+  }
+  const ask = async (request: Partial<UpstreamRequest> = {}) => (await begin(request)).visit.done
+  return { pools, upstream, begin, ask, port }
+}
+
+function answerOk(stream: ServerHttp2Stream): void {
+  stream.respond({ ':status': 200 })
+  stream.end('ok')
+}
+
+function requestOf(more: Partial<UpstreamRequest>): UpstreamRequest {
+  const plain = { method: 'GET', target: '/', authority: 'shop.customer.com', fields: FieldSection.EMPTY, body: undefined }
+  return { ...plain, expectsContinue: false, upgrade: undefined, acceptsTrailers: false, ...more }
+}
+
+function bodyOf(stream: PassThrough, trailers: Fields = [], length?: number): RequestBody {
+  return { stream, length, trailers: () => trailers }
+}
+
+test('a request crosses with its fields and body, and its answer with body and trailers', async () => {
+  let seen: Record<string, string> = {}
+  let trailersSeen: unknown
+  const { ask } = await startUpstream((stream, headers) => {
+    seen = headers
+    stream.on('trailers', (trailers) => (trailersSeen = { ...trailers }))
+    stream.respond({ ':status': 201, 'x-answer': 'a' }, { waitForTrailers: true })
+    stream.on('wantTrailers', () => stream.sendTrailers({ 'x-sum': '7' }))
+    stream.pipe(stream)
+  })
+  const stream = new PassThrough()
+  const answering = ask({
+    method: 'POST',
+    target: '/a?b',
+    fields: FieldSection.ofList(['X-One', '1', 'cookie', 'a=b']),
+    acceptsTrailers: true,
+    body: bodyOf(stream, ['x-end', 'e']),
+  })
+  stream.write('first ')
+  stream.end('last')
+  const answer = await answering
+  expect(seen).toMatchObject({
+    ':method': 'POST',
+    ':path': '/a?b',
+    ':authority': 'shop.customer.com',
+    ':scheme': 'http',
+    'x-one': '1',
+    te: 'trailers',
+    cookie: 'a=b',
+  })
+  expect(trailersSeen).toMatchObject({ 'x-end': 'e' })
+  expect(answer).toMatchObject({ status: 201, body: 'first last', trailers: ['x-sum', '7'], failure: undefined })
+})
+
+test('an answer begins before its request has ended, and both go on', async () => {
+  const { begin } = await startUpstream((stream) => {
+    stream.respond({ ':status': 200 })
+    stream.on('data', (chunk) => stream.write(`<${chunk}>`))
+    stream.on('end', () => stream.end('!'))
+  })
+  const stream = new PassThrough()
+  const { visit } = await begin({ method: 'POST', body: bodyOf(stream) })
+  await visit.headCame.promise
+  for (const word of ['one', 'two', 'three']) {
+    const echoed = new Promise<void>((resolve) => (visit.onChunk = resolve))
+    stream.write(word)
+    await echoed
+    expect(visit.chunks.at(-1)!.toString()).toBe(`<${word}>`)
+  }
+  stream.end()
+  expect((await visit.done).body).toBe('<one><two><three>!')
+})
+
+test('an answer that is complete with its head has neither body nor trailers', async () => {
+  const { ask, begin } = await startUpstream((stream, headers) => {
+    stream.respond({ ':status': headers[':method'] === 'HEAD' ? 200 : 204, 'content-length': '5' }, { endStream: true })
+  })
+  expect(await ask({ method: 'HEAD' })).toMatchObject({ status: 200, body: '', trailers: [] })
+  const { visit } = await begin()
+  await visit.done
+  expect(visit.head).toMatchObject({ status: 204, body: 'none' })
+})
+
+test('interim answers are told, and the answer follows', async () => {
+  const { ask } = await startUpstream((stream) => {
+    stream.additionalHeaders({ ':status': 103, link: '</a.css>' })
+    answerOk(stream)
+  })
+  expect(await ask()).toMatchObject({ status: 200, body: 'ok', interim: [103] })
+})
+
+test('requests share one connection up to what the upstream allows, and a further one is opened then', async () => {
+  const held: ServerHttp2Stream[] = []
+  const { begin, pools, sessions } = await startUpstream((stream) => void held.push(stream), { settings: { maxConcurrentStreams: 3 } })
+  const visits = await Promise.all(Array.from({ length: 3 }, () => begin()))
+  expect(pools.counts()).toEqual({ pools: 1, connections: 1, idle: 0 })
+  visits.push(await begin())
+  expect(pools.counts().connections).toBe(2)
+  await expect.poll(() => held.length, PATIENCE).toBe(4)
+  expect(sessions.length).toBe(2)
+  for (const stream of held) {
+    stream.respond({ ':status': 200 })
+    stream.end('ok')
+  }
+  for (const { visit } of visits) expect((await visit.done).body).toBe('ok')
+  expect(pools.counts().idle).toBe(2)
+})
+
+test('a visitor that takes nothing stops its own answer after one window, and no other', async () => {
+  let written = 0
+  const { begin, ask } = await startUpstream((stream, headers) => {
+    stream.respond({ ':status': 200 })
+    if (headers[':path'] === '/small') return void stream.end('small')
+    const chunk = Buffer.alloc(16_384, 'x')
+    const more = () => {
+      while (!stream.destroyed && written < 64 * 1024 * 1024) {
+        written += chunk.length
+        if (!stream.write(chunk)) return
+      }
+      stream.end()
+    }
+    stream.on('drain', more)
+    more()
+  })
+  const { visit, channel } = await begin()
+  await visit.headCame.promise
+  channel.pause()
+  for (let i = 0; i < 20; i += 1) expect((await ask({ target: '/small' })).body).toBe('small')
+  expect(visit.bytes).toBeLessThanOrEqual(256 * 1024)
+  expect(written).toBeLessThan(2 * 1024 * 1024)
+  channel.resume()
+  await expect.poll(() => visit.bytes, PATIENCE).toBeGreaterThan(1024 * 1024)
+  channel.destroy()
+})
+
+test('an upstream that reads nothing of a body is sent one window of it, and the visitor is held back', async () => {
+  const { begin } = await startUpstream((stream) => void stream.pause())
+  const stream = new PassThrough({ highWaterMark: 16_384 })
+  const { channel } = await begin({ method: 'POST', body: bodyOf(stream) })
+  let taken = 0
+  while (stream.write(Buffer.alloc(16_384))) {
+    taken += 16_384
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  expect(taken).toBeLessThan(1024 * 1024)
+  channel.destroy()
+})
+
+test('a large body crosses whole both ways', async () => {
+  const { ask } = await startUpstream((stream) => {
+    stream.respond({ ':status': 200 })
+    stream.pipe(stream)
+  })
+  const bytes = Buffer.alloc(4 * 1024 * 1024, 'namesake')
+  const stream = new PassThrough()
+  stream.end(bytes)
+  const answer = await ask({ method: 'POST', body: bodyOf(stream, [], bytes.length) })
+  expect(answer.body === bytes.toString()).toBe(true)
+})
+
+test('a visitor that leaves cancels its stream, and the connection serves on', async () => {
+  const codes: number[] = []
+  const { begin, ask, pools } = await startUpstream((stream, headers) => {
+    if (headers[':path'] === '/ok') return answerOk(stream)
+    stream.on('close', () => codes.push(stream.rstCode))
+  })
+  const { channel } = await begin()
+  expect((await ask({ target: '/ok' })).body).toBe('ok')
+  channel.destroy()
+  await expect.poll(() => codes, PATIENCE).toEqual([8])
+  expect((await ask({ target: '/ok' })).body).toBe('ok')
+  expect(pools.counts().connections).toBe(1)
+})
+
+test('a connection on which much was cancelled is replaced before its upstream minds', async () => {
+  const { begin, ask, sessions } = await startUpstream((stream, headers) => {
+    if (headers[':path'] === '/ok') return answerOk(stream)
+  })
+  for (let i = 0; i < 1_500; i += 1) (await begin()).channel.destroy()
+  expect((await ask({ target: '/ok' })).body).toBe('ok')
+  expect(sessions.length).toBeGreaterThanOrEqual(3)
+})
+
+test('an upstream that goes away takes no new requests, and answers those that it has', async () => {
+  const held: ServerHttp2Stream[] = []
+  const { begin, ask, sessions } = await startUpstream((stream, headers) => {
+    if (headers[':path'] === '/held') held.push(stream)
+    else answerOk(stream)
+  })
+  const { visit, channel } = await begin({ target: '/held' })
+  await expect.poll(() => held.length, PATIENCE).toBe(1)
+  sessions[0]!.goaway(0, 1)
+  await expect.poll(() => channel.isUsable, PATIENCE).toBe(false)
+  expect((await ask()).body).toBe('ok')
+  expect(sessions.length).toBe(2)
+  held[0]!.respond({ ':status': 200 })
+  held[0]!.end('held')
+  expect((await visit.done).body).toBe('held')
+})
+
+test('an upstream that dies fails what it had, and the next request gets a new connection', async () => {
+  const { begin, ask, sessions } = await startUpstream((stream, headers) => {
+    if (headers[':path'] === '/die') return sessions[0]!.destroy()
+    answerOk(stream)
+  })
+  const { visit } = await begin({ target: '/die' })
+  expect((await visit.done).failure?.reason).toBe('reset')
+  expect((await ask()).body).toBe('ok')
+})
+
+/** An upstream of bare frames: `onFrame` gets each but the preface. */
+async function startRaw(
+  onFrame: (type: number, streamId: number, payload: Buffer, socket: Socket, nth: number) => void,
+  timeouts?: Partial<Timeouts>,
+) {
+  let count = 0
+  const server = createTcpServer((socket) => {
+    const nth = count++
+    let bytes = Buffer.alloc(0)
+    let isGreeted = false
+    socket.on('error', () => {})
+    socket.on('data', (chunk) => {
+      bytes = Buffer.concat([bytes, chunk])
+      if (!isGreeted && bytes.length >= 24) {
+        isGreeted = true
+        bytes = bytes.subarray(24)
+        socket.write(frame(SETTINGS, 0, 0))
+      }
+      while (isGreeted && bytes.length >= 9 && bytes.length >= 9 + bytes.readUIntBE(0, 3)) {
+        const end = 9 + bytes.readUIntBE(0, 3)
+        onFrame(bytes[3]!, bytes.readUInt32BE(5), bytes.subarray(9, end), socket, nth)
+        bytes = bytes.subarray(end)
+      }
+    })
+    ends.push(() => socket.destroy())
+  })
+  return waysTo(server as never, timeouts)
+}
+
+const OK = [0x88] // :status 200
+
+test.each<[string, (socket: Socket, id: number) => void]>([
+  ['it refuses the stream', (socket, id) => socket.write(frame(RST_STREAM, 0, id, word(7)))],
+  ['it goes away below the stream', (socket) => socket.write(frame(GOAWAY, 0, 0, [...word(0), ...word(0)]))],
+])('a request that the upstream has not looked at is sent again with its body: %s', async (_, refuse) => {
+  let heads = 0
+  let body = ''
+  const { ask } = await startRaw((type, id, payload, socket) => {
+    if (type === HEADERS) {
+      heads += 1
+      body = ''
+    }
+    if (type !== DATA) return
+    body += payload.toString()
+    if (body !== 'body') return
+    if (heads === 1) refuse(socket, id)
+    else socket.write(frame(HEADERS, 5, id, OK))
+  })
+  const stream = new PassThrough()
+  const answering = ask({ method: 'POST', body: bodyOf(stream) })
+  stream.end('body')
+  expect(await answering).toMatchObject({ status: 200, failure: undefined })
+  expect(heads).toBe(2)
+})
+
+test('a request that is refused again and again fails in the end', async () => {
+  let heads = 0
+  const { ask } = await startRaw((type, id, _payload, socket) => {
+    if (type !== HEADERS) return
+    heads += 1
+    socket.write(frame(RST_STREAM, 0, id, word(7)))
+  })
+  expect((await ask()).failure?.reason).toBe('reset')
+  expect(heads).toBe(3)
+})
+
+test.each<[string, (id: number) => Buffer]>([
+  [
+    'a body longer than announced',
+    (id) => Buffer.concat([frame(HEADERS, 4, id, [0x88, 0x0f, 0x0d, 1, 0x31]), frame(0, 1, id, Buffer.from('22'))]),
+  ],
+  [
+    'a body shorter than announced',
+    (id) => Buffer.concat([frame(HEADERS, 4, id, [0x88, 0x0f, 0x0d, 1, 0x33]), frame(0, 1, id, Buffer.from('22'))]),
+  ],
+  ['a body before its head', (id) => frame(0, 1, id, Buffer.from('22'))],
+  ['a head without a status', (id) => frame(HEADERS, 5, id, [0x0f, 0x0d, 1, 0x31])],
+  ['a field of HTTP/1.1’s framing', (id) => frame(HEADERS, 5, id, [0x88, 0x0f, 0x2a, 7, ...Buffer.from('chunked')])],
+  ['a 101', (id) => frame(HEADERS, 4, id, [0x08, 3, ...Buffer.from('101')])],
+  ['a window opened too far', (id) => Buffer.concat([frame(8, 0, id, word(0x7fffffff)), frame(8, 0, id, word(0x7fffffff))])],
+  ['an empty upper-case name', (id) => frame(HEADERS, 5, id, [0x88, 0x00, 1, 0x41, 1, 0x42])],
+])('%s is a failed exchange of its stream alone', async (_, said) => {
+  const { ask } = await startRaw((type, id, _payload, socket) => {
+    if (type === HEADERS) socket.write(id === 1 ? said(id) : frame(HEADERS, 5, id, OK))
+  })
+  expect((await ask()).failure?.reason).toBe('malformed')
+  expect((await ask()).status).toBe(200)
+})
+
+const HONEST = (id: number) =>
+  Buffer.concat([
+    frame(PING, 0, 0, Buffer.from('12345678')),
+    frame(HEADERS, 4, id, [0x88, 0x0f, 0x0d, 1, 0x32]),
+    frame(DATA, 0, id, [1]),
+    frame(DATA, 1, id, [2]),
+  ])
+
+test('whatever an upstream makes of its frames, every request has an end, and the next connection serves', async () => {
+  let mutate = (bytes: Buffer) => bytes
+  const { ask } = await startRaw((type, id, _payload, socket) => {
+    if (type === HEADERS && !socket.writableEnded) socket.end(mutate(HONEST(id)))
+  })
+  const mutation = fc.tuple(fc.nat(60), fc.nat(255), fc.nat(60))
+  await fc.assert(
+    fc.asyncProperty(mutation, async ([place, value, cut]) => {
+      mutate = (bytes) => {
+        bytes[place % bytes.length] = value
+        return bytes.subarray(0, cut % 3 === 0 ? cut : bytes.length)
+      }
+      const { status, failure, body } = await ask()
+      if (failure === undefined && status === 200) expect(body.length).toBeLessThanOrEqual(2)
+    }),
+    { numRuns: 300 },
+  )
+  mutate = (bytes) => bytes
+  expect(await ask()).toMatchObject({ status: 200, failure: undefined })
+})
+
+test('an upstream that speaks something else is told apart', async () => {
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => {})
+    socket.end('HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n')
+  })
+  const { begin } = await waysTo(server as never)
+  await expect(begin()).rejects.toMatchObject({ reason: 'malformed', message: 'the upstream does not speak HTTP/2' })
+})
+
+test('an upstream that never greets is given up in time', async () => {
+  const server = createTcpServer((socket) => void socket.on('error', () => {}).resume())
+  const { begin, pools } = await waysTo(server as never, { connectMs: 1_000 })
+  await expect(begin()).rejects.toMatchObject({ reason: 'timeout' })
+  await expect.poll(() => pools.counts().pools, PATIENCE).toBe(0)
+})
+
+test('a silent answer ends at its deadline, and its stream is cancelled', async () => {
+  let code = 0
+  const { ask } = await startUpstream((stream) => void stream.on('close', () => (code = stream.rstCode)), {
+    timeouts: { answerHeadMs: 100 },
+  })
+  expect((await ask()).failure?.reason).toBe('timeout')
+  await expect.poll(() => code, PATIENCE).toBe(8)
+})
+
+test('an upstream that has vanished is asked by PING, and its connection given up', async () => {
+  let isGone = false
+  let pings = 0
+  const { ask, pools } = await startRaw(
+    (type, id, _payload, socket) => {
+      if (type === PING) pings += 1
+      if (isGone) return
+      if (type === HEADERS) socket.write(frame(HEADERS, 5, id, OK))
+    },
+    { pingMs: 500 },
+  )
+  expect((await ask()).status).toBe(200)
+  isGone = true
+  expect((await ask()).failure).toMatchObject({ reason: 'timeout' })
+  expect(pings).toBe(1)
+  isGone = false
+  expect((await ask()).status).toBe(200)
+  await expect.poll(() => pools.counts().connections, PATIENCE).toBe(1)
+})
+
+test('an upstream that answers PING may take its time', async () => {
+  const { ask } = await startRaw(
+    (type, _id, payload, socket) => {
+      if (type === PING) socket.write(frame(PING, 1, 0, payload))
+      if (type === PING) setTimeout(() => socket.write(frame(HEADERS, 5, 1, OK)), 1_200)
+    },
+    { pingMs: 500 },
+  )
+  expect((await ask()).status).toBe(200)
+})
+
+test('an idle connection closes when its time is over', async () => {
+  const { ask, pools } = await startUpstream(answerOk, {
+    timeouts: { keepAliveMs: 100 },
+  })
+  expect((await ask()).status).toBe(200)
+  await expect.poll(() => pools.counts(), PATIENCE).toEqual({ pools: 0, connections: 0, idle: 0 })
+})
+
+test('who asks by PING without end and reads no answer is let go', async () => {
+  const { ask } = await startRaw((type, _id, _payload, socket) => {
+    if (type !== HEADERS) return
+    socket.pause()
+    for (let i = 0; i < 50_000; i += 1) socket.write(frame(PING, 0, 0, Buffer.from('12345678')))
+  })
+  expect((await ask()).failure?.reason).toBe('malformed')
+})
+
+test('a change of protocol is refused with its reason', async () => {
+  const { ask } = await startUpstream((stream) => stream.respond({ ':status': 200 }, { endStream: true }))
+  expect((await ask({ upgrade: 'websocket' })).failure?.reason).toBe('no-upgrade')
+})
