@@ -5,6 +5,13 @@ const HTTP2_TESTS = ['attacks', 'bulk', 'failures', 'handshake', 'requests', 'st
   (name) => `src/edge/${name}.test.ts`,
 )
 
+/** And all that they and others meet must be the same with the edge in a process of Bun's. */
+const BUN_TESTS = [
+  ...HTTP2_TESTS,
+  ...['http2/attacks', 'port80', 'proxy-protocol', 'tunnel'].map((name) => `src/edge/${name}.test.ts`),
+  'test/rolling.test.ts',
+]
+
 export default defineConfig({
   test: {
     pool: 'forks',
@@ -21,6 +28,7 @@ export default defineConfig({
         },
       },
       { extends: true, test: { name: 'node-http2', include: HTTP2_TESTS, env: { TEST_HTTP2_ENGINE: 'node' } } },
+      { extends: true, test: { name: 'bun', include: BUN_TESTS, env: { TEST_EDGE_RUNTIME: 'bun' } } },
     ],
   },
 })

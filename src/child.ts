@@ -29,6 +29,9 @@ export type Child = {
 /** Where the lines that children write go: straight to a descriptor, or through a function. */
 export type Output = { fd: number } | { write(line: string): void }
 
+/** What runs a script: a program, flags of its own, and what it wants in the environment, where that has no other wish. */
+export type Runtime = { program: string; flags: readonly string[]; env: Readonly<Record<string, string>> }
+
 export type ChildParts = {
   program: ProgramAccess
   role: string
@@ -36,25 +39,28 @@ export type ChildParts = {
   /** Descriptors of the listening sockets that it shares, by name. */
   sockets: Readonly<Record<string, number>>
   output: Output
-  /** For node itself. */
-  nodeFlags?: readonly string[]
+  /** Node unless told otherwise. */
+  runtime?: Runtime
   onMessage?(message: FromChild): void
 }
 
-const NODE_FLAGS = ['--disable-warning=ExperimentalWarning']
+/** The one that runs this process. */
+export const NODE: Runtime = { program: process.execPath, flags: ['--disable-warning=ExperimentalWarning'], env: {} }
+
 const LAST_WORDS_MS = 500
 /** The first descriptor of a child after standard input, output, error and the channel to us. */
 export const FIRST_FREE_FD = 4
 
-/** Starts `node <script> <role>` with the sockets as descriptors, which NAMESAKE_LISTEN names. */
+/** Starts `node <script> <role>`, or another runtime in its place, with the sockets as descriptors, which NAMESAKE_LISTEN names. */
 export function spawnChild(parts: ChildParts): Child {
   const { script, options, fds } = parts.program
   const names = Object.keys(parts.sockets)
   const listen = Object.fromEntries(names.map((name, i) => [name, FIRST_FREE_FD + fds.length + i]))
   const words = 'fd' in parts.output ? parts.output.fd : 'pipe'
   const stdio: StdioOptions = ['ignore', words, words, 'ipc', ...fds, ...Object.values(parts.sockets)]
-  const env = { ...parts.env, NAMESAKE_LISTEN: JSON.stringify(listen) }
-  const child = spawn(process.execPath, [...NODE_FLAGS, ...(parts.nodeFlags ?? []), ...options, script, parts.role], { env, stdio })
+  const runtime = parts.runtime ?? NODE
+  const env = { ...runtime.env, ...parts.env, NAMESAKE_LISTEN: JSON.stringify(listen) }
+  const child = spawn(runtime.program, [...runtime.flags, ...options, script, parts.role], { env, stdio })
   if ('write' in parts.output) passLines(child, parts.output.write)
 
   const ready = Promise.withResolvers<boolean>()

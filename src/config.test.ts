@@ -74,6 +74,8 @@ test.each([
   ['NAMESAKE_CLIENT_CONNECTIONS', '0', 'clientConnections', 0],
   ['NAMESAKE_HTTP2_ENGINE', 'node', 'http2Engine', 'node'],
   ['NAMESAKE_HTTP2_ENGINE', '', 'http2Engine', 'own'],
+  ['NAMESAKE_EDGE_RUNTIME', '', 'edgeRuntime', 'node'],
+  ['NAMESAKE_EDGE_RUNTIME', 'bun', 'edgeRuntime', 'bun'],
   ['NAMESAKE_ACCESS_LOG_SAMPLE', '0.25', 'accessLogSample', 0.25],
   ['NAMESAKE_TRUSTED_PROXIES', '10.0.0.0/8,::1', 'trustedProxies', ['10.0.0.0/8', '::1']],
 ] as const)('%s=%s makes %s %j', (name, value, key, expected) => {
@@ -127,6 +129,7 @@ describe('what cannot be used is refused', () => {
     ['NAMESAKE_EDGE_CONNECTIONS', 'many', /from 0 to 1000000/],
     ['NAMESAKE_CLIENT_CONNECTIONS', '-1', /from 0 to 1000000/],
     ['NAMESAKE_HTTP2_ENGINE', 'nghttp2', /own, node/],
+    ['NAMESAKE_EDGE_RUNTIME', 'deno', /node, bun/],
     ['NAMESAKE_ACCESS_LOG_SAMPLE', '2', /0 to 1/],
     ['NAMESAKE_LOG_LEVEL', 'loud', /debug/],
   ])('%s=%s', (name, value, problem) => {
@@ -134,6 +137,11 @@ describe('what cannot be used is refused', () => {
     expect(() => read({ [name]: value })).toThrow(problem)
     expect(() => read({ [name]: value })).toThrow(/Example: NAMESAKE_/)
   })
+})
+
+test('the HTTP/2 of Node’s own module is refused where Bun runs the edge', () => {
+  const message = messageOf({ NAMESAKE_EDGE_RUNTIME: 'bun', NAMESAKE_HTTP2_ENGINE: 'node' })
+  expect(message).toMatch(/NAMESAKE_HTTP2_ENGINE=node does not go with NAMESAKE_EDGE_RUNTIME=bun/)
 })
 
 test('one message names every bad variable, each with an example', () => {

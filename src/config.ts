@@ -75,6 +75,8 @@ export type Config = Readonly<{
   /** Visitors' connections that one edge process holds at most, and those of one client's address in it; 0: no limit. */
   edgeConnections: number
   clientConnections: number
+  /** What runs the edge processes. */
+  edgeRuntime: 'node' | 'bun'
   /** The edge host is under `.localhost`: this installation serves its own machine. */
   local: boolean
   /** The share of requests that the access log shows, 0 to 1. */
@@ -173,6 +175,7 @@ export function readConfig(env: Env, cwd: string): { config: Config; warnings: s
     edgeConnections: required('EDGE_CONNECTIONS', parseInteger(0, CONNECTIONS_MAX), 8_000, '8000'),
     clientConnections: required('CLIENT_CONNECTIONS', parseInteger(0, CONNECTIONS_MAX), 1_000, '1000'),
     http2Engine: required('HTTP2_ENGINE', parseChoice('own', 'node'), 'own', 'own'),
+    edgeRuntime: required('EDGE_RUNTIME', parseChoice('node', 'bun'), 'node', 'bun'),
     local,
     accessLogSample: required('ACCESS_LOG_SAMPLE', parseFraction, 1, '0.1'),
     logLevel: required('LOG_LEVEL', parseChoice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info', 'info'),
@@ -250,6 +253,8 @@ function checkTogether(config: Config, { refuse, isBad }: Reading): void {
     const counts = `${config.acmeEab.length} entries for ${config.acmeDirectories.length} directories`
     refuse('ACME_EAB', ` has ${counts}: give one each, - where none is needed`, 'my-key-id:bXkta2V5,-')
   }
+  if (config.edgeRuntime === 'bun' && config.http2Engine === 'node')
+    refuse('HTTP2_ENGINE', '=node does not go with NAMESAKE_EDGE_RUNTIME=bun: its node:http2 does not carry every upload', 'own')
   if (config.smtpUrl && !config.mailFrom && !isBad('MAIL_FROM')) {
     refuse('MAIL_FROM', ' is required with NAMESAKE_SMTP_URL', 'Namesake <namesake@example.com>')
   }

@@ -1,6 +1,5 @@
-import type { FromChild, Output } from './child.ts'
+import { type FromChild, NODE, type Output, type Runtime } from './child.ts'
 import type { Config } from './config.ts'
-import { EDGE_ENVIRONMENT, EDGE_NODE_FLAGS } from './edge/node-flags.ts'
 import { createGatherer } from './gather.ts'
 import { pause } from './lib/back-off.ts'
 import type { WantedSocket } from './listening-sockets.ts'
@@ -20,6 +19,8 @@ type Chosen = { config: Config; roles: readonly Role[]; demo: boolean }
 
 export type RoleTreeParts = Chosen & {
   program: ProgramAccess
+  /** Runs the edge processes, and only these. */
+  edgeRuntime: Runtime
   env: Readonly<Record<string, string | undefined>>
   fds: Readonly<Record<string, number>>
   output: Output
@@ -75,8 +76,7 @@ export function createRoleTree(parts: RoleTreeParts): RoleTree {
       role,
       label,
       sockets: shared,
-      env: role === 'edge' ? { ...EDGE_ENVIRONMENT, ...parts.env } : parts.env,
-      nodeFlags: role === 'edge' ? EDGE_NODE_FLAGS : [],
+      runtime: role === 'edge' ? parts.edgeRuntime : NODE,
       onMessage: (message: FromChild, from) => {
         if (message.type === 'report') gatherer.received(message.id, message.report)
         if (message.type === 'gather') void gatherer.gather().then((reports) => from.send({ type: 'gathered', id: message.id, reports }))

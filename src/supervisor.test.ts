@@ -12,7 +12,7 @@ import { identify, isRunning, isStill, listProcesses } from './processes.ts'
 const FIXTURE = fileURLToPath(new URL('../test/support/supervisor.fixture.ts', import.meta.url))
 const NAMES = ['API', 'INTERNAL', 'HTTP', 'HTTPS']
 
-type Answer = { role: string; socket: string; pid: number; ppid: number }
+type Answer = { role: string; socket: string; pid: number; ppid: number; runtime: string }
 type Started = {
   process: ChildProcess
   dataDir: string
@@ -81,6 +81,16 @@ test('every role answers on its socket, and nothing is left after SIGTERM', asyn
   tree.process.kill('SIGTERM')
   expect(await tree.exited).toBe(0)
   expect(children.filter(isRunning)).toEqual([])
+})
+
+test('NAMESAKE_EDGE_RUNTIME=bun has the edge processes run on Bun, and no others', async () => {
+  const tree = await start({ NAMESAKE_EDGE_RUNTIME: 'bun' })
+  const answers = await Promise.all(['API', 'INTERNAL', 'HTTP', 'HTTPS'].map((name) => tree.ask(name)))
+  expect(answers.map(({ role, runtime }) => `${role} ${runtime}`)).toEqual(['api node', 'api node', 'edge bun', 'edge bun'])
+  const reports = (await tree.ask('INTERNAL', '/gather')) as unknown as { role: string; ready: boolean }[]
+  expect(reports.filter(({ role, ready }) => role === 'edge' && ready)).toHaveLength(2)
+  tree.process.kill('SIGTERM')
+  expect(await tree.exited).toBe(0)
 })
 
 test('one process can ask for the reports of all', async () => {
@@ -215,9 +225,12 @@ test.runIf(process.getuid!() === 0)(
     execFileSync('cp', ['-al', ...parts, closed], { cwd: project })
     const ports = await freePorts(4)
     const addresses = Object.fromEntries(NAMES.map((name, i) => [`NAMESAKE_${name}_ADDR`, `127.0.0.1:${ports[i]}`]))
-    const env = { PATH: process.env.PATH!, NAMESAKE_EDGE_WORKERS: '1', ...addresses }
 
-    for (const round of ['first', 'second']) {
+    for (const [round, runtime] of [
+      ['first', 'node'],
+      ['second', 'bun'],
+    ]) {
+      const env = { PATH: process.env.PATH!, NAMESAKE_EDGE_WORKERS: '1', NAMESAKE_EDGE_RUNTIME: runtime, ...addresses }
       const child = spawn(join(closed, 'bin/namesake'), ['start', '--json'], { cwd: closed, env, stdio: ['ignore', 'pipe', 'pipe'] })
       let output = ''
       for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (chunk) => (output += chunk))

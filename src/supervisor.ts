@@ -5,6 +5,7 @@ import { FIRST_FREE_FD, type Output } from './child.ts'
 import type { Config } from './config.ts'
 import { prepareData, prepareFile } from './data-directory.ts'
 import { setUpDatabase } from './database-setup.ts'
+import { findEdgeRuntime } from './edge-runtime.ts'
 import { startEmbeddedPostgres } from './embedded-postgres.ts'
 import { descriptorShortage, fileDescriptorsMax } from './file-descriptors.ts'
 import { bindSockets, handedSockets } from './listening-sockets.ts'
@@ -68,6 +69,7 @@ export async function supervise(parts: SuperviseParts): Promise<number> {
 async function startTree(parts: SuperviseParts, stop: StopSignal, undo: AsyncDisposableStack): Promise<void> {
   const { config, log, output } = parts
   const script = parts.script ?? MAIN_SCRIPT
+  const edgeRuntime = findEdgeRuntime(parts.roles.includes('edge') ? config : { edgeRuntime: 'node' }, parts.env.PATH)
   const user = findServiceUser()
   const dataDir = prepareData(config.dataDir, user)
   const lock = takeStartLock(dataDir)
@@ -98,7 +100,7 @@ async function startTree(parts: SuperviseParts, stop: StopSignal, undo: AsyncDis
   }
   const program = openProgram(script, dataDir, user, FIRST_FREE_FD)
   const hasCopy = currentGeneration(copyPath({ dataDir })) !== undefined
-  const tree = createRoleTree({ ...parts, program, env, fds: sockets.fds, hasCopy })
+  const tree = createRoleTree({ ...parts, program, edgeRuntime, env, fds: sockets.fds, hasCopy })
   undo.defer(() => tree.stop(stop.atOnce))
   undo.defer(sockets.close) // before the children drain: then nobody accepts any more
   if (!parts.terminal) undo.defer(rollOnHangup(tree, log))

@@ -20,13 +20,13 @@ for (const hostname of hostnames) await edge.route(hostname, upstreamUrl)
 
 process.on('message', (order: SoakOrder) => {
   if (order.kind === 'collect') globalThis.gc?.()
-  process.send!(report())
+  void report().then((now) => process.send!(now))
 })
 process.on('disconnect', () => process.exit())
-process.send!(report())
+process.send!(await report())
 
-function report(): SoakReport {
-  const { http1Connections, http2Connections, exchanges, tunnels, upstream } = edge.report()
+async function report(): Promise<SoakReport> {
+  const { http1Connections, http2Connections, exchanges, tunnels, upstream } = await edge.report()
   const { rss, heapUsed } = process.memoryUsage()
   return {
     httpsPort: edge.httpsPort,

@@ -211,10 +211,10 @@ test('an upload over HTTP/2 that is given up while its upstream takes no more en
   })
   await full
   stream.close(0)
-  await expect.poll(() => front.report().exchanges, { timeout: 10_000 }).toBe(0)
+  await expect.poll(async () => (await front.report()).exchanges, { timeout: 10_000 }).toBe(0)
   session.destroy()
   const other = await speak(to, `GET / HTTP/1.1\r\n${H}\r\n`)
-  await expect.poll(() => front.report().exchanges).toBe(1)
+  await expect.poll(async () => (await front.report()).exchanges).toBe(1)
   other.socket.destroy()
 })
 
@@ -223,8 +223,8 @@ test('who asks over HTTP/2 and opens no window for the answer is let go', async 
   const noWindow = Buffer.from([0, 4, 0, 0, 0, 0])
   const visitor = await openRawHttp2(to, noWindow)
   visitor.write(headers(0x82, { endsHere: true }))
-  await expect.poll(() => front.report().exchanges).toBe(1)
-  await expect.poll(() => front.report().exchanges).toBe(0)
+  await expect.poll(async () => (await front.report()).exchanges).toBe(1)
+  await expect.poll(async () => (await front.report()).exchanges).toBe(0)
   visitor.destroy()
 })
 
@@ -234,8 +234,8 @@ test('who asks and never reads the answers is let go', async () => {
   const visitor = await openTls(to)
   visitor.pause()
   visitor.write(`GET / HTTP/1.1\r\n${H}\r\n`.repeat(1_500))
-  await expect.poll(() => front.report().http1Connections).toBe(1)
-  await expect.poll(() => front.report().http1Connections, { timeout: 10_000 }).toBe(0)
+  await expect.poll(async () => (await front.report()).http1Connections).toBe(1)
+  await expect.poll(async () => (await front.report()).http1Connections, { timeout: 10_000 }).toBe(0)
   visitor.destroy()
 })
 

@@ -1,4 +1,4 @@
-import { type ChildProcess, fork } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -6,8 +6,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestCa } from '../../test/support/certificates.ts'
 import { openHttp2, openTls, RawReader } from '../../test/support/raw-visitor.ts'
 import { startUpstream, type Upstream } from '../../test/support/upstream.ts'
+import { findEdgeRuntime } from '../edge-runtime.ts'
 import type { BulkOrder } from './bulk.fixture.ts'
-import { EDGE_NODE_FLAGS } from './node-flags.ts'
 
 const HOST = 'shop.customer.com'
 const GIGABYTE = 1_000_000_000
@@ -21,7 +21,10 @@ let target: { port: number; hostname: string; ca: string }
 beforeAll(async () => {
   upstream = await startUpstream()
   const ca = await createTestCa()
-  child = fork(fileURLToPath(new URL('./bulk.fixture.ts', import.meta.url)), { execArgv: EDGE_NODE_FLAGS })
+  const runtime = findEdgeRuntime({ edgeRuntime: process.env.TEST_EDGE_RUNTIME === 'bun' ? 'bun' : 'node' })
+  const script = fileURLToPath(new URL('./bulk.fixture.ts', import.meta.url))
+  const env = { ...process.env, ...runtime.env }
+  child = spawn(runtime.program, [...runtime.flags, script], { env, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   const order: BulkOrder = { hostname: HOST, upstreamUrl: upstream.url, ...(await ca.issue([HOST])) }
   child.send(order)
   const [port] = (await once(child, 'message')) as [number]

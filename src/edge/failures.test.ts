@@ -247,7 +247,7 @@ test('bytes behind an answer, or before a request, end the kept connection', asy
 })
 
 test('failures are counted by reason', async () => {
-  const text = await edge.registry.metrics()
+  const text = await edge.metrics()
   for (const reason of ['refused', 'dns', 'reset', 'malformed', 'timeout']) {
     expect(text).toMatch(new RegExp(`namesake_edge_upstream_errors_total\\{reason="${reason}"\\} [1-9]`))
   }

@@ -123,7 +123,7 @@ describe.each([
         }
       }),
     )
-    expect(edge.report().upstream.connections).toBeLessThanOrEqual(3)
+    expect((await edge.report()).upstream.connections).toBeLessThanOrEqual(3)
     for (const call of calls) call.resume().end()
     await Promise.all(calls.map((call) => once(call, 'status')))
   })

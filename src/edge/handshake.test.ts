@@ -11,6 +11,8 @@ import type { CertificateAnswer } from './tls.ts'
 let edge: TestEdge
 let upstream: Upstream
 const HOST = 'shop.customer.com'
+/** Bun's node:tls takes ticket keys and does nothing with them: see docs/decisions/0065. */
+const SHARES_TICKETS = process.env.TEST_EDGE_RUNTIME !== 'bun'
 
 beforeAll(async () => {
   upstream = await startUpstream()
@@ -158,7 +160,7 @@ test('a session resumes at another edge that has the same ticket keys, and not o
   const keys = randomBytes(48)
   const other = await startTestEdge({ ticketKeys: keys })
   await other.route(HOST, upstream.url)
-  edge.setTicketKeys(keys)
+  await edge.setTicketKeys(keys)
   const session = await sessionAt(edge)
   const resumes = async () => {
     const socket = await openTls({ port: other.httpsPort, hostname: HOST, ca: other.ca.certPem, more: { session } })
@@ -166,8 +168,8 @@ test('a session resumes at another edge that has the same ticket keys, and not o
     socket.destroy()
     return isReused
   }
-  expect(await resumes()).toBe(true)
-  other.setTicketKeys(randomBytes(48))
+  expect(await resumes()).toBe(SHARES_TICKETS)
+  await other.setTicketKeys(randomBytes(48))
   expect(await resumes()).toBe(false)
   await other.stop(0)
 })

@@ -348,7 +348,9 @@ test('a visitor of an unverified hostname is told of', async () => {
 
 test('each request leaves one line in the access log and counts in the metrics', async () => {
   await ask(`GET /logged?secret=1 HTTP/1.1\nHost: ${HOST}`)
-  const line = edge.lines.find(({ path }) => path === '/logged')
+  const logged = () => edge.lines.find(({ path }) => path === '/logged')
+  await expect.poll(logged).toBeDefined()
+  const line = logged()
   expect(line).toMatchObject({
     hostname: HOST,
     project: 'project-1',
@@ -364,7 +366,7 @@ test('each request leaves one line in the access log and counts in the metrics',
     upstreamMs: expect.any(Number),
     totalMs: expect.any(Number),
   })
-  const text = await edge.registry.metrics()
+  const text = await edge.metrics()
   expect(text).toMatch(/namesake_edge_requests_total\{class="2xx"\} [1-9]/)
   expect(text).toMatch(/namesake_edge_handshakes_total\{outcome="completed"\} [1-9]/)
   expect(text).toMatch(/namesake_edge_upstream_connections\{state="idle"\} [1-9]/)

@@ -9,6 +9,7 @@ import { isValidation, peekClientHello } from './client-hello.ts'
 import type { VisitorConnection } from './engine.ts'
 import type { HandshakeOutcome } from './metrics.ts'
 import { type Certified, createSecureContexts, TLS_SETTINGS } from './secure-contexts.ts'
+import { setTicketKeys } from './ticket-keys.ts'
 
 export type CertificateAnswer =
   /** `id` changes whenever the certificate does. */
@@ -149,8 +150,8 @@ export function createTls(parts: TlsParts) {
       if (keys.equals(ticketKeys)) return
       ticketKeys = keys
       contexts.setTicketKeys(keys)
-      named.setTicketKeys(keys)
-      nameless?.server.setTicketKeys(keys)
+      setTicketKeys(named, keys)
+      setTicketKeys(nameless?.server, keys)
     },
     /** `peer`: as VisitorConnection has it. Who hands the socket over listens to its errors. */
     accept(socket: Socket, peer: string) {

@@ -35,7 +35,7 @@ test('a WebSocket is opened with its key, subprotocol and Host, and its bytes pa
   const close = '\x88\x82\x00\x00\x00\x00\x0f\xa1' // a close frame with code 4001
   reader.socket.write(Buffer.from(close, 'latin1'))
   expect(await reader.take(close.length)).toBe(close)
-  expect(edge.report().tunnels).toBe(1)
+  expect((await edge.report()).tunnels).toBe(1)
   reader.socket.end()
   await reader.closed()
 })
@@ -92,6 +92,10 @@ test('when one end of a tunnel goes, so does the other, and one line is logged',
   await reader.until('first')
   reader.socket.destroy()
   await expect.poll(() => edge.lines.find(({ path }) => path === '/logged-socket')).toMatchObject({ status: 101, bytes: 5 })
-  expect(edge.report().tunnels).toBe(0)
-  await expect.poll(() => edge.report().upstream.connections - edge.report().upstream.idle).toBe(0)
+  expect((await edge.report()).tunnels).toBe(0)
+  const used = async () => {
+    const { connections, idle } = (await edge.report()).upstream
+    return connections - idle
+  }
+  await expect.poll(used).toBe(0)
 })

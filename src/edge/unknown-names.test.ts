@@ -51,7 +51,7 @@ const handshake = async () => {
 
 test('of a name that nobody registered no certificate is read, no key opened and no TLS begun, and a flood of them forgets nothing that is known', async () => {
   await handshake()
-  const before = { reads: reads.length, tls: edge.report().tls }
+  const before = { reads: reads.length, tls: (await edge.report()).tls }
   expect(before).toEqual({ reads: 1, tls: { kept: 1, made: 1 } })
 
   const hello = await recordClientHello('0000.stranger.example')
@@ -68,6 +68,6 @@ test('of a name that nobody registered no certificate is read, no key opened and
   expect(Object.fromEntries(answers)).toEqual({ [HANDSHAKE_FAILURE.toString('hex')]: STRANGERS })
 
   await handshake()
-  expect({ reads: reads.length, tls: edge.report().tls }).toEqual(before)
+  expect({ reads: reads.length, tls: (await edge.report()).tls }).toEqual(before)
   expect([orders, source.waiting()]).toEqual([[], 0])
 })

@@ -40,6 +40,8 @@ export class UpstreamConnection implements AnswerListener {
   #silenceMsMax: number
   #silentSinceMs = 0
   #moved = -1
+  /** Counted here: Bun's sockets do not count what they read into a buffer of ours. */
+  #received = 0
   /** Infinite while it carries an exchange. */
   restsSinceMs = Number.POSITIVE_INFINITY
 
@@ -110,7 +112,7 @@ export class UpstreamConnection implements AnswerListener {
       if (nowMs - this.restsSinceMs >= this.#idleMs) this.destroy()
       return
     }
-    const moved = this.#socket.bytesRead + this.#socket.bytesWritten - this.#socket.writableLength
+    const moved = this.#received + this.#socket.bytesWritten - this.#socket.writableLength
     if (moved !== this.#moved) {
       this.#moved = moved
       this.#silentSinceMs = nowMs
@@ -155,6 +157,7 @@ export class UpstreamConnection implements AnswerListener {
   }
 
   readonly #receive = (chunk: Buffer) => {
+    this.#received += chunk.length
     const running = this.#running
     if (!running) return this.destroy() // bytes that nobody asked for
     let used: number

@@ -129,5 +129,5 @@ test('the PROXY protocol’s header stands before a validation too', async () =>
 })
 
 test('validations are counted beside the handshakes of visitors', async () => {
-  expect(await edge.registry.metrics()).toMatch(/namesake_edge_handshakes_total\{outcome="validated"\} [1-9]/)
+  expect(await edge.metrics()).toMatch(/namesake_edge_handshakes_total\{outcome="validated"\} [1-9]/)
 })

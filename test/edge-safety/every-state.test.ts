@@ -40,7 +40,7 @@ async function expectNothingLeft(): Promise<void> {
   await expect
     .poll(() => edge.report(), { timeout: 10_000 })
     .toMatchObject({ http1Connections: 0, http2Connections: 0, exchanges: 0, tunnels: 0 })
-  const { connections, idle } = edge.report().upstream
+  const { connections, idle } = (await edge.report()).upstream
   expect(connections).toBe(idle)
 }
 
@@ -93,8 +93,8 @@ describe.each(LEAVE)('a visitor that %s', (_how, leave) => {
     onRequest = doing
     const reader = await speak(target(), said)
     if (heard !== '') await reader.until(heard)
-    else if (said.includes('\r\n\r\n')) await expect.poll(() => edge.report().exchanges).toBe(1)
-    else await expect.poll(() => edge.report().http1Connections).toBe(1)
+    else if (said.includes('\r\n\r\n')) await expect.poll(async () => (await edge.report()).exchanges).toBe(1)
+    else await expect.poll(async () => (await edge.report()).http1Connections).toBe(1)
     leave(reader.socket as TLSSocket)
     await expectNothingLeft()
   })

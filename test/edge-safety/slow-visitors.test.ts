@@ -69,7 +69,7 @@ test('hundreds of slow senders and slow readers cost others nothing but their ow
       visitor.write(bytes)
     }
   }
-  await expect.poll(() => edge.report().exchanges, { timeout: 20_000 }).toBe(SLOW_OF_A_KIND * 3)
+  await expect.poll(async () => (await edge.report()).exchanges, { timeout: 20_000 }).toBe(SLOW_OF_A_KIND * 3)
   const drops = setInterval(() => {
     for (const visitor of slow) if (!visitor.isPaused() && visitor.writable) visitor.write('a')
   }, 500)

@@ -1,22 +1,22 @@
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
-import { type Edge, type EdgeParts, startEdge } from '../../src/edge/edge.ts'
+import { type EdgeParts, startEdge } from '../../src/edge/edge.ts'
 import type { HostAnswer } from '../../src/edge/host.ts'
 import { createEdgeMetrics } from '../../src/edge/metrics.ts'
 import type { CertificateAnswer } from '../../src/edge/tls.ts'
 import type { UpstreamProtocol } from '../../src/edge/upstream.ts'
 import { type Hostname, parseHostname } from '../../src/hostname.ts'
 import { createTestCa, type TestCa } from './certificates.ts'
+import { type HeldEdge, type RemoteParts, startEdgeOnBun } from './edge-process.ts'
 
 export const EDGE_HOST = 'edge.example.com'
 
 type RouteMore = { projectId?: string; verified?: boolean; alsoFor?: string[]; upstreamProtocol?: UpstreamProtocol }
 
-export type TestEdge = Edge & {
+export type TestEdge = HeldEdge & {
   httpsPort: number
   httpPort: number
   ca: TestCa
-  registry: Registry
   /** The lines of the log so far, parsed. */
   lines: Record<string, unknown>[]
   /** Makes a hostname lead to an upstream, with a certificate for it (and `alsoFor`). Again: changes it, with a new certificate. */
@@ -26,15 +26,16 @@ export type TestEdge = Edge & {
   unverifiedVisits: string[]
 }
 
-/** An edge on free loopback ports whose hosts and certificates are two maps that the test fills. */
+/**
+ * An edge on free loopback ports whose hosts and certificates are two maps that the test fills: in this process, or with TEST_EDGE_RUNTIME=bun in
+ * one of Bun's.
+ */
 export async function startTestEdge(
   more: Partial<Omit<EdgeParts, 'upstream'>> & { upstream?: Partial<EdgeParts['upstream']> } = {},
 ): Promise<TestEdge> {
   const ca = await createTestCa()
-  const registry = new Registry()
   const lines: Record<string, unknown>[] = []
   const accessLog = { write: (line: string) => void lines.push(JSON.parse(line)) }
-  const log = pino({ base: null }, accessLog)
   const hosts = new Map<string, HostAnswer>([[EDGE_HOST, { kind: 'edge-root' }]])
   const certificates = new Map<string, CertificateAnswer | Promise<CertificateAnswer>>()
   const unverifiedVisits: string[] = []
@@ -50,10 +51,8 @@ export async function startTestEdge(
     ownAddresses: ['127.0.0.1'],
     isRegistered: (hostname: Hostname) => hosts.has(hostname),
   }
-  const edge = await startEdge({
-    log,
+  const parts: RemoteParts = {
     accessLog,
-    metrics: createEdgeMetrics(registry),
     listen: { http: [{ host: '127.0.0.1', port: 0 }], https: [{ host: '127.0.0.1', port: 0 }] },
     publicHttpsPort: 443,
     edgeHost: parseHostname(EDGE_HOST),
@@ -68,13 +67,13 @@ export async function startTestEdge(
     unverifiedVisit: (hostname) => void unverifiedVisits.push(hostname),
     ...more,
     upstream: { ...upstream, ...more.upstream },
-  })
+  }
+  const edge = process.env.TEST_EDGE_RUNTIME === 'bun' ? await startEdgeOnBun(parts) : await startEdgeHere(parts)
   return {
     ...edge,
     httpsPort: edge.ports.https[0]!,
     httpPort: edge.ports.http[0]!,
     ca,
-    registry,
     lines,
     hosts,
     certificates,
@@ -87,5 +86,16 @@ export async function startTestEdge(
       })
       await certify(hostname, [hostname, ...alsoFor])
     },
+  }
+}
+
+async function startEdgeHere(parts: RemoteParts): Promise<HeldEdge> {
+  const registry = new Registry()
+  const edge = await startEdge({ ...parts, log: pino({ base: null }, parts.accessLog), metrics: createEdgeMetrics(registry) })
+  return {
+    ...edge,
+    report: async () => edge.report(),
+    setTicketKeys: async (keys) => edge.setTicketKeys(keys),
+    metrics: () => registry.metrics(),
   }
 }

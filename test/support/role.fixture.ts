@@ -1,4 +1,5 @@
-import { createServer } from 'node:http'
+import { createServer as createHttpServer } from 'node:http'
+import { createServer } from 'node:net'
 
 // A role process as small as can be: answers on the sockets it was given with who it is, and obeys its supervisor.
 const role = process.argv[2]!
@@ -18,12 +19,15 @@ const gather = () => {
   process.send!({ type: 'gather', id })
   return new Promise<unknown[]>((resolve) => waiting.set(id, resolve))
 }
-const servers = Object.entries(fds).map(([name, fd]) =>
-  createServer((request, response) => {
+const servers = Object.entries(fds).map(([name, fd]) => {
+  const http = createHttpServer((request, response) => {
     if (request.url === '/gather') void gather().then((reports) => response.end(JSON.stringify(reports)))
-    else response.end(JSON.stringify({ role, socket: name, pid: process.pid, flags: process.execArgv }))
-  }).listen({ fd }),
-)
+    else response.end(JSON.stringify({ role, socket: name, pid: process.pid, runtime: process.versions.bun ? 'bun' : 'node' }))
+  })
+  // Bun's HTTP servers do not listen on a descriptor; its sockets do, as the edge's.
+  const listener = createServer((socket) => void http.emit('connection', socket)).listen({ fd })
+  return { close: (done: () => void) => listener.close(done), closeIdleConnections: () => http.closeIdleConnections() }
+})
 
 type Message = { type: 'report'; id: number } | { type: 'gathered'; id: number; reports: unknown[] }
 process.on('message', (message: Message) => {

@@ -70,6 +70,7 @@ export async function startTree(options: TreeOptions = {}): Promise<Tree> {
     NAMESAKE_BASE_URL: `http://localhost:${api}`,
     NAMESAKE_PORTAL_URL: `http://localhost:${api}`,
     NAMESAKE_EDGE_WORKERS: '2',
+    NAMESAKE_EDGE_RUNTIME: process.env.TEST_EDGE_RUNTIME ?? 'node',
     ...options.env,
   }
   const launcher = options.launcher ?? LAUNCHER

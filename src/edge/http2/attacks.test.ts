@@ -151,8 +151,8 @@ test('who asks for large answers and never reads costs a bounded pile, and is le
   const memoryBefore = process.memoryUsage().rss
   visitor.send(frame(WINDOW_UPDATE, 0, 0, word(2 ** 30)))
   for (let i = 0; i < 250; i += 1) visitor.send(frame(HEADERS, 5, id(i), requestBlock(HOST, { path: '/bytes?count=10000000' })))
-  await expect.poll(() => impatient.report().exchanges, { timeout: 10_000 }).toBeGreaterThan(0)
-  await expect.poll(() => impatient.report().http2Connections, { timeout: 15_000 }).toBe(0)
+  await expect.poll(async () => (await impatient.report()).exchanges, { timeout: 10_000 }).toBeGreaterThan(0)
+  await expect.poll(async () => (await impatient.report()).http2Connections, { timeout: 15_000 }).toBe(0)
   expect(process.memoryUsage().rss - memoryBefore).toBeLessThan(300_000_000) // the upstreams are in this process too
 })
 
@@ -193,7 +193,7 @@ test('a draining edge says so twice: no more streams soon, and the last one that
   const leaving = await startWith({})
   const visitor = await open(undefined, leaving)
   visitor.send(frame(HEADERS, 4, 1, requestBlock(HOST, { method: 'POST' })))
-  await expect.poll(() => leaving.report().exchanges).toBe(1)
+  await expect.poll(async () => (await leaving.report()).exchanges).toBe(1)
   const stopped = leaving.stop(10_000)
   const ping = await visitor.until(({ type, flags }) => type === PING && flags === 0)
   visitor.send(frame(HEADERS, 5, 3, GET), frame(PING, 1, 0, ping.payload))

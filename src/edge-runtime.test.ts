@@ -1,0 +1,51 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, expect, test } from 'vitest'
+import { ConfigError } from './config.ts'
+import { findBun, findEdgeRuntime } from './edge-runtime.ts'
+
+const OURS = fileURLToPath(new URL('..', import.meta.url))
+const ARCH = process.arch === 'arm64' ? 'aarch64' : process.arch
+
+const folders: string[] = []
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
+})
+
+/** A folder in which `bun`, at each of the places, says that it has the version. */
+function folderWith(bins: Record<string, string>): string {
+  const folder = mkdtempSync(join(tmpdir(), 'namesake-bun-'))
+  folders.push(folder)
+  for (const [place, version] of Object.entries(bins)) {
+    mkdirSync(join(folder, place), { recursive: true })
+    writeFileSync(join(folder, place, 'bun'), `#!/bin/sh\necho ${version}\n`, { mode: 0o755 })
+  }
+  return folder
+}
+
+test('the edge runs on the Node that runs everything else, unless Bun is asked for', () => {
+  expect(findEdgeRuntime({ edgeRuntime: 'node' }).program).toBe(process.execPath)
+  expect(findEdgeRuntime({ edgeRuntime: 'bun' }).program).toBe(findBun({ folder: OURS, path: '' }))
+})
+
+test('Bun is taken from our own packages, from beside us, else from the PATH', () => {
+  const own = `node_modules/@oven/bun-linux-${ARCH}/bin`
+  const beside = `@oven/bun-linux-${ARCH}/bin`
+  const all = folderWith({ [own]: '1.4.5', bin: '1.4.5' })
+  expect(findBun({ folder: all, path: join(all, 'bin') })).toBe(join(all, own, 'bun'))
+  const dependency = folderWith({ [beside]: '1.4.5', bin: '1.4.5' })
+  expect(findBun({ folder: join(dependency, 'namesake'), path: join(dependency, 'bin') })).toBe(join(dependency, beside, 'bun'))
+  const system = folderWith({ bin: '2.0.1' })
+  expect(findBun({ folder: system, path: `/nowhere:${join(system, 'bin')}` })).toBe(join(system, 'bin/bun'))
+})
+
+test('without Bun, or with one that is too old, the message says what to run', () => {
+  const empty = folderWith({})
+  const old = folderWith({ bin: '1.3.9' })
+  const install = `Run 'npm install --no-save --omit=dev @oven/bun-linux-${ARCH}@1.4.5' in`
+  expect(() => findBun({ folder: empty, path: '' })).toThrow(ConfigError)
+  expect(() => findBun({ folder: empty, path: '' })).toThrow(`and there is none. ${install} ${empty}, or set NAMESAKE_EDGE_RUNTIME=node`)
+  expect(() => findBun({ folder: empty, path: join(old, 'bin') })).toThrow(`and ${old}/bin/bun is 1.3.9. ${install}`)
+})

@@ -1,0 +1,45 @@
+import { spawnSync } from 'node:child_process'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { NODE, type Runtime } from './child.ts'
+import { type Config, ConfigError } from './config.ts'
+import { EDGE_ENVIRONMENT, EDGE_NODE_FLAGS } from './edge/node-flags.ts'
+
+const BUN_MIN = [1, 4] as const
+const BUN_INSTALLED = '1.4.5' // what the tests run on
+const VERSION_TIMEOUT_MS = 5_000
+const OWN_FOLDER = fileURLToPath(new URL('..', import.meta.url))
+
+// By itself Bun reads .env and its own settings from the working folder, fetches packages that are missing, and writes compiled files to a cache.
+const BUN_FLAGS = ['--no-env-file', '--no-install', '--config=/dev/null', '--no-warnings']
+const BUN_ENVIRONMENT = { BUN_RUNTIME_TRANSPILER_CACHE_PATH: '0' }
+
+/** What runs the edge processes. Throws ConfigError when that is to be Bun and there is none that will do: it says how to install one. */
+export function findEdgeRuntime({ edgeRuntime }: Pick<Config, 'edgeRuntime'>, path = ''): Runtime {
+  if (edgeRuntime === 'node') return { program: NODE.program, flags: [...NODE.flags, ...EDGE_NODE_FLAGS], env: EDGE_ENVIRONMENT }
+  return { program: findBun({ folder: OWN_FOLDER, path }), flags: BUN_FLAGS, env: BUN_ENVIRONMENT }
+}
+
+/** The Bun that stands beside our own packages, or beside us where we are somebody's dependency ourselves, else the one in `path`. */
+export function findBun({ folder, path }: { folder: string; path: string }): string {
+  const binary = `@oven/bun-linux-${process.arch === 'arm64' ? 'aarch64' : process.arch}`
+  const places = [join(folder, 'node_modules', binary, 'bin'), join(folder, '..', binary, 'bin'), ...path.split(delimiter).filter(Boolean)]
+  const found = places.map((place) => join(place, 'bun')).map((program) => ({ program, version: versionOf(program) }))
+  const usable = found.find(({ version }) => version && isNewEnough(version))
+  if (usable) return usable.program
+  const newest = found.find(({ version }) => version)
+  throw new ConfigError([
+    `NAMESAKE_EDGE_RUNTIME=bun needs Bun ${BUN_MIN.join('.')} or newer, and ${newest ? `${newest.program} is ${newest.version}` : 'there is none'}. ` +
+      `Run 'npm install --no-save --omit=dev ${binary}@${BUN_INSTALLED}' in ${folder}, or set NAMESAKE_EDGE_RUNTIME=node`,
+  ])
+}
+
+function versionOf(program: string): string | undefined {
+  const { status, stdout } = spawnSync(program, ['--version'], { encoding: 'utf8', timeout: VERSION_TIMEOUT_MS })
+  return status === 0 ? stdout.trim() : undefined
+}
+
+function isNewEnough(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  return major > BUN_MIN[0] || (major === BUN_MIN[0] && minor >= BUN_MIN[1])
+}
