@@ -182,7 +182,7 @@ test('a session resumes at an edge that was started by another command line, as 
   await other.route(HOST, upstream.url)
   const session = await sessionAt(other)
   process.argv = argv
-  edge.setTicketKeys(keys)
+  await edge.setTicketKeys(keys)
   const socket = await openTls({ ...target(), more: { session } })
   expect(socket.isSessionReused()).toBe(true)
   socket.destroy()
