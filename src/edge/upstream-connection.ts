@@ -3,6 +3,7 @@ import { type AnswerListener, AnswerParser, type ParsedHead } from './answer-par
 import type { Fields } from './engine.ts'
 import { type BodySending, sendBody } from './request-body.ts'
 import type { Timeouts } from './timeouts.ts'
+import type { Turn, TurnMember } from './turn.ts'
 import { type Upstream, UpstreamFailure } from './upstream.ts'
 import { giveBytesBack, takeBytes } from './upstream-reads.ts'
 import { requestHead, type UpstreamRequest } from './upstream-request.ts'
@@ -28,12 +29,14 @@ type Running = {
 }
 
 /** One connection to an upstream, which carries one exchange at a time. Who opens it calls `look` about every second: time-outs are kept there. */
-export class UpstreamConnection implements AnswerListener {
+export class UpstreamConnection implements AnswerListener, TurnMember {
   readonly upstream: Upstream
   readonly #socket: Socket
   readonly #timeouts: Timeouts
   readonly #onFree: (connection: UpstreamConnection) => void
+  readonly #turn: Turn
   #running: Running | undefined
+  #unsent = ''
   #exchanges = 0
   #idleMs: number
   /** For how long nothing may move in either direction, and since when nothing has. */
@@ -50,8 +53,9 @@ export class UpstreamConnection implements AnswerListener {
     socket: Socket,
     upstream: Upstream,
     timeouts: Timeouts,
-    on: { free(connection: UpstreamConnection): void; close(connection: UpstreamConnection): void },
+    on: { free(connection: UpstreamConnection): void; close(connection: UpstreamConnection): void; turn: Turn },
   ) {
+    this.#turn = on.turn
     this.upstream = upstream
     this.#socket = socket
     this.#timeouts = timeouts
@@ -89,8 +93,20 @@ export class UpstreamConnection implements AnswerListener {
     this.#running = running
     this.restsSinceMs = Number.POSITIVE_INFINITY
     this.#allowSilence(request.body ? this.#timeouts.bodyIdleMs : this.#timeouts.answerHeadMs)
-    this.#socket.write(requestHead(request), 'latin1')
-    if (request.body) running.sending = sendBody(this.#socket, request.body, () => this.#bodySent(running))
+    this.#unsent = requestHead(request)
+    if (request.body) {
+      this.endTurn()
+      running.sending = sendBody(this.#socket, request.body, () => this.#bodySent(running))
+    } else {
+      this.#turn.add(this)
+    }
+  }
+
+  /** Requests without a body leave together: each write alone would wake who waits for it. */
+  endTurn(): void {
+    const head = this.#unsent
+    this.#unsent = ''
+    if (head !== '' && !this.#socket.destroyed) this.#socket.write(head, 'latin1')
   }
 
   pause(): void {

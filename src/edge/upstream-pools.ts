@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Timeouts } from './timeouts.ts'
+import { createTurn } from './turn.ts'
 import { type Upstream, UpstreamFailure } from './upstream.ts'
 import { UpstreamConnection } from './upstream-connection.ts'
 
@@ -22,6 +23,7 @@ export type UpstreamPools = ReturnType<typeof createUpstreamPools>
 export function createUpstreamPools({ connect, timeouts }: { connect(upstream: Upstream): Promise<Socket>; timeouts: Timeouts }) {
   const pools = new Map<string, Pool>()
   let idle = 0
+  const turn = createTurn()
   const opened = new Set<UpstreamConnection>()
   const lookEveryMs = Math.min(LOOK_EVERY_MS_MAX, Math.min(...Object.values(timeouts)) / LOOKS_PER_TIMEOUT)
   // One timer for all deadlines: one each would cost more than reading an answer.
@@ -51,7 +53,7 @@ export function createUpstreamPools({ connect, timeouts }: { connect(upstream: U
   const open = async (upstream: Upstream, pool: Pool): Promise<UpstreamConnection> => {
     pool.open += 1
     try {
-      const connection = new UpstreamConnection(await connect(upstream), upstream, timeouts, { free, close: forget })
+      const connection = new UpstreamConnection(await connect(upstream), upstream, timeouts, { free, close: forget, turn })
       opened.add(connection)
       return connection
     } catch (error) {

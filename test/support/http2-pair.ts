@@ -4,7 +4,7 @@ import type { Exchange } from '../../src/edge/engine.ts'
 import { Http2Connection } from '../../src/edge/http2/connection.ts'
 import { createFrameBuffers } from '../../src/edge/http2/frame-buffers.ts'
 import { HpackEncoder } from '../../src/edge/http2/hpack-encoder.ts'
-import { createTurn } from '../../src/edge/http2/turn.ts'
+import { createTurn } from '../../src/edge/turn.ts'
 import { TIMEOUTS } from '../../src/edge/timeouts.ts'
 import { FrameCollector, type RawFrame } from './http2-frames.ts'
 

@@ -16,6 +16,10 @@ export type ExchangeHost = {
   /** Whether the connection is to end with this answer, whatever the visitor asked for. */
   isLast(): boolean
   sendContinue(): void
+  /** Text of one character a byte; what is sent in one turn of the loop leaves in one piece. */
+  send(text: string): void
+  /** Lets what was sent leave now. */
+  sendOut(): void
   ended(exchange: Http1Exchange): void
   takeOver(): Buffer
 }
@@ -97,7 +101,7 @@ export class Http1Exchange implements Exchange {
     if (this.#unsent === '' || this.#isClosed) return
     const unsent = this.#unsent
     this.#unsent = ''
-    this.#host.socket.write(unsent, 'latin1')
+    this.#host.send(unsent)
   }
 
   end(trailers: Fields = []): void {
@@ -109,6 +113,8 @@ export class Http1Exchange implements Exchange {
   }
 
   abort(): void {
+    this.flush()
+    this.#host.sendOut()
     this.#host.socket.destroy()
   }
 
@@ -159,6 +165,7 @@ export class Http1Exchange implements Exchange {
     const { socket } = this.#host
     const before = this.#unsent + size
     this.#unsent = ''
+    this.#host.sendOut()
     const sent = () => letGo(chunk)
     if (before === '' && tail === '') return socket.write(chunk, sent)
     socket.cork()

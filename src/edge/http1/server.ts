@@ -1,6 +1,7 @@
 import type { TLSSocket } from 'node:tls'
 import type { EngineParts, VisitorConnection } from '../engine.ts'
 import { REQUEST_TIMES_CHECKED_EVERY_MS } from '../request-limits.ts'
+import { createTurn } from '../turn.ts'
 import { Http1Visitor } from './visitor.ts'
 
 /** An idle connection may have sent a request that is still on its way when we begin to drain. */
@@ -10,7 +11,7 @@ const IDLE_GRACE_MS = 2_000
 export function createHttp1Server({ timeouts, onExchange }: EngineParts) {
   const visitors = new Set<Http1Visitor>()
   let isDraining = false
-  const parts = { timeouts, onExchange, isDraining: () => isDraining }
+  const parts = { timeouts, onExchange, isDraining: () => isDraining, turn: createTurn() }
 
   // One number stored for each deadline and one timer for all of them: a timer each would cost more than reading the request.
   const timer = setInterval(() => {

@@ -5,6 +5,7 @@ import { RequestFields } from '../forwarded-request.ts'
 import { page, sendPage } from '../pages.ts'
 import { DISCARDED_BYTES_MAX, DISCARDING_MS_MAX, PIPELINED_BYTES_MAX, REQUEST_HEAD_BYTES_MAX } from '../request-limits.ts'
 import type { Timeouts } from '../timeouts.ts'
+import type { Turn, TurnMember } from '../turn.ts'
 import { type ExchangeHost, Http1Exchange } from './exchange.ts'
 import { createIncomingBody, type IncomingBody } from './request-body.ts'
 import { type RequestHead, readRequestHead } from './request-head.ts'
@@ -12,12 +13,15 @@ import { type RequestHead, readRequestHead } from './request-head.ts'
 export type VisitorParts = {
   timeouts: Timeouts
   isDraining(): boolean
+  turn: Turn
   onExchange(exchange: Exchange): void
 }
 
 /** What the connection is at: every state but the tunnel has a deadline. */
 type State = 'idle' | 'head' | 'busy' | 'reading-answer' | 'closing' | 'tunnel'
 
+/** More does not wait for the end of its turn. */
+const UNSENT_BYTES_MAX = 16 * 1024
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
 const LF = 10
 const EMPTY = Buffer.alloc(0)
@@ -25,13 +29,15 @@ const EMPTY = Buffer.alloc(0)
 const LINGER_MS = 2_000
 
 /** One connection of HTTP/1.1 or 1.0: its requests in their order, one at a time, and its deadlines. */
-export class Http1Visitor implements ExchangeHost {
+export class Http1Visitor implements ExchangeHost, TurnMember {
   readonly socket: TLSSocket
   readonly connection: VisitorConnection
   readonly #parts: VisitorParts
   #state: State = 'head'
   #deadlineAt: number
   #kept: Buffer = EMPTY
+  /** Of this turn's answers. */
+  #unsent = ''
   #exchange: Http1Exchange | undefined
   #incoming: IncomingBody | undefined
   #discarded = 0
@@ -57,7 +63,24 @@ export class Http1Visitor implements ExchangeHost {
   }
 
   sendContinue(): void {
-    this.socket.write(CONTINUE, 'latin1')
+    this.send(CONTINUE)
+  }
+
+  send(text: string): void {
+    if (this.#unsent === '') this.#parts.turn.add(this)
+    this.#unsent += text
+    if (this.#unsent.length > UNSENT_BYTES_MAX) this.sendOut()
+  }
+
+  sendOut(): void {
+    if (this.#unsent === '') return
+    const unsent = this.#unsent
+    this.#unsent = ''
+    this.socket.write(unsent, 'latin1')
+  }
+
+  endTurn(): void {
+    this.sendOut()
   }
 
   /** To be asked every second: ends what has waited for too long. */
@@ -73,6 +96,7 @@ export class Http1Visitor implements ExchangeHost {
     if (this.#state === 'closing') return
     this.#state = 'closing'
     this.#deadlineAt = performance.now() + LINGER_MS
+    this.sendOut()
     this.socket.end()
     this.#goOn()
   }
@@ -87,6 +111,7 @@ export class Http1Visitor implements ExchangeHost {
   }
 
   takeOver(): Buffer {
+    this.sendOut()
     this.#state = 'tunnel'
     this.#deadlineAt = Number.POSITIVE_INFINITY
     this.#exchange = undefined
@@ -219,7 +244,9 @@ export class Http1Visitor implements ExchangeHost {
   }
 
   readonly #ended = () => {
-    if (!this.#exchange) this.socket.destroySoon()
+    if (this.#exchange) return
+    this.sendOut()
+    this.socket.destroySoon()
   }
 
   readonly #closed = () => {

@@ -1,9 +1,9 @@
 import type { TLSSocket } from 'node:tls'
 import type { EngineParts, VisitorConnection } from '../engine.ts'
+import { createTurn } from '../turn.ts'
 import { Http2Connection } from './connection.ts'
 import { createFrameBuffers } from './frame-buffers.ts'
 import { HpackEncoder } from './hpack-encoder.ts'
-import { createTurn } from './turn.ts'
 
 const DEADLINES_CHECKED_EVERY_MS = 250
 
