@@ -4,8 +4,8 @@ import type { Exchange } from '../../src/edge/engine.ts'
 import { Http2Connection } from '../../src/edge/http2/connection.ts'
 import { createFrameBuffers } from '../../src/edge/http2/frame-buffers.ts'
 import { HpackEncoder } from '../../src/edge/http2/hpack-encoder.ts'
-import { createTurn } from '../../src/edge/turn.ts'
 import { TIMEOUTS } from '../../src/edge/timeouts.ts'
+import { createTurn } from '../../src/edge/turn.ts'
 import { FrameCollector, type RawFrame } from './http2-frames.ts'
 
 /** Our side of HTTP/2 over a socket in memory; the test is the visitor. */
