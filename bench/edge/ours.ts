@@ -79,6 +79,8 @@ async function startEdge(variant: Variant, databaseUrl: string) {
     NAMESAKE_HTTPS_ADDR: `127.0.0.1:${https}`,
     NAMESAKE_EDGE_WORKERS: '1',
     NAMESAKE_ALLOW_PRIVATE_UPSTREAMS: 'true',
+    NAMESAKE_EDGE_CONNECTIONS: '0', // ten thousand from one machine are what is measured
+    NAMESAKE_CLIENT_CONNECTIONS: '0',
     ...variant.env,
   }
   const logFile = join(home, 'namesake.log') // a file, as a service manager keeps one: a pipe would make its reader part of the measurement
