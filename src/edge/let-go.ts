@@ -1,10 +1,21 @@
+export const CHUNK_BYTES_MAX = 64 * 1024
 /** Smaller ones go with the collections that small objects cause. */
 const LARGE_BYTES = 16 * 1024
+const KEPT_MAX = 64
+
+const kept: Buffer[] = []
+
+/** A buffer for one read of a body: one that has been let go, or a new one. */
+export function takeBuffer(): Buffer {
+  return kept.pop() ?? Buffer.allocUnsafeSlow(CHUNK_BYTES_MAX)
+}
 
 /**
  * Gives the memory of a chunk back that has left, when the chunk is all of its memory. Reading a gigabyte makes so few objects that the collector
- * would let tens of megabytes of them stand.
+ * would let tens of megabytes of them stand. Its memory moves to another buffer: whoever still holds the chunk holds nothing.
  */
 export function letGo({ buffer, byteLength }: Buffer): void {
-  if (byteLength >= LARGE_BYTES && buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
+  if (byteLength < LARGE_BYTES || !(buffer instanceof ArrayBuffer) || buffer.byteLength !== byteLength) return
+  if (byteLength === CHUNK_BYTES_MAX && kept.length < KEPT_MAX) kept.push(Buffer.from(buffer.transfer()))
+  else buffer.transfer(0)
 }

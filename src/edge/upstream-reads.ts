@@ -1,12 +1,12 @@
 import { connect, type Socket, type TcpNetConnectOpts } from 'node:net'
+import { CHUNK_BYTES_MAX, takeBuffer } from './let-go.ts'
 
 export type Take = (chunk: Buffer) => void
 
-const BUFFER_BYTES = 64 * 1024
 /** Smaller chunks are copied out of the shared buffer; a larger one says that more of its kind follow, which get buffers of their own. */
-const COPIED_BYTES_MAX = 16 * 1024
+const COPIED_BYTES_MAX = 32 * 1024
 
-const shared = Buffer.allocUnsafeSlow(BUFFER_BYTES)
+const shared = Buffer.allocUnsafeSlow(CHUNK_BYTES_MAX)
 const sockets = new WeakMap<Socket, SharedReads>()
 
 /**
@@ -55,10 +55,10 @@ class SharedReads {
     const isLarge = bytes > COPIED_BYTES_MAX
     if (isLarge && buffer === this.#own) {
       const chunk = this.#own.subarray(0, bytes)
-      this.#own = Buffer.allocUnsafeSlow(BUFFER_BYTES)
+      this.#own = takeBuffer()
       return chunk
     }
-    this.#own = isLarge ? Buffer.allocUnsafeSlow(BUFFER_BYTES) : undefined
+    this.#own = isLarge ? takeBuffer() : undefined
     const chunk = isLarge ? Buffer.allocUnsafeSlow(bytes) : Buffer.allocUnsafe(bytes)
     chunk.set(buffer.subarray(0, bytes))
     return chunk

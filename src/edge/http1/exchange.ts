@@ -7,7 +7,7 @@ import { letGo } from '../let-go.ts'
 import type { RequestHead } from './request-head.ts'
 
 /** Up to here head and body leave in one piece; beyond, joining costs more than a second write. */
-const JOINED_BYTES_MAX = 16 * 1024
+const JOINED_BYTES_MAX = 24 * 1024
 const LAST_CHUNK = '0\r\n'
 
 export type ExchangeHost = {

@@ -21,7 +21,7 @@ export type VisitorParts = {
 type State = 'idle' | 'head' | 'busy' | 'reading-answer' | 'closing' | 'tunnel'
 
 /** More does not wait for the end of its turn. */
-const UNSENT_BYTES_MAX = 16 * 1024
+const UNSENT_BYTES_MAX = 32 * 1024
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
 const LF = 10
 const EMPTY = Buffer.alloc(0)
