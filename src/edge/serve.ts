@@ -176,11 +176,14 @@ export function createServe(parts: ServeParts) {
   }
 
   /** A hostname that is not the one in the handshake: its certificate must cover both, and both must be one tenant's. */
-  const decideForeign = async (visit: Visit, hostname: Hostname, servername: Hostname): Promise<void> => {
+  const decideForeign = (visit: Visit, hostname: Hostname, servername: Hostname): void | Promise<void> => {
     if (!visit.exchange.connection.covers(hostname)) return answer(visit, 421, 'misdirected')
-    const host = await parts.findHost(hostname)
-    if (!isSameTenant(host, await parts.findHost(servername))) return answer(visit, 421, 'misdirected')
-    serveHost(visit, hostname, host)
+    const host = parts.findHost(hostname)
+    const first = parts.findHost(servername)
+    const decideBoth = (one: HostAnswer, other: HostAnswer) =>
+      isSameTenant(one, other) ? serveHost(visit, hostname, one) : answer(visit, 421, 'misdirected')
+    if (!(host instanceof Promise || first instanceof Promise)) return decideBoth(host, first)
+    return Promise.all([host, first]).then(([one, other]) => decideBoth(one, other))
   }
 
   return {

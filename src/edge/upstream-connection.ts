@@ -176,6 +176,7 @@ export class UpstreamConnection implements AnswerListener, TurnMember {
     this.#received += chunk.length
     const running = this.#running
     if (!running) return this.destroy() // bytes that nobody asked for
+    if (this.#unsent !== '') return this.#fail(new UpstreamFailure('reset', 'the upstream answered before it was asked'))
     let used: number
     try {
       used = running.parser.feed(chunk)

@@ -95,8 +95,8 @@ test('over HTTP/2 a hostile application spoils its own streams, and none beside 
   const attacker = await openHttp2(target(ATTACKER))
   for (let round = 0; round < ROUNDS; round += 1) {
     const bad = ANSWERS.map(([, method], i) =>
-      requestHttp2(attacker, { ':method': method, ':path': `/row/${i}${round % 2 ? '/late' : ''}`, ':authority': ATTACKER }).then(
-        ({ headers }) => expect(headers['x-poison']).toBeUndefined(),
+      // What comes late may answer the application's own next request: that is its own matter.
+      requestHttp2(attacker, { ':method': method, ':path': `/row/${i}${round % 2 ? '/late' : ''}`, ':authority': ATTACKER }).catch(
         () => {},
       ),
     )
