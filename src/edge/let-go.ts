@@ -10,12 +10,6 @@ export function takeBuffer(): Buffer {
   return kept.pop() ?? Buffer.allocUnsafeSlow(CHUNK_BYTES_MAX)
 }
 
-/** The same for the last piece of a chunk, when what came before it has left too. */
-export function letGoWithTail(piece: Buffer): void {
-  if (piece.byteOffset + piece.byteLength === CHUNK_BYTES_MAX && piece.buffer.byteLength === CHUNK_BYTES_MAX)
-    letGo(Buffer.from(piece.buffer))
-}
-
 /**
  * Gives the memory of a chunk back that has left, when the chunk is all of its memory. Reading a gigabyte makes so few objects that the collector
  * would let tens of megabytes of them stand. Its memory moves to another buffer: whoever still holds the chunk holds nothing.

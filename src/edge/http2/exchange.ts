@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream'
 import type { AnswerHead, Exchange, Fields, RequestBody, VisitorConnection } from '../engine.ts'
 import { RequestFields } from '../forwarded-request.ts'
 import type { Http2Head } from '../http2-head.ts'
-import { letGo, letGoWithTail } from '../let-go.ts'
+import { letGo } from '../let-go.ts'
 import { page, sendPage } from '../pages.ts'
 import type { FrameWriter } from './frame-writer.ts'
 import { FLAG, FRAME, FRAME_BYTES_MAX } from './protocol.ts'
@@ -54,6 +54,7 @@ export class Http2Exchange implements Exchange {
   readonly #head: Http2Head
   /** What no window had room for yet. */
   #queue: Buffer[] = []
+  #sentOfFirst = 0
   /** Bytes of a counted answer that are still to be written. */
   #left: number | undefined
   #trailers: Fields = []
@@ -108,10 +109,10 @@ export class Http2Exchange implements Exchange {
       this.abort()
       return true
     }
-    const sent = this.#queue.length === 0 ? this.#send(chunk, this.#left === 0) : 0
+    const sent = this.#queue.length === 0 ? this.#send(chunk, 0, this.#left === 0) : 0
     if (sent === chunk.length) setImmediate(letGo, chunk) // who handed it over may still be looking at it
     if (sent === chunk.length && !this.#host.writer.isBusy) return true
-    if (sent < chunk.length) this.#keep(sent === 0 ? chunk : chunk.subarray(sent))
+    if (sent < chunk.length) this.#keep(chunk, sent)
     this.#host.wait(this)
     return false
   }
@@ -152,14 +153,13 @@ export class Http2Exchange implements Exchange {
   goOn(): boolean {
     while (this.#queue.length > 0) {
       const chunk = this.#queue[0]!
-      const sent = this.#send(chunk, this.#queue.length === 1 && this.#mayEndWithData)
+      const sent = this.#send(chunk, this.#sentOfFirst, this.#queue.length === 1 && this.#mayEndWithData)
       this.#host.kept(-sent)
-      if (sent < chunk.length) {
-        this.#queue[0] = chunk.subarray(sent)
-        return false
-      }
+      this.#sentOfFirst += sent
+      if (this.#sentOfFirst < chunk.length) return false
       this.#queue.shift()
-      letGoWithTail(chunk)
+      this.#sentOfFirst = 0
+      letGo(chunk)
     }
     if (this.#hasEnded) this.#sendEnd()
     else if (this.#host.writer.isBusy) return false
@@ -172,7 +172,9 @@ export class Http2Exchange implements Exchange {
     if (this.#isClosed) return
     this.#isClosed = true
     for (const chunk of this.#queue) this.#host.kept(-chunk.length)
+    this.#host.kept(this.#sentOfFirst)
     this.#queue = []
+    this.#sentOfFirst = 0
     if (!this.#isComplete) this.#onGone?.()
     this.#onClose?.()
   }
@@ -185,10 +187,10 @@ export class Http2Exchange implements Exchange {
     return this.#left === 0 || (this.#hasEnded && this.#trailers.length === 0)
   }
 
-  /** Sends what both windows allow and returns how much that was. The last frame ends the stream when `isLast`. */
-  #send(chunk: Buffer, isLast: boolean): number {
+  /** Sends of the chunk, from `from`, what both windows allow and returns how much that was. The last frame ends the stream when `isLast`. */
+  #send(chunk: Buffer, from: number, isLast: boolean): number {
     const { writer, sendWindow } = this.#host
-    let at = 0
+    let at = from
     while (at < chunk.length && !writer.isBusy) {
       const allowed = Math.min(this.sendWindow.available, sendWindow.available, FRAME_BYTES_MAX)
       const size = Math.min(allowed, chunk.length - at)
@@ -203,7 +205,7 @@ export class Http2Exchange implements Exchange {
       if (isDribble && this.#hasDribbled) this.#host.dribbled()
       this.#hasDribbled = isDribble
     }
-    return at
+    return at - from
   }
 
   #sendEnd(): void {
@@ -219,8 +221,9 @@ export class Http2Exchange implements Exchange {
     this.#host.answered(this)
   }
 
-  #keep(chunk: Buffer): void {
+  #keep(chunk: Buffer, sent: number): void {
+    if (sent > 0) this.#sentOfFirst = sent
     this.#queue.push(chunk)
-    this.#host.kept(chunk.length)
+    this.#host.kept(chunk.length - sent)
   }
 }
