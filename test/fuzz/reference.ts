@@ -16,7 +16,7 @@ type Rewrite = { index: number; method?: string; target?: string }
 const KNOWN_METHOD = 'GET'
 const REWRITES_MAX = 12
 const REQUEST_LINE = /^(?:\r\n)*([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([!-~\x80-\xff]+) HTTP\/1\.[01]\r\n/
-const TAB_BEHIND_VALUE = /(\r\n(?:transfer-encoding|content-length):)([ \t]*(?:chunked|\d+))([ \t]*\t[ \t]*)(?=\r\n)/gi
+const TAB_BEHIND_VALUE = /(\r\n(?:transfer-encoding|content-length):)([ \t]*(?:chunked|\d+))([ \t]*\t[ \t]*)(?=\r|$)/gi
 const PROXY_CONNECTION = /(\r\nproxy-connection:)[^\r\n]+/gi
 const BLANKS_IN_EXTENSIONS = /^([0-9a-f]+)[ \t]*;[ \t]*[^;= \t]+(?:[ \t]*[=;][ \t]*[^;= \t]+)*$/i
 
