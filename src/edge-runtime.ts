@@ -23,8 +23,16 @@ export function findEdgeRuntime({ edgeRuntime }: Pick<Config, 'edgeRuntime'>, pa
 /** The Bun that stands beside our own packages, or beside us where we are somebody's dependency ourselves, else the one in `path`. */
 export function findBun({ folder, path }: { folder: string; path: string }): string {
   const binary = `@oven/bun-linux-${process.arch === 'arm64' ? 'aarch64' : process.arch}`
-  const places = [join(folder, 'node_modules', binary, 'bin'), join(folder, '..', binary, 'bin'), ...path.split(delimiter).filter(Boolean)]
-  const found = places.map((place) => join(place, 'bun')).map((program) => ({ program, version: versionOf(program) }))
+  const packages = [join(folder, 'node_modules'), join(folder, '..')]
+  const programs = [
+    ...packages.map((place) => join(place, binary, 'bin', 'bun')),
+    ...packages.map((place) => join(place, 'bun', 'bin', 'bun.exe')), // where the install script of the package `bun` moves it, on Linux too
+    ...path
+      .split(delimiter)
+      .filter(Boolean)
+      .map((place) => join(place, 'bun')),
+  ]
+  const found = programs.map((program) => ({ program, version: versionOf(program) }))
   const usable = found.find(({ version }) => version && isNewEnough(version))
   if (usable) return usable.program
   const newest = found.find(({ version }) => version)
