@@ -58,11 +58,10 @@ export interface Exchange {
   /** Body bytes written so far. */
   readonly bytesSent: number
   sendContinue(): void
-  /** Begins the answer; it may be kept back until the first body byte, `flush` or `end`. */
+  /** Begins the answer; like all that is written, it leaves at the end of this turn of the loop at the latest. */
   answer(head: AnswerHead): void
-  /** False means: write no more until the drain listener is called. What was written may be kept back until `flush` or `end`; the chunk is the exchange's from now on. */
+  /** False means: write no more until the drain listener is called. The chunk is the exchange's from now on. */
   write(chunk: Buffer): boolean
-  flush(): void
   end(trailers?: Fields): void
   /** Ends the answer so that no visitor takes it for complete. */
   abort(): void

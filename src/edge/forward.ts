@@ -125,10 +125,6 @@ class Forwarding implements UpstreamListener {
     this.#channel?.pause()
   }
 
-  onPause(): void {
-    if (this.#isAnswered && !this.#isOver) this.#exchange.flush()
-  }
-
   onEnd(trailers: Fields): void {
     this.#isOver = true
     this.#exchange.end(trailersToForward(trailers))

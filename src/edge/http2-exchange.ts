@@ -69,8 +69,6 @@ export class Http2Exchange implements Exchange {
     return this.#stream.write(chunk, () => letGo(chunk))
   }
 
-  flush(): void {} // node:http2 sends the head at once
-
   end(trailers: Fields = []): void {
     if (this.#stream.destroyed) return
     this.#hasEnded = true

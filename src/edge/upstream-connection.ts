@@ -12,8 +12,6 @@ export type UpstreamListener = {
   onInterim(status: number): void
   onHead(head: ParsedHead): void
   onData(chunk: Buffer): void
-  /** What has arrived so far was handed over: now is the time to flush. */
-  onPause(): void
   onEnd(trailers: Fields): void
   /** After a 101: the connection itself, and what came behind the answer. */
   onUpgrade(socket: Socket, behind: Buffer): void
@@ -185,8 +183,8 @@ export class UpstreamConnection implements AnswerListener, TurnMember {
       return this.#fail(error instanceof UpstreamFailure ? error : new UpstreamFailure('malformed', String(error), { cause: error }))
     }
     if (this.#running !== running) return
-    if (!running.parser.isDone) running.listener.onPause()
-    else if (running.head?.status === 101) this.#handOver(running, chunk.subarray(used))
+    if (!running.parser.isDone) return
+    if (running.head?.status === 101) this.#handOver(running, chunk.subarray(used))
     else this.#finish(running, used === chunk.length)
   }
 

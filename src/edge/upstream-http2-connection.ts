@@ -65,8 +65,6 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
   readonly #receiveWindow = new ReceiveWindow(CONNECTION_WINDOW_BYTES)
   readonly #requests = new Map<number, UpstreamHttp2Request>()
   readonly #waiting: WaitingMessages
-  /** Whose bytes came with what is being read. */
-  readonly #touched = new Set<UpstreamHttp2Request>()
   #state: State = 'greeting'
   #isMarked = false
   #kept = 0
@@ -196,9 +194,6 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
       const what = isGreeting ? 'the upstream does not speak HTTP/2' : `the upstream breaks a rule of HTTP/2: ${String(error)}`
       this.writer.words(FRAME.goaway, 0, 0, error instanceof ConnectionError ? error.code : ERROR_CODE.internal)
       return this.#fail(new UpstreamFailure('malformed', what, { cause: error }))
-    } finally {
-      for (const request of this.#touched) request.flush()
-      this.#touched.clear()
     }
   }
 
@@ -265,7 +260,6 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
   #pass(streamId: number, to: (request: UpstreamHttp2Request) => void): void {
     const request = this.#find(streamId)
     if (!request) return
-    this.#touched.add(request)
     try {
       to(request)
     } catch (error) {

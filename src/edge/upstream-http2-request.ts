@@ -103,7 +103,6 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
   resume(): void {
     this.#isPaused = false
     this.#passKept()
-    this.flush()
   }
 
   destroy(): void {
@@ -171,11 +170,6 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
   late(): void {
     this.#host.reset(this, ERROR_CODE.cancel)
     this.fail(new UpstreamFailure('timeout', 'the upstream was silent for too long'))
-  }
-
-  /** What has arrived so far was handed over. */
-  flush(): void {
-    this.#listener?.onPause()
   }
 
   goOn(): boolean {

@@ -55,7 +55,6 @@ class Visit implements UpstreamListener {
     this.bytes += chunk.length
     this.onChunk?.()
   }
-  onPause() {}
   onEnd(trailers: Fields) {
     this.#done.resolve({ ...this.answer, body: Buffer.concat(this.chunks).toString(), trailers })
   }

@@ -18,6 +18,8 @@ export type ExchangeHost = {
   sendContinue(): void
   /** Text of one character a byte; what is sent in one turn of the loop leaves in one piece. */
   send(text: string): void
+  /** Bytes of this turn that have not left. */
+  readonly unsentBytes: number
   /** Lets what was sent leave now. */
   sendOut(): void
   ended(exchange: Http1Exchange): void
@@ -42,7 +44,6 @@ export class Http1Exchange implements Exchange {
   keepsAlive: boolean
   readonly #host: ExchangeHost
   #framing: Framing = 'none'
-  #unsent = ''
   #hasBegun = false
   #hasEnded = false
   #isClosed = false
@@ -81,7 +82,7 @@ export class Http1Exchange implements Exchange {
     if (this.#framing === 'length') head += `Content-Length: ${body}\r\n`
     else if (this.#framing === 'chunked') head += 'Transfer-Encoding: chunked\r\n'
     if (status !== 101) head += this.#connectionField()
-    this.#unsent = `${head}${fields.lines}\r\n`
+    this.#host.send(`${head}${fields.lines}\r\n`)
   }
 
   /** A large chunk that is the whole of its memory is gone once it has left. */
@@ -90,30 +91,21 @@ export class Http1Exchange implements Exchange {
     this.bytesSent += chunk.length
     const size = this.#framing === 'chunked' ? `${chunk.length.toString(16)}\r\n` : ''
     const tail = this.#framing === 'chunked' ? '\r\n' : ''
-    if (this.#unsent.length + chunk.length <= JOINED_BYTES_MAX) {
-      this.#unsent += size + chunk.toString('latin1') + tail
+    if (this.#host.unsentBytes + chunk.length <= JOINED_BYTES_MAX) {
+      this.#host.send(size + chunk.toString('latin1') + tail)
       return !this.#host.socket.writableNeedDrain
     }
     return this.#writeLarge(size, chunk, tail)
   }
 
-  flush(): void {
-    if (this.#unsent === '' || this.#isClosed) return
-    const unsent = this.#unsent
-    this.#unsent = ''
-    this.#host.send(unsent)
-  }
-
   end(trailers: Fields = []): void {
     if (this.#isClosed || this.#hasEnded) return
-    if (this.#framing === 'chunked') this.#unsent += `${LAST_CHUNK}${fieldLines(trailers)}\r\n`
-    this.flush()
+    if (this.#framing === 'chunked') this.#host.send(`${LAST_CHUNK}${fieldLines(trailers)}\r\n`)
     this.#hasEnded = true
     this.#host.ended(this)
   }
 
   abort(): void {
-    this.flush()
     this.#host.sendOut()
     this.#host.socket.destroy()
   }
@@ -132,7 +124,6 @@ export class Http1Exchange implements Exchange {
   }
 
   takeOver(): { socket: Duplex; head: Buffer } {
-    this.flush()
     this.#isClosed = true
     return { socket: this.#host.socket, head: this.#host.takeOver() }
   }
@@ -163,13 +154,11 @@ export class Http1Exchange implements Exchange {
 
   #writeLarge(size: string, chunk: Buffer, tail: string): boolean {
     const { socket } = this.#host
-    const before = this.#unsent + size
-    this.#unsent = ''
-    this.#host.sendOut()
     const sent = () => letGo(chunk)
-    if (before === '' && tail === '') return socket.write(chunk, sent)
+    if (size === '' && this.#host.unsentBytes === 0) return socket.write(chunk, sent)
     socket.cork()
-    if (before !== '') socket.write(before, 'latin1')
+    if (size !== '') this.#host.send(size)
+    this.#host.sendOut()
     let taken = socket.write(chunk, sent)
     if (tail !== '') taken = socket.write(tail, 'latin1')
     socket.uncork()

@@ -62,6 +62,10 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
     return this.#parts.isDraining() || this.#exchange?.upgrade !== undefined
   }
 
+  get unsentBytes(): number {
+    return this.#unsent.length
+  }
+
   sendContinue(): void {
     this.send(CONTINUE)
   }

@@ -117,8 +117,6 @@ export class Http2Exchange implements Exchange {
     return false
   }
 
-  flush(): void {} // all that is written in one turn of the loop leaves at its end
-
   end(trailers: Fields = []) {
     if (this.#isClosed || this.#hasEnded) return
     if (!this.#hasBegun || (this.#left ?? 0) > 0) return this.abort()
