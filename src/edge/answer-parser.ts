@@ -1,6 +1,7 @@
 import { ChunkedReader, Malformed } from './chunked-reader.ts'
 import type { AnswerHead, Fields } from './engine.ts'
 import { CLASSES, CR, FieldSpans, LF, readFieldLines, SPACE, VALUE } from './field-lines.ts'
+import { isLength } from './fields.ts'
 import { type AnswerFields, readAnswerFields } from './forwarded-answer.ts'
 import { UpstreamFailure } from './upstream.ts'
 
@@ -28,8 +29,6 @@ export type AnswerListener = {
   /** The answer is complete, and its framing says so. */
   onEnd(trailers: Fields): void
 }
-
-const LENGTH = /^\d{1,15}$/
 
 type State = 'head' | 'counted' | 'chunked' | 'until-close' | 'done'
 
@@ -140,7 +139,7 @@ export class AnswerParser {
     if (codings > 0 && lengths > 0) throw malformed('both Content-Length and Transfer-Encoding')
     if (codings > 1 || (codings === 1 && fields.coding.toLowerCase() !== 'chunked')) throw malformed('Transfer-Encoding')
     if (codings === 1 && !isHttp11) throw malformed('Transfer-Encoding in HTTP/1.0')
-    if (lengths > 1 || (lengths === 1 && !LENGTH.test(fields.length))) throw malformed('Content-Length')
+    if (lengths > 1 || (lengths === 1 && !isLength(fields.length))) throw malformed('Content-Length')
     const keepsAlive = isHttp11 && !fields.closes
     if (this.#method === 'HEAD' || status === 204 || status === 304) {
       this.#listener.onHead({ status, reason, fields, keepsAlive, body: 'none' })

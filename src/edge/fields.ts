@@ -2,6 +2,7 @@ import type { Fields } from './engine.ts'
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const NONE: readonly string[] = []
+const LENGTH = /^\d{1,15}$/
 const TARGET = /^[\u0021\u0022\u0024-\u007e\u0080-\u00ff]+$/
 const VALUE = /^[\t\u0020-\u007e\u0080-\u00ff]*$/
 
@@ -20,6 +21,11 @@ export function isTarget(text: string): boolean {
   return TARGET.test(text)
 }
 
+/** Whether the text can be the value of Content-Length (RFC 9110 §8.6): so many digits are exact in a number. */
+export function isLength(text: string): boolean {
+  return LENGTH.test(text)
+}
+
 /** All values of one field, in order; `name` in lower case. */
 export function valuesOf(fields: Fields, name: string): readonly string[] {
   let values: string[] | undefined
@@ -31,15 +37,25 @@ export function valuesOf(fields: Fields, name: string): readonly string[] {
   return values ?? NONE
 }
 
-/** The members of a comma-separated field, trimmed, in lower case, without empty ones. */
-export function membersOf(fields: Fields, name: string): readonly string[] {
-  const values = valuesOf(fields, name)
-  if (values.length === 0) return NONE
-  return values.flatMap((value) =>
-    value
-      .toLowerCase()
-      .split(',')
-      .map((member) => member.trim())
-      .filter(Boolean),
-  )
+/** The members of a comma-separated value, trimmed, in lower case, without empty ones. */
+export function membersOf(value: string): readonly string[] {
+  if (value === '') return NONE
+  return value
+    .toLowerCase()
+    .split(',')
+    .map((member) => member.trim())
+    .filter(Boolean)
+}
+
+/** Whether the value of Connection names a field that would pass else (RFC 9110 §7.6.1). */
+export function namesFurther(connection: string, passes: (lower: string) => boolean): boolean {
+  if (connection === '' || connection === 'keep-alive' || connection === 'close') return false
+  return membersOf(connection).some((member) => member !== 'close' && passes(member))
+}
+
+/** The fields that Connection names to be of this hop; seldom any, so mostly undefined. */
+export function namedInConnection(list: Fields): Set<string> | undefined {
+  const members = valuesOf(list, 'connection').flatMap(membersOf)
+  const named = members.filter((member) => member !== 'close' && member !== 'keep-alive')
+  return named.length > 0 ? new Set(named) : undefined
 }

@@ -1,8 +1,7 @@
 import type { Fields } from './engine.ts'
 import type { FieldSpans } from './field-lines.ts'
 import { FieldSection, fieldLines } from './field-section.ts'
-import { membersOf } from './fields.ts'
-import { namedInConnection } from './forwarded-request.ts'
+import { membersOf, namedInConnection, namesFurther } from './fields.ts'
 import { NameTable } from './name-table.ts'
 
 /** What becomes of an answer's field on its way to the visitor. `hop`: of this hop alone, or said anew by us; `Alt-Svc` would lead visitors past the edge. */
@@ -60,7 +59,7 @@ export class AnswerFields {
         this.coding = value
         return
       case 'connection':
-        this.connection += `,${value.toLowerCase()}`
+        this.connection = this.connection === '' ? value.toLowerCase() : `${this.connection},${value.toLowerCase()}`
         return
       case 'keep-alive':
         this.#noteIdle(value)
@@ -74,7 +73,7 @@ export class AnswerFields {
   }
 
   get closes(): boolean {
-    return this.connection.includes('close') && this.connection.split(',').some((member) => member.trim() === 'close')
+    return this.connection.includes('close') && membersOf(this.connection).includes('close')
   }
 
   /** What the visitor gets besides what says how the body is framed. */
@@ -87,7 +86,7 @@ export class AnswerFields {
 
   /** A 101's: as they are, with the change of protocol itself. */
   toUpgrade(): FieldSection {
-    const upgrade = membersOf(['upgrade', this.upgrade], 'upgrade').join(', ')
+    const upgrade = membersOf(this.upgrade).join(', ')
     return FieldSection.ofLines(`${this.passing}Connection: Upgrade\r\nUpgrade: ${upgrade}\r\n`)
   }
 
@@ -117,7 +116,7 @@ export function readAnswerFields(bytes: Buffer, from: number, end: number, spans
     if (kind === 'trailer') fields.trailer += text.slice(nameAt - from, keptFrom)
   }
   fields.passing += text.slice(keptFrom)
-  return namesOthers(fields.connection) ? sortAnswerFields(spans.list(bytes)) : fields
+  return namesFurther(fields.connection, passesOn) ? sortAnswerFields(spans.list(bytes)) : fields
 }
 
 /** Sorts an answer's fields, names and values in turn. */
@@ -136,7 +135,7 @@ export function sortAnswerFields(list: Fields): AnswerFields {
   return fields
 }
 
-function namesOthers(connection: string): boolean {
-  if (connection === '' || connection === ',keep-alive' || connection === ',close') return false
-  return connection.split(',').some((member) => !['', 'close', 'keep-alive', 'upgrade'].includes(member.trim()))
+function passesOn(lower: string): boolean {
+  const kind = ANSWER_NAMES.kindOf(lower)
+  return kind === 'pass' || kind === 'content-type' || kind === 'trailer'
 }

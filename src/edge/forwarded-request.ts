@@ -1,5 +1,5 @@
 import type { Fields, VisitorConnection } from './engine.ts'
-import { membersOf } from './fields.ts'
+import { membersOf, namedInConnection } from './fields.ts'
 import { NameTable } from './name-table.ts'
 
 /**
@@ -55,12 +55,12 @@ export class RequestFields {
     if (kind === 'forwarded-for') this.forwardedFor = join(this.forwardedFor, value)
     else if (kind === 'cdn-loop') this.cdnLoop = join(this.cdnLoop, value)
     else if (kind === 'request-id') this.requestId = value
-    else if (kind === 'te') this.acceptsTrailers ||= membersOf(['te', value], 'te').includes('trailers')
+    else if (kind === 'te') this.acceptsTrailers ||= membersOf(value).includes('trailers')
   }
 
   /** Whether the request was here before (RFC 8586). */
   get hasLooped(): boolean {
-    return this.cdnLoop !== '' && membersOf(['cdn-loop', this.cdnLoop], 'cdn-loop').some((member) => firstOf(member) === EDGE_NAME)
+    return membersOf(this.cdnLoop).some((member) => firstOf(member) === EDGE_NAME)
   }
 }
 
@@ -79,18 +79,10 @@ export function sortRequestFields(list: Fields): RequestFields {
   return fields
 }
 
-/** Whether Connection declares to be of this hop (RFC 9110 §7.6.1) what else would pass. */
-export function declaresOthers(connection: string): boolean {
-  if (connection === 'keep-alive' || connection === 'close' || connection === 'upgrade') return false
-  return membersOf(['connection', connection], 'connection').some(
-    (member) => member !== 'close' && isEndToEnd(REQUEST_NAMES.kindOf(member)),
-  )
-}
-
-/** The fields that Connection declares to be of this hop; seldom any, so mostly undefined. */
-export function namedInConnection(list: Fields): Set<string> | undefined {
-  const members = membersOf(list, 'connection').filter((member) => member !== 'close' && member !== 'keep-alive')
-  return members.length > 0 ? new Set(members) : undefined
+/** Whether the field goes on when nothing else is said of it. */
+export function passesOn(lower: string): boolean {
+  const kind = REQUEST_NAMES.kindOf(lower)
+  return kind === 'pass' || kind === 'vouched'
 }
 
 export type RequestFacts = {
@@ -116,10 +108,6 @@ export function forwardedLines(fields: RequestFields, connection: VisitorConnect
 
 function isDisguised(lower: string): boolean {
   return lower.includes('_') && REQUEST_NAMES.kindOf(lower.replaceAll('_', '-')) !== 'pass'
-}
-
-function isEndToEnd(kind: RequestKind): boolean {
-  return kind === 'pass' || kind === 'vouched'
 }
 
 function firstOf(member: string): string {

@@ -1,5 +1,5 @@
 import type { Fields } from './engine.ts'
-import { isFieldValue, isTarget, isToken } from './fields.ts'
+import { isFieldValue, isLength, isTarget, isToken } from './fields.ts'
 import { type RequestFields, sortRequestFields } from './forwarded-request.ts'
 import { REQUEST_FIELDS_MAX } from './request-limits.ts'
 import { readTarget } from './request-target.ts'
@@ -41,7 +41,7 @@ export function readHttp2Head(raw: Fields): Http2Head {
       if (host !== undefined) return refused(400, pseudo)
       host = value
     } else if (name === 'content-length') {
-      if (length !== undefined || !/^\d{1,15}$/.test(value)) return refused(400, pseudo)
+      if (length !== undefined || !isLength(value)) return refused(400, pseudo)
       length = Number(value)
     } else {
       if (name === 'expect') expectsContinue = value.toLowerCase() === '100-continue'

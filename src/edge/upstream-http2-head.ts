@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { ParsedHead } from './answer-parser.ts'
 import type { Fields } from './engine.ts'
+import { isLength } from './fields.ts'
 import { sortAnswerFields } from './forwarded-answer.ts'
 import type { DecodedHead } from './http2/hpack-decoder.ts'
 import { CONNECTION_FIELDS } from './http2-head.ts'
@@ -8,7 +9,6 @@ import { UpstreamFailure } from './upstream.ts'
 import type { UpstreamRequest } from './upstream-request.ts'
 
 const STATUS = /^[1-9]\d\d$/
-const LENGTH = /^\d{1,15}$/
 
 /** A request's fields as HTTP/2 says them, pseudo fields first (RFC 9113 §8.3.1). Of `TE` only `trailers` has a meaning there. */
 export function requestFields(request: UpstreamRequest, isTls: boolean): Fields {
@@ -38,10 +38,12 @@ export function readAnswerStart(decoded: DecodedHead, { method, endsStream }: { 
     return { kind: 'interim', status }
   }
   const isBodiless = method === 'HEAD' || status === 204 || status === 304
-  const length = lengthOf(fields)
+  const sorted = sortAnswerFields(fields)
+  if (sorted.lengths > 1 || (sorted.lengths === 1 && !isLength(sorted.length))) throw malformed('content-length')
+  const length = sorted.lengths === 1 ? Number(sorted.length) : undefined
   if (endsStream && !isBodiless && (length ?? 0) > 0) throw malformed('a body that is shorter than announced')
   const body = isBodiless ? 'none' : endsStream ? 0 : (length ?? 'unknown')
-  return { kind: 'head', head: { status, reason: STATUS_CODES[status] ?? '', fields: sortAnswerFields(fields), body, keepsAlive: true } }
+  return { kind: 'head', head: { status, reason: STATUS_CODES[status] ?? '', fields: sorted, body, keepsAlive: true } }
 }
 
 /** The fields behind a body. Throws UpstreamFailure `malformed`. */
@@ -60,14 +62,4 @@ function requireEndToEnd(fields: Fields): void {
     const name = fields[i]!
     if (name.startsWith(':') || CONNECTION_FIELDS.has(name)) throw malformed(`the field ${name}`)
   }
-}
-
-function lengthOf(fields: Fields): number | undefined {
-  let length: string | undefined
-  for (let i = 0; i < fields.length; i += 2) {
-    if (fields[i] !== 'content-length') continue
-    if (length !== undefined || !LENGTH.test(fields[i + 1]!)) throw malformed('content-length')
-    length = fields[i + 1]!
-  }
-  return length === undefined ? undefined : Number(length)
 }

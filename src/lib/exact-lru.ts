@@ -2,9 +2,9 @@
 export class ExactLru<K, V> {
   readonly #entries = new Map<K, V>()
   readonly #max: number
-  readonly #onLeave: ((value: V) => void) | undefined
+  readonly #onLeave: (value: V) => void
 
-  constructor(max: number, onLeave?: (value: V) => void) {
+  constructor(max: number, onLeave: (value: V) => void) {
     this.#max = max
     this.#onLeave = onLeave
   }
@@ -21,29 +21,24 @@ export class ExactLru<K, V> {
     return value
   }
 
-  /** As get, without making the entry young: for the hottest paths, where a bounded memory is enough and exact age is not worth two map writes. */
-  peek(key: K): V | undefined {
-    return this.#entries.get(key)
-  }
-
   set(key: K, value: V): void {
     const replaced = this.#entries.get(key)
     this.#entries.delete(key)
     this.#entries.set(key, value)
-    if (replaced !== undefined && replaced !== value) this.#onLeave?.(replaced)
+    if (replaced !== undefined && replaced !== value) this.#onLeave(replaced)
     if (this.#entries.size > this.#max) this.delete(this.#entries.keys().next().value as K)
   }
 
   delete(key: K): boolean {
     const value = this.#entries.get(key)
     const isThere = this.#entries.delete(key)
-    if (value !== undefined) this.#onLeave?.(value)
+    if (value !== undefined) this.#onLeave(value)
     return isThere
   }
 
   clear(): void {
-    const values = this.#onLeave ? [...this.#entries.values()] : []
+    const values = [...this.#entries.values()]
     this.#entries.clear()
-    for (const value of values) this.#onLeave?.(value)
+    for (const value of values) this.#onLeave(value)
   }
 }

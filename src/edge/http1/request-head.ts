@@ -1,5 +1,6 @@
 import { CLASSES, CR, FieldSpans, LF, readFieldLines, SPACE, TARGET, TOKEN } from '../field-lines.ts'
-import { declaresOthers, REQUEST_NAMES, RequestFields, type RequestKind, sortRequestFields } from '../forwarded-request.ts'
+import { isLength, membersOf, namesFurther } from '../fields.ts'
+import { passesOn, REQUEST_NAMES, RequestFields, type RequestKind, sortRequestFields } from '../forwarded-request.ts'
 import { REQUEST_FIELDS_MAX, REQUEST_HEAD_BYTES_MAX, REQUEST_TARGET_BYTES_MAX } from '../request-limits.ts'
 import { readTarget } from '../request-target.ts'
 import { isProtocolFor } from './upgrade.ts'
@@ -32,7 +33,6 @@ const INCOMPLETE: HeadReading = { kind: 'incomplete' }
 const NO_BODY: RequestFraming = { kind: 'none' }
 const CHUNKED: RequestFraming = { kind: 'chunked' }
 const EMPTY_LINES_MAX = 4
-const LENGTH = /^\d{1,15}$/
 
 /**
  * Reads a request's head in one pass (RFC 9112 §3 and §5). Strict: a bare CR or LF, a folded line, a space before a colon, a control
@@ -117,7 +117,7 @@ class Collected {
   /** Whether Connection has the member. */
   connects(member: string): boolean {
     if (this.connection === '' || this.connection === member) return this.connection !== ''
-    return this.connection.split(',').some((each) => each.trim() === member)
+    return membersOf(this.connection).includes(member)
   }
 
   #once(before: string | undefined, value: string): string {
@@ -147,7 +147,7 @@ function collect(bytes: Buffer, from: number, end: number): Collected {
     keptFrom = valueEnd + 2
     if (kind === 'vouched') fields.vouched += text.slice(nameAt - from, keptFrom)
   }
-  if (!arePlain || declaresOthers(collected.connection)) collected.fields = sortRequestFields(SPANS.list(bytes))
+  if (!arePlain || namesFurther(collected.connection, passesOn)) collected.fields = sortRequestFields(SPANS.list(bytes))
   else fields.passing += text.slice(keptFrom)
   return collected
 }
@@ -163,7 +163,7 @@ function decide({ method, target: raw, isHttp11, collected }: Read, end: number)
     if (length !== undefined || !isHttp11) return refused(400) // RFC 9112 §6.1: such framing is faulty
     if (coding.toLowerCase() !== 'chunked') return refused(501)
   }
-  if (length !== undefined && !LENGTH.test(length)) return refused(400)
+  if (length !== undefined && !isLength(length)) return refused(400)
   const target = readTarget(method, raw, host ?? '')
   if (target === undefined) return refused(400)
   if (expect !== undefined && expect !== '100-continue') return refused(417)
