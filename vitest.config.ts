@@ -28,8 +28,7 @@ export default defineConfig({
         },
       },
       { extends: true, test: { name: 'node-http2', include: HTTP2_TESTS, env: { TEST_HTTP2_ENGINE: 'node' } } },
-      // On Bun a paused download now and then takes longer to stand still than the test waits: decision 0065.
-      { extends: true, test: { name: 'bun', include: BUN_TESTS, env: { TEST_EDGE_RUNTIME: 'bun' }, retry: 2 } },
+      { extends: true, test: { name: 'bun', include: BUN_TESTS, env: { TEST_EDGE_RUNTIME: 'bun' } } },
     ],
   },
 })

@@ -144,7 +144,8 @@ test('a large upload over HTTP/2 arrives whole', async () => {
   session.close()
 })
 
-test('the upstream is not read faster than the visitor reads', async () => {
+// On Bun a paused download now and then takes longer to stand still than this waits: decision 0065.
+test('the upstream is not read faster than the visitor reads', { retry: process.env.TEST_EDGE_RUNTIME === 'bun' ? 2 : 0 }, async () => {
   const started = nextFlood()
   const socket = await openTls(target())
   socket.pause()

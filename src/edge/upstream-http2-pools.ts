@@ -3,19 +3,24 @@ import { createFrameBuffers } from './http2/frame-buffers.ts'
 import { HpackEncoder } from './http2/hpack-encoder.ts'
 import type { Timeouts } from './timeouts.ts'
 import { createTurn } from './turn.ts'
-import { type Upstream, UpstreamFailure } from './upstream.ts'
+import type { Upstream, UpstreamFailure } from './upstream.ts'
 import { UpstreamHttp2Connection } from './upstream-http2-connection.ts'
 import { UpstreamHttp2Request } from './upstream-http2-request.ts'
+import { UpstreamLine } from './upstream-line.ts'
 
 const CONNECTIONS_PER_UPSTREAM_MAX = 64
-const WAITING_PER_UPSTREAM_MAX = 4_096
 /** What a new connection is expected to carry at least (RFC 9113 §6.5.2). */
 const STREAMS_EXPECTED = 100
 const IDLE_CONNECTIONS_MAX = 2_048
 const LOOKED_AT_EVERY_MS = 250
 
-type Waiter = { resolve(connection: UpstreamHttp2Connection): void; reject(failure: unknown): void; timer: NodeJS.Timeout }
-type Pool = { upstream: Upstream; open: Set<UpstreamHttp2Connection>; opening: number; all: number; waiting: Waiter[] }
+type Pool = {
+  upstream: Upstream
+  open: Set<UpstreamHttp2Connection>
+  opening: number
+  all: number
+  waiting: UpstreamLine<UpstreamHttp2Connection>
+}
 
 export type UpstreamHttp2Pools = ReturnType<typeof createUpstreamHttp2Pools>
 
@@ -43,7 +48,7 @@ export function createUpstreamHttp2Pools({ connect, timeouts }: { connect(upstre
   const poolOf = (upstream: Upstream): Pool => {
     const known = pools.get(upstream.key)
     if (known) return known
-    const pool: Pool = { upstream, open: new Set(), opening: 0, all: 0, waiting: [] }
+    const pool: Pool = { upstream, open: new Set(), opening: 0, all: 0, waiting: new UpstreamLine() }
     pools.set(upstream.key, pool)
     return pool
   }
@@ -69,10 +74,8 @@ export function createUpstreamHttp2Pools({ connect, timeouts }: { connect(upstre
       pool.opening -= 1
     }
     while (connection.hasRoom && pool.waiting.length > 0) {
-      const waiter = pool.waiting.shift()!
-      clearTimeout(waiter.timer)
       connection.reserve()
-      waiter.resolve(connection)
+      pool.waiting.next()!.resolve(connection)
     }
     openMore(pool)
   }
@@ -80,11 +83,7 @@ export function createUpstreamHttp2Pools({ connect, timeouts }: { connect(upstre
   /** A connection could not be opened: those who waited for it are told why, unless there are others or some are on their way. */
   const giveUp = (pool: Pool, reason: unknown) => {
     pool.opening -= 1
-    const hopeful = pool.open.size > 0 ? WAITING_PER_UPSTREAM_MAX : pool.opening * STREAMS_EXPECTED
-    for (const waiter of pool.waiting.splice(hopeful)) {
-      clearTimeout(waiter.timer)
-      waiter.reject(reason)
-    }
+    if (pool.open.size === 0) pool.waiting.rejectBehind(pool.opening * STREAMS_EXPECTED, reason)
     if (pool.all === 0 && pool.waiting.length === 0) pools.delete(pool.upstream.key)
   }
 
@@ -107,17 +106,9 @@ export function createUpstreamHttp2Pools({ connect, timeouts }: { connect(upstre
   }
 
   const wait = (pool: Pool): Promise<UpstreamHttp2Connection> => {
-    if (pool.waiting.length >= WAITING_PER_UPSTREAM_MAX)
-      return Promise.reject(new UpstreamFailure('busy', 'too many requests wait for this upstream'))
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        pool.waiting.splice(pool.waiting.indexOf(waiter), 1)
-        reject(new UpstreamFailure('busy', 'no connection to the upstream had room in time'))
-      }, timeouts.connectMs * 2) // to connect, and to be greeted
-      const waiter: Waiter = { resolve, reject, timer }
-      pool.waiting.push(waiter)
-      openMore(pool)
-    })
+    const waiting = pool.waiting.wait(timeouts.connectMs * 2) // to connect, and to be greeted
+    openMore(pool)
+    return waiting
   }
 
   const find = (upstream: Upstream): UpstreamHttp2Connection | Promise<UpstreamHttp2Connection> => {

@@ -1,18 +1,17 @@
 import type { Socket } from 'node:net'
 import type { Timeouts } from './timeouts.ts'
 import { createTurn } from './turn.ts'
-import { type Upstream, UpstreamFailure } from './upstream.ts'
+import type { Upstream } from './upstream.ts'
 import { UpstreamConnection } from './upstream-connection.ts'
+import { UpstreamLine } from './upstream-line.ts'
 
 const CONNECTIONS_PER_UPSTREAM_MAX = 1_024
-const WAITING_PER_UPSTREAM_MAX = 4_096
 const IDLE_CONNECTIONS_MAX = 2_048
 const CLOSED_AT_ONCE = 64
 const LOOK_EVERY_MS_MAX = 1_000
 const LOOKS_PER_TIMEOUT = 10
 
-type Waiter = { resolve(connection: UpstreamConnection): void; reject(failure: UpstreamFailure): void; timer: NodeJS.Timeout }
-type Pool = { open: number; idle: UpstreamConnection[]; waiting: Waiter[] }
+type Pool = { open: number; idle: UpstreamConnection[]; waiting: UpstreamLine<UpstreamConnection> }
 
 export type UpstreamPools = ReturnType<typeof createUpstreamPools>
 
@@ -36,7 +35,7 @@ export function createUpstreamPools({ connect, timeouts }: { connect(upstream: U
   const poolOf = ({ key }: Upstream): Pool => {
     const known = pools.get(key)
     if (known) return known
-    const pool: Pool = { open: 0, idle: [], waiting: [] }
+    const pool: Pool = { open: 0, idle: [], waiting: new UpstreamLine() }
     pools.set(key, pool)
     return pool
   }
@@ -64,9 +63,8 @@ export function createUpstreamPools({ connect, timeouts }: { connect(upstream: U
 
   const leave = (upstream: Upstream, pool: Pool) => {
     pool.open -= 1
-    const waiter = pool.waiting.shift()
+    const waiter = pool.waiting.next()
     if (waiter) {
-      clearTimeout(waiter.timer)
       open(upstream, pool).then(waiter.resolve, waiter.reject)
     } else if (pool.open === 0) {
       pools.delete(upstream.key)
@@ -75,11 +73,8 @@ export function createUpstreamPools({ connect, timeouts }: { connect(upstream: U
 
   const free = (connection: UpstreamConnection) => {
     const pool = poolOf(connection.upstream)
-    const waiter = pool.waiting.shift()
-    if (waiter) {
-      clearTimeout(waiter.timer)
-      return waiter.resolve(connection)
-    }
+    const waiter = pool.waiting.next()
+    if (waiter) return waiter.resolve(connection)
     connection.rest()
     pool.idle.push(connection)
     idle += 1
@@ -103,26 +98,13 @@ export function createUpstreamPools({ connect, timeouts }: { connect(upstream: U
     leave(connection.upstream, pool)
   }
 
-  const wait = (pool: Pool): Promise<UpstreamConnection> => {
-    if (pool.waiting.length >= WAITING_PER_UPSTREAM_MAX)
-      return Promise.reject(new UpstreamFailure('busy', 'too many requests wait for this upstream'))
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        pool.waiting.splice(pool.waiting.indexOf(waiter), 1)
-        reject(new UpstreamFailure('busy', 'no connection to the upstream became free in time'))
-      }, timeouts.connectMs)
-      const waiter: Waiter = { resolve, reject, timer }
-      pool.waiting.push(waiter)
-    })
-  }
-
   return {
     /** A connection for one exchange; it comes back by itself. `fresh`: one that has carried nothing yet. Rejects with UpstreamFailure. */
     acquire(upstream: Upstream, { fresh = false } = {}): UpstreamConnection | Promise<UpstreamConnection> {
       const pool = poolOf(upstream)
       const idle = fresh ? undefined : takeIdle(pool)
       if (idle) return idle
-      return pool.open < CONNECTIONS_PER_UPSTREAM_MAX || fresh ? open(upstream, pool) : wait(pool)
+      return pool.open < CONNECTIONS_PER_UPSTREAM_MAX || fresh ? open(upstream, pool) : pool.waiting.wait(timeouts.connectMs)
     },
     counts: () => ({ pools: pools.size, connections: opened.size, idle }),
     destroy() {
