@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
+import { nearestName } from './config-names.ts'
 import {
   type Address,
   type EabKey,
-  nearestName,
   parseAcmeDirectory,
   parseAddress,
   parseBoolean,
