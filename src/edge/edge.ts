@@ -5,6 +5,7 @@ import { type ConnectionCeilings, createAdmission } from './admission.ts'
 import { createBridge } from './bridge.ts'
 import type { ChallengeSource } from './challenge-source.ts'
 import { createEngine, type Http2Engine } from './engine.ts'
+import type { ErrorPageBrand } from './error-page.ts'
 import type { FindHost } from './host.ts'
 import { type Listen, startListeners } from './listeners.ts'
 import type { EdgeCounts, EdgeMetrics } from './metrics.ts'
@@ -27,6 +28,8 @@ export type EdgeParts = {
   publicHttpsPort: number
   edgeHost: Hostname
   findHost: FindHost
+  /** How a project's page for a failed exchange looks; asked only when one is sent. */
+  brandOf(projectId: string): ErrorPageBrand | undefined
   certificateFor(hostname: Hostname, client: { address: string }): CertificateAnswer | Promise<CertificateAnswer>
   answerChallenge(hostname: Hostname, token: string): string | undefined | Promise<string | undefined>
   /** Of TLS-ALPN-01. */

@@ -8,12 +8,13 @@ import type { Bridge } from './bridge.ts'
 import { clientAddress } from './client-address.ts'
 import { type ConnectionView, createConnectionViews } from './connection-view.ts'
 import type { Exchange } from './engine.ts'
+import { acceptsHtml, type ErrorPageBrand, renderErrorPage } from './error-page.ts'
 import { FieldSection } from './field-section.ts'
 import { type Forwarded, type ForwardParts, forward } from './forward.ts'
 import { forwardedLines } from './forwarded-request.ts'
 import { type FindHost, type HostAnswer, isSameTenant } from './host.ts'
 import type { EdgeMetrics } from './metrics.ts'
-import { livenessPage, page, sendPage } from './pages.ts'
+import { htmlPage, livenessPage, page, sendPage } from './pages.ts'
 import type { createTunnels } from './tunnel.ts'
 import { readUpstream, type Upstream, type UpstreamProtocol } from './upstream.ts'
 import type { UpstreamChannels } from './upstream-channels.ts'
@@ -24,6 +25,7 @@ export type ServeParts = {
   metrics: EdgeMetrics
   edgeHost: Hostname
   findHost: FindHost
+  brandOf(projectId: string): ErrorPageBrand | undefined
   unverifiedVisit(claimed: Hostname): void
   trustedProxies: AddressSet
   accessLogSample: number
@@ -102,6 +104,15 @@ export function createServe(parts: ServeParts) {
     sendPage(visit.exchange, page(status, error, fields))
   }
 
+  /** Answers with a page that a person understands, where a person asked. */
+  const explain = (visit: Visit, status: number, error: string | undefined, fields: string[]) => {
+    const { exchange, hostname, requestId, projectId } = visit
+    if (!error || !acceptsHtml(exchange.fields.accept)) return sendPage(exchange, page(status, error, fields))
+    const brand = projectId === undefined ? undefined : parts.brandOf(projectId)
+    const canReload = exchange.method === 'GET' || exchange.method === 'HEAD'
+    sendPage(exchange, htmlPage(status, renderErrorPage({ status, hostname, requestId, brand, canReload }), error, fields))
+  }
+
   const answerRoot = (visit: Visit) => {
     if (pathOf(visit.exchange.target) !== '/') return answer(visit, 404, 'not-found')
     visit.outcome.status = 200
@@ -128,9 +139,8 @@ export function createServe(parts: ServeParts) {
       const isServed = () => stillLeads(visit.hostname, visit.projectId)
       parts.tunnels.open({ visitor: socket, upstream, behindRequest, behindAnswer: behind, isServed, onClose })
     },
-    refuse({ exchange }, { status, error, retryAfterS }) {
-      sendPage(exchange, page(status, error, retryAfterS === undefined ? [] : ['Retry-After', String(retryAfterS)]))
-    },
+    refuse: (visit, { status, error, retryAfterS }) =>
+      explain(visit, status, error, retryAfterS === undefined ? [] : ['Retry-After', String(retryAfterS)]),
   }
 
   const fail = (visit: Visit, error: unknown) => {
@@ -157,7 +167,8 @@ export function createServe(parts: ServeParts) {
       case 'unknown':
         return answer(visit, 404, 'unknown-hostname')
       case 'unavailable':
-        return answer(visit, 503, 'unavailable', ['Retry-After', RETRY_AFTER_S])
+        visit.outcome.status = 503
+        return explain(visit, 503, 'unavailable', ['Retry-After', RETRY_AFTER_S])
     }
   }
 

@@ -6,6 +6,7 @@ import { loadTlsAlpnChallenges, presentChallenge, withdrawChallenge } from '../c
 import { createAnnouncer, currentCursor, listenForChanges, readChanges } from '../core/changes.ts'
 import type { Db } from '../core/db.ts'
 import { registerDomain, removeDomain } from '../core/domains.ts'
+import { eachProjectPage, loadProjects } from '../core/project-pages.ts'
 import { createProject, type Project, updateProject } from '../core/projects.ts'
 import { eachCertificatePage, eachRoutePage, loadCertificates, loadProjectHostnames, loadRoutes } from '../core/routes.ts'
 import { readSetting, writeSetting } from '../core/settings.ts'
@@ -50,6 +51,8 @@ beforeEach(async () => {
       loadRoutes: (hostnames) => loadRoutes(db, hostnames),
       loadCertificates: (hostnames) => loadCertificates(db, hostnames),
       loadProjectHostnames: (projectId, after, limit) => loadProjectHostnames(db, projectId, after, limit),
+      loadProjects: (ids) => loadProjects(db, ids),
+      eachProjectPage: (size) => eachProjectPage(db, size),
       eachRoutePage: (size) => eachRoutePage(db, size),
       eachCertificatePage: (size) => eachCertificatePage(db, size),
       loadChallenges: () => loadTlsAlpnChallenges(db),

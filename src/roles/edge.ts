@@ -79,6 +79,11 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     now: Date.now,
   })
 
+  const brandOf = (projectId: string) => {
+    const row = copy.reader.findProject(projectId)
+    return row && { name: row.name, color: row.color, ownHtml: row.errorPage }
+  }
+
   let edge: Edge | undefined
   const shareTickets = () => {
     const sealed = copy.reader.findSetting(TICKET_KEYS)
@@ -96,6 +101,7 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     publicHttpsPort: config.publicHttpsPort,
     edgeHost: config.edgeHost,
     findHost,
+    brandOf,
     certificateFor: certificates.certificateFor,
     answerChallenge: async (hostname, token) =>
       (await isServed(hostname)) ? challengeAnswer(copy.reader.findSetting(THUMBPRINT), token) : undefined,

@@ -6,6 +6,7 @@ import { loadTlsAlpnChallenges } from '../core/challenges.ts'
 import { currentCursor, listenForChanges, readChanges } from '../core/changes.ts'
 import { closeDatabase, connectDatabase } from '../core/db.ts'
 import { probeSoon } from '../core/probes.ts'
+import { eachProjectPage, loadProjects } from '../core/project-pages.ts'
 import { eachCertificatePage, eachRoutePage, loadCertificates, loadProjectHostnames, loadRoutes } from '../core/routes.ts'
 import { readSetting } from '../core/settings.ts'
 import { ServiceError } from '../errors.ts'
@@ -33,6 +34,8 @@ export async function startFollowerRole(context: RoleContext): Promise<RunningRo
       loadCertificates: (hostnames) => loadCertificates(db, hostnames),
       eachRoutePage: (pageSize) => eachRoutePage(db, pageSize),
       eachCertificatePage: (pageSize) => eachCertificatePage(db, pageSize),
+      loadProjects: (ids) => loadProjects(db, ids),
+      eachProjectPage: (pageSize) => eachProjectPage(db, pageSize),
       loadChallenges: () => loadTlsAlpnChallenges(db),
       readSetting: (name) => readSetting(db, name),
       loadProjectHostnames: (projectId, after, limit) => loadProjectHostnames(db, projectId, after, limit),

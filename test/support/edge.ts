@@ -61,6 +61,7 @@ export async function startTestEdge(
     answerChallenge: (_hostname, token) => (token.startsWith('known') ? `${token}.thumbprint` : undefined),
     challenges: { arePending: () => false, challengeFor: () => undefined },
     bridgeMs: 0,
+    brandOf: () => undefined,
     trustedProxies: [],
     proxyProtocol: 'off',
     http2Engine: process.env.TEST_HTTP2_ENGINE === 'node' ? 'node' : 'own',
