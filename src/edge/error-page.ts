@@ -80,7 +80,7 @@ ${name}
 <h1>${escaped(title)}</h1>
 <p>${escaped(SENTENCES[status] ?? '')}</p>
 ${reload}
-<p class="small">${escaped(hostname)} · ${status}<br>If you ask for help, please quote <code>${escaped(requestId)}</code></p>
+<p class="small">${escaped(hostname)} · ${status}<br>If you ask for help, please quote<br><code>${escaped(requestId)}</code></p>
 </div></main></body>
 </html>
 `
