@@ -30,7 +30,7 @@ export function ErrorPage({ project, mayChange }: { project: Project; mayChange:
         title={words.errorPagePreview}
         src={errorPagePreview(project.slug)}
         sandbox=""
-        className="h-90 w-full max-w-2xl rounded-lg border border-stone-300 dark:border-stone-700"
+        className="h-90 w-full max-w-2xl rounded-lg border bg-white border-stone-300 dark:border-stone-700"
       />
       <form onSubmit={submit} noValidate className="grid max-w-2xl gap-5">
         <TextArea

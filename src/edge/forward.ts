@@ -27,6 +27,8 @@ export type ForwardParts<Visit> = {
   bridge: Bridge
   /** Takes both ends of a connection whose protocol was changed. */
   onTunnel(visit: Visit, ends: { upstream: Socket; behind: Buffer }): void
+  /** Whether the hostname is still served for whom it was served when the request came. */
+  stillLeads(visit: Visit): Promise<boolean>
   /** Answers with a page. */
   refuse(visit: Visit, refusal: Refusal): void
 }
@@ -136,7 +138,7 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
       timesHeld: this.#timesHeld,
       letGo: () => {
         this.#wasHeld()
-        this.#attempt(false)
+        this.#goAfterAll().catch((error) => this.#giveUp(error))
       },
       giveUp: (failure) => {
         this.#wasHeld()
@@ -148,6 +150,15 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
     if (this.#timesHeld === 0) this.#heldSinceMs = performance.now()
     this.#timesHeld += 1
     return true
+  }
+
+  /** Meanwhile the hostname may have been removed, or have become another project's. */
+  async #goAfterAll(): Promise<void> {
+    const isServed = await this.#parts.stillLeads(this.#visit)
+    if (this.#isOver) return
+    if (isServed) return this.#attempt(false)
+    this.#parts.bridge.heldEnded('failed')
+    this.#refuse(404)
   }
 
   #wasHeld(): void {

@@ -136,9 +136,10 @@ export function createServe(parts: ServeParts) {
         visit.tunnelBytes = bytes
         close(visit)
       }
-      const isServed = () => stillLeads(visit.hostname, visit.projectId)
+      const isServed = () => stillLeads(visit)
       parts.tunnels.open({ visitor: socket, upstream, behindRequest, behindAnswer: behind, isServed, onClose })
     },
+    stillLeads,
     refuse: (visit, { status, error, retryAfterS }) =>
       explain(visit, status, error, retryAfterS === undefined ? [] : ['Retry-After', String(retryAfterS)]),
   }
@@ -148,7 +149,7 @@ export function createServe(parts: ServeParts) {
     visit.exchange.abort()
   }
 
-  const stillLeads = async (hostname: Hostname | '', projectId: string | undefined): Promise<boolean> => {
+  async function stillLeads({ hostname, projectId }: Visit): Promise<boolean> {
     const host: HostAnswer = hostname === '' ? { kind: 'unknown' } : await parts.findHost(hostname)
     if (host.kind === 'route') return host.route.projectId === projectId
     return host.kind === 'service' || host.kind === 'unavailable'

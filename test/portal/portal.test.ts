@@ -296,7 +296,6 @@ describe('the error page', () => {
     await page.getByLabel('Your own HTML').fill(`${HTML}<script>document.body.textContent = 'ran'</script>`)
     await page.getByRole('button', { name: 'Save' }).last().click()
     await preview.getByText('Acme is back soon at shop.customer.com').waitFor()
-    if (process.env.SHOTS) await page.screenshot({ path: '/tmp/bridging-settings.png', fullPage: true })
     await expect
       .poll(async () => (await visitFailing(hostname)).body, { timeout: SEEN_WITHIN_MS })
       .toContain(`Acme is back soon at ${hostname}`)
