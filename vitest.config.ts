@@ -5,6 +5,7 @@ const HTTP2_TESTS = [
   'attacks',
   'bridging',
   'bulk',
+  'error-page',
   'failures',
   'handshake',
   'requests',
