@@ -5,6 +5,7 @@ import { closeDatabase, connectDatabase, type Db, transaction } from '../src/cor
 import { registerDomain, removeDomain } from '../src/core/domains.ts'
 import { beatFeed } from '../src/core/feed-beats.ts'
 import { migrate, readMigrations } from '../src/core/migrations.ts'
+import { eachProjectPage, loadProjects } from '../src/core/project-pages.ts'
 import { createProject, type Project } from '../src/core/projects.ts'
 import { eachCertificatePage, eachRoutePage, loadCertificates, loadProjectHostnames, loadRoutes } from '../src/core/routes.ts'
 import { type Hostname, parseHostname } from '../src/hostname.ts'
@@ -84,6 +85,8 @@ test('a promotion that lost the last changes takes them back in the copy, withou
       loadRoutes: (hostnames) => loadRoutes(db, hostnames),
       loadCertificates: (hostnames) => loadCertificates(db, hostnames),
       loadProjectHostnames: (projectId, after, limit) => loadProjectHostnames(db, projectId, after, limit),
+      loadProjects: (ids) => loadProjects(db, ids),
+      eachProjectPage: (size) => eachProjectPage(db, size),
       eachRoutePage: (size) => eachRoutePage(db, size),
       eachCertificatePage: (size) => eachCertificatePage(db, size),
       loadChallenges: async () => [],

@@ -26,6 +26,7 @@ export type CatchUp = {
 const CHANGES_PER_READ = 1_000
 const HOSTNAMES_PER_PAGE = 1_000
 const READ_TIMEOUT_MS = 10_000
+const PROJECTS_PER_PAGE = 100 // each may hold a page of 32 KB
 const PAGE_TIMEOUT_MS = 60_000
 // An unchanged copy is touched this seldom: a second's precision is in the heartbeat, the file only has to tell days from minutes.
 const IDLE_WRITE_INTERVAL_MS = 5_000
@@ -44,8 +45,9 @@ export function createCatchUp(parts: CatchUpParts): CatchUp {
     const challenges = await read('the challenges', source.loadChallenges())
     const routes = pagesWithin(PAGE_TIMEOUT_MS, 'a page of routes', source.eachRoutePage(HOSTNAMES_PER_PAGE), signal)
     const certificates = pagesWithin(PAGE_TIMEOUT_MS, 'a page of certificates', source.eachCertificatePage(HOSTNAMES_PER_PAGE), signal)
+    const projects = pagesWithin(PAGE_TIMEOUT_MS, 'a page of projects', source.eachProjectPage(PROJECTS_PER_PAGE), signal)
     recent.forget()
-    await writer.replaceAll({ cursor, asOfMs, routes, certificates, settings, challenges })
+    await writer.replaceAll({ cursor, asOfMs, routes, projects, certificates, settings, challenges })
     parts.onReplaced(reason)
   }
 
@@ -59,6 +61,8 @@ export function createCatchUp(parts: CatchUpParts): CatchUp {
 
   /** A project's hostnames may be millions: page by page, without the cursor, which only the last batch of the read moves. */
   const applyProject = async (projectId: string, anew: boolean): Promise<void> => {
+    const projects = await read('the project', source.loadProjects([projectId]))
+    writer.apply({ projects, removedProjects: anew || projects.length === 0 ? [projectId] : [] })
     let after: Hostname | '' = ''
     for (;;) {
       const hostnames: Hostname[] = await read('the hostnames', source.loadProjectHostnames(projectId, after, HOSTNAMES_PER_PAGE))

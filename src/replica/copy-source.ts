@@ -1,5 +1,5 @@
 import type { Hostname } from '../hostname.ts'
-import type { CertificateRow, ChallengeRow, Cursor, RouteRow } from './rows.ts'
+import type { CertificateRow, ChallengeRow, Cursor, ProjectRow, RouteRow } from './rows.ts'
 
 export type Change = { kind: 'host' | 'certificate' | 'project' | 'token' | 'setting' | 'challenge'; key: string }
 
@@ -21,6 +21,9 @@ export type CopySource = {
   >
   loadRoutes(hostnames: Hostname[]): Promise<RouteRow[]>
   loadCertificates(hostnames: Hostname[]): Promise<CertificateRow[]>
+  /** Those that are not given up. */
+  loadProjects(ids: string[]): Promise<ProjectRow[]>
+  eachProjectPage(pageSize: number): AsyncIterable<ProjectRow[]>
   /** Hostnames of the project after the given one, in order. */
   loadProjectHostnames(projectId: string, after: Hostname | '', limit: number): Promise<Hostname[]>
   eachRoutePage(pageSize: number): AsyncIterable<RouteRow[]>

@@ -5,7 +5,8 @@ import { loadTlsAlpnChallenges, presentChallenge, withdrawChallenge } from '../c
 import { createAnnouncer, currentCursor, listenForChanges, readChanges } from '../core/changes.ts'
 import type { Db } from '../core/db.ts'
 import { registerDomain, removeDomain } from '../core/domains.ts'
-import { createProject, type Project, updateProject } from '../core/projects.ts'
+import { eachProjectPage, loadProjects } from '../core/project-pages.ts'
+import { createProject, deleteProject, type Project, updateProject } from '../core/projects.ts'
 import { eachCertificatePage, eachRoutePage, loadCertificates, loadProjectHostnames, loadRoutes } from '../core/routes.ts'
 import { readSetting, writeSetting } from '../core/settings.ts'
 import { parseHostname } from '../hostname.ts'
@@ -49,6 +50,8 @@ beforeEach(async () => {
       loadRoutes: (hostnames) => loadRoutes(db, hostnames),
       loadCertificates: (hostnames) => loadCertificates(db, hostnames),
       loadProjectHostnames: (projectId, after, limit) => loadProjectHostnames(db, projectId, after, limit),
+      loadProjects: (ids) => loadProjects(db, ids),
+      eachProjectPage: (size) => eachProjectPage(db, size),
       eachRoutePage: (size) => eachRoutePage(db, size),
       eachCertificatePage: (size) => eachCertificatePage(db, size),
       loadChallenges: () => loadTlsAlpnChallenges(db),
@@ -112,6 +115,17 @@ test('removals, changed projects and settings reach the copy', { timeout: 30_000
   await expect.poll(() => reader.findSetting('thumbprint')?.toString(), { timeout: 10_000 }).toBe(`of ${projects}`)
   expect(reader.findRoute(named(0))).toBeUndefined()
   for (let number = 1; number < 5; number += 1) expect(reader.findRoute(named(number))?.upstreamUrl).toBe('https://two.example.com')
+})
+
+test('how a project’s pages look reaches the copy once a project, by the feed and by a snapshot, and goes with it', {
+  timeout: 30_000,
+}, async () => {
+  const inCopy = () => reader.findProject(project.id)
+  await expect.poll(inCopy, { timeout: 10_000 }).toMatchObject({ id: project.id, name: `Project ${projects}`, errorPage: null })
+  await updateProject(db, project.slug, { brand: { color: '#1a56c4' }, errorPage: '<p>Back soon</p>' }, projectRules)
+  await expect.poll(inCopy, { timeout: 10_000 }).toMatchObject({ color: '#1a56c4', errorPage: '<p>Back soon</p>' })
+  await deleteProject(db, project)
+  await expect.poll(inCopy, { timeout: 10_000 }).toBeUndefined()
 })
 
 test('a TLS-ALPN-01 challenge reaches the copy while it is pending, and one of DNS never does', { timeout: 30_000 }, async () => {

@@ -6,6 +6,7 @@ import { loadTlsAlpnChallenges } from '../core/challenges.ts'
 import { currentCursor, listenForChanges, readChanges } from '../core/changes.ts'
 import { closeDatabase, connectDatabase } from '../core/db.ts'
 import { probeSoon } from '../core/probes.ts'
+import { eachProjectPage, loadProjects } from '../core/project-pages.ts'
 import { eachCertificatePage, eachRoutePage, loadCertificates, loadProjectHostnames, loadRoutes } from '../core/routes.ts'
 import { readSetting } from '../core/settings.ts'
 import { ServiceError } from '../errors.ts'
@@ -39,6 +40,8 @@ export async function startFollowerRole(context: RoleContext): Promise<RunningRo
       loadCertificates: (hostnames) => loadCertificates(feed, hostnames),
       eachRoutePage: (pageSize) => eachRoutePage(feed, pageSize),
       eachCertificatePage: (pageSize) => eachCertificatePage(feed, pageSize),
+      loadProjects: (ids) => loadProjects(feed, ids),
+      eachProjectPage: (pageSize) => eachProjectPage(feed, pageSize),
       loadChallenges: () => loadTlsAlpnChallenges(feed),
       readSetting: (name) => readSetting(feed, name),
       loadProjectHostnames: (projectId, after, limit) => loadProjectHostnames(feed, projectId, after, limit),
