@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { type Hostname, readHostname } from './hostname.ts'
-import { createAddressSet } from './lib/addresses.ts'
+import { createAddressSet, isSpecialAddress } from './lib/addresses.ts'
 import { readPostgresUrl } from './lib/postgres-url.ts'
 
 /** A listen address; `host` is always an IP address. */
@@ -194,4 +194,12 @@ function splitList(text: string): string[] {
     .split(',')
     .map((entry) => entry.trim())
     .filter((entry) => entry !== '')
+}
+
+/** Whether an ACME directory is one that issues for public names only. */
+export function isPublicDirectory(directory: string): boolean {
+  if (directory === 'local') return false
+  const host = new URL(directory).hostname
+  if (/^(\[.*\]|[\d.]+)$/.test(host)) return !isSpecialAddress(host)
+  return host.includes('.') && !/\.(localhost|test|internal|local|example|invalid)$/.test(host)
 }

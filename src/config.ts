@@ -6,6 +6,7 @@ import { nearestName } from './config-names.ts'
 import {
   type Address,
   type EabKey,
+  isPublicDirectory,
   parseAcmeDirectory,
   parseAddress,
   parseBoolean,
@@ -31,7 +32,6 @@ import {
   parseSmtpUrl,
 } from './config-values.ts'
 import type { Hostname } from './hostname.ts'
-import { isSpecialAddress } from './lib/addresses.ts'
 
 export type { Address } from './config-values.ts'
 
@@ -331,13 +331,6 @@ function doubts({ local, acmeDirectories, edgeIps, dnsZone }: Config): string[] 
   if (edgeIps.length === 0 && !dnsZone)
     found.push('NAMESAKE_EDGE_IPS is not set: customers cannot use an apex domain. Example: 203.0.113.10')
   return found
-}
-
-function isPublicDirectory(directory: string): boolean {
-  if (directory === 'local') return false
-  const host = new URL(directory).hostname
-  if (/^(\[.*\]|[\d.]+)$/.test(host)) return !isSpecialAddress(host)
-  return host.includes('.') && !/\.(localhost|test|internal|local|example|invalid)$/.test(host)
 }
 
 function readableFile(path: string): string {
