@@ -50,17 +50,10 @@ describe('the settings in deploy/', () => {
 })
 
 describe('the commands in deploy/', () => {
-  const lines = files
-    .flatMap(({ path, text }) =>
-      [...text.matchAll(/(?:bin\/namesake|command:|args:) +((?:\[?'?start|\w).*)$/gm)].map(([, words]) => ({
-        path,
-        words: words!
-          .replaceAll(/[[\]',]+ ?/g, (found) => (found === ',' ? found : ' '))
-          .trim()
-          .split(/\s+/),
-      })),
-    )
-    .filter(({ words }) => words[0] === 'start')
+  const written = /(?:bin\/namesake|command:|args:|CMD)\s+(.*\bstart\b.*)$/gm
+  const lines = files.flatMap(({ path, text }) =>
+    [...text.matchAll(written)].map(([, words]) => ({ path, words: words!.match(/[\w,-]+(?<!,)/g)! })),
+  )
 
   test('are there', () => {
     expect(lines.length).toBeGreaterThanOrEqual(9)
