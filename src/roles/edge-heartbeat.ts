@@ -5,6 +5,7 @@ import type { Db } from '../core/db.ts'
 import { beatEdge } from '../core/edges.ts'
 import { ServiceError } from '../errors.ts'
 import type { Log } from '../log.ts'
+import type { Reached, Vitals } from '../replica/acknowledgements.ts'
 import type { CopyCounts } from '../replica/copy-counts.ts'
 import type { CopyServer } from '../replica/server.ts'
 import { keepEdgeId } from './edge-id.ts'
@@ -18,7 +19,14 @@ export type EdgeHeartbeatParts = {
   now: () => number
 }
 
+export type EdgeHeartbeat = {
+  /** When the last beat was written, and how far behind copy and processes are together; undefined before the first, and where no edge process is. */
+  report(): { name: string; address: string | undefined; saidAgoMs: number; behindMs: number } | undefined
+  stop(): Promise<void>
+}
+
 const BEAT_INTERVAL_MS = 2_000
+const IDLE: Vitals = { connections: 0, load: 0 }
 
 // Read at once: when the process has given root up, the file may be out of reach.
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
@@ -27,11 +35,13 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
  * Says every two seconds how this edge stands, from when its first process serves. A beat that fails is not repeated: the next one says more.
  * While the database is away nothing is said of it here, since the follower does.
  */
-export function startEdgeHeartbeat(parts: EdgeHeartbeatParts): { stop(): Promise<void> } {
+export function startEdgeHeartbeat(parts: EdgeHeartbeatParts): EdgeHeartbeat {
   const { db, config, log, now } = parts
   const startedAt = performance.now()
+  const name = config.edgeName ?? hostname()
+  const behindMs = ({ asOfMs }: Reached) => Math.max(0, now() - asOfMs)
   let id: string | undefined
-  let work = { connections: 0, load: 0 }
+  let saidAt: number | undefined
   let isEdge = false
   let failing = false
   let sending: Promise<void> | undefined
@@ -39,14 +49,13 @@ export function startEdgeHeartbeat(parts: EdgeHeartbeatParts): { stop(): Promise
   const send = async (): Promise<void> => {
     const { reached, edge } = parts.applied()
     if (edge) isEdge = true
-    work = edge ?? { connections: 0, load: 0 }
     if (!isEdge || !reached) return
     id ??= keepEdgeId(config, log)
-    const { cursor: place, asOfMs } = reached
-    const said = { id, name: config.edgeName ?? hostname(), address: config.edgeAddress, version, place }
-    const measured = { behindMs: Math.max(0, now() - asOfMs), runsForMs: performance.now() - startedAt, ...parts.count(), ...work }
+    const said = { id, name, address: config.edgeAddress, version, place: reached.cursor }
+    const measured = { behindMs: behindMs(reached), runsForMs: performance.now() - startedAt, ...parts.count(), ...(edge ?? IDLE) }
     await beatEdge(db, { ...said, ...measured })
     failing = false
+    saidAt = performance.now()
   }
   const beat = async (): Promise<void> => {
     try {
@@ -62,6 +71,11 @@ export function startEdgeHeartbeat(parts: EdgeHeartbeatParts): { stop(): Promise
   }, BEAT_INTERVAL_MS)
 
   return {
+    report() {
+      const { reached } = parts.applied()
+      if (saidAt === undefined || !reached) return undefined
+      return { name, address: config.edgeAddress, saidAgoMs: Math.round(performance.now() - saidAt), behindMs: behindMs(reached) }
+    },
     async stop() {
       clearInterval(timer)
       await sending

@@ -76,7 +76,7 @@ export async function startFollowerRole(context: RoleContext): Promise<RunningRo
     certificateFinder(findInCopy, () => follower.status().complete),
   )
   return {
-    report: () => ({ ready: follower.status().complete, details: follower.report() }),
+    report: () => ({ ready: follower.status().complete, details: { ...follower.report(), edge: heartbeat.report() } }),
     async stop() {
       await internal.stop()
       await heartbeat.stop()
