@@ -61,7 +61,7 @@ describe('a PostgreSQL server that was lost', () => {
   chmodSync(dir, 0o755) // started by root, the service is an ordinary user
   const place = join(dir, 'db') // where the machines find the database, whichever server it is on
   const url = `postgres://postgres@localhost/namesake?host=${encodeURIComponent(place)}`
-  const env = { NAMESAKE_DATABASE_URL: url, NAMESAKE_SECRET: SECRET, NAMESAKE_ACCESS_LOG_SAMPLE: '0' }
+  const env = { NAMESAKE_DATABASE_URL: url, NAMESAKE_SECRET: SECRET, NAMESAKE_ACCESS_LOG_SAMPLE: '0', NAMESAKE_EDGE_WORKERS: '1' }
 
   const startServer = async (binDir?: string) => {
     const server = await startPostgres({ durable: false, binDir })
