@@ -10,6 +10,7 @@ import { type Cursor, currentCursor, readChanges } from '../src/core/changes.ts'
 import { closeDatabase, connectDatabase, type Db } from '../src/core/db.ts'
 import { beatEdge } from '../src/core/edges.ts'
 import { migrate, readMigrations } from '../src/core/migrations.ts'
+import { eachProjectPage } from '../src/core/project-pages.ts'
 import { createProject } from '../src/core/projects.ts'
 import { eachCertificatePage, eachRoutePage, loadCertificates, loadRoutes } from '../src/core/routes.ts'
 import { openCopyWriter } from '../src/replica/copy-writer.ts'
@@ -177,7 +178,8 @@ async function copyOf(db: Db, cursor: Cursor, withCertificates: boolean): Promis
   try {
     const began = performance.now()
     const certificates = withCertificates ? eachCertificatePage(db, PAGE) : none()
-    await writer.replaceAll({ cursor, asOfMs: Date.now(), routes: eachRoutePage(db, PAGE), certificates, settings: [], challenges: [] })
+    const pages = { routes: eachRoutePage(db, PAGE), projects: eachProjectPage(db, PAGE), certificates }
+    await writer.replaceAll({ cursor, asOfMs: Date.now(), ...pages, settings: [], challenges: [] })
     return { bytes: statSync(path).size, ms: performance.now() - began }
   } finally {
     writer.close()
