@@ -105,6 +105,7 @@ const SECRET_COMMAND = '$(openssl rand -hex 32)'
 // What the supervisor tells its children beyond the settings, and what the shell of a vendor's developer may hold.
 const NO_SETTINGS = [
   'NAMESAKE_LISTEN',
+  'NAMESAKE_ROLES',
   'NAMESAKE_RUN_DIR',
   'NAMESAKE_DEMO_UPSTREAM',
   'NAMESAKE_SERVICE_USER',

@@ -7,7 +7,7 @@ import { currentCursor, listenForChanges, readChanges } from '../core/changes.ts
 import { closeDatabase, connectDatabase } from '../core/db.ts'
 import { probeSoon } from '../core/probes.ts'
 import { eachCertificatePage, eachRoutePage, loadCertificates, loadProjectHostnames, loadRoutes } from '../core/routes.ts'
-import { readSetting } from '../core/settings.ts'
+import { readEdgeSetting } from '../core/settings.ts'
 import { ServiceError } from '../errors.ts'
 import type { Hostname } from '../hostname.ts'
 import { openCopyWriter } from '../replica/copy-writer.ts'
@@ -23,18 +23,19 @@ import { TICKET_KEYS } from './ticket-keys.ts'
 export async function startFollowerRole(context: RoleContext): Promise<RunningRole> {
   const { config, log } = context
   const db = connectDatabase(config.databaseUrl!, { applicationName: 'namesake follower', poolMax: 5, log })
+  const reading = { metadata: context.roles.includes('api') } // resolve answers with it; visitors need none
   mkdirSync(dirname(copyPath(config)), { recursive: true, mode: 0o700 })
   const writer = openCopyWriter(copyPath(config))
   const follower = createFollower({
     source: {
       currentCursor: () => currentCursor(db),
       readChanges: (cursor, limit) => readChanges(db, cursor, limit),
-      loadRoutes: (hostnames) => loadRoutes(db, hostnames),
+      loadRoutes: (hostnames) => loadRoutes(db, hostnames, reading),
       loadCertificates: (hostnames) => loadCertificates(db, hostnames),
-      eachRoutePage: (pageSize) => eachRoutePage(db, pageSize),
+      eachRoutePage: (pageSize) => eachRoutePage(db, pageSize, reading),
       eachCertificatePage: (pageSize) => eachCertificatePage(db, pageSize),
       loadChallenges: () => loadTlsAlpnChallenges(db),
-      readSetting: (name) => readSetting(db, name),
+      readSetting: (name) => readEdgeSetting(db, name),
       loadProjectHostnames: (projectId, after, limit) => loadProjectHostnames(db, projectId, after, limit),
       listen: (onHint) => listenForChanges(db, onHint),
     },
