@@ -5,6 +5,7 @@ import { pruneChallenges } from '../core/challenges.ts'
 import { createAnnouncer, pruneChanges } from '../core/changes.ts'
 import { pruneConnectLinks } from '../core/connect-links.ts'
 import { closeDatabase, connectDatabase, type Db } from '../core/db.ts'
+import { pruneEdges } from '../core/edges.ts'
 import { pruneBudget } from '../core/issuance-budget.ts'
 import { createLinkSigner } from '../core/link-signer.ts'
 import { pruneOrdersUnderWay } from '../core/orders-under-way.ts'
@@ -131,6 +132,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
       { name: 'connect link pruning', everyMs: 3_600_000, run: () => pruneConnectLinks(db) },
       { name: 'session pruning', everyMs: 3_600_000, run: () => pruneSessions(db) },
       { name: 'rate limit pruning', everyMs: 600_000, run: () => pruneRateLimits(db) },
+      { name: 'edge pruning', everyMs: 3_600_000, run: () => pruneEdges(db) },
       { name: 'project call pruning', everyMs: 60_000, run: () => pruneProjectCalls(db) },
       { name: 'released certificates', everyMs: 86_400_000, run: async () => void (await forgetReleasedCertificates(db)) },
     ],
