@@ -10,6 +10,7 @@ import {
   parseBoolean,
   parseChoice,
   parseCidr,
+  parseCopyBound,
   parseDatabaseUrl,
   parseDnsServer,
   parseEab,
@@ -28,6 +29,7 @@ import {
 } from './config-values.ts'
 import type { Hostname } from './hostname.ts'
 import { isSpecialAddress } from './lib/addresses.ts'
+import { nearestName } from './nearest-name.ts'
 
 export type { Address } from './config-values.ts'
 
@@ -46,6 +48,8 @@ export type Config = Readonly<{
   publicHttpPort: number
   publicHttpsPort: number
   edgeWorkers: number
+  /** How many hostnames the local copy holds; 0: all. */
+  copyHostnamesMax: number
   upstreamSourceIps: string[]
   /** `local` (the built-in authority) or URLs, first preferred. */
   acmeDirectories: string[]
@@ -149,6 +153,7 @@ export function readConfig(env: Env, cwd: string): { config: Config; warnings: s
     publicHttpPort: required('PUBLIC_HTTP_PORT', parsePort, httpAddr.port, '80'),
     publicHttpsPort: required('PUBLIC_HTTPS_PORT', parsePort, httpsAddr.port, '443'),
     edgeWorkers: required('EDGE_WORKERS', parseInteger(1, EDGE_WORKERS_MAX), availableParallelism(), '4'),
+    copyHostnamesMax: required('COPY_HOSTNAMES_MAX', parseCopyBound, 0, '100000'),
     upstreamSourceIps: required('UPSTREAM_SOURCE_IPS', parseList(parseIpAddress), [], '203.0.113.10'),
     acmeDirectories,
     acmeEmail: optional('ACME_EMAIL', parseMailAddress, 'ops@example.com'),
@@ -231,10 +236,14 @@ class Reading {
   /** Whether the setting was refused already: its fallback is then not blamed for not fitting the rest. */
   readonly isBad = (name: string): boolean => this.#bad.has(name)
 
+  #settings(): string[] {
+    return [...this.#known].filter((name) => !NO_SETTINGS.includes(name))
+  }
+
   unknown(): string[] {
     return Object.keys(this.#env)
       .filter((name) => name.startsWith('NAMESAKE_') && !this.#known.has(name))
-      .map((name) => `${name} is not a setting and has no effect: did you mean ${nearest(name, [...this.#known])}?`)
+      .map((name) => `${name} is not a setting and has no effect: did you mean ${nearestName(name, this.#settings())}?`)
   }
 }
 
@@ -312,18 +321,6 @@ function isPublicDirectory(directory: string): boolean {
   const host = new URL(directory).hostname
   if (/^(\[.*\]|[\d.]+)$/.test(host)) return !isSpecialAddress(host)
   return host.includes('.') && !/\.(localhost|test|internal|local|example|invalid)$/.test(host)
-}
-
-function nearest(name: string, known: readonly string[]): string {
-  const settings = known.filter((candidate) => !NO_SETTINGS.includes(candidate))
-  return settings.reduce((best, candidate) => (likeness(name, candidate) > likeness(name, best) ? candidate : best))
-}
-
-/** From 0 to 1: how many pairs of neighbouring letters two names share (Dice). */
-function likeness(a: string, b: string): number {
-  const pairsOf = (text: string) => new Set(Array.from({ length: text.length - 1 }, (_, i) => text.slice(i, i + 2)))
-  const [left, right] = [pairsOf(a), pairsOf(b)]
-  return (2 * [...left].filter((pair) => right.has(pair)).length) / (left.size + right.size)
 }
 
 function readableFile(path: string): string {

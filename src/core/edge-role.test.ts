@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { addProject, claim } from '../../test/support/tenants.ts'
@@ -7,6 +7,7 @@ import { loadTlsAlpnChallenges } from './challenges.ts'
 import { currentCursor, readChanges } from './changes.ts'
 import { closeDatabase, connectDatabase, type Db } from './db.ts'
 import { prepareEdgeRole, readSchemaState } from './edge-role.ts'
+import { beatEdge } from './edges.ts'
 import { migrate, readMigrations } from './migrations.ts'
 import { probeSoon } from './probes.ts'
 import { eachCertificatePage, eachRoutePage, loadCertificates, loadProjectHostnames, loadRoutes } from './routes.ts'
@@ -14,8 +15,8 @@ import { readEdgeSetting, writeSettingOnce } from './settings.ts'
 
 const MIGRATIONS = await readMigrations(new URL('../../sql/', import.meta.url))
 const REFUSED = { code: '42501' }
-const READ = ['certificates', 'challenges', 'changes', 'domains', 'feed', 'migrations', 'probes', 'projects']
-const WRITTEN: string[] = []
+const READ = ['certificates', 'challenges', 'changes', 'domains', 'edges', 'feed', 'migrations', 'probes', 'projects']
+const WRITTEN = ['edges']
 const login = `edge_${randomBytes(6).toString('hex')}`
 
 let database: TestDatabase
@@ -53,6 +54,11 @@ test('the login of an edge machine does all that the follower does', async () =>
   expect(await requestIssuance(edge, hostname)).toEqual({ kind: 'requested' })
   const { rows } = await db.pool.query('select key, max_attempts from graphile_worker.jobs where key = $1', [`issue:${hostname}`])
   expect(rows).toEqual([{ key: `issue:${hostname}`, max_attempts: 3 }])
+  const place = await currentCursor(edge)
+  const state = { behindMs: 0, runsForMs: 0, place, routes: 1, certificates: 0, connections: 0, load: 0 }
+  const beat = { id: randomUUID(), name: 'edge', address: undefined, version: '1', ...state }
+  await beatEdge(edge, beat)
+  await beatEdge(edge, { ...beat, routes: 2 })
   expect(await readSchemaState(edge, MIGRATIONS)).toEqual({ kind: 'stands' })
 })
 

@@ -10,12 +10,19 @@ export type CopyLookups = {
   /** The newest of a hostname last. */
   readChallenges(): ChallengeRow[]
   readState(): { cursor: Cursor; asOfMs: number }
+  /** What the copy holds, and how many of its certificates end before the given moment. */
+  readTotals(endBeforeMs: number): { routes: number; certificates: number; ending: number }
+  /** Some hostnames, not all: then the wildcard over a name that the copy does not know says nothing about it. */
+  isBounded: boolean
 }
 
 type Values = Record<string, string | number | null | Uint8Array>
 
 /** The read statements of one open copy, prepared once. */
 export function prepareLookups(db: DatabaseSync): CopyLookups {
+  const isBounded = (db.prepare('select complete from state').get() as { complete: number }).complete === 0
+  const name = db.prepare('select 1 from names where hostname = ?')
+  const totals = db.prepare('select routes, certificates, (select count(*) from certificates where not_after_ms < ?) as ending from totals')
   const route = db.prepare('select * from routes where hostname = ?')
   const certificate = db.prepare('select * from certificates where hostname = ?')
   const setting = db.prepare('select value from settings where name = ?')
@@ -26,8 +33,11 @@ export function prepareLookups(db: DatabaseSync): CopyLookups {
 
   return {
     findRoute(hostname) {
-      const row = (route.get(hostname) ?? route.get(wildcardOver(hostname))) as Values | undefined
-      return row && toRoute(row)
+      const own = route.get(hostname) as Values | undefined
+      if (own) return toRoute(own)
+      if (isBounded && !name.get(hostname)) return undefined
+      const over = route.get(wildcardOver(hostname)) as Values | undefined
+      return over && toRoute(over)
     },
     findCertificate(hostname) {
       const row = certificate.get(hostname) as Values | undefined
@@ -37,6 +47,8 @@ export function prepareLookups(db: DatabaseSync): CopyLookups {
       const row = setting.get(name) as Values | undefined
       return row && toBuffer(row.value as Uint8Array)
     },
+    isBounded,
+    readTotals: (endBeforeMs) => totals.get(endBeforeMs) as { routes: number; certificates: number; ending: number },
     readChallenges: () => challenges.all() as ChallengeRow[],
     readState() {
       const row = state.get() as { epoch: string; xid: string; seq: string; as_of_ms: number }

@@ -41,7 +41,7 @@ function overwrite(file: string, from: number, bytes: number): void {
 test('a reader finds nothing, and says that it is not complete, until there is a copy', async () => {
   const reader = read()
   expect(reader.findRoute(shop(1))).toBeUndefined()
-  expect(reader.state()).toEqual({ complete: false, asOfMs: 0 })
+  expect(reader.state()).toEqual({ usable: false, complete: false, asOfMs: 0 })
   const writer = write()
   expect(writer.state()).toEqual({ cursor: undefined, complete: false, asOfMs: 0, unfit: 'there is none yet' })
   await writer.replaceAll(snapshotOf([routeOf(shop(1))], { asOfMs: 5 }))

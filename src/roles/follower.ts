@@ -1,6 +1,5 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { Gauge } from 'prom-client'
 import { requestIssuance } from '../core/certificates.ts'
 import { loadTlsAlpnChallenges } from '../core/challenges.ts'
 import { currentCursor, listenForChanges, readChanges } from '../core/changes.ts'
@@ -13,8 +12,10 @@ import type { Hostname } from '../hostname.ts'
 import { openCopyWriter } from '../replica/copy-writer.ts'
 import { createFollower } from '../replica/follower.ts'
 import { startCopyServer } from '../replica/server.ts'
+import { copyFacts, measureCopy } from './copy-metrics.ts'
 import { copyPath, followerSocket } from './copy-place.ts'
 import { certificateFinder, serveInternal } from './internal.ts'
+import { ownHosts } from './own-hosts.ts'
 import { THUMBPRINT } from './own-keys.ts'
 import type { RoleContext, RunningRole } from './role.ts'
 import { TICKET_KEYS } from './ticket-keys.ts'
@@ -25,7 +26,7 @@ export async function startFollowerRole(context: RoleContext): Promise<RunningRo
   const db = connectDatabase(config.databaseUrl!, { applicationName: 'namesake follower', poolMax: 5, log })
   const reading = { metadata: context.roles.includes('api') } // resolve answers with it; visitors need none
   mkdirSync(dirname(copyPath(config)), { recursive: true, mode: 0o700 })
-  const writer = openCopyWriter(copyPath(config))
+  const writer = openCopyWriter(copyPath(config), { ...reading, hostnamesMax: config.copyHostnamesMax })
   const follower = createFollower({
     source: {
       currentCursor: () => currentCursor(db),
@@ -41,6 +42,7 @@ export async function startFollowerRole(context: RoleContext): Promise<RunningRo
     },
     writer,
     settingNames: [THUMBPRINT, TICKET_KEYS],
+    pinned: [...ownHosts(config).keys()],
     log,
     now: Date.now,
   })
@@ -50,20 +52,13 @@ export async function startFollowerRole(context: RoleContext): Promise<RunningRo
       findRoute: follower.findRoute,
       requestCertificate: (hostname) => requestIssuance(db, hostname),
       visitorCame: (hostname) => probeSoon(db, hostname),
+      hostnamesUsed: follower.hostnamesUsed,
       copyDamaged: follower.copyDamaged,
     },
     log,
   })
   follower.start(server)
-  new Gauge({
-    name: 'namesake_feed_lag_seconds',
-    help: 'Time since the local copy was last known to hold everything',
-    aggregator: 'max',
-    registers: [context.metrics],
-    collect() {
-      this.set(follower.status().lagMs / 1_000)
-    },
-  })
+  measureCopy(context.metrics, { follower, writer, path: copyPath(config) })
   const findInCopy = async (hostname: Hostname) => {
     const found = await follower.findRoute(hostname)
     if (found.kind === 'unavailable') throw new ServiceError('database_unavailable', 'neither the local copy nor the database can say')
@@ -74,7 +69,10 @@ export async function startFollowerRole(context: RoleContext): Promise<RunningRo
     certificateFinder(findInCopy, () => follower.status().complete),
   )
   return {
-    report: () => ({ ready: follower.status().complete, details: follower.report() }),
+    report: () => ({
+      ready: writer.state().cursor !== undefined,
+      details: { ...follower.report(), ...copyFacts(writer, copyPath(config), Date.now()) },
+    }),
     async stop() {
       await internal.stop()
       await follower.stop()
