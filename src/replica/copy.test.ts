@@ -46,7 +46,7 @@ test('a reader finds nothing, and says that it is not complete, until there is a
   expect(writer.state()).toEqual({ cursor: undefined, complete: false, asOfMs: 0, unfit: 'there is none yet' })
   await writer.replaceAll(snapshotOf([routeOf(shop(1))], { asOfMs: 5 }))
   expect(reader.findRoute(shop(1))).toEqual(routeOf(shop(1)))
-  expect(reader.state()).toEqual({ complete: true, asOfMs: 5 })
+  expect(reader.state()).toEqual({ usable: true, complete: true, asOfMs: 5 })
 })
 
 test('rows come back exactly as they were written', async () => {
