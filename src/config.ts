@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
+import { NO_SETTINGS, nearestName } from './config-names.ts'
 import {
   type Address,
   type EabKey,
@@ -19,17 +20,18 @@ import {
   parseInteger,
   parseIpAddress,
   parseList,
+  parseMachineName,
   parseMailAddress,
   parseOrigin,
   parsePlans,
   parsePort,
   parseProfile,
+  parseReachableAddress,
   parseSecret,
   parseSmtpUrl,
 } from './config-values.ts'
 import type { Hostname } from './hostname.ts'
 import { isSpecialAddress } from './lib/addresses.ts'
-import { nearestName } from './nearest-name.ts'
 
 export type { Address } from './config-values.ts'
 
@@ -48,6 +50,10 @@ export type Config = Readonly<{
   publicHttpPort: number
   publicHttpsPort: number
   edgeWorkers: number
+  /** What this machine is called in the list of edges; its own name where undefined. */
+  edgeName: string | undefined
+  /** host:port at which workers reach this machine's https; undefined: none visits it. */
+  edgeAddress: string | undefined
   /** How many hostnames the local copy holds; 0: all. */
   copyHostnamesMax: number
   upstreamSourceIps: string[]
@@ -106,17 +112,6 @@ const EDGE_WORKERS_MAX = 256
 const CONNECTIONS_MAX = 1_000_000
 const SECRET_COMMAND = '$(openssl rand -hex 32)'
 
-// What the supervisor tells its children beyond the settings, and what the shell of a vendor's developer may hold.
-const NO_SETTINGS = [
-  'NAMESAKE_LISTEN',
-  'NAMESAKE_ROLES',
-  'NAMESAKE_RUN_DIR',
-  'NAMESAKE_DEMO_UPSTREAM',
-  'NAMESAKE_SERVICE_USER',
-  'NAMESAKE_API',
-  'NAMESAKE_TOKEN',
-]
-
 /**
  * Reads every NAMESAKE_* setting from the environment, else from `.env` in `cwd`, else its default; an empty value counts as none.
  * Relative paths start at `cwd`. A variable that nobody knows is a warning. Throws ConfigError.
@@ -153,6 +148,8 @@ export function readConfig(env: Env, cwd: string): { config: Config; warnings: s
     publicHttpPort: required('PUBLIC_HTTP_PORT', parsePort, httpAddr.port, '80'),
     publicHttpsPort: required('PUBLIC_HTTPS_PORT', parsePort, httpsAddr.port, '443'),
     edgeWorkers: required('EDGE_WORKERS', parseInteger(1, EDGE_WORKERS_MAX), availableParallelism(), '4'),
+    edgeName: optional('EDGE_NAME', parseMachineName, 'paris-1'),
+    edgeAddress: optional('EDGE_ADDRESS', parseReachableAddress(httpsAddr.port), '10.0.0.7:8443'),
     copyHostnamesMax: required('COPY_HOSTNAMES_MAX', parseCopyBound, 0, '100000'),
     upstreamSourceIps: required('UPSTREAM_SOURCE_IPS', parseList(parseIpAddress), [], '203.0.113.10'),
     acmeDirectories,

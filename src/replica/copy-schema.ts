@@ -32,11 +32,17 @@ const TABLES = `
 `
 
 // Made when the rows stand: a count of each row while they are built would cost as much as the row.
-const TOTALS = ['routes', 'certificates', 'names'].map(
+const ROW_TOTALS = ['routes', 'names'].map(
   (table) => `
   create trigger ${table}_come after insert on ${table} begin update totals set ${table} = ${table} + 1; end;
   create trigger ${table}_go after delete on ${table} begin update totals set ${table} = ${table} - 1; end;`,
 )
+const CERTIFICATE_TOTAL = `
+  create trigger certificate_comes after insert on certificates when new.chain_pem is not null begin update totals set certificates = certificates + 1; end;
+  create trigger certificate_goes after delete on certificates when old.chain_pem is not null begin update totals set certificates = certificates - 1; end;
+  create trigger certificate_turns after update on certificates when (old.chain_pem is null) <> (new.chain_pem is null)
+    begin update totals set certificates = certificates + (new.chain_pem is not null) - (old.chain_pem is not null); end;`
+const TABLES_COUNTED = ['routes', 'certificates where chain_pem is not null', 'names']
 
 /** What a copy is to hold: metadata for those who resolve, and every hostname where `hostnamesMax` is 0, else so many at most. */
 export type CopyScope = { metadata: boolean; hostnamesMax: number }
@@ -47,8 +53,8 @@ export function createTables(db: DatabaseSync): void {
 
 /** To be called once, when the rows stand: from then on their number is known at any time. */
 export function countRows(db: DatabaseSync): void {
-  const counts = ['routes', 'certificates', 'names'].map((table) => `(select count(*) from ${table})`)
-  db.exec(`insert into totals select 1, ${counts.join(', ')}; ${TOTALS.join('')}`)
+  const counts = TABLES_COUNTED.map((rows) => `(select count(*) from ${rows})`)
+  db.exec(`insert into totals select 1, ${counts.join(', ')}; ${ROW_TOTALS.join('')} ${CERTIFICATE_TOTAL}`)
 }
 
 /** Why this file cannot be read by this release, or undefined when it can. Costs the same for any number of rows. */

@@ -143,7 +143,13 @@ export function openCopyWriter(path: string, scope: CopyScope = { metadata: true
     known: (hostnames) => (scope.hostnamesMax === 0 || !opened ? [...hostnames] : guarded(({ names }) => hostnames.filter(names.holds))),
     byUse: () => (opened ? guarded(({ names }) => names.byUse()) : []),
     use: (uses) => opened && guarded(({ changes }) => changes.use(uses)),
-    totals: (endBeforeMs) => opened && guarded(({ lookups }) => lookups.readTotals(endBeforeMs)),
+    totals(endBeforeMs) {
+      try {
+        return opened && guarded(({ lookups }) => lookups.readTotals(endBeforeMs))
+      } catch {
+        return undefined // whoever follows or reads says what is wrong with it
+      }
+    },
     async check(signal) {
       const file = opened?.file
       if (!file) return { kind: 'unknown', sentence: 'there is no copy to check' }

@@ -126,6 +126,22 @@ test('the cursor and the moment outlive the process', async () => {
   expect(write().state()).toEqual({ cursor: cursorAt(42), complete: true, asOfMs: 77, unfit: undefined })
 })
 
+test('how much it holds is known at any time, whatever came, went or changed', async () => {
+  const writer = write()
+  const snapshot = snapshotOf(many(3), { certificates: pagesOf([certificateOf(shop(0)), certificateOf(shop(1), { notAfterMs: 50 })]) })
+  await writer.replaceAll(snapshot)
+  expect(writer.totals(100)).toEqual({ routes: 3, certificates: 2, ending: 1 })
+  const without = { state: 'failed' as const, chainPem: null, sealedKey: null, notAfterMs: null, version: 2 }
+  writer.apply({ routes: many(5, 2), certificates: [certificateOf(shop(1), without), certificateOf(shop(2)), certificateOf(shop(2))] })
+  expect(writer.totals(100)).toEqual({ routes: 5, certificates: 2, ending: 0 })
+  writer.apply({
+    removed: [shop(0), shop(9)],
+    removedCertificates: [shop(0), shop(1)],
+    certificates: [certificateOf(shop(2), { version: 3 })],
+  })
+  expect(writer.totals(100)).toEqual({ routes: 4, certificates: 1, ending: 0 })
+})
+
 test('readers see the old copy whole while a snapshot loads, then the new one whole', async () => {
   const writer = write()
   await writer.replaceAll(snapshotOf(many(10, 1)))

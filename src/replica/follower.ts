@@ -1,6 +1,7 @@
 import type { Hostname } from '../hostname.ts'
 import { backOffMs, pause } from '../lib/back-off.ts'
 import type { Log } from '../log.ts'
+import type { Reached } from './acknowledgements.ts'
 import { createCatchUp } from './catch-up.ts'
 import type { CopySource } from './copy-source.ts'
 import { type CopyStatus, missIsFinal } from './copy-status.ts'
@@ -11,7 +12,7 @@ import type { RouteAnswer } from './messages.ts'
 import type { ChangedKeys } from './rows.ts'
 
 /** Who is told: the server of `server.ts`. */
-export type Audience = { changed(keys: ChangedKeys): void; reset(): void; heartbeat(status: CopyStatus): void }
+export type Audience = { changed(keys: ChangedKeys): void; reset(): void; heartbeat(status: CopyStatus, reached?: Reached): void }
 
 export type FollowerParts = {
   source: CopySource
@@ -74,6 +75,7 @@ export function createFollower(parts: FollowerParts): Follower {
   })
   let audience: Audience | undefined
   let asOfMs = writer.state().asOfMs
+  let reached: Reached | undefined
   let snapshots = 0
   let damages = 0
   let changes = 0
@@ -108,6 +110,8 @@ export function createFollower(parts: FollowerParts): Follower {
     while (!stopping.signal.aborted) {
       try {
         asOfMs = (await catchUp.run()).asOfMs
+        const { cursor } = writer.state()
+        reached = cursor && { cursor, asOfMs }
         if (failures > 0) log.info('following the database again')
         failures = 0
         trouble = undefined
@@ -139,7 +143,8 @@ export function createFollower(parts: FollowerParts): Follower {
     const hints = source.listen(() => wake.now())
     const alarm = createLagAlarm(log)
     const beat = () => {
-      audience?.heartbeat(status())
+      const told = reached
+      setImmediate(() => audience?.heartbeat(status(), told)) // behind the news of what was applied up to there
       if (writer.state().cursor) alarm(status())
     }
     beat()

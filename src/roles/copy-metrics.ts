@@ -49,7 +49,7 @@ export function measureCopy(metrics: Registry, parts: { follower: Follower; writ
   const routes = { name: 'namesake_copy_routes', help: 'Hostnames whose route the local copy holds' }
   const certificates = {
     name: 'namesake_copy_certificates',
-    help: 'Hostnames whose certificate, or lack of one, the local copy holds',
+    help: 'Hostnames whose certificate the local copy holds',
   }
   const ending = {
     name: 'namesake_copy_certificates_ending',

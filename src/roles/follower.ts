@@ -14,6 +14,7 @@ import { createFollower } from '../replica/follower.ts'
 import { startCopyServer } from '../replica/server.ts'
 import { copyFacts, measureCopy } from './copy-metrics.ts'
 import { copyPath, followerSocket } from './copy-place.ts'
+import { startEdgeHeartbeat } from './edge-heartbeat.ts'
 import { certificateFinder, serveInternal } from './internal.ts'
 import { ownHosts } from './own-hosts.ts'
 import { THUMBPRINT } from './own-keys.ts'
@@ -58,6 +59,8 @@ export async function startFollowerRole(context: RoleContext): Promise<RunningRo
     log,
   })
   follower.start(server)
+  const facts = () => copyFacts(writer, copyPath(config), Date.now())
+  const heartbeat = startEdgeHeartbeat({ db, config, log, applied: server.applied, count: facts, now: Date.now })
   measureCopy(context.metrics, { follower, writer, path: copyPath(config) })
   const findInCopy = async (hostname: Hostname) => {
     const found = await follower.findRoute(hostname)
@@ -71,10 +74,11 @@ export async function startFollowerRole(context: RoleContext): Promise<RunningRo
   return {
     report: () => ({
       ready: writer.state().cursor !== undefined,
-      details: { ...follower.report(), ...copyFacts(writer, copyPath(config), Date.now()) },
+      details: { ...follower.report(), ...facts(), edge: heartbeat.report() },
     }),
     async stop() {
       await internal.stop()
+      await heartbeat.stop()
       await follower.stop()
       await server.stop()
       writer.close()
