@@ -19,6 +19,7 @@ test('nothing needs to be set for a local start', () => {
   expect(config).toMatchObject({
     dataDir: join(cwd, '.namesake'),
     databaseUrl: undefined,
+    feedDatabaseUrl: undefined,
     baseUrl: new URL('http://localhost:4000'),
     portalUrl: new URL('http://localhost:4000'),
     edgeHost: 'edge.localhost',
@@ -128,7 +129,15 @@ describe('what cannot be used is refused', () => {
     ['NAMESAKE_SMTP_URL', 'smtp://mail.example.com', /NAMESAKE_MAIL_FROM is required/],
     ['NAMESAKE_SECRET', 'short', /at least 32 bytes, this one has 5/],
     ['NAMESAKE_DATABASE_URL', 'mysql://localhost', /PostgreSQL/],
+    ['NAMESAKE_DATABASE_URL', 'postgres://db1,db2:99999/namesake', /has the port "99999"/],
+    [
+      'NAMESAKE_DATABASE_URL',
+      'postgres://db1,db2/namesake?target_session_attrs=standby',
+      /Namesake writes there, so it has to be read-write/,
+    ],
     ['NAMESAKE_DATABASE_URL', 'postgres://localhost/namesake', /NAMESAKE_SECRET is required/],
+    ['NAMESAKE_FEED_DATABASE_URL', 'replica.example.com', /not a PostgreSQL address/],
+    ['NAMESAKE_FEED_DATABASE_URL', 'postgres://replica.example.com/namesake', /needs NAMESAKE_DATABASE_URL beside it/],
     ['NAMESAKE_ALLOW_PRIVATE_UPSTREAMS', 'yes', /true nor false/],
     ['NAMESAKE_TRUSTED_PROXIES', '10.0.0.0/40', /10.0.0.0\/40/],
     ['NAMESAKE_PROXY_PROTOCOL', 'on', /off, required/],

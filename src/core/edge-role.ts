@@ -14,6 +14,7 @@ const GRANT_LOCK = 5_217_303_602 // two that grant on one table at once would tr
 const GRANTS = [
   'select (name) on migrations',
   'select (life, pruned_xid, pruned_seq) on feed',
+  'select on feed_beats',
   'select (xid, seq, kind, key, created_at) on changes',
   'select (id, slug, upstream_url, upstream_protocol, version) on projects',
   'select (id, project_id, hostname, version, created_at, verified_at, deleted_at) on domains',

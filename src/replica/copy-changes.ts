@@ -54,8 +54,9 @@ export function prepareChanges(db: DatabaseSync, scope: CopyScope, names: CopyNa
     if (batch.asOfMs !== undefined) moveMoment.run(batch.asOfMs)
   }
 
-  const bound = ({ removed, known }: CopyBatch): void => {
-    for (const hostname of removed ?? []) names.drop(hostname)
+  const bound = ({ removed, routes, known }: CopyBatch): void => {
+    const back = new Set(routes?.map(({ hostname }) => hostname))
+    for (const hostname of removed ?? []) if (!back.has(hostname)) names.drop(hostname)
     for (const use of known ?? []) names.keep(use)
     if (!known) return
     for (const hostname of names.evict(scope.hostnamesMax)) {

@@ -27,6 +27,7 @@ export type FollowerParts = {
 export type FollowerReport = CopyStatus & {
   snapshots: number
   damages: number
+  promotions: number
   changes: number
   lookups: number
   lookupsTurnedAway: number
@@ -68,7 +69,7 @@ export function createFollower(parts: FollowerParts): Follower {
     writer.apply({ routes, certificates, known: [...names].map((name) => ({ hostname: name, usedAtMs })) })
   }
   const lookups = createDatabaseLookups({
-    loadRoutes: (hostnames) => source.loadRoutes(hostnames),
+    loadRoutes: (hostnames) => (source.findRoutes ?? source.loadRoutes)(hostnames),
     findInCopy: (hostname) => writer.findRoute(hostname),
     ...(writer.hostnamesMax > 0 && { keep: { loadCertificates: (hostnames) => source.loadCertificates(hostnames), put } }),
     now,
@@ -78,6 +79,7 @@ export function createFollower(parts: FollowerParts): Follower {
   let reached: Reached | undefined
   let snapshots = 0
   let damages = 0
+  let promotions = 0
   let changes = 0
   let trouble: string | undefined
   let stop = async (): Promise<void> => {}
@@ -97,11 +99,16 @@ export function createFollower(parts: FollowerParts): Follower {
     log.info({ reason }, 'the local copy was built anew')
     setImmediate(() => audience?.reset())
   }
+  const onPromoted = (keys: number): void => {
+    promotions += 1
+    log.warn({ keys }, 'a standby was promoted: what it may have lost was loaded again, and the local copy goes on')
+  }
   const catchUp = createCatchUp({
     ...parts,
     signal: stopping.signal,
     onChanged,
     onReplaced,
+    onPromoted,
     ...(writer.hostnamesMax > 0 && { onSeen: lookups.changed }),
   })
 
@@ -181,7 +188,7 @@ export function createFollower(parts: FollowerParts): Follower {
     status,
     report() {
       const { asked, turnedAway } = lookups.counts()
-      return { ...status(), snapshots, damages, changes, lookups: asked, lookupsTurnedAway: turnedAway, trouble }
+      return { ...status(), snapshots, damages, promotions, changes, lookups: asked, lookupsTurnedAway: turnedAway, trouble }
     },
     stop: () => stop(),
   }
