@@ -342,6 +342,33 @@ create table tokens (
 );
 CREATE INDEX token_project ON public.tokens USING btree (project_id);
 
+CREATE OR REPLACE FUNCTION public.ask_for_certificate(wanted text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+begin
+  -- The worker looks again before it orders anything: back-off, limits and proofs are its business.
+  if exists (select from domains where hostname = wanted and deleted_at is null)
+    or exists (select from certificates where hostname = wanted and project_id is null) then
+    perform graphile_worker.add_job('issue', json_build_object('hostname', wanted), max_attempts => 3, job_key => 'issue:' || wanted);
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.ask_for_probe(wanted text)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+  -- At once, but not within ten seconds of the last check.
+  update probes p set next_probe_at = greatest(now(), p.claimed_at + interval '10 seconds') from domains d
+  where d.id = p.domain_id and d.hostname = wanted and d.deleted_at is null and d.verified_at is null
+    and p.next_probe_at > greatest(now(), p.claimed_at + interval '10 seconds');
+$function$;
+
 CREATE OR REPLACE FUNCTION public.claim_counts(claim domains)
  RETURNS boolean
  LANGUAGE sql
@@ -371,6 +398,15 @@ begin
   end if;
   return found;
 end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.edge_setting(wanted text)
+ RETURNS bytea
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+  select value from settings where name = wanted and name in ('thumbprint', 'ticket-keys');
 $function$;
 
 CREATE OR REPLACE FUNCTION public.require_room_in_family()

@@ -177,12 +177,21 @@ export function parsePlans(text: string): ReadonlyMap<string, number> {
   return plans
 }
 
+const COPY_HOSTNAMES_MIN = 100
+const COPY_HOSTNAMES_MAX = 1_000_000_000
 const SECRET_BYTES_MIN = 32
 
 export function parseSecret(text: string): string {
   const bytes = Buffer.byteLength(text)
   if (bytes < SECRET_BYTES_MIN) throw new Error(`is too short: each secret has at least ${SECRET_BYTES_MIN} bytes, this one has ${bytes}`)
   return text
+}
+
+/** 0 for all, else enough for the service's own hosts and some more. */
+export function parseCopyBound(text: string): number {
+  const bound = parseInteger(0, COPY_HOSTNAMES_MAX)(text)
+  if (bound > 0 && bound < COPY_HOSTNAMES_MIN) throw new Error(`must be 0, for all, or at least ${COPY_HOSTNAMES_MIN}`)
+  return bound
 }
 
 export function parseList<T>(parseEntry: (text: string) => T): (text: string) => T[] {

@@ -110,6 +110,7 @@ describe('what cannot be used is refused', () => {
     ['NAMESAKE_EDGE_HOST', 'localhost', /one label/],
     ['NAMESAKE_EDGE_IPS', '192.0.2.1,nowhere', /"nowhere"/],
     ['NAMESAKE_EDGE_WORKERS', '0', /from 1 to 256/],
+    ['NAMESAKE_COPY_HOSTNAMES_MAX', '99', /0, for all, or at least 100/],
     ['NAMESAKE_PUBLIC_HTTPS_PORT', '70000', /from 1 to 65535/],
     ['NAMESAKE_ACME_DIRECTORY', 'http://acme.example.com/', /https/],
     ['NAMESAKE_ACME_DIRECTORY', 'https://acme-v02.api.letsencrypt.org/directory', /NAMESAKE_EDGE_HOST=edge.localhost is local/],

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
-import { nearestName } from './config-names.ts'
+import { NO_SETTINGS, nearestName } from './config-names.ts'
 import {
   type Address,
   type EabKey,
@@ -12,6 +12,7 @@ import {
   parseBoolean,
   parseChoice,
   parseCidr,
+  parseCopyBound,
   parseDatabaseUrl,
   parseDnsServer,
   parseEab,
@@ -56,6 +57,8 @@ export type Config = Readonly<{
   edgeName: string | undefined
   /** host:port at which workers reach this machine's https; undefined: none visits it. */
   edgeAddress: string | undefined
+  /** How many hostnames the local copy holds; 0: all. */
+  copyHostnamesMax: number
   upstreamSourceIps: string[]
   /** `local` (the built-in authority) or URLs, first preferred. */
   acmeDirectories: string[]
@@ -115,16 +118,6 @@ const CONNECTIONS_MAX = 1_000_000
 const BRIDGE_MS_MAX = 60_000
 const SECRET_COMMAND = '$(openssl rand -hex 32)'
 
-// What the supervisor tells its children beyond the settings, and what the shell of a vendor's developer may hold.
-const NO_SETTINGS = [
-  'NAMESAKE_LISTEN',
-  'NAMESAKE_RUN_DIR',
-  'NAMESAKE_DEMO_UPSTREAM',
-  'NAMESAKE_SERVICE_USER',
-  'NAMESAKE_API',
-  'NAMESAKE_TOKEN',
-]
-
 /**
  * Reads every NAMESAKE_* setting from the environment, else from `.env` in `cwd`, else its default; an empty value counts as none.
  * Relative paths start at `cwd`. A variable that nobody knows is a warning. Throws ConfigError.
@@ -164,6 +157,7 @@ export function readConfig(env: Env, cwd: string): { config: Config; warnings: s
     edgeWorkers: required('EDGE_WORKERS', parseInteger(1, EDGE_WORKERS_MAX), availableParallelism(), '4'),
     edgeName: optional('EDGE_NAME', parseMachineName, 'paris-1'),
     edgeAddress: optional('EDGE_ADDRESS', parseReachableAddress(httpsAddr.port), '10.0.0.7:8443'),
+    copyHostnamesMax: required('COPY_HOSTNAMES_MAX', parseCopyBound, 0, '100000'),
     upstreamSourceIps: required('UPSTREAM_SOURCE_IPS', parseList(parseIpAddress), [], '203.0.113.10'),
     acmeDirectories,
     acmeEmail: optional('ACME_EMAIL', parseMailAddress, 'ops@example.com'),

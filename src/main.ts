@@ -44,8 +44,9 @@ async function main(role: string): Promise<void> {
   process.on('SIGINT', () => {}) // Ctrl-C reaches the whole terminal; the supervisor decides the order in which we end
 
   dropPrivileges()
-  const { NAMESAKE_RUN_DIR: runDir = '', NAMESAKE_DEMO_UPSTREAM: demoUpstream } = process.env
-  running = await start({ config, log, metrics, listen: sockets(), runDir, demoUpstream, gather: link.gather })
+  const { NAMESAKE_RUN_DIR: runDir = '', NAMESAKE_DEMO_UPSTREAM: demoUpstream, NAMESAKE_ROLES = '' } = process.env
+  const roles = NAMESAKE_ROLES.split(',')
+  running = await start({ config, log, metrics, listen: sockets(), roles, runDir, demoUpstream, gather: link.gather })
   if (!running) process.exit(0)
   link.ready()
 }

@@ -93,6 +93,7 @@ async function startTree(parts: SuperviseParts, stop: StopSignal, undo: AsyncDis
   const env = {
     ...parts.env,
     ...{ LISTEN_PID: undefined, LISTEN_FDS: undefined, LISTEN_FDNAMES: undefined },
+    NAMESAKE_ROLES: parts.roles.join(','),
     NAMESAKE_DATA_DIR: dataDir,
     NAMESAKE_RUN_DIR: runDir,
     NAMESAKE_DATABASE_URL: url,

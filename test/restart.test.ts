@@ -17,7 +17,7 @@ const certificateCheck = async (tree: Tree, domain: string) =>
   (await fetch(`${tree.internalUrl}/internal/certificate-check?domain=${domain}`)).status
 
 test('everything of a tree is gone after its stop, and without a database the edge then starts again from its local copy', {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'namesake-restart-'))
   const database = await createTestDatabase()

@@ -4,6 +4,7 @@ import { caCommand } from './ca.ts'
 import { certificatesCommand } from './certificates.ts'
 import { doctorCommand } from './doctor.ts'
 import { domainsCommand } from './domains.ts'
+import { edgeAccessCommand } from './edge-access.ts'
 import { edgesCommand } from './edges.ts'
 import { membersCommand } from './members.ts'
 import { migrateCommand } from './migrate.ts'
@@ -23,6 +24,7 @@ export function allCommands(): Command[] {
     budgetCommand(),
     edgesCommand(),
     migrateCommand(),
+    edgeAccessCommand(),
     caCommand(),
     doctorCommand(),
   ]

@@ -3,7 +3,8 @@ import { BoundSocket } from 'node:net'
 import { createSend } from '../certs/acme-http.ts'
 import type { Config } from '../config.ts'
 import { databaseHost } from '../config-values.ts'
-import { closeDatabase, connectDatabase } from '../core/db.ts'
+import { closeDatabase, connectDatabase, type Db } from '../core/db.ts'
+import { CREATE_EDGE_ROLE, EDGE_ROLE, edgeRoleStands } from '../core/edge-role.ts'
 import { ownCommand } from '../own-command.ts'
 import { findPortHolders } from '../port-holder.ts'
 import { runsScript } from '../program-folder.ts'
@@ -32,7 +33,10 @@ export async function checkDatabase(config: Config): Promise<Check[]> {
     const { rows } = await db.pool.query<{ server_version: string }>('show server_version')
     const version = rows[0]!.server_version
     if (Number.parseInt(version, 10) >= POSTGRES_MAJOR_MIN)
-      return [{ name, state: 'good', sentence: `${config.databaseUrl ? '' : 'embedded '}PostgreSQL ${version} answers` }]
+      return [
+        { name, state: 'good', sentence: `${config.databaseUrl ? '' : 'embedded '}PostgreSQL ${version} answers` },
+        ...(config.databaseUrl ? await checkEdgeRole(db) : []),
+      ]
     return [{ name, state: 'bad', sentence: `PostgreSQL ${version} is too old: ${POSTGRES_MAJOR_MIN} or newer is needed` }]
   } catch (error) {
     return [
@@ -45,6 +49,13 @@ export async function checkDatabase(config: Config): Promise<Check[]> {
   } finally {
     await closeDatabase(db)
   }
+}
+
+/** Whether an edge machine of this database can be given a login with fewer rights. */
+async function checkEdgeRole(db: Db): Promise<Check[]> {
+  if (await edgeRoleStands(db)) return []
+  const sentence = `the group ${EDGE_ROLE} has no rights here, so edge machines need a login that may do everything: as an administrator, ${CREATE_EDGE_ROLE} then ${ownCommand()} migrate`
+  return [{ name: 'edge role', state: 'doubtful', sentence }]
 }
 
 /** Whether each address is free, or in the hands of a running namesake. */

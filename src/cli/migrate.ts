@@ -1,5 +1,7 @@
 import { Command } from 'commander'
+import { EDGE_ROLE, prepareEdgeRole } from '../core/edge-role.ts'
 import { migrate, readMigrations } from '../core/migrations.ts'
+import { ownCommand } from '../own-command.ts'
 import { withInstallation } from './installation.ts'
 import { show } from './output.ts'
 
@@ -14,6 +16,14 @@ export function migrateCommand(): Command {
 }
 
 async function run({ json }: { json?: boolean }): Promise<void> {
-  const { applied } = await withInstallation(async ({ db }) => migrate(db, await readMigrations(SQL_FOLDER)))
-  show({ json }, { applied }, () => (applied.length === 0 ? ['The database is up to date.'] : applied.map((name) => `Applied ${name}`)))
+  const { applied, edgeRole } = await withInstallation(async ({ db }) => ({
+    ...(await migrate(db, await readMigrations(SQL_FOLDER))),
+    edgeRole: await prepareEdgeRole(db),
+  }))
+  show({ json }, { applied, edgeRole }, () => [
+    ...(applied.length === 0 ? ['The database is up to date.'] : applied.map((name) => `Applied ${name}`)),
+    edgeRole.kind === 'ready'
+      ? `Edge machines may have a login of their own: grant ${EDGE_ROLE} to it (${ownCommand()} edge-access)`
+      : `For edge machines with a login of their own, run as an administrator: ${edgeRole.statement} Then run this command again.`,
+  ])
 }

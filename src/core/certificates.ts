@@ -50,7 +50,7 @@ export async function requestIssuance(db: Db, hostname: Hostname): Promise<{ kin
   const standing = await look(db, hostname)
   const reason = forbidden(standing) ?? (standing.valid ? undefined : backingOff(standing))
   if (reason) return { kind: 'refused', reason }
-  if (!standing.underWay && !standing.valid) await addIssueJobs(db, [hostname])
+  if (!standing.underWay && !standing.valid) await rows(db, sql`select ask_for_certificate(${hostname})`) // edge machines may do no more
   return { kind: 'requested' }
 }
 

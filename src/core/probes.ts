@@ -28,7 +28,6 @@ export type ProbeResult = { probe: DueProbe; report: DnsReport; nextProbeInS: nu
 const WATCHED_INTERVAL_S = 2
 const WATCHED_INTERVAL = sql`make_interval(secs => ${sql.lit(WATCHED_INTERVAL_S)})`
 const WATCH_S_MAX = 900
-const VISIT_INTERVAL_S = 10
 
 /** The problem of an attempt that was not made because DNS led elsewhere; stored and shown, so its name keeps its meaning. */
 export const DNS_PROBLEM = 'urn:namesake:error:dns'
@@ -108,13 +107,7 @@ export async function watchDomain(db: Db, project: Project, hostname: Hostname, 
 
 /** A visitor came for the hostname: if it is not verified its next check is now, but not within ten seconds of the last. */
 export async function probeSoon(db: Db, hostname: Hostname): Promise<void> {
-  await rows(
-    db,
-    sql`
-      update probes p set next_probe_at = ${noLaterThan(VISIT_INTERVAL_S)} from domains d
-      where d.id = p.domain_id and d.hostname = ${hostname} and d.deleted_at is null and d.verified_at is null
-        and p.next_probe_at > ${noLaterThan(VISIT_INTERVAL_S)}`,
-  )
+  await rows(db, sql`select ask_for_probe(${hostname})`) // edge machines may do no more
 }
 
 /** The domain as a check needs it, whenever its next probe is. Throws `domain_not_found`. */

@@ -33,20 +33,25 @@ export type CertificateRow = {
   version: number
 }
 
+/** Without `metadata` the rows have an empty object there, and are read with the rights of an edge machine, to which it is nothing. */
+export type RouteReading = { metadata: boolean }
+
+const WHOLE: RouteReading = { metadata: true }
+
 /** The route that a visitor of the hostname takes: its own, else that of the wildcard over it. */
-export async function findRoute(db: Db, hostname: Hostname): Promise<RouteRow | undefined> {
-  const found = await loadRoutes(db, [hostname, wildcardOver(hostname)])
+export async function findRoute(db: Db, hostname: Hostname, reading = WHOLE): Promise<RouteRow | undefined> {
+  const found = await loadRoutes(db, [hostname, wildcardOver(hostname)], reading)
   return found.find((route) => route.hostname === hostname) ?? found[0]
 }
 
 /** The routes of those names that are claimed, each for itself; whichever is missing is not. */
-export async function loadRoutes(db: Db, hostnames: readonly Hostname[]): Promise<RouteRow[]> {
-  return readRoutes(db, sql`d.hostname = any(${hostnames}::text[])`)
+export async function loadRoutes(db: Db, hostnames: readonly Hostname[], reading = WHOLE): Promise<RouteRow[]> {
+  return readRoutes(db, reading, sql`d.hostname = any(${hostnames}::text[])`)
 }
 
 /** Every route, in pages by hostname; each page is read on its own, so changes from the start on must be followed as well. */
-export async function* eachRoutePage(db: Db, pageSize: number): AsyncIterable<RouteRow[]> {
-  yield* eachPage((after) => readRoutes(db, sql`d.hostname > ${after} order by d.hostname limit ${pageSize}`), pageSize)
+export async function* eachRoutePage(db: Db, pageSize: number, reading = WHOLE): AsyncIterable<RouteRow[]> {
+  yield* eachPage((after) => readRoutes(db, reading, sql`d.hostname > ${after} order by d.hostname limit ${pageSize}`), pageSize)
 }
 
 /** The hostnames of one project, by name, after the given one: what a change of the project touches. */
@@ -70,12 +75,12 @@ export async function* eachCertificatePage(db: Db, pageSize: number): AsyncItera
   yield* eachPage((after) => readCertificates(db, sql`c.hostname > ${after} order by c.hostname limit ${pageSize}`), pageSize)
 }
 
-async function readRoutes(db: Db, which: RawBuilder<unknown>): Promise<RouteRow[]> {
+async function readRoutes(db: Db, { metadata }: RouteReading, which: RawBuilder<unknown>): Promise<RouteRow[]> {
   return rows(
     db,
     sql<RouteRow>`
       select d.hostname, p.id as "projectId", p.slug as "projectSlug", p.upstream_url as "upstreamUrl",
-        p.upstream_protocol as "upstreamProtocol", d.metadata as "metadataJson",
+        p.upstream_protocol as "upstreamProtocol", ${metadata ? sql.ref('d.metadata') : sql.lit('{}')} as "metadataJson",
         d.verified_at is not null as verified, 
         ${proofNeeded(sql`now()`)} or d.verified_at is null and starts_with(d.hostname, '*.') as "proofNeeded",
         ${milliseconds('d.created_at')} as "createdAtMs", greatest(d.version, p.version)::float8 as version

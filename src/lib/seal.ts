@@ -6,6 +6,7 @@ const KEY_ID_BYTES = 4
 const HEADER_BYTES = 1 + KEY_ID_BYTES
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
+const PART_OF_SECRET = 'part-'
 const CIPHER = 'aes-256-gcm'
 
 /** Encrypts small values for storage. What was sealed for one purpose or one associated text does not open for another. */
@@ -16,6 +17,20 @@ export type Sealer = {
 }
 
 type Key = { id: Buffer; key: Buffer }
+
+/**
+ * The secret's keys for these purposes alone, as one word that takes the secret's place where nothing else is to be opened. Nothing leads back
+ * from it to the secret, nor to the key of another purpose.
+ */
+export function partOfSecret(secret: string, purposes: readonly string[]): string {
+  const entries = purposes.map((purpose) => [purpose, deriveKey(secret, purpose)] as const)
+  const id = entries[0]![1].id.toString('hex')
+  return [PART_OF_SECRET + id, ...entries.map(([purpose, { key }]) => `${purpose}=${key.toString('hex')}`)].join(':')
+}
+
+export function isPartOfSecret(secret: string): boolean {
+  return secret.startsWith(PART_OF_SECRET)
+}
 
 /**
  * AES-256-GCM under keys derived for this purpose alone (HKDF-SHA256). `secrets` are newest first: the first seals, all of them open, so a
@@ -73,7 +88,15 @@ function associatedData(header: Buffer, associated: string): Buffer {
 }
 
 function deriveKey(secret: string, purpose: string): Key {
+  if (isPartOfSecret(secret)) return readPart(secret, purpose)
   return { id: derive(secret, 'namesake key id', KEY_ID_BYTES), key: derive(secret, `namesake seal ${purpose}`, 32) }
+}
+
+function readPart(part: string, purpose: string): Key {
+  const [id = '', ...entries] = part.slice(PART_OF_SECRET.length).split(':')
+  const entry = entries.find((one) => one.startsWith(`${purpose}=`))
+  if (!entry) throw new Error(`the part of a secret that was given holds no key for ${purpose}`)
+  return { id: Buffer.from(id, 'hex'), key: Buffer.from(entry.slice(purpose.length + 1), 'hex') }
 }
 
 function derive(secret: string, info: string, bytes: number): Buffer {

@@ -1,9 +1,9 @@
 import { type Hostname, readClaimName } from '../hostname.ts'
 import type { Change, CopySource } from './copy-source.ts'
-import type { CopyWriter } from './copy-writer.ts'
+import type { CopyWriter, Snapshot } from './copy-writer.ts'
 import { pagesWithin, within } from './deadline.ts'
 import { createRecentReads } from './recent-reads.ts'
-import type { ChangedKeys, CopyBatch, Cursor, SettingRow } from './rows.ts'
+import type { CertificateRow, ChangedKeys, CopyBatch, Cursor, RouteRow, SettingRow } from './rows.ts'
 
 export type CatchUpParts = {
   source: CopySource
@@ -14,6 +14,10 @@ export type CatchUpParts = {
   signal: AbortSignal
   onChanged(keys: ChangedKeys): void
   onReplaced(reason: string): void
+  /** Changes that are about to be looked at: what was read of them before may be older, and must not enter a bounded copy any more. */
+  onSeen?(hostnames: readonly Hostname[]): void
+  /** Names that a bounded copy never lets go. */
+  pinned?: readonly Hostname[]
   /** So many keys were loaded again because a promoted standby may have lost them. */
   onPromoted?(keys: number): void
 }
@@ -31,9 +35,11 @@ const PAGE_TIMEOUT_MS = 60_000
 // An unchanged copy is touched this seldom: a second's precision is in the heartbeat, the file only has to tell days from minutes.
 const IDLE_WRITE_INTERVAL_MS = 5_000
 
+type SnapshotPages = Pick<Snapshot, 'routes' | 'certificates' | 'usedAtMs' | 'pinned'>
+
 /** One pass from the stored cursor to the feed's present end, by way of a snapshot where there is no cursor or the feed no longer reaches back to it. */
 export function createCatchUp(parts: CatchUpParts): CatchUp {
-  const { source, writer, now, signal } = parts
+  const { source, writer, now, signal, pinned = [] } = parts
   const recent = createRecentReads(now)
   const read = <T>(what: string, promise: Promise<T>): Promise<T> => within(READ_TIMEOUT_MS, what, promise, signal)
 
@@ -43,12 +49,40 @@ export function createCatchUp(parts: CatchUpParts): CatchUp {
     const cursor = await read('the cursor', source.currentCursor())
     const settings = await loadSettings(parts.settingNames)
     const challenges = await read('the challenges', source.loadChallenges())
-    const routes = pagesWithin(PAGE_TIMEOUT_MS, 'a page of routes', source.eachRoutePage(HOSTNAMES_PER_PAGE), signal)
-    const certificates = pagesWithin(PAGE_TIMEOUT_MS, 'a page of certificates', source.eachCertificatePage(HOSTNAMES_PER_PAGE), signal)
     const projects = pagesWithin(PAGE_TIMEOUT_MS, 'a page of projects', source.eachProjectPage(PROJECTS_PER_PAGE), signal)
+    const pages = writer.hostnamesMax > 0 ? pagesOfSome() : pagesOfAll()
     recent.forget()
-    await writer.replaceAll({ cursor, asOfMs, routes, projects, certificates, settings, challenges })
+    await writer.replaceAll({ cursor, asOfMs, settings, challenges, projects, ...pages })
     parts.onReplaced(reason)
+  }
+
+  const pagesOfAll = (): SnapshotPages => ({
+    routes: pagesWithin(PAGE_TIMEOUT_MS, 'a page of routes', source.eachRoutePage(HOSTNAMES_PER_PAGE), signal),
+    certificates: pagesWithin(PAGE_TIMEOUT_MS, 'a page of certificates', source.eachCertificatePage(HOSTNAMES_PER_PAGE), signal),
+  })
+
+  /** What a bounded copy held before, the most recently used first, and others while there is room. */
+  const pagesOfSome = (): SnapshotPages => {
+    const before = new Map(writer.byUse().map(({ hostname, usedAtMs }) => [hostname, usedAtMs]))
+    const taken = new Set<Hostname>()
+    const room = () => writer.hostnamesMax - pinned.length - taken.size
+    const take = (page: RouteRow[]): RouteRow[] => {
+      const fitting = page.filter(({ hostname }) => !taken.has(hostname)).slice(0, Math.max(0, room()))
+      for (const { hostname } of fitting) taken.add(hostname)
+      return fitting
+    }
+    async function* routes(): AsyncIterable<RouteRow[]> {
+      for (const page of pages([...before.keys()])) yield take(await read('the routes', source.loadRoutes(page)))
+      if (room() <= 0) return
+      for await (const page of pagesOfAll().routes) {
+        yield take(page)
+        if (room() <= 0) return
+      }
+    }
+    async function* certificates(): AsyncIterable<CertificateRow[]> {
+      for (const page of pages([...taken, ...pinned])) yield await read('certificates', source.loadCertificates(page))
+    }
+    return { routes: routes(), certificates: certificates(), usedAtMs: (hostname) => before.get(hostname) ?? 0, pinned }
   }
 
   const loadSettings = async (names: readonly string[]): Promise<SettingRow[]> =>
@@ -66,8 +100,10 @@ export function createCatchUp(parts: CatchUpParts): CatchUp {
     let after: Hostname | '' = ''
     for (;;) {
       const hostnames: Hostname[] = await read('the hostnames', source.loadProjectHostnames(projectId, after, HOSTNAMES_PER_PAGE))
-      const { routes, removed } = await loadRoutes(hostnames)
-      writer.apply({ routes, removed: anew ? hostnames : removed })
+      parts.onSeen?.(hostnames)
+      const known = writer.known(hostnames)
+      const { routes, removed } = await loadRoutes(known)
+      writer.apply({ routes, removed: anew ? known : removed })
       parts.onChanged({ ...NO_KEYS, routes: hostnames })
       if (hostnames.length < HOSTNAMES_PER_PAGE) return
       after = hostnames.at(-1)!
@@ -77,12 +113,15 @@ export function createCatchUp(parts: CatchUpParts): CatchUp {
   /** `anew`: what is in the copy may be of a future that was lost, so a row goes before the one that is loaded comes, whichever is newer. */
   const applyKeys = async (keys: ChangedKeys, anew: boolean, place: { cursor: Cursor; asOfMs?: number }): Promise<void> => {
     for (const projectId of keys.projects) await applyProject(projectId, anew)
-    const { routes, removed } = await loadRoutes(keys.routes)
-    const certificates = keys.certificates.length > 0 ? await read('certificates', source.loadCertificates(keys.certificates)) : []
-    const removedCertificates = anew ? keys.certificates : missing(keys.certificates, certificates)
+    parts.onSeen?.([...keys.routes, ...keys.certificates])
+    const known = writer.known(keys.routes)
+    const { routes, removed } = await loadRoutes(known)
+    const names = writer.known(keys.certificates)
+    const certificates = names.length > 0 ? await read('certificates', source.loadCertificates(names)) : []
+    const removedCertificates = anew ? names : missing(names, certificates)
     const settings = await loadSettings(keys.settings.filter((name) => parts.settingNames.includes(name)))
     const challenges = keys.challenges.length > 0 ? await read('the challenges', source.loadChallenges()) : undefined
-    writer.apply({ routes, removed: anew ? keys.routes : removed, certificates, removedCertificates, settings, challenges, ...place })
+    writer.apply({ routes, removed: anew ? known : removed, certificates, removedCertificates, settings, challenges, ...place })
     if (countOf(keys) > 0) parts.onChanged(keys)
   }
 
@@ -131,6 +170,10 @@ function countOf(keys: ChangedKeys): number {
 }
 
 const NO_KEYS: ChangedKeys = { routes: [], certificates: [], projects: [], tokens: [], settings: [], challenges: [] }
+
+function* pages(hostnames: Hostname[]): Generator<Hostname[]> {
+  for (let from = 0; from < hostnames.length; from += HOSTNAMES_PER_PAGE) yield hostnames.slice(from, from + HOSTNAMES_PER_PAGE)
+}
 
 function missing(hostnames: Hostname[], rows: { hostname: Hostname }[]): Hostname[] {
   const found = new Set(rows.map((row) => row.hostname))

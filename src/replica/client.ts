@@ -5,7 +5,14 @@ import { createOnce } from '../lib/once.ts'
 import type { Vitals } from './acknowledgements.ts'
 import type { CopyStatus } from './copy-status.ts'
 import { carryLines, encodeLine, type Lines } from './lines.ts'
-import { type CertificateRequestAnswer, type FromFollower, LINE_BYTES_MAX, type RouteAnswer, type ToFollower } from './messages.ts'
+import {
+  type CertificateRequestAnswer,
+  type FromFollower,
+  KEYS_PER_PUSH_MAX,
+  LINE_BYTES_MAX,
+  type RouteAnswer,
+  type ToFollower,
+} from './messages.ts'
 import type { ChangedKeys } from './rows.ts'
 
 export type FollowerEvents = {
@@ -24,6 +31,8 @@ export type FollowerLink = {
   requestCertificate(hostname: Hostname): Promise<CertificateRequestAnswer>
   /** Says that somebody wants an unverified hostname; passed on once in 10 s for each hostname, and dropped while there is no connection. */
   visitorCame(hostname: Hostname): void
+  /** Says that these names of a bounded copy are in use; dropped while there is no connection. */
+  hostnamesUsed(hostnames: readonly Hostname[]): void
   /** Says that the copy could not be read: the follower looks at the whole file and replaces it if need be. */
   copyDamaged(sentence: string): void
   /** `lagMs` goes on growing while nothing is heard. */
@@ -143,6 +152,12 @@ export function connectToFollower(socketPath: string, events: FollowerEvents): F
       }),
     visitorCame(hostname) {
       if (lines && !isRepeated(hostname)) lines.send(encodeLine({ type: 'visitor-came', hostname } satisfies ToFollower))
+    },
+    hostnamesUsed(hostnames) {
+      for (let from = 0; lines && from < hostnames.length; from += KEYS_PER_PUSH_MAX) {
+        const message: ToFollower = { type: 'hostnames-used', hostnames: hostnames.slice(from, from + KEYS_PER_PUSH_MAX) }
+        lines.send(encodeLine(message))
+      }
     },
     copyDamaged: (sentence) => lines?.send(encodeLine({ type: 'copy-damaged', sentence } satisfies ToFollower)),
     status: () => ({

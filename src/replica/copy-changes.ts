@@ -1,15 +1,19 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { CertificateRow, CopyBatch, Cursor, RouteRow } from './rows.ts'
+import type { CopyNames } from './copy-names.ts'
+import type { CopyScope } from './copy-schema.ts'
+import type { CertificateRow, CopyBatch, Cursor, NameUse, RouteRow } from './rows.ts'
 
 export type CopyChanges = {
   /** One transaction. Rows of an older version than the stored one are ignored; equal versions are written again, so repetition is harmless. */
   apply(batch: CopyBatch): void
-  /** Declares a copy that holds everything as of the cursor. */
+  /** Declares a copy that holds everything that it is to hold, as of the cursor. */
   complete(cursor: Cursor, asOfMs: number): void
+  /** Notes when names were used; those that the copy does not know stay unknown. */
+  use(uses: readonly NameUse[]): void
 }
 
 /** The write statements of one open copy, prepared once. */
-export function prepareChanges(db: DatabaseSync): CopyChanges {
+export function prepareChanges(db: DatabaseSync, scope: CopyScope, names: CopyNames): CopyChanges {
   const putRoute = db.prepare(`
     insert into routes values (:hostname, :projectId, :projectSlug, :upstreamUrl, :upstreamProtocol, :metadataJson, :verified, :proofNeeded, :createdAtMs, :version)
     on conflict (hostname) do update set
@@ -36,7 +40,7 @@ export function prepareChanges(db: DatabaseSync): CopyChanges {
   const removeSetting = db.prepare('delete from settings where name = ?')
   const moveCursor = db.prepare('update state set epoch = ?, xid = ?, seq = ?')
   const moveMoment = db.prepare('update state set as_of_ms = ?')
-  const putState = db.prepare('insert into state values (1, ?, ?, ?, 1, ?)')
+  const putState = db.prepare('insert into state values (1, ?, ?, ?, ?, ?, ?)')
 
   const write = (batch: CopyBatch): void => {
     for (const hostname of batch.removed ?? []) removeRoute.run(hostname)
@@ -52,22 +56,38 @@ export function prepareChanges(db: DatabaseSync): CopyChanges {
     if (batch.challenges) removeChallenges.run()
     for (const { hostname, keyAuthorization, expiresAtMs } of batch.challenges ?? [])
       putChallenge.run(hostname, keyAuthorization, expiresAtMs)
+    if (scope.hostnamesMax > 0) bound(batch)
     if (batch.cursor) moveCursor.run(batch.cursor.epoch, batch.cursor.xid, batch.cursor.seq)
     if (batch.asOfMs !== undefined) moveMoment.run(batch.asOfMs)
   }
 
+  const bound = ({ removed, routes, known }: CopyBatch): void => {
+    const back = new Set(routes?.map(({ hostname }) => hostname))
+    for (const hostname of removed ?? []) if (!back.has(hostname)) names.drop(hostname)
+    for (const use of known ?? []) names.keep(use)
+    if (!known) return
+    for (const hostname of names.evict(scope.hostnamesMax)) {
+      removeRoute.run(hostname)
+      removeCertificate.run(hostname)
+    }
+  }
+
+  const whole = (action: () => void): void => {
+    db.exec('begin immediate')
+    try {
+      action()
+      db.exec('commit')
+    } catch (error) {
+      if (db.isTransaction) db.exec('rollback')
+      throw error
+    }
+  }
+
   return {
-    apply(batch) {
-      db.exec('begin immediate')
-      try {
-        write(batch)
-        db.exec('commit')
-      } catch (error) {
-        if (db.isTransaction) db.exec('rollback')
-        throw error
-      }
-    },
-    complete: (cursor, asOfMs) => void putState.run(cursor.epoch, cursor.xid, cursor.seq, asOfMs),
+    apply: (batch) => whole(() => write(batch)),
+    use: (uses) => whole(() => uses.forEach(names.use)),
+    complete: ({ epoch, xid, seq }, asOfMs) =>
+      void putState.run(epoch, xid, seq, Number(scope.hostnamesMax === 0), Number(scope.metadata), asOfMs),
   }
 }
 

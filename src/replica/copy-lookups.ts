@@ -1,6 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { type Hostname, wildcardOver } from '../hostname.ts'
-import type { CopyCounts } from './copy-counts.ts'
 import type { CertificateRow, ChallengeRow, Cursor, ProjectRow, RouteRow } from './rows.ts'
 
 export type CopyLookups = {
@@ -12,14 +11,19 @@ export type CopyLookups = {
   /** The newest of a hostname last. */
   readChallenges(): ChallengeRow[]
   readState(): { cursor: Cursor; asOfMs: number }
-  /** Reads every row: see copy-counts.ts for how often that may be. */
-  count(): CopyCounts
+  /** What the copy holds, and how many of its certificates end before the given moment. */
+  readTotals(endBeforeMs: number): { routes: number; certificates: number; ending: number }
+  /** Some hostnames, not all: then the wildcard over a name that the copy does not know says nothing about it. */
+  isBounded: boolean
 }
 
 type Values = Record<string, string | number | null | Uint8Array>
 
 /** The read statements of one open copy, prepared once. */
 export function prepareLookups(db: DatabaseSync): CopyLookups {
+  const isBounded = (db.prepare('select complete from state').get() as { complete: number }).complete === 0
+  const name = db.prepare('select 1 from names where hostname = ?')
+  const totals = db.prepare('select routes, certificates, (select count(*) from certificates where not_after_ms < ?) as ending from totals')
   const route = db.prepare('select * from routes where hostname = ?')
   const certificate = db.prepare('select * from certificates where hostname = ?')
   const project = db.prepare('select id, name, color, error_page as errorPage, version from projects where id = ?')
@@ -27,15 +31,15 @@ export function prepareLookups(db: DatabaseSync): CopyLookups {
   const challenges = db.prepare(
     'select hostname, key_authorization as keyAuthorization, expires_at_ms as expiresAtMs from challenges order by expires_at_ms, key_authorization',
   )
-  const counts = db.prepare(
-    'select (select count(*) from routes) as routes, (select count(*) from certificates where chain_pem is not null) as certificates',
-  )
   const state = db.prepare('select epoch, xid, seq, as_of_ms from state')
 
   return {
     findRoute(hostname) {
-      const row = (route.get(hostname) ?? route.get(wildcardOver(hostname))) as Values | undefined
-      return row && toRoute(row)
+      const own = route.get(hostname) as Values | undefined
+      if (own) return toRoute(own)
+      if (isBounded && !name.get(hostname)) return undefined
+      const over = route.get(wildcardOver(hostname)) as Values | undefined
+      return over && toRoute(over)
     },
     findCertificate(hostname) {
       const row = certificate.get(hostname) as Values | undefined
@@ -46,12 +50,13 @@ export function prepareLookups(db: DatabaseSync): CopyLookups {
       const row = setting.get(name) as Values | undefined
       return row && toBuffer(row.value as Uint8Array)
     },
+    isBounded,
+    readTotals: (endBeforeMs) => totals.get(endBeforeMs) as { routes: number; certificates: number; ending: number },
     readChallenges: () => challenges.all() as ChallengeRow[],
     readState() {
       const row = state.get() as { epoch: string; xid: string; seq: string; as_of_ms: number }
       return { cursor: { epoch: row.epoch, xid: row.xid, seq: row.seq }, asOfMs: row.as_of_ms }
     },
-    count: () => counts.get() as CopyCounts,
   }
 }
 

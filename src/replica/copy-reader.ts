@@ -15,8 +15,10 @@ export type CopyReader = {
   readChallenges(): readonly ChallengeRow[]
   /** Whether the last look-up could be made in an undamaged copy: then its miss says that the copy does not hold the key. */
   isSound(): boolean
-  /** `complete` is false while there is no usable copy, or the last look-up failed: then a miss says nothing. */
-  state(): { complete: boolean; asOfMs: number }
+  /** Whether the copy holds some hostnames only; false too while none can be read. */
+  isBounded(): boolean
+  /** `usable` is false while there is no copy that can be read, or the last look-up failed; `complete` where it holds every hostname. */
+  state(): { usable: boolean; complete: boolean; asOfMs: number }
   close(): void
 }
 
@@ -30,7 +32,7 @@ type Opened = { file: string; db: DatabaseSync; lookups: CopyLookups }
  * it began, also when the copy has been replaced. Never throws: without a copy, or where it is damaged, nothing is found, `state()` says so,
  * and `onDamaged` is called once for that file. The undamaged part of a file goes on being served until its replacement stands.
  */
-export function openCopyReader(path: string, options: { onDamaged?: (sentence: string) => void } = {}): CopyReader {
+export function openCopyReader(path: string, options: { metadata?: boolean; onDamaged?: (sentence: string) => void } = {}): CopyReader {
   let opened: Opened | undefined
   let failed: { file: string; retryAt: number } | undefined
   let damaged: string | undefined
@@ -54,7 +56,8 @@ export function openCopyReader(path: string, options: { onDamaged?: (sentence: s
     try {
       db = new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS })
       const reader = db
-      if (noteDamage(file, () => unfitness(reader)) === undefined) return { file, db, lookups: prepareLookups(db) }
+      if (noteDamage(file, () => unfitness(reader, { metadata: options.metadata ?? false })) === undefined)
+        return { file, db, lookups: prepareLookups(db) }
       db.close()
       return undefined
     } catch {
@@ -93,10 +96,12 @@ export function openCopyReader(path: string, options: { onDamaged?: (sentence: s
     findSetting: (name) => look((lookups) => lookups.findSetting(name)),
     readChallenges: () => look((lookups) => lookups.readChallenges()) ?? [],
     isSound: () => !lastFailed && opened !== undefined && damaged !== opened.file,
+    isBounded: () => opened?.lookups.isBounded ?? false,
     state() {
       const afterFailure = lastFailed
       const asOfMs = look((lookups) => lookups.readState().asOfMs)
-      return { complete: !afterFailure && asOfMs !== undefined && damaged !== opened?.file, asOfMs: asOfMs ?? 0 }
+      const usable = !afterFailure && asOfMs !== undefined && damaged !== opened?.file
+      return { usable, complete: usable && opened?.lookups.isBounded === false, asOfMs: asOfMs ?? 0 }
     },
     close() {
       closed = true

@@ -14,6 +14,7 @@ const TABLES = `
     hostname text primary key, state text not null, chain_pem text, sealed_key blob, not_after_ms integer, reason text,
     next_attempt_at_ms integer, version integer not null
   ) strict, without rowid;
+  create index certificate_ends on certificates (not_after_ms) where not_after_ms is not null;
   create table projects (
     id text primary key, name text not null, color text, error_page text, version integer not null
   ) strict, without rowid;
@@ -23,21 +24,53 @@ const TABLES = `
   ) strict, without rowid;
   create table state (
     one integer primary key check (one = 1), epoch text not null, xid text not null, seq text not null,
-    complete integer not null, as_of_ms integer not null
+    complete integer not null, metadata integer not null, as_of_ms integer not null
   ) strict;
+  create table totals (
+    one integer primary key check (one = 1), routes integer not null, certificates integer not null, names integer not null
+  ) strict;
+  -- Of a bounded copy: the names of which it knows the route and the certificate, or that there are none.
+  create table names (hostname text primary key, used_at_ms integer not null) strict, without rowid;
+  create index name_used on names (used_at_ms);
 `
+
+// Made when the rows stand: a count of each row while they are built would cost as much as the row.
+const ROW_TOTALS = ['routes', 'names'].map(
+  (table) => `
+  create trigger ${table}_come after insert on ${table} begin update totals set ${table} = ${table} + 1; end;
+  create trigger ${table}_go after delete on ${table} begin update totals set ${table} = ${table} - 1; end;`,
+)
+const CERTIFICATE_TOTAL = `
+  create trigger certificate_comes after insert on certificates when new.chain_pem is not null begin update totals set certificates = certificates + 1; end;
+  create trigger certificate_goes after delete on certificates when old.chain_pem is not null begin update totals set certificates = certificates - 1; end;
+  create trigger certificate_turns after update on certificates when (old.chain_pem is null) <> (new.chain_pem is null)
+    begin update totals set certificates = certificates + (new.chain_pem is not null) - (old.chain_pem is not null); end;`
+const TABLES_COUNTED = ['routes', 'certificates where chain_pem is not null', 'names']
+
+/** What a copy is to hold: metadata for those who resolve, and every hostname where `hostnamesMax` is 0, else so many at most. */
+export type CopyScope = { metadata: boolean; hostnamesMax: number }
 
 export function createTables(db: DatabaseSync): void {
   db.exec(`${TABLES} pragma application_id = ${APPLICATION_ID}; pragma user_version = ${SCHEMA_VERSION};`)
 }
 
+/** To be called once, when the rows stand: from then on their number is known at any time. */
+export function countRows(db: DatabaseSync): void {
+  const counts = TABLES_COUNTED.map((rows) => `(select count(*) from ${rows})`)
+  db.exec(`insert into totals select 1, ${counts.join(', ')}; ${ROW_TOTALS.join('')} ${CERTIFICATE_TOTAL}`)
+}
+
 /** Why this file cannot be read by this release, or undefined when it can. Costs the same for any number of rows. */
-export function unfitness(db: DatabaseSync): string | undefined {
+export function unfitness(db: DatabaseSync, wanted: Partial<CopyScope> = {}): string | undefined {
   const { application_id: application } = db.prepare('pragma application_id').get() as { application_id: number }
   const { user_version: version } = db.prepare('pragma user_version').get() as { user_version: number }
   if (application !== APPLICATION_ID) return 'it is not a copy of ours'
   if (version !== SCHEMA_VERSION) return `it was written in version ${version}, this release reads version ${SCHEMA_VERSION}`
-  return db.prepare('select 1 from state where complete = 1').get() ? undefined : 'it is not complete'
+  const state = db.prepare('select complete, metadata from state').get() as { complete: number; metadata: number } | undefined
+  if (!state) return 'it is not complete'
+  if (wanted.metadata && state.metadata === 0) return 'it was written where nobody needed metadata'
+  if (wanted.hostnamesMax === undefined || (wanted.hostnamesMax === 0) === (state.complete === 1)) return undefined
+  return state.complete === 1 ? 'it holds every hostname and is to hold some' : 'it holds some hostnames and is to hold all'
 }
 
 /** Reads the first and the last leaf of the large tables, so that a file that was cut short or overwritten at an end is noticed. Throws as SQLite does. */

@@ -2,7 +2,6 @@ import { DatabaseSync } from 'node:sqlite'
 import type { Hostname } from '../hostname.ts'
 import { type CopyChanges, prepareChanges } from './copy-changes.ts'
 import { type CopyCheck, checkCopy } from './copy-check.ts'
-import type { CopyCounts } from './copy-counts.ts'
 import {
   createGeneration,
   currentGeneration,
@@ -13,8 +12,9 @@ import {
   switchToGeneration,
 } from './copy-files.ts'
 import { type CopyLookups, prepareLookups } from './copy-lookups.ts'
-import { createTables, isDamage, touchEnds, unfitness } from './copy-schema.ts'
-import type { CertificateRow, ChallengeRow, CopyBatch, Cursor, ProjectRow, RouteRow, SettingRow } from './rows.ts'
+import { ALWAYS_USED_MS, type CopyNames, prepareNames } from './copy-names.ts'
+import { type CopyScope, countRows, createTables, isDamage, touchEnds, unfitness } from './copy-schema.ts'
+import type { CertificateRow, ChallengeRow, CopyBatch, Cursor, NameUse, ProjectRow, RouteRow, SettingRow } from './rows.ts'
 
 /** Everything that the copy is to hold, page by page; `cursor` was taken before the first page was read. */
 export type Snapshot = {
@@ -25,16 +25,20 @@ export type Snapshot = {
   certificates: AsyncIterable<CertificateRow[]>
   settings: SettingRow[]
   challenges: ChallengeRow[]
+  /** Of a bounded copy: when a name was last used, as far as that is known. */
+  usedAtMs?: (hostname: Hostname) => number
+  /** Names that a bounded copy never lets go. */
+  pinned?: readonly Hostname[]
 }
 
-/** `unfit` says why there is no usable copy to follow the feed from: then `cursor` is undefined and a snapshot is needed. */
+/** `complete` where the copy holds every hostname. `unfit` says why there is no usable copy to follow the feed from: then `cursor` is undefined and a snapshot is needed. */
 export type CopyState = { cursor: Cursor | undefined; complete: boolean; asOfMs: number; unfit: string | undefined }
+
+export type CopyTotals = { routes: number; certificates: number; ending: number }
 
 export type CopyWriter = {
   state(): CopyState
   findRoute(hostname: Hostname): RouteRow | undefined
-  /** Undefined while there is no copy. */
-  count(): CopyCounts | undefined
   /**
    * Builds a new copy beside the one in use and puts it in its place in one step: readers see the old one whole, then the new one whole.
    * A crash or a rejection on the way leaves the old one. Nothing may be applied meanwhile.
@@ -42,6 +46,16 @@ export type CopyWriter = {
   replaceAll(snapshot: Snapshot): Promise<void>
   /** Applies one batch, whole or not at all. A row of an older version than the one in the copy is ignored; a removal always holds. */
   apply(batch: CopyBatch): void
+  /** How many hostnames it holds at most, 0 for all. */
+  hostnamesMax: number
+  /** Those whose changes concern the copy: of a bounded one, the names that it knows. */
+  known(hostnames: readonly Hostname[]): Hostname[]
+  /** The names that a bounded copy knows, the most recently used first. */
+  byUse(): NameUse[]
+  /** Notes when names were used, so that others leave a bounded copy before them. */
+  use(uses: readonly NameUse[]): void
+  /** What it holds, and how many of its certificates end before the given moment; undefined where there is none. */
+  totals(endBeforeMs: number): CopyTotals | undefined
   /** Looks through the whole file beside the event loop; where it is damaged, the copy becomes unfit. */
   check(signal?: AbortSignal): Promise<CopyCheck>
   close(): void
@@ -50,13 +64,13 @@ export type CopyWriter = {
 const BUSY_TIMEOUT_MS = 1_000
 const LOG_BYTES_KEPT = 16 * 1024 * 1024
 
-type Opened = { file: string; db: DatabaseSync; lookups: CopyLookups; changes: CopyChanges }
+type Opened = { file: string; db: DatabaseSync; lookups: CopyLookups; changes: CopyChanges; names: CopyNames }
 
 /**
  * Opens the machine's copy for its one writer; throws when another process writes it. Takes the same time for any number of rows.
  * A copy that is missing, damaged or of another version is no error: `state().unfit` asks for a snapshot, and readers keep what they have till then.
  */
-export function openCopyWriter(path: string): CopyWriter {
+export function openCopyWriter(path: string, scope: CopyScope = { metadata: true, hostnamesMax: 0 }): CopyWriter {
   const lock = takeLock(path)
   let opened: Opened | undefined
   let unfit: string | undefined
@@ -80,7 +94,7 @@ export function openCopyWriter(path: string): CopyWriter {
     }
   }
   const take = (file: string): void => {
-    const outcome = openGeneration(file)
+    const outcome = openGeneration(file, scope)
     if (outcome.kind === 'unfit') {
       unfit = outcome.reason
       damaged = outcome.damaged ? file : undefined
@@ -97,14 +111,18 @@ export function openCopyWriter(path: string): CopyWriter {
   sweepGenerations(path)
 
   return {
-    state: () => ({ cursor: opened && state?.cursor, complete: opened !== undefined, asOfMs: state?.asOfMs ?? 0, unfit }),
+    state: () => ({
+      cursor: opened && state?.cursor,
+      complete: opened !== undefined && scope.hostnamesMax === 0,
+      asOfMs: state?.asOfMs ?? 0,
+      unfit,
+    }),
     findRoute: (hostname) => opened && guarded(({ lookups }) => lookups.findRoute(hostname)),
-    count: () => opened && guarded(({ lookups }) => lookups.count()),
     async replaceAll(snapshot) {
       const before = currentGeneration(path)
       const file = createGeneration(path)
       try {
-        await build(file, snapshot)
+        await build(file, snapshot, scope)
         await switchToGeneration(path, file)
       } catch (error) {
         if (currentGeneration(path) !== file) await removeGeneration(file)
@@ -121,6 +139,17 @@ export function openCopyWriter(path: string): CopyWriter {
     apply(batch) {
       guarded(({ changes }) => changes.apply(batch))
       if (state) state = { cursor: batch.cursor ?? state.cursor, asOfMs: batch.asOfMs ?? state.asOfMs }
+    },
+    hostnamesMax: scope.hostnamesMax,
+    known: (hostnames) => (scope.hostnamesMax === 0 || !opened ? [...hostnames] : guarded(({ names }) => hostnames.filter(names.holds))),
+    byUse: () => (opened ? guarded(({ names }) => names.byUse()) : []),
+    use: (uses) => opened && guarded(({ changes }) => changes.use(uses)),
+    totals(endBeforeMs) {
+      try {
+        return opened && guarded(({ lookups }) => lookups.readTotals(endBeforeMs))
+      } catch {
+        return undefined // whoever follows or reads says what is wrong with it
+      }
     },
     async check(signal) {
       const file = opened?.file
@@ -149,11 +178,14 @@ function takeLock(path: string): DatabaseSync {
   }
 }
 
-function openGeneration(file: string): { kind: 'opened'; opened: Opened } | { kind: 'unfit'; reason: string; damaged: boolean } {
+function openGeneration(
+  file: string,
+  scope: CopyScope,
+): { kind: 'opened'; opened: Opened } | { kind: 'unfit'; reason: string; damaged: boolean } {
   let db: DatabaseSync | undefined
   try {
     db = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS })
-    const reason = unfitness(db)
+    const reason = unfitness(db, scope)
     if (reason) {
       db.close()
       return { kind: 'unfit', reason, damaged: false }
@@ -161,24 +193,29 @@ function openGeneration(file: string): { kind: 'opened'; opened: Opened } | { ki
     touchEnds(db)
     // normal: a power cut may take the last batches back, never half of one. Their cursor goes with them, so the feed brings them again.
     db.exec(`pragma synchronous = normal; pragma journal_size_limit = ${LOG_BYTES_KEPT}`)
-    return { kind: 'opened', opened: { file, db, lookups: prepareLookups(db), changes: prepareChanges(db) } }
+    if (!scope.metadata) db.exec('update state set metadata = 0 where metadata <> 0') // from now on it is not kept up
+    const names = prepareNames(db)
+    return { kind: 'opened', opened: { file, db, lookups: prepareLookups(db), changes: prepareChanges(db, scope, names), names } }
   } catch (error) {
     if (db?.isOpen) db.close()
     return { kind: 'unfit', reason: `it cannot be opened: ${(error as Error).message}`, damaged: isDamage(error) }
   }
 }
 
-async function build(file: string, snapshot: Snapshot): Promise<void> {
+async function build(file: string, snapshot: Snapshot, scope: CopyScope): Promise<void> {
   const db = new DatabaseSync(file)
   try {
     // Nobody reads it before it is complete, and a half-built file is thrown away: so neither journal nor waiting for the disk.
     db.exec('pragma journal_mode = off; pragma synchronous = off')
     createTables(db)
-    const changes = prepareChanges(db)
-    for await (const routes of snapshot.routes) changes.apply({ routes })
+    const changes = prepareChanges(db, scope, prepareNames(db))
+    changes.apply({ known: (snapshot.pinned ?? []).map((hostname) => ({ hostname, usedAtMs: ALWAYS_USED_MS })) })
+    const known = ({ hostname }: RouteRow) => ({ hostname, usedAtMs: snapshot.usedAtMs?.(hostname) ?? 0 })
+    for await (const routes of snapshot.routes) changes.apply({ routes, known: routes.map(known) })
     for await (const projects of snapshot.projects) changes.apply({ projects })
     for await (const certificates of snapshot.certificates) changes.apply({ certificates })
     changes.apply({ settings: snapshot.settings, challenges: snapshot.challenges })
+    countRows(db)
     changes.complete(snapshot.cursor, snapshot.asOfMs)
     db.exec('pragma journal_mode = wal')
   } finally {

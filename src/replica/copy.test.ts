@@ -41,12 +41,12 @@ function overwrite(file: string, from: number, bytes: number): void {
 test('a reader finds nothing, and says that it is not complete, until there is a copy', async () => {
   const reader = read()
   expect(reader.findRoute(shop(1))).toBeUndefined()
-  expect(reader.state()).toEqual({ complete: false, asOfMs: 0 })
+  expect(reader.state()).toEqual({ usable: false, complete: false, asOfMs: 0 })
   const writer = write()
   expect(writer.state()).toEqual({ cursor: undefined, complete: false, asOfMs: 0, unfit: 'there is none yet' })
   await writer.replaceAll(snapshotOf([routeOf(shop(1))], { asOfMs: 5 }))
   expect(reader.findRoute(shop(1))).toEqual(routeOf(shop(1)))
-  expect(reader.state()).toEqual({ complete: true, asOfMs: 5 })
+  expect(reader.state()).toEqual({ usable: true, complete: true, asOfMs: 5 })
 })
 
 test('rows come back exactly as they were written', async () => {
@@ -124,6 +124,22 @@ test('the cursor and the moment outlive the process', async () => {
   writer.apply({ cursor: cursorAt(42), asOfMs: 77 })
   writer.close()
   expect(write().state()).toEqual({ cursor: cursorAt(42), complete: true, asOfMs: 77, unfit: undefined })
+})
+
+test('how much it holds is known at any time, whatever came, went or changed', async () => {
+  const writer = write()
+  const snapshot = snapshotOf(many(3), { certificates: pagesOf([certificateOf(shop(0)), certificateOf(shop(1), { notAfterMs: 50 })]) })
+  await writer.replaceAll(snapshot)
+  expect(writer.totals(100)).toEqual({ routes: 3, certificates: 2, ending: 1 })
+  const without = { state: 'failed' as const, chainPem: null, sealedKey: null, notAfterMs: null, version: 2 }
+  writer.apply({ routes: many(5, 2), certificates: [certificateOf(shop(1), without), certificateOf(shop(2)), certificateOf(shop(2))] })
+  expect(writer.totals(100)).toEqual({ routes: 5, certificates: 2, ending: 0 })
+  writer.apply({
+    removed: [shop(0), shop(9)],
+    removedCertificates: [shop(0), shop(1)],
+    certificates: [certificateOf(shop(2), { version: 3 })],
+  })
+  expect(writer.totals(100)).toEqual({ routes: 4, certificates: 1, ending: 0 })
 })
 
 test('readers see the old copy whole while a snapshot loads, then the new one whole', async () => {

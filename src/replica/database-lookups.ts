@@ -1,10 +1,12 @@
 import { type Hostname, wildcardOver } from '../hostname.ts'
 import { within } from './deadline.ts'
 import type { RouteAnswer } from './messages.ts'
-import type { RouteRow } from './rows.ts'
+import type { CertificateRow, RouteRow } from './rows.ts'
 
 export type DatabaseLookupParts = {
   loadRoutes(hostnames: Hostname[]): Promise<RouteRow[]>
+  /** Of a bounded copy: puts what was found into it. Called only while nothing newer has been seen. */
+  keep?: { loadCertificates(hostnames: Hostname[]): Promise<CertificateRow[]>; put(found: Found): void }
   findInCopy(hostname: Hostname): RouteRow | undefined
   now: () => number
 }
@@ -19,6 +21,9 @@ export type DatabaseLookups = {
 const LOOKUPS_PER_SECOND_MAX = 50
 const LOOKUPS_RUNNING_MAX = 100
 const LOOKUP_TIMEOUT_MS = 1_500
+const TRIES_MAX = 3
+
+export type Found = { hostname: Hostname; routes: RouteRow[]; certificates: CertificateRow[] }
 
 type Running = { answer: Promise<RouteAnswer>; overtaken: boolean }
 
@@ -37,10 +42,28 @@ export function createDatabaseLookups(parts: DatabaseLookupParts): DatabaseLooku
     running += 1 // until the query itself ends, also when nobody waits for it any more
     return parts.loadRoutes([hostname, wildcardOver(hostname)]).finally(() => (running -= 1))
   }
+  const best = (hostname: Hostname, routes: RouteRow[]) => routes.find((row) => row.hostname === hostname) ?? routes[0]
+  const loadOnce = async (hostname: Hostname, self: () => Running | undefined): Promise<RouteRow | undefined> => {
+    const routes = await load(hostname)
+    return self()?.overtaken ? parts.findInCopy(hostname) : best(hostname, routes)
+  }
+  /** Route and certificates are in the copy before anybody hears of the route. News of them that comes meanwhile begins it again. */
+  const loadToKeep = async (hostname: Hostname, keep: NonNullable<DatabaseLookupParts['keep']>, self: () => Running | undefined) => {
+    for (let tries = 1; tries <= TRIES_MAX; tries += 1) {
+      const entry = self()
+      if (entry) entry.overtaken = false
+      const routes = await load(hostname)
+      const certificates = routes.length > 0 ? await keep.loadCertificates(routes.map((route) => route.hostname)) : []
+      if (!entry || entry.overtaken) continue
+      if (routes.length > 0) keep.put({ hostname, routes, certificates })
+      return best(hostname, routes)
+    }
+    throw new Error('it changes faster than it can be read')
+  }
   const answer = async (hostname: Hostname, self: () => Running | undefined): Promise<RouteAnswer> => {
     try {
-      const loaded = await within(LOOKUP_TIMEOUT_MS, 'a look-up', load(hostname))
-      const route = self()?.overtaken ? parts.findInCopy(hostname) : (loaded.find((row) => row.hostname === hostname) ?? loaded[0])
+      const { keep } = parts
+      const route = await within(LOOKUP_TIMEOUT_MS, 'a look-up', keep ? loadToKeep(hostname, keep, self) : loadOnce(hostname, self))
       return route ? { kind: 'route', route } : { kind: 'unknown' }
     } catch {
       return { kind: 'unavailable' }

@@ -6,7 +6,8 @@ import { createCatchUp } from './catch-up.ts'
 import type { CopySource } from './copy-source.ts'
 import { type CopyStatus, missIsFinal } from './copy-status.ts'
 import type { CopyWriter } from './copy-writer.ts'
-import { createDatabaseLookups } from './database-lookups.ts'
+import { createDatabaseLookups, type Found } from './database-lookups.ts'
+import { createLagAlarm } from './lag-alarm.ts'
 import type { RouteAnswer } from './messages.ts'
 import type { ChangedKeys } from './rows.ts'
 
@@ -17,12 +18,15 @@ export type FollowerParts = {
   source: CopySource
   writer: CopyWriter
   settingNames: readonly string[]
+  /** Names that a bounded copy never lets go: the service's own hosts. */
+  pinned?: readonly Hostname[]
   log: Log
   now: () => number
 }
 
 export type FollowerReport = CopyStatus & {
   snapshots: number
+  damages: number
   promotions: number
   changes: number
   lookups: number
@@ -35,6 +39,8 @@ export type Follower = {
   start(audience?: Audience): void
   /** For a process that missed in the copy: final when the copy is fresh and complete, else from the database within bounds. Never rejects. */
   findRoute(hostname: Hostname): Promise<RouteAnswer>
+  /** Processes have used these names: others leave a bounded copy before them. */
+  hostnamesUsed(hostnames: readonly Hostname[]): void
   /** A reader met damage: the whole file is looked through, and replaced by a snapshot when that confirms it. */
   copyDamaged(sentence: string): void
   status(): CopyStatus
@@ -57,15 +63,22 @@ export function createFollower(parts: FollowerParts): Follower {
   const { source, writer, log, now } = parts
   const stopping = new AbortController()
   const wake = createWake()
+  const put = ({ hostname, routes, certificates }: Found): void => {
+    const usedAtMs = now()
+    const names = new Set([hostname, ...routes.map((route) => route.hostname)])
+    writer.apply({ routes, certificates, known: [...names].map((name) => ({ hostname: name, usedAtMs })) })
+  }
   const lookups = createDatabaseLookups({
     loadRoutes: (hostnames) => (source.findRoutes ?? source.loadRoutes)(hostnames),
     findInCopy: (hostname) => writer.findRoute(hostname),
+    ...(writer.hostnamesMax > 0 && { keep: { loadCertificates: (hostnames) => source.loadCertificates(hostnames), put } }),
     now,
   })
   let audience: Audience | undefined
   let asOfMs = writer.state().asOfMs
   let reached: Reached | undefined
   let snapshots = 0
+  let damages = 0
   let promotions = 0
   let changes = 0
   let trouble: string | undefined
@@ -90,7 +103,14 @@ export function createFollower(parts: FollowerParts): Follower {
     promotions += 1
     log.warn({ keys }, 'a standby was promoted: what it may have lost was loaded again, and the local copy goes on')
   }
-  const catchUp = createCatchUp({ ...parts, signal: stopping.signal, onChanged, onReplaced, onPromoted })
+  const catchUp = createCatchUp({
+    ...parts,
+    signal: stopping.signal,
+    onChanged,
+    onReplaced,
+    onPromoted,
+    ...(writer.hostnamesMax > 0 && { onSeen: lookups.changed }),
+  })
 
   const follow = async (): Promise<void> => {
     let failures = 0
@@ -119,6 +139,7 @@ export function createFollower(parts: FollowerParts): Follower {
     const outcome = await writer.check(stopping.signal)
     checking = false
     if (outcome.kind !== 'damaged') return
+    damages += 1
     log.error({ reason: outcome.sentence }, 'the local copy is damaged and will be built anew')
     audience?.heartbeat(status())
     wake.now()
@@ -127,9 +148,11 @@ export function createFollower(parts: FollowerParts): Follower {
   const start = (heard?: Audience): void => {
     audience = heard
     const hints = source.listen(() => wake.now())
+    const alarm = createLagAlarm(log)
     const beat = () => {
       const told = reached
       setImmediate(() => audience?.heartbeat(status(), told)) // behind the news of what was applied up to there
+      if (writer.state().cursor) alarm(status())
     }
     beat()
     const timers = [setInterval(beat, HEARTBEAT_INTERVAL_MS), setInterval(() => void check(), CHECK_INTERVAL_MS)]
@@ -154,6 +177,10 @@ export function createFollower(parts: FollowerParts): Follower {
       }
       return missIsFinal(status()) ? { kind: 'unknown' } : lookups.find(hostname)
     },
+    hostnamesUsed(hostnames) {
+      const usedAtMs = now()
+      if (writer.hostnamesMax > 0) writer.use(hostnames.map((hostname) => ({ hostname, usedAtMs })))
+    },
     copyDamaged(sentence) {
       log.warn({ reason: sentence }, 'a process could not read the local copy')
       void check()
@@ -161,7 +188,7 @@ export function createFollower(parts: FollowerParts): Follower {
     status,
     report() {
       const { asked, turnedAway } = lookups.counts()
-      return { ...status(), snapshots, promotions, changes, lookups: asked, lookupsTurnedAway: turnedAway, trouble }
+      return { ...status(), snapshots, damages, promotions, changes, lookups: asked, lookupsTurnedAway: turnedAway, trouble }
     },
     stop: () => stop(),
   }

@@ -13,6 +13,7 @@ export type ToFollower =
   | { type: 'find-route'; id: number; hostname: Hostname }
   | { type: 'request-certificate'; id: number; hostname: Hostname }
   | { type: 'visitor-came'; hostname: Hostname }
+  | { type: 'hostnames-used'; hostnames: Hostname[] }
   | { type: 'copy-damaged'; sentence: string }
   | Applied
 

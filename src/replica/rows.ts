@@ -48,9 +48,13 @@ export type CopyBatch = {
   settings?: SettingRow[]
   /** All that are pending: those before go. */
   challenges?: ChallengeRow[]
+  /** Of a bounded copy: names of which it now knows all, each with when it was last used. */
+  known?: NameUse[]
   cursor?: Cursor
   asOfMs?: number
 }
+
+export type NameUse = { hostname: Hostname; usedAtMs: number }
 
 /** What a process must look up again, should it remember it. `projects` holds ids, `tokens` token ids. */
 export type ChangedKeys = {

@@ -63,6 +63,15 @@ async function rawClient(): Promise<Socket> {
   return socket
 }
 
+test('a process tells the follower which names of a bounded copy it uses', async () => {
+  const used: Hostname[][] = []
+  await serve({ hostnamesUsed: (hostnames) => void used.push(hostnames) })
+  const { link } = await connected()
+  link.hostnamesUsed(Array.from({ length: 1_200 }, (_, number) => shop(number)))
+  await expect.poll(() => used.map(({ length }) => length)).toEqual([500, 500, 200])
+  expect(used.flat().at(-1)).toBe(shop(1_199))
+})
+
 test('a process asks the follower for a route, and for a certificate', async () => {
   const route = routeOf(shop(1), { metadataJson: '{"line":"a\\nb","emoji":"🦊"}' })
   await serve({

@@ -24,6 +24,7 @@ export type CopyServerParts = {
     findRoute(hostname: Hostname): Promise<RouteAnswer>
     requestCertificate(hostname: Hostname): Promise<CertificateRequestAnswer>
     visitorCame(hostname: Hostname): void | Promise<void>
+    hostnamesUsed?(hostnames: Hostname[]): void
     copyDamaged?(sentence: string): void
   }
   log?: Log
@@ -155,14 +156,16 @@ function createAnswers(on: CopyServerParts['on']) {
         on.copyDamaged?.(String(message.sentence))
         return
       }
+      if (message.type === 'hostnames-used') {
+        on.hostnamesUsed?.(message.hostnames.slice(0, KEYS_PER_PUSH_MAX).map(claimName))
+        return
+      }
       if (message.type === 'applied') {
         if (!Number.isSafeInteger(message.mark)) throw new Error('a mark is not a number')
         applied(message)
         return
       }
-      const reading = readClaimName(String(message.hostname))
-      if (reading.kind === 'invalid') throw new Error(reading.reason)
-      const { hostname } = reading
+      const hostname = claimName(message.hostname)
 
       const full = running >= REQUESTS_PER_CLIENT_MAX
       switch (message.type) {
@@ -180,6 +183,12 @@ function createAnswers(on: CopyServerParts['on']) {
       }
     }
   }
+}
+
+function claimName(text: unknown): Hostname {
+  const reading = readClaimName(String(text))
+  if (reading.kind === 'invalid') throw new Error(reading.reason)
+  return reading.hostname
 }
 
 const REQUEST_FAILED: CertificateRequestAnswer = { kind: 'refused', reason: 'a certificate cannot be asked for at the moment' }

@@ -40,6 +40,7 @@ async function startApi(context: RoleContext, files: Files): Promise<RunningRole
   const announcer = createAnnouncer(db)
   const probe = createServiceProbe(config)
   const copy = openLocalCopy(context, {
+    metadata: true,
     keep: (route) => route,
     isLight: ({ metadataJson }) => metadataJson.length <= METADATA_IN_MEMORY_MAX,
     changed(keys) {
@@ -48,7 +49,7 @@ async function startApi(context: RoleContext, files: Files): Promise<RunningRole
     },
     reset: () => authenticator.forgetTokens(),
   })
-  const authenticator = createAuthenticator({ db, log, isFresh: copy.isFresh, now })
+  const authenticator = createAuthenticator({ db, log, isFresh: copy.isCurrent, now })
   const rate = config.projectRate > 0 ? createProjectRate({ db, log, perSecond: config.projectRate, now }) : undefined
   const guard = upstreamGuard(db, config)
   const finder = createRouteFinder({ db, isFresh: copy.isFresh, resolve: copy.findRoute, now })

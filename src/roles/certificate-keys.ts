@@ -1,6 +1,7 @@
 import type { Config } from '../config.ts'
 import type { Hostname } from '../hostname.ts'
-import { createSealer } from '../lib/seal.ts'
+import { createSealer, partOfSecret } from '../lib/seal.ts'
+import { TICKET_KEYS } from './ticket-keys.ts'
 
 /** How the keys of certificates are sealed for the database, and opened again. */
 export type CertificateKeys = {
@@ -9,11 +10,18 @@ export type CertificateKeys = {
   open(sealedKey: Buffer, hostname: Hostname): string
 }
 
+const PURPOSE = 'certificate-keys'
+
 /** Each key is bound to its hostname: moved to another row, it does not open. */
 export function certificateKeys(config: Config): CertificateKeys {
-  const sealer = createSealer(config.secrets, 'certificate-keys')
+  const sealer = createSealer(config.secrets, PURPOSE)
   return {
     seal: (keyPem, hostname) => sealer.seal(Buffer.from(keyPem), hostname),
     open: (sealedKey, hostname) => sealer.open(sealedKey, hostname).toString(),
   }
+}
+
+/** What an edge machine can be given in the place of each secret: it opens the keys of certificates and of session tickets, and nothing else. */
+export function edgeSecrets({ secrets }: Pick<Config, 'secrets'>): string {
+  return secrets.map((secret) => partOfSecret(secret, [PURPOSE, TICKET_KEYS])).join(',')
 }

@@ -40,7 +40,7 @@ async function startDns(context: RoleContext, udp: Socket): Promise<RunningRole>
     tcp: context.listen.dns ?? config.dnsAddr,
     count: (outcome) => queries.inc({ outcome }),
   })
-  const internal = await serveInternal(context, { findInCopy: (hostname) => findRoute(db, hostname) })
+  const internal = await serveInternal(context, { findInCopy: (hostname) => findRoute(db, hostname, { metadata: false }) })
   return {
     report: () => ({ ready: true, details: { zone: config.dnsZone, challenges: texts.state() } }),
     async stop() {

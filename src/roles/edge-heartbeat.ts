@@ -6,7 +6,7 @@ import { beatEdge } from '../core/edges.ts'
 import { ServiceError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Reached, Vitals } from '../replica/acknowledgements.ts'
-import type { CopyCounts } from '../replica/copy-counts.ts'
+import type { CopyTotals } from '../replica/copy-writer.ts'
 import type { CopyServer } from '../replica/server.ts'
 import { keepEdgeId } from './edge-id.ts'
 
@@ -15,7 +15,7 @@ export type EdgeHeartbeatParts = {
   config: Pick<Config, 'dataDir' | 'edgeName' | 'edgeAddress'>
   log: Log
   applied: CopyServer['applied']
-  count(): CopyCounts
+  count(): Pick<CopyTotals, 'routes' | 'certificates'>
   now: () => number
 }
 

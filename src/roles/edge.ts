@@ -132,7 +132,7 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
   const running = edge
   return {
     report: () => ({
-      ready: copy.reader.state().complete,
+      ready: copy.reader.state().usable,
       details: { ...copy.follower.status(), ...running.report(), waitingHandshakes: certificates.waiting() },
     }),
     async stop() {

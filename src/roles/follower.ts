@@ -1,6 +1,5 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { Gauge } from 'prom-client'
 import { requestIssuance } from '../core/certificates.ts'
 import { loadTlsAlpnChallenges } from '../core/challenges.ts'
 import { currentCursor, listenForChanges, readChanges } from '../core/changes.ts'
@@ -8,16 +7,17 @@ import { closeDatabase, connectDatabase } from '../core/db.ts'
 import { probeSoon } from '../core/probes.ts'
 import { eachProjectPage, loadProjects } from '../core/project-pages.ts'
 import { eachCertificatePage, eachRoutePage, loadCertificates, loadProjectHostnames, loadRoutes } from '../core/routes.ts'
-import { readSetting } from '../core/settings.ts'
+import { readEdgeSetting } from '../core/settings.ts'
 import { ServiceError } from '../errors.ts'
 import type { Hostname } from '../hostname.ts'
-import { createCopyCounts } from '../replica/copy-counts.ts'
 import { openCopyWriter } from '../replica/copy-writer.ts'
 import { createFollower } from '../replica/follower.ts'
 import { startCopyServer } from '../replica/server.ts'
+import { copyFacts, measureCopy } from './copy-metrics.ts'
 import { copyPath, followerSocket } from './copy-place.ts'
 import { startEdgeHeartbeat } from './edge-heartbeat.ts'
 import { certificateFinder, serveInternal } from './internal.ts'
+import { ownHosts } from './own-hosts.ts'
 import { THUMBPRINT } from './own-keys.ts'
 import type { RoleContext, RunningRole } from './role.ts'
 import { TICKET_KEYS } from './ticket-keys.ts'
@@ -30,26 +30,28 @@ export async function startFollowerRole(context: RoleContext): Promise<RunningRo
   const feed = feedDatabaseUrl
     ? connectDatabase(feedDatabaseUrl, { applicationName: 'namesake feed', poolMax: 3, log, need: 'prefer-standby' })
     : db
+  const reading = { metadata: context.roles.includes('api') } // resolve answers with it; visitors need none
   mkdirSync(dirname(copyPath(config)), { recursive: true, mode: 0o700 })
-  const writer = openCopyWriter(copyPath(config))
+  const writer = openCopyWriter(copyPath(config), { ...reading, hostnamesMax: config.copyHostnamesMax })
   const follower = createFollower({
     source: {
       currentCursor: () => currentCursor(feed),
       readChanges: (cursor, limit) => readChanges(feed, cursor, limit, db),
-      loadRoutes: (hostnames) => loadRoutes(feed, hostnames),
+      loadRoutes: (hostnames) => loadRoutes(feed, hostnames, reading),
       loadCertificates: (hostnames) => loadCertificates(feed, hostnames),
-      eachRoutePage: (pageSize) => eachRoutePage(feed, pageSize),
+      eachRoutePage: (pageSize) => eachRoutePage(feed, pageSize, reading),
       eachCertificatePage: (pageSize) => eachCertificatePage(feed, pageSize),
       loadProjects: (ids) => loadProjects(feed, ids),
       eachProjectPage: (pageSize) => eachProjectPage(feed, pageSize),
       loadChallenges: () => loadTlsAlpnChallenges(feed),
-      readSetting: (name) => readSetting(feed, name),
+      readSetting: (name) => readEdgeSetting(feed, name),
       loadProjectHostnames: (projectId, after, limit) => loadProjectHostnames(feed, projectId, after, limit),
-      findRoutes: (hostnames) => loadRoutes(db, hostnames),
+      findRoutes: (hostnames) => loadRoutes(db, hostnames, reading),
       listen: (onHint) => listenForChanges(db, onHint),
     },
     writer,
     settingNames: [THUMBPRINT, TICKET_KEYS],
+    pinned: [...ownHosts(config).keys()],
     log,
     now: Date.now,
   })
@@ -59,21 +61,15 @@ export async function startFollowerRole(context: RoleContext): Promise<RunningRo
       findRoute: follower.findRoute,
       requestCertificate: (hostname) => requestIssuance(db, hostname),
       visitorCame: (hostname) => probeSoon(db, hostname),
+      hostnamesUsed: follower.hostnamesUsed,
       copyDamaged: follower.copyDamaged,
     },
     log,
   })
   follower.start(server)
-  const heartbeat = startEdgeHeartbeat({ db, config, log, applied: server.applied, count: createCopyCounts(writer.count), now: Date.now })
-  new Gauge({
-    name: 'namesake_feed_lag_seconds',
-    help: 'Time since the local copy was last known to hold everything',
-    aggregator: 'max',
-    registers: [context.metrics],
-    collect() {
-      this.set(follower.status().lagMs / 1_000)
-    },
-  })
+  const facts = () => copyFacts(writer, copyPath(config), Date.now())
+  const heartbeat = startEdgeHeartbeat({ db, config, log, applied: server.applied, count: facts, now: Date.now })
+  measureCopy(context.metrics, { follower, writer, path: copyPath(config) })
   const findInCopy = async (hostname: Hostname) => {
     const found = await follower.findRoute(hostname)
     if (found.kind === 'unavailable') throw new ServiceError('database_unavailable', 'neither the local copy nor the database can say')
@@ -84,7 +80,10 @@ export async function startFollowerRole(context: RoleContext): Promise<RunningRo
     certificateFinder(findInCopy, () => follower.status().complete),
   )
   return {
-    report: () => ({ ready: follower.status().complete, details: { ...follower.report(), edge: heartbeat.report() } }),
+    report: () => ({
+      ready: writer.state().cursor !== undefined,
+      details: { ...follower.report(), ...facts(), edge: heartbeat.report() },
+    }),
     async stop() {
       await internal.stop()
       await heartbeat.stop()

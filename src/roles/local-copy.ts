@@ -3,8 +3,9 @@ import { Lru } from '../lib/lru.ts'
 import type { Vitals } from '../replica/acknowledgements.ts'
 import { connectToFollower } from '../replica/client.ts'
 import { openCopyReader } from '../replica/copy-reader.ts'
-import { missIsFinal } from '../replica/copy-status.ts'
+import { isCurrent, missIsFinal } from '../replica/copy-status.ts'
 import type { RouteAnswer } from '../replica/messages.ts'
+import { createNameUses } from '../replica/name-uses.ts'
 import { findLocalRoute } from '../replica/route-lookup.ts'
 import type { ChangedKeys, RouteRow } from '../replica/rows.ts'
 import { copyPath, followerSocket } from './copy-place.ts'
@@ -16,6 +17,8 @@ export type LocalAnswer<Kept> = { kind: 'route'; route: Kept } | Exclude<RouteAn
 export type LocalCopyParts<Kept> = {
   /** What this process needs of a route. */
   keep(route: RouteRow): Kept
+  /** Whether this process needs what the vendor stored with it. */
+  metadata?: boolean
   /** Whether it may stay in memory; what may not is read from the copy each time. All may where this is absent. */
   isLight?(kept: Kept): boolean
   /** News that the copy holds already. */
@@ -52,7 +55,14 @@ export function openLocalCopy<Kept extends { hostname: Hostname }>(context: Role
     },
     ...(parts.vitals && { vitals: parts.vitals }),
   })
-  const reader = openCopyReader(copyPath(context.config), { onDamaged: follower.copyDamaged })
+  const reader = openCopyReader(copyPath(context.config), { metadata: parts.metadata ?? false, onDamaged: follower.copyDamaged })
+  const isBounded = context.config.copyHostnamesMax > 0
+  const uses = createNameUses({
+    tell: follower.hostnamesUsed,
+    forget() {
+      if (isBounded) routes.clear()
+    },
+  })
   const isFresh = () => missIsFinal(follower.status())
 
   // A route is kept under its claim's name alone, a wildcard's too, so that news of one name makes one entry stale however many it covers.
@@ -76,6 +86,7 @@ export function openLocalCopy<Kept extends { hostname: Hostname }>(context: Role
     reader,
     follower,
     isFresh,
+    isCurrent: () => isCurrent(follower.status()),
     /** Answers at once for every hostname that the copy holds; asks the follower only for the others, and only while the copy is not fresh. */
     findRoute(hostname: Hostname): LocalAnswer<Kept> | Promise<LocalAnswer<Kept>> {
       const known = routes.get(hostname) ?? (isFresh() ? remembered(hostname) : undefined)
@@ -83,10 +94,15 @@ export function openLocalCopy<Kept extends { hostname: Hostname }>(context: Role
       const answer = findLocalRoute(reader, follower, hostname)
       if (answer instanceof Promise) return answer.then(kept)
       const found = kept(answer)
+      if (isBounded && found.kind === 'route') {
+        uses.note(hostname)
+        uses.note(found.route.hostname)
+      }
       remember(hostname, found)
       return found
     },
     close() {
+      uses.close()
       follower.close()
       reader.close()
     },

@@ -9,6 +9,8 @@ export const THUMBPRINT = 'thumbprint'
 const ACCOUNT_KEY = 'account-key'
 const LOCAL_CA = 'local-ca'
 const SECRET_CHECK = 'secret-check'
+export const SECRET_DOES_NOT_FIT =
+  'NAMESAKE_SECRET is not the secret that this database was set up with, and without that one no certificate key in it can be read. Example: NAMESAKE_SECRET=new,former'
 const CHECK_TEXT = 'namesake'
 
 /** The installation's own sealed values, each made once by whichever machine comes first. */
@@ -40,9 +42,7 @@ async function checkSecret(db: Db, sealer: Sealer): Promise<void> {
   try {
     sealer.open(stored, SECRET_CHECK)
   } catch {
-    throw new ConfigError([
-      'NAMESAKE_SECRET is not the secret that this database was set up with, and without that one no certificate key in it can be read. Example: NAMESAKE_SECRET=new,former',
-    ])
+    throw new ConfigError([SECRET_DOES_NOT_FIT])
   }
 }
 

@@ -12,6 +12,8 @@ export type RoleContext = {
   metrics: Registry
   /** The sockets that the supervisor shares with this process, by name: api, internal, http, https, dns, dns-udp. */
   listen: Readonly<Record<string, Listen | undefined>>
+  /** The roles that this tree was started with. */
+  roles: readonly string[]
   /** Folder of the Unix sockets that the processes of this machine talk through. */
   runDir: string
   /** Where the demo's application listens, with --demo. */

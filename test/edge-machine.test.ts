@@ -1,0 +1,79 @@
+import { randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createEmptyDatabase, type TestDatabase } from './support/postgres.ts'
+import { addVendor, eventually, localRoot, startTree, type Tree, untilReady, type Vendor } from './support/tree.ts'
+import { startUpstream, type Upstream } from './support/upstream.ts'
+import { handshake, visit } from './support/visitor.ts'
+
+const SECRET = 'a secret of the edge machine of 32 bytes or more'
+const login = `edge_${randomBytes(6).toString('hex')}`
+const asEdge = (url: string) => url.replace('postgres://postgres@', `postgres://${login}@`)
+
+let database: TestDatabase
+let upstream: Upstream
+let edge: Tree
+let control: Tree
+let vendor: Vendor
+let root: string
+
+beforeAll(async () => {
+  database = await createEmptyDatabase()
+  upstream = await startUpstream()
+  await database.db.pool.query(`create role ${login} login`)
+  // The machine comes up first and meets an empty database, and a login that may do nothing in it.
+  edge = await startTree({
+    awaitReady: false,
+    args: ['--roles', 'edge'],
+    env: { NAMESAKE_DATABASE_URL: asEdge(database.url), NAMESAKE_SECRET: SECRET },
+  })
+  await eventually(() => edge.output().includes('waiting for a machine with api or worker'), 20_000)
+  control = await startTree({ args: ['--roles', 'api,worker'], env: { NAMESAKE_DATABASE_URL: database.url, NAMESAKE_SECRET: SECRET } })
+  root = localRoot(control)
+  vendor = await addVendor(control, 'shop', upstream.url)
+}, 120_000)
+
+afterAll(async () => {
+  await Promise.all([edge?.stop(), control?.stop()])
+  await upstream.stop()
+  await database.drop()
+}, 60_000)
+
+const visitAt = async (tree: Tree, hostname: string) => (await visit({ port: tree.httpsPort, hostname, ca: root })).status
+
+test('an edge machine says which grant its login lacks, and comes up by itself once it has it', { timeout: 60_000 }, async () => {
+  await eventually(() => edge.output().includes('grant namesake_edge to it'), 20_000)
+  await database.db.pool.query(`grant namesake_edge to ${login}`)
+  await untilReady(edge)
+})
+
+test('with that login it serves what others claim, and has a certificate ordered for its first visitor', { timeout: 60_000 }, async () => {
+  await vendor.claim('shop.localhost')
+  await eventually(async () => (await visitAt(edge, 'shop.localhost')) === 200, 30_000)
+  await expect(handshake({ port: edge.httpsPort, hostname: 'nobodys.localhost', ca: root })).rejects.toThrow(/handshake failure/)
+  expect(edge.output()).not.toContain('permission denied')
+})
+
+test('it starts again with its part of the secret alone, and goes on serving and following', { timeout: 90_000 }, async () => {
+  const { statements, secret } = await control.command<{ statements: string[]; secret: string }>('edge-access')
+  expect(statements).toEqual([expect.stringContaining('in role namesake_edge')])
+  expect(secret).not.toContain(SECRET)
+  await edge.stop()
+  edge = await startTree({ args: ['--roles', 'edge'], env: { NAMESAKE_DATABASE_URL: asEdge(database.url), NAMESAKE_SECRET: secret } })
+  expect(await visitAt(edge, 'shop.localhost')).toBe(200)
+  await vendor.claim('second.localhost')
+  await eventually(async () => (await visitAt(edge, 'second.localhost')) === 200, 30_000)
+  expect(edge.output()).not.toContain('permission denied')
+})
+
+test('a part of the secret starts neither an api nor a worker, and another secret no edge', { timeout: 60_000 }, async () => {
+  const { secret } = await control.command<{ secret: string }>('edge-access')
+  const refused = async (args: string[], url: string, NAMESAKE_SECRET: string): Promise<string> => {
+    const tree = await startTree({ awaitReady: false, args, env: { NAMESAKE_DATABASE_URL: url, NAMESAKE_SECRET } })
+    await eventually(() => tree.process.exitCode !== null, 30_000)
+    await tree.stop()
+    return tree.output()
+  }
+  expect(await refused(['--roles', 'worker'], database.url, secret)).toContain('api and worker need the whole one')
+  const other = 'another secret of 32 bytes or more and not theirs'
+  expect(await refused(['--roles', 'edge'], asEdge(database.url), other)).toContain('is not the secret that this database was set up with')
+})
