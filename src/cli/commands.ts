@@ -7,6 +7,7 @@ import { domainsCommand } from './domains.ts'
 import { membersCommand } from './members.ts'
 import { migrateCommand } from './migrate.ts'
 import { projectsCommand } from './projects.ts'
+import { secretCommand } from './secret.ts'
 import { startCommand } from './start.ts'
 import { tokensCommand } from './tokens.ts'
 
@@ -20,6 +21,7 @@ export function allCommands(): Command[] {
     domainsCommand(),
     certificatesCommand(),
     budgetCommand(),
+    secretCommand(),
     migrateCommand(),
     caCommand(),
     doctorCommand(),
