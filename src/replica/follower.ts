@@ -61,7 +61,8 @@ export function createFollower(parts: FollowerParts): Follower {
     now,
   })
   let audience: Audience | undefined
-  let asOfMs = writer.state().asOfMs
+  const writtenMs = writer.state().asOfMs
+  let asOfMs = writtenMs > now() ? 0 : writtenMs // from before the machine's clock was set back: of any age
   let snapshots = 0
   let changes = 0
   let trouble: string | undefined
