@@ -80,7 +80,7 @@ test('every command explains itself, and speaks JSON', () => {
     ...['domains add', 'domains list', 'domains remove', 'domains check', 'domains show', 'domains link'],
     ...['certificates list', 'certificates show', 'certificates renew', 'certificates import', 'certificates order', 'certificates export'],
     ...['budget show', 'budget allow', 'budget disallow'],
-    ...['secret status', 'secret reseal', 'migrate', 'ca', 'doctor'],
+    ...['edges list', 'edges forget', 'secret status', 'secret reseal', 'migrate', 'ca', 'doctor'],
   ])
   for (const command of commands) {
     expect(command.description()).not.toBe('')
