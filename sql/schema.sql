@@ -46,6 +46,7 @@ create table certificates (
   renewal_stopped_at timestamp with time zone,
   waits_for text collate "C",
   waits_since timestamp with time zone,
+  leased_by text collate "C",
   constraint certificates_pkey PRIMARY KEY (hostname),
   constraint certificate_complete CHECK ((((state = 'issued'::text) = (chain_pem IS NOT NULL)) AND ((chain_pem IS NULL) = (sealed_key IS NULL)))),
   constraint certificate_origin CHECK ((origin = ANY (ARRAY['ordered'::text, 'imported'::text]))),
@@ -251,6 +252,7 @@ create table probes (
   live_tries integer not null default 0,
   live_sentence text,
   live_waits integer not null default 0,
+  claimed_by text collate "C",
   constraint probes_pkey PRIMARY KEY (domain_id),
   constraint probes_domain_id_fkey FOREIGN KEY (domain_id) REFERENCES domains(id)
 ) with (fillfactor=80);
@@ -341,6 +343,16 @@ create table tokens (
   constraint tokens_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
 );
 CREATE INDEX token_project ON public.tokens USING btree (project_id);
+
+create table workers (
+  id text collate "C" not null,
+  host text not null,
+  pid integer not null,
+  started_at timestamp with time zone not null default now(),
+  heartbeat_at timestamp with time zone not null default now(),
+  steady_since timestamp with time zone not null default now(),
+  constraint workers_pkey PRIMARY KEY (id)
+);
 
 CREATE OR REPLACE FUNCTION public.ask_for_certificate(wanted text)
  RETURNS void

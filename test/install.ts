@@ -20,6 +20,7 @@ export const PACKAGES: readonly DebianPackage[] = [
   { name: 'curl', program: 'curl' },
   { name: 'openssl', program: 'openssl' },
   { name: 'systemd', program: 'systemd-analyze' },
+  { name: 'faketime', program: 'faketime' },
 ]
 
 // Where Debian puts servers: not in an ordinary user's PATH.

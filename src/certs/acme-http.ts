@@ -96,12 +96,18 @@ async function exchange(
       body: parseJson(text),
       location: field('location'),
       nonce: field('replay-nonce'),
-      retryAfterS: readRetryAfter(field('retry-after'), context.now()),
+      retryAfterS: readRetryAfter(field('retry-after'), answeredAt(field('date'), context.now())),
     }
   } catch (cause) {
     if (context.signal?.aborted) throw explainAbort(context.signal)
     throw explainFailure(new URL(url).host, cause)
   }
+}
+
+/** By the authority's own clock, so that a date in its answer is as far off as it means, whatever ours says. */
+function answeredAt(date: string | undefined, now: Date): Date {
+  const ms = Date.parse(date ?? '')
+  return Number.isNaN(ms) ? now : new Date(ms)
 }
 
 function explainFailure(host: string, cause: unknown): IssueError {

@@ -8,6 +8,7 @@ export type OwnFault =
   | 'connectionFailed' // no connection to the authority, or not a trusted one
   | 'timeout' // the authority, or the order as a whole, took too long
   | 'aborted' // this process is stopping
+  | 'overtaken' // another worker has begun a later attempt
   | 'malformedAnswer' // no ACME, or not what RFC 8555 says
   | 'caFileInvalid' // NAMESAKE_ACME_CA_FILE cannot be used
   | 'challengeNotOffered' // the authority offers no challenge that we can meet

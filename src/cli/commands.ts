@@ -9,6 +9,7 @@ import { edgesCommand } from './edges.ts'
 import { membersCommand } from './members.ts'
 import { migrateCommand } from './migrate.ts'
 import { projectsCommand } from './projects.ts'
+import { secretCommand } from './secret.ts'
 import { startCommand } from './start.ts'
 import { tokensCommand } from './tokens.ts'
 
@@ -23,6 +24,7 @@ export function allCommands(): Command[] {
     certificatesCommand(),
     budgetCommand(),
     edgesCommand(),
+    secretCommand(),
     migrateCommand(),
     edgeAccessCommand(),
     caCommand(),

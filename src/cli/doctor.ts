@@ -4,13 +4,16 @@ import { checkCertificates } from './certificate-checks.ts'
 import { checkDnsZone } from './dns-zone-check.ts'
 import { type Check, checkAuthorities, checkDatabase, checkEdgeDns, checkPorts } from './installation-checks.ts'
 import { show, styled } from './output.ts'
+import { checkSecret } from './secret-check.ts'
 
 const SIGNS = { good: styled('green', '✓'), doubtful: styled('yellow', '!'), bad: styled('red', '✗') }
 
 /** `namesake doctor` */
 export function doctorCommand(): Command {
   return new Command('doctor')
-    .description('Look for what is wrong: settings, database, ports, DNS of the edge host and of our own zone, certificate authorities')
+    .description(
+      'Look for what is wrong: settings, database, secret, ports, DNS of the edge host and of our own zone, certificate authorities',
+    )
     .option('--json', 'print JSON')
     .action(run)
 }
@@ -40,6 +43,7 @@ async function examine(): Promise<Check[]> {
     settings.push({ name: 'settings', state: 'good', sentence: `all usable; customers point their CNAME at ${config.edgeHost}` })
   const found = await Promise.all([
     checkDatabase(config),
+    checkSecret(config),
     checkPorts(config),
     checkEdgeDns(config),
     checkDnsZone(config),

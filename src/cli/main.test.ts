@@ -80,7 +80,7 @@ test('every command explains itself, and speaks JSON', () => {
     ...['domains add', 'domains list', 'domains remove', 'domains check', 'domains show', 'domains link'],
     ...['certificates list', 'certificates show', 'certificates renew', 'certificates import', 'certificates order', 'certificates export'],
     ...['budget show', 'budget allow', 'budget disallow'],
-    ...['migrate', 'ca', 'doctor'],
+    ...['edges list', 'edges forget', 'secret status', 'secret reseal', 'migrate', 'ca', 'doctor'],
   ])
   for (const command of commands) {
     expect(command.description()).not.toBe('')
@@ -227,7 +227,8 @@ test('a check looks the DNS up and keeps what it found', async () => {
 
 test('doctor has a line for every part of the installation', async () => {
   const { out } = await run('doctor')
-  for (const part of ['settings', 'database', 'ports', 'DNS', 'authority']) expect(out).toMatch(new RegExp(`^[✓!✗] ${part} `, 'm'))
+  for (const part of ['settings', 'database', 'secret', 'ports', 'DNS', 'authority'])
+    expect(out).toMatch(new RegExp(`^[✓!✗] ${part} `, 'm'))
   expect(out).toMatch(/✓ database +embedded PostgreSQL 18/)
 })
 

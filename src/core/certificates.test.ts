@@ -64,7 +64,16 @@ test('of several workers one gets the order, and a request meanwhile joins it', 
   const hostname = await claim(db, project)
   const begun = await Promise.all(Array.from({ length: 8 }, () => beginIssuance(db, hostname)))
   expect(begun.filter(({ kind }) => kind === 'go')).toEqual([
-    { kind: 'go', projectId: project.id, attempt: 1, renewing: false, directory: 'local', orderId: null, asked: false },
+    {
+      kind: 'go',
+      projectId: project.id,
+      attempt: 1,
+      begunAt: expect.any(String),
+      renewing: false,
+      directory: 'local',
+      orderId: null,
+      asked: false,
+    },
   ])
   expect(await requestIssuance(db, hostname)).toEqual({ kind: 'requested' })
   expect(await jobs(hostname)).toBe(0)

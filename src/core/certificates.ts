@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Hostname } from '../hostname.ts'
 import { type Db, type Queryable, rows, type Tx, transaction } from './db.ts'
+import { type Attempted, isOf, isOfProject, overtaken } from './issuance-attempts.ts'
 import { type BudgetRequest, NO_ROOM_PROBLEM, type NoRoom, settleOrder, type Taken, takeFirstBudget } from './issuance-budget.ts'
 import { joinLine, LEFT_LINE } from './issuance-line.ts'
 import { addIssueJobs, ISSUANCE_LEASE_S } from './issue-jobs.ts'
@@ -22,9 +23,6 @@ export type IssuedRecord = {
   /** The issuing authority's, as in NAMESAKE_ACME_DIRECTORY. */
   directory?: string
 }
-
-/** Of whose attempt something is the end; without it, of whoever holds the hostname now. */
-export type Attempted = { projectId?: string | null }
 
 /**
  * Why an attempt gave no certificate: the authority's problem document in full, and a sentence for people. `outage`: no authority did its
@@ -54,20 +52,26 @@ export async function requestIssuance(db: Db, hostname: Hostname): Promise<{ kin
   return { kind: 'requested' }
 }
 
-/** Where an order may go: ACME directories or `local`, first preferred, and what holds for their limits. */
-export type IssuanceTerms = { directories: readonly string[] } & Pick<BudgetRequest, 'limits'>
+/** Where an order may go: ACME directories or `local`, first preferred, and what holds for their limits. `workerId`: whose death ends it. */
+export type IssuanceTerms = { directories: readonly string[]; workerId?: string | undefined } & Pick<BudgetRequest, 'limits'>
 
 /**
  * `directory` is the one whose limits had room; `orderId` goes to `settleOrder` with what became of the order. `asked`: that directory has
  * asked for this renewal, and does not count it as long as the order names what it replaces. `resumes`: the directory has the order since an
- * attempt before, and counts it whatever becomes of this one.
+ * attempt before, and counts it whatever becomes of this one. `begunAt` is the attempt's moment as the database writes it, no two alike.
  */
-export type IssuancePermission = { projectId: string | null; attempt: number; renewing: boolean; resumes?: boolean } & Omit<Taken, 'kind'>
+export type IssuancePermission = {
+  projectId: string | null
+  attempt: number
+  begunAt: string
+  renewing: boolean
+  resumes?: boolean
+} & Omit<Taken, 'kind'>
 
 /**
  * The last look before an order, the mark that one is under way, and the room it takes within the limits of its directory, all in one: of
  * several workers one gets `go`. `attempt` counts from 1 since the last success. After `go` the outcome goes to `recordCertificate` or
- * `recordIssuanceFailure`; without either the hostname is free again after three minutes. When no directory has room the next attempt is
+ * `recordIssuanceFailure`; without either the hostname is free again after three minutes, or when its worker has died. When no directory has room the next attempt is
  * when one has; `postponed` tells that this is news for the edges.
  */
 export async function beginIssuance(
@@ -92,7 +96,7 @@ export async function beginIssuance(
       await dropOthers(tx, hostname, projectId)
       return (await joinLine(tx, standing, room)) ? { kind: 'no', reason: room.sentence, postponed: true } : underWay
     }
-    const begun = await markUnderWay(tx, hostname, projectId)
+    const begun = await markUnderWay(tx, hostname, projectId, terms.workerId)
     if (begun) return { kind: 'go', projectId, ...begun, ...withoutKind(room), ...(open && { resumes: true }) }
     if (!open) await settleOrder(tx, room.orderId, 'not-sent')
     return underWay
@@ -101,17 +105,22 @@ export async function beginIssuance(
 
 /**
  * Keeps the certificate of an attempt that `beginIssuance` let go, and has the workers look whether it is presented. Nothing is kept when another
- * project claimed the hostname meanwhile, or a certificate was imported.
+ * project claimed the hostname meanwhile, a certificate was imported, or a later attempt has begun.
  */
-export async function recordCertificate(db: Db, hostname: Hostname, issued: IssuedRecord, attempted: Attempted = {}): Promise<void> {
-  await transaction(db, async (tx) => {
-    await rows(
+export async function recordCertificate(
+  db: Db,
+  hostname: Hostname,
+  issued: IssuedRecord,
+  attempted: Attempted = {},
+): Promise<{ kept: boolean }> {
+  return transaction(db, async (tx) => {
+    const kept = await rows(
       tx,
       sql`
         with issued as (
           update certificates set state = 'issued', chain_pem = ${issued.chainPem}, sealed_key = ${issued.sealedKey}, issuer = ${issued.issuer},
             serial = ${issued.serial}, not_before = ${issued.notBefore}, not_after = ${issued.notAfter}, renew_at = ${issued.renewAt},
-            attempts = 0, last_problem = null, last_sentence = null, lease_until = null, next_attempt_at = ${issued.renewAt},
+            attempts = 0, last_problem = null, last_sentence = null, lease_until = null, leased_by = null, next_attempt_at = ${issued.renewAt},
             directory = ${issued.directory ?? null}, ari_checked_at = null, ari_due_at = now(), wished_from = null,
             explanation_url = null, dns_left_at = null, renewal_stopped_at = null, origin = 'ordered', version = nextval('versions')
           where hostname = ${hostname} and ${isOf(attempted)} and ${replaceable('certificates')} returning hostname
@@ -119,11 +128,12 @@ export async function recordCertificate(db: Db, hostname: Hostname, issued: Issu
           select hostname, 'issued' as outcome, ${issued.issuer} as issuer, ${issued.serial} as serial, ${issued.notAfter}::timestamptz as not_after,
             null::json as problem, null as sentence from issued
         ), done as (
-          delete from orders_under_way where hostname = ${hostname} and ${isOf(attempted)}
+          delete from orders_under_way where hostname = ${hostname} and ${isOfProject(attempted)} and not ${overtaken(hostname, attempted)}
         ), ${HISTORY_OF_ENDED}
-        insert into changes (kind, key) select 'certificate', hostname from issued`,
+        insert into changes (kind, key) select 'certificate', hostname from issued returning key`,
     )
     await addLiveJobs(tx, [hostname])
+    return { kept: kept.length > 0 }
   })
 }
 
@@ -149,7 +159,7 @@ export async function recordIssuanceFailure(
     sql<{ stopped: boolean }>`
       with failed as (
         update certificates set state = case when chain_pem is null then 'failed' else state end,
-          last_problem = ${JSON.stringify(failure.problem)}::json, last_sentence = ${failure.sentence.replaceAll('\0', '')}, lease_until = null,
+          last_problem = ${JSON.stringify(failure.problem)}::json, last_sentence = ${failure.sentence.replaceAll('\0', '')}, lease_until = null, leased_by = null,
           attempts = case when ${outage} then greatest(0, attempts - 1) else attempts end,
           next_attempt_at = case when not ${stops} then now() + make_interval(secs => greatest(${retryAfterS}::float8, case when ${outage} then 0
             else least(${backOffMaxS}, ${BACK_OFF_FIRST_S}::float8 * 2 ^ least(30, greatest(0, attempts - 1))) end)) end,
@@ -286,22 +296,23 @@ async function markUnderWay(
   tx: Tx,
   hostname: Hostname,
   projectId: string | null,
-): Promise<{ attempt: number; renewing: boolean } | undefined> {
+  workerId: string | undefined,
+): Promise<Pick<IssuancePermission, 'attempt' | 'begunAt' | 'renewing'> | undefined> {
   await dropOthers(tx, hostname, projectId)
   const [begun] = await rows(
     tx,
-    sql<{ attempt: number; renewing: boolean }>`
+    sql<Pick<IssuancePermission, 'attempt' | 'begunAt' | 'renewing'>>`
       with begun as (
-        insert into certificates as c (hostname, project_id, attempts, last_attempt_at, lease_until, next_attempt_at)
-        values (${hostname}, ${projectId}::bigint, 1, now(), now() + ${LEASE}, now() + ${LEASE})
+        insert into certificates as c (hostname, project_id, attempts, last_attempt_at, lease_until, next_attempt_at, leased_by)
+        values (${hostname}, ${projectId}::bigint, 1, now(), now() + ${LEASE}, now() + ${LEASE}, ${workerId ?? null}::text)
         on conflict (hostname) do update set attempts = c.attempts + 1, last_attempt_at = now(), lease_until = now() + ${LEASE},
-          next_attempt_at = now() + ${LEASE}, ${LEFT_LINE},
+          next_attempt_at = now() + ${LEASE}, leased_by = excluded.leased_by, ${LEFT_LINE},
           state = case when c.chain_pem is null then 'pending' else c.state end
         where (c.lease_until is null or c.lease_until <= now()) and ${replaceable('c')}
           and (c.chain_pem is null or c.renew_at <= now()) -- it may have come while this attempt waited for its room
-        returning c.hostname, c.attempts as attempt, c.chain_pem is not null as renewing
+        returning c.hostname, c.attempts as attempt, c.last_attempt_at::text as "begunAt", c.chain_pem is not null as renewing
       ), ${historyOfBegun(hostname)}
-      select attempt, renewing from begun`,
+      select attempt, "begunAt", renewing from begun`,
   )
   return begun
 }
@@ -309,11 +320,6 @@ async function markUnderWay(
 /** No order touches a certificate that was imported, for as long as it is valid. */
 function replaceable(row: 'c' | 'certificates') {
   return sql<boolean>`not (${sql.ref(`${row}.origin`)} = 'imported' and ${sql.ref(`${row}.not_after`)} > now())`
-}
-
-/** Another project may hold the hostname by the time that an attempt ends, with an attempt of its own. */
-function isOf({ projectId }: Attempted) {
-  return projectId === undefined ? sql<boolean>`true` : sql<boolean>`project_id is not distinct from ${projectId}::bigint`
 }
 
 /** What another project left behind is not ours to renew. */

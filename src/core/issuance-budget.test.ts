@@ -109,9 +109,9 @@ test('a hostname without room waits until the window opens, says so to its vendo
   expect(Math.abs(opensInMs - (WEEK_MS - 48 * HOUR_MS))).toBeLessThan(60_000)
   expect(certificate.nextAttemptAt).toBe(certificate.nextIssuanceAt)
   expect(await requestIssuance(db, hostname)).toMatchObject({ kind: 'refused', reason })
-  expect(await loadCertificates(db, [hostname])).toMatchObject([
-    { state: 'failed', reason, nextAttemptAtMs: Date.parse(certificate.nextIssuanceAt!) },
-  ])
+  const [told] = await loadCertificates(db, [hostname])
+  expect(told).toMatchObject({ state: 'failed', reason })
+  expect(Math.abs(told!.nextAttemptAtMs! - Date.parse(certificate.nextIssuanceAt!))).toBeLessThan(60_000) // on this machine's clock
   await age(directory, '5 days')
   await db.pool.query('update certificates set next_attempt_at = now(), postponed_until = now() where hostname = $1', [hostname])
   expect(await beginIssuance(db, hostname, { directories: [directory] })).toMatchObject({ kind: 'go', attempt: 1 })

@@ -8,6 +8,7 @@ import { addIssueJobs, ISSUANCE_LEASE_S } from './issue-jobs.ts'
 import { addLiveJobs, LIVE_TRIES_MAX } from './live-checks.ts'
 import type { Project } from './projects.ts'
 import { proofNeeded } from './proof.ts'
+import { WORKER_SILENCE_MAX_S } from './workers.ts'
 
 export type { DnsReport } from './dns-report.ts'
 
@@ -21,6 +22,8 @@ export type DueProbe = {
   proofNeeded: boolean
   /** So many checks in a row found nothing out. */
   failures: number
+  /** When it was claimed for the sweep, as the database writes it: what comes late is told by it. */
+  claimedAt?: string
 }
 
 export type ProbeResult = { probe: DueProbe; report: DnsReport; nextProbeInS: number }
@@ -47,10 +50,10 @@ const DUE_PROBE = sql<DueProbe>`d.id as "domainId", d.hostname, d.project_id as 
 
 /**
  * Up to `limit` domains whose look-up is due, longest overdue first. They are the caller's for `leaseS` seconds and due again after that,
- * so a worker that dies loses none. Two callers never get the same. When a domain's need of a proof has begun or ended by the clock
+ * so a worker that dies loses none. Two callers never get the same. `workerId`: whose death makes them due. When a domain's need of a proof has begun or ended by the clock
  * alone, its change is recorded here.
  */
-export async function claimDueProbes(db: Db, limit: number, leaseS: number): Promise<DueProbe[]> {
+export async function claimDueProbes(db: Db, limit: number, leaseS: number, workerId?: string): Promise<DueProbe[]> {
   return rows(
     db,
     sql<DueProbe>`
@@ -61,7 +64,8 @@ export async function claimDueProbes(db: Db, limit: number, leaseS: number): Pro
         select ${DUE_PROBE}, coalesce(p.told, ${proofNeeded(sql`d.created_at`)}) as told
         from due p join domains d on d.id = p.domain_id and d.deleted_at is null join projects o on o.id = d.project_id
       ), leased as (
-        update probes set next_probe_at = now() + make_interval(secs => ${leaseS}), claimed_at = now(), proof_needed = found."proofNeeded"
+        update probes set next_probe_at = now() + make_interval(secs => ${leaseS}), claimed_at = now(), claimed_by = ${workerId ?? null}::text,
+          proof_needed = found."proofNeeded"
         from found where domain_id = found."domainId"
       ), flipped as (
         update domains d set version = nextval('versions') from found
@@ -69,13 +73,14 @@ export async function claimDueProbes(db: Db, limit: number, leaseS: number): Pro
       ), changed as (
         insert into changes (kind, key) select 'host', hostname from flipped
       )
-      select "domainId", hostname, "projectId", verified, proof, "proofNeeded", failures from found`,
+      select "domainId", hostname, "projectId", verified, proof, "proofNeeded", failures, now()::text as "claimedAt" from found`,
   )
 }
 
 /**
  * Keeps what was found, all in one transaction, and says which hostnames became verified by it: their certificates are ordered with the
  * same commit, and so are those of hostnames whose challenges are found delegated to us. A domain that was removed meanwhile, or whose hostname was claimed anew, is not touched; a verified one stays verified.
+ * What comes so late that its worker counted as dead does not replace what was found since.
  */
 export async function recordProbes(db: Db, results: readonly ProbeResult[]): Promise<Hostname[]> {
   if (results.length === 0) return []
@@ -131,12 +136,15 @@ async function storeReports(tx: Tx, results: readonly ProbeResult[]): Promise<Ho
       with result as (
         select distinct on (domain_id) * from unnest(${results.map(({ probe }) => probe.domainId)}::bigint[],
           ${results.map(({ report }) => report.state)}::text[], ${results.map(({ report }) => JSON.stringify(report))}::json[],
-          ${results.map(({ nextProbeInS }) => nextProbeInS)}::float8[], ${results.map(({ report }) => isDelegated(report))}::boolean[])
-          as r(domain_id, state, report, next_s, delegated)
+          ${results.map(({ nextProbeInS }) => nextProbeInS)}::float8[], ${results.map(({ report }) => isDelegated(report))}::boolean[],
+          ${results.map(({ probe }) => probe.claimedAt ?? null)}::timestamptz[])
+          as r(domain_id, state, report, next_s, delegated, claimed_at)
       ), mine as (
-        select p.domain_id, p.state as before from probes p join result using (domain_id) order by p.domain_id for update of p
+        select p.domain_id, p.state as before from probes p join result r using (domain_id)
+        where not coalesce(r.claimed_at < now() - make_interval(secs => ${WORKER_SILENCE_MAX_S}) and p.checked_at > r.claimed_at, false)
+        order by p.domain_id for update of p
       ), stored as (
-        update probes p set state = result.state, report = result.report, checked_at = now(), delegated = coalesce(result.delegated, p.delegated),
+        update probes p set state = result.state, report = result.report, checked_at = now(), claimed_by = null, delegated = coalesce(result.delegated, p.delegated),
           live_at = case when ${holds} then p.live_at end, live_tries = case when ${holds} then p.live_tries else 0 end,
           live_sentence = case when ${holds} then p.live_sentence end, live_waits = case when ${holds} then p.live_waits else 0 end,
           failures = case when result.state = 'unknown' then p.failures + 1 else 0 end,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
-import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible'
 import { ServiceError } from '../errors.ts'
+import { Lru } from '../lib/lru.ts'
 import { type Db, rows } from './db.ts'
 
 /** What is counted: `links` an e-mail address, the others the address that a request comes from. */
@@ -13,42 +13,40 @@ export type RateLimits = {
 }
 
 const MINUTE_S = 60
-const LIMITS: Record<LimitName, { points: number; duration: number }> = {
-  links: { points: 5, duration: 15 * MINUTE_S },
-  'sign-in': { points: 30, duration: MINUTE_S },
-  strangers: { points: 300, duration: MINUTE_S },
+const LIMITS: Record<LimitName, { points: number; windowS: number }> = {
+  links: { points: 5, windowS: 15 * MINUTE_S },
+  'sign-in': { points: 30, windowS: MINUTE_S },
+  strangers: { points: 300, windowS: MINUTE_S },
 }
+const REMEMBERED_MAX = 100_000
+
+/** So many of a window that ends at `endsAtMs`, on this process's own clock. */
+type Count = { points: number; endsAtMs: number }
 
 /**
- * Counts in PostgreSQL, so all processes share one count; while that cannot be reached each counts for itself. What is over a limit is
- * remembered here and asks the database no more.
+ * Counts in PostgreSQL and on its clock, so all processes share one count; while that cannot be reached each counts for itself. What is over a
+ * limit is remembered here and asks the database no more.
  */
 export function createRateLimits(db: Db): RateLimits {
-  const limiters = Object.fromEntries(
-    Object.entries(LIMITS).map(([name, limit]) => [
-      name,
-      new RateLimiterPostgres({
-        ...limit,
-        storeClient: db.pool,
-        storeType: 'pool',
-        tableName: 'rate_limits',
-        tableCreated: true,
-        clearExpiredByTimeout: false,
-        keyPrefix: name,
-        inMemoryBlockOnConsumed: limit.points + 1,
-        insuranceLimiter: new RateLimiterMemory({ ...limit, keyPrefix: name }),
-      }),
-    ]),
-  )
+  const over = new Lru<string, Count>(REMEMBERED_MAX)
+  const own = new Lru<string, Count>(REMEMBERED_MAX)
+
+  const countHere = (key: string, windowS: number): Count => {
+    const known = current(own, key)
+    const count = known ? { ...known, points: known.points + 1 } : { points: 1, endsAtMs: performance.now() + windowS * 1_000 }
+    own.set(key, count)
+    return count
+  }
   return {
-    async take(name, key) {
-      try {
-        await limiters[name]!.consume(createHash('sha256').update(key).digest('base64url')) // as long as the table's key allows
-      } catch (error) {
-        if (!(error instanceof RateLimiterRes)) throw error
-        const retryAfterS = Math.max(1, Math.ceil(error.msBeforeNext / 1000))
-        throw new ServiceError('rate_limited', `too many requests: try again in ${waitingTime(retryAfterS)}`, { retryAfterS })
-      }
+    async take(name, given) {
+      const { points, windowS } = LIMITS[name]
+      const key = `${name}:${createHash('sha256').update(given).digest('base64url')}` // as long as the table's key allows
+      const known = current(over, key)
+      if (known) throw tooMany(known)
+      const count = await countInDatabase(db, key, windowS).catch(() => countHere(key, windowS))
+      if (count.points <= points) return
+      over.set(key, count)
+      throw tooMany(count)
     },
   }
 }
@@ -56,6 +54,30 @@ export function createRateLimits(db: Db): RateLimits {
 /** Deletes the counts that are over. */
 export async function pruneRateLimits(db: Db): Promise<void> {
   await rows(db, sql`delete from rate_limits where expire < extract(epoch from now()) * 1000`)
+}
+
+async function countInDatabase(db: Db, key: string, windowS: number): Promise<Count> {
+  const nowMs = sql`(extract(epoch from now()) * 1000)::bigint`
+  const endMs = sql`${nowMs} + ${windowS * 1_000}::bigint`
+  const [count] = await rows(
+    db,
+    sql<{ points: number; leftMs: number }>`
+      insert into rate_limits as r (key, points, expire) values (${key}, 1, ${endMs})
+      on conflict (key) do update set points = case when r.expire <= ${nowMs} then 1 else r.points + 1 end,
+        expire = case when r.expire <= ${nowMs} then ${endMs} else r.expire end
+      returning points, (expire - ${nowMs})::float8 as "leftMs"`,
+  )
+  return { points: count!.points, endsAtMs: performance.now() + count!.leftMs }
+}
+
+function current(counts: Lru<string, Count>, key: string): Count | undefined {
+  const count = counts.peek(key)
+  return count && count.endsAtMs > performance.now() ? count : undefined
+}
+
+function tooMany({ endsAtMs }: Count): ServiceError {
+  const retryAfterS = Math.max(1, Math.ceil((endsAtMs - performance.now()) / 1_000))
+  return new ServiceError('rate_limited', `too many requests: try again in ${waitingTime(retryAfterS)}`, { retryAfterS })
 }
 
 function waitingTime(seconds: number): string {

@@ -89,13 +89,15 @@ async function readRoutes(db: Db, { metadata }: RouteReading, which: RawBuilder<
   )
 }
 
+// When the next attempt is, on this machine's clock: its edges compare it with theirs.
 async function readCertificates(db: Db, which: RawBuilder<unknown>): Promise<CertificateRow[]> {
   return rows(
     db,
     sql<CertificateRow>`
       select c.hostname, case when c.state = 'pending' and c.postponed_until > now() then 'failed' else c.state end as state, c.chain_pem as "chainPem", c.sealed_key as "sealedKey", ${milliseconds('c.not_after')} as "notAfterMs",
         case when c.postponed_until > now() then c.postponed_reason else c.last_sentence end as reason,
-        case when c.last_problem is not null or c.postponed_until > now() then ${milliseconds('c.next_attempt_at')} end as "nextAttemptAtMs",
+        case when c.last_problem is not null or c.postponed_until > now()
+          then round(${Date.now()}::float8 + extract(epoch from c.next_attempt_at - now())::float8 * 1000) end as "nextAttemptAtMs",
         c.version::float8 as version
       from certificates c left join domains d on d.hostname = c.hostname and d.deleted_at is null
       where d.project_id is not distinct from c.project_id and ${which}`,

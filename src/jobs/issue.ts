@@ -57,11 +57,12 @@ export type IssueParts = {
 
 /**
  * Obtains the certificate of one hostname and stores it. Permission is asked again here, since minutes may lie between the wish and the
- * work. A failure is recorded with the authority's own words and a back-off; a certificate already in hand stays.
+ * work. A failure is recorded with the authority's own words and a back-off; a certificate already in hand stays. `workerId` is whose death
+ * hands it to another; what an attempt that was overtaken ends with is dropped.
  */
-export async function issueCertificate(parts: IssueParts, payload: unknown): Promise<void> {
+export async function issueCertificate(parts: IssueParts, payload: unknown, workerId?: string): Promise<void> {
   const hostname = parseClaimName((payload as { hostname: string }).hostname)
-  const permission = await beginIssuance(parts.db, hostname, { directories: parts.directories, limits: parts.limits })
+  const permission = await beginIssuance(parts.db, hostname, { directories: parts.directories, limits: parts.limits, workerId })
   if (permission.kind === 'no') {
     if (permission.postponed) parts.announce(hostname)
     parts.log[permission.postponed ? 'warn' : 'debug']({ hostname, reason: permission.reason }, 'no certificate is ordered')
@@ -70,7 +71,10 @@ export async function issueCertificate(parts: IssueParts, payload: unknown): Pro
   const held = permission.renewing ? await findHeldCertificate(parts.db, hostname) : undefined
   const outcome = await obtain(parts, hostname, { permission, held })
   parts.count(outcome.kind)
-  if (outcome.kind === 'issued') await keep(parts, hostname, outcome, permission)
+  if (outcome.kind === 'issued' && !(await keep(parts, hostname, outcome, permission)).kept) {
+    parts.log.warn({ hostname, serial: outcome.serial }, 'a certificate came too late and is not kept: another attempt has overtaken it')
+    return
+  }
   const stopped = outcome.kind !== 'issued' && (await recordIssuanceFailure(parts.db, hostname, outcome, permission)).stopped
   parts.announce(hostname)
   if (outcome.kind === 'issued') parts.log.info({ hostname, serial: outcome.serial, notAfter: outcome.notAfter }, 'certificate issued')
@@ -123,7 +127,7 @@ function withWhatIsServed(sentence: string, held: HeldCertificate | undefined, n
   return `${sentence} So the certificate is not renewed; ${inHand}.`
 }
 
-function keep(parts: IssueParts, hostname: Hostname, issued: Issued, permission: IssuancePermission): Promise<void> {
+function keep(parts: IssueParts, hostname: Hostname, issued: Issued, permission: IssuancePermission): Promise<{ kept: boolean }> {
   const { chainPem, keyPem, issuer, serial, notBefore, notAfter, renewAt, directory } = issued
   const sealedKey = parts.sealKey(keyPem, hostname)
   const record = { chainPem, sealedKey, issuer, serial, notBefore, notAfter, renewAt, directory }

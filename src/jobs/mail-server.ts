@@ -6,7 +6,11 @@ const CONNECT_TIMEOUT_MS = 10_000
 const SILENCE_MAX_MS = 30_000
 
 /** Sends mail by SMTP. What the server says is not handed on in full: it may repeat the address. */
-export function createMailServer(smtpUrl: string, from: string): { send(mail: WrittenMail): Promise<Handover>; close(): void } {
+export function createMailServer(
+  smtpUrl: string,
+  from: string,
+): { send(mail: WrittenMail, name: string): Promise<Handover>; close(): void } {
+  const domain = /@([^\s>]+)/.exec(from)?.[1] ?? 'namesake.invalid'
   const transport = createTransport(
     {
       url: smtpUrl,
@@ -19,9 +23,9 @@ export function createMailServer(smtpUrl: string, from: string): { send(mail: Wr
     { from, headers: { 'Auto-Submitted': 'auto-generated' } }, // RFC 3834: no holiday notices in return
   )
   return {
-    async send(mail) {
+    async send(mail, name) {
       try {
-        await transport.sendMail({ ...mail, to: { name: '', address: mail.to } })
+        await transport.sendMail({ ...mail, messageId: `<${name}@${domain}>`, to: { name: '', address: mail.to } })
         return { kind: 'sent' }
       } catch (error) {
         const { code = 'unknown', responseCode, command } = error as { code?: string; responseCode?: number; command?: string }

@@ -1,9 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startMailServer, startMailWorker, type TestMail, textOf } from '../../test/support/mail.ts'
+import { CONNECT_SIGNER, LINK_SIGNER } from '../../test/support/portal-parts.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
+import { EDGE_HOST } from '../../test/support/tenants.ts'
 import { listKeptMails } from '../core/kept-mails.ts'
 import { addMailJob, type Mail } from '../core/mail-jobs.ts'
 import { requestSignIn } from '../core/sign-in-links.ts'
+import { createLog } from '../log.ts'
+import { deliverMail } from './mail.ts'
 
 let database: TestDatabase
 let mail: TestMail
@@ -104,6 +108,21 @@ test('a link that has expired while the mail server was away is not sent any mor
   clearInterval(hurrying)
   mail.refuse(0, 0)
   expect(mail.received.some(({ to }) => to.includes('late@vendor.test'))).toBe(false)
+})
+
+test('a mail that another worker has taken over meanwhile is not sent', async () => {
+  const sent: unknown[] = []
+  const send = async (mail: unknown) => void sent.push(mail) as never
+  const parts = {
+    db: database.db,
+    portalUrl: new URL('https://portal.namesake.test'),
+    edgeHost: EDGE_HOST,
+    log: createLog('test', 'fatal'),
+    send,
+  }
+  const job = { id: '4711', createdAt: new Date(), lockedBy: 'a worker that was frozen' }
+  await deliverMail({ ...parts, signer: LINK_SIGNER, connectSigner: CONNECT_SIGNER }, invitation('frozen@vendor.test'), job)
+  expect(sent).toEqual([])
 })
 
 test('without a mail server the mail is kept, the last hundred', async () => {

@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto'
 import { connectUrl, findConnection } from '../core/connect-links.ts'
 import type { Db } from '../core/db.ts'
 import { findDomain } from '../core/domains.ts'
 import { keepMail, type WrittenMail } from '../core/kept-mails.ts'
 import type { LinkSigner } from '../core/link-signer.ts'
 import { linkIsOpen, type Mail } from '../core/mail-jobs.ts'
+import { holdsJob } from '../core/workers.ts'
 import { ServiceError } from '../errors.ts'
 import { type Hostname, isWildcard } from '../hostname.ts'
 import type { Log } from '../log.ts'
@@ -11,6 +13,8 @@ import { dnsLetter } from './mail-dns-instructions.ts'
 import { invitationLetter } from './mail-invitation.ts'
 import { asHtml, asText, type Letter } from './mail-layout.ts'
 import { signInLetter } from './mail-sign-in.ts'
+
+const NAME_CHARACTERS = 40
 
 /** What became of handing a mail over; `refused` is for good, so it is not tried again. */
 export type Handover = { kind: 'sent' } | { kind: 'refused'; reason: string }
@@ -23,20 +27,36 @@ export type MailParts = {
   dnsZone?: Hostname | undefined
   signer: LinkSigner
   connectSigner: LinkSigner
-  /** Hands the mail to the mail server, and rejects when it may work later; undefined where mail is kept for `/inbox`. */
-  send: ((mail: WrittenMail) => Promise<Handover>) | undefined
+  /**
+   * Hands the mail to the mail server, and rejects when it may work later; undefined where mail is kept for `/inbox`. The same name makes the
+   * same Message-ID, by which a receiver knows a mail that comes twice.
+   */
+  send: ((mail: WrittenMail, name: string) => Promise<Handover>) | undefined
 }
 
-/** Writes one mail and sends or keeps it. A link that has expired or, of a sign-in, was used is not sent any more. */
-export async function deliverMail(parts: MailParts, payload: unknown): Promise<void> {
+/** The mail's place in the queue. `lockedBy` is the worker that works on it. */
+export type MailJob = { id: string; createdAt: Date; lockedBy: string | null }
+
+/**
+ * Writes one mail and sends or keeps it. A link that has expired or, of a sign-in, was used is not sent any more, nor a mail that another
+ * worker has taken over. A worker that dies between the mail server's answer and the end of the job leaves a mail that goes out twice, both
+ * with one Message-ID.
+ */
+export async function deliverMail(parts: MailParts, payload: unknown, job: MailJob): Promise<void> {
   const mail = payload as Mail
   if (mail.kind === 'sign-in' && !(await linkIsOpen(parts.db, mail.linkId))) return
   const letter = await write(mail, parts)
   if (!letter) return
   const written = { to: mail.to, subject: letter.subject, text: asText(letter), html: asHtml(letter) }
   if (!parts.send) return keepMail(parts.db, written)
-  const handover = await parts.send(written)
+  if (job.lockedBy !== null && !(await holdsJob(parts.db, job.id, job.lockedBy))) return
+  const handover = await parts.send(written, nameOf(job))
   if (handover.kind === 'refused') parts.log.warn({ mail: mail.kind, reason: handover.reason }, 'the mail server refuses a mail for good')
+}
+
+/** A number of the queue alone would come again after the database was restored. */
+function nameOf({ id, createdAt }: MailJob): string {
+  return createHash('sha256').update(`${id} ${createdAt.getTime()}`).digest('hex').slice(0, NAME_CHARACTERS)
 }
 
 async function write(mail: Mail, parts: MailParts): Promise<Letter | undefined> {

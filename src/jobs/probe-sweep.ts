@@ -10,13 +10,15 @@ export type ProbeSweepParts = {
   db: Db
   log: Log
   intervalS: number
+  /** Whose death makes the claimed probes due again. */
+  workerId?: string
   check(probe: DueProbe): Promise<DnsReport>
   onRecorded(hostnames: Hostname[]): void
   count(state: string): void
 }
 
 const PROBES_AT_ONCE_MAX = 3_000 // a silent zone holds its place for eight seconds, and must not hold up the others
-const CLAIM_LEASE_S = 60 // a worker that dies leaves its probes to the next one after this long
+const CLAIM_LEASE_S = 60 // should nobody notice that the worker died
 const IDLE_POLL_MS = 250
 const RECORD_EVERY_MS = 100
 
@@ -64,7 +66,7 @@ async function claim(parts: ProbeSweepParts, room: number): Promise<DueProbe[]> 
   // Small bites would cost a statement each: wait until a fifth of the places are free.
   if (room < PROBES_AT_ONCE_MAX / 5) return []
   try {
-    return await claimDueProbes(parts.db, room, CLAIM_LEASE_S)
+    return await claimDueProbes(parts.db, room, CLAIM_LEASE_S, parts.workerId)
   } catch (error) {
     parts.log.warn({ err: error }, 'cannot ask which domains are due for a DNS check; trying again')
     return []

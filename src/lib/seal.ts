@@ -56,6 +56,11 @@ export function createSealer(secrets: readonly string[], purpose: string): Seale
   }
 }
 
+/** What a sealed value names the secret by that made it: the four bytes behind its first. Tells nothing about the secret. */
+export function keyIdOf(secret: string): Buffer {
+  return derive(secret, 'namesake key id', KEY_ID_BYTES)
+}
+
 function seal({ id, key }: Key, plain: Buffer, associated: string): Buffer {
   const header = Buffer.concat([Buffer.of(FORMAT), id])
   const nonce = randomBytes(NONCE_BYTES)
@@ -89,7 +94,7 @@ function associatedData(header: Buffer, associated: string): Buffer {
 
 function deriveKey(secret: string, purpose: string): Key {
   if (isPartOfSecret(secret)) return readPart(secret, purpose)
-  return { id: derive(secret, 'namesake key id', KEY_ID_BYTES), key: derive(secret, `namesake seal ${purpose}`, 32) }
+  return { id: keyIdOf(secret), key: derive(secret, `namesake seal ${purpose}`, 32) }
 }
 
 function readPart(part: string, purpose: string): Key {

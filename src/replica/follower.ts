@@ -75,7 +75,8 @@ export function createFollower(parts: FollowerParts): Follower {
     now,
   })
   let audience: Audience | undefined
-  let asOfMs = writer.state().asOfMs
+  const writtenMs = writer.state().asOfMs
+  let asOfMs = writtenMs > now() ? 0 : writtenMs // from before the machine's clock was set back: of any age
   let reached: Reached | undefined
   let snapshots = 0
   let damages = 0

@@ -6,6 +6,7 @@ import { listen } from '../api/listen.ts'
 import { type PortalFile, readPortalFiles } from '../api/portal-files.ts'
 import { createRouteFinder } from '../api/route-finder.ts'
 import { createAnnouncer } from '../core/changes.ts'
+import { createDatabaseClock } from '../core/database-clock.ts'
 import { closeDatabase, connectDatabase } from '../core/db.ts'
 import { createLinkSigner } from '../core/link-signer.ts'
 import { createProjectRate } from '../core/project-rate.ts'
@@ -35,8 +36,9 @@ export async function loadApi(): Promise<(context: RoleContext) => Promise<Runni
 /** The control plane and the portal on the public API address, the certificate check on the internal one. */
 async function startApi(context: RoleContext, files: Files): Promise<RunningRole> {
   const { config, log } = context
-  const now = () => new Date()
   const db = connectDatabase(config.databaseUrl!, { applicationName: 'namesake api', poolMax: 20, log })
+  const clock = createDatabaseClock(db)
+  const { now } = clock
   const announcer = createAnnouncer(db)
   const probe = createServiceProbe(config)
   const copy = openLocalCopy(context, {
@@ -94,7 +96,7 @@ async function startApi(context: RoleContext, files: Files): Promise<RunningRole
       await Promise.all([authenticator.close(), rate?.close()])
       copy.close()
       probe.close()
-      await announcer.close()
+      await Promise.all([announcer.close(), clock.close()])
       await closeDatabase(db)
     },
   }

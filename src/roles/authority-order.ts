@@ -23,6 +23,8 @@ export type OrderTerms = {
   kept?: KeptOrders | undefined
   /** The CAA records that count for the hostname; without it none are looked at. */
   caaOf?: ((hostname: Hostname) => Promise<CaaRecords>) | undefined
+  /** Whether another worker has begun a later attempt: then nothing is sent any more, and what is open is that one's. Never rejects. */
+  isOvertaken?: (() => Promise<boolean>) | undefined
 }
 
 export type AuthorityOrderTerms = OrderTerms & { caa: CaaRecords; signal: AbortSignal; insist: boolean }
@@ -46,7 +48,7 @@ const LIMITED_S = 600 // where the authority does not say for how long: others u
 const CHALLENGES: readonly ChallengeSolver[] = [HTTP_01]
 
 export function createAuthorityOrder(authority: Authority, hostname: Hostname, terms: AuthorityOrderTerms): AuthorityOrder {
-  const { permission, ledger, replaced, solvers = CHALLENGES, health, kept, caa, signal, insist } = terms
+  const { permission, ledger, replaced, solvers = CHALLENGES, health, kept, isOvertaken = async () => false, caa, signal, insist } = terms
   const { name: directory } = authority
   const { projectId } = permission
   const holdsRoom = directory === permission.directory && !permission.resumes // that room is the open order's
@@ -123,6 +125,7 @@ export function createAuthorityOrder(authority: Authority, hostname: Hostname, t
       ;({ orderId } = await ledger.takeOrdinary(orderId, directory, hostname, permission))
     }
     try {
+      if (await isOvertaken()) throw overtaken(hostname)
       if (replaces === undefined && !resume) await onCounted()
       const issued = await authority.issue(hostname, {
         ...{ signal, solver, resume, onOrder: () => (sent = true), onCounted },
@@ -134,7 +137,8 @@ export function createAuthorityOrder(authority: Authority, hostname: Hostname, t
       })
       await ledger.settle(orderId, 'issued')
       return issued
-    } catch (error) {
+    } catch (caught) {
+      const error = (await isOvertaken()) ? overtaken(hostname) : caught
       const staysOpen = error instanceof IssueError && (isUnmet(error) || (kept && isResumable(error, resume !== undefined)))
       if (staysOpen && opened) left = { ...opened, orderId }
       else {
@@ -173,6 +177,10 @@ function passedOver({ name }: Authority, retryAfterS: number): IssueError {
       retryAfterS,
     },
   )
+}
+
+function overtaken(hostname: Hostname): IssueError {
+  return ownFault('overtaken', `another worker has begun a later attempt for ${hostname}; this one ends`)
 }
 
 function isUnmet(error: IssueError): boolean {

@@ -4,7 +4,7 @@ import { kindOf } from '../certs/problem.ts'
 /**
  * What a refusal means for the same order elsewhere. `hostname`: another would find the same. `caa`: the customer's records forbid this
  * authority. `policy`: this authority does not want it. `limit`: not now. `account`: our account there cannot order. `outage`: it does not do its
- * work. `stopping`: this process ends.
+ * work. `stopping`: this process ends, or another has taken over.
  */
 export type RefusalClass = 'hostname' | 'caa' | 'policy' | 'limit' | 'account' | 'outage' | 'passed-over' | 'stopping'
 
@@ -33,7 +33,7 @@ const CLASSES: Record<Exclude<RefusalClass, 'hostname'>, readonly string[]> = {
   ],
   outage: ['serverInternal', 'badNonce', 'connectionFailed', 'timeout', 'malformedAnswer'],
   'passed-over': ['passedOver'],
-  stopping: ['aborted'],
+  stopping: ['aborted', 'overtaken'],
 }
 const CLASS_OF = new Map(Object.entries(CLASSES).flatMap(([name, kinds]) => kinds.map((kind) => [kind, name as RefusalClass])))
 

@@ -10,6 +10,7 @@ import { eachCertificatePage, eachRoutePage, loadCertificates, loadProjectHostna
 import { readEdgeSetting } from '../core/settings.ts'
 import { ServiceError } from '../errors.ts'
 import type { Hostname } from '../hostname.ts'
+import { steadyNowMs } from '../lib/steady-clock.ts'
 import { openCopyWriter } from '../replica/copy-writer.ts'
 import { createFollower } from '../replica/follower.ts'
 import { startCopyServer } from '../replica/server.ts'
@@ -53,7 +54,7 @@ export async function startFollowerRole(context: RoleContext): Promise<RunningRo
     settingNames: [THUMBPRINT, TICKET_KEYS],
     pinned: [...ownHosts(config).keys()],
     log,
-    now: Date.now,
+    now: steadyNowMs,
   })
   const server = await startCopyServer({
     socketPath: followerSocket(context),

@@ -5,6 +5,7 @@ import { thumbprintOf } from '../certs/keys.ts'
 import { certIdOf, momentIn } from '../certs/renewal-info.ts'
 import type { TlsAlpn } from '../certs/tls-alpn-solver.ts'
 import type { Config } from '../config.ts'
+import type { IssuancePermission } from '../core/certificates.ts'
 import type { HeldCertificate } from '../core/renewals.ts'
 import type { Hostname } from '../hostname.ts'
 import type { IssueParts } from '../jobs/issue.ts'
@@ -34,6 +35,8 @@ export type IssuingParts = {
   kept?: KeptOrders
   tlsAlpn?: TlsAlpn
   dns01?: Pick<DelegatedChallenges, 'solver' | 'delegationOf'> | undefined
+  /** Whether a later attempt than the permission's has begun. Never rejects. */
+  isOvertaken?: (hostname: Hostname, permission: IssuancePermission) => Promise<boolean>
 }
 
 /** How this installation obtains certificates: what it looks at before an order, whom it asks, how it seals the key. */
@@ -71,7 +74,9 @@ export function createIssuing(config: Config, keys: OwnKeys, probe: Probe, ledge
       const usable = beginningWith(permission.attempt, ways).flatMap((way) => solvers.filter(({ type }) => type === way))
       const { health, kept } = parts
       const caaOf = (name: Hostname) => probe.caaOf(name)
-      return order(() => orderFrom(authorities, hostname, { permission, ledger, replaced, solvers: usable, health, kept, caaOf }))
+      const isOvertaken = async () => (await parts.isOvertaken?.(hostname, permission)) ?? false
+      const terms = { permission, ledger, replaced, solvers: usable, health, kept, caaOf, isOvertaken }
+      return order(() => orderFrom(authorities, hostname, terms))
     },
     renewalTime: (held, signal) => askForRenewalTime(authorities, held, signal),
     sealKey: certificateKeys(config).seal,

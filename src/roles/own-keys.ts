@@ -13,10 +13,14 @@ export const SECRET_DOES_NOT_FIT =
   'NAMESAKE_SECRET is not the secret that this database was set up with, and without that one no certificate key in it can be read. Example: NAMESAKE_SECRET=new,former'
 const CHECK_TEXT = 'namesake'
 
+/** What the sealed settings are sealed for, and their names. */
+export const SETTINGS = 'settings'
+export const SEALED_SETTINGS = [ACCOUNT_KEY, LOCAL_CA, SECRET_CHECK] as const
+
 /** The installation's own sealed values, each made once by whichever machine comes first. */
 export type OwnKeys = { accountKeyPem: string; localCa: { keyPem: string; certPem: string } }
 
-const settingsSealer = (config: Config): Sealer => createSealer(config.secrets, 'settings')
+const settingsSealer = (config: Config): Sealer => createSealer(config.secrets, SETTINGS)
 
 /**
  * Makes what is missing of the installation's keys and checks the secret against the database. Rejects with a sentence for the operator

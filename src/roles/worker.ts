@@ -1,4 +1,6 @@
-import { Logger, run } from 'graphile-worker'
+import { EventEmitter } from 'node:events'
+import { hostname as hostOfMachine } from 'node:os'
+import { Logger, run, type WorkerEvents } from 'graphile-worker'
 import { Counter, Gauge } from 'prom-client'
 import { claimDueRenewals, forgetReleasedCertificates, requestOwnCertificates } from '../core/certificates.ts'
 import { pruneChallenges } from '../core/challenges.ts'
@@ -6,6 +8,7 @@ import { compactChanges, createAnnouncer, pruneChanges } from '../core/changes.t
 import { pruneConnectLinks } from '../core/connect-links.ts'
 import { closeDatabase, connectDatabase, type Db } from '../core/db.ts'
 import { beatFeed } from '../core/feed-beats.ts'
+import { isOvertaken } from '../core/issuance-attempts.ts'
 import { pruneBudget } from '../core/issuance-budget.ts'
 import { createLinkSigner } from '../core/link-signer.ts'
 import { pruneOrdersUnderWay } from '../core/orders-under-way.ts'
@@ -13,6 +16,7 @@ import { pruneProjectCalls } from '../core/project-rate.ts'
 import { pruneRateLimits } from '../core/rate-limits.ts'
 import { findRoute } from '../core/routes.ts'
 import { pruneSessions } from '../core/sessions.ts'
+import { freeForgottenJobs } from '../core/workers.ts'
 import type { Hostname } from '../hostname.ts'
 import { checkLive } from '../jobs/check-live.ts'
 import { type IssueParts, issueCertificate } from '../jobs/issue.ts'
@@ -21,6 +25,7 @@ import { createMailServer } from '../jobs/mail-server.ts'
 import { startProbeSweep } from '../jobs/probe-sweep.ts'
 import { askAboutRenewals } from '../jobs/renewal-info.ts'
 import { startSweeps } from '../jobs/sweep.ts'
+import { joinWorkers } from '../jobs/worker-registry.ts'
 import type { Log } from '../log.ts'
 import { createAuthorityHealth } from './authority-health.ts'
 import { certificateKeys } from './certificate-keys.ts'
@@ -57,7 +62,10 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
   const dns01 = createDelegatedChallenges(config, db)
   const tlsAlpn = createTlsAlpnOnEdges({ db, announce: announcer.announce, probe, port: config.publicHttpsPort })
   const ledger = createIssuanceLedger(db, log)
-  const issuing = createIssuing(config, await ensureOwnKeys(db, config), probe, ledger, { health, kept, tlsAlpn, dns01 })
+  const issuing = createIssuing(config, await ensureOwnKeys(db, config), probe, ledger, {
+    ...{ health, kept, tlsAlpn, dns01 },
+    isOvertaken: (hostname, permission) => isOvertaken(db, hostname, permission).catch(() => false),
+  })
   const orders = new Counter({
     name: 'namesake_orders_total',
     help: 'Certificate attempts by outcome',
@@ -99,7 +107,12 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
   }
 
   const live = { db, visit: createLiveVisits({ ...probe, port: config.publicHttpsPort, proxyProtocol: config.proxyProtocol }) }
+  const events: WorkerEvents = new EventEmitter()
+  const pool = new Promise<string>((resolve) => events.once('pool:create', ({ workerPool }) => resolve(workerPool.id)))
+  const joined = pool.then((id) => joinWorkers(db, { id, host: hostOfMachine(), pid: process.pid }, log))
+  joined.catch(() => {}) // it is awaited below
   const runner = await run({
+    events,
     pgPool: jobDb.pool,
     concurrency: JOBS_AT_ONCE_MAX,
     pollInterval: JOB_POLL_MS,
@@ -107,15 +120,26 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
     logger: jobLogger(log),
     parsedCronItems: [],
     taskList: {
-      issue: (payload) => issueCertificate(issue, payload),
-      mail: (payload) => deliverMail(mail, payload),
-      live: (payload) => checkLive(live, payload),
+      async issue(payload) {
+        await joined // what an unknown worker holds is nobody's to take over
+        await issueCertificate(issue, payload, await pool)
+      },
+      async mail(payload, { job }) {
+        await joined
+        await deliverMail(mail, payload, { id: job.id, createdAt: job.created_at, lockedBy: job.locked_by })
+      },
+      async live(payload) {
+        await joined
+        await checkLive(live, payload)
+      },
     },
   })
+  const registered = await joined
   const probing = startProbeSweep({
     db,
     log,
     intervalS: config.probeIntervalS,
+    workerId: await pool,
     check: ({ hostname, proof, proofNeeded }) => probe.check(hostname, { proof, proofNeeded }),
     onRecorded: (changed) => changed.forEach(announcer.announce),
     count: (state) => probes.inc({ state }),
@@ -129,6 +153,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
       { name: 'ticket keys', everyMs: 600_000, run: () => renewTicketKeys(db, config) },
       { name: 'feed beat', everyMs: 1_000, run: () => beatFeed(db) },
       { name: 'feed compaction', everyMs: 300_000, run: async () => void (await compactChanges(db)) },
+      { name: 'forgotten jobs', everyMs: 300_000, run: () => freeForgottenJobs(db) },
       { name: 'feed pruning', everyMs: 3_600_000, run: () => pruneChanges(db, FEED_KEPT_HOURS) },
       { name: 'budget pruning', everyMs: 3_600_000, run: async () => void (await pruneBudget(db)) },
       { name: 'open orders pruning', everyMs: 3_600_000, run: () => pruneOrdersUnderWay(db) },
@@ -148,6 +173,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
     async stop() {
       await internal.stop()
       await Promise.all([probing.stop(), sweeps.stop(), runner.stop()])
+      await registered.stop()
       mailServer?.close()
       probe.close()
       dns01?.close()

@@ -20,6 +20,8 @@ export type TestMail = {
   next(to: string): Promise<ReceivedMail>
   /** So many of the next messages are turned away with this code. */
   refuse(times: number, responseCode: number): void
+  /** The next message stands still when it has come in whole, before its answer, until it is released. It counts as received then. */
+  hold(): { reached: Promise<void>; release(): void }
   stop(): Promise<void>
 }
 
@@ -29,12 +31,17 @@ export async function startMailServer(): Promise<TestMail> {
   const taken = new Set<ReceivedMail>()
   const arrivals = new EventEmitter()
   let refusals = { times: 0, responseCode: 0 }
+  let held: { reach(): void; released: Promise<void> } | undefined
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS'],
     logger: false,
     onData(stream, session, done) {
-      void text(stream).then((raw) => {
+      void text(stream).then(async (raw) => {
+        const holding = held
+        held = undefined
+        holding?.reach()
+        await holding?.released
         if (refusals.times > 0) {
           refusals.times -= 1
           return done(Object.assign(new Error('not now'), { responseCode: refusals.responseCode }))
@@ -65,6 +72,11 @@ export async function startMailServer(): Promise<TestMail> {
     refuse(times, responseCode) {
       refusals = { times, responseCode }
     },
+    hold() {
+      const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      held = { reach: reached.resolve, released: released.promise }
+      return { reached: reached.promise, release: released.resolve }
+    },
     stop: () => new Promise((resolve) => server.close(() => resolve())),
   }
 }
@@ -90,7 +102,9 @@ export async function startMailWorker(parts: { db: Db; databaseUrl: string; smtp
     noHandleSignals: true,
     logger: new Logger(() => () => {}),
     parsedCronItems: [],
-    taskList: { mail: (payload) => deliverMail(mail, payload) },
+    taskList: {
+      mail: (payload, { job }) => deliverMail(mail, payload, { id: job.id, createdAt: job.created_at, lockedBy: job.locked_by }),
+    },
   })
   return {
     async stop() {

@@ -1,0 +1,90 @@
+import { sql } from 'kysely'
+import { type Db, rows, transaction } from './db.ts'
+import { ISSUANCE_LEASE_S } from './issue-jobs.ts'
+
+/** A worker process; `id` as the job queue calls it. */
+export type Worker = { id: string; host: string; pid: number }
+
+/** What was freed of the dead. Their jobs of the queue are free too. */
+export type TakenOver = { workers: string[]; attempts: number; probes: number }
+
+/** A worker says so often that it lives. */
+export const WORKER_BEAT_MS = 2_000
+
+/** Silent for longer than this it counts as dead: several beats and the pauses of a machine under load fit in. */
+export const WORKER_SILENCE_MAX_S = 15
+
+/** So long after a worker has died, whatever it held is in the hands of another: its silence, a beat of the other, a look at the queue. */
+export const TAKEN_OVER_WITHIN_S = 20
+
+const UNKNOWN_JOB_S_MAX = 600 // longer than any job may take
+const GAP_MAX_S = 6
+
+/** The worker lives; one that was taken for dead is back. */
+export async function beatWorker(db: Db, { id, host, pid }: Worker): Promise<void> {
+  await rows(
+    db,
+    sql`
+      insert into workers as w (id, host, pid) values (${id}, ${host}, ${pid})
+      on conflict (id) do update set heartbeat_at = now(),
+        steady_since = case when w.heartbeat_at < now() - make_interval(secs => ${GAP_MAX_S}) then now() else w.steady_since end`,
+  )
+}
+
+/** The worker has ended in good order and holds nothing. */
+export async function removeWorker(db: Db, id: string): Promise<void> {
+  await rows(db, sql`delete from workers where id = ${id}`)
+}
+
+/**
+ * Frees what the dead workers held: their jobs, their attempts for certificates, their probes, all in one. Only a worker that has itself
+ * been heard all the time may judge; two that do so at once share the dead between them.
+ */
+export async function takeOverFromDead(db: Db, { id }: Pick<Worker, 'id'>): Promise<TakenOver> {
+  return transaction(db, async (tx) => {
+    const dead = await rows(
+      tx,
+      sql<{ id: string }>`
+        delete from workers where heartbeat_at < now() - make_interval(secs => ${WORKER_SILENCE_MAX_S})
+          and exists (select from workers me where me.id = ${id} and me.steady_since < now() - make_interval(secs => ${WORKER_SILENCE_MAX_S}))
+        returning id`,
+    )
+    const workers = dead.map((one) => one.id)
+    if (workers.length === 0) return { workers, attempts: 0, probes: 0 }
+    await rows(tx, sql`select graphile_worker.force_unlock_workers(${workers}::text[])`)
+    const [freed] = await rows(
+      tx,
+      // The bounds on the times let an index find the rows.
+      sql<{ attempts: number; probes: number }>`
+        with attempts as (
+          update certificates set lease_until = now(), next_attempt_at = now(), leased_by = null
+          where next_attempt_at <= now() + make_interval(secs => ${ISSUANCE_LEASE_S}) and lease_until > now()
+            and leased_by = any(${workers}::text[]) returning hostname
+        ), probed as (
+          update probes set next_probe_at = now(), claimed_by = null
+          where next_probe_at <= now() + make_interval(secs => ${ISSUANCE_LEASE_S}) and claimed_by = any(${workers}::text[]) returning domain_id
+        )
+        select (select count(*) from attempts)::int as attempts, (select count(*) from probed)::int as probes`,
+    )
+    return { workers, ...freed! }
+  })
+}
+
+/**
+ * Frees jobs that are held for longer than any may take by somebody who is no worker that we know: one of an earlier release, or one that
+ * died before it had said that it lives.
+ */
+export async function freeForgottenJobs(db: Db): Promise<void> {
+  await rows(
+    db,
+    sql`
+      select graphile_worker.force_unlock_workers(array_agg(distinct j.locked_by)) from graphile_worker.jobs j
+      where j.locked_at < now() - make_interval(secs => ${UNKNOWN_JOB_S_MAX}) and not exists (select from workers w where w.id = j.locked_by)`,
+  )
+}
+
+/** Whether the job is still this worker's: one that was frozen may have lost it to another meanwhile. */
+export async function holdsJob(db: Db, jobId: string, workerId: string): Promise<boolean> {
+  const held = await rows(db, sql`select from graphile_worker.jobs where id = ${jobId}::bigint and locked_by = ${workerId}`)
+  return held.length > 0
+}
