@@ -45,7 +45,7 @@ async function main(role: string): Promise<void> {
 
   dropPrivileges()
   const { NAMESAKE_RUN_DIR: runDir = '', NAMESAKE_DEMO_UPSTREAM: demoUpstream } = process.env
-  running = await start({ config, log, metrics, listen: sockets(), runDir, demoUpstream, gather: link.gather })
+  running = await start({ config, log, metrics, listen: sockets(), runDir, demoUpstream, gather: link.gather, sayWaiting: link.waiting })
   if (!running) process.exit(0)
   link.ready()
 }

@@ -10,7 +10,8 @@ import { eachCertificatePage, eachRoutePage, loadCertificates, loadProjectHostna
 import { readSetting } from '../core/settings.ts'
 import { ServiceError } from '../errors.ts'
 import type { Hostname } from '../hostname.ts'
-import { openCopyWriter } from '../replica/copy-writer.ts'
+import { pause } from '../lib/back-off.ts'
+import { CopyInUseError, type CopyWriter, openCopyWriter } from '../replica/copy-writer.ts'
 import { createFollower } from '../replica/follower.ts'
 import { startCopyServer } from '../replica/server.ts'
 import { copyPath, followerSocket } from './copy-place.ts'
@@ -19,12 +20,15 @@ import { THUMBPRINT } from './own-keys.ts'
 import type { RoleContext, RunningRole } from './role.ts'
 import { TICKET_KEYS } from './ticket-keys.ts'
 
+const COPY_RETRY_MS = 20
+const COPY_WAIT_MS = 180_000 // longer than a new release may take to come up
+
 /** One a machine: follows the change feed into the local copy, and is the only part of the edge that talks to PostgreSQL. */
 export async function startFollowerRole(context: RoleContext): Promise<RunningRole> {
   const { config, log } = context
   const db = connectDatabase(config.databaseUrl!, { applicationName: 'namesake follower', poolMax: 5, log })
   mkdirSync(dirname(copyPath(config)), { recursive: true, mode: 0o700 })
-  const writer = openCopyWriter(copyPath(config))
+  const writer = await takeOverCopy(context)
   const follower = createFollower({
     source: {
       currentCursor: () => currentCursor(db),
@@ -81,5 +85,19 @@ export async function startFollowerRole(context: RoleContext): Promise<RunningRo
       writer.close()
       await closeDatabase(db)
     },
+  }
+}
+
+/** The copy has one writer: a successor waits, everything else in place, until the present one lets go. */
+async function takeOverCopy(context: RoleContext): Promise<CopyWriter> {
+  const deadline = performance.now() + COPY_WAIT_MS
+  for (let said = false; ; said = true) {
+    try {
+      return openCopyWriter(copyPath(context.config))
+    } catch (error) {
+      if (!(error instanceof CopyInUseError) || performance.now() > deadline) throw error
+    }
+    if (!said) context.sayWaiting()
+    await pause(COPY_RETRY_MS)
   }
 }
