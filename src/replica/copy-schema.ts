@@ -1,7 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite'
 
-// A file of another version is never converted: the next snapshot builds a new one beside it.
+// A file of another version is never converted: the next snapshot builds a new one beside it. Until that stands, which takes a database,
+// the file that the release before this one wrote is read as if it were of today.
 const SCHEMA_VERSION = 3
+const FORMER_VERSION: number = 3
+/** What a file of the former version lacks, as temporary tables and views of the connection; those stand before the file's own. */
+const FORMER_LACKS = ''
 const APPLICATION_ID = 0x4e414d45 // "NAME"
 
 // Without rowid a table is one tree, its key inside the row: no index that, damaged, could lead a hostname to another one's row.
@@ -34,6 +38,14 @@ export function unfitness(db: DatabaseSync): string | undefined {
   const { user_version: version } = db.prepare('pragma user_version').get() as { user_version: number }
   if (application !== APPLICATION_ID) return 'it is not a copy of ours'
   if (version !== SCHEMA_VERSION) return `it was written in version ${version}, this release reads version ${SCHEMA_VERSION}`
+  return db.prepare('select 1 from state where complete = 1').get() ? undefined : 'it is not complete'
+}
+
+/** Why readers cannot use this file, or undefined when they can: what the former release wrote is read too, by a connection made for it here. */
+export function unreadability(db: DatabaseSync): string | undefined {
+  const { user_version: version } = db.prepare('pragma user_version').get() as { user_version: number }
+  if (version !== FORMER_VERSION || version === SCHEMA_VERSION) return unfitness(db)
+  db.exec(FORMER_LACKS)
   return db.prepare('select 1 from state where complete = 1').get() ? undefined : 'it is not complete'
 }
 
