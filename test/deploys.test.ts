@@ -19,8 +19,9 @@ import { visit } from './support/visitor.ts'
 
 const PROJECT = fileURLToPath(new URL('../', import.meta.url))
 const HOSTNAME = 'shop.localhost'
-const ANSWERS_BEFORE_MORE = 150
+const ANSWERS_BEFORE_MORE = 50
 const LEISURE_MS = 400
+const BREATH_MS = 20
 
 let folder: string
 let tree: Tree
@@ -47,7 +48,7 @@ afterAll(async () => {
 
 test.each(['reload', 'upgrade'])(
   'while %s replaces every process, neither a visitor nor a vendor loses a request',
-  { timeout: 90_000 },
+  { timeout: 150_000 },
   async (kind) => {
     const ends: (() => void)[] = []
     const load = startLoad(everybody(ends))
@@ -96,9 +97,12 @@ async function more(load: Load): Promise<void> {
 /** Visitors of both protocols, and vendors who keep their connection to the API. No lane repeats what may have been read. */
 function everybody(ends: (() => void)[]): Record<string, () => Promise<unknown>> {
   const lanes: Record<string, () => Promise<unknown>> = {
-    'new connection': async () => expectStatus(200, (await visit(at())).status),
+    'new connection': async () => {
+      expectStatus(200, (await visit(at())).status)
+      await pause(BREATH_MS)
+    },
   }
-  for (const leisureMs of [0, LEISURE_MS]) {
+  for (const leisureMs of [BREATH_MS, LEISURE_MS]) {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     ends.push(() => agent.destroy())
     lanes[`kept connection, at leisure ${leisureMs} ms`] = async () => {
@@ -142,6 +146,7 @@ function everybody(ends: (() => void)[]): Record<string, () => Promise<unknown>>
       error.rstCode === constants.NGHTTP2_REFUSED_STREAM ? ask() : Promise.reject(error as Error),
     )
     expectStatus(200, answer.headers[':status'])
+    await pause(BREATH_MS)
   }
   return lanes
 }
