@@ -25,7 +25,7 @@ export type Deploys = {
   stop(atOnce: AbortSignal): Promise<void>
 }
 
-const UPGRADE_TIMEOUT_MS = 120_000
+const UPGRADE_TIMEOUT_MS = 300_000 // a loaded machine takes its time, and meanwhile the present processes serve
 
 /** What the operator asks for while the service runs, one at a time: a second wish while the first is under way is refused. */
 export function createDeploys(parts: DeploysParts): Deploys {

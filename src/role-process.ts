@@ -30,7 +30,7 @@ export type RoleProcessParts = Omit<ChildParts, 'onMessage'> & {
 
 const BACK_OFF = { firstMs: 100, maxMs: 10_000 }
 const STEADY_MS = 10_000
-const SUCCESSOR_TIMEOUT_MS = 30_000
+const SUCCESSOR_TIMEOUT_MS = 60_000
 const DRAIN_MS_MAX = 40_000 // the 30 seconds that running requests are given, and a margin
 
 /** Starts the process and keeps its place filled until `stop`, with back-off between failures. */

@@ -48,7 +48,7 @@ afterAll(async () => {
 
 test.each(['reload', 'upgrade'])(
   'while %s replaces every process, neither a visitor nor a vendor loses a request',
-  { timeout: 150_000 },
+  { timeout: 200_000 },
   async (kind) => {
     const ends: (() => void)[] = []
     const load = startLoad(everybody(ends))

@@ -12,7 +12,7 @@ type Options = { json?: boolean }
 type Wish = Pick<DeployRecord, 'kind'> & { signal: NodeJS.Signals }
 
 const BEGIN_TIMEOUT_MS = 10_000
-const END_TIMEOUT_MS = 600_000
+const END_TIMEOUT_MS = 900_000
 const POLL_MS = 100
 
 /** `namesake reload` */

@@ -21,7 +21,7 @@ import type { RoleContext, RunningRole } from './role.ts'
 import { TICKET_KEYS } from './ticket-keys.ts'
 
 const COPY_RETRY_MS = 20
-const COPY_WAIT_MS = 180_000 // longer than a new release may take to come up
+const COPY_WAIT_MS = 360_000 // longer than a new release may take to come up
 
 /** One a machine: follows the change feed into the local copy, and is the only part of the edge that talks to PostgreSQL. */
 export async function startFollowerRole(context: RoleContext): Promise<RunningRole> {
