@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
+import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { FIRST_FREE_FD, type Output } from './child.ts'
-import type { Config } from './config.ts'
+import type { Address, Config } from './config.ts'
 import { prepareData, prepareFile } from './data-directory.ts'
 import { setUpDatabase } from './database-setup.ts'
 import { createDeploys, type Deploys } from './deploys.ts'
@@ -114,6 +115,7 @@ async function startTree(
     NAMESAKE_DATA_DIR: dataDir,
     NAMESAKE_RUN_DIR: runDir,
     NAMESAKE_DATABASE_URL: url,
+    NAMESAKE_EDGE_ADDRESS: config.edgeAddress ?? (postgres && ownAddress(config.httpsAddr)),
     NAMESAKE_SECRET: secrets.join(','),
     NAMESAKE_DEMO_UPSTREAM: upstream,
   }
@@ -169,6 +171,12 @@ function ownGeneration(tree: RoleTree, postgres: EmbeddedPostgres | undefined): 
     retire: tree.retire,
     stop: tree.stop,
   }
+}
+
+/** Where the only machine of an installation reaches itself. */
+function ownAddress({ host, port }: Address): string {
+  if (host === '0.0.0.0' || host === '::') return `127.0.0.1:${port}`
+  return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`
 }
 
 /** The end of a successor whose own successor has come, or whose predecessor has died: the database goes on, for whoever comes next. */

@@ -5,6 +5,7 @@ import { certificatesCommand } from './certificates.ts'
 import { reloadCommand, upgradeCommand } from './deploys.ts'
 import { doctorCommand } from './doctor.ts'
 import { domainsCommand } from './domains.ts'
+import { edgesCommand } from './edges.ts'
 import { membersCommand } from './members.ts'
 import { migrateCommand } from './migrate.ts'
 import { projectsCommand } from './projects.ts'
@@ -23,6 +24,7 @@ export function allCommands(): Command[] {
     domainsCommand(),
     certificatesCommand(),
     budgetCommand(),
+    edgesCommand(),
     migrateCommand(),
     caCommand(),
     doctorCommand(),

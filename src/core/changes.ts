@@ -23,7 +23,7 @@ export async function recordChange(on: Queryable, change: Change): Promise<void>
 
 // Server, its timeline, database and life: what was restored, promoted or replaced is another epoch, and what readers hold may be from its
 // future.
-const EPOCH = sql<string>`concat_ws('/', (select system_identifier from pg_control_system()),
+export const EPOCH = sql<string>`concat_ws('/', (select system_identifier from pg_control_system()),
   substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8), (select oid from pg_database where datname = current_database()), life)`
 
 /** The end of the feed now. Whoever takes it first and a snapshot after misses nothing. */
