@@ -86,6 +86,7 @@ export const api = {
       upstreamUrl?: string
       upstreamProtocol?: records.UpstreamProtocol
       brand?: { color?: string | null; logoUrl?: string | null }
+      errorPage?: string | null
     },
   ) => call<records.CheckedProject>('PATCH', project(slug), { body: changes }),
   removeProject: (slug: string) => call<void>('DELETE', project(slug)),
@@ -120,6 +121,9 @@ export const api = {
   connectCheck: (token: string) => call<records.Connect>('POST', '/v1/connect/check', { token }),
   connectMail: (token: string, mail: { to: string; note?: string }) => call<void>('POST', '/v1/connect/mail', { token, body: mail }),
 }
+
+/** The page that visitors see while a project's application does not answer. */
+export const errorPagePreview = (slug: string) => `${project(slug)}/error-page`
 
 /** Where a project's changes stream from, and a connect link's. */
 export const streams = { project: (slug: string) => `${project(slug)}/events`, connect: '/v1/connect/events' }

@@ -16,6 +16,8 @@ export type Project = {
   domains: number
   createdAt: string
   brand?: { color?: string | null; logoUrl?: string | null }
+  /** HTML of the vendor's own; null: the service's page. Not in lists. */
+  errorPage?: string | null
 }
 export type UpstreamCheck = { kind: 'answered'; status: number } | { kind: 'unreachable'; sentence: string }
 export type CheckedProject = Project & { upstreamCheck?: UpstreamCheck }

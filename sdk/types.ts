@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document d61857a85d709cb18888b8b9cd61a83c: npm run types.
+// Generated from the OpenAPI document dbb689a29131789beb6439dd7444369a: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -556,6 +556,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/portal/projects/{slug}/error-page": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Preview the error page
+         * @description The page that visitors see while your application does not answer, with a hostname and a request id made up.
+         */
+        get: operations["previewErrorPage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/portal/projects/{slug}/events": {
         parameters: {
             query?: never;
@@ -751,6 +771,11 @@ export interface components {
             createdAt: string;
             /** @description How many it holds. */
             domains: number;
+            /**
+             * @description HTML of at most 32 KB that visitors see while your application does not answer, with `{{hostname}}` and `{{requestId}}` filled in; null: our own page. Not in lists.
+             * @example <!doctype html><title>Back soon</title><p>{{hostname}} is back soon. ({{requestId}})
+             */
+            errorPage?: string | null;
             /**
              * @description Friendly name, 1 to 80 characters.
              * @example Shop
@@ -1075,7 +1100,7 @@ export interface components {
             live: {
                 /** @description When one last came through; null while none has, since the DNS is right. */
                 seenAt: string | null;
-                /** @description Why the last ones did not; null while that may be only a matter of time. They may fail for want of hairpin NAT. */
+                /** @description Why the last ones did not, which may be for want of hairpin NAT, or which edge does not have the hostname yet; null while nothing is known against it. */
                 sentence: string | null;
             };
             /**
@@ -1386,7 +1411,7 @@ export interface components {
             live: {
                 /** @description When one last came through; null while none has, since the DNS is right. */
                 seenAt: string | null;
-                /** @description Why the last ones did not; null while that may be only a matter of time. They may fail for want of hairpin NAT. */
+                /** @description Why the last ones did not, which may be for want of hairpin NAT, or which edge does not have the hostname yet; null while nothing is known against it. */
                 sentence: string | null;
             };
             /**
@@ -1435,7 +1460,7 @@ export interface components {
              * @description The kind of problem, for programs. A code keeps its meaning for ever; new ones may be added.
              * @enum {unknown}
              */
-            code: "hostname_invalid" | "hostname_reserved" | "wildcards_not_enabled" | "hostname_claimed" | "domain_not_found" | "metadata_invalid" | "certificate_invalid" | "body_invalid" | "query_invalid" | "token_invalid" | "token_not_found" | "session_required" | "magic_link_invalid" | "connect_link_invalid" | "cross_site" | "role_insufficient" | "member_not_found" | "last_owner" | "project_not_empty" | "brand_invalid" | "mail_unavailable" | "plan_limit" | "plan_unknown" | "project_not_found" | "name_invalid" | "email_invalid" | "slug_invalid" | "slug_taken" | "upstream_invalid" | "upstream_forbidden" | "unsupported_media_type" | "payload_too_large" | "rate_limited" | "route_not_found" | "method_not_allowed" | "request_malformed" | "database_unavailable" | "internal";
+            code: "hostname_invalid" | "hostname_reserved" | "wildcards_not_enabled" | "hostname_claimed" | "domain_not_found" | "metadata_invalid" | "certificate_invalid" | "body_invalid" | "query_invalid" | "token_invalid" | "token_not_found" | "session_required" | "magic_link_invalid" | "connect_link_invalid" | "cross_site" | "role_insufficient" | "member_not_found" | "last_owner" | "project_not_empty" | "brand_invalid" | "error_page_invalid" | "mail_unavailable" | "plan_limit" | "plan_unknown" | "project_not_found" | "name_invalid" | "email_invalid" | "slug_invalid" | "slug_taken" | "upstream_invalid" | "upstream_forbidden" | "unsupported_media_type" | "payload_too_large" | "rate_limited" | "route_not_found" | "method_not_allowed" | "request_malformed" | "database_unavailable" | "internal";
             /** @description What is wrong in this case, and what to do. */
             detail: string;
             /** @description Name it when you ask for help; the same as the X-Request-Id header. */
@@ -1476,6 +1501,11 @@ export interface components {
             createdAt: string;
             /** @description How many it holds. */
             domains: number;
+            /**
+             * @description HTML of at most 32 KB that visitors see while your application does not answer, with `{{hostname}}` and `{{requestId}}` filled in; null: our own page. Not in lists.
+             * @example <!doctype html><title>Back soon</title><p>{{hostname}} is back soon. ({{requestId}})
+             */
+            errorPage?: string | null;
             /**
              * @description Friendly name, 1 to 80 characters.
              * @example Shop
@@ -3768,6 +3798,11 @@ export interface operations {
                         logoUrl?: string | null;
                     };
                     /**
+                     * @description HTML of at most 32 KB that visitors see while your application does not answer, with `{{hostname}}` and `{{requestId}}` filled in; null: our own page. Not in lists.
+                     * @example <!doctype html><title>Back soon</title><p>{{hostname}} is back soon. ({{requestId}})
+                     */
+                    errorPage?: string | null;
+                    /**
                      * @description Friendly name, 1 to 80 characters.
                      * @example Shop
                      */
@@ -3795,7 +3830,7 @@ export interface operations {
                     "application/json": components["schemas"]["ChangedProject"];
                 };
             };
-            /** @description `body_invalid`: The body is not what this endpoint takes. `name_invalid`: The name is not valid. `upstream_invalid`: The upstream URL is not valid. `upstream_forbidden`: The upstream is not allowed. `brand_invalid`: The brand is not valid. `request_malformed`: The request is malformed. */
+            /** @description `body_invalid`: The body is not what this endpoint takes. `name_invalid`: The name is not valid. `upstream_invalid`: The upstream URL is not valid. `upstream_forbidden`: The upstream is not allowed. `brand_invalid`: The brand is not valid. `error_page_invalid`: The error page is not valid. `request_malformed`: The request is malformed. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4844,6 +4879,95 @@ export interface operations {
             };
             /** @description `unsupported_media_type`: The body is not JSON. */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal`: The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `database_unavailable`: The service cannot reach its database. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    previewErrorPage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The slug of the project.
+                 * @example shop
+                 */
+                slug: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            /** @description `request_malformed`: The request is malformed. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `session_required`: There is no session. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_site`: The request comes from another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `project_not_found`: There is no such project. */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

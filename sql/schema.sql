@@ -134,6 +134,14 @@ create table feed (
   constraint feed_is_one_row CHECK (one)
 );
 
+create table feed_beats (
+  system text not null,
+  timeline integer not null,
+  lsn pg_lsn not null,
+  beat_at timestamp with time zone not null,
+  constraint feed_beats_pkey PRIMARY KEY (system, timeline)
+) with (fillfactor=50);
+
 create table issuance_blocks (
   directory text collate "C" not null,
   scope text not null,
@@ -268,7 +276,9 @@ create table projects (
   brand_logo_url text,
   deleted_at timestamp with time zone,
   upstream_protocol text not null default 'http1'::text,
+  error_page text,
   constraint projects_pkey PRIMARY KEY (id),
+  constraint project_error_page_size CHECK ((octet_length(error_page) <= 32768)),
   constraint project_slug_unique UNIQUE (slug),
   constraint project_upstream_protocol_fits CHECK (((upstream_protocol = 'http1'::text) OR ((upstream_protocol = 'h2'::text) AND (upstream_url ~~* 'https:%'::text)) OR ((upstream_protocol = 'h2c'::text) AND (upstream_url ~~* 'http:%'::text)))),
   constraint project_upstream_protocol_known CHECK ((upstream_protocol = ANY (ARRAY['http1'::text, 'h2'::text, 'h2c'::text])))

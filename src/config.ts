@@ -6,6 +6,7 @@ import { nearestName } from './config-names.ts'
 import {
   type Address,
   type EabKey,
+  isPublicDirectory,
   parseAcmeDirectory,
   parseAddress,
   parseBoolean,
@@ -14,6 +15,7 @@ import {
   parseDatabaseUrl,
   parseDnsServer,
   parseEab,
+  parseFeedUrl,
   parseFraction,
   parseHost,
   parseInteger,
@@ -30,7 +32,6 @@ import {
   parseSmtpUrl,
 } from './config-values.ts'
 import type { Hostname } from './hostname.ts'
-import { isSpecialAddress } from './lib/addresses.ts'
 
 export type { Address } from './config-values.ts'
 
@@ -38,6 +39,8 @@ export type { Address } from './config-values.ts'
 export type Config = Readonly<{
   dataDir: string
   databaseUrl: string | undefined
+  /** Where followers read the feed and its rows when not there. */
+  feedDatabaseUrl: string | undefined
   baseUrl: URL
   portalUrl: URL
   edgeHost: Hostname
@@ -79,6 +82,8 @@ export type Config = Readonly<{
   trustedProxies: string[]
   proxyProtocol: 'off' | 'required'
   http2Engine: 'own' | 'node'
+  /** For how long a request waits for an upstream that cannot be reached; 0: not at all. */
+  bridgeMs: number
   /** Visitors' connections that one edge process holds at most, and those of one client's address in it; 0: no limit. */
   edgeConnections: number
   clientConnections: number
@@ -107,6 +112,7 @@ const PROBE_INTERVAL_S_MAX = 86_400
 const PROJECT_RATE_MAX = 1_000_000
 const EDGE_WORKERS_MAX = 256
 const CONNECTIONS_MAX = 1_000_000
+const BRIDGE_MS_MAX = 60_000
 const SECRET_COMMAND = '$(openssl rand -hex 32)'
 
 // What the supervisor tells its children beyond the settings, and what the shell of a vendor's developer may hold.
@@ -146,6 +152,7 @@ export function readConfig(env: Env, cwd: string): { config: Config; warnings: s
   const config: Config = {
     dataDir: required('DATA_DIR', (text) => resolve(cwd, text), resolve(cwd, '.namesake'), '/var/lib/namesake'),
     databaseUrl: optional('DATABASE_URL', parseDatabaseUrl, 'postgres://namesake:password@db.example.com/namesake'),
+    feedDatabaseUrl: optional('FEED_DATABASE_URL', parseFeedUrl, 'postgres://namesake:password@replica.example.com/namesake'),
     baseUrl,
     portalUrl: required('PORTAL_URL', parseOrigin, baseUrl, 'https://portal.example.com'),
     edgeHost,
@@ -185,6 +192,7 @@ export function readConfig(env: Env, cwd: string): { config: Config; warnings: s
     proxyProtocol: required('PROXY_PROTOCOL', parseChoice('off', 'required'), 'off', 'required'),
     edgeConnections: required('EDGE_CONNECTIONS', parseInteger(0, CONNECTIONS_MAX), 8_000, '8000'),
     clientConnections: required('CLIENT_CONNECTIONS', parseInteger(0, CONNECTIONS_MAX), 1_000, '1000'),
+    bridgeMs: required('BRIDGE_MS', parseInteger(0, BRIDGE_MS_MAX), 10_000, '10000'),
     http2Engine: required('HTTP2_ENGINE', parseChoice('own', 'node'), 'own', 'own'),
     edgeRuntime: required('EDGE_RUNTIME', parseChoice('node', 'bun'), 'node', 'bun'),
     local,
@@ -203,7 +211,7 @@ const DEFAULT_PLANS: ReadonlyMap<string, number> = new Map([
 ])
 
 // Shown in a message, these would end up in logs.
-const CONFIDENTIAL = new Set(['SECRET', 'DATABASE_URL', 'SMTP_URL', 'ACME_EAB'])
+const CONFIDENTIAL = new Set(['SECRET', 'DATABASE_URL', 'FEED_DATABASE_URL', 'SMTP_URL', 'ACME_EAB'])
 
 /** Collects what is wrong while the settings are read, so that one message can name it all. */
 class Reading {
@@ -256,6 +264,12 @@ function checkTogether(config: Config, { refuse, isBad }: Reading): void {
   if (config.databaseUrl && config.secrets.length === 0 && !isBad('SECRET')) {
     refuse('SECRET', ' is required with NAMESAKE_DATABASE_URL: every machine on that database needs the same one', SECRET_COMMAND)
   }
+  if (config.feedDatabaseUrl && !config.databaseUrl && !isBad('DATABASE_URL'))
+    refuse(
+      'FEED_DATABASE_URL',
+      ' needs NAMESAKE_DATABASE_URL beside it: the embedded database has no standby',
+      'postgres://replica.example.com/namesake',
+    )
   const publicDirectory = config.acmeDirectories.find(isPublicDirectory)
   if (config.local && publicDirectory && !isBad('EDGE_HOST')) {
     refuse(
@@ -319,13 +333,6 @@ function doubts({ local, acmeDirectories, edgeIps, dnsZone }: Config): string[] 
   if (edgeIps.length === 0 && !dnsZone)
     found.push('NAMESAKE_EDGE_IPS is not set: customers cannot use an apex domain. Example: 203.0.113.10')
   return found
-}
-
-function isPublicDirectory(directory: string): boolean {
-  if (directory === 'local') return false
-  const host = new URL(directory).hostname
-  if (/^(\[.*\]|[\d.]+)$/.test(host)) return !isSpecialAddress(host)
-  return host.includes('.') && !/\.(localhost|test|internal|local|example|invalid)$/.test(host)
 }
 
 function readableFile(path: string): string {

@@ -23,6 +23,7 @@ export const ERROR_CODES = [
   'last_owner',
   'project_not_empty',
   'brand_invalid',
+  'error_page_invalid',
   'mail_unavailable',
   'plan_limit',
   'plan_unknown',

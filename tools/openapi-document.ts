@@ -36,6 +36,7 @@ export async function readDocument(): Promise<{ paths: Record<string, object>; c
     mail: 'none',
     limits: { take: async () => {} },
     projectRules: { plans: new Map(), checkUpstream: async () => {} },
+    previewErrorPage: () => ({ html: '', policy: '' }),
     checkUpstream: async () => ({ kind: 'answered', status: 200 }),
     finder: createRouteFinder({ db, isFresh, now, resolve: () => ({ kind: 'unknown' }) }),
     announce: () => {},

@@ -6,10 +6,12 @@ import { toast } from '../components/announcer.tsx'
 import { Button } from '../components/button.tsx'
 import { Card, PageHead, Skeleton } from '../components/card.tsx'
 import { ConfirmDialog } from '../components/dialog.tsx'
+import { ErrorPage } from '../components/error-page.tsx'
 import { Field, Select } from '../components/field.tsx'
 import { Notice } from '../components/notice.tsx'
 import { UpstreamAnswer } from '../components/upstream-answer.tsx'
 import { usePageTitle } from '../page-title.ts'
+import { useProjectChange } from '../project-change.ts'
 import { queries } from '../queries.ts'
 import { type Project, UPSTREAM_PROTOCOLS, type UpstreamProtocol } from '../records.ts'
 import { useSlug } from '../route-params.ts'
@@ -31,29 +33,18 @@ export function SettingsPage() {
         <General project={project.data} mayChange={mayChange} />
         <Plan project={project.data} />
         <Brand project={project.data} mayChange={mayChange} />
+        <ErrorPage project={project.data} mayChange={mayChange} />
         {project.data.role === 'owner' && <Danger project={project.data} />}
       </div>
     </>
   )
 }
 
-function useChange(slug: string) {
-  const client = useQueryClient()
-  return useMutation({
-    mutationFn: (changes: Parameters<typeof api.changeProject>[1]) => api.changeProject(slug, changes),
-    onSuccess({ upstreamCheck: _, ...project }) {
-      client.setQueryData(queries.project(slug).queryKey, project)
-      void client.invalidateQueries({ queryKey: queries.projects().queryKey })
-      toast(text.common.saved)
-    },
-  })
-}
-
 function General({ project, mayChange }: { project: Project; mayChange: boolean }) {
   const [name, setName] = useState(project.name)
   const [upstream, setUpstream] = useState(project.upstreamUrl)
   const [protocol, setProtocol] = useState(project.upstreamProtocol)
-  const change = useChange(project.slug)
+  const change = useProjectChange(project.slug)
   const isChanged = name.trim() !== project.name || upstream.trim() !== project.upstreamUrl || protocol !== project.upstreamProtocol
   const nameError = name.trim() === '' ? text.newProject.nameMissing : undefined
   const upstreamError = isUpstream(upstream.trim()) ? undefined : text.newProject.upstreamInvalid
@@ -144,7 +135,7 @@ const COLOR = /^#[0-9a-f]{6}$/i
 function Brand({ project, mayChange }: { project: Project; mayChange: boolean }) {
   const [color, setColor] = useState(project.brand?.color ?? '')
   const [logo, setLogo] = useState(project.brand?.logoUrl ?? '')
-  const change = useChange(project.slug)
+  const change = useProjectChange(project.slug)
   const colorError = color === '' || COLOR.test(color) ? undefined : words.colorInvalid
   const isChanged = color !== (project.brand?.color ?? '') || logo.trim() !== (project.brand?.logoUrl ?? '')
   const submit = (event: FormEvent) => {

@@ -66,6 +66,7 @@ export type AppParts = {
   limits: RateLimits
   projectRules: ProjectRules
   checkUpstream: PortalProjectsParts['checkUpstream']
+  previewErrorPage: PortalProjectsParts['previewErrorPage']
   finder: RouteFinder
   /** Sends the hint of the change feed for what was just written. */
   announce(key: string): void

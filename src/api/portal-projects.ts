@@ -4,6 +4,7 @@ import { Type } from 'typebox'
 import { listActivity } from '../core/activity.ts'
 import type { Db } from '../core/db.ts'
 import { createOwnProject, listVisibleProjects, showVisibleProject } from '../core/portal-projects.ts'
+import { type ErrorPageBrand, readErrorPageBrand } from '../core/project-pages.ts'
 import { deleteProject, type Project, type ProjectRules, updateProject } from '../core/projects.ts'
 import { linkToNext } from './domain-list.ts'
 import { BODY_CODES, refusals, SESSION_CODES } from './openapi.ts'
@@ -18,6 +19,8 @@ export type PortalProjectsParts = AccessParts & {
   baseUrl: URL
   projectRules: ProjectRules
   checkUpstream(url: URL, protocol: Project['upstreamProtocol']): Promise<UpstreamCheck>
+  /** What visitors see while a project's application does not answer, and its Content-Security-Policy. */
+  previewErrorPage(brand: ErrorPageBrand): { html: string; policy: string }
   announce(key: string): void
 }
 
@@ -77,6 +80,17 @@ export function portalProject(instance: FastifyInstance, parts: PortalProjectsPa
     return reply.code(204).send(null)
   })
 
+  app.get(`${ONE}/error-page`, { schema: ERROR_PAGE }, async (request, reply) => {
+    const { html, policy } = parts.previewErrorPage(await readErrorPageBrand(db, request.access.project))
+    // Shown in a frame of the portal's settings, and nowhere else. The sandbox takes away the session's origin.
+    const framed = `${policy.replace("frame-ancestors 'none'", "frame-ancestors 'self'")}; sandbox`
+    return reply
+      .type('text/html; charset=utf-8')
+      .header('content-security-policy', framed)
+      .header('x-content-type-options', 'nosniff')
+      .send(html)
+  })
+
   app.get(`${ONE}/activity`, { schema: ACTIVITY }, async (request, reply) => {
     const { project } = request.access
     const { limit, cursor } = request.query
@@ -130,7 +144,7 @@ const CHANGE = {
   body: ProjectChangesSchema,
   response: {
     200: Type.Ref('ChangedProject', { description: 'The project.' }),
-    ...refusals(...BODY_CODES, ...PROJECT_CODES, 'brand_invalid', 'role_insufficient', ...IN_PROJECT),
+    ...refusals(...BODY_CODES, ...PROJECT_CODES, 'brand_invalid', 'error_page_invalid', 'role_insufficient', ...IN_PROJECT),
   },
 }
 
@@ -143,6 +157,18 @@ const DELETE = {
   response: {
     204: Type.Null({ description: 'It is deleted.' }),
     ...refusals(...BODY_CODES, 'project_not_empty', 'role_insufficient', ...IN_PROJECT),
+  },
+}
+
+const ERROR_PAGE = {
+  ...common,
+  operationId: 'previewErrorPage',
+  summary: 'Preview the error page',
+  description: 'The page that visitors see while your application does not answer, with a hostname and a request id made up.',
+  params: SlugParams,
+  response: {
+    200: { description: 'The page.', content: { 'text/html': { schema: Type.String() } } },
+    ...refusals(...IN_PROJECT),
   },
 }
 

@@ -48,6 +48,12 @@ const brandParts = {
   logoUrl: Type.Union([Type.String(), Type.Null()], { description: 'An https URL, or null.', examples: ['https://vendor.com/logo.svg'] }),
 }
 
+const errorPage = Type.Union([Type.String(), Type.Null()], {
+  description:
+    'HTML of at most 32 KB that visitors see while your application does not answer, with `{{hostname}}` and `{{requestId}}` filled in; null: our own page. Not in lists.',
+  examples: ['<!doctype html><title>Back soon</title><p>{{hostname}} is back soon. ({{requestId}})'],
+})
+
 const projectFields = {
   slug,
   name: projectName,
@@ -60,6 +66,7 @@ const projectFields = {
   ),
   domains: Type.Integer({ minimum: 0, description: 'How many it holds.' }),
   brand: Type.Object(brandParts, { ...exact, description: 'How its pages for customers look.' }),
+  errorPage: Type.Optional(errorPage),
   createdAt: time('When it was made.'),
 }
 
@@ -95,6 +102,7 @@ export const ProjectChangesSchema = Type.Object(
     upstreamUrl: Type.Optional(upstreamUrl),
     upstreamProtocol: Type.Optional(upstreamProtocol),
     brand: Type.Optional(Type.Object({ color: Type.Optional(brandParts.color), logoUrl: Type.Optional(brandParts.logoUrl) }, exact)),
+    errorPage: Type.Optional(errorPage),
   },
   exact,
 )

@@ -82,6 +82,11 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { status: number; title: strin
   member_not_found: { status: 404, title: 'There is no such member', remedy: 'List the members of the project.' },
   last_owner: { status: 409, title: 'A project needs an owner', remedy: 'Make somebody else an owner first.' },
   project_not_empty: { status: 409, title: 'The project still holds domains', remedy: 'Remove its domains first.' },
+  error_page_invalid: {
+    status: 400,
+    title: 'The error page is not valid',
+    remedy: 'An error page is HTML of at most 32 KB; null takes it away.',
+  },
   brand_invalid: { status: 400, title: 'The brand is not valid', remedy: 'A color looks like #1a56c4, a logo is an https URL.' },
   mail_unavailable: {
     status: 503,

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { Command, Option } from 'commander'
 import { createProject, listProjects, type Project, updateProject } from '../core/projects.ts'
 import { UPSTREAM_PROTOCOLS } from '../core/upstream-url.ts'
@@ -8,7 +9,16 @@ import { show, shownTime, table } from './output.ts'
 
 const DEFAULT_PLAN = 'unlimited'
 
-type Options = { name?: string; slug?: string; upstream?: string; upstreamProtocol?: string; plan?: string; owner?: string; json?: boolean }
+type Options = {
+  name?: string
+  slug?: string
+  upstream?: string
+  upstreamProtocol?: string
+  plan?: string
+  errorPage?: string
+  owner?: string
+  json?: boolean
+}
 
 /** `namesake projects create|update|list` */
 export function projectsCommand(): Command {
@@ -34,6 +44,7 @@ export function projectsCommand(): Command {
     .addOption(protocolOption('how to speak to it now'))
     .option('--name <name>', 'its new name')
     .option('--plan <plan>', 'its new plan, one of NAMESAKE_PLANS')
+    .option('--error-page <file>', 'HTML that visitors see while its application does not answer; none: our own page')
     .option('--json', 'print JSON')
     .action(update)
   projects.command('list').description('List every project').option('--json', 'print JSON').action(list)
@@ -49,11 +60,13 @@ async function create({ name, slug, upstream, upstreamProtocol, plan, owner, jso
   ])
 }
 
-async function update({ name, slug, upstream, upstreamProtocol, plan, json }: Options, command: Command): Promise<void> {
-  if ([name, upstream, upstreamProtocol, plan].every((given) => given === undefined))
-    command.error('error: give at least one of --upstream, --upstream-protocol, --name, --plan')
+async function update({ name, slug, upstream, upstreamProtocol, plan, errorPage: file, json }: Options, command: Command): Promise<void> {
+  if ([name, upstream, upstreamProtocol, plan, file].every((given) => given === undefined))
+    command.error('error: give at least one of --upstream, --upstream-protocol, --name, --plan, --error-page')
+  const errorPage = file === undefined ? undefined : file === 'none' ? null : await readFile(file, 'utf8')
+  const changes = { name, upstreamUrl: upstream, upstreamProtocol, plan, errorPage }
   const project = await withInstallation(async ({ db, config, announce }) => {
-    const updated = await updateProject(db, slug!, { name, upstreamUrl: upstream, upstreamProtocol, plan }, projectRules(db, config))
+    const updated = await updateProject(db, slug!, changes, projectRules(db, config))
     announce(updated.id)
     return updated
   })

@@ -122,5 +122,5 @@ async function liveThrough(db: Parameters<typeof claim>[0]): Promise<void> {
   expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'go' })
   expect(await claimDueRenewals(db, 10)).toEqual([])
   await removeDomain(db, project, hostname)
-  expect(await changesSince(db, start)).toMatchObject([{}, {}, { kind: 'host' }, { kind: 'certificate' }])
+  expect(await changesSince(db, start)).toMatchObject([{}, {}, {}, { kind: 'host' }, { kind: 'certificate' }])
 }

@@ -17,10 +17,12 @@ export type ProjectRecord = {
   plan: { name: string; domainsMax: number | null }
   domains: number
   brand: Brand
+  /** HTML that visitors see while the application does not answer; null: the edge's own page. Left out where projects are listed. */
+  errorPage?: string | null
   createdAt: string
 }
 
-type Row = Pick<ProjectRecord, 'slug' | 'name' | 'role' | 'upstreamUrl' | 'upstreamProtocol' | 'domains'> &
+type Row = Pick<ProjectRecord, 'slug' | 'name' | 'role' | 'upstreamUrl' | 'upstreamProtocol' | 'domains' | 'errorPage'> &
   Brand & { plan: string; createdAt: Date }
 
 /** The projects that the session sees, by name. */
@@ -31,7 +33,7 @@ export async function listVisibleProjects(db: Db, session: Session, plans: Plans
 
 /** One of them, which the session is known to see. */
 export async function showVisibleProject(db: Db, session: Session, project: Project, plans: Plans): Promise<ProjectRecord> {
-  const [row] = await readProjects(db, session, sql`and p.id = ${project.id}`)
+  const [row] = await readProjects(db, session, sql`and p.id = ${project.id}`, sql`, p.error_page as "errorPage"`)
   return toRecord(row!, plans)
 }
 
@@ -54,13 +56,13 @@ export async function createOwnProject(
   })
 }
 
-function readProjects(db: Db, session: Session, narrowed: ReturnType<typeof sql>): Promise<Row[]> {
+function readProjects(db: Db, session: Session, narrowed: ReturnType<typeof sql>, more = sql``): Promise<Row[]> {
   return rows(
     db,
     sql<Row>`
       select p.slug, p.name, m.role, p.upstream_url as "upstreamUrl", p.upstream_protocol as "upstreamProtocol", p.plan, p.brand_color as color, p.brand_logo_url as "logoUrl",
         p.created_at as "createdAt",
-        (select count(*)::int from domains d where d.project_id = p.id and d.deleted_at is null) as domains
+        (select count(*)::int from domains d where d.project_id = p.id and d.deleted_at is null) as domains ${more}
       from ${visibleTo(session)} ${narrowed} order by p.name, p.slug`,
   )
 }

@@ -3,6 +3,8 @@ import { changesSince, endOfFeed } from '../../test/support/feed.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { addProject, claim, PROJECT_RULES } from '../../test/support/tenants.ts'
 import { ServiceError } from '../errors.ts'
+import { listActivity } from './activity.ts'
+import { loadProjects } from './project-pages.ts'
 import { createProject, findProject, listProjects, updateProject } from './projects.ts'
 
 let database: TestDatabase
@@ -93,6 +95,26 @@ test('an update changes what it names, keeps the rest, and tells every machine w
   expect(await changesSince(database.db, cursor)).toMatchObject([{ kind: 'project', key: project.id }])
   await expect(updateProject(database.db, 'nobody', {}, PROJECT_RULES)).rejects.toMatchObject({ code: 'project_not_found' })
   await expect(updateProject(database.db, project.slug, { plan: 'gold' }, PROJECT_RULES)).rejects.toMatchObject({ code: 'plan_unknown' })
+})
+
+test('an error page of one’s own is kept as it was sent, told to every machine, and not copied into the list of what happened', async () => {
+  const project = await addProject(database.db)
+  const cursor = await endOfFeed(database.db)
+  const html = '<p>{{hostname}} “ü” {{requestId}}</p>'
+  const change = (errorPage: string | null) => updateProject(database.db, project.slug, { errorPage }, PROJECT_RULES)
+  const kept = async () => (await loadProjects(database.db, [project.id]))[0]
+  const before = await kept()
+  await change(html)
+  expect(await kept()).toMatchObject({ id: project.id, name: project.name, errorPage: html })
+  expect((await kept())!.version).toBeGreaterThan(before!.version)
+  expect(await changesSince(database.db, cursor)).toMatchObject([{ kind: 'project', key: project.id }])
+  expect(JSON.stringify(await listActivity(database.db, project, { limit: undefined, cursor: undefined }))).not.toContain('hostname')
+  await updateProject(database.db, project.slug, { name: 'Renamed' }, PROJECT_RULES)
+  expect(await kept()).toMatchObject({ name: 'Renamed', errorPage: html })
+  for (const bad of ['ü'.repeat(16_385), 'a\0b', '\ud800']) await expect(change(bad)).rejects.toMatchObject({ code: 'error_page_invalid' })
+  await change('ü'.repeat(16_384))
+  await change(null)
+  expect(await kept()).toMatchObject({ errorPage: null })
 })
 
 test('an upstream is spoken to over HTTP/2 where its address allows that, and URL and protocol can change together', async () => {

@@ -7,6 +7,7 @@ import { type Db, rows, type Tx, transaction } from './db.ts'
 import { parseDisplayName } from './display-name.ts'
 import { parseEmailAddress } from './email-address.ts'
 import type { Plans } from './plans.ts'
+import { parseErrorPage } from './project-pages.ts'
 import { makeProof } from './proof.ts'
 import { parseSlug, slugFromName } from './slug.ts'
 import { parseUpstreamProtocol, parseUpstreamUrl, type UpstreamProtocol, withFittingProtocol } from './upstream-url.ts'
@@ -74,11 +75,13 @@ export type ProjectChanges = {
   upstreamProtocol?: string | undefined
   plan?: string | undefined
   brand?: { color?: string | null | undefined; logoUrl?: string | null | undefined } | undefined
+  /** HTML in place of the edge's own page for a failed exchange; null takes it away. */
+  errorPage?: string | null | undefined
 }
 
 /**
  * Changes what is given and leaves the rest; the slug stays for ever. One change row makes every route of the project fresh on every
- * machine. Throws `project_not_found`, and as `createProject` does.
+ * machine. Throws `project_not_found`, `brand_invalid`, `error_page_invalid`, and as `createProject` does.
  */
 export async function updateProject(
   db: Db,
@@ -92,6 +95,8 @@ export async function updateProject(
   if (wanted.upstreamUrl !== undefined) await requireUpstream(wanted.upstreamUrl, rules)
   const upstreamProtocol = wanted.upstreamProtocol === undefined ? undefined : parseUpstreamProtocol(wanted.upstreamProtocol)
   const { color, logoUrl } = parseBrand(wanted.brand ?? {})
+  const errorPage = wanted.errorPage === undefined ? undefined : parseErrorPage(wanted.errorPage)
+  const noted = { ...wanted, name, ...(errorPage !== undefined && { errorPage: errorPage === null ? null : 'new' }) }
   return transaction(db, async (tx) => {
     const updating = rows(
       tx,
@@ -100,7 +105,8 @@ export async function updateProject(
           update projects p set name = coalesce(${name ?? null}, name), upstream_url = coalesce(${wanted.upstreamUrl ?? null}, upstream_url),
             upstream_protocol = coalesce(${upstreamProtocol ?? null}, upstream_protocol), plan = coalesce(${wanted.plan ?? null}, plan),
             brand_color = case when ${color !== undefined} then ${color ?? null} else brand_color end,
-            brand_logo_url = case when ${logoUrl !== undefined} then ${logoUrl ?? null} else brand_logo_url end, version = nextval('versions')
+            brand_logo_url = case when ${logoUrl !== undefined} then ${logoUrl ?? null} else brand_logo_url end,
+            error_page = case when ${errorPage !== undefined} then ${errorPage ?? null} else error_page end, version = nextval('versions')
           where slug = ${slug} and deleted_at is null returning ${PROJECT}
         ), changed as (
           insert into changes (kind, key) select 'project', id::text from updated
@@ -109,7 +115,7 @@ export async function updateProject(
     )
     const [project] = await withFittingProtocol(updating)
     if (!project) return notFound(slug)
-    await recordActivity(tx, { projectId: project.id, actor, action: 'project.changed', subject: slug, detail: { ...wanted, name } })
+    await recordActivity(tx, { projectId: project.id, actor, action: 'project.changed', subject: slug, detail: noted })
     return project
   })
 }
@@ -133,6 +139,8 @@ export async function deleteProject(db: Db, project: Project, actor: Actor = OPE
           update tokens set revoked_at = now() where project_id = ${project.id} and revoked_at is null returning id
         ), changed as (
           insert into changes (kind, key) select 'token', id::text from revoked
+        ), changed_too as (
+          insert into changes (kind, key) values ('project', ${project.id})
         ), hidden as (
           delete from session_projects where project_id = ${project.id}
         ), left_by as (
@@ -181,6 +189,8 @@ async function insertProject(
         values (${made.name}, ${made.slug}, ${made.upstreamUrl}, ${made.upstreamProtocol}, ${made.plan}, ${makeProof()})
         on conflict on constraint project_slug_unique do nothing
         returning ${PROJECT}
+      ), changed as (
+        insert into changes (kind, key) select 'project', id::text from made
       ), owned as (
         insert into members (project_id, email, role) select id, ${made.owner ?? null}, 'owner' from made where ${made.owner ?? null}::text is not null
       )

@@ -58,6 +58,11 @@ export class RequestFields {
     else if (kind === 'te') this.acceptsTrailers ||= membersOf(value).includes('trailers')
   }
 
+  /** What the visitor would like to get, read from the lines: nobody asks but for a page of our own. */
+  get accept(): string {
+    return Array.from(this.passing.matchAll(/^accept:([^\r\n]*)/gim), ([, value]) => value!).join(',')
+  }
+
   /** Whether the request was here before (RFC 8586). */
   get hasLooped(): boolean {
     return membersOf(this.cdnLoop).some((member) => firstOf(member) === EDGE_NAME)

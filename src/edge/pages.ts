@@ -27,6 +27,15 @@ export function page(status: number, error?: string, fields: string[] = []): Pag
   return { head: { status, reason, fields: FieldSection.ofList(all), body: body.length }, body }
 }
 
+/** As `page`, for a person in front of a browser. */
+export function htmlPage(status: number, { html, policy }: { html: string; policy: string }, error: string, fields: string[] = []): Page {
+  const reason = STATUS_CODES[status] ?? 'Error'
+  const body = Buffer.from(html)
+  const type = ['Content-Type', 'text/html; charset=utf-8', 'Content-Security-Policy', policy, 'X-Content-Type-Options', 'nosniff']
+  const all = ['Date', new Date().toUTCString(), ...type, 'Cache-Control', 'no-store', ...fields, 'Namesake-Error', error]
+  return { head: { status, reason, fields: FieldSection.ofList(all), body: body.length }, body }
+}
+
 /** What the edge host says at its root whatever else is out of order. */
 export function livenessPage(): Page {
   const body = Buffer.from('Namesake edge is alive.\n')

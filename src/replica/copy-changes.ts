@@ -23,10 +23,15 @@ export function prepareChanges(db: DatabaseSync): CopyChanges {
       state = excluded.state, chain_pem = excluded.chain_pem, sealed_key = excluded.sealed_key, not_after_ms = excluded.not_after_ms,
       reason = excluded.reason, next_attempt_at_ms = excluded.next_attempt_at_ms, version = excluded.version
     where excluded.version >= certificates.version`)
+  const putProject = db.prepare(`
+    insert into projects values (:id, :name, :color, :errorPage, :version)
+    on conflict (id) do update set name = excluded.name, color = excluded.color, error_page = excluded.error_page, version = excluded.version
+    where excluded.version >= projects.version`)
   const putChallenge = db.prepare('insert or replace into challenges values (?, ?, ?)')
   const removeChallenges = db.prepare('delete from challenges')
   const putSetting = db.prepare('insert into settings values (?, ?) on conflict (name) do update set value = excluded.value')
   const removeRoute = db.prepare('delete from routes where hostname = ?')
+  const removeProject = db.prepare('delete from projects where id = ?')
   const removeCertificate = db.prepare('delete from certificates where hostname = ?')
   const removeSetting = db.prepare('delete from settings where name = ?')
   const moveCursor = db.prepare('update state set epoch = ?, xid = ?, seq = ?')
@@ -36,6 +41,8 @@ export function prepareChanges(db: DatabaseSync): CopyChanges {
   const write = (batch: CopyBatch): void => {
     for (const hostname of batch.removed ?? []) removeRoute.run(hostname)
     for (const hostname of batch.removedCertificates ?? []) removeCertificate.run(hostname)
+    for (const id of batch.removedProjects ?? []) removeProject.run(id)
+    for (const { id, name, color, errorPage, version } of batch.projects ?? []) putProject.run({ id, name, color, errorPage, version })
     for (const route of batch.routes ?? []) putRoute.run(routeValues(route))
     for (const certificate of batch.certificates ?? []) putCertificate.run(certificateValues(certificate))
     for (const { name, value } of batch.settings ?? []) {

@@ -1,12 +1,13 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { type Hostname, wildcardOver } from '../hostname.ts'
 import type { CopyCounts } from './copy-counts.ts'
-import type { CertificateRow, ChallengeRow, Cursor, RouteRow } from './rows.ts'
+import type { CertificateRow, ChallengeRow, Cursor, ProjectRow, RouteRow } from './rows.ts'
 
 export type CopyLookups = {
   /** The hostname's own route, else that of the wildcard over it. */
   findRoute(hostname: Hostname): RouteRow | undefined
   findCertificate(hostname: Hostname): CertificateRow | undefined
+  findProject(id: string): ProjectRow | undefined
   findSetting(name: string): Buffer | undefined
   /** The newest of a hostname last. */
   readChallenges(): ChallengeRow[]
@@ -21,6 +22,7 @@ type Values = Record<string, string | number | null | Uint8Array>
 export function prepareLookups(db: DatabaseSync): CopyLookups {
   const route = db.prepare('select * from routes where hostname = ?')
   const certificate = db.prepare('select * from certificates where hostname = ?')
+  const project = db.prepare('select id, name, color, error_page as errorPage, version from projects where id = ?')
   const setting = db.prepare('select value from settings where name = ?')
   const challenges = db.prepare(
     'select hostname, key_authorization as keyAuthorization, expires_at_ms as expiresAtMs from challenges order by expires_at_ms, key_authorization',
@@ -39,6 +41,7 @@ export function prepareLookups(db: DatabaseSync): CopyLookups {
       const row = certificate.get(hostname) as Values | undefined
       return row && toCertificate(row)
     },
+    findProject: (id) => project.get(id) as ProjectRow | undefined,
     findSetting(name) {
       const row = setting.get(name) as Values | undefined
       return row && toBuffer(row.value as Uint8Array)

@@ -3,12 +3,13 @@ import type { Hostname } from '../hostname.ts'
 import { currentGeneration } from './copy-files.ts'
 import { type CopyLookups, prepareLookups } from './copy-lookups.ts'
 import { isDamage, unreadability } from './copy-schema.ts'
-import type { CertificateRow, ChallengeRow, RouteRow } from './rows.ts'
+import type { CertificateRow, ChallengeRow, ProjectRow, RouteRow } from './rows.ts'
 
 export type CopyReader = {
   /** The hostname's own route, else that of the wildcard over it. */
   findRoute(hostname: Hostname): RouteRow | undefined
   findCertificate(hostname: Hostname): CertificateRow | undefined
+  findProject(id: string): ProjectRow | undefined
   findSetting(name: string): Buffer | undefined
   /** The TLS-ALPN-01 challenges that are pending, the newest of a hostname last. */
   readChallenges(): readonly ChallengeRow[]
@@ -90,6 +91,7 @@ export function openCopyReader(path: string, options: { onDamaged?: (sentence: s
   return {
     findRoute: (hostname) => look((lookups) => lookups.findRoute(hostname)),
     findCertificate: (hostname) => look((lookups) => lookups.findCertificate(hostname)),
+    findProject: (id) => look((lookups) => lookups.findProject(id)),
     findSetting: (name) => look((lookups) => lookups.findSetting(name)),
     readChallenges: () => look((lookups) => lookups.readChallenges()) ?? [],
     isSound: () => !lastFailed && opened !== undefined && !failed && damaged !== opened.file,

@@ -2,10 +2,10 @@ import type { DatabaseSync } from 'node:sqlite'
 
 // A file of another version is never converted: the next snapshot builds a new one beside it. Until that stands, which takes a database,
 // the file that the release before this one wrote is read as if it were of today.
-const SCHEMA_VERSION = 3
+const SCHEMA_VERSION = 4
 const FORMER_VERSION: number = 3
 /** What a file of the former version lacks, as temporary tables and views of the connection; those stand before the file's own. */
-const FORMER_LACKS = ''
+const FORMER_LACKS = 'create temp table projects (id text, name text, color text, error_page text, version integer)'
 const APPLICATION_ID = 0x4e414d45 // "NAME"
 
 // Without rowid a table is one tree, its key inside the row: no index that, damaged, could lead a hostname to another one's row.
@@ -17,6 +17,9 @@ const TABLES = `
   create table certificates (
     hostname text primary key, state text not null, chain_pem text, sealed_key blob, not_after_ms integer, reason text,
     next_attempt_at_ms integer, version integer not null
+  ) strict, without rowid;
+  create table projects (
+    id text primary key, name text not null, color text, error_page text, version integer not null
   ) strict, without rowid;
   create table settings (name text primary key, value blob not null) strict, without rowid;
   create table challenges (

@@ -14,13 +14,14 @@ import {
 } from './copy-files.ts'
 import { type CopyLookups, prepareLookups } from './copy-lookups.ts'
 import { createTables, isDamage, touchEnds, unfitness } from './copy-schema.ts'
-import type { CertificateRow, ChallengeRow, CopyBatch, Cursor, RouteRow, SettingRow } from './rows.ts'
+import type { CertificateRow, ChallengeRow, CopyBatch, Cursor, ProjectRow, RouteRow, SettingRow } from './rows.ts'
 
 /** Everything that the copy is to hold, page by page; `cursor` was taken before the first page was read. */
 export type Snapshot = {
   cursor: Cursor
   asOfMs: number
   routes: AsyncIterable<RouteRow[]>
+  projects: AsyncIterable<ProjectRow[]>
   certificates: AsyncIterable<CertificateRow[]>
   settings: SettingRow[]
   challenges: ChallengeRow[]
@@ -178,6 +179,7 @@ async function build(file: string, snapshot: Snapshot): Promise<void> {
     createTables(db)
     const changes = prepareChanges(db)
     for await (const routes of snapshot.routes) changes.apply({ routes })
+    for await (const projects of snapshot.projects) changes.apply({ projects })
     for await (const certificates of snapshot.certificates) changes.apply({ certificates })
     changes.apply({ settings: snapshot.settings, challenges: snapshot.challenges })
     changes.complete(snapshot.cursor, snapshot.asOfMs)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Hostname, parseHostname } from '../hostname.ts'
 import type { Snapshot } from './copy-writer.ts'
-import type { CertificateRow, Cursor, RouteRow } from './rows.ts'
+import type { CertificateRow, Cursor, ProjectRow, RouteRow } from './rows.ts'
 
 export function temporaryFolder(): { folder: string; path: string; remove: () => void } {
   const folder = mkdtempSync(join(tmpdir(), 'copy-'))
@@ -42,6 +42,7 @@ export function snapshotOf(routes: RouteRow[], changes: Partial<Snapshot> = {}):
     cursor: cursorAt(1),
     asOfMs: 1_000,
     routes: pagesOf(routes),
+    projects: pagesOf<ProjectRow>(),
     certificates: pagesOf<CertificateRow>(),
     settings: [],
     challenges: [],

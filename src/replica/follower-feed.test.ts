@@ -1,4 +1,3 @@
-import pg from 'pg'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/support/postgres.ts'
@@ -6,7 +5,8 @@ import { loadTlsAlpnChallenges, presentChallenge, withdrawChallenge } from '../c
 import { createAnnouncer, currentCursor, listenForChanges, readChanges } from '../core/changes.ts'
 import type { Db } from '../core/db.ts'
 import { registerDomain, removeDomain } from '../core/domains.ts'
-import { createProject, type Project, updateProject } from '../core/projects.ts'
+import { eachProjectPage, loadProjects } from '../core/project-pages.ts'
+import { createProject, deleteProject, type Project, updateProject } from '../core/projects.ts'
 import { eachCertificatePage, eachRoutePage, loadCertificates, loadProjectHostnames, loadRoutes } from '../core/routes.ts'
 import { readSetting, writeSetting } from '../core/settings.ts'
 import { parseHostname } from '../hostname.ts'
@@ -50,6 +50,8 @@ beforeEach(async () => {
       loadRoutes: (hostnames) => loadRoutes(db, hostnames),
       loadCertificates: (hostnames) => loadCertificates(db, hostnames),
       loadProjectHostnames: (projectId, after, limit) => loadProjectHostnames(db, projectId, after, limit),
+      loadProjects: (ids) => loadProjects(db, ids),
+      eachProjectPage: (size) => eachProjectPage(db, size),
       eachRoutePage: (size) => eachRoutePage(db, size),
       eachCertificatePage: (size) => eachCertificatePage(db, size),
       loadChallenges: () => loadTlsAlpnChallenges(db),
@@ -91,7 +93,7 @@ test('claims made by many transactions at once all reach the copy', { timeout: 3
 })
 
 test('a claim whose transaction began first and commits last is not passed over', { timeout: 30_000 }, async () => {
-  const slow = new pg.Client(db.connection)
+  const slow = db.openClient()
   await slow.connect()
   await slow.query('begin')
   await slow.query("insert into domains (hostname, project_id, metadata) values ($1, $2, '{}')", [named(0), project.id])
@@ -113,6 +115,17 @@ test('removals, changed projects and settings reach the copy', { timeout: 30_000
   await expect.poll(() => reader.findSetting('thumbprint')?.toString(), { timeout: 10_000 }).toBe(`of ${projects}`)
   expect(reader.findRoute(named(0))).toBeUndefined()
   for (let number = 1; number < 5; number += 1) expect(reader.findRoute(named(number))?.upstreamUrl).toBe('https://two.example.com')
+})
+
+test('how a project’s pages look reaches the copy once a project, by the feed and by a snapshot, and goes with it', {
+  timeout: 30_000,
+}, async () => {
+  const inCopy = () => reader.findProject(project.id)
+  await expect.poll(inCopy, { timeout: 10_000 }).toMatchObject({ id: project.id, name: `Project ${projects}`, errorPage: null })
+  await updateProject(db, project.slug, { brand: { color: '#1a56c4' }, errorPage: '<p>Back soon</p>' }, projectRules)
+  await expect.poll(inCopy, { timeout: 10_000 }).toMatchObject({ color: '#1a56c4', errorPage: '<p>Back soon</p>' })
+  await deleteProject(db, project)
+  await expect.poll(inCopy, { timeout: 10_000 }).toBeUndefined()
 })
 
 test('a TLS-ALPN-01 challenge reaches the copy while it is pending, and one of DNS never does', { timeout: 30_000 }, async () => {

@@ -59,6 +59,11 @@ function createSource() {
       await ready()
       return hostnames.flatMap((hostname) => certificates.get(hostname) ?? [])
     },
+    async loadProjects() {
+      await ready()
+      return []
+    },
+    async *eachProjectPage() {},
     async loadProjectHostnames(projectId, after, limit) {
       await ready()
       const all = [...routes.values()].filter((route) => route.projectId === projectId && route.hostname > after)

@@ -23,6 +23,7 @@ export type FollowerParts = {
 
 export type FollowerReport = CopyStatus & {
   snapshots: number
+  promotions: number
   changes: number
   lookups: number
   lookupsTurnedAway: number
@@ -57,7 +58,7 @@ export function createFollower(parts: FollowerParts): Follower {
   const stopping = new AbortController()
   const wake = createWake()
   const lookups = createDatabaseLookups({
-    loadRoutes: (hostnames) => source.loadRoutes(hostnames),
+    loadRoutes: (hostnames) => (source.findRoutes ?? source.loadRoutes)(hostnames),
     findInCopy: (hostname) => writer.findRoute(hostname),
     now,
   })
@@ -65,6 +66,7 @@ export function createFollower(parts: FollowerParts): Follower {
   let asOfMs = writer.state().asOfMs
   let reached: Reached | undefined
   let snapshots = 0
+  let promotions = 0
   let changes = 0
   let trouble: string | undefined
   let stop = async (): Promise<void> => {}
@@ -84,7 +86,11 @@ export function createFollower(parts: FollowerParts): Follower {
     log.info({ reason }, 'the local copy was built anew')
     setImmediate(() => audience?.reset())
   }
-  const catchUp = createCatchUp({ ...parts, signal: stopping.signal, onChanged, onReplaced })
+  const onPromoted = (keys: number): void => {
+    promotions += 1
+    log.warn({ keys }, 'a standby was promoted: what it may have lost was loaded again, and the local copy goes on')
+  }
+  const catchUp = createCatchUp({ ...parts, signal: stopping.signal, onChanged, onReplaced, onPromoted })
 
   const follow = async (): Promise<void> => {
     let failures = 0
@@ -155,7 +161,7 @@ export function createFollower(parts: FollowerParts): Follower {
     status,
     report() {
       const { asked, turnedAway } = lookups.counts()
-      return { ...status(), snapshots, changes, lookups: asked, lookupsTurnedAway: turnedAway, trouble }
+      return { ...status(), snapshots, promotions, changes, lookups: asked, lookupsTurnedAway: turnedAway, trouble }
     },
     stop: () => stop(),
   }

@@ -14,6 +14,9 @@ export type RouteRow = {
   version: number
 }
 
+/** How a project's pages look at the edge: once a project, not once a hostname. `errorPage`: HTML of its own. */
+export type ProjectRow = { id: string; name: string; color: string | null; errorPage: string | null; version: number }
+
 export type CertificateRow = {
   hostname: Hostname
   state: 'issued' | 'pending' | 'failed'
@@ -38,6 +41,8 @@ export type Cursor = { epoch: string; xid: string; seq: string }
 export type CopyBatch = {
   routes?: RouteRow[]
   removed?: Hostname[]
+  projects?: ProjectRow[]
+  removedProjects?: string[]
   certificates?: CertificateRow[]
   removedCertificates?: Hostname[]
   settings?: SettingRow[]

@@ -10,6 +10,7 @@ import { closeDatabase, connectDatabase } from '../core/db.ts'
 import { createLinkSigner } from '../core/link-signer.ts'
 import { createProjectRate } from '../core/project-rate.ts'
 import { createRateLimits } from '../core/rate-limits.ts'
+import { previewErrorPage } from '../edge/error-page.ts'
 import { claimRules } from './claim-rules.ts'
 import { createImportedReader } from './imported-certificates.ts'
 import { certificateFinder, serveInternal } from './internal.ts'
@@ -74,6 +75,7 @@ async function startApi(context: RoleContext, files: Files): Promise<RunningRole
     mail: mailing(config),
     limits: createRateLimits(db),
     projectRules: projectRules(db, config, guard),
+    previewErrorPage,
     checkUpstream: createUpstreamCheck(guard, config.upstreamSourceIps),
     finder,
     announce: announcer.announce,

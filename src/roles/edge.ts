@@ -84,6 +84,11 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     now: Date.now,
   })
 
+  const brandOf = (projectId: string) => {
+    const row = copy.reader.findProject(projectId)
+    return row && { name: row.name, color: row.color, ownHtml: row.errorPage }
+  }
+
   let edge: Edge | undefined
   const shareTickets = () => {
     const sealed = copy.reader.findSetting(TICKET_KEYS)
@@ -101,6 +106,7 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     publicHttpsPort: config.publicHttpsPort,
     edgeHost: config.edgeHost,
     findHost,
+    brandOf,
     certificateFor: certificates.certificateFor,
     answerChallenge: async (hostname, token) =>
       (await isServed(hostname)) ? challengeAnswer(copy.reader.findSetting(THUMBPRINT), token) : undefined,
@@ -111,6 +117,7 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
       ownAddresses: config.edgeIps,
       isRegistered: isClaimed,
     },
+    bridgeMs: config.bridgeMs,
     trustedProxies: config.trustedProxies,
     proxyProtocol: config.proxyProtocol,
     ceilings: {

@@ -2,9 +2,10 @@ import { Logger, run } from 'graphile-worker'
 import { Counter, Gauge } from 'prom-client'
 import { claimDueRenewals, forgetReleasedCertificates, requestOwnCertificates } from '../core/certificates.ts'
 import { pruneChallenges } from '../core/challenges.ts'
-import { createAnnouncer, pruneChanges } from '../core/changes.ts'
+import { compactChanges, createAnnouncer, pruneChanges } from '../core/changes.ts'
 import { pruneConnectLinks } from '../core/connect-links.ts'
 import { closeDatabase, connectDatabase, type Db } from '../core/db.ts'
+import { beatFeed } from '../core/feed-beats.ts'
 import { pruneBudget } from '../core/issuance-budget.ts'
 import { createLinkSigner } from '../core/link-signer.ts'
 import { pruneOrdersUnderWay } from '../core/orders-under-way.ts'
@@ -48,6 +49,7 @@ const EDGE_START_GRACE_MS = 60_000
 export async function startWorker(context: RoleContext): Promise<RunningRole> {
   const { config, log, metrics } = context
   const db = connectDatabase(config.databaseUrl!, { applicationName: 'namesake worker', poolMax: 10, log })
+  const jobDb = connectDatabase(config.databaseUrl!, { applicationName: 'namesake jobs', poolMax: JOBS_AT_ONCE_MAX + 2, log })
   const announcer = createAnnouncer(db)
   const probe = createServiceProbe(config)
   const health = createAuthorityHealth({ log })
@@ -98,9 +100,8 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
 
   const live = { db, visit: createLiveVisits({ ...probe, port: config.publicHttpsPort, proxyProtocol: config.proxyProtocol }) }
   const runner = await run({
-    connectionString: config.databaseUrl!,
+    pgPool: jobDb.pool,
     concurrency: JOBS_AT_ONCE_MAX,
-    maxPoolSize: JOBS_AT_ONCE_MAX + 2,
     pollInterval: JOB_POLL_MS,
     noHandleSignals: true,
     logger: jobLogger(log),
@@ -126,6 +127,8 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
       { name: 'renewal information', everyMs: 10_000, run: () => askAboutRenewals({ db, log, renewalTime: issuing.renewalTime }) },
       { name: 'certificate states', everyMs: 30_000, run: () => issuanceMetrics.refresh() },
       { name: 'ticket keys', everyMs: 600_000, run: () => renewTicketKeys(db, config) },
+      { name: 'feed beat', everyMs: 1_000, run: () => beatFeed(db) },
+      { name: 'feed compaction', everyMs: 300_000, run: async () => void (await compactChanges(db)) },
       { name: 'feed pruning', everyMs: 3_600_000, run: () => pruneChanges(db, FEED_KEPT_HOURS) },
       { name: 'budget pruning', everyMs: 3_600_000, run: async () => void (await pruneBudget(db)) },
       { name: 'open orders pruning', everyMs: 3_600_000, run: () => pruneOrdersUnderWay(db) },
@@ -149,6 +152,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
       probe.close()
       dns01?.close()
       await announcer.close()
+      await closeDatabase(jobDb)
       await closeDatabase(db)
     },
   }

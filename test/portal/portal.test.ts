@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { visit } from '../support/visitor.ts'
 import { findBarriers } from './chromium.ts'
 import { EDGE_HOST, type PortalWorld, startPortalWorld } from './portal-world.ts'
 
@@ -269,6 +270,41 @@ describe('settings', () => {
     await page.getByText('it does not speak HTTP/2').waitFor() // the upstream of these tests speaks HTTP/1.1
     await page.reload()
     expect(await protocol.inputValue()).toBe('h2c')
+  })
+})
+
+describe('the error page', () => {
+  const HTML = '<!doctype html><style>p { color: teal }</style><p>Acme is back soon at {{hostname}}: {{requestId}}</p>'
+  const visitFailing = async (hostname: string) => {
+    const { tree } = world
+    const { certPem } = await tree.command<{ certPem: string }>('ca')
+    const headers = { accept: 'text/html' }
+    return visit({ port: tree.httpsPort, hostname, ca: certPem, method: 'POST', headers })
+  }
+
+  test('is shown as visitors will see it, takes the vendor’s own HTML, and is what visitors get', async () => {
+    const page = await startProject('Falling')
+    const hostname = 'falling.customer.com'
+    world.dns.set(hostname, 'CNAME', EDGE_HOST)
+    await addDomain(page, hostname)
+    await page.getByText('Live', { exact: true }).first().waitFor({ timeout: SEEN_WITHIN_MS })
+    await world.tree.command('projects', 'update', '--slug', 'falling', '--upstream', 'http://127.0.0.1:9')
+    await page.getByRole('link', { name: 'Settings' }).click()
+    const preview = page.frameLocator('iframe[title="Preview of the page that visitors see"]')
+    await preview.getByRole('heading', { name: 'This page is not available right now' }).waitFor()
+    await expect.poll(async () => (await visitFailing(hostname)).body, { timeout: SEEN_WITHIN_MS }).toContain('Falling')
+    await page.getByLabel('Your own HTML').fill(`${HTML}<script>document.body.textContent = 'ran'</script>`)
+    await page.getByRole('button', { name: 'Save' }).last().click()
+    await preview.getByText('Acme is back soon at shop.customer.com').waitFor()
+    await expect
+      .poll(async () => (await visitFailing(hostname)).body, { timeout: SEEN_WITHIN_MS })
+      .toContain(`Acme is back soon at ${hostname}`)
+    await page.getByLabel('Your own HTML').fill('x'.repeat(33_000))
+    await page.getByText('A page may have 32 KB.').waitFor()
+    await page.getByLabel('Your own HTML').fill('')
+    await page.getByRole('button', { name: 'Save' }).last().click()
+    await preview.getByRole('heading', { name: 'This page is not available right now' }).waitFor()
+    expect(await findBarriers(page)).toEqual([])
   })
 })
 

@@ -3,6 +3,7 @@ import { readImported } from '../../src/certs/imported.ts'
 import type { Db } from '../../src/core/db.ts'
 import { createLinkSigner } from '../../src/core/link-signer.ts'
 import { createRateLimits } from '../../src/core/rate-limits.ts'
+import { previewErrorPage } from '../../src/edge/error-page.ts'
 import { PROJECT_RULES } from './tenants.ts'
 
 const SECRETS = ['a secret of the tests, 32 bytes and more']
@@ -11,7 +12,17 @@ export const CONNECT_SIGNER = createLinkSigner(SECRETS, 'connect')
 
 type PortalParts = Pick<
   AppParts,
-  'portalUrl' | 'signer' | 'connectSigner' | 'signup' | 'mail' | 'limits' | 'projectRules' | 'checkUpstream' | 'revoked' | 'readImported'
+  | 'portalUrl'
+  | 'signer'
+  | 'connectSigner'
+  | 'signup'
+  | 'mail'
+  | 'limits'
+  | 'projectRules'
+  | 'checkUpstream'
+  | 'previewErrorPage'
+  | 'revoked'
+  | 'readImported'
 >
 
 /** What the portal's routes are made of, where a test says nothing else. No upstream is asked. */
@@ -25,6 +36,7 @@ export function portalParts(db: Db): PortalParts {
     limits: createRateLimits(db),
     projectRules: PROJECT_RULES,
     checkUpstream: async () => ({ kind: 'answered', status: 200 }),
+    previewErrorPage,
     revoked: () => {},
     readImported(hostname, { chain, key }) {
       const { keyPem, warnings, ...certificate } = readImported(chain, key, hostname, new Date())

@@ -1,0 +1,60 @@
+import { type FormEvent, useState } from 'react'
+import { errorPagePreview } from '../api.ts'
+import { useProjectChange } from '../project-change.ts'
+import type { Project } from '../records.ts'
+import { text } from '../strings.ts'
+import { Button } from './button.tsx'
+import { Card } from './card.tsx'
+import { TextArea } from './field.tsx'
+import { Notice } from './notice.tsx'
+
+const words = text.settings
+const BYTES_MAX = 32_768
+
+/** The page that stands in for an application that does not answer: as visitors see it, and the vendor's own HTML for it. */
+export function ErrorPage({ project, mayChange }: { project: Project; mayChange: boolean }) {
+  const [html, setHtml] = useState(project.errorPage ?? '')
+  const change = useProjectChange(project.slug)
+  const bytes = new TextEncoder().encode(html).length
+  const error = bytes > BYTES_MAX ? words.errorPageTooLong(Math.ceil(bytes / 1024)) : undefined
+  const isChanged = html !== (project.errorPage ?? '')
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (!error && isChanged && !change.isPending) change.mutate({ errorPage: html.trim() === '' ? null : html })
+  }
+  return (
+    <Card title={words.errorPage}>
+      <p className="max-w-prose text-sm text-stone-600 dark:text-stone-400">{words.errorPageText}</p>
+      <iframe
+        key={`${project.name} ${project.brand?.color} ${project.errorPage}`}
+        title={words.errorPagePreview}
+        src={errorPagePreview(project.slug)}
+        sandbox=""
+        className="h-90 w-full max-w-2xl rounded-lg border bg-white border-stone-300 dark:border-stone-700"
+      />
+      <form onSubmit={submit} noValidate className="grid max-w-2xl gap-5">
+        <TextArea
+          label={words.errorPageOwn}
+          hint={words.errorPageHint}
+          optional
+          rows={6}
+          value={html}
+          disabled={!mayChange}
+          autoComplete="off"
+          spellCheck={false}
+          onChange={(event) => setHtml(event.target.value)}
+          error={error}
+          className="font-mono"
+        />
+        {change.error && <Notice kind="bad">{change.error.message}</Notice>}
+        {mayChange && (
+          <div>
+            <Button type="submit" look="primary" busy={change.isPending} disabled={!isChanged || error !== undefined}>
+              {text.common.save}
+            </Button>
+          </div>
+        )}
+      </form>
+    </Card>
+  )
+}

@@ -1,0 +1,53 @@
+import { type RawBuilder, sql } from 'kysely'
+import { ServiceError } from '../errors.ts'
+import { type Db, rows } from './db.ts'
+
+/** How a project's pages look, as the machines' local copies keep it. Of two readings the one with the higher version is the newer. */
+export type ProjectRow = { id: string; name: string; color: string | null; errorPage: string | null; version: number }
+
+const ERROR_PAGE_BYTES_MAX = 32_768
+
+/** The HTML that visitors see while a project's application does not answer; null: the edge's own. Throws `error_page_invalid`. */
+export function parseErrorPage(html: string | null): string | null {
+  if (html === null || html.trim() === '') return null
+  if (Buffer.byteLength(html) > ERROR_PAGE_BYTES_MAX)
+    throw new ServiceError(
+      'error_page_invalid',
+      `an error page has at most 32 KB, this one has ${Buffer.byteLength(html)} bytes: shorten it`,
+    )
+  if (html.includes('\0') || !html.isWellFormed())
+    throw new ServiceError('error_page_invalid', 'the error page holds a character that no page may hold: save it as UTF-8')
+  return html
+}
+
+/** Those of the projects that are not given up. */
+export async function loadProjects(db: Db, ids: readonly string[]): Promise<ProjectRow[]> {
+  return readProjects(db, sql`id = any(${ids}::bigint[])`)
+}
+
+/** Every project, in pages by id; each page is read on its own, so changes from the start on must be followed as well. */
+export async function* eachProjectPage(db: Db, pageSize: number): AsyncIterable<ProjectRow[]> {
+  let after = '0'
+  for (;;) {
+    const page = await readProjects(db, sql`id > ${after} order by id limit ${pageSize}`)
+    if (page.length > 0) yield page
+    if (page.length < pageSize) return
+    after = page.at(-1)!.id
+  }
+}
+
+/** What a project's error page is made of. */
+export type ErrorPageBrand = { name: string; color: string | null; ownHtml: string | null }
+
+export async function readErrorPageBrand(db: Db, { id, name }: { id: string; name: string }): Promise<ErrorPageBrand> {
+  const [row] = await loadProjects(db, [id])
+  return { name: row?.name ?? name, color: row?.color ?? null, ownHtml: row?.errorPage ?? null }
+}
+
+function readProjects(db: Db, which: RawBuilder<unknown>): Promise<ProjectRow[]> {
+  return rows(
+    db,
+    sql<ProjectRow>`select id::text, name, brand_color as color, error_page as "errorPage", version::float8 as version
+      from projects where deleted_at is null and ${which}`,
+  )
+}
