@@ -1,3 +1,15 @@
+/** What the supervisor tells its children beyond the settings, and what the shell of a vendor's developer may hold. */
+export const NO_SETTINGS = [
+  'NAMESAKE_LISTEN',
+  'NAMESAKE_RUN_DIR',
+  'NAMESAKE_LAUNCHER',
+  'NAMESAKE_SUCCESSION',
+  'NAMESAKE_DEMO_UPSTREAM',
+  'NAMESAKE_SERVICE_USER',
+  'NAMESAKE_API',
+  'NAMESAKE_TOKEN',
+]
+
 /** Of the names the one most like this, so that a message can suggest it. */
 export function nearestName(name: string, known: readonly string[]): string {
   return known.reduce((best, candidate) => (likeness(name, candidate) > likeness(name, best) ? candidate : best))

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
-import { nearestName } from './config-names.ts'
+import { NO_SETTINGS, nearestName } from './config-names.ts'
 import {
   type Address,
   type EabKey,
@@ -114,18 +114,6 @@ const EDGE_WORKERS_MAX = 256
 const CONNECTIONS_MAX = 1_000_000
 const BRIDGE_MS_MAX = 60_000
 const SECRET_COMMAND = '$(openssl rand -hex 32)'
-
-// What the supervisor tells its children beyond the settings, and what the shell of a vendor's developer may hold.
-const NO_SETTINGS = [
-  'NAMESAKE_LISTEN',
-  'NAMESAKE_RUN_DIR',
-  'NAMESAKE_LAUNCHER',
-  'NAMESAKE_SUCCESSION',
-  'NAMESAKE_DEMO_UPSTREAM',
-  'NAMESAKE_SERVICE_USER',
-  'NAMESAKE_API',
-  'NAMESAKE_TOKEN',
-]
 
 /**
  * Reads every NAMESAKE_* setting from the environment, else from `.env` in `cwd`, else its default; an empty value counts as none.
