@@ -6,6 +6,7 @@ import type { ProcessReport } from './roles/role.ts'
 /** What a child says to its supervisor. */
 export type FromChild =
   | { type: 'ready' }
+  | { type: 'waiting' }
   | { type: 'gather'; id: number }
   | { type: 'report'; id: number; report: ProcessReport }
   | { type: 'failed'; message: string }
@@ -21,6 +22,8 @@ export type Child = {
   pid: number | undefined
   /** True once it serves, false when it ends before. */
   ready: Promise<boolean>
+  /** Resolves when it waits for something of which its predecessor must let go. */
+  waits: Promise<void>
   ended: Promise<Ending>
   send(message: ToChild): void
   signal(name: NodeJS.Signals): void
@@ -64,10 +67,12 @@ export function spawnChild(parts: ChildParts): Child {
   if ('write' in parts.output) passLines(child, parts.output.write)
 
   const ready = Promise.withResolvers<boolean>()
+  const waits = Promise.withResolvers<void>()
   const ended = Promise.withResolvers<Ending>()
   let cause: string | undefined
   child.on('message', (message: FromChild) => {
     if (message.type === 'ready') ready.resolve(true)
+    if (message.type === 'waiting') waits.resolve()
     if (message.type === 'failed') cause = message.message
     parts.onMessage?.(message)
   })
@@ -86,6 +91,7 @@ export function spawnChild(parts: ChildParts): Child {
   return {
     pid: child.pid,
     ready: ready.promise,
+    waits: waits.promise,
     ended: ended.promise,
     send(message) {
       if (child.connected) child.send(message, () => {})

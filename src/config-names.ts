@@ -1,8 +1,10 @@
-// What the supervisor tells its children beyond the settings, and what the shell of a vendor's developer may hold.
+/** What the supervisor tells its children beyond the settings, and what the shell of a vendor's developer may hold. */
 export const NO_SETTINGS = [
   'NAMESAKE_LISTEN',
   'NAMESAKE_ROLES',
   'NAMESAKE_RUN_DIR',
+  'NAMESAKE_LAUNCHER',
+  'NAMESAKE_SUCCESSION',
   'NAMESAKE_DEMO_UPSTREAM',
   'NAMESAKE_SERVICE_USER',
   'NAMESAKE_API',

@@ -14,6 +14,10 @@ export type EmbeddedPostgres = {
   /** How the server was come by at the start. */
   origin: 'started' | 'adopted'
   pid(): number
+  /** Leaves the server to another supervisor, which adopts it: from now on it is neither watched nor stopped from here. */
+  yield(): Promise<void>
+  /** Takes it back, started again if it has ended meanwhile. */
+  resume(): Promise<void>
   /** Ends every connection and the server; `immediately` leaves the tidying to the next start, and loses nothing either. */
   stop(immediately?: boolean): Promise<void>
 }
@@ -79,23 +83,36 @@ export async function startEmbeddedPostgres(parts: EmbeddedPostgresParts): Promi
   const adopted = await adopt(server)
   let pid = adopted ?? (await startWithPatience(server, STARTS_AT_FIRST_MAX, parts.giveUp))
 
-  const stopping = new AbortController()
-  const watch = async () => {
-    while (!stopping.signal.aborted) {
-      if (isRunning(pid)) await pause(WATCH_MS, stopping.signal)
+  const watch = async (until: AbortSignal) => {
+    while (!until.aborted) {
+      if (isRunning(pid)) await pause(WATCH_MS, until)
       else {
         parts.log.error({ pid }, 'the embedded PostgreSQL has ended: starting it again')
-        pid = await startWithPatience(server, Number.POSITIVE_INFINITY, stopping.signal)
+        pid = await startWithPatience(server, Number.POSITIVE_INFINITY, until)
       }
     }
   }
-  const watching = watch()
+  let stopping = new AbortController()
+  let watching = watch(stopping.signal)
+  let isOurs = true
 
   return {
     url: embeddedUrl(parts.runDir),
     origin: adopted === undefined ? 'started' : 'adopted',
     pid: () => pid,
+    async yield() {
+      isOurs = false
+      stopping.abort()
+      await watching.catch(() => {})
+    },
+    async resume() {
+      pid = (await adopt(server)) ?? pid // another may have started it again
+      isOurs = true
+      stopping = new AbortController()
+      watching = watch(stopping.signal)
+    },
     async stop(immediately = false) {
+      if (!isOurs) return
       stopping.abort()
       if (immediately) signal(pid, 'SIGQUIT')
       await watching.catch(() => {})

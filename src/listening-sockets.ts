@@ -1,3 +1,4 @@
+import { closeSync } from 'node:fs'
 import { BoundSocket } from 'node:net'
 import type { Address } from './config.ts'
 import { pause } from './lib/back-off.ts'
@@ -62,6 +63,40 @@ export function handedSockets(env: Readonly<Record<string, string | undefined>>,
   if (env.LISTEN_PID !== String(pid)) return new Map()
   const names = (env.LISTEN_FDNAMES ?? '').split(':')
   return new Map(Array.from({ length: Number(env.LISTEN_FDS ?? 0) }, (_, i) => [names[i] ?? `socket ${i}`, FIRST_HANDED_FD + i]))
+}
+
+/** What a supervisor leaves to its successor: where a socket was wanted, the port it was given, and its descriptor. */
+export type InheritedSocket = { at: string; port: number; fd: number }
+
+/** The sockets to hand to a successor, by name. */
+export function bequeath(wanted: readonly WantedSocket[], sockets: ListeningSockets): Record<string, InheritedSocket> {
+  const held = wanted.filter(({ name }) => name in sockets.fds)
+  return Object.fromEntries(
+    held.map(({ name, address }) => [name, { at: write(address), port: address.port || sockets.portOf(name), fd: sockets.fds[name]! }]),
+  )
+}
+
+/** Takes over what a predecessor holds. Throws when the settings ask for another address by now, which only a new start can bind. */
+export function inheritSockets(wanted: readonly WantedSocket[], inherited: Readonly<Record<string, InheritedSocket>>): ListeningSockets {
+  const moved = wanted.filter(
+    ({ name, address, boundByRole }) => inherited[name]?.at !== write(address) && !(boundByRole && !(name in inherited)),
+  )
+  if (moved.length > 0) {
+    const list = moved.map(({ variable, address }) => `${variable}=${write(address)}`).join(', ')
+    throw new Error(
+      `the listening sockets stay as they are when a release takes over, and the settings now say ${list}: stop, and start again`,
+    )
+  }
+  const taken = wanted.flatMap(({ name }) => (name in inherited ? [[name, inherited[name]!] as const] : []))
+  let open = true
+  return {
+    fds: Object.fromEntries(taken.map(([name, { fd }]) => [name, fd])),
+    portOf: (name) => inherited[name]!.port,
+    close() {
+      if (open) for (const [, { fd }] of taken) closeSync(fd)
+      open = false
+    },
+  }
 }
 
 type Outcome = { kind: 'bound'; socket: BoundSocket } | { kind: 'refused'; reason: string }

@@ -45,8 +45,8 @@ async function main(role: string): Promise<void> {
 
   dropPrivileges()
   const { NAMESAKE_RUN_DIR: runDir = '', NAMESAKE_DEMO_UPSTREAM: demoUpstream, NAMESAKE_ROLES = '' } = process.env
-  const roles = NAMESAKE_ROLES.split(',')
-  running = await start({ config, log, metrics, listen: sockets(), roles, runDir, demoUpstream, gather: link.gather })
+  const context = { config, log, metrics, listen: sockets(), roles: NAMESAKE_ROLES.split(','), runDir, demoUpstream }
+  running = await start({ ...context, gather: link.gather, sayWaiting: link.waiting })
   if (!running) process.exit(0)
   link.ready()
 }

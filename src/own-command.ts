@@ -2,7 +2,8 @@ import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { shellWord } from './lib/shell-word.ts'
 
-const LAUNCHER = fileURLToPath(new URL('../bin/namesake', import.meta.url))
+/** The launcher of this release. */
+export const LAUNCHER = fileURLToPath(new URL('../bin/namesake', import.meta.url))
 
 /** How the command line is called from the working folder, so that a command which a message offers works as it is copied. */
 export function ownCommand(): string {

@@ -1,6 +1,6 @@
 import { mkdirSync, openSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { commandOf } from './processes.ts'
+import { commandOf, isRunning } from './processes.ts'
 import { canEnter, type ServiceUser } from './service-user.ts'
 
 // Libraries load parts of themselves when they first need them, long after a child has given root up. A program that lies where only root
@@ -26,8 +26,11 @@ export function openProgram(script: string, dataDir: string, user: ServiceUser |
       `${program} can be read by root alone, and the user ${user.name} is to run it: chmod -R go+rX ${program}, or start as an ordinary user`,
     )
   }
-  const links = join(dataDir, LINKS)
-  rmSync(links, { recursive: true, force: true })
+  const links = join(dataDir, LINKS, String(process.pid)) // those of a release that still drains lead elsewhere
+  mkdirSync(dirname(links), { recursive: true, mode: 0o755 })
+  for (const name of readdirSync(dirname(links))) {
+    if (Number(name) === process.pid || !isRunning(Number(name))) rmSync(join(dirname(links), name), { recursive: true, force: true })
+  }
   mkdirSync(links, { mode: 0o755 })
   const parts = readdirSync(program).filter((name) => !name.startsWith('.'))
   const fds = parts.map((name, i) => {
@@ -39,7 +42,7 @@ export function openProgram(script: string, dataDir: string, user: ServiceUser |
 
 /** Whether the process runs the script, started in either way. */
 export function runsScript(pid: number, script: string): boolean {
-  return commandOf(pid).some((word) => word === script || word.endsWith(`/${LINKS}/${inside(script)}`))
+  return commandOf(pid).some((word) => word === script || (word.includes(`/${LINKS}/`) && word.endsWith(`/${inside(script)}`)))
 }
 
 function inside(script: string): string {

@@ -9,9 +9,14 @@ export type RoleProcess = {
   label: string
   /** Resolves at the first time that it serves. */
   firstReady: Promise<void>
+  /** Resolves when its process waits for something of which its predecessor, under another supervisor, must let go. */
+  waits: Promise<void>
   current(): Child | undefined
   isReady(): boolean
-  /** Starts a successor, and when that serves lets the present process drain. A successor that fails changes nothing. */
+  /**
+   * Starts a successor, and when that serves lets the present process drain. One that waits for what the present process holds is given
+   * way to as soon as it lacks nothing else. A successor that fails changes nothing, or has its place filled again as after any end.
+   */
   replace(): Promise<'replaced' | 'kept'>
   /** SIGTERM, and SIGKILL to what is left when the signal is aborted. */
   stop(killNow: AbortSignal): Promise<void>
@@ -25,13 +30,15 @@ export type RoleProcessParts = Omit<ChildParts, 'onMessage'> & {
 
 const BACK_OFF = { firstMs: 100, maxMs: 10_000 }
 const STEADY_MS = 10_000
-const SUCCESSOR_TIMEOUT_MS = 30_000
+const SUCCESSOR_TIMEOUT_MS = 60_000
+const DRAIN_MS_MAX = 40_000 // the 30 seconds that running requests are given, and a margin
 
 /** Starts the process and keeps its place filled until `stop`, with back-off between failures. */
 export function startRoleProcess(parts: RoleProcessParts): RoleProcess {
   const stopping = new AbortController()
   const alive = new Set<Child>()
   const firstReady = Promise.withResolvers<void>()
+  const waits = Promise.withResolvers<void>()
   let current: Child | undefined
   let ready = false
   let failures = 0
@@ -40,8 +47,17 @@ export function startRoleProcess(parts: RoleProcessParts): RoleProcess {
   const spawn = (): Child => {
     const child: Child = spawnChild({ ...parts, onMessage: (message) => parts.onMessage(message, child) })
     alive.add(child)
+    void child.waits.then(waits.resolve)
     void child.ended.then(() => alive.delete(child))
     return child
+  }
+  const drain = (child: Child) => {
+    child.signal('SIGTERM')
+    const late = setTimeout(() => {
+      parts.log.warn({ process: child.pid }, `the former process of ${parts.label} did not end in time: ending it`)
+      child.signal('SIGKILL')
+    }, DRAIN_MS_MAX)
+    void child.ended.then(() => clearTimeout(late))
   }
   const seat = (child: Child) => {
     const begun = performance.now()
@@ -70,21 +86,29 @@ export function startRoleProcess(parts: RoleProcessParts): RoleProcess {
     role: parts.role,
     label: parts.label,
     firstReady: firstReady.promise,
+    waits: waits.promise,
     current: () => current,
     isReady: () => ready,
     async replace() {
       const former = current
       const successor = spawn()
-      const late = pause(SUCCESSOR_TIMEOUT_MS, stopping.signal).then(() => false)
-      if (!(await Promise.race([successor.ready, late])) || stopping.signal.aborted) {
-        successor.signal('SIGTERM')
+      const patience = new AbortController()
+      const late = pause(SUCCESSOR_TIMEOUT_MS, AbortSignal.any([patience.signal, stopping.signal])).then(() => false)
+      const waits = successor.waits.then(() => 'waits' as const)
+      const came = await Promise.race([successor.ready, waits, late])
+      if (came === false || stopping.signal.aborted) {
+        patience.abort()
+        drain(successor)
         return 'kept'
       }
       // The place may have been filled anew meanwhile, after a crash: whoever sits there now makes room.
       const sitting = current ?? former
       seat(successor)
-      if (sitting !== successor) sitting?.signal('SIGTERM')
-      return 'replaced'
+      if (sitting && sitting !== successor) drain(sitting)
+      const serves = await Promise.race([successor.ready, late])
+      patience.abort()
+      if (!serves) drain(successor) // and its place is filled again
+      return serves ? 'replaced' : 'kept'
     },
     async stop(killNow) {
       stopping.abort()

@@ -29,20 +29,32 @@ export type RoleTreeParts = Chosen & {
   hasCopy: boolean
 }
 
+/** What came of replacing every process. `label` is the first whose successor did not come up. */
+export type RollOutcome = { kind: 'rolled'; processes: number } | { kind: 'kept'; label: string }
+
 export type RoleTree = {
   /** The name server, the follower, then the edge processes: what can serve without the database, from the local copy. Does nothing the second time. */
   startEdges(): Promise<void>
   /** The roles that need the database. */
   startRest(): void
+  /** Resolves when every process has served at least once, or waits for what another tree must let go of. */
+  allReadyOrWaiting(): Promise<void>
   /** Resolves when every process has served at least once. */
   allReady(): Promise<void>
-  /** Replaces the edge processes one by one, each only when its successor serves. */
-  roll(): Promise<void>
+  /** Replaces every process, one after the other, each only when its successor serves; ends at the first that does not come up. */
+  roll(): Promise<RollOutcome>
+  /** Ends the follower, so that the one of another tree can write the local copy. The edge goes on serving from it. */
+  yieldCopy(): Promise<void>
+  /** Starts the follower that was ended. */
+  resumeCopy(): void
+  /** Drains everything at once, while another tree serves. */
+  retire(): Promise<void>
   /** Drains everything, and ends at once what is left when the signal is aborted or the time is up. */
   stop(atOnce: AbortSignal): Promise<void>
 }
 
 const FOLLOWER_WAIT_MS = 10_000
+const FOLLOWER_STOP_MS = 5_000
 const EDGE_DRAIN_MS = 32_000 // the 30 seconds that running requests are given, and a margin
 const DRAIN_MS = 40_000
 
@@ -67,6 +79,7 @@ export function createRoleTree(parts: RoleTreeParts): RoleTree {
   const gatherer = createGatherer(() => processes)
   const internalAt = roles.includes('api') ? 'api' : roles.includes('worker') ? 'worker' : roles.includes('edge') ? 'follower' : 'dns'
   let stopped = false
+  let yielded = false
 
   const start = (role: string, sockets: string[], label = role): RoleProcess => {
     const names = role === internalAt ? [...sockets, 'internal'] : sockets
@@ -85,7 +98,7 @@ export function createRoleTree(parts: RoleTreeParts): RoleTree {
     processes.push(started)
     return started
   }
-  const ofRole = (...wanted: string[]) => processes.filter(({ role }) => wanted.includes(role))
+  const ofRole = (...wanted: string[]) => wanted.flatMap((name) => processes.filter(({ role }) => role === name))
 
   let edges: Promise<void> | undefined
   const startEdges = async () => {
@@ -94,7 +107,7 @@ export function createRoleTree(parts: RoleTreeParts): RoleTree {
     const follower = start('follower', [])
     if (!parts.hasCopy) {
       const patience = new AbortController()
-      await Promise.race([follower.firstReady, pause(FOLLOWER_WAIT_MS, patience.signal)])
+      await Promise.race([follower.firstReady, follower.waits, pause(FOLLOWER_WAIT_MS, patience.signal)])
       patience.abort()
     }
     if (stopped || !roles.includes('edge')) return
@@ -109,14 +122,37 @@ export function createRoleTree(parts: RoleTreeParts): RoleTree {
       if (roles.includes('worker')) start('worker', [])
       if (parts.demo) start('demo', ['demo'])
     },
+    allReadyOrWaiting: async () => void (await Promise.all(processes.map(({ firstReady, waits }) => Promise.race([firstReady, waits])))),
     allReady: async () => void (await Promise.all(processes.map(({ firstReady }) => firstReady))),
     async roll() {
-      for (const edge of ofRole('edge')) {
-        if (stopped) return
-        const outcome = await edge.replace()
-        if (outcome === 'replaced') log.info(`${edge.label} was replaced by a new process`)
-        else return log.error(`the successor of ${edge.label} did not come up: the present edge processes stay`)
+      // Visitors last: the edge is touched only when all that stands behind it came up again.
+      const all = ofRole('worker', 'api', 'dns', 'demo', 'follower', 'edge')
+      for (const one of all) {
+        if (stopped) return { kind: 'kept', label: one.label }
+        const outcome = await one.replace()
+        if (outcome === 'kept') {
+          log.error(`the successor of ${one.label} did not come up: what is not replaced yet stays`)
+          return { kind: 'kept', label: one.label }
+        }
+        log.info(`${one.label} was replaced by a new process`)
       }
+      return { kind: 'rolled', processes: all.length }
+    },
+    async yieldCopy() {
+      for (const follower of ofRole('follower')) {
+        processes.splice(processes.indexOf(follower), 1)
+        yielded = true
+        await follower.stop(AbortSignal.timeout(FOLLOWER_STOP_MS))
+      }
+    },
+    resumeCopy() {
+      if (yielded && !stopped) start('follower', [])
+      yielded = false
+    },
+    async retire() {
+      stopped = true
+      const drained = AbortSignal.timeout(DRAIN_MS)
+      await Promise.all(processes.map((one) => one.stop(drained)))
     },
     async stop(atOnce) {
       stopped = true

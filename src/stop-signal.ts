@@ -5,6 +5,8 @@ export type StopSignal = {
   /** At the second Ctrl-C: end now. */
   atOnce: AbortSignal
   asked: Promise<void>
+  /** As if the operator had asked, without a word about it. */
+  ask(): void
   close(): void
 }
 
@@ -16,12 +18,15 @@ export function listenForStop(terminal: boolean, onAsked: (signal: NodeJS.Signal
   const atOnce = new AbortController()
   const asked = Promise.withResolvers<void>()
   let askedAt = 0
+  const ask = () => {
+    gently.abort()
+    asked.resolve()
+  }
   const onSignal = (name: NodeJS.Signals) => {
     if (!gently.signal.aborted) {
       askedAt = performance.now()
       onAsked(name)
-      gently.abort()
-      asked.resolve()
+      ask()
     } else if (name === 'SIGINT' && performance.now() - askedAt > SAME_KEYPRESS_MS) atOnce.abort()
   }
   const names: NodeJS.Signals[] = terminal ? ['SIGINT', 'SIGTERM', 'SIGHUP'] : ['SIGINT', 'SIGTERM']
@@ -29,5 +34,5 @@ export function listenForStop(terminal: boolean, onAsked: (signal: NodeJS.Signal
   const close = () => {
     for (const name of names) process.off(name, onSignal)
   }
-  return { gently: gently.signal, atOnce: atOnce.signal, asked: asked.promise, close }
+  return { gently: gently.signal, atOnce: atOnce.signal, asked: asked.promise, ask, close }
 }

@@ -5,6 +5,8 @@ type FromSupervisor = { type: 'report'; id: number } | { type: 'gathered'; id: n
 export type SupervisorLink = {
   /** Says that this process serves. */
   ready(): void
+  /** Says that this process waits for something of which its predecessor must let go. */
+  waiting(): void
   /** The reports of every process of the tree; those that do not answer in time are missing. */
   gather(): Promise<ProcessReport[]>
   close(): void
@@ -33,6 +35,7 @@ export function connectToSupervisor(parts: { report(): Promise<ProcessReport>; o
 
   return {
     ready: () => send({ type: 'ready' }),
+    waiting: () => send({ type: 'waiting' }),
     async gather() {
       if (!process.connected) return [await parts.report()]
       const id = asked++

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -129,16 +129,75 @@ test('a child that cannot start is tried again with growing pauses', async () =>
   expect(pauses()[3]).toBeGreaterThan(pauses()[0]! * 3)
 })
 
-test('SIGHUP replaces every edge process, and no request meets a closed door', async () => {
+test('SIGHUP replaces every process, and no request meets a closed door', async () => {
   const tree = await start()
+  const former = childrenOf(tree.process.pid!)
   const before = new Set<number>()
   await eventually(async () => before.add((await tree.ask('HTTPS')).pid).size === 2)
   tree.process.kill('SIGHUP')
   const turnedAway: unknown[] = []
-  while (tree.output().split('was replaced').length < 3) await tree.ask('HTTPS').catch((error: unknown) => turnedAway.push(error))
+  while (!tree.output().includes('reload: 5 processes were replaced'))
+    await tree.ask('HTTPS').catch((error: unknown) => turnedAway.push(error))
   expect(turnedAway).toEqual([])
-  await eventually(() => [...before].every((pid) => !isRunning(pid)))
+  await eventually(() => former.filter(isRunning).length === 1) // PostgreSQL
   expect(before.has((await tree.ask('HTTPS')).pid)).toBe(false)
+})
+
+test('SIGUSR2 lets the program on disk take over: nobody meets a closed door, the database goes on, and the process id stays', async () => {
+  const tree = await start()
+  for (const round of [1, 2]) {
+    const former = childrenOf(tree.process.pid!).flatMap((pid) => [pid, ...childrenOf(pid)])
+    tree.process.kill('SIGUSR2')
+    const turnedAway: unknown[] = []
+    const ended = () => tree.output().split('was replaced by version').length > round
+    while (!ended()) await Promise.all(['HTTPS', 'API'].map((name) => tree.ask(name))).catch((error: unknown) => turnedAway.push(error))
+    expect(turnedAway).toEqual([])
+    await eventually(() => former.filter(isRunning).every((pid) => commandLine(pid).includes('postgres')))
+    const reports = (await tree.ask('INTERNAL', '/gather')) as unknown as { role: string; pid: number; ready: boolean }[]
+    expect(reports.map(({ role }) => role).sort()).toEqual(['api', 'edge', 'edge', 'follower', 'worker'])
+    expect(reports.some(({ pid }) => former.includes(pid))).toBe(false)
+  }
+  const all = childrenOf(tree.process.pid!).flatMap((pid) => [pid, ...childrenOf(pid)])
+  tree.process.kill('SIGTERM')
+  expect(await tree.exited).toBe(0)
+  expect(all.filter(isRunning)).toEqual([])
+})
+
+test('a successor that cannot start changes nothing, and its reason is said', async () => {
+  const dataDir = makeDataDir()
+  const program = join(makeDataDir(), 'next-release')
+  const tree = await start({ FIXTURE_NEXT: program }, { dataDir })
+  const serving = await tree.ask('API')
+  const says = async (text: string) => {
+    tree.process.kill('SIGUSR2')
+    await eventually(() => tree.output().includes(text), 20_000).catch((cause: unknown) =>
+      Promise.reject(new Error(tree.output(), { cause })),
+    )
+    expect((await tree.ask('API')).pid).toBe(serving.pid)
+  }
+  await says('ENOENT')
+  writeFileSync(program, '#!/bin/sh\nexit 7\n', { mode: 0o755 })
+  await says('the present processes go on, since the new ones did not come up: exit code 7')
+  writeFileSync(program, `#!/bin/sh\nFIXTURE_SETUP_FAILS='the schema is another' exec ${process.execPath} ${FIXTURE}\n`)
+  await says('did not come up: the schema is another')
+  writeFileSync(program, `#!/bin/sh\nNAMESAKE_API_ADDR=127.0.0.1:1 exec ${process.execPath} ${FIXTURE}\n`)
+  await says('the settings now say NAMESAKE_API_ADDR=127.0.0.1:1')
+  const reports = (await tree.ask('INTERNAL', '/gather')) as unknown as { role: string; ready: boolean }[]
+  expect(reports.filter(({ ready }) => ready)).toHaveLength(5)
+})
+
+test('after kill -9 of the first process the successor in charge ends too, and the next start takes everything over', async () => {
+  const dataDir = makeDataDir()
+  const first = await start({}, { dataDir })
+  first.process.kill('SIGUSR2')
+  await eventually(() => first.output().includes('was replaced by version'), 20_000)
+  const orphans = childrenOf(first.process.pid!).flatMap((pid) => [pid, ...childrenOf(pid)])
+  first.process.kill('SIGKILL')
+  await first.exited
+  const second = await start({}, { dataDir, ports: first.ports })
+  expect(second.output()).toMatch(/"database":"adopted"/)
+  await eventually(() => orphans.filter(isRunning).every((pid) => commandLine(pid).includes('postgres')))
+  expect((await second.ask('API')).role).toBe('api')
 })
 
 test('after kill -9 of the supervisor its children end by themselves, and the next start takes everything over', async () => {

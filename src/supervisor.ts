@@ -6,10 +6,11 @@ import { FIRST_FREE_FD, type Output } from './child.ts'
 import type { Address, Config } from './config.ts'
 import { prepareData, prepareFile } from './data-directory.ts'
 import { setUpDatabase } from './database-setup.ts'
+import { createDeploys, type Deploys } from './deploys.ts'
 import { findEdgeRuntime } from './edge-runtime.ts'
-import { startEmbeddedPostgres } from './embedded-postgres.ts'
+import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts'
 import { descriptorShortage, fileDescriptorsMax } from './file-descriptors.ts'
-import { bindSockets, handedSockets } from './listening-sockets.ts'
+import { bequeath, bindSockets, handedSockets, inheritSockets } from './listening-sockets.ts'
 import type { Log } from './log.ts'
 import { keepOwnSecret } from './own-secret.ts'
 import { openProgram } from './program-folder.ts'
@@ -18,9 +19,11 @@ import { createRoleTree, type Role, type RoleTree, wantedSockets } from './role-
 import { copyPath } from './roles/copy-place.ts'
 import { prepareRun } from './run-directory.ts'
 import { findServiceUser } from './service-user.ts'
-import { takeStartLock } from './start-lock.ts'
+import { findSupervisor, takeStartLock } from './start-lock.ts'
 import type { Running } from './start-screen.ts'
 import { listenForStop, type StopSignal } from './stop-signal.ts'
+import { findPredecessor, type Generation, type Launch, ownVersion, type Predecessor } from './succession.ts'
+import { writeRecord } from './supervisor-record.ts'
 
 export type SuperviseParts = {
   config: Config
@@ -29,7 +32,9 @@ export type SuperviseParts = {
   demo: boolean
   env: Readonly<Record<string, string | undefined>>
   log: Log
-  /** Called once, when every process serves. */
+  /** How the release is started that is to take over. */
+  launch: Launch
+  /** Called once, when every process serves; not where this release took over from another. */
   onRunning(running: Running): void
   /** Where the children's log lines go. */
   output: Output
@@ -45,7 +50,8 @@ export const MAIN_SCRIPT = fileURLToPath(new URL('main.ts', import.meta.url))
 /**
  * Runs the whole tree until SIGTERM or Ctrl-C: holds the sockets, runs PostgreSQL where none is configured, keeps the processes of the roles
  * running, and ends everything in reverse. Resolves with the exit code. Rejects when the tree cannot be started, and leaves nothing behind.
- * SIGHUP replaces the edge processes one by one; a second Ctrl-C ends everything at once.
+ * SIGHUP replaces every process, one after the other; SIGUSR2 lets the program on disk take over, in a supervisor that is a child of this one;
+ * a second Ctrl-C ends everything at once.
  */
 export async function supervise(parts: SuperviseParts): Promise<number> {
   const stop = listenForStop(parts.terminal, (name) => {
@@ -55,10 +61,14 @@ export async function supervise(parts: SuperviseParts): Promise<number> {
   })
   const undo = new AsyncDisposableStack()
   undo.defer(stop.close)
+  const predecessor = findPredecessor(parts.env)
+  if (predecessor) undo.defer(predecessor.close)
   try {
-    await startTree(parts, stop, undo)
-    await stop.asked
+    const deploys = await startTree(parts, stop, undo, predecessor)
+    const lost = await (deploys ? Promise.race([stop.asked, deploys.lost]) : stop.asked)
+    if (lost) throw new Error(`the supervisor that had taken over has ended (${lost.reason}): start again`)
   } catch (error) {
+    predecessor?.sayFailed((error as Error).message)
     if (!stop.gently.aborted) throw error // what was cut short by the stop is no failure
   } finally {
     await undo.disposeAsync()
@@ -67,24 +77,33 @@ export async function supervise(parts: SuperviseParts): Promise<number> {
 }
 
 /** Each step leaves its undoing on the stack, so that stopping is starting in reverse. Returns early when told to stop meanwhile. */
-async function startTree(parts: SuperviseParts, stop: StopSignal, undo: AsyncDisposableStack): Promise<void> {
+async function startTree(
+  parts: SuperviseParts,
+  stop: StopSignal,
+  undo: AsyncDisposableStack,
+  predecessor: Predecessor | undefined,
+): Promise<Deploys | undefined> {
   const { config, log, output } = parts
   const script = parts.script ?? MAIN_SCRIPT
   const edgeRuntime = findEdgeRuntime(parts.roles.includes('edge') ? config : { edgeRuntime: 'node' }, parts.env.PATH)
   const user = findServiceUser()
   const dataDir = prepareData(config.dataDir, user)
-  const lock = takeStartLock(dataDir)
-  undo.defer(lock.release)
+  if (predecessor) requireSameData(predecessor, dataDir)
+  else undo.defer(takeStartLock(dataDir).release)
   prepareFile(join(dataDir, 'ca.pem'), 0o644, user)
   if (parts.demo) prepareFile(join(dataDir, 'demo-token'), 0o600, user)
   const runDir = prepareRun(dataDir, user)
   const shortage = parts.roles.includes('edge') && descriptorShortage(config.edgeConnections, fileDescriptorsMax())
   if (shortage) log.warn(shortage)
 
-  const sockets = await bindSockets(wantedSockets(parts), handedSockets(parts.env, process.pid), script)
+  const wanted = wantedSockets(parts)
+  const sockets = predecessor
+    ? inheritSockets(wanted, predecessor.sockets)
+    : await bindSockets(wanted, handedSockets(parts.env, process.pid), script)
   undo.defer(sockets.close)
 
   const postgres = config.databaseUrl ? undefined : await startEmbeddedPostgres({ dataDir, runDir, user, log, giveUp: stop.gently })
+  if (predecessor) await postgres?.yield() // until this release is in charge
   if (postgres) undo.defer(() => postgres.stop(stop.atOnce.aborted))
 
   const url = config.databaseUrl ?? postgres!.url
@@ -92,7 +111,7 @@ async function startTree(parts: SuperviseParts, stop: StopSignal, undo: AsyncDis
   const upstream = parts.demo ? `http://127.0.0.1:${sockets.portOf('demo')}` : undefined
   const env = {
     ...parts.env,
-    ...{ LISTEN_PID: undefined, LISTEN_FDS: undefined, LISTEN_FDNAMES: undefined },
+    ...{ LISTEN_PID: undefined, LISTEN_FDS: undefined, LISTEN_FDNAMES: undefined, NAMESAKE_SUCCESSION: undefined },
     NAMESAKE_ROLES: parts.roles.join(','),
     NAMESAKE_DATA_DIR: dataDir,
     NAMESAKE_RUN_DIR: runDir,
@@ -104,18 +123,55 @@ async function startTree(parts: SuperviseParts, stop: StopSignal, undo: AsyncDis
   const program = openProgram(script, dataDir, user, FIRST_FREE_FD)
   const hasCopy = currentGeneration(copyPath({ dataDir })) !== undefined
   const tree = createRoleTree({ ...parts, program, edgeRuntime, env, fds: sockets.fds, hasCopy })
-  undo.defer(() => tree.stop(stop.atOnce))
+  const own = ownGeneration(tree, postgres)
+  const note = { version: own.version, terminal: parts.terminal }
+  const deploys = createDeploys({
+    ...{ own, launch: parts.launch, env: parts.env, log },
+    legacy: { dataDir, sockets: bequeath(wanted, sockets) },
+    record: (deploy) => writeRecord(dataDir, { ...note, deploy }),
+  })
+  undo.defer(() => deploys.stop(stop.atOnce))
   undo.defer(sockets.close) // before the children drain: then nobody accepts any more
-  if (!parts.terminal) undo.defer(rollOnHangup(tree, log))
+  const wishes = listenForWishes(parts)
+  undo.defer(wishes.close)
 
   if (hasCopy) void tree.startEdges() // neither visitors nor the feed wait for what the database's schema needs
   if (!(await setUpDatabase({ url, child: { program, env, output }, log, giveUp: stop.gently, whileDown: tree.startEdges }))) return
   await tree.startEdges()
   tree.startRest()
+  if (predecessor) {
+    predecessor.obey({ ...own, retire: () => leaveTo(postgres, stop) }, () => void leaveTo(postgres, stop))
+    await Promise.race([tree.allReadyOrWaiting(), stop.asked])
+    predecessor.sayWaiting()
+  }
   await Promise.race([tree.allReady(), stop.asked])
   if (stop.gently.aborted) return
+  if (predecessor) {
+    predecessor.sayReady(own.version)
+    return deploys
+  }
+  writeRecord(dataDir, note)
+  wishes.grant(deploys)
   const demo = upstream === undefined ? undefined : { upstream, token: readFileSync(join(dataDir, 'demo-token'), 'utf8').trim() }
   parts.onRunning({ config, roles: parts.roles, dataDir, database: postgres?.origin ?? 'external', demo })
+  return deploys
+}
+
+/** What this supervisor runs itself, as whoever replaces it sees it. */
+function ownGeneration(tree: RoleTree, postgres: EmbeddedPostgres | undefined): Generation {
+  return {
+    version: ownVersion(),
+    reload: tree.roll,
+    yieldDatabase: async () => postgres?.yield(),
+    yieldCopy: tree.yieldCopy,
+    async resume() {
+      tree.resumeCopy()
+      await postgres?.resume()
+    },
+    takeCharge: async () => postgres?.resume(),
+    retire: tree.retire,
+    stop: tree.stop,
+  }
 }
 
 /** Where the only machine of an installation reaches itself. */
@@ -124,15 +180,33 @@ function ownAddress({ host, port }: Address): string {
   return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`
 }
 
-function rollOnHangup(tree: RoleTree, log: Log): () => void {
-  let rolling: Promise<void> | undefined
-  const onHangup = () => {
-    if (rolling) return
-    log.info('SIGHUP: replacing the edge processes one by one')
-    rolling = tree.roll().finally(() => {
-      rolling = undefined
-    })
+/** The end of a successor whose own successor has come, or whose predecessor has died: the database goes on, for whoever comes next. */
+async function leaveTo(postgres: EmbeddedPostgres | undefined, stop: StopSignal): Promise<void> {
+  await postgres?.yield()
+  stop.ask()
+}
+
+/** The signals that ask for a reload or an upgrade. Before there is somebody to grant them, and in a successor, nothing comes of them. */
+function listenForWishes({ terminal, log }: SuperviseParts): { grant(deploys: Deploys): void; close(): void } {
+  let granting: Deploys | undefined
+  const on = (wish: 'reload' | 'upgrade') => () => {
+    if (!granting) return log.warn(`${wish}: not before everything serves, and only by the first process of the tree`)
+    granting[wish]().catch((error: unknown) => log.error({ err: error }, `${wish}: it went wrong`))
   }
-  process.on('SIGHUP', onHangup)
-  return () => void process.off('SIGHUP', onHangup)
+  const wishes = [['SIGUSR2', on('upgrade')] as const, ...(terminal ? [] : [['SIGHUP', on('reload')] as const])]
+  for (const [name, listener] of wishes) process.on(name, listener)
+  return {
+    grant(deploys) {
+      granting = deploys
+    },
+    close() {
+      for (const [name, listener] of wishes) process.off(name, listener)
+    },
+  }
+}
+
+function requireSameData(predecessor: Predecessor, dataDir: string): void {
+  if (predecessor.dataDir !== dataDir)
+    throw new Error(`NAMESAKE_DATA_DIR now leads to ${dataDir}, and what runs works in ${predecessor.dataDir}: stop it, and start again`)
+  if (findSupervisor(dataDir)?.pid !== process.ppid) throw new Error(`${dataDir} is not held by the process that started this one`)
 }

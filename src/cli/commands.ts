@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { budgetCommand } from './budget.ts'
 import { caCommand } from './ca.ts'
 import { certificatesCommand } from './certificates.ts'
+import { reloadCommand, upgradeCommand } from './deploys.ts'
 import { doctorCommand } from './doctor.ts'
 import { domainsCommand } from './domains.ts'
 import { edgeAccessCommand } from './edge-access.ts'
@@ -17,6 +18,8 @@ import { tokensCommand } from './tokens.ts'
 export function allCommands(): Command[] {
   return [
     startCommand(),
+    reloadCommand(),
+    upgradeCommand(),
     projectsCommand(),
     tokensCommand(),
     membersCommand(),

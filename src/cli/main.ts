@@ -18,6 +18,7 @@ try {
 function exitCodeFor(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE
   const { message } = error as Error
+  if (process.connected) process.send?.({ type: 'failed', message }) // to the supervisor whose successor this was to be
   console.error(error instanceof ConfigError ? message : message.replace(/^/gm, 'namesake: '))
   return FAILED
 }

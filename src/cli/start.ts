@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { readConfig } from '../config.ts'
+import { LAUNCHER } from '../own-command.ts'
 import { defaultRoles, ROLES, type Role } from '../role-tree.ts'
 import { startFacts, startScreen } from '../start-screen.ts'
 import { supervise } from '../supervisor.ts'
@@ -11,7 +12,9 @@ type Options = { demo?: boolean; roles?: Role[]; json?: boolean }
 export function startCommand(): Command {
   return new Command('start')
     .summary('Run the service')
-    .description('Run the service until Ctrl-C or SIGTERM; SIGHUP replaces the edge processes one by one')
+    .description(
+      'Run the service until Ctrl-C or SIGTERM; SIGHUP replaces every process (reload), SIGUSR2 lets the program on disk take over (upgrade)',
+    )
     .option('--demo', 'with a demo project: a token, an application, and the hostname hello.localhost')
     .addOption(
       new Option('--roles <roles>', `the roles to run here, of ${ROLES.join(',')}`)
@@ -45,6 +48,7 @@ async function run({ demo = false, roles: chosen, json }: Options): Promise<void
       },
       output: terminal ? { write: (line) => console.error(shorten(line)) } : { fd: 2 },
       terminal,
+      launch: { command: process.env.NAMESAKE_LAUNCHER ?? LAUNCHER, args: process.argv.slice(2) },
     }),
   )
 }

@@ -23,26 +23,30 @@ export async function startDnsServer({ zone, udp, tcp, count }: DnsServerParts):
   const responder = createResponder(zone, count)
   const verdictOn = createRateLimit()
   const { server, stop } = createTcpServer(responder)
-  let stopped = false
+  const underWay = new Set<Promise<void>>()
 
   udp.on('message', (packet, from) => {
     const verdict = from.port === 0 || udp.getSendQueueSize() > UNSENT_BYTES_MAX ? 'drop' : verdictOn(from.address)
     const send = (reply: Buffer | undefined) => {
-      if (reply && !stopped) udp.send(reply, from.port, from.address, () => {}) // who cannot be reached asks again
+      if (reply) udp.send(reply, from.port, from.address, () => {}) // who cannot be reached asks again
     }
-    if (verdict === 'answer') void responder.respond(packet, 'udp').then(send)
-    else if (verdict === 'slip') send(responder.slip(packet))
-    else count('dropped')
+    if (verdict === 'answer') {
+      const answering = responder.respond(packet, 'udp').then(send)
+      underWay.add(answering)
+      void answering.finally(() => underWay.delete(answering))
+    }
+    if (verdict === 'slip') send(responder.slip(packet))
+    if (verdict === 'drop') count('dropped')
   })
   udp.on('error', () => {}) // of one datagram; the next is another's
   server.listen(tcp)
   await once(server, 'listening')
   return {
     async stop() {
-      stopped = true
-      udp.removeAllListeners('message')
-      await stop()
+      // Datagrams first: until ours is closed, the system still gives it some of what a successor beside it could answer.
+      await Promise.all(underWay)
       await new Promise<void>((resolve) => udp.close(resolve))
+      await stop()
     },
   }
 }

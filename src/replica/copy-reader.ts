@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import type { Hostname } from '../hostname.ts'
 import { currentGeneration } from './copy-files.ts'
 import { type CopyLookups, prepareLookups } from './copy-lookups.ts'
-import { isDamage, unfitness } from './copy-schema.ts'
+import { isDamage, unreadability } from './copy-schema.ts'
 import type { CertificateRow, ChallengeRow, ProjectRow, RouteRow } from './rows.ts'
 
 export type CopyReader = {
@@ -43,11 +43,13 @@ export function openCopyReader(path: string, options: { metadata?: boolean; onDa
     if (closed) return undefined
     const file = currentGeneration(path)
     if (opened && opened.file === file) return opened.lookups
+    if (failed?.file === file && performance.now() < failed!.retryAt) return opened?.lookups
+    const next = file === undefined ? undefined : openGeneration(file)
+    failed = next || file === undefined ? undefined : { file, retryAt: performance.now() + REOPEN_INTERVAL_MS }
+    // What this release cannot read, as a later one's copy, takes nobody's place: whoever still serves goes on with what it knows.
+    if (!next && file !== undefined && opened) return opened.lookups
     opened?.db.close()
-    opened = undefined
-    if (!file || (failed?.file === file && performance.now() < failed.retryAt)) return undefined
-    opened = openGeneration(file)
-    failed = opened ? undefined : { file, retryAt: performance.now() + REOPEN_INTERVAL_MS }
+    opened = next
     return opened?.lookups
   }
 
@@ -56,7 +58,7 @@ export function openCopyReader(path: string, options: { metadata?: boolean; onDa
     try {
       db = new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS })
       const reader = db
-      if (noteDamage(file, () => unfitness(reader, { metadata: options.metadata ?? false })) === undefined)
+      if (noteDamage(file, () => unreadability(reader, { metadata: options.metadata ?? false })) === undefined)
         return { file, db, lookups: prepareLookups(db) }
       db.close()
       return undefined
@@ -95,7 +97,7 @@ export function openCopyReader(path: string, options: { metadata?: boolean; onDa
     findProject: (id) => look((lookups) => lookups.findProject(id)),
     findSetting: (name) => look((lookups) => lookups.findSetting(name)),
     readChallenges: () => look((lookups) => lookups.readChallenges()) ?? [],
-    isSound: () => !lastFailed && opened !== undefined && damaged !== opened.file,
+    isSound: () => !lastFailed && opened !== undefined && !failed && damaged !== opened.file,
     isBounded: () => opened?.lookups.isBounded ?? false,
     state() {
       const afterFailure = lastFailed

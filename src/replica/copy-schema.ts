@@ -1,7 +1,15 @@
 import type { DatabaseSync } from 'node:sqlite'
 
-// A file of another version is never converted: the next snapshot builds a new one beside it.
+// A file of another version is never converted: the next snapshot builds a new one beside it. Until that stands, which takes a database,
+// the file that the release before this one wrote is read as if it were of today.
 const SCHEMA_VERSION = 4
+const FORMER_VERSION: number = 3
+/** What a file of the former version lacks, as temporary tables and views of the connection; those stand before the file's own. */
+const FORMER_LACKS = `
+  create temp table projects (id text, name text, color text, error_page text, version integer);
+  create temp table names (hostname text, used_at_ms integer);
+  create temp view totals as select (select count(*) from routes) as routes, (select count(*) from certificates) as certificates;
+  create temp view state as select *, 1 as metadata from main.state`
 const APPLICATION_ID = 0x4e414d45 // "NAME"
 
 // Without rowid a table is one tree, its key inside the row: no index that, damaged, could lead a hostname to another one's row.
@@ -71,6 +79,14 @@ export function unfitness(db: DatabaseSync, wanted: Partial<CopyScope> = {}): st
   if (wanted.metadata && state.metadata === 0) return 'it was written where nobody needed metadata'
   if (wanted.hostnamesMax === undefined || (wanted.hostnamesMax === 0) === (state.complete === 1)) return undefined
   return state.complete === 1 ? 'it holds every hostname and is to hold some' : 'it holds some hostnames and is to hold all'
+}
+
+/** Why readers cannot use this file, or undefined when they can: what the former release wrote is read too, by a connection made for it here. */
+export function unreadability(db: DatabaseSync, wanted: Partial<CopyScope> = {}): string | undefined {
+  const { user_version: version } = db.prepare('pragma user_version').get() as { user_version: number }
+  if (version !== FORMER_VERSION || version === SCHEMA_VERSION) return unfitness(db, wanted)
+  db.exec(FORMER_LACKS)
+  return db.prepare('select 1 from state where complete = 1').get() ? undefined : 'it is not complete'
 }
 
 /** Reads the first and the last leaf of the large tables, so that a file that was cut short or overwritten at an end is noticed. Throws as SQLite does. */

@@ -61,6 +61,9 @@ export type CopyWriter = {
   close(): void
 }
 
+/** The copy has one writer, and another process is it. */
+export class CopyInUseError extends Error {}
+
 const BUSY_TIMEOUT_MS = 1_000
 const LOG_BYTES_KEPT = 16 * 1024 * 1024
 
@@ -174,7 +177,7 @@ function takeLock(path: string): DatabaseSync {
     return lock
   } catch (error) {
     lock.close()
-    throw new Error(`another process writes the copy at ${path}`, { cause: error })
+    throw new CopyInUseError(`another process writes the copy at ${path}`, { cause: error })
   }
 }
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createApp } from '../api/app.ts'
 import { createAuthenticator } from '../api/authentication.ts'
 import { limitCallers } from '../api/caller-limit.ts'
-import { listen } from '../api/listen.ts'
+import { leave, listen } from '../api/listen.ts'
 import { type PortalFile, readPortalFiles } from '../api/portal-files.ts'
 import { createRouteFinder } from '../api/route-finder.ts'
 import { createAnnouncer } from '../core/changes.ts'
@@ -92,7 +92,7 @@ async function startApi(context: RoleContext, files: Files): Promise<RunningRole
   return {
     report: () => ({ ready: true, details: { copy: copy.follower.status() } }),
     async stop() {
-      await Promise.all([app.close(), internal.stop()])
+      await Promise.all([leave(app), internal.stop()])
       await Promise.all([authenticator.close(), rate?.close()])
       copy.close()
       probe.close()

@@ -1,4 +1,4 @@
-import { createSocket, type Socket } from 'node:dgram'
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Counter } from 'prom-client'
 import { type Config, ConfigError } from '../config.ts'
@@ -11,6 +11,7 @@ import { startDnsServer } from '../dns/server.ts'
 import { serveInternal } from './internal.ts'
 import type { Listen, RoleContext, RunningRole } from './role.ts'
 
+const EARLY_QUESTIONS_MAX = 1_000
 const BIND_TRIES = 30
 const BIND_PAUSE_MS = 100 // a former process of ours may be on its way out
 
@@ -20,7 +21,12 @@ export async function loadDns(
   listen: Readonly<Record<string, Listen | undefined>>,
 ): Promise<(context: RoleContext) => Promise<RunningRole>> {
   const udp = await bindDatagrams(config, listen['dns-udp'])
-  return (context) => startDns(context, udp)
+  const early = keepEarly(udp)
+  return async (context) => {
+    const running = await startDns(context, udp)
+    early.replay()
+    return running
+  }
 }
 
 /** The authoritative name server of NAMESAKE_DNS_ZONE: what authorities ask for DNS-01 challenges that customers have delegated to us. */
@@ -50,11 +56,26 @@ async function startDns(context: RoleContext, udp: Socket): Promise<RunningRole>
   }
 }
 
+/** Beside a predecessor, the socket is asked as soon as it is bound: those questions wait for the server. */
+function keepEarly(udp: Socket): { replay(): void } {
+  const kept: [Buffer, RemoteInfo][] = []
+  const keep = (...question: [Buffer, RemoteInfo]) => {
+    if (kept.length < EARLY_QUESTIONS_MAX) kept.push(question)
+  }
+  udp.on('message', keep)
+  return {
+    replay() {
+      udp.off('message', keep)
+      for (const [packet, from] of kept) udp.emit('message', packet, from)
+    },
+  }
+}
+
 async function bindDatagrams({ dnsAddr }: Config, handed: Listen | undefined): Promise<Socket> {
   const type = dnsAddr.host.includes(':') ? 'udp6' : 'udp4'
   const address = handed && 'fd' in handed ? { fd: handed.fd } : { address: dnsAddr.host, port: dnsAddr.port }
   for (let attempt = 1; ; attempt++) {
-    const udp = createSocket(type)
+    const udp = createSocket({ type, reusePort: true }) // beside a predecessor's; whoever is no part of us still finds the TCP port taken
     try {
       await bound(udp, address)
       return udp

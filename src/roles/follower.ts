@@ -10,8 +10,10 @@ import { eachCertificatePage, eachRoutePage, loadCertificates, loadProjectHostna
 import { readEdgeSetting } from '../core/settings.ts'
 import { ServiceError } from '../errors.ts'
 import type { Hostname } from '../hostname.ts'
+import { pause } from '../lib/back-off.ts'
 import { steadyNowMs } from '../lib/steady-clock.ts'
-import { openCopyWriter } from '../replica/copy-writer.ts'
+import type { CopyScope } from '../replica/copy-schema.ts'
+import { CopyInUseError, type CopyWriter, openCopyWriter } from '../replica/copy-writer.ts'
 import { createFollower } from '../replica/follower.ts'
 import { startCopyServer } from '../replica/server.ts'
 import { copyFacts, measureCopy } from './copy-metrics.ts'
@@ -23,6 +25,9 @@ import { THUMBPRINT } from './own-keys.ts'
 import type { RoleContext, RunningRole } from './role.ts'
 import { TICKET_KEYS } from './ticket-keys.ts'
 
+const COPY_RETRY_MS = 20
+const COPY_WAIT_MS = 360_000 // longer than a new release may take to come up
+
 /** One a machine: follows the change feed into the local copy, and is the only part of the edge that talks to PostgreSQL. */
 export async function startFollowerRole(context: RoleContext): Promise<RunningRole> {
   const { config, log } = context
@@ -33,7 +38,7 @@ export async function startFollowerRole(context: RoleContext): Promise<RunningRo
     : db
   const reading = { metadata: context.roles.includes('api') } // resolve answers with it; visitors need none
   mkdirSync(dirname(copyPath(config)), { recursive: true, mode: 0o700 })
-  const writer = openCopyWriter(copyPath(config), { ...reading, hostnamesMax: config.copyHostnamesMax })
+  const writer = await takeOverCopy(context, { ...reading, hostnamesMax: config.copyHostnamesMax })
   const follower = createFollower({
     source: {
       currentCursor: () => currentCursor(feed),
@@ -94,5 +99,19 @@ export async function startFollowerRole(context: RoleContext): Promise<RunningRo
       if (feed !== db) await closeDatabase(feed)
       await closeDatabase(db)
     },
+  }
+}
+
+/** The copy has one writer: a successor waits, everything else in place, until the present one lets go. */
+async function takeOverCopy(context: RoleContext, scope: CopyScope): Promise<CopyWriter> {
+  const deadline = performance.now() + COPY_WAIT_MS
+  for (let said = false; ; said = true) {
+    try {
+      return openCopyWriter(copyPath(context.config), scope)
+    } catch (error) {
+      if (!(error instanceof CopyInUseError) || performance.now() > deadline) throw error
+    }
+    if (!said) context.sayWaiting()
+    await pause(COPY_RETRY_MS)
   }
 }

@@ -1,6 +1,6 @@
 import { AggregatorRegistry, type MetricObject } from 'prom-client'
 import { createInternalApp, type InternalAppParts } from '../api/certificate-check.ts'
-import { listen } from '../api/listen.ts'
+import { leave, listen } from '../api/listen.ts'
 import { ServiceError } from '../errors.ts'
 import { pause } from '../lib/back-off.ts'
 import type { RoleContext } from './role.ts'
@@ -31,7 +31,7 @@ export async function serveInternal(context: RoleContext, finder: InternalAppPar
     },
   })
   await listen(app, on)
-  return { stop: async () => void (await app.close()) }
+  return { stop: () => leave(app) }
 }
 
 /**

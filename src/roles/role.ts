@@ -20,6 +20,8 @@ export type RoleContext = {
   demoUpstream: string | undefined
   /** Asks every process of this tree for its report. */
   gather(): Promise<ProcessReport[]>
+  /** Says that this process can only go on when the one whose place it is to take has ended. */
+  sayWaiting(): void
 }
 
 /** One process of the tree as `/ready` and `/metrics` show it. */

@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 
 // A role process as small as can be: answers on the sockets it was given with who it is, and obeys its supervisor.
 const role = process.argv[2]!
+const KEPT_GRACE_MS = 200 // a request may be on its way
 if (role === 'setup') {
   if (process.env.FIXTURE_SETUP_FAILS) {
     process.send!({ type: 'failed', message: process.env.FIXTURE_SETUP_FAILS }, () => process.exit(1))
@@ -40,7 +41,7 @@ const end = () => {
   if (open === 0) process.exit(0)
   for (const server of servers) {
     server.close(() => --open === 0 && process.exit(0))
-    server.closeIdleConnections()
+    setTimeout(() => server.closeIdleConnections(), KEPT_GRACE_MS)
   }
 }
 process.on('SIGTERM', end)

@@ -10,10 +10,13 @@ const { config } = readConfig(process.env, process.cwd())
 const roles = (process.env.FIXTURE_ROLES ?? 'api,worker,edge').split(',') as Role[]
 const script = fileURLToPath(new URL('role.fixture.ts', import.meta.url))
 const onRunning = (running: Running) => console.log(JSON.stringify(startFacts(running)))
+const next = process.env.FIXTURE_NEXT
+const launch = next ? { command: next, args: [] } : { command: process.execPath, args: [fileURLToPath(import.meta.url)] }
 try {
-  const parts = { config, roles, demo: false, env: process.env, onRunning, output: { fd: 2 }, terminal: false, script }
+  const parts = { config, roles, demo: false, env: process.env, onRunning, output: { fd: 2 }, terminal: false, script, launch }
   process.exit(await supervise({ ...parts, log: createSupervisorLog({ level: 'info', terminal: false }) }))
 } catch (error) {
-  console.error(`failed: ${(error as Error).message}`)
+  const { message } = error as Error
+  console.error(`failed: ${message}`)
   process.exit(1)
 }

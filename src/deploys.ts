@@ -1,0 +1,116 @@
+import { pause } from './lib/back-off.ts'
+import type { Log } from './log.ts'
+import { type Generation, type Launch, type Successor, startSuccessor } from './succession.ts'
+import type { DeployRecord } from './supervisor-record.ts'
+
+export type DeploysParts = {
+  /** What this supervisor runs itself. */
+  own: Generation
+  launch: Launch
+  env: Readonly<Record<string, string | undefined>>
+  legacy: Parameters<typeof startSuccessor>[2]
+  /** Told of each reload and upgrade when it begins and when it ends. */
+  record(deploy: DeployRecord): void
+  log: Log
+}
+
+export type Deploys = {
+  /** Replaces every process that serves. */
+  reload(): Promise<void>
+  /** Lets the program on disk take over; whatever goes wrong before it serves leaves the present one in its place. */
+  upgrade(): Promise<void>
+  /** Resolves when the successor in charge has ended, though nobody asked. */
+  lost: Promise<{ reason: string }>
+  /** Ends everything, whoever is in charge. */
+  stop(atOnce: AbortSignal): Promise<void>
+}
+
+const UPGRADE_TIMEOUT_MS = 300_000 // a loaded machine takes its time, and meanwhile the present processes serve
+
+/** What the operator asks for while the service runs, one at a time: a second wish while the first is under way is refused. */
+export function createDeploys(parts: DeploysParts): Deploys {
+  const { log } = parts
+  const lost = Promise.withResolvers<{ reason: string }>()
+  let inCharge = parts.own
+  let candidate: Successor | undefined
+  let busy = false
+  let stopping = false
+  let number = 0
+
+  const once = async (kind: DeployRecord['kind'], perform: () => Promise<Pick<DeployRecord, 'state' | 'sentence'>>) => {
+    if (busy || stopping) return log.warn(`${kind}: refused, since a reload, an upgrade or the stop is under way already`)
+    busy = true
+    number += 1
+    const from = inCharge.version
+    const note = (now: Pick<DeployRecord, 'state' | 'sentence'>) => parts.record({ number, kind, from, to: inCharge.version, ...now })
+    note({ state: 'running', sentence: 'under way' })
+    try {
+      const outcome = await perform()
+      log[outcome.state === 'done' ? 'info' : 'error'](`${kind}: ${outcome.sentence}`)
+      note(outcome)
+    } finally {
+      busy = false
+    }
+  }
+
+  const upgrade = async (): Promise<Pick<DeployRecord, 'state' | 'sentence'>> => {
+    const former = inCharge
+    const reason = await takeOver(former)
+    if (reason !== undefined)
+      return { state: 'failed', sentence: `the present processes go on, since the new ones did not come up: ${reason}` }
+    log.info(`upgrade: version ${inCharge.version} serves; the former processes let their running requests end`)
+    await former.retire()
+    return { state: 'done', sentence: `version ${former.version} was replaced by version ${inCharge.version}` }
+  }
+
+  /** Undefined when a successor is in charge, else why not; then everything is as before. */
+  const takeOver = async (former: Generation): Promise<string | undefined> => {
+    log.info(`upgrade: starting ${parts.launch.command} beside the present processes`)
+    await former.yieldDatabase()
+    const next = startSuccessor(parts.launch, parts.env, parts.legacy)
+    candidate = next
+    const patience = new AbortController()
+    const late = pause(UPGRADE_TIMEOUT_MS, patience.signal).then(() => ({ reason: `not within ${UPGRADE_TIMEOUT_MS / 1_000} seconds` }))
+    const failed = Promise.race([next.ended, late])
+    try {
+      let trouble = await Promise.race([next.waiting.then(() => undefined), failed])
+      if (!trouble) {
+        log.info('upgrade: the new processes are up; handing the local copy over')
+        await former.yieldCopy()
+        trouble = await Promise.race([next.ready.then(() => undefined), failed])
+      }
+      if (trouble || stopping) {
+        await next.abandon()
+        if (!stopping) await former.resume()
+        return trouble?.reason ?? 'the service was stopped meanwhile'
+      }
+      await next.takeCharge()
+      inCharge = next
+      void next.ended.then((ending) => {
+        if (inCharge === next && !stopping) lost.resolve(ending)
+      })
+      return undefined
+    } finally {
+      patience.abort()
+      candidate = undefined
+    }
+  }
+
+  return {
+    reload: () =>
+      once('reload', async () => {
+        log.info('reload: replacing every process, one after the other')
+        const outcome = await inCharge.reload()
+        if (outcome.kind === 'rolled') return { state: 'done', sentence: `${outcome.processes} processes were replaced` }
+        return { state: 'failed', sentence: `the successor of ${outcome.label} did not come up: what was not replaced yet stays` }
+      }),
+    upgrade: () => once('upgrade', upgrade),
+    lost: lost.promise,
+    async stop(atOnce) {
+      stopping = true
+      await candidate?.abandon()
+      await inCharge.stop(atOnce)
+      if (inCharge !== parts.own) await parts.own.stop(atOnce) // what may still end its running requests
+    },
+  }
+}

@@ -1,0 +1,170 @@
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { pause } from './lib/back-off.ts'
+import type { InheritedSocket } from './listening-sockets.ts'
+import type { RollOutcome } from './role-tree.ts'
+
+// How one supervisor takes over from another. The first process of a start stays for as long as the service runs, since whoever started it
+// (systemd, a container, a terminal) knows it by its number; it starts each successor as its child and passes signals on.
+
+/** What a successor can be asked to do with what it runs. */
+export type Task = 'reload' | 'yieldDatabase' | 'yieldCopy' | 'resume' | 'takeCharge' | 'retire'
+
+/** The processes that serve at present, as whoever replaces them sees them: those of this supervisor, or those of its successor. */
+export type Generation = Record<Exclude<Task, 'reload'>, () => Promise<void>> & {
+  version: string
+  /** Replaces every process, one after the other. */
+  reload(): Promise<RollOutcome>
+  /** Ends all of it, the embedded database too. */
+  stop(atOnce: AbortSignal): Promise<void>
+}
+
+/** How the next release is started: the program on disk, in the same words and the same folder. */
+export type Launch = { command: string; args: readonly string[] }
+
+type Legacy = { protocol: number; dataDir: string; sockets: Record<string, InheritedSocket> }
+
+type FromSuccessor =
+  | { type: 'waiting' }
+  | { type: 'ready'; version: string }
+  | { type: 'failed'; message: string }
+  | { type: 'done'; id: number; outcome?: RollOutcome }
+type ToSuccessor = { type: 'do'; id: number; task: Task }
+
+const PROTOCOL = 1
+const FIRST_SOCKET_FD = 4
+const END_TIMEOUT_MS = 45_000
+const TASK_TIMEOUT_MS = 300_000 // a reload waits for every process
+
+/** The release that runs here. */
+export function ownVersion(): string {
+  return (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version
+}
+
+export type Successor = Generation & {
+  /** Everything of it serves but what waits for the local copy. */
+  waiting: Promise<void>
+  /** All of it serves. */
+  ready: Promise<void>
+  ended: Promise<{ reason: string }>
+  /** Ends it although it never took charge. */
+  abandon(): Promise<void>
+}
+
+/** Starts the program on disk as this supervisor's successor, with the listening sockets as its descriptors. */
+export function startSuccessor(
+  launch: Launch,
+  env: Readonly<Record<string, string | undefined>>,
+  legacy: Omit<Legacy, 'protocol'>,
+): Successor {
+  const held = Object.entries(legacy.sockets)
+  const sockets = Object.fromEntries(held.map(([name, socket], i) => [name, { ...socket, fd: FIRST_SOCKET_FD + i }]))
+  const child = spawn(launch.command, launch.args, {
+    env: { ...env, NAMESAKE_SUCCESSION: JSON.stringify({ protocol: PROTOCOL, dataDir: legacy.dataDir, sockets } satisfies Legacy) },
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc', ...held.map(([, { fd }]) => fd)],
+  })
+  const waiting = Promise.withResolvers<void>()
+  const ready = Promise.withResolvers<void>()
+  const ended = Promise.withResolvers<{ reason: string }>()
+  const asked = new Map<number, (outcome: RollOutcome | undefined) => void>()
+  let cause: string | undefined
+  let version = 'unknown'
+  let nextId = 0
+  child.on('message', (message: FromSuccessor) => {
+    if (message.type === 'waiting') waiting.resolve()
+    if (message.type === 'failed') cause = message.message
+    if (message.type === 'done') asked.get(message.id)?.(message.outcome)
+    if (message.type !== 'ready') return
+    version = message.version
+    ready.resolve()
+  })
+  const end = (how: string) => {
+    ended.resolve({ reason: cause ?? how })
+    for (const settle of asked.values()) settle(undefined)
+  }
+  child.once('error', (error) => end(error.message))
+  child.once('close', (code, killedBy) => end(killedBy ?? `exit code ${code}`))
+
+  const perform = async (task: Task): Promise<RollOutcome | undefined> => {
+    const id = nextId++
+    const { promise, resolve } = Promise.withResolvers<RollOutcome | undefined>()
+    asked.set(id, resolve)
+    if (child.connected) child.send({ type: 'do', id, task } satisfies ToSuccessor, () => {})
+    else resolve(undefined)
+    const patience = new AbortController()
+    const outcome = await Promise.race([promise, pause(TASK_TIMEOUT_MS, patience.signal).then(() => undefined)])
+    patience.abort()
+    asked.delete(id)
+    return outcome
+  }
+  const endWith = async (name: NodeJS.Signals) => {
+    child.kill(name)
+    const patience = new AbortController()
+    await Promise.race([ended.promise, pause(END_TIMEOUT_MS, patience.signal)])
+    patience.abort()
+    child.kill('SIGKILL')
+    await ended.promise
+  }
+  const task = (name: Task) => async () => void (await perform(name))
+  return {
+    get version() {
+      return version
+    },
+    waiting: waiting.promise,
+    ready: ready.promise,
+    ended: ended.promise,
+    abandon: () => endWith('SIGTERM'),
+    reload: async () => (await perform('reload')) ?? { kind: 'kept', label: 'the supervisor' },
+    yieldDatabase: task('yieldDatabase'),
+    yieldCopy: task('yieldCopy'),
+    resume: task('resume'),
+    takeCharge: task('takeCharge'),
+    async retire() {
+      void perform('retire')
+      await ended.promise
+    },
+    async stop(atOnce) {
+      const hurry = () => void child.kill('SIGINT')
+      atOnce.addEventListener('abort', hurry, { once: true })
+      await endWith('SIGTERM')
+      atOnce.removeEventListener('abort', hurry)
+    },
+  }
+}
+
+/** The successor's end: whose place it takes, and what it says to it. */
+export type Predecessor = Omit<Legacy, 'protocol'> & {
+  sayWaiting(): void
+  sayReady(version: string): void
+  sayFailed(message: string): void
+  /** Does with this generation what the predecessor asks; `onGone` is called when that has died. */
+  obey(generation: Generation, onGone: () => void): void
+  close(): void
+}
+
+/** Whose successor this process is to be, if it is one. Throws when that speaks in a way which this release does not know. */
+export function findPredecessor(env: Readonly<Record<string, string | undefined>>): Predecessor | undefined {
+  if (env.NAMESAKE_SUCCESSION === undefined || !process.send) return undefined
+  const { protocol, ...legacy } = JSON.parse(env.NAMESAKE_SUCCESSION) as Legacy
+  if (protocol !== PROTOCOL) throw new Error('the running release cannot be replaced while it serves: stop it, and start this one')
+  const say = (message: FromSuccessor) => void (process.connected && process.send?.(message, undefined, undefined, () => {}))
+  return {
+    ...legacy,
+    sayWaiting: () => say({ type: 'waiting' }),
+    sayReady: (version) => say({ type: 'ready', version }),
+    sayFailed: (message) => say({ type: 'failed', message }),
+    obey(generation, onGone) {
+      const perform = async ({ id, task }: ToSuccessor) => {
+        const outcome = await generation[task]()
+        say({ type: 'done', id, ...(outcome && { outcome }) })
+      }
+      process.on('message', (message) => void perform(message as ToSuccessor))
+      process.once('disconnect', onGone)
+      if (!process.connected) onGone()
+    },
+    close() {
+      process.removeAllListeners('message').removeAllListeners('disconnect')
+      if (process.connected) process.disconnect()
+    },
+  }
+}
