@@ -19,6 +19,9 @@ export const PACKAGES: readonly DebianPackage[] = [
   { name: 'bind9-dnsutils', program: 'dig' },
   { name: 'curl', program: 'curl' },
   { name: 'openssl', program: 'openssl' },
+  { name: 'iproute2', program: 'ip' },
+  { name: 'nftables', program: 'nft', services: ['nftables'] },
+  { name: 'faketime', program: 'faketime' },
 ]
 
 // Where Debian puts servers: not in an ordinary user's PATH.

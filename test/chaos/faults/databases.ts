@@ -1,0 +1,78 @@
+import type { Fault, Scene } from '../fault.ts'
+import { EDGES } from '../machines.ts'
+import { RULES } from '../rules.ts'
+
+const PAUSE_MS = 60_000
+const SLOW_MS = 15_000
+const SLOW_STANDS_MS = 90
+const SLOW_RUNS_MS = 10
+const AWAY_MS = 3_000
+const WRITES_LOST_MS = 3_000
+const OVERTAKEN_BY = 3_000
+
+/** A database that stands still, crawls, is replaced by its standby, or comes back from the past. */
+export const DATABASES: readonly Fault[] = [
+  {
+    name: `PostgreSQL paused for ${PAUSE_MS / 1_000} s`,
+    rule: RULES.unnoticed,
+    async inflict({ fleet, hold }) {
+      const program = fleet.databases.primary().program()!
+      program.pause()
+      await hold(PAUSE_MS)
+      program.resume()
+    },
+  },
+  {
+    name: `slow PostgreSQL: it stands still for ${SLOW_STANDS_MS} of every ${SLOW_STANDS_MS + SLOW_RUNS_MS} ms`,
+    rule: RULES.unnoticed,
+    async inflict({ fleet, hold }) {
+      const program = fleet.databases.primary().program()!
+      for (const until = performance.now() + SLOW_MS; performance.now() < until; ) {
+        program.pause()
+        await hold(SLOW_STANDS_MS)
+        program.resume()
+        await hold(SLOW_RUNS_MS)
+      }
+    },
+  },
+  {
+    name: 'PostgreSQL restored from a backup, by point-in-time recovery',
+    rule: RULES.unnoticed,
+    inflict: (scene) => goBack(scene, { asRecovery: true }),
+  },
+  {
+    name: 'PostgreSQL restored from a backup, as a plain copy of its files',
+    rule: RULES.unnoticed,
+    inflict: (scene) => goBack(scene, { asRecovery: false }),
+  },
+  {
+    // The copy's place in the feed is then in the past again, though of another history.
+    name: 'a plain copy restored, and an edge that sees it only when its feed has overtaken the old one',
+    namespacesOnly: true,
+    rule: RULES.unnoticed,
+    async inflict(scene) {
+      const edge = scene.chance.of(EDGES)
+      const mend = await Promise.all([scene.fleet.network.cut(edge, 'db1'), scene.fleet.network.cut(edge, 'db2')])
+      await goBack(scene, { asRecovery: false, overtake: true })
+      for (const undo of mend) await undo()
+    },
+  },
+]
+
+/** Writes that came after the backup are gone by the operator's own will; all others must be there. */
+async function goBack({ fleet, claims, hold }: Scene, how: { asRecovery: boolean; overtake?: boolean }): Promise<void> {
+  const { databases } = fleet
+  claims.mayBeForgotten(true)
+  await databases.takeBackup()
+  await hold(WRITES_LOST_MS)
+  await databases.primary().program()!.stop('SIGINT')
+  await databases.standby().program()!.kill()
+  databases.restoreBackup(how.asRecovery)
+  await hold(AWAY_MS)
+  await databases.primary().start()
+  await databases.renewStandby()
+  claims.mayBeForgotten(false)
+  if (!how.overtake) return
+  const burnt = Array.from({ length: OVERTAKEN_BY }, () => 'select pg_current_xact_id(); commit;').join(' begin; ')
+  await databases.primary().query(`begin; ${burnt}`)
+}
