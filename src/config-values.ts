@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { type Hostname, readHostname } from './hostname.ts'
 import { createAddressSet } from './lib/addresses.ts'
+import { readPostgresUrl } from './lib/postgres-url.ts'
 
 /** A listen address; `host` is always an IP address. */
 export type Address = { host: string; port: number }
@@ -64,16 +65,21 @@ export function parseOrigin(text: string): URL {
   return url
 }
 
+/** Where the service reads and writes: several hosts are sought for the one that accepts writes. */
 export function parseDatabaseUrl(text: string): string {
-  const url = URL.parse(text.replace(/^(\w+:\/\/[^/]*@)\//, '$1socket/')) // with a Unix socket no host stands behind the @
-  if (!url || !/^postgres(ql)?:$/.test(url.protocol)) throw new Error('is not a PostgreSQL address')
+  const { need } = readPostgresUrl(text)
+  if (need === 'standby' || need === 'prefer-standby' || need === 'read-only')
+    throw new Error(`has target_session_attrs=${need}: Namesake writes there, so it has to be read-write`)
   return text
 }
 
-/** Where a database is, for a message: its host and port, or the folder of its Unix socket. */
+/** Where a database is, for a message: its hosts and ports, or the folder of its Unix socket. */
 export function databaseHost(databaseUrl: string): string {
-  const { host, searchParams } = new URL(databaseUrl.replace(/@\//, '@localhost/'))
-  return searchParams.get('host') ?? (host || 'localhost')
+  return readPostgresUrl(databaseUrl)
+    .hosts.map(({ host, port }) =>
+      host.startsWith('/') ? host : `${host.includes(':') ? `[${host}]` : host}${port === 5432 ? '' : `:${port}`}`,
+    )
+    .join(', ')
 }
 
 export function parseSmtpUrl(text: string): string {

@@ -122,6 +122,12 @@ describe('what cannot be used is refused', () => {
     ['NAMESAKE_SMTP_URL', 'smtp://mail.example.com', /NAMESAKE_MAIL_FROM is required/],
     ['NAMESAKE_SECRET', 'short', /at least 32 bytes, this one has 5/],
     ['NAMESAKE_DATABASE_URL', 'mysql://localhost', /PostgreSQL/],
+    ['NAMESAKE_DATABASE_URL', 'postgres://db1,db2:99999/namesake', /has the port "99999"/],
+    [
+      'NAMESAKE_DATABASE_URL',
+      'postgres://db1,db2/namesake?target_session_attrs=standby',
+      /Namesake writes there, so it has to be read-write/,
+    ],
     ['NAMESAKE_DATABASE_URL', 'postgres://localhost/namesake', /NAMESAKE_SECRET is required/],
     ['NAMESAKE_ALLOW_PRIVATE_UPSTREAMS', 'yes', /true nor false/],
     ['NAMESAKE_TRUSTED_PROXIES', '10.0.0.0/40', /10.0.0.0\/40/],

@@ -1,5 +1,4 @@
 import { sql } from 'kysely'
-import pg from 'pg'
 import { backOffMs, pause } from '../lib/back-off.ts'
 import { type Db, type Queryable, rows } from './db.ts'
 
@@ -149,7 +148,7 @@ async function listenUntil(stopped: AbortSignal, db: Db, onHint: () => void): Pr
 
 async function listenOnce(stopped: AbortSignal, db: Db, onHint: () => void): Promise<'lost' | 'never-stood'> {
   const ended = new AbortController()
-  const client = new pg.Client(db.connection)
+  const client = db.openClient()
   client.on('error', () => ended.abort())
   client.on('end', () => ended.abort())
   client.on('notification', onHint)

@@ -1,11 +1,12 @@
-import { Socket } from 'node:net'
 import { CompiledQuery, Kysely, PostgresDialect, type RawBuilder, type Transaction } from 'kysely'
 import pg from 'pg'
 import { ServiceError } from '../errors.ts'
 import type { Log } from '../log.ts'
+import { HostedClient, type HostedConfig } from './database-client.ts'
+import { createDatabaseHosts } from './database-hosts.ts'
 
-/** PostgreSQL as the verbs see it. `pool` and `connection` are for what needs a connection of its own: LISTEN, advisory locks. */
-export type Db = { readonly kysely: Kysely<unknown>; readonly pool: pg.Pool; readonly connection: pg.ClientConfig }
+/** PostgreSQL as the verbs see it. `openClient` is for what needs a connection of its own, LISTEN or advisory locks; the caller connects and ends it. */
+export type Db = { readonly kysely: Kysely<unknown>; readonly pool: pg.Pool; openClient(): pg.Client }
 
 /** A transaction under way. */
 export type Tx = { readonly kysely: Transaction<unknown> }
@@ -22,41 +23,34 @@ const PROBE_TIMEOUT_MS = 2_000
 const POOL_CONNECTIONS_MAX = 10
 
 /**
- * A pool on the database at `url` (`postgres://…`, or with a Unix socket's folder as `?host=`). Connects at the first statement.
+ * A pool on the database at `url` (`postgres://…`, with one host or several, or with a Unix socket's folder as `?host=`), see
+ * database-hosts.ts. Connects at the first statement.
  * Every verb that cannot reach the database throws `database_unavailable`.
  */
 export function connectDatabase(url: string, options: { applicationName: string; poolMax?: number; log?: Log }): Db {
-  const connection: pg.ClientConfig = {
-    connectionString: url,
+  const hosts = createDatabaseHosts(url, options.log)
+  const connection: HostedConfig = {
+    hosts,
+    silenceMaxMs: 0,
+    connectionString: hosts.firstUrl,
     application_name: options.applicationName,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
   }
+  const ofPool: HostedConfig = { ...connection, silenceMaxMs: SILENCE_MAX_MS }
   const pool = new pg.Pool({
-    ...connection,
-    stream: impatientSocket,
+    ...ofPool,
+    Client: HostedClient as never,
     max: options.poolMax ?? POOL_CONNECTIONS_MAX,
     statement_timeout: STATEMENT_TIMEOUT_MS,
     lock_timeout: LOCK_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
-    onConnect: makeDurable as (client: pg.ClientBase) => void, // the pool waits for it, though its types do not say so
   })
   const lost = (error: Error) => options.log?.warn({ err: error }, 'database connection lost')
   pool.on('error', lost)
   pool.on('connect', (client) => client.on('error', lost)) // else the loss of one that is in use would end the process
   const kysely = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
-  return { kysely, pool, connection }
-}
-
-/** What is acknowledged is on disk, whatever the server's default. Stricter levels (a synchronous standby) stay. */
-async function makeDurable(client: pg.ClientBase): Promise<void> {
-  await client.query(`select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`)
-}
-
-function impatientSocket(): Socket {
-  const socket = new Socket()
-  socket.setTimeout(SILENCE_MAX_MS, () => socket.destroy(new Error('Connection terminated: the database has been silent for too long')))
-  return socket
+  return { kysely, pool, openClient: () => new HostedClient(connection) }
 }
 
 /** Runs `fn` in one transaction (READ COMMITTED): committed when it resolves, rolled back when it throws. */

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { runMigrations } from 'graphile-worker'
-import pg from 'pg'
+import type pg from 'pg'
 import { type Db, reachable } from './db.ts'
 
 const MIGRATION_LOCK = 5_217_303_601 // any number, as long as every release uses the same
@@ -25,7 +25,7 @@ export async function migrate(db: Db, migrations: readonly Migration[]): Promise
 }
 
 async function applyLocked(db: Db, migrations: readonly Migration[]): Promise<{ applied: string[] }> {
-  const client = new pg.Client(db.connection)
+  const client = db.openClient()
   client.on('error', () => {}) // the statement under way says it too
   try {
     await client.connect()

@@ -1,4 +1,3 @@
-import pg from 'pg'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/support/postgres.ts'
@@ -91,7 +90,7 @@ test('claims made by many transactions at once all reach the copy', { timeout: 3
 })
 
 test('a claim whose transaction began first and commits last is not passed over', { timeout: 30_000 }, async () => {
-  const slow = new pg.Client(db.connection)
+  const slow = db.openClient()
   await slow.connect()
   await slow.query('begin')
   await slow.query("insert into domains (hostname, project_id, metadata) values ($1, $2, '{}')", [named(0), project.id])

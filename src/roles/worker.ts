@@ -47,6 +47,7 @@ const EDGE_START_GRACE_MS = 60_000
 export async function startWorker(context: RoleContext): Promise<RunningRole> {
   const { config, log, metrics } = context
   const db = connectDatabase(config.databaseUrl!, { applicationName: 'namesake worker', poolMax: 10, log })
+  const jobDb = connectDatabase(config.databaseUrl!, { applicationName: 'namesake jobs', poolMax: JOBS_AT_ONCE_MAX + 2, log })
   const announcer = createAnnouncer(db)
   const probe = createServiceProbe(config)
   const health = createAuthorityHealth({ log })
@@ -96,9 +97,8 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
 
   const live = { db, visit: createLiveVisits(probe, config.publicHttpsPort) }
   const runner = await run({
-    connectionString: config.databaseUrl!,
+    pgPool: jobDb.pool,
     concurrency: JOBS_AT_ONCE_MAX,
-    maxPoolSize: JOBS_AT_ONCE_MAX + 2,
     pollInterval: JOB_POLL_MS,
     noHandleSignals: true,
     logger: jobLogger(log),
@@ -146,6 +146,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
       probe.close()
       dns01?.close()
       await announcer.close()
+      await closeDatabase(jobDb)
       await closeDatabase(db)
     },
   }

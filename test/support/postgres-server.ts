@@ -19,12 +19,15 @@ const MIGRATIONS = new URL('../../sql/', import.meta.url)
 export const TEMPLATE = 'namesake_template'
 const NOBODY: User = { uid: 65_534, gid: 65_534 } // the binaries refuse to run as root
 
+/** Who runs a server here: itself refuses to run as root. */
+export const SERVER_USER: User = process.getuid?.() === 0 ? NOBODY : {}
+
 /**
  * Starts PostgreSQL's own binaries, from npm or from `binDir`, on a Unix socket and nothing else.
  * `durable: false` trades safety in a crash for speed.
  */
 export async function startPostgres(options: { durable: boolean; binDir?: string }): Promise<PostgresServer> {
-  const user: User = process.getuid?.() === 0 ? NOBODY : {}
+  const user = SERVER_USER
   const home = await mkdtemp(join(tmpdir(), 'namesake-pg-')) // 0700; the socket's path has to stay under 107 bytes
   if (user.uid !== undefined) await chown(home, user.uid, user.gid!)
   const binDir = options.binDir ?? (await reachableBinaries(home, user))
@@ -114,7 +117,8 @@ async function everybodyCanEnter(folder: string): Promise<boolean> {
   }
 }
 
-async function run(command: string, args: string[], user: User): Promise<void> {
+/** Runs a program of PostgreSQL's to its end; throws with its output when it fails. */
+export async function run(command: string, args: string[], user: User): Promise<void> {
   const child = spawn(command, args, { ...user, cwd: '/', stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {

@@ -1,0 +1,88 @@
+import type { Socket } from 'node:net'
+import pg from 'pg'
+import { type DatabaseHosts, type Place, SERVER_STATE, type ServerState } from './database-hosts.ts'
+import { openDatabaseSocket } from './database-socket.ts'
+
+/** `silenceMaxMs`: the connection breaks when nothing passes for so long, used or not; 0: never. */
+export type HostedConfig = pg.ClientConfig & { hosts: DatabaseHosts; silenceMaxMs: number }
+
+const STATE_QUERY = { text: SERVER_STATE, query_timeout: 5_000 }
+const SILENT_MS_MAX = 3_000
+const WATCH_INTERVAL_MS = 1_000
+// Read-only after a demotion, shutting down, starting up, in recovery: the server is no longer, or not yet, what this session was made for.
+const DEMOTED = /^(25006|57P0[1-3])$/
+
+/**
+ * A connection to whichever server of the address will do, made once like any of node-postgres. It breaks off as soon as its server says that it
+ * was demoted, or the database is found elsewhere; a statement that stays unanswered for 3 s makes this process look for it.
+ */
+export class HostedClient extends pg.Client {
+  readonly #hosts: DatabaseHosts
+  #heard = 0
+  #heardAt = 0
+
+  constructor(config: HostedConfig) {
+    super({ ...config, stream: (() => openDatabaseSocket(config.silenceMaxMs)) as never })
+    this.#hosts = config.hosts
+  }
+
+  override connect(): Promise<this>
+  override connect(callback: (error: Error) => void): void
+  override connect(callback?: (error: Error) => void): Promise<this> | undefined {
+    const standing = this.#connect()
+    if (!callback) return standing
+    standing.then(() => callback(undefined as never), callback)
+    return undefined
+  }
+
+  async #connect(): Promise<this> {
+    const place = await this.#hosts.choose()
+    this.#aimAt(place)
+    try {
+      await super.connect()
+      const { rows } = await super.query<ServerState>(STATE_QUERY)
+      this.#hosts.require(place, rows[0]!)
+    } catch (error) {
+      this.#hosts.doubt(place)
+      void this.end().catch(() => {})
+      throw error
+    }
+    this.#watch(place)
+    return this
+  }
+
+  #aimAt({ host, port, address }: Place): void {
+    this.host = host
+    this.port = port
+    Object.assign(this.connection.stream, { leadsTo: address })
+  }
+
+  #watch(place: Place): void {
+    const breakOff = (reason: string) => this.connection.stream.destroy(new Error(`Connection terminated: ${reason}`))
+    this.connection.on('errorMessage', ({ code }: { code?: string }) => {
+      if (!DEMOTED.test(code ?? '')) return
+      this.#hosts.doubt(place)
+      setImmediate(breakOff, `${place.name} was demoted or shut down`) // the statement's own error comes first
+    })
+    const forgetMove = this.#hosts.whenMoved(place, () => breakOff('the database is at another server now'))
+    const watching = setInterval(() => this.#lookForSilence(place), WATCH_INTERVAL_MS).unref()
+    this.connection.once('end', () => {
+      forgetMove()
+      clearInterval(watching)
+      this.#hosts.doubt(place)
+    })
+  }
+
+  #lookForSilence(place: Place): void {
+    const { bytesRead } = this.connection.stream as Socket
+    const isIdle = (this as unknown as { readyForQuery: boolean }).readyForQuery
+    if (isIdle || bytesRead !== this.#heard) {
+      this.#heard = bytesRead
+      this.#heardAt = performance.now()
+    } else if (performance.now() - this.#heardAt > SILENT_MS_MAX) {
+      this.#heardAt = performance.now()
+      this.#hosts.doubt(place)
+      void this.#hosts.choose().catch(() => {})
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type PostgresPair, startPostgresPair } from '../../test/support/postgres-pair.ts'
+import { eventually } from '../../test/support/tree.ts'
+import { listenForChanges } from './changes.ts'
+import { closeDatabase, connectDatabase, type Db, rows } from './db.ts'
+
+let pair: PostgresPair
+const open: Db[] = []
+const connect = (url: string) => {
+  const db = connectDatabase(url, { applicationName: 'test', poolMax: 3 })
+  open.push(db)
+  return db
+}
+const portOf = async (db: Db) => (await rows(db, sql<{ port: number }>`select inet_server_port() as port`))[0]!.port
+
+beforeAll(async () => {
+  pair = await startPostgresPair('hosts')
+  await pair.synchronize()
+}, 60_000)
+afterAll(async () => {
+  await Promise.all(open.map(closeDatabase))
+  await pair?.stop()
+}, 60_000)
+
+test('of several hosts the one that accepts writes is found, in whatever order they stand', async () => {
+  const { primary, standby } = pair
+  const either = [primary.port, standby.port]
+  for (const ports of [either, either.toReversed()]) {
+    const hosts = ports.map((port) => `localhost:${port}`).join(',')
+    expect(await portOf(connect(`postgres://postgres@${hosts}/hosts?target_session_attrs=read-write`))).toBe(primary.port)
+    expect(await portOf(connect(`postgres://postgres@${hosts}/hosts?target_session_attrs=primary`))).toBe(primary.port)
+    expect(await portOf(connect(`postgres://postgres@${hosts}/hosts`))).toBe(primary.port)
+    for (const need of ['standby', 'prefer-standby', 'read-only'])
+      expect(await portOf(connect(`postgres://postgres@${hosts}/hosts?target_session_attrs=${need}`))).toBe(standby.port)
+    expect(await portOf(connect(`postgres://postgres@${hosts}/hosts?target_session_attrs=any`))).toBe(ports[0])
+  }
+})
+
+test('a host that answers nobody is passed over', async () => {
+  expect(await portOf(connect(`postgres://postgres@127.0.0.1:1,127.0.0.1:${pair.primary.port}/hosts`))).toBe(pair.primary.port)
+})
+
+test('where no host will do, the reason of each is told, and callers get the error of a database that is away', async () => {
+  const db = connect(`postgres://postgres@127.0.0.1:1,127.0.0.1:${pair.standby.port}/hosts`)
+  const failure = await rows(db, sql`select 1`).catch((error: Error) => error)
+  expect(failure).toMatchObject({ code: 'database_unavailable' })
+  expect(((failure as Error).cause as Error).message).toMatch(
+    /127\.0\.0\.1:1 cannot be used: .*ECONNREFUSED.*; 127\.0\.0\.1:\d+ is a standby/,
+  )
+})
+
+// From here on the pair changes: each test begins where the one before ended.
+
+test('while a server is silent, statements fail within seconds, and with its promoted standby they work again', {
+  timeout: 60_000,
+}, async () => {
+  const { primary, standby } = pair
+  const db = connect(pair.url('read-write'))
+  let hints = 0
+  const listener = listenForChanges(db, () => (hints += 1))
+  await eventually(() => hints === 1)
+  const hung = [1, 2, 3].map(() =>
+    rows(db, sql`select pg_sleep(0.2), inet_server_port() as port`).then(() => rows(db, sql`select pg_sleep(20)`)),
+  )
+  const outcomes = Promise.allSettled(hung)
+  await eventually(async () => (await activeSleeps()) === 3)
+  primary.pause()
+  await standby.promote()
+  expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+  await eventually(async () => (await portOf(db)) === standby.port, 20_000)
+  await eventually(() => hints >= 2, 30_000)
+  await listener.stop()
+
+  async function activeSleeps() {
+    const found = await rows(
+      connect(primary.url),
+      sql`select 1 from pg_stat_activity where query like 'select pg_sleep(20)%' and state = 'active'`,
+    )
+    return found.length
+  }
+})
+
+test('an old primary that comes back as it was is not written to', { timeout: 60_000 }, async () => {
+  const { primary, standby } = pair
+  primary.resume() // both accept writes now
+  expect(await portOf(connect(primary.url))).toBe(primary.port)
+  for (let i = 0; i < 3; i += 1) expect(await portOf(connect(pair.url('read-write')))).toBe(standby.port)
+})
+
+test('a session whose server stops accepting writes is thrown away with its first refused write', { timeout: 60_000 }, async () => {
+  const { primary, standby } = pair
+  await primary.becomeStandbyOf(standby)
+  const db = connect(primary.url)
+  const pid = async () => (await rows(db, sql<{ pid: number }>`select pg_backend_pid() as pid`))[0]!.pid
+  const before = await pid()
+  await expect(rows(db, sql`create table refused (one int)`)).rejects.toMatchObject({ code: 'database_unavailable' })
+  await eventually(async () => (await pid()) !== before)
+})

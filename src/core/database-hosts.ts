@@ -1,0 +1,194 @@
+import { lookup } from 'node:dns/promises'
+import { isIP } from 'node:net'
+import pg from 'pg'
+import { readPostgresUrl, type SessionNeed } from '../lib/postgres-url.ts'
+import type { Log } from '../log.ts'
+import { openDatabaseSocket } from './database-socket.ts'
+
+/** One place where the database may be: a server of the address, and the one of its IP addresses that is meant. */
+export type Place = { name: string; host: string; port: number; url: string; address: string | undefined }
+
+/** What a server says of itself. `timeline` counts its promotions; a standby has none of its own. */
+export type ServerState = { standby: boolean; readOnly: boolean; system: string; timeline: number }
+
+/** Where connections go, shared by all of one process that are made for one address. */
+export type DatabaseHosts = {
+  /** Of the first server: user, password, database and TLS are the same for all. */
+  firstUrl: string
+  /** The place for the next connection: the last good one while nothing speaks against it, else the servers are asked. Rejects when none will do. */
+  choose(): Promise<Place>
+  /** Whether the session that stands may be used, by what its server says. Throws when it may not. */
+  require(place: Place, state: ServerState): void
+  /** A connection to this place was lost or refused: the servers are asked before the next one is made. */
+  doubt(place: Place): void
+  /** Calls `leave` when connections to the place are to be given up, because the database is elsewhere now; returns what ends that. */
+  whenMoved(place: Place, leave: () => void): () => void
+}
+
+const ASK_TIMEOUT_MS = 2_500
+const OTHERS_GRACE_MS = 250 // of two that accept writes the newer one counts, so the others are heard too
+
+/** One statement, so that a connection costs one round trip more. What is acknowledged is on disk, whatever the server's default; stricter levels stay. */
+export const SERVER_STATE = `
+  select pg_is_in_recovery() as standby, current_setting('default_transaction_read_only') = 'on' or pg_is_in_recovery() as "readOnly",
+    (select system_identifier::text from pg_control_system()) as system,
+    case when pg_is_in_recovery() then 0 else ('x' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8))::bit(32)::int end as timeline,
+    case when current_setting('synchronous_commit') = 'off' then set_config('synchronous_commit', 'on', false) end`
+
+/**
+ * The servers of an address with libpq's meaning of several hosts and `target_session_attrs`, which node-postgres lacks. One host without that
+ * setting is connected to as it is. Where several accept writes (an old primary came back), the one promoted last is taken, and this process
+ * never goes back to one of an older timeline.
+ */
+export function createDatabaseHosts(url: string, log?: Log): DatabaseHosts {
+  const { hosts, need: asked, shuffled } = readPostgresUrl(url)
+  const need = asked ?? (hosts.length > 1 ? 'read-write' : 'any')
+  const isSought = hosts.length > 1 || need !== 'any'
+  const order = shuffled ? hosts.toSorted(() => Math.random() - 0.5) : hosts
+  const leavers = new Map<() => void, string>()
+  const newest = new Map<string, number>()
+  let good: Place | undefined
+  let last: string | undefined
+  let seeking: Promise<Place> | undefined
+
+  /** Of several that will do, the lowest is taken. */
+  const rank = ({ standby, timeline }: ServerState): number => {
+    if (need === 'prefer-standby') return standby ? 0 : 1
+    return need === 'read-write' || need === 'primary' ? -timeline : 0
+  }
+
+  const refusal = (state: ServerState): string | undefined => {
+    const seen = newest.get(state.system) ?? 0
+    if (!state.standby && state.timeline < seen) return `is an old primary (timeline ${state.timeline}, the database is at ${seen})`
+    if (!state.standby) newest.set(state.system, state.timeline)
+    return unfit(need, state)
+  }
+
+  const seek = async (): Promise<Place> => {
+    const places = (await Promise.all(order.map(placesOf))).flat()
+    const found = await ask(places)
+    const fit = found.filter((one): one is Found & { state: ServerState } => one.state !== undefined && !unfit(need, one.state))
+    const [best] = fit.toSorted((a, b) => rank(a.state) - rank(b.state) || Number(b.place.name === last) - Number(a.place.name === last))
+    const stale = best && refusal(best.state)
+    if (!best || stale) throw noServer(need, found, best && { place: best.place, reason: stale })
+    if (last !== undefined && last !== best.place.name)
+      log?.warn({ from: last, to: best.place.name }, 'the database is at another server now')
+    good = best.place
+    last = best.place.name
+    for (const [leave, name] of [...leavers]) if (name !== last) leave()
+    return best.place
+  }
+
+  return {
+    firstUrl: order[0]!.url,
+    async choose() {
+      if (!isSought) return { ...order[0]!, name: nameOf(order[0]!), address: undefined }
+      if (good) return good
+      seeking ??= seek().finally(() => {
+        seeking = undefined
+      })
+      return seeking
+    },
+    require(place, state) {
+      const reason = isSought ? refusal(state) : undefined
+      if (!reason) return
+      if (good?.name === place.name) good = undefined
+      throw unreachable(`${place.name} ${reason}`)
+    },
+    doubt(place) {
+      if (good?.name === place.name) good = undefined
+    },
+    whenMoved(place, leave) {
+      if (isSought) leavers.set(leave, place.name)
+      return () => void leavers.delete(leave)
+    },
+  }
+}
+
+type Host = { host: string; port: number; url: string }
+type Found = { place: Place; state?: ServerState; reason?: string }
+
+function nameOf({ host, port }: Host, address = host): string {
+  if (address.startsWith('/')) return `${address} (port ${port})`
+  return `${isIP(address) === 6 ? `[${address}]` : address}:${port}`
+}
+
+/** A name may stand for several servers, as managed services have it: each of its addresses is a place. */
+async function placesOf(host: Host): Promise<Place[]> {
+  if (host.host.startsWith('/') || isIP(host.host) !== 0) return [{ ...host, name: nameOf(host), address: undefined }]
+  const found = await lookup(host.host, { all: true }).catch(() => [])
+  if (found.length <= 1) return [{ ...host, name: nameOf(host), address: undefined }]
+  return found.map(({ address }) => ({ ...host, name: `${nameOf(host)} (${address})`, address }))
+}
+
+/** Asks all at once. Waits for every answer up to its deadline, but not for long once somebody has answered who accepts writes. */
+async function ask(places: Place[]): Promise<Found[]> {
+  const found = new Map<Place, Found>()
+  const enough = Promise.withResolvers<void>()
+  let grace: NodeJS.Timeout | undefined
+  const all = places.map(async (place) => {
+    const answer = await askOne(place)
+    found.set(place, answer)
+    if (answer.state && !answer.state.readOnly) grace ??= setTimeout(enough.resolve, OTHERS_GRACE_MS)
+  })
+  await Promise.race([Promise.all(all), enough.promise])
+  clearTimeout(grace)
+  return places.map((place) => found.get(place) ?? { place, reason: 'has not answered yet' })
+}
+
+async function askOne(place: Place): Promise<Found> {
+  const stream = () => Object.assign(openDatabaseSocket(0), { leadsTo: place.address })
+  const client = new pg.Client({
+    connectionString: place.url,
+    application_name: 'namesake seeks',
+    query_timeout: ASK_TIMEOUT_MS,
+    stream: stream as never,
+  })
+  client.on('error', () => {})
+  const late = setTimeout(() => client.connection.stream.destroy(new Error('timeout expired')), ASK_TIMEOUT_MS)
+  try {
+    await client.connect()
+    const { rows } = await client.query<ServerState>(SERVER_STATE)
+    return { place, state: rows[0]! }
+  } catch (error) {
+    return {
+      place,
+      reason: `cannot be used: ${(error as NodeJS.ErrnoException).code ?? ''} ${(error as Error).message}`.replace(':  ', ': '),
+    }
+  } finally {
+    clearTimeout(late)
+    void client.end().catch(() => {})
+  }
+}
+
+/** Why a server that says this cannot be used, or undefined when it can. */
+function unfit(need: SessionNeed, { standby, readOnly }: ServerState): string | undefined {
+  switch (need) {
+    case 'any':
+    case 'prefer-standby':
+      return undefined
+    case 'read-write':
+      return standby ? 'is a standby' : readOnly ? 'accepts no writes' : undefined
+    case 'read-only':
+      return readOnly ? undefined : 'accepts writes'
+    case 'primary':
+      return standby ? 'is a standby' : undefined
+    case 'standby':
+      return standby ? undefined : 'is no standby'
+    default:
+      return need satisfies never
+  }
+}
+
+function noServer(need: SessionNeed, found: Found[], stale: { place: Place; reason: string | undefined } | undefined): Error {
+  const reasons = found.map(({ place, state, reason }) => {
+    if (place === stale?.place) return `${place.name} ${stale.reason}`
+    return `${place.name} ${reason ?? (state && unfit(need, state)) ?? 'is older'}`
+  })
+  return unreachable(`no server is there for ${need}: ${reasons.join('; ')}`)
+}
+
+/** SQLSTATE 08001: the client was unable to establish the connection. */
+function unreachable(message: string): Error {
+  return Object.assign(new Error(message), { code: '08001' })
+}

@@ -1,0 +1,19 @@
+import { Socket } from 'node:net'
+
+/** A socket that leads to the IP address `leadsTo` where that is set, under whatever name it is asked to connect to: TLS goes on checking the name. */
+export class DatabaseSocket extends Socket {
+  leadsTo: string | undefined
+
+  override connect(...args: never[]): this {
+    const [port] = args as unknown[]
+    if (this.leadsTo === undefined || typeof port !== 'number') return (super.connect as (...given: unknown[]) => this).apply(this, args)
+    return super.connect(port, this.leadsTo)
+  }
+}
+
+/** What a connection to PostgreSQL goes over. It gives up after so many milliseconds of silence; 0: never. */
+export function openDatabaseSocket(silenceMaxMs: number): DatabaseSocket {
+  const socket = new DatabaseSocket()
+  socket.setTimeout(silenceMaxMs, () => socket.destroy(new Error('Connection terminated: the database has been silent for too long')))
+  return socket
+}
