@@ -15,6 +15,8 @@ export type Scene = {
   hit(edge: EdgeName): { over(): void }
   /** A figure that belongs into the table beside the fault's name. */
   note(text: string): void
+  /** Has something done for the next fault's sake, when this one's convergence has been measured. */
+  afterwards(tidy: () => Promise<void>): void
   /** Lets the load run on for so long. */
   hold(ms: number): Promise<void>
 }
@@ -27,6 +29,6 @@ export type Fault = {
   /** Cannot be done over loopback relays. */
   namespacesOnly?: true
   rule: Rule
-  /** Does it, holds it, ends it: when this resolves, everything is whole again, or has been started again. */
+  /** Does it, holds it, ends it: when this resolves, the fleet has all that it needs to be whole again, at once or after a start. */
   inflict(scene: Scene): Promise<void>
 }

@@ -141,8 +141,9 @@ export async function isServed(fleet: Fleet, edge: EdgeName, { hostname, project
 }
 
 async function databaseUrl(network: Network, from: MachineName): Promise<string> {
-  const way = await network.way(from, 'db1', DATABASE_PORT)
-  return `postgres://postgres@${way.host}:${way.port}/namesake`
+  const ways = [await network.way(from, 'db1', DATABASE_PORT), await network.way(from, 'db2', DATABASE_PORT)]
+  const hosts = ways.map(({ host, port }) => `${host}:${port}`).join(',')
+  return `postgres://postgres@${hosts}/namesake?target_session_attrs=read-write`
 }
 
 function common(network: Network, authority: { directoryUrl: string; caFile: string }): Record<string, string> {

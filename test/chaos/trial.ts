@@ -2,7 +2,7 @@ import { pause } from '../../src/lib/back-off.ts'
 import type { Chance } from './chance.ts'
 import type { Claims } from './claims.ts'
 import { awaitConvergence, type Relay } from './convergence.ts'
-import type { Fault } from './fault.ts'
+import type { Fault, Scene } from './fault.ts'
 import type { Fleet } from './fleet.ts'
 import { type Load, untilWhole } from './load.ts'
 import { brokenRules, type Findings, type Hit, unexcused } from './rules.ts'
@@ -29,6 +29,7 @@ export async function tryFault(fault: Fault, parts: TrialParts): Promise<Outcome
   const { fleet, load, claims, relay, chance, name } = parts
   const hits: Hit[] = []
   const notes: string[] = []
+  const tidies: (() => Promise<void>)[] = []
   const broken: string[] = []
   const begun = performance.now()
   const tally = load.begin()
@@ -42,18 +43,28 @@ export async function tryFault(fault: Fault, parts: TrialParts): Promise<Outcome
       },
     }
   }
-  await fault
-    .inflict({ fleet, claims, chance, hit, note: (text) => void notes.push(text), hold: pause })
-    .catch(
-      (error: Error) => void broken.push(`the fault itself: ${error.message}${error.cause ? ` (${(error.cause as Error).message})` : ''}`),
-    )
+  const scene: Scene = {
+    fleet,
+    claims,
+    chance,
+    hit,
+    note: (text) => void notes.push(text),
+    hold: pause,
+    afterwards: (tidy) => void tidies.push(tidy),
+  }
+  await fault.inflict(scene).catch((error: Error) => void broken.push(`the fault itself: ${sentenceOf(error)}`))
   const convergence = await awaitConvergence(fleet, relay, chance, name)
   await pause(AFTER_MS)
   const checked = await claims.check().catch((error: Error) => ({ ...NOTHING_CHECKED, missing: [error.message] }))
+  for (const tidy of tidies) await tidy().catch((error: Error) => void broken.push(`tidying up: ${sentenceOf(error)}`))
   load.begin() // what begins from here on is not the fault's
   await untilWhole(tally)
   const findings: Findings = { tally, hits, claims: checked, convergence }
   broken.push(...brokenRules(fault.rule, findings))
   const seconds = (performance.now() - begun) / 1_000
   return { ...findings, fault, seconds, notes, failed: unexcused(fault.rule, findings).length, broken }
+}
+
+function sentenceOf({ message, cause }: Error): string {
+  return cause instanceof Error ? `${message} (${cause.message})` : message
 }

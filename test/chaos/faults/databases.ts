@@ -1,11 +1,14 @@
 import type { Fault, Scene } from '../fault.ts'
 import { EDGES } from '../machines.ts'
+import { PLACES, type Place } from '../network.ts'
 import { RULES } from '../rules.ts'
 
 const PAUSE_MS = 60_000
 const SLOW_MS = 15_000
 const SLOW_STANDS_MS = 90
 const SLOW_RUNS_MS = 10
+const NOTICED_MS = 2_000 // until whoever watches the primary promotes its standby
+const TWO_PRIMARIES_MS = 8_000
 const AWAY_MS = 3_000
 const WRITES_LOST_MS = 3_000
 const OVERTAKEN_BY = 3_000
@@ -33,6 +36,48 @@ export const DATABASES: readonly Fault[] = [
         program.resume()
         await hold(SLOW_RUNS_MS)
       }
+    },
+  },
+  {
+    name: 'failover: the primary is killed, its standby promoted',
+    short: true,
+    rule: RULES.unnoticed,
+    async inflict({ fleet: { databases }, hold, afterwards }) {
+      await databases.primary().program()!.kill()
+      await hold(NOTICED_MS)
+      await databases.promote()
+      afterwards(databases.renewStandby)
+    },
+  },
+  {
+    name: 'failover: the primary is cut off from everybody, its standby promoted',
+    namespacesOnly: true,
+    rule: RULES.unnoticed,
+    async inflict({ fleet: { databases, network }, hold, afterwards }) {
+      const former = databases.primary()
+      const others = (Object.keys(PLACES) as Place[]).filter((place) => place !== former.place)
+      const mend = await Promise.all(others.map((place) => network.cut(former.place, place)))
+      await hold(NOTICED_MS)
+      await databases.promote()
+      afterwards(async () => {
+        await former.program()!.kill()
+        for (const undo of mend) await undo()
+        await databases.renewStandby()
+      })
+    },
+  },
+  {
+    name: 'failover: the former primary comes back, and believes that it still is',
+    rule: RULES.unnoticed,
+    async inflict({ fleet: { databases }, hold, afterwards }) {
+      const former = databases.primary()
+      await former.program()!.kill()
+      await hold(NOTICED_MS)
+      await databases.promote()
+      await former.start()
+      await hold(TWO_PRIMARIES_MS)
+      await former.program()!.kill()
+      afterwards(databases.renewStandby)
     },
   },
   {
