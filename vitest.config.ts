@@ -1,9 +1,18 @@
 import { defineConfig } from 'vitest/config'
 
 /** What visitors meet must be the same with both ways of framing HTTP/2: these run a second time with Node's module. */
-const HTTP2_TESTS = ['attacks', 'bulk', 'failures', 'handshake', 'requests', 'stop', 'streaming', 'validation', 'wildcards'].map(
-  (name) => `src/edge/${name}.test.ts`,
-)
+const HTTP2_TESTS = [
+  'attacks',
+  'bridging',
+  'bulk',
+  'failures',
+  'handshake',
+  'requests',
+  'stop',
+  'streaming',
+  'validation',
+  'wildcards',
+].map((name) => `src/edge/${name}.test.ts`)
 
 /** And all that they and others meet must be the same with the edge in a process of Bun's. */
 const BUN_TESTS = [

@@ -72,6 +72,8 @@ export type Config = Readonly<{
   trustedProxies: string[]
   proxyProtocol: 'off' | 'required'
   http2Engine: 'own' | 'node'
+  /** For how long a request waits for an upstream that cannot be reached; 0: not at all. */
+  bridgeMs: number
   /** Visitors' connections that one edge process holds at most, and those of one client's address in it; 0: no limit. */
   edgeConnections: number
   clientConnections: number
@@ -100,6 +102,7 @@ const PROBE_INTERVAL_S_MAX = 86_400
 const PROJECT_RATE_MAX = 1_000_000
 const EDGE_WORKERS_MAX = 256
 const CONNECTIONS_MAX = 1_000_000
+const BRIDGE_MS_MAX = 60_000
 const SECRET_COMMAND = '$(openssl rand -hex 32)'
 
 // What the supervisor tells its children beyond the settings, and what the shell of a vendor's developer may hold.
@@ -174,6 +177,7 @@ export function readConfig(env: Env, cwd: string): { config: Config; warnings: s
     proxyProtocol: required('PROXY_PROTOCOL', parseChoice('off', 'required'), 'off', 'required'),
     edgeConnections: required('EDGE_CONNECTIONS', parseInteger(0, CONNECTIONS_MAX), 8_000, '8000'),
     clientConnections: required('CLIENT_CONNECTIONS', parseInteger(0, CONNECTIONS_MAX), 1_000, '1000'),
+    bridgeMs: required('BRIDGE_MS', parseInteger(0, BRIDGE_MS_MAX), 10_000, '10000'),
     http2Engine: required('HTTP2_ENGINE', parseChoice('own', 'node'), 'own', 'own'),
     edgeRuntime: required('EDGE_RUNTIME', parseChoice('node', 'bun'), 'node', 'bun'),
     local,

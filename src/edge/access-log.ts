@@ -12,6 +12,8 @@ export type AccessLine = {
   status: number
   bytes: number
   upstreamMs: number | undefined
+  /** Where the request was held for its upstream. */
+  heldMs: number | undefined
   totalMs: number
   error: string | undefined
 }
@@ -39,10 +41,11 @@ export function pathOf(target: string): string {
 function membersOf(line: AccessLine): string {
   const project = line.project === undefined ? '' : `,"project":${quoted(line.project)}`
   const upstreamMs = line.upstreamMs === undefined ? '' : `,"upstreamMs":${rounded(line.upstreamMs)}`
+  const heldMs = line.heldMs === undefined ? '' : `,"heldMs":${rounded(line.heldMs)}`
   const error = line.error === undefined ? '' : `,"error":${quoted(line.error)}`
   const request = `"requestId":${quoted(line.requestId)},"hostname":${quoted(line.hostname)}${project}`
   const head = `"method":${quoted(line.method)},"path":${quoted(line.path)},"protocol":"${line.protocol}","client":${quoted(line.client)}`
-  return `${request},${head},"status":${line.status},"bytes":${line.bytes}${upstreamMs},"totalMs":${rounded(line.totalMs)}${error}`
+  return `${request},${head},"status":${line.status},"bytes":${line.bytes}${upstreamMs}${heldMs},"totalMs":${rounded(line.totalMs)}${error}`
 }
 
 function quoted(text: string): string {

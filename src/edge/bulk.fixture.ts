@@ -26,6 +26,7 @@ async function serve({ hostname: name, upstreamUrl, chainPem, keyPem }: BulkOrde
     upstream: { allowPrivate: true, sourceIps: [], ownAddresses: [], isRegistered: () => false },
     trustedProxies: [],
     proxyProtocol: 'off',
+    bridgeMs: 0,
     http2Engine: process.env.TEST_HTTP2_ENGINE === 'node' ? 'node' : 'own',
     accessLogSample: 1,
     unverifiedVisit: () => {},

@@ -2,6 +2,7 @@ import type { Hostname } from '../hostname.ts'
 import { createAddressSet } from '../lib/addresses.ts'
 import type { LineSink, Log } from '../log.ts'
 import { type ConnectionCeilings, createAdmission } from './admission.ts'
+import { createBridge } from './bridge.ts'
 import type { ChallengeSource } from './challenge-source.ts'
 import { createEngine, type Http2Engine } from './engine.ts'
 import type { FindHost } from './host.ts'
@@ -38,6 +39,8 @@ export type EdgeParts = {
     /** Trust roots for https upstreams besides the well-known ones, PEM. */
     ca?: string[]
   }
+  /** For how long GET, HEAD and OPTIONS wait for an upstream that cannot be reached; 0: not at all. */
+  bridgeMs: number
   trustedProxies: string[]
   proxyProtocol: 'off' | 'required'
   /** Without: as many connections as come. */
@@ -75,9 +78,10 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
   const { sourceIps, ca = [] } = parts.upstream
   const ways = { connect: createConnect({ guard, connectTimeoutMs: timeouts.connectMs, sourceIps, ca }), timeouts }
   const channels = createUpstreamChannels(createUpstreamPools(ways), createUpstreamHttp2Pools(ways))
+  const bridge = createBridge({ bridgeMs: parts.bridgeMs, log, probe: channels.probe, onHeldEnd: metrics.heldEnded })
   const tunnels = createTunnels()
   const trustedProxies = createAddressSet(parts.trustedProxies)
-  const serving = createServe({ ...parts, trustedProxies, channels, tunnels })
+  const serving = createServe({ ...parts, trustedProxies, channels, bridge, tunnels })
   const engine = createEngine({ timeouts, onExchange: serving.serve }, parts.http2Engine)
   const tls = createTls({
     log,
@@ -119,6 +123,7 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
     tunnels: tunnels.count(),
     exchanges: serving.count(),
     upstream: channels.counts(),
+    bridge: bridge.counts(),
     tls: tls.counts(),
   })
   metrics.watch(report)
@@ -131,11 +136,13 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
       const closed = Promise.all([https.close(), http.close()])
       port80.close()
       engine.drain()
+      bridge.drain()
       await within(drainMs, closed)
       tunnels.destroy()
       engine.destroy()
       https.destroy()
       http.destroy()
+      bridge.destroy()
       channels.destroy()
       await closed
       await new Promise((resolve) => setImmediate(resolve)) // what was cut says so in this turn of the loop

@@ -1,9 +1,10 @@
 import type { Socket } from 'node:net'
 import type { ParsedHead } from './answer-parser.ts'
+import type { Bridge, Holding, Waiter } from './bridge.ts'
 import type { Exchange, Fields } from './engine.ts'
 import type { FieldSection } from './field-section.ts'
 import { trailersToForward } from './forwarded-trailers.ts'
-import { page, sendPage } from './pages.ts'
+import type { Outage } from './outage.ts'
 import { type FailureReason, type Upstream, UpstreamFailure } from './upstream.ts'
 import type { UpstreamChannel, UpstreamChannels } from './upstream-channels.ts'
 import type { UpstreamListener } from './upstream-connection.ts'
@@ -14,36 +15,54 @@ export type Forwarded = {
   /** From the first attempt to the head of the answer. */
   upstreamMs: number | undefined
   failure: FailureReason | undefined
+  /** From when it was first held until it was let go last; undefined where it was not. */
+  heldMs: number | undefined
 }
 
-export type ForwardParts = {
+/** What the visitor is to be told in the edge's own words. */
+export type Refusal = { status: number; error: FailureReason | undefined; retryAfterS: number | undefined }
+
+export type ForwardParts<Visit> = {
   channels: UpstreamChannels
+  bridge: Bridge
   /** Takes both ends of a connection whose protocol was changed. */
-  onTunnel(ends: { visitor: Exchange; upstream: Socket; behind: Buffer }): void
+  onTunnel(visit: Visit, ends: { upstream: Socket; behind: Buffer }): void
+  /** Answers with a page. */
+  refuse(visit: Visit, refusal: Refusal): void
 }
+
+type ForwardRequest = { upstream: Upstream; fields: FieldSection }
 
 /** May be sent again without harm (RFC 9110 §9.2.2). */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'PROPFIND', 'SEARCH', 'QUERY'])
+
+/** Neither changes anything, nor is it costly to wait with it (RFC 9110 §9.2.1). */
+const HOLDABLE = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /** An upstream that ignores `Expect` would leave the visitor waiting for ever. */
 const CONTINUE_PATIENCE_MS = 1_000
 
 /**
  * Sends one request to its upstream and the answer back, both as they come. When a kept connection turns out to have died and no byte of
- * an answer came, an idempotent request without a body is sent once more on a fresh one. A failed exchange is a 502 page; once the answer has begun,
+ * an answer came, an idempotent request without a body is sent once more on a fresh one; while the upstream cannot be reached, GET, HEAD and OPTIONS are held. A failed exchange is a 502 page; once the answer has begun,
  * its end is an error that no visitor takes for the end of the answer.
  */
-export function forward(parts: ForwardParts, exchange: Exchange, request: { upstream: Upstream; fields: FieldSection }): Forwarded {
-  const forwarding = new Forwarding(parts, exchange, request)
-  forwarding.attempt(false)
+export function forward<Visit extends { exchange: Exchange }>(
+  parts: ForwardParts<Visit>,
+  visit: Visit,
+  request: ForwardRequest,
+): Forwarded {
+  const forwarding = new Forwarding(parts, visit, request)
+  forwarding.begin()
   return forwarding.outcome
 }
 
-class Forwarding implements UpstreamListener {
-  readonly outcome: Forwarded = { status: 0, upstreamMs: undefined, failure: undefined }
-  readonly #parts: ForwardParts
+class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListener {
+  readonly outcome: Forwarded = { status: 0, upstreamMs: undefined, failure: undefined, heldMs: undefined }
+  readonly #parts: ForwardParts<Visit>
+  readonly #visit: Visit
   readonly #exchange: Exchange
-  readonly #request: { upstream: Upstream; fields: FieldSection }
+  readonly #request: ForwardRequest
   readonly #startedAt = performance.now()
   #channel: UpstreamChannel | undefined
   #continueTimer: NodeJS.Timeout | undefined
@@ -51,16 +70,27 @@ class Forwarding implements UpstreamListener {
   #isPaused = false
   #isOver = false
   #isRetry = false
+  #holding: Holding | undefined
+  #timesHeld = 0
+  #heldSinceMs = 0
 
-  constructor(parts: ForwardParts, exchange: Exchange, request: { upstream: Upstream; fields: FieldSection }) {
+  constructor(parts: ForwardParts<Visit>, visit: Visit, request: ForwardRequest) {
     this.#parts = parts
-    this.#exchange = exchange
+    this.#visit = visit
+    this.#exchange = visit.exchange
     this.#request = request
-    exchange.onGone(() => this.#leave())
-    exchange.onDrain(() => this.#goOn())
+    visit.exchange.onGone(() => this.#leave())
+    visit.exchange.onDrain(() => this.#goOn())
   }
 
-  attempt(fresh: boolean): void {
+  begin(): void {
+    const outage = this.#parts.bridge.outageOf(this.#request.upstream)
+    if (outage?.state === 'open') this.#refuse(502, 'circuit-open', Math.ceil(Math.max(1, outage.nextTryMs / 1000)))
+    else if (outage?.state !== 'down' || !this.#isHoldable()) this.#attempt(false)
+    else if (!this.#hold(outage)) this.#fail(outage.failure)
+  }
+
+  #attempt(fresh: boolean): void {
     this.#isRetry = fresh
     try {
       const acquired = this.#parts.channels.acquire(this.#request.upstream, { fresh })
@@ -88,9 +118,41 @@ class Forwarding implements UpstreamListener {
     if (expectsContinue && body) this.#continueTimer = setTimeout(() => this.onInterim(100), CONTINUE_PATIENCE_MS)
   }
 
+  /** There is no connection. */
   #giveUp(error: unknown): void {
+    const failure = error instanceof UpstreamFailure ? error : new UpstreamFailure('unreachable', String(error), { cause: error })
+    const outage = this.#parts.bridge.connectFailed(this.#request.upstream, failure)
     if (this.#isOver) return
-    this.#fail(error instanceof UpstreamFailure ? error : new UpstreamFailure('unreachable', String(error), { cause: error }))
+    if (!outage || !this.#isHoldable() || !this.#hold(outage)) this.#fail(failure)
+  }
+
+  #hold(outage: Outage): boolean {
+    return this.#held((waiter) => this.#parts.bridge.holdFor(outage, waiter))
+  }
+
+  #held(enter: (waiter: Waiter) => Holding | undefined): boolean {
+    const entered = enter({
+      startedAtMs: this.#startedAt,
+      timesHeld: this.#timesHeld,
+      letGo: () => {
+        this.#wasHeld()
+        this.#attempt(false)
+      },
+      giveUp: (failure) => {
+        this.#wasHeld()
+        this.#fail(failure)
+      },
+    })
+    this.#holding = entered
+    if (!entered) return false
+    if (this.#timesHeld === 0) this.#heldSinceMs = performance.now()
+    this.#timesHeld += 1
+    return true
+  }
+
+  #wasHeld(): void {
+    this.#holding = undefined
+    this.outcome.heldMs = performance.now() - this.#heldSinceMs
   }
 
   /** A kept connection may have been closed just now: for what cannot be sent twice, the news gets one full turn of the loop to arrive. */
@@ -117,6 +179,8 @@ class Forwarding implements UpstreamListener {
     // Over HTTP/2 an answer can be complete with its head and say nothing of a length: so a call of gRPC ends that came to nothing.
     this.#exchange.answer({ status, reason, fields: kept, body: isEmpty ? 'none' : body })
     this.#isAnswered = true // not before: what cannot be said to the visitor is still a failed exchange
+    this.#parts.bridge.succeeded(this.#request.upstream)
+    if (this.#timesHeld > 0) this.#parts.bridge.heldEnded('served')
   }
 
   onData(chunk: Buffer): void {
@@ -132,33 +196,43 @@ class Forwarding implements UpstreamListener {
 
   onUpgrade(socket: Socket, behind: Buffer): void {
     this.#isOver = true
-    this.#parts.onTunnel({ visitor: this.#exchange, upstream: socket, behind })
+    this.#parts.onTunnel(this.#visit, { upstream: socket, behind })
   }
 
   onFailure(failure: UpstreamFailure, { answerBegan, visitorStalled }: { answerBegan: boolean; visitorStalled: boolean }): void {
     if (this.#isOver) return
     const mayRetry = failure.reason === 'reset' && !answerBegan && !this.#isRetry && this.#channel?.isReused === true
-    if (mayRetry && this.#isReplayable()) this.attempt(true)
+    if (mayRetry && this.#isReplayable()) this.#attempt(true)
     else if (visitorStalled && !this.#isAnswered) this.#refuse(408)
-    else this.#fail(failure)
+    else if (answerBegan || failure.reason !== 'reset' || !this.#isHoldable() || !this.#holdAlone(failure)) this.#fail(failure)
+  }
+
+  #holdAlone(failure: UpstreamFailure): boolean {
+    return this.#held((waiter) => this.#parts.bridge.holdAlone(this.#request.upstream, waiter, failure))
+  }
+
+  #isHoldable(): boolean {
+    return this.#exchange.body === undefined && this.#exchange.upgrade === undefined && HOLDABLE.has(this.#exchange.method)
   }
 
   #isReplayable(): boolean {
     return this.#exchange.body === undefined && this.#exchange.upgrade === undefined && IDEMPOTENT.has(this.#exchange.method)
   }
 
-  #fail({ reason }: UpstreamFailure): void {
+  #fail({ reason }: UpstreamFailure) {
     this.outcome.failure = reason
     this.#isOver = true
-    if (this.#isAnswered) this.#exchange.abort()
-    else this.#refuse(502, reason)
+    if (this.#isAnswered) return this.#exchange.abort()
+    if (this.#timesHeld > 0) this.#parts.bridge.heldEnded('failed')
+    this.#refuse(502, reason)
   }
 
-  #refuse(status: number, error?: string): void {
+  #refuse(status: number, error?: FailureReason, retryAfterS?: number): void {
     clearTimeout(this.#continueTimer)
     this.#isOver = true
     this.outcome.status = status
-    sendPage(this.#exchange, page(status, error))
+    this.outcome.failure = error
+    this.#parts.refuse(this.#visit, { status, error, retryAfterS })
   }
 
   #goOn(): void {
@@ -171,6 +245,12 @@ class Forwarding implements UpstreamListener {
     clearTimeout(this.#continueTimer)
     if (this.#isOver) return
     this.#isOver = true
-    this.#channel?.destroy()
+    if (this.#timesHeld > 0 && !this.#isAnswered) this.#parts.bridge.heldEnded('left')
+    if (this.#holding) {
+      this.#holding.end()
+      this.#wasHeld()
+    } else {
+      this.#channel?.destroy()
+    }
   }
 }

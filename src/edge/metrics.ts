@@ -1,6 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { TURNED_AWAY_REASONS, type TurnedAwayReason } from './admission.ts'
 import { DurationHistogram } from './duration-histogram.ts'
+import { HELD_OUTCOMES, type HeldOutcome } from './held-requests.ts'
 import { FAILURE_REASONS, type FailureReason } from './upstream.ts'
 
 export const HANDSHAKE_OUTCOMES = ['completed', 'resumed', 'validated', 'refused', 'failed', 'timeout'] as const
@@ -12,6 +13,8 @@ export type EdgeCounts = {
   tunnels: number
   exchanges: number
   upstream: { pools: number; connections: number; idle: number }
+  /** Requests that are held, upstreams in trouble, and those of them that nobody waits for any more. */
+  bridge: { held: number; outages: number; circuits: number }
   /** Certificates that TLS holds ready, and how often one was made ready. */
   tls: { kept: number; made: number }
 }
@@ -19,6 +22,7 @@ export type EdgeCounts = {
 export type EdgeMetrics = {
   requestEnded(status: number, seconds: number): void
   upstreamFailed(reason: FailureReason): void
+  heldEnded(outcome: HeldOutcome): void
   handshakeEnded(outcome: HandshakeOutcome): void
   turnedAway(reason: TurnedAwayReason): void
   /** Says where the gauges read their values when somebody looks. */
@@ -55,6 +59,12 @@ export function createEdgeMetrics(registry: Registry): EdgeMetrics {
     labelNames: ['reason'],
     registers,
   })
+  const heldRequests = new Counter({
+    name: 'namesake_edge_held_requests_total',
+    help: 'Requests held for their upstream by outcome',
+    labelNames: ['outcome'],
+    registers,
+  })
   const handshakes = new Counter({
     name: 'namesake_edge_handshakes_total',
     help: 'TLS handshakes by outcome',
@@ -68,6 +78,7 @@ export function createEdgeMetrics(registry: Registry): EdgeMetrics {
     registers,
   })
   const byReason = new Map(FAILURE_REASONS.map((reason) => [reason, failures.labels(reason)]))
+  const byHeldOutcome = new Map(HELD_OUTCOMES.map((outcome) => [outcome, heldRequests.labels(outcome)]))
   const byOutcome = new Map(HANDSHAKE_OUTCOMES.map((outcome) => [outcome, handshakes.labels(outcome)]))
   const byCeiling = new Map(TURNED_AWAY_REASONS.map((reason) => [reason, turnedAway.labels(reason)]))
   let counts: (() => EdgeCounts) | undefined
@@ -95,6 +106,22 @@ export function createEdgeMetrics(registry: Registry): EdgeMetrics {
       if (!now) return
       this.set({ state: 'idle' }, now.upstream.idle)
       this.set({ state: 'used' }, now.upstream.connections - now.upstream.idle)
+    },
+  })
+  new Gauge({
+    name: 'namesake_edge_held_requests',
+    help: 'Requests that wait for their upstream to come back',
+    registers,
+    collect() {
+      this.set(counts?.().bridge.held ?? 0)
+    },
+  })
+  new Gauge({
+    name: 'namesake_edge_open_circuits',
+    help: 'Upstreams that stay down: their requests get 502 at once',
+    registers,
+    collect() {
+      this.set(counts?.().bridge.circuits ?? 0)
     },
   })
   new Gauge({
@@ -129,6 +156,7 @@ export function createEdgeMetrics(registry: Registry): EdgeMetrics {
       seconds.note(duration)
     },
     upstreamFailed: (reason) => byReason.get(reason)?.inc(),
+    heldEnded: (outcome) => byHeldOutcome.get(outcome)?.inc(),
     handshakeEnded: (outcome) => byOutcome.get(outcome)?.inc(),
     turnedAway: (reason) => byCeiling.get(reason)?.inc(),
     watch(read) {

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import type { Socket } from 'node:net'
 import type { Hostname } from '../hostname.ts'
 import type { AddressSet } from '../lib/addresses.ts'
 import { Lru } from '../lib/lru.ts'
 import type { LineSink, Log } from '../log.ts'
 import { createAccessLog, pathOf } from './access-log.ts'
+import type { Bridge } from './bridge.ts'
 import { clientAddress } from './client-address.ts'
 import { type ConnectionView, createConnectionViews } from './connection-view.ts'
 import type { Exchange } from './engine.ts'
 import { FieldSection } from './field-section.ts'
-import { type Forwarded, forward } from './forward.ts'
+import { type Forwarded, type ForwardParts, forward } from './forward.ts'
 import { forwardedLines } from './forwarded-request.ts'
 import { type FindHost, type HostAnswer, isSameTenant } from './host.ts'
 import type { EdgeMetrics } from './metrics.ts'
@@ -28,6 +28,7 @@ export type ServeParts = {
   trustedProxies: AddressSet
   accessLogSample: number
   channels: UpstreamChannels
+  bridge: Bridge
   tunnels: ReturnType<typeof createTunnels>
 }
 
@@ -37,8 +38,9 @@ type Visit = {
   requestId: string
   client: string
   startedAt: number
-  hostname: string
+  hostname: Hostname | ''
   project: string | undefined
+  projectId: string | undefined
   outcome: Forwarded
   tunnelBytes: number
   isClosed: boolean
@@ -89,6 +91,7 @@ export function createServe(parts: ServeParts) {
       status: outcome.status,
       bytes: exchange.bytesSent + visit.tunnelBytes,
       upstreamMs: outcome.upstreamMs,
+      heldMs: outcome.heldMs,
       totalMs,
       error: outcome.failure,
     }))
@@ -105,28 +108,29 @@ export function createServe(parts: ServeParts) {
     sendPage(visit.exchange, livenessPage())
   }
 
-  const proxy = (visit: Visit, hostname: Hostname, destination: Destination) => {
-    const { projectId } = destination
+  const proxy = (visit: Visit, destination: Destination) => {
     const { exchange, requestId, view } = visit
     const facts = { requestId, isTrusted: view.isTrusted, visitorLines: view.visitorLines(exchange.authority) }
     const fields = FieldSection.ofLines(forwardedLines(exchange.fields, exchange.connection, exchange.authority, facts))
-    visit.outcome = forward({ channels: parts.channels, onTunnel }, exchange, { upstream: upstreamOf(destination), fields })
+    visit.projectId = destination.projectId
+    visit.outcome = forward(forwarding, visit, { upstream: upstreamOf(destination), fields })
+  }
 
-    function onTunnel({ upstream, behind }: { upstream: Socket; behind: Buffer }) {
-      const { socket, head: behindRequest } = exchange.takeOver()
+  const forwarding: ForwardParts<Visit> = {
+    channels: parts.channels,
+    bridge: parts.bridge,
+    onTunnel(visit, { upstream, behind }) {
+      const { socket, head: behindRequest } = visit.exchange.takeOver()
       const onClose = (bytes: number) => {
         visit.tunnelBytes = bytes
         close(visit)
       }
-      parts.tunnels.open({
-        visitor: socket,
-        upstream,
-        behindRequest,
-        behindAnswer: behind,
-        isServed: () => stillLeads(hostname, projectId),
-        onClose,
-      })
-    }
+      const isServed = () => stillLeads(visit.hostname, visit.projectId)
+      parts.tunnels.open({ visitor: socket, upstream, behindRequest, behindAnswer: behind, isServed, onClose })
+    },
+    refuse({ exchange }, { status, error, retryAfterS }) {
+      sendPage(exchange, page(status, error, retryAfterS === undefined ? [] : ['Retry-After', String(retryAfterS)]))
+    },
   }
 
   const fail = (visit: Visit, error: unknown) => {
@@ -134,20 +138,20 @@ export function createServe(parts: ServeParts) {
     visit.exchange.abort()
   }
 
-  const stillLeads = async (hostname: Hostname, projectId: string | undefined): Promise<boolean> => {
-    const host = await parts.findHost(hostname)
+  const stillLeads = async (hostname: Hostname | '', projectId: string | undefined): Promise<boolean> => {
+    const host: HostAnswer = hostname === '' ? { kind: 'unknown' } : await parts.findHost(hostname)
     if (host.kind === 'route') return host.route.projectId === projectId
     return host.kind === 'service' || host.kind === 'unavailable'
   }
 
-  const serveHost = (visit: Visit, hostname: Hostname, host: HostAnswer) => {
+  const serveHost = (visit: Visit, host: HostAnswer) => {
     switch (host.kind) {
       case 'route':
         visit.project = host.route.projectSlug
         if (!host.route.verified) parts.unverifiedVisit(host.route.hostname)
-        return proxy(visit, hostname, host.route)
+        return proxy(visit, host.route)
       case 'service':
-        return proxy(visit, hostname, { upstreamUrl: host.upstreamUrl })
+        return proxy(visit, { upstreamUrl: host.upstreamUrl })
       case 'edge-root':
         return answerRoot(visit)
       case 'unknown':
@@ -170,9 +174,7 @@ export function createServe(parts: ServeParts) {
     if (reading.kind === 'invalid') return answer(visit, 421, 'misdirected')
     if (reading.hostname !== connection.servername) return decideForeign(visit, reading.hostname, connection.servername)
     const host = parts.findHost(reading.hostname)
-    return host instanceof Promise
-      ? host.then((found) => serveHost(visit, reading.hostname, found))
-      : serveHost(visit, reading.hostname, host)
+    return host instanceof Promise ? host.then((found) => serveHost(visit, found)) : serveHost(visit, host)
   }
 
   /** A hostname that is not the one in the handshake: its certificate must cover both, and both must be one tenant's. */
@@ -181,7 +183,7 @@ export function createServe(parts: ServeParts) {
     const host = parts.findHost(hostname)
     const first = parts.findHost(servername)
     const decideBoth = (one: HostAnswer, other: HostAnswer) =>
-      isSameTenant(one, other) ? serveHost(visit, hostname, one) : answer(visit, 421, 'misdirected')
+      isSameTenant(one, other) ? serveHost(visit, one) : answer(visit, 421, 'misdirected')
     if (!(host instanceof Promise || first instanceof Promise)) return decideBoth(host, first)
     return Promise.all([host, first]).then(([one, other]) => decideBoth(one, other))
   }
@@ -198,7 +200,8 @@ export function createServe(parts: ServeParts) {
         startedAt: performance.now(),
         hostname: '',
         project: undefined,
-        outcome: { status: 0, upstreamMs: undefined, failure: undefined },
+        projectId: undefined,
+        outcome: { status: 0, upstreamMs: undefined, failure: undefined, heldMs: undefined },
         tunnelBytes: 0,
         isClosed: false,
       }

@@ -27,6 +27,12 @@ export function createUpstreamChannels(http1: UpstreamPools, http2: UpstreamHttp
       // Of HTTP/2 no connection that has died is kept: the next one is as good as a fresh one.
       return upstream.protocol === 'http1' ? http1.acquire(upstream, { fresh }) : http2.acquire(upstream)
     },
+    /** Opens a connection and keeps it for whoever needs one next. Rejects with UpstreamFailure. */
+    async probe(upstream: Upstream): Promise<void> {
+      if (upstream.protocol === 'http1') return http1.probe(upstream)
+      const channel = await http2.acquire(upstream)
+      channel.destroy() // gives back its place on the connection
+    },
     counts() {
       const [one, two] = [http1.counts(), http2.counts()]
       return { pools: one.pools + two.pools, connections: one.connections + two.connections, idle: one.idle + two.idle }

@@ -106,6 +106,10 @@ export function createUpstreamPools({ connect, timeouts }: { connect(upstream: U
       if (idle) return idle
       return pool.open < CONNECTIONS_PER_UPSTREAM_MAX || fresh ? open(upstream, pool) : pool.waiting.wait(timeouts.connectMs)
     },
+    /** Opens a connection, which rests then until an exchange needs it. Rejects with UpstreamFailure. */
+    async probe(upstream: Upstream): Promise<void> {
+      free(await open(upstream, poolOf(upstream)))
+    },
     counts: () => ({ pools: pools.size, connections: opened.size, idle }),
     destroy() {
       clearInterval(timer)

@@ -5,6 +5,8 @@ export type UpstreamProtocol = 'http1' | 'h2' | 'h2c'
 export type Upstream = {
   /** One pool of connections each: never shared between projects, nor between the service's own upstream and a project's. */
   key: string
+  /** The project's id; empty for the service's own. */
+  owner: string
   protocol: UpstreamProtocol
   isTls: boolean
   /** A name, or an IP address without brackets. */
@@ -20,7 +22,7 @@ export function readUpstream(upstreamUrl: string, protocol: UpstreamProtocol, ow
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const port = url.port === '' ? (isTls ? 443 : 80) : Number(url.port)
   const key = `${owner ?? ''} ${isTls ? 'https' : 'http'} ${protocol} ${host} ${port}`
-  return { key, protocol, isTls, host, port, isOurs: owner === undefined }
+  return { key, owner: owner ?? '', protocol, isTls, host, port, isOurs: owner === undefined }
 }
 
 export const FAILURE_REASONS = [
@@ -34,9 +36,10 @@ export const FAILURE_REASONS = [
   'malformed',
   'busy',
   'no-upgrade',
+  'circuit-open',
 ] as const
 
-/** Why an exchange with an upstream failed; what `Namesake-Error` and the metrics say. */
+/** Why an exchange with an upstream failed, or was not tried; what `Namesake-Error` and the metrics say. */
 export type FailureReason = (typeof FAILURE_REASONS)[number]
 
 /** An upstream gave no proper answer. A status code, 5xx included, is not a failure. */

@@ -106,6 +106,7 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
       ownAddresses: config.edgeIps,
       isRegistered: isClaimed,
     },
+    bridgeMs: config.bridgeMs,
     trustedProxies: config.trustedProxies,
     proxyProtocol: config.proxyProtocol,
     ceilings: {

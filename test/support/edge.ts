@@ -60,6 +60,7 @@ export async function startTestEdge(
     certificateFor: (hostname) => certificates.get(hostname) ?? { kind: 'refused', reason: 'not registered' },
     answerChallenge: (_hostname, token) => (token.startsWith('known') ? `${token}.thumbprint` : undefined),
     challenges: { arePending: () => false, challengeFor: () => undefined },
+    bridgeMs: 0,
     trustedProxies: [],
     proxyProtocol: 'off',
     http2Engine: process.env.TEST_HTTP2_ENGINE === 'node' ? 'node' : 'own',

@@ -1,0 +1,291 @@
+import { createServer as createHttpServer, type RequestListener } from 'node:http'
+import { createServer as createHttp2Server } from 'node:http2'
+import { createServer, type Server, type Socket } from 'node:net'
+import { afterEach, expect, test, vi } from 'vitest'
+import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
+import { openHttp2, requestHttp2, speak } from '../../test/support/raw-visitor.ts'
+import type { EdgeParts } from './edge.ts'
+
+const HOST = 'shop.customer.com'
+const ends: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end()
+})
+
+async function startEdge(bridgeMs: number, more: Partial<Pick<EdgeParts, 'timeouts'>> = {}): Promise<TestEdge> {
+  const edge = await startTestEdge({ bridgeMs, ...more })
+  ends.push(() => edge.stop(0))
+  return edge
+}
+
+async function listen(server: Server, port: number): Promise<number> {
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket.once('close', () => sockets.delete(socket)).on('error', () => {}))
+  })
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  ends.push(async () => {
+    for (const socket of sockets) socket.destroy()
+    await new Promise((resolve) => server.close(resolve))
+  })
+  return (server.address() as { port: number }).port
+}
+
+/** A port where nobody listens until the test does. */
+async function quietPort(): Promise<number> {
+  const port = await listen(createServer(), 0)
+  await ends.pop()!()
+  return port
+}
+
+/** An application that counts who is in it at the same time. */
+async function startApplication(port: number, answer: RequestListener = (_request, response) => response.end('here')) {
+  const seen: string[] = []
+  let connections = 0
+  const server = createHttpServer((request, response) => {
+    seen.push(`${request.method} ${request.url}`)
+    answer(request, response)
+  })
+  server.on('connection', () => {
+    connections += 1
+  })
+  const taken = await listen(server, port)
+  return { port: taken, seen, connections: () => connections }
+}
+
+async function visit(edge: TestEdge, request = 'GET / HTTP/1.1', { hostname = HOST, body = '' } = {}) {
+  const head = `${request}\r\nHost: ${hostname}\r\n\r\n${body}`
+  const reader = await speak({ port: edge.httpsPort, hostname, ca: edge.ca.certPem }, head)
+  const answer = reader.answer({ bodiless: request.startsWith('HEAD') }).then(
+    (got) => ({ status: got.status, error: got.field('namesake-error'), retryAfter: got.field('retry-after'), body: got.body }),
+    () => undefined,
+  )
+  return { reader, answer: answer.finally(() => reader.socket.destroy()) }
+}
+
+const ask = async (...parameters: Parameters<typeof visit>) => (await visit(...parameters)).answer
+
+const held = async (edge: TestEdge, count: number) =>
+  vi.waitFor(async () => expect((await edge.report()).bridge.held).toBe(count), { timeout: 10_000, interval: 20 })
+
+const metric = async (edge: TestEdge, line: string) => Number(new RegExp(`^${line} (\\S+)$`, 'm').exec(await edge.metrics())?.[1] ?? 0)
+
+test.each(['GET', 'HEAD', 'OPTIONS'])('%s waits while the upstream restarts, and is answered by it', async (method) => {
+  const edge = await startEdge(8_000)
+  const port = await quietPort()
+  await edge.route(HOST, `http://127.0.0.1:${port}`)
+  const { answer } = await visit(edge, `${method} / HTTP/1.1`)
+  await held(edge, 1)
+  const application = await startApplication(port)
+  expect(await answer).toMatchObject({ status: 200 })
+  expect(application.seen).toEqual([`${method} /`])
+  expect((await edge.report()).bridge).toEqual({ held: 0, outages: 0, circuits: 0 })
+  expect(await metric(edge, 'namesake_edge_held_requests_total\\{outcome="served"\\}')).toBe(1)
+  await vi.waitFor(() => expect(edge.lines.find(({ msg }) => msg === 'request')).toMatchObject({ status: 200, heldMs: expect.any(Number) }))
+  expect(await ask(edge)).toMatchObject({ status: 200 })
+  await vi.waitFor(() => expect(edge.lines.filter(({ msg }) => msg === 'request')).toHaveLength(2))
+  expect(edge.lines.findLast(({ msg }) => msg === 'request')).not.toHaveProperty('heldMs')
+})
+
+test.each([
+  ['POST / HTTP/1.1\r\nContent-Length: 1', 'x'],
+  ['GET / HTTP/1.1\r\nContent-Length: 1', 'x'],
+  ['PUT / HTTP/1.1\r\nContent-Length: 0', ''],
+  ['GET / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket', ''],
+])('what is no plain reading gets 502 at once: %j', async (request, body) => {
+  const edge = await startEdge(60_000)
+  await edge.route(HOST, `http://127.0.0.1:${await quietPort()}`)
+  expect(await ask(edge, request, { body })).toMatchObject({ status: 502, error: 'refused' })
+  // Also while others wait.
+  const waiting = await visit(edge)
+  await held(edge, 1)
+  expect(await ask(edge, request, { body })).toMatchObject({ status: 502, error: 'refused' })
+  waiting.reader.socket.destroy()
+  await held(edge, 0)
+})
+
+test('a visitor over HTTP/2 waits too, and an upstream over HTTP/2 is waited for', async () => {
+  const edge = await startEdge(8_000)
+  const port = await quietPort()
+  await edge.route(HOST, `http://127.0.0.1:${port}`, { upstreamProtocol: 'h2c' })
+  const session = await openHttp2({ port: edge.httpsPort, hostname: HOST, ca: edge.ca.certPem })
+  const answers = [1, 2, 3].map(() => requestHttp2(session, { ':path': '/', ':authority': HOST }))
+  await held(edge, 3)
+  const server = createHttp2Server((_request, response) => void response.end('two'))
+  await listen(server as unknown as Server, port)
+  expect((await Promise.all(answers)).map(({ headers }) => headers[':status'])).toEqual([200, 200, 200])
+  session.close()
+})
+
+test('a connection that ends without a word is tried again, a half answer never', async () => {
+  const edge = await startEdge(8_000)
+  let connections = 0
+  const silent = await listen(
+    createServer((socket) => {
+      connections += 1
+      if (connections < 3) socket.once('data', () => socket.destroy())
+      else socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+    }),
+    0,
+  )
+  await edge.route(HOST, `http://127.0.0.1:${silent}`)
+  expect(await ask(edge)).toMatchObject({ status: 200, body: 'ok' })
+  expect(connections).toBe(3)
+
+  let halves = 0
+  const half = await listen(
+    createServer((socket) => {
+      halves += 1
+      socket.once('data', () => socket.end('HTTP/1.1 2'))
+    }),
+    0,
+  )
+  await edge.route(HOST, `http://127.0.0.1:${half}`)
+  expect(await ask(edge)).toMatchObject({ status: 502, error: 'reset' })
+  expect(halves).toBe(1)
+})
+
+test('one request that the application falls over holds up nobody else', async () => {
+  const edge = await startEdge(60_000)
+  const application = await startApplication(0, (request, response) => {
+    if (request.url === '/fatal') request.socket.destroy()
+    else response.end('fine')
+  })
+  await edge.route(HOST, `http://127.0.0.1:${application.port}`)
+  const fatal = await visit(edge, 'GET /fatal HTTP/1.1')
+  await held(edge, 1)
+  expect(await ask(edge)).toMatchObject({ status: 200, body: 'fine' })
+  fatal.reader.socket.destroy()
+  await vi.waitFor(async () => expect((await edge.report()).bridge).toEqual({ held: 0, outages: 0, circuits: 0 }))
+})
+
+test('the bound holds: after it there is a 502 with the reason', async () => {
+  const edge = await startEdge(500)
+  await edge.route(HOST, `http://127.0.0.1:${await quietPort()}`)
+  expect(await ask(edge)).toMatchObject({ status: 502, error: 'refused' })
+  expect(await metric(edge, 'namesake_edge_held_requests_total\\{outcome="failed"\\}')).toBe(1)
+  await vi.waitFor(() => expect(edge.lines.find(({ msg }) => msg === 'request')).toBeDefined())
+  const { heldMs } = edge.lines.find(({ msg }) => msg === 'request') as { heldMs: number }
+  expect(heldMs).toBeGreaterThan(300)
+  expect((await edge.report()).bridge.held).toBe(0)
+})
+
+test('of 60 visitors of one project 50 wait and 10 are told at once; those of another still find room', async () => {
+  const edge = await startEdge(30_000)
+  const port = await quietPort()
+  await edge.route(HOST, `http://127.0.0.1:${port}`)
+  await edge.route('other.customer.com', `http://127.0.0.1:${port}`, { projectId: '2' })
+  const outcomes: (number | undefined)[] = []
+  const all = Array.from({ length: 60 }, async () => {
+    const answer = await ask(edge)
+    outcomes.push(answer?.status)
+    return answer
+  })
+  await vi.waitFor(() => expect(outcomes).toHaveLength(10), { timeout: 10_000 })
+  expect(outcomes).toEqual(Array(10).fill(502))
+  await held(edge, 50)
+  const other = await visit(edge, undefined, { hostname: 'other.customer.com' })
+  await held(edge, 51)
+  expect(await metric(edge, 'namesake_edge_held_requests_total\\{outcome="turned-away"\\}')).toBe(10)
+  const application = await startApplication(port)
+  const answers = await Promise.all(all)
+  expect(answers.filter((answer) => answer?.status === 200)).toHaveLength(50)
+  expect(await other.answer).toMatchObject({ status: 200 })
+  expect(application.seen).toHaveLength(51)
+})
+
+test('those who waited come to a starting application one, two, four at a time, by way of one connection attempt', async () => {
+  const edge = await startEdge(30_000)
+  const port = await quietPort()
+  await edge.route(HOST, `http://127.0.0.1:${port}`)
+  const all = Array.from({ length: 40 }, () => ask(edge))
+  await held(edge, 40)
+  const arrivals: number[] = []
+  await startApplication(port, (_request, response) => {
+    arrivals.push(performance.now())
+    response.end('here')
+  })
+  for (const answer of await Promise.all(all)) expect(answer).toMatchObject({ status: 200 })
+  const lots = [1]
+  for (let i = 1; i < arrivals.length; i += 1) {
+    if (arrivals[i]! - arrivals[i - 1]! > 40) lots.push(1)
+    else lots[lots.length - 1]! += 1
+  }
+  expect(lots.slice(0, 3)).toEqual([1, 2, 4])
+})
+
+test('when a visitor goes while it is held, nothing of it is left and nothing is sent', async () => {
+  const edge = await startEdge(30_000)
+  const port = await quietPort()
+  await edge.route(HOST, `http://127.0.0.1:${port}`)
+  const { reader } = await visit(edge, 'GET /gone HTTP/1.1')
+  const session = await openHttp2({ port: edge.httpsPort, hostname: HOST, ca: edge.ca.certPem })
+  const stream = session.request({ ':path': '/gone-too', ':authority': HOST })
+  stream.on('error', () => {})
+  await held(edge, 2)
+  reader.socket.destroy()
+  stream.close()
+  await held(edge, 0)
+  await vi.waitFor(async () => expect((await edge.report()).exchanges).toBe(0))
+  const application = await startApplication(port)
+  expect(await ask(edge)).toMatchObject({ status: 200 })
+  expect(application.seen).toEqual(['GET /'])
+  expect(await metric(edge, 'namesake_edge_held_requests_total\\{outcome="left"\\}')).toBe(2)
+  session.close()
+})
+
+test('an upstream that stays down opens its circuit; others are served; it closes when the upstream is back', async () => {
+  const edge = await startEdge(400)
+  const port = await quietPort()
+  const well = await startApplication(0)
+  await edge.route(HOST, `http://127.0.0.1:${port}`)
+  await edge.route('other.customer.com', `http://127.0.0.1:${well.port}`, { projectId: '2' })
+  await vi.waitFor(async () => expect(await ask(edge)).toMatchObject({ status: 502, error: 'circuit-open' }), { timeout: 20_000 })
+  const refused = await ask(edge, 'POST / HTTP/1.1\r\nContent-Length: 1', { body: 'x' })
+  expect(refused).toMatchObject({ status: 502, error: 'circuit-open' })
+  expect(Number(refused!.retryAfter)).toBeGreaterThanOrEqual(1)
+  expect(await metric(edge, 'namesake_edge_open_circuits')).toBe(1)
+  expect(edge.lines.find(({ msg }) => String(msg).startsWith('an upstream stays down'))).toMatchObject({ project: '1', reason: 'refused' })
+  expect(await ask(edge, undefined, { hostname: 'other.customer.com' })).toMatchObject({ status: 200 })
+  await startApplication(port)
+  await vi.waitFor(async () => expect((await edge.report()).bridge.circuits).toBe(0), { timeout: 30_000 })
+  expect(await ask(edge)).toMatchObject({ status: 200 })
+  expect((await edge.report()).bridge).toEqual({ held: 0, outages: 0, circuits: 0 })
+})
+
+test('another project with the same upstream has a circuit of its own', async () => {
+  const edge = await startEdge(300)
+  const port = await quietPort()
+  await edge.route(HOST, `http://127.0.0.1:${port}`)
+  await edge.route('other.customer.com', `http://127.0.0.1:${port}`, { projectId: '2' })
+  await vi.waitFor(async () => expect(await ask(edge)).toMatchObject({ error: 'circuit-open' }), { timeout: 20_000 })
+  expect(await ask(edge, undefined, { hostname: 'other.customer.com' })).toMatchObject({ status: 502, error: 'refused' })
+})
+
+test('a stop of the edge ends the waiting soon, with an answer', async () => {
+  const edge = await startEdge(60_000)
+  await edge.route(HOST, `http://127.0.0.1:${await quietPort()}`)
+  const { answer } = await visit(edge)
+  const session = await openHttp2({ port: edge.httpsPort, hostname: HOST, ca: edge.ca.certPem })
+  const other = requestHttp2(session, { ':path': '/', ':authority': HOST })
+  await held(edge, 2)
+  const stopped = edge.stop(20_000)
+  expect(await answer).toMatchObject({ status: 502, error: 'refused' })
+  expect((await other).headers[':status']).toBe(502)
+  session.close()
+  await stopped
+})
+
+test('a certificate that is wrong, a name that does not exist and an answer that is no HTTP are told at once', async () => {
+  const edge = await startEdge(60_000)
+  const mail = await listen(
+    createServer((socket) => void socket.end('220 mail.example.com ESMTP\r\n\r\n')),
+    0,
+  )
+  await edge.route(HOST, `http://127.0.0.1:${mail}`)
+  expect(await ask(edge)).toMatchObject({ status: 502, error: 'malformed' })
+  await edge.route(HOST, `https://127.0.0.1:${(await startApplication(0)).port}`)
+  expect(await ask(edge)).toMatchObject({ status: 502, error: 'tls' })
+  await edge.route(HOST, 'http://does-not-exist.invalid')
+  expect(await ask(edge)).toMatchObject({ status: 502, error: 'dns' })
+})
