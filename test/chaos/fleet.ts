@@ -39,12 +39,12 @@ const OWN_CLOCKS: readonly MachineName[] = ['api2', 'worker2', 'edge2']
 /** Its files are on a small disk of its own. */
 export const SMALL_DISK: EdgeName = 'edge3'
 const SMALL_DISK_SIZE = '64m'
-const SHOPS = ['amber', 'birch', 'coral', 'delta', 'shy']
+const SHOPS = ['amber', 'birch', 'coral', 'shy']
 /** The project whose application may go away for a while. */
 export const SHY = 'shy'
 /** The project of the vendors that claim without end; its hostnames are never visited. */
 export const CLAIMANT = 'claimant'
-const HOSTNAMES_A_PROJECT = 8
+const HOSTNAMES_A_PROJECT = 10
 const SERVED_TIMEOUT_MS = 60_000
 const SECRET = 'the secret of the fleet is longer than 32 bytes'
 

@@ -11,7 +11,9 @@ export function enterLab(): 'own' | 'shared' {
   if (process.env[MARK]) return 'own'
   if (!namespacesAreAllowed()) return 'shared'
   // A shell is the first process in there: it reads the ends of orphans, which Node would not.
-  const inside = ['sh', '-c', 'mount -t tmpfs tmpfs /run/netns && ip link set lo up && "$@"; exit $?', 'sh']
+  // What libfaketime keeps in shared memory has a process's number for a name, and ours are those of the next run too.
+  const memory = ['/run/netns', '/dev/shm'].map((folder) => `mount -t tmpfs tmpfs ${folder}`).join(' && ')
+  const inside = ['sh', '-c', `${memory} && ip link set lo up && "$@"; exit $?`, 'sh']
   const env = { ...process.env, [MARK]: '1' } as Record<string, string>
   process.execve!(
     '/usr/bin/unshare',

@@ -19,6 +19,11 @@ export type Program = {
 
 const STOP_TIMEOUT_MS = 15_000
 
+const atExit = new Set<() => void>()
+process.once('exit', () => {
+  for (const kill of atExit) kill()
+})
+
 /** Starts it with its output at the end of a file. */
 export function startProgram(
   command: readonly string[],
@@ -26,19 +31,25 @@ export function startProgram(
 ): Program {
   const log = openSync(options.logFile, 'a')
   const env = { PATH: process.env.PATH!, LANG: 'C.UTF-8', ...options.env }
-  const child = spawn(command[0]!, command.slice(1), { env, cwd: options.cwd, stdio: ['ignore', log, log] })
+  // A group of its own: Ctrl-C at the terminal is for the run, which ends it in its turn.
+  const child = spawn(command[0]!, command.slice(1), { env, cwd: options.cwd, stdio: ['ignore', log, log], detached: true })
   const gone = once(child, 'exit').catch(() => {}) // it could not be started: its log file says nothing, its user will find out
   const hasEnded = () => child.pid === undefined || child.exitCode !== null || child.signalCode !== null
   const pids = () => (child.pid === undefined ? [] : descendants(child.pid))
   const all = (name: NodeJS.Signals) => {
     for (const pid of pids()) signal(pid, name)
   }
-  const kill = async () => {
-    if (hasEnded()) return
+  const killAtOnce = () => {
     all('SIGSTOP') // so that nothing is born while the rest dies
     all('SIGKILL')
+  }
+  const kill = async () => {
+    if (hasEnded()) return
+    killAtOnce()
     await gone
   }
+  atExit.add(killAtOnce)
+  void gone.then(() => atExit.delete(killAtOnce))
   return {
     pid: child.pid ?? -1,
     hasEnded,
@@ -67,7 +78,8 @@ export async function runToEnd(command: readonly string[], options: { env?: Reco
   return said.stdout
 }
 
-function descendants(pid: number): number[] {
+/** The process and all that it and its children have started, itself first. */
+export function descendants(pid: number): number[] {
   let children: number[] = []
   try {
     children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number)

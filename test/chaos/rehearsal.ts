@@ -13,7 +13,9 @@ export type RehearsalParts = {
   /** Whether the run has namespaces of its own: see lab.ts. */
   lab: 'own' | 'shared'
   logs?: string
-  /** Ends it after the present fault's present step. */
+  /** So many times the time that the rules give to converge. */
+  patience: number
+  /** Ends it after the present fault; rejects with its reason while the fleet is still being started. */
   stop?: AbortSignal
   progress(what: string): void
   onOutcome(outcome: Outcome): void
@@ -22,9 +24,15 @@ export type RehearsalParts = {
 export type Rehearsal = { network: Network['kind']; outcomes: Outcome[]; skipped: Fault[] }
 
 /** Starts the fleet, visits it without end, inflicts the faults one by one, and ends all that it started. */
-export async function rehearse({ seed, faults, lab, logs, stop, progress, onOutcome }: RehearsalParts): Promise<Rehearsal> {
+export async function rehearse({ seed, faults, lab, logs, patience, stop, progress, onOutcome }: RehearsalParts): Promise<Rehearsal> {
   const possible = faults.filter((fault) => lab === 'own' || !fault.namespacesOnly)
-  const fleet = await startFleet({ lab, logs, progress })
+  const fleet = await startFleet({
+    ...{ lab, logs },
+    progress(what) {
+      stop?.throwIfAborted()
+      progress(what)
+    },
+  })
   const chanceOf = (part: string) => createChance(seedOf(seed, part))
   // The last one is for the first convergence to remove: nobody else may ask for it.
   const relay: Relay = { leaver: fleet.known.pop()! }
@@ -35,7 +43,7 @@ export async function rehearse({ seed, faults, lab, logs, stop, progress, onOutc
     for (const [i, fault] of possible.entries()) {
       if (stop?.aborted) break
       progress(`${i + 1} of ${possible.length}: ${fault.name}`)
-      const outcome = await tryFault(fault, { fleet, load, claims, relay, chance: chanceOf(fault.name), name: `newcomer-${i}` })
+      const outcome = await tryFault(fault, { fleet, load, claims, relay, chance: chanceOf(fault.name), name: `newcomer-${i}`, patience })
       outcomes.push(outcome)
       onOutcome(outcome)
     }

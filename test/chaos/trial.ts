@@ -18,7 +18,7 @@ export type Outcome = Findings & {
   broken: string[]
 }
 
-export type TrialParts = { fleet: Fleet; load: Load; claims: Claims; relay: Relay; chance: Chance; name: string }
+export type TrialParts = { fleet: Fleet; load: Load; claims: Claims; relay: Relay; chance: Chance; name: string; patience: number }
 
 const BEFORE_MS = 1_000
 const AFTER_MS = 1_500
@@ -26,7 +26,7 @@ const NOTHING_CHECKED = { acknowledged: 0, missing: [] }
 
 /** Inflicts the fault under load, waits until the fleet is whole again, and holds what happened against the fault's rule. */
 export async function tryFault(fault: Fault, parts: TrialParts): Promise<Outcome> {
-  const { fleet, load, claims, relay, chance, name } = parts
+  const { fleet, load, claims, relay, chance, name, patience } = parts
   const hits: Hit[] = []
   const notes: string[] = []
   const tidies: (() => Promise<void>)[] = []
@@ -60,7 +60,8 @@ export async function tryFault(fault: Fault, parts: TrialParts): Promise<Outcome
   load.begin() // what begins from here on is not the fault's
   await untilWhole(tally)
   const findings: Findings = { tally, hits, claims: checked, convergence }
-  broken.push(...brokenRules(fault.rule, findings))
+  const rule = { ...fault.rule, convergedWithinMs: fault.rule.convergedWithinMs * patience }
+  broken.push(...brokenRules(rule, findings))
   const seconds = (performance.now() - begun) / 1_000
   return { ...findings, fault, seconds, notes, failed: unexcused(fault.rule, findings).length, broken }
 }
