@@ -116,6 +116,14 @@ create table feed (
   constraint feed_is_one_row CHECK (one)
 );
 
+create table feed_beats (
+  system text not null,
+  timeline integer not null,
+  lsn pg_lsn not null,
+  beat_at timestamp with time zone not null,
+  constraint feed_beats_pkey PRIMARY KEY (system, timeline)
+) with (fillfactor=50);
+
 create table issuance_blocks (
   directory text collate "C" not null,
   scope text not null,

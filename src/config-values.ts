@@ -73,6 +73,12 @@ export function parseDatabaseUrl(text: string): string {
   return text
 }
 
+/** Where followers may read: a standby, or several, or the primary again. */
+export function parseFeedUrl(text: string): string {
+  readPostgresUrl(text)
+  return text
+}
+
 /** Where a database is, for a message: its hosts and ports, or the folder of its Unix socket. */
 export function databaseHost(databaseUrl: string): string {
   return readPostgresUrl(databaseUrl)

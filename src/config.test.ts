@@ -19,6 +19,7 @@ test('nothing needs to be set for a local start', () => {
   expect(config).toMatchObject({
     dataDir: join(cwd, '.namesake'),
     databaseUrl: undefined,
+    feedDatabaseUrl: undefined,
     baseUrl: new URL('http://localhost:4000'),
     portalUrl: new URL('http://localhost:4000'),
     edgeHost: 'edge.localhost',
@@ -131,6 +132,8 @@ describe('what cannot be used is refused', () => {
       /Namesake writes there, so it has to be read-write/,
     ],
     ['NAMESAKE_DATABASE_URL', 'postgres://localhost/namesake', /NAMESAKE_SECRET is required/],
+    ['NAMESAKE_FEED_DATABASE_URL', 'replica.example.com', /not a PostgreSQL address/],
+    ['NAMESAKE_FEED_DATABASE_URL', 'postgres://replica.example.com/namesake', /needs NAMESAKE_DATABASE_URL beside it/],
     ['NAMESAKE_ALLOW_PRIVATE_UPSTREAMS', 'yes', /true nor false/],
     ['NAMESAKE_TRUSTED_PROXIES', '10.0.0.0/40', /10.0.0.0\/40/],
     ['NAMESAKE_PROXY_PROTOCOL', 'on', /off, required/],

@@ -13,6 +13,7 @@ import {
   parseDatabaseUrl,
   parseDnsServer,
   parseEab,
+  parseFeedUrl,
   parseFraction,
   parseHost,
   parseInteger,
@@ -35,6 +36,8 @@ export type { Address } from './config-values.ts'
 export type Config = Readonly<{
   dataDir: string
   databaseUrl: string | undefined
+  /** Where followers read the feed and its rows when not there. */
+  feedDatabaseUrl: string | undefined
   baseUrl: URL
   portalUrl: URL
   edgeHost: Hostname
@@ -140,6 +143,7 @@ export function readConfig(env: Env, cwd: string): { config: Config; warnings: s
   const config: Config = {
     dataDir: required('DATA_DIR', (text) => resolve(cwd, text), resolve(cwd, '.namesake'), '/var/lib/namesake'),
     databaseUrl: optional('DATABASE_URL', parseDatabaseUrl, 'postgres://namesake:password@db.example.com/namesake'),
+    feedDatabaseUrl: optional('FEED_DATABASE_URL', parseFeedUrl, 'postgres://namesake:password@replica.example.com/namesake'),
     baseUrl,
     portalUrl: required('PORTAL_URL', parseOrigin, baseUrl, 'https://portal.example.com'),
     edgeHost,
@@ -196,7 +200,7 @@ const DEFAULT_PLANS: ReadonlyMap<string, number> = new Map([
 ])
 
 // Shown in a message, these would end up in logs.
-const CONFIDENTIAL = new Set(['SECRET', 'DATABASE_URL', 'SMTP_URL', 'ACME_EAB'])
+const CONFIDENTIAL = new Set(['SECRET', 'DATABASE_URL', 'FEED_DATABASE_URL', 'SMTP_URL', 'ACME_EAB'])
 
 /** Collects what is wrong while the settings are read, so that one message can name it all. */
 class Reading {
@@ -245,6 +249,12 @@ function checkTogether(config: Config, { refuse, isBad }: Reading): void {
   if (config.databaseUrl && config.secrets.length === 0 && !isBad('SECRET')) {
     refuse('SECRET', ' is required with NAMESAKE_DATABASE_URL: every machine on that database needs the same one', SECRET_COMMAND)
   }
+  if (config.feedDatabaseUrl && !config.databaseUrl && !isBad('DATABASE_URL'))
+    refuse(
+      'FEED_DATABASE_URL',
+      ' needs NAMESAKE_DATABASE_URL beside it: the embedded database has no standby',
+      'postgres://replica.example.com/namesake',
+    )
   const publicDirectory = config.acmeDirectories.find(isPublicDirectory)
   if (config.local && publicDirectory && !isBad('EDGE_HOST')) {
     refuse(

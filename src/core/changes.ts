@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
+import { ServiceError } from '../errors.ts'
 import { backOffMs, pause } from '../lib/back-off.ts'
 import { type Db, type Queryable, rows } from './db.ts'
+import { lastBeat, sharedUpTo, TIMELINE } from './feed-beats.ts'
 
 const CHANNEL = 'namesake_changes'
 const GATHER_MS = 20 // a NOTIFY inside every transaction would cut commits by half or worse
@@ -20,60 +22,111 @@ export async function recordChange(on: Queryable, change: Change): Promise<void>
   await rows(on, sql`insert into changes (kind, key) values (${change.kind}, ${change.key})`)
 }
 
-// Server, its timeline, database and life: what was restored, promoted or replaced is another epoch, and what readers hold may be from its
-// future.
-const EPOCH = sql<string>`concat_ws('/', (select system_identifier from pg_control_system()),
-  substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8), (select oid from pg_database where datname = current_database()), life)`
+// Server, database and life: what was restored or replaced differs in one of them, and what readers hold may be from its future. Between system
+// and database stands the timeline, which a promotion changes; a standby knows only from its data which one it follows.
+const PLACE = sql<FeedPlace>`
+  (select system_identifier::text from pg_control_system()) as system, pg_is_in_recovery() as standby,
+  case when not pg_is_in_recovery() then ${TIMELINE} end as timeline,
+  concat_ws('/', (select oid from pg_database where datname = current_database()), life) as life,
+  case when pg_is_in_recovery() then greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) else pg_current_wal_insert_lsn() end::text as lsn`
+
+type FeedPlace = { system: string; standby: boolean; timeline: number | null; life: string; lsn: string }
 
 /** The end of the feed now. Whoever takes it first and a snapshot after misses nothing. */
 export async function currentCursor(db: Db): Promise<Cursor> {
-  const [cursor] = await rows(
+  const [read] = await rows(
     db,
-    sql<Cursor>`select ${EPOCH} as epoch, pg_snapshot_xmin(pg_current_snapshot())::text as xid, '0' as seq from feed`,
+    sql<FeedPlace & { xid: string }>`select ${PLACE}, pg_snapshot_xmin(pg_current_snapshot())::text as xid from feed`,
   )
-  return cursor!
+  const beat = read!.standby ? await lastBeat(db) : undefined
+  return { epoch: epochOf(read!, timelineOf(read!, beat)), xid: read!.xid, seq: '0' }
 }
 
-type FeedRow = Cursor & { covered: boolean; heldMs: number; kind: Change['kind'] | null; key: string | null; end: string }
+type FeedRow = FeedPlace & {
+  covered: boolean
+  ahead: boolean
+  heldMs: number
+  kind: Change['kind'] | null
+  key: string | null
+  xid: string
+  seq: string
+  end: string | null
+}
+
+/** `lsn`: no change that was visible to this reading is behind that position of the server's log. */
+export type FeedReading = { changes: Change[]; cursor: Cursor; heldMs: number; lsn: string }
+
+/** What a reader must do whose cursor is not of this feed as it is now. */
+export type FeedBreak = { kind: 'snapshot-needed' } | { kind: 'promoted'; epoch: string; sharedLsn: string }
 
 /**
  * The changes after the cursor, at most `limit`, and the cursor behind them. Only what every transaction can see: a row whose
  * transaction began early and commits late is never passed over. While such a transaction runs it holds back what others commit after it:
- * `heldMs` is how long the oldest of these has been waiting, 0 when none is. `snapshot-needed` when the feed was pruned beyond the cursor or belongs
- * to another epoch: the reader takes `currentCursor`, loads everything, and goes on from there.
+ * `heldMs` is how long the oldest of these has been waiting, 0 when none is; on a standby at least the age of the last beat that has arrived, by
+ * the clock of the primary while that answers. `promoted` when a standby of the server that gave the cursor took over: what the reader saw up to
+ * `sharedLsn` holds. `snapshot-needed` when the feed was pruned beyond the cursor or belongs to another epoch: the reader takes
+ * `currentCursor`, loads everything, and goes on from there. Throws `database_unavailable` on a standby that is not as far as the cursor.
  */
-export async function readChanges(
-  db: Db,
-  cursor: Cursor,
-  limit: number,
-): Promise<{ changes: Change[]; cursor: Cursor; heldMs: number } | { kind: 'snapshot-needed' }> {
+export async function readChanges(db: Db, cursor: Cursor, limit: number, primary?: Db): Promise<FeedReading | FeedBreak> {
   const read = await rows(
     db,
     sql<FeedRow>`
-      select ${EPOCH} as epoch, coalesce(c.xid, '0')::text as xid, coalesce(c.seq, 0)::text as seq, c.kind, c.key,
-        pg_snapshot_xmin(pg_current_snapshot())::text as end,
+      select ${PLACE}, coalesce(c.xid, '0')::text as xid, coalesce(c.seq, 0)::text as seq, c.kind, c.key,
+        -- A crash may forget transactions that came to nothing and give their numbers away again, until their end is on disk.
+        case when pg_is_in_recovery() or pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn()
+          then pg_snapshot_xmin(pg_current_snapshot()) end::text as end,
         coalesce((select extract(epoch from clock_timestamp() - min(created_at)) * 1000 from changes
           where xid >= pg_snapshot_xmin(pg_current_snapshot())), 0)::float8 as "heldMs",
-        (${cursor.xid}::xid8, ${cursor.seq}::bigint) >= (pruned_xid, pruned_seq)
-          and ${cursor.xid}::xid8 <= pg_snapshot_xmax(pg_current_snapshot()) as covered
+        (${cursor.xid}::xid8, ${cursor.seq}::bigint) >= (pruned_xid, pruned_seq) as covered,
+        ${cursor.xid}::xid8 > pg_snapshot_xmax(pg_current_snapshot()) as ahead
       from feed left join lateral (
         select xid, seq, kind, key from changes
         where (xid, seq) > (${cursor.xid}::xid8, ${cursor.seq}::bigint) and xid < pg_snapshot_xmin(pg_current_snapshot())
         order by xid, seq limit ${limit}) c on true`,
   )
   const first = read[0]!
-  if (!first.covered || first.epoch !== cursor.epoch) return { kind: 'snapshot-needed' }
+  const beat = first.standby ? await lastBeat(db, primary) : undefined
+  const timeline = timelineOf(first, beat)
+  const epoch = epochOf(first, timeline)
+  const known = readEpoch(cursor.epoch)
+  if (known.system !== first.system || known.life !== first.life || !first.covered) return { kind: 'snapshot-needed' }
+  if (first.standby && (known.timeline > timeline || (first.ahead && known.timeline === timeline))) throw behind()
+  if (known.timeline < timeline) {
+    const sharedLsn = await sharedUpTo(db, known.timeline)
+    return sharedLsn === undefined ? { kind: 'snapshot-needed' } : { kind: 'promoted', epoch, sharedLsn }
+  }
+  if (known.timeline > timeline || first.ahead) return { kind: 'snapshot-needed' }
   const changes = read.flatMap(({ kind, key }) => (kind === null ? [] : [{ kind, key: key! }]))
-  return { changes, heldMs: Math.max(0, first.heldMs), cursor: changes.length < limit ? atEnd(first, cursor) : at(read.at(-1)!) }
+  const heldMs = Math.max(0, first.heldMs, beat?.ageMs ?? 0)
+  const end = changes.length < limit ? atEnd(first, cursor) : undefined
+  const last = changes.length > 0 ? { epoch, xid: read.at(-1)!.xid, seq: read.at(-1)!.seq } : cursor
+  return { changes, heldMs, cursor: end ?? last, lsn: first.lsn }
 }
 
-function at({ epoch, xid, seq }: FeedRow): Cursor {
-  return { epoch, xid, seq }
+/** A standby without a beat cannot say which timeline it follows, nor how old its data is. */
+function timelineOf(place: FeedPlace, beat: { timeline: number } | undefined): number {
+  const timeline = place.timeline ?? beat?.timeline
+  if (timeline === undefined)
+    throw new ServiceError('database_unavailable', 'no worker has left a sign of life in the feed yet, so a standby cannot be followed')
+  return timeline
+}
+
+function behind(): ServiceError {
+  return new ServiceError('database_unavailable', 'this standby has not replayed as far as the local copy is')
+}
+
+function epochOf({ system, life }: FeedPlace, timeline: number): string {
+  return `${system}/${timeline.toString(16).toUpperCase().padStart(8, '0')}/${life}`
+}
+
+function readEpoch(epoch: string): { system: string; timeline: number; life: string } {
+  const [system = '', timeline = '', ...life] = epoch.split('/')
+  return { system, timeline: Number.parseInt(timeline, 16), life: life.join('/') }
 }
 
 // All below `end` has been read, so an idle reader's cursor keeps up with the database and stays ahead of pruning.
-function atEnd({ epoch, end }: FeedRow, before: Cursor): Cursor {
-  return BigInt(end) > BigInt(before.xid) ? { epoch, xid: end, seq: '0' } : before
+function atEnd({ end }: FeedRow, before: Cursor): Cursor | undefined {
+  return end !== null && BigInt(end) > BigInt(before.xid) ? { epoch: before.epoch, xid: end, seq: '0' } : undefined
 }
 
 /** Drops the changes that are older than so many hours and remembers up to where, so that a reader behind that point is told. */

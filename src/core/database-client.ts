@@ -69,7 +69,8 @@ export class HostedClient extends pg.Client {
     this.connection.once('end', () => {
       forgetMove()
       clearInterval(watching)
-      this.#hosts.doubt(place)
+      const wasEndedByUs = (this as unknown as { _ending: boolean })._ending
+      if (!wasEndedByUs) this.#hosts.doubt(place)
     })
   }
 

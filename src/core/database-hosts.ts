@@ -38,11 +38,11 @@ export const SERVER_STATE = `
 /**
  * The servers of an address with libpq's meaning of several hosts and `target_session_attrs`, which node-postgres lacks. One host without that
  * setting is connected to as it is. Where several accept writes (an old primary came back), the one promoted last is taken, and this process
- * never goes back to one of an older timeline.
+ * never goes back to one of an older timeline. `need` is for several hosts without that setting.
  */
-export function createDatabaseHosts(url: string, log?: Log): DatabaseHosts {
+export function createDatabaseHosts(url: string, options: { log?: Log; need?: SessionNeed } = {}): DatabaseHosts {
   const { hosts, need: asked, shuffled } = readPostgresUrl(url)
-  const need = asked ?? (hosts.length > 1 ? 'read-write' : 'any')
+  const need = asked ?? (hosts.length > 1 ? (options.need ?? 'read-write') : 'any')
   const isSought = hosts.length > 1 || need !== 'any'
   const order = shuffled ? hosts.toSorted(() => Math.random() - 0.5) : hosts
   const leavers = new Map<() => void, string>()
@@ -72,7 +72,7 @@ export function createDatabaseHosts(url: string, log?: Log): DatabaseHosts {
     const stale = best && refusal(best.state)
     if (!best || stale) throw noServer(need, found, best && { place: best.place, reason: stale })
     if (last !== undefined && last !== best.place.name)
-      log?.warn({ from: last, to: best.place.name }, 'the database is at another server now')
+      options.log?.warn({ from: last, to: best.place.name }, 'the database is at another server now')
     good = best.place
     last = best.place.name
     for (const [leave, name] of [...leavers]) if (name !== last) leave()

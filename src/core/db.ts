@@ -1,6 +1,7 @@
 import { CompiledQuery, Kysely, PostgresDialect, type RawBuilder, type Transaction } from 'kysely'
 import pg from 'pg'
 import { ServiceError } from '../errors.ts'
+import type { SessionNeed } from '../lib/postgres-url.ts'
 import type { Log } from '../log.ts'
 import { HostedClient, type HostedConfig } from './database-client.ts'
 import { createDatabaseHosts } from './database-hosts.ts'
@@ -24,11 +25,11 @@ const POOL_CONNECTIONS_MAX = 10
 
 /**
  * A pool on the database at `url` (`postgres://…`, with one host or several, or with a Unix socket's folder as `?host=`), see
- * database-hosts.ts. Connects at the first statement.
+ * database-hosts.ts; of several without `target_session_attrs`, one that meets `need` is taken (`read-write`). Connects at the first statement.
  * Every verb that cannot reach the database throws `database_unavailable`.
  */
-export function connectDatabase(url: string, options: { applicationName: string; poolMax?: number; log?: Log }): Db {
-  const hosts = createDatabaseHosts(url, options.log)
+export function connectDatabase(url: string, options: { applicationName: string; poolMax?: number; log?: Log; need?: SessionNeed }): Db {
+  const hosts = createDatabaseHosts(url, options)
   const connection: HostedConfig = {
     hosts,
     silenceMaxMs: 0,

@@ -2,6 +2,7 @@ import { type Hostname, readClaimName } from '../hostname.ts'
 import type { Change, CopySource } from './copy-source.ts'
 import type { CopyWriter } from './copy-writer.ts'
 import { pagesWithin, within } from './deadline.ts'
+import { createRecentReads } from './recent-reads.ts'
 import type { ChangedKeys, CopyBatch, Cursor, SettingRow } from './rows.ts'
 
 export type CatchUpParts = {
@@ -13,6 +14,8 @@ export type CatchUpParts = {
   signal: AbortSignal
   onChanged(keys: ChangedKeys): void
   onReplaced(reason: string): void
+  /** So many keys were loaded again because a promoted standby may have lost them. */
+  onPromoted?(keys: number): void
 }
 
 export type CatchUp = {
@@ -30,6 +33,7 @@ const IDLE_WRITE_INTERVAL_MS = 5_000
 /** One pass from the stored cursor to the feed's present end, by way of a snapshot where there is no cursor or the feed no longer reaches back to it. */
 export function createCatchUp(parts: CatchUpParts): CatchUp {
   const { source, writer, now, signal } = parts
+  const recent = createRecentReads(now)
   const read = <T>(what: string, promise: Promise<T>): Promise<T> => within(READ_TIMEOUT_MS, what, promise, signal)
 
   /** The cursor comes first: what changes while the pages are read is in the feed after it, and is applied again. */
@@ -40,6 +44,7 @@ export function createCatchUp(parts: CatchUpParts): CatchUp {
     const challenges = await read('the challenges', source.loadChallenges())
     const routes = pagesWithin(PAGE_TIMEOUT_MS, 'a page of routes', source.eachRoutePage(HOSTNAMES_PER_PAGE), signal)
     const certificates = pagesWithin(PAGE_TIMEOUT_MS, 'a page of certificates', source.eachCertificatePage(HOSTNAMES_PER_PAGE), signal)
+    recent.forget()
     await writer.replaceAll({ cursor, asOfMs, routes, certificates, settings, challenges })
     parts.onReplaced(reason)
   }
@@ -53,27 +58,38 @@ export function createCatchUp(parts: CatchUpParts): CatchUp {
   }
 
   /** A project's hostnames may be millions: page by page, without the cursor, which only the last batch of the read moves. */
-  const applyProject = async (projectId: string): Promise<void> => {
+  const applyProject = async (projectId: string, anew: boolean): Promise<void> => {
     let after: Hostname | '' = ''
     for (;;) {
       const hostnames: Hostname[] = await read('the hostnames', source.loadProjectHostnames(projectId, after, HOSTNAMES_PER_PAGE))
-      writer.apply(await loadRoutes(hostnames))
+      const { routes, removed } = await loadRoutes(hostnames)
+      writer.apply({ routes, removed: anew ? hostnames : removed })
       parts.onChanged({ ...NO_KEYS, routes: hostnames })
       if (hostnames.length < HOSTNAMES_PER_PAGE) return
       after = hostnames.at(-1)!
     }
   }
 
-  const applyChanges = async (changes: Change[], place: { cursor: Cursor; asOfMs?: number }): Promise<void> => {
-    const keys = sortKeys(changes)
-    for (const projectId of keys.projects) await applyProject(projectId)
-    const routes = await loadRoutes(keys.routes)
+  /** `anew`: what is in the copy may be of a future that was lost, so a row goes before the one that is loaded comes, whichever is newer. */
+  const applyKeys = async (keys: ChangedKeys, anew: boolean, place: { cursor: Cursor; asOfMs?: number }): Promise<void> => {
+    for (const projectId of keys.projects) await applyProject(projectId, anew)
+    const { routes, removed } = await loadRoutes(keys.routes)
     const certificates = keys.certificates.length > 0 ? await read('certificates', source.loadCertificates(keys.certificates)) : []
-    const removedCertificates = missing(keys.certificates, certificates)
+    const removedCertificates = anew ? keys.certificates : missing(keys.certificates, certificates)
     const settings = await loadSettings(keys.settings.filter((name) => parts.settingNames.includes(name)))
     const challenges = keys.challenges.length > 0 ? await read('the challenges', source.loadChallenges()) : undefined
-    writer.apply({ ...routes, certificates, removedCertificates, settings, challenges, ...place })
-    if (changes.length > 0) parts.onChanged(keys)
+    writer.apply({ routes, removed: anew ? keys.routes : removed, certificates, removedCertificates, settings, challenges, ...place })
+    if (countOf(keys) > 0) parts.onChanged(keys)
+  }
+
+  /** Goes back to the last place that the promoted server shares for certain, and loads again what was applied since. */
+  const goBack = async (epoch: string, sharedLsn: string): Promise<'went-back' | 'unknown'> => {
+    const since = recent.since(sharedLsn)
+    if (!since) return 'unknown'
+    await applyKeys(since.keys, true, { cursor: { ...since.cursor, epoch } })
+    recent.forget()
+    parts.onPromoted?.(countOf(since.keys))
+    return 'went-back'
   }
 
   return {
@@ -87,18 +103,27 @@ export function createCatchUp(parts: CatchUpParts): CatchUp {
         if (!cursor) throw new Error('the copy became unusable while it was followed')
         const step = await read('the feed', source.readChanges(cursor, CHANGES_PER_READ))
         if ('kind' in step) {
+          if (step.kind === 'promoted' && (await goBack(step.epoch, step.sharedLsn)) === 'went-back') continue
           if (isNew) throw new Error('the feed does not know the cursor that it gave') // the caller waits before it tries again
           isNew = true
-          await takeSnapshot('the feed does not reach back to our cursor')
+          await takeSnapshot(
+            step.kind === 'promoted' ? 'a promoted standby may lack what we hold' : 'the feed does not reach back to our cursor',
+          )
           continue
         }
         const atTheEnd = step.changes.length < CHANGES_PER_READ
         const isIdle = step.changes.length === 0 && Math.abs(asOfMs - storedMs) < IDLE_WRITE_INTERVAL_MS
-        if (!isIdle) await applyChanges(step.changes, { cursor: step.cursor, ...(atTheEnd && { asOfMs }) })
+        const keys = sortKeys(step.changes)
+        if (step.lsn !== undefined) recent.note({ cursor: step.cursor, lsn: step.lsn, keys })
+        if (!isIdle) await applyKeys(keys, false, { cursor: step.cursor, ...(atTheEnd && { asOfMs }) })
         if (atTheEnd) return { asOfMs: asOfMs - (step.heldMs ?? 0) }
       }
     },
   }
+}
+
+function countOf(keys: ChangedKeys): number {
+  return Object.values(keys).reduce((sum, list) => sum + list.length, 0)
 }
 
 const NO_KEYS: ChangedKeys = { routes: [], certificates: [], projects: [], tokens: [], settings: [], challenges: [] }

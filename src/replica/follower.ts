@@ -22,6 +22,7 @@ export type FollowerParts = {
 
 export type FollowerReport = CopyStatus & {
   snapshots: number
+  promotions: number
   changes: number
   lookups: number
   lookupsTurnedAway: number
@@ -56,13 +57,14 @@ export function createFollower(parts: FollowerParts): Follower {
   const stopping = new AbortController()
   const wake = createWake()
   const lookups = createDatabaseLookups({
-    loadRoutes: (hostnames) => source.loadRoutes(hostnames),
+    loadRoutes: (hostnames) => (source.findRoutes ?? source.loadRoutes)(hostnames),
     findInCopy: (hostname) => writer.findRoute(hostname),
     now,
   })
   let audience: Audience | undefined
   let asOfMs = writer.state().asOfMs
   let snapshots = 0
+  let promotions = 0
   let changes = 0
   let trouble: string | undefined
   let stop = async (): Promise<void> => {}
@@ -82,7 +84,11 @@ export function createFollower(parts: FollowerParts): Follower {
     log.info({ reason }, 'the local copy was built anew')
     setImmediate(() => audience?.reset())
   }
-  const catchUp = createCatchUp({ ...parts, signal: stopping.signal, onChanged, onReplaced })
+  const onPromoted = (keys: number): void => {
+    promotions += 1
+    log.warn({ keys }, 'a standby was promoted: what it may have lost was loaded again, and the local copy goes on')
+  }
+  const catchUp = createCatchUp({ ...parts, signal: stopping.signal, onChanged, onReplaced, onPromoted })
 
   const follow = async (): Promise<void> => {
     let failures = 0
@@ -148,7 +154,7 @@ export function createFollower(parts: FollowerParts): Follower {
     status,
     report() {
       const { asked, turnedAway } = lookups.counts()
-      return { ...status(), snapshots, changes, lookups: asked, lookupsTurnedAway: turnedAway, trouble }
+      return { ...status(), snapshots, promotions, changes, lookups: asked, lookupsTurnedAway: turnedAway, trouble }
     },
     stop: () => stop(),
   }

@@ -23,19 +23,24 @@ import { TICKET_KEYS } from './ticket-keys.ts'
 export async function startFollowerRole(context: RoleContext): Promise<RunningRole> {
   const { config, log } = context
   const db = connectDatabase(config.databaseUrl!, { applicationName: 'namesake follower', poolMax: 5, log })
+  const { feedDatabaseUrl } = config
+  const feed = feedDatabaseUrl
+    ? connectDatabase(feedDatabaseUrl, { applicationName: 'namesake feed', poolMax: 3, log, need: 'prefer-standby' })
+    : db
   mkdirSync(dirname(copyPath(config)), { recursive: true, mode: 0o700 })
   const writer = openCopyWriter(copyPath(config))
   const follower = createFollower({
     source: {
-      currentCursor: () => currentCursor(db),
-      readChanges: (cursor, limit) => readChanges(db, cursor, limit),
-      loadRoutes: (hostnames) => loadRoutes(db, hostnames),
-      loadCertificates: (hostnames) => loadCertificates(db, hostnames),
-      eachRoutePage: (pageSize) => eachRoutePage(db, pageSize),
-      eachCertificatePage: (pageSize) => eachCertificatePage(db, pageSize),
-      loadChallenges: () => loadTlsAlpnChallenges(db),
-      readSetting: (name) => readSetting(db, name),
-      loadProjectHostnames: (projectId, after, limit) => loadProjectHostnames(db, projectId, after, limit),
+      currentCursor: () => currentCursor(feed),
+      readChanges: (cursor, limit) => readChanges(feed, cursor, limit, db),
+      loadRoutes: (hostnames) => loadRoutes(feed, hostnames),
+      loadCertificates: (hostnames) => loadCertificates(feed, hostnames),
+      eachRoutePage: (pageSize) => eachRoutePage(feed, pageSize),
+      eachCertificatePage: (pageSize) => eachCertificatePage(feed, pageSize),
+      loadChallenges: () => loadTlsAlpnChallenges(feed),
+      readSetting: (name) => readSetting(feed, name),
+      loadProjectHostnames: (projectId, after, limit) => loadProjectHostnames(feed, projectId, after, limit),
+      findRoutes: (hostnames) => loadRoutes(db, hostnames),
       listen: (onHint) => listenForChanges(db, onHint),
     },
     writer,
@@ -79,6 +84,7 @@ export async function startFollowerRole(context: RoleContext): Promise<RunningRo
       await follower.stop()
       await server.stop()
       writer.close()
+      if (feed !== db) await closeDatabase(feed)
       await closeDatabase(db)
     },
   }

@@ -5,6 +5,7 @@ import { pruneChallenges } from '../core/challenges.ts'
 import { createAnnouncer, pruneChanges } from '../core/changes.ts'
 import { pruneConnectLinks } from '../core/connect-links.ts'
 import { closeDatabase, connectDatabase, type Db } from '../core/db.ts'
+import { beatFeed } from '../core/feed-beats.ts'
 import { pruneBudget } from '../core/issuance-budget.ts'
 import { createLinkSigner } from '../core/link-signer.ts'
 import { pruneOrdersUnderWay } from '../core/orders-under-way.ts'
@@ -124,6 +125,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
       { name: 'renewal information', everyMs: 10_000, run: () => askAboutRenewals({ db, log, renewalTime: issuing.renewalTime }) },
       { name: 'certificate states', everyMs: 30_000, run: () => issuanceMetrics.refresh() },
       { name: 'ticket keys', everyMs: 600_000, run: () => renewTicketKeys(db, config) },
+      { name: 'feed beat', everyMs: 1_000, run: () => beatFeed(db) },
       { name: 'feed pruning', everyMs: 3_600_000, run: () => pruneChanges(db, FEED_KEPT_HOURS) },
       { name: 'budget pruning', everyMs: 3_600_000, run: async () => void (await pruneBudget(db)) },
       { name: 'open orders pruning', everyMs: 3_600_000, run: () => pruneOrdersUnderWay(db) },

@@ -1,0 +1,61 @@
+import { sql } from 'kysely'
+import { type Db, rows } from './db.ts'
+
+export type FeedBeat = { timeline: number; ageMs: number }
+
+const CLOCK_TIMEOUT_MS = 1_000
+
+const SYSTEM = sql`(select system_identifier::text from pg_control_system())`
+export const TIMELINE = sql`('x' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8))::bit(32)::int`
+
+/** Leaves a sign of life in the feed, at most one in half a second however many call: readers of standbys count their lag from it. */
+export async function beatFeed(db: Db): Promise<void> {
+  await rows(
+    db,
+    sql`
+      insert into feed_beats (system, timeline, lsn, beat_at) values (${SYSTEM}, ${TIMELINE}, pg_current_wal_insert_lsn(), clock_timestamp())
+      on conflict (system, timeline) do update set lsn = excluded.lsn, beat_at = excluded.beat_at
+      where feed_beats.beat_at < clock_timestamp() - interval '0.5 s' or feed_beats.beat_at > clock_timestamp()`,
+  )
+}
+
+/**
+ * The last beat that this server, primary or standby, has seen; undefined before the first. Its age is by the clock that wrote it, the primary's,
+ * where that one answers within a second; else by this server's.
+ */
+export async function lastBeat(db: Db, primary?: Db): Promise<FeedBeat | undefined> {
+  const [beat] = await rows(
+    db,
+    sql<{ timeline: number; beatMs: number; nowMs: number }>`
+      select timeline, extract(epoch from beat_at)::float8 * 1000 as "beatMs", ${NOW_MS} as "nowMs"
+      from feed_beats where system = ${SYSTEM} order by timeline desc limit 1`,
+  )
+  if (!beat) return undefined
+  const nowMs = (primary && (await clockOf(primary))) ?? beat.nowMs
+  return { timeline: beat.timeline, ageMs: Math.max(0, nowMs - beat.beatMs) }
+}
+
+const NOW_MS = sql<number>`extract(epoch from clock_timestamp())::float8 * 1000`
+
+async function clockOf(db: Db): Promise<number | undefined> {
+  const late = Promise.withResolvers<void>()
+  const timer = setTimeout(late.resolve, CLOCK_TIMEOUT_MS)
+  const asked: Promise<number | undefined> = rows(db, sql<{ nowMs: number }>`select ${NOW_MS} as "nowMs"`).then(
+    ([read]) => read!.nowMs,
+    () => undefined,
+  )
+  const read = await Promise.race([asked, late.promise]).finally(() => clearTimeout(timer))
+  return read ?? undefined
+}
+
+/**
+ * Up to where this server's history and the earlier timeline's are the same for certain: the position that the last beat of that timeline names,
+ * whose commit is here. Undefined when there is none.
+ */
+export async function sharedUpTo(db: Db, timeline: number): Promise<string | undefined> {
+  const [beat] = await rows(
+    db,
+    sql<{ lsn: string }>`select lsn::text as lsn from feed_beats where system = ${SYSTEM} and timeline = ${timeline}`,
+  )
+  return beat?.lsn
+}
