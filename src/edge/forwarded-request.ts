@@ -106,7 +106,8 @@ export function forwardedLines(fields: RequestFields, connection: VisitorConnect
   return `${passing}${about}X-Request-Id: ${id}\r\nCDN-Loop: ${join(cdnLoop, EDGE_NAME)}\r\n`
 }
 
-function isDisguised(lower: string): boolean {
+/** Whether an application could take the field for one of those that mean something to us. */
+export function isDisguised(lower: string): boolean {
   return lower.includes('_') && REQUEST_NAMES.kindOf(lower.replaceAll('_', '-')) !== 'pass'
 }
 

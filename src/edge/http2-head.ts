@@ -1,6 +1,6 @@
-import type { Fields } from './engine.ts'
-import { isFieldValue, isLength, isTarget, isToken } from './fields.ts'
-import { type RequestFields, sortRequestFields } from './forwarded-request.ts'
+import { isLength, isTarget, isToken } from './fields.ts'
+import { RequestFields } from './forwarded-request.ts'
+import type { HeaderField } from './http2/header-field.ts'
 import { REQUEST_FIELDS_MAX } from './request-limits.ts'
 import { readTarget } from './request-target.ts'
 
@@ -16,50 +16,98 @@ export type Http2Head =
     }
   | { kind: 'refused'; status: number; method: string }
 
-/** Of an HTTP/1.1 connection; in HTTP/2 a sign that somebody tries to smuggle (RFC 9113 §8.2.2). */
-export const CONNECTION_FIELDS = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade'])
-
 /**
- * What a request is for, or why it is not served. nghttp2 has checked the order and number of pseudo fields; this checks that everything
- * can be said in HTTP/1.1 without a second meaning, joins cookie crumbs, and refuses a Host that contradicts :authority.
+ * What a request with proper fields is for, or why it is not served; undefined when it is malformed: its pseudo fields come first, once each,
+ * and none is missing (RFC 9113 §8.3.1), and no field belongs to a connection of HTTP/1.1 (§8.2.2). Refused is what could not be said in
+ * HTTP/1.1 without a second meaning, and a Host that contradicts :authority. Cookie crumbs are joined (§8.2.3).
  */
-export function readHttp2Head(raw: Fields): Http2Head {
-  const pseudo = new Map<string, string>()
-  const fields: string[] = []
-  const cookies: string[] = []
+export function readHttp2Head(fields: readonly HeaderField[]): Http2Head | undefined {
+  const sorted = new RequestFields()
+  let method: string | undefined
+  let scheme: string | undefined
+  let path: string | undefined
+  let named: string | undefined
   let host: string | undefined
-  let length: number | undefined
+  let length: string | undefined
+  let cookies: string | undefined
   let expectsContinue = false
-  for (let i = 0; i < raw.length; i += 2) {
-    const name = raw[i]!
-    const value = raw[i + 1]!
-    if (!isFieldValue(value)) return refused(400, pseudo)
-    if (name.startsWith(':')) pseudo.set(name, value)
-    else if (!isToken(name) || CONNECTION_FIELDS.has(name)) return refused(400, pseudo)
-    else if (name === 'cookie') cookies.push(value)
-    else if (name === 'host') {
-      if (host !== undefined) return refused(400, pseudo)
-      host = value
-    } else if (name === 'content-length') {
-      if (length !== undefined || !isLength(value)) return refused(400, pseudo)
-      length = Number(value)
-    } else {
-      if (name === 'expect') expectsContinue = value.toLowerCase() === '100-continue'
-      fields.push(name, value)
+  let isTwofold = false
+  let others = 0
+  for (let i = 0; i < fields.length; i += 1) {
+    const field = fields[i]!
+    const { role, value } = field
+    switch (role) {
+      case 'pass':
+        sorted.passing += field.line
+        others += 1
+        break
+      case ':method':
+        if (method !== undefined || isBehind(fields, i)) return undefined
+        method = value
+        break
+      case ':scheme':
+        if (scheme !== undefined || isBehind(fields, i)) return undefined
+        scheme = value
+        break
+      case ':path':
+        if (path !== undefined || isBehind(fields, i)) return undefined
+        path = value
+        break
+      case ':authority':
+        if (named !== undefined || isBehind(fields, i)) return undefined
+        named = value
+        break
+      case 'never':
+        return undefined
+      case 'cookie':
+        cookies = cookies === undefined ? value : `${cookies}; ${value}`
+        break
+      case 'host':
+        isTwofold ||= host !== undefined
+        host = value
+        break
+      case 'length':
+        isTwofold ||= length !== undefined || !isLength(value)
+        length = value
+        break
+      case 'vouched':
+        sorted.vouched += field.line
+        others += 1
+        break
+      case 'expect':
+        expectsContinue = value.toLowerCase() === '100-continue'
+        others += 1
+        break
+      case 'left-out':
+        others += 1
+        break
+      default:
+        sorted.note(role, value)
+        others += 1
     }
   }
-  const method = pseudo.get(':method') ?? ''
-  const authority = pseudo.get(':authority') ?? host ?? ''
-  if (fields.length / 2 > REQUEST_FIELDS_MAX) return refused(431, pseudo)
-  if (host !== undefined && host.toLowerCase() !== authority.toLowerCase()) return refused(400, pseudo)
-  if (!isToken(method) || authority === '' || pseudo.has(':protocol')) return refused(400, pseudo)
-  if (cookies.length > 0) fields.push('cookie', cookies.join('; ')) // RFC 9113 §8.2.3
-  const path = pseudo.get(':path') ?? ''
-  const target = isTarget(path) ? readTarget(method, path, authority) : undefined
-  if (target === undefined) return refused(400, pseudo)
-  return { kind: 'head', method, target, authority, fields: sortRequestFields(fields), length, expectsContinue }
+  if (method !== 'CONNECT' && (method === undefined || scheme === undefined || path === undefined)) return undefined
+  const authority = named ?? host ?? ''
+  const refused = (status: number): Http2Head => ({ kind: 'refused', status, method })
+  if (isTwofold) return refused(400)
+  if (others > REQUEST_FIELDS_MAX) return refused(431)
+  if (host !== undefined && host.toLowerCase() !== authority.toLowerCase()) return refused(400)
+  if (!isToken(method) || authority === '') return refused(400)
+  if (cookies !== undefined) sorted.passing += `cookie: ${cookies}\r\n`
+  const target = path !== undefined && isTarget(path) ? readTarget(method, path, authority) : undefined
+  if (target === undefined) return refused(400)
+  return {
+    kind: 'head',
+    method,
+    target,
+    authority,
+    fields: sorted,
+    length: length === undefined ? undefined : Number(length),
+    expectsContinue,
+  }
 }
 
-function refused(status: number, pseudo: Map<string, string>): Http2Head {
-  return { kind: 'refused', status, method: pseudo.get(':method') ?? '' }
+/** Whether a pseudo field stands behind one that is none. */
+function isBehind(fields: readonly HeaderField[], i: number): boolean {
+  return i > 0 && !fields[i - 1]!.name.startsWith(':')
 }

@@ -1,8 +1,9 @@
 import { constants, performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
 import type { EngineParts, VisitorConnection } from './engine.ts'
+import { HeaderField } from './http2/header-field.ts'
 import { Http2Exchange } from './http2-exchange.ts'
-import { readHttp2Head } from './http2-head.ts'
+import { type Http2Head, readHttp2Head } from './http2-head.ts'
 import { REQUEST_FIELDS_MAX, REQUEST_HEAD_BYTES_MAX, STREAMS_PER_CONNECTION_MAX } from './request-limits.ts'
 
 const STREAM_WINDOW_BYTES = 256 * 1024
@@ -35,7 +36,7 @@ export function createHttp2Server({ timeouts, onExchange }: EngineParts) {
   let isDraining = false
 
   const receive = (stream: ServerHttp2Stream, rawHeaders: string[], endsHere: boolean, connection: VisitorConnection) => {
-    const head = readHttp2Head(rawHeaders)
+    const head = readHead(rawHeaders)
     const exchange = new Http2Exchange({ stream, head, connection, endsHere, lastBytesMs: timeouts.bodyIdleMs })
     if (head.kind === 'refused') exchange.refuse(head.status)
     else onExchange(exchange)
@@ -77,4 +78,12 @@ export function createHttp2Server({ timeouts, onExchange }: EngineParts) {
     },
     count: () => sessions.size,
   }
+}
+
+/** node:http2 has ended what is malformed, unless the two of us differ. */
+function readHead(raw: readonly string[]): Http2Head {
+  const fields: HeaderField[] = []
+  for (let i = 0; i < raw.length; i += 2) fields.push(new HeaderField(raw[i]!, raw[i + 1]!))
+  const head = fields.every(({ isProper }) => isProper) ? readHttp2Head(fields) : undefined
+  return head ?? { kind: 'refused', status: 400, method: '' }
 }

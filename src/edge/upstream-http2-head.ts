@@ -3,8 +3,8 @@ import type { ParsedHead } from './answer-parser.ts'
 import type { Fields } from './engine.ts'
 import { isLength } from './fields.ts'
 import { sortAnswerFields } from './forwarded-answer.ts'
+import { CONNECTION_FIELDS, type HeaderField, listOf } from './http2/header-field.ts'
 import type { DecodedHead } from './http2/hpack-decoder.ts'
-import { CONNECTION_FIELDS } from './http2-head.ts'
 import { UpstreamFailure } from './upstream.ts'
 import type { UpstreamRequest } from './upstream-request.ts'
 
@@ -29,16 +29,16 @@ export type AnswerStart = { kind: 'interim'; status: number } | { kind: 'head'; 
  */
 export function readAnswerStart(decoded: DecodedHead, { method, endsStream }: { method: string; endsStream: boolean }): AnswerStart {
   if (decoded.isTooLarge) throw malformed('the head is too large')
-  const [name, text = '', ...fields] = decoded.fields
-  if (!decoded.isProper || name !== ':status' || !STATUS.test(text)) throw malformed('the head')
-  requireEndToEnd(fields)
-  const status = Number(text)
+  const [first, ...rest] = decoded.fields
+  if (!decoded.isProper || first?.name !== ':status' || !STATUS.test(first.value)) throw malformed('the head')
+  requireEndToEnd(rest)
+  const status = Number(first.value)
   if (status < 200) {
     if (endsStream || status === 101) throw malformed('an interim answer that cannot be one')
     return { kind: 'interim', status }
   }
   const isBodiless = method === 'HEAD' || status === 204 || status === 304
-  const sorted = sortAnswerFields(fields)
+  const sorted = sortAnswerFields(listOf(rest))
   if (sorted.lengths > 1 || (sorted.lengths === 1 && !isLength(sorted.length))) throw malformed('content-length')
   const length = sorted.lengths === 1 ? Number(sorted.length) : undefined
   if (endsStream && !isBodiless && (length ?? 0) > 0) throw malformed('a body that is shorter than announced')
@@ -50,16 +50,15 @@ export function readAnswerStart(decoded: DecodedHead, { method, endsStream }: { 
 export function readTrailers(decoded: DecodedHead, endsStream: boolean): Fields {
   if (!endsStream || !decoded.isProper || decoded.isTooLarge) throw malformed('the trailers')
   requireEndToEnd(decoded.fields)
-  return decoded.fields
+  return listOf(decoded.fields)
 }
 
 export function malformed(what: string): UpstreamFailure {
   return new UpstreamFailure('malformed', `the upstream's answer is not proper HTTP/2: ${what}`)
 }
 
-function requireEndToEnd(fields: Fields): void {
-  for (let i = 0; i < fields.length; i += 2) {
-    const name = fields[i]!
+function requireEndToEnd(fields: readonly HeaderField[]): void {
+  for (const { name } of fields) {
     if (name.startsWith(':') || CONNECTION_FIELDS.has(name)) throw malformed(`the field ${name}`)
   }
 }

@@ -8,6 +8,7 @@ import type { ExchangeHost, Http2Exchange } from './exchange.ts'
 import type { FrameBuffers } from './frame-buffers.ts'
 import { type FrameListener, FrameReceiver } from './frame-receiver.ts'
 import { FrameWriter } from './frame-writer.ts'
+import { listOf } from './header-field.ts'
 import type { DecodedHead } from './hpack-decoder.ts'
 import type { HpackEncoder } from './hpack-encoder.ts'
 import { ConnectionError, ERROR_CODE, FLAG, FRAME, STREAM_ID_MAX } from './protocol.ts'
@@ -210,7 +211,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   #onTrailers(stream: Stream, endsStream: boolean, { fields, isProper, isTooLarge }: DecodedHead) {
     if (stream.isRequestComplete) return this.#offend(stream, ERROR_CODE.streamClosed)
     const isWellFormed = endsStream && isProper && !isTooLarge && areWellFormedTrailers(fields)
-    if (!isWellFormed || !stream.complete(fields)) this.#offend(stream, ERROR_CODE.protocol)
+    if (!isWellFormed || !stream.complete(listOf(fields))) this.#offend(stream, ERROR_CODE.protocol)
   }
 
   onReset(streamId: number): void {

@@ -97,8 +97,7 @@ export class Http2Exchange implements Exchange {
     this.#hasBegun = true
     this.#left = typeof body === 'number' ? body : undefined
     this.#hasSentEnd = body === 'none' || body === 0
-    const all = typeof body === 'number' ? [...fields.list, 'content-length', String(body)] : fields.list
-    this.#host.writer.head(this.streamId, status, all, { endsStream: this.#hasSentEnd })
+    this.#host.writer.answer(this.streamId, status, fields, { length: this.#left, endsStream: this.#hasSentEnd })
   }
 
   write(chunk: Buffer): boolean {

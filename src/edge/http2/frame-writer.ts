@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream'
 import type { Fields } from '../engine.ts'
+import type { FieldSection } from '../field-section.ts'
 import { FRAME_BUFFER_BYTES, type FrameBuffers } from './frame-buffers.ts'
 import type { HpackEncoder } from './hpack-encoder.ts'
 import { FLAG, FRAME, FRAME_BYTES_MAX, FRAME_HEAD_BYTES } from './protocol.ts'
@@ -7,6 +8,8 @@ import { FLAG, FRAME, FRAME_BYTES_MAX, FRAME_HEAD_BYTES } from './protocol.ts'
 /** With more than this on its way, nobody should write more until some has left. */
 const UNSENT_BYTES_HIGH = 256 * 1024
 const WORD_BYTES = 4
+/** A change of the table's size, a status and a length. */
+const HEAD_OVERHEAD_BYTES = 40
 
 type Filled = { buffer: Buffer; bytes: number }
 
@@ -75,6 +78,30 @@ export class FrameWriter {
     this.#commit(end - start)
   }
 
+  /** The head of an answer; its length is said where it is known. */
+  answer(
+    streamId: number,
+    status: number,
+    section: FieldSection,
+    { length, endsStream }: { length: number | undefined; endsStream: boolean },
+  ) {
+    const block = this.#encoder.blockOf(section)
+    const room = HEAD_OVERHEAD_BYTES + block.length
+    if (room > FRAME_BYTES_MAX) {
+      const fields = length === undefined ? section.list : [...section.list, 'content-length', String(length)]
+      return this.#longHead(streamId, status, fields, endsStream)
+    }
+    const start = this.#reserve(FRAME_HEAD_BYTES + room)
+    const into = this.#buffer!
+    let at = this.#putBeginning(into, start + FRAME_HEAD_BYTES, status)
+    into.set(block, at)
+    at += block.length
+    if (length !== undefined) at = this.#encoder.putLength(into, at, length)
+    const flags = FLAG.endHeaders | (endsStream ? FLAG.endStream : 0)
+    putFrameHead(into, start, at - start - FRAME_HEAD_BYTES, FRAME.headers, flags, streamId)
+    this.#commit(at - start)
+  }
+
   /** From the next head on: the visitor wants to hear that its table is not used. */
   disownTable(): void {
     this.#mustDisownTable = true
@@ -103,11 +130,14 @@ export class FrameWriter {
   }
 
   #putBlock(into: Buffer, from: number, status: number | undefined, fields: Fields): number {
+    return this.#encoder.putFields(into, this.#putBeginning(into, from, status), fields)
+  }
+
+  #putBeginning(into: Buffer, from: number, status: number | undefined): number {
     let at = from
     if (this.#mustDisownTable) at = this.#encoder.putNoTable(into, at)
     this.#mustDisownTable = false
-    if (status !== undefined) at = this.#encoder.putStatus(into, at, status)
-    return this.#encoder.putFields(into, at, fields)
+    return status === undefined ? at : this.#encoder.putStatus(into, at, status)
   }
 
   #reserve(bytes: number): number {

@@ -1,4 +1,5 @@
-import { DynamicTable, type HeaderField, headerField, STATIC_TABLE } from './hpack-table.ts'
+import { HeaderField } from './header-field.ts'
+import { DynamicTable, STATIC_TABLE } from './hpack-table.ts'
 import { decodeHuffman } from './huffman.ts'
 import { ConnectionError, ERROR_CODE } from './protocol.ts'
 
@@ -9,8 +10,8 @@ const INTEGER_BYTES_MAX = 4
 /** The shortest code has five bits. */
 const EXPANSION_MAX = 8 / 5
 
-/** Names and values in turn; `fields` ends where the list grew too large. */
-export type DecodedHead = { fields: string[]; bytes: number; isProper: boolean; isTooLarge: boolean }
+/** `fields` ends where the list grew too large. */
+export type DecodedHead = { fields: HeaderField[]; bytes: number; isProper: boolean; isTooLarge: boolean }
 
 // What a string is decoded into, before it becomes one: nothing stays in it from one string to the next.
 const scratch = Buffer.allocUnsafeSlow(Math.ceil(HEADER_BLOCK_BYTES_MAX * EXPANSION_MAX))
@@ -43,7 +44,7 @@ export class HpackDecoder {
         continue
       }
       if (!field.isProper) head.isProper = false
-      head.fields.push(field.name, field.value)
+      head.fields.push(field)
     }
     this.#bytes = scratch // else the last block of a connection would stay in memory
     return head
@@ -63,7 +64,7 @@ export class HpackDecoder {
     const isKept = (first & 0x40) !== 0
     const index = this.#readInteger(isKept ? 0x3f : 0x0f)
     const name = index === 0 ? this.#readString() : this.#lookUp(index).name
-    const field = headerField(name, this.#readString())
+    const field = new HeaderField(name, this.#readString())
     if (isKept) this.#table.add(field)
     return field
   }

@@ -1,5 +1,7 @@
 import type { Fields } from '../engine.ts'
+import type { FieldSection } from '../field-section.ts'
 import { STATIC_TABLE } from './hpack-table.ts'
+import { RememberedBlocks } from './remembered-blocks.ts'
 
 const NAMES_REMEMBERED_MAX = 1_000
 /** Name index or length, value length. */
@@ -21,9 +23,13 @@ STATIC_TABLE.forEach(({ name, value }, i) => {
   if (!INDEX_OF_NAME.has(name)) INDEX_OF_NAME.set(name, i + 1)
 })
 
-/** Encodes heads with the static table and literals, so that it needs no state of a connection: one encoder is for all. Keeps what it made of names. */
+/**
+ * Encodes heads with the static table and literals, so that it needs no state of a connection: one encoder is for all. Keeps what it made of
+ * names, and of whole sections of late.
+ */
 export class HpackEncoder {
   readonly #names = new Map<string, Uint8Array>()
+  readonly #blocks = new RememberedBlocks()
 
   /** Enough bytes for these fields and a status. */
   roomFor(fields: Fields): number {
@@ -58,6 +64,21 @@ export class HpackEncoder {
     return at
   }
 
+  putLength(into: Buffer, at: number, length: number): number {
+    return this.putFields(into, at, ['content-length', String(length)])
+  }
+
+  /** The section as putFields encodes it. Nobody may write into what is returned. */
+  blockOf(section: FieldSection): Uint8Array {
+    const known = this.#blocks.get(section.lines)
+    if (known) return known
+    const fields = section.list
+    const bytes = Buffer.allocUnsafeSlow(this.roomFor(fields))
+    const block = new Uint8Array(bytes.subarray(0, this.putFields(bytes, 0, fields)))
+    if (!hasSecret(fields)) this.#blocks.set(section.lines, block)
+    return block
+  }
+
   #encodeName(name: string): Uint8Array {
     const lower = name.toLowerCase()
     const kind = SECRETS.has(lower) ? LITERAL_NEVER_INDEXED : LITERAL
@@ -68,6 +89,11 @@ export class HpackEncoder {
     if (this.#names.size < NAMES_REMEMBERED_MAX) this.#names.set(name, encoded)
     return encoded
   }
+}
+
+function hasSecret(fields: Fields): boolean {
+  for (let i = 0; i < fields.length; i += 2) if (SECRETS.has(fields[i]!.toLowerCase())) return true
+  return false
 }
 
 /** RFC 7541 §5.1. Returns where to go on. */

@@ -1,23 +1,4 @@
-import { isFieldValue } from '../fields.ts'
-
-/** A field as HPACK knows it, checked once however often it is referred to. */
-export type HeaderField = {
-  readonly name: string
-  readonly value: string
-  /** RFC 7541 §4.1. */
-  readonly size: number
-  /** Whether name and value are such as HTTP/2 allows (RFC 9113 §8.2.1): no upper case, no control characters, no blanks around. */
-  readonly isProper: boolean
-}
-
-const NAME = /^:?[!#$%&'*+\-.^_`|~0-9a-z]+$/
-const BLANKS_AROUND = /^[\t ]|[\t ]$/
-const ENTRY_OVERHEAD_BYTES = 32
-
-export function headerField(name: string, value: string): HeaderField {
-  const isProper = NAME.test(name) && isFieldValue(value) && !BLANKS_AROUND.test(value)
-  return { name, value, size: name.length + value.length + ENTRY_OVERHEAD_BYTES, isProper }
-}
+import { ENTRY_OVERHEAD_BYTES, HeaderField } from './header-field.ts'
 
 /** RFC 7541, appendix A: names and values in turn. The first has index 1. */
 // biome-ignore format: a table
@@ -34,8 +15,9 @@ const STATIC_ENTRIES = [
   'transfer-encoding', '', 'user-agent', '', 'vary', '', 'via', '', 'www-authenticate', '',
 ]
 
-export const STATIC_TABLE: readonly HeaderField[] = Array.from({ length: STATIC_ENTRIES.length / 2 }, (_, i) =>
-  headerField(STATIC_ENTRIES[2 * i]!, STATIC_ENTRIES[2 * i + 1]!),
+export const STATIC_TABLE: readonly HeaderField[] = Array.from(
+  { length: STATIC_ENTRIES.length / 2 },
+  (_, i) => new HeaderField(STATIC_ENTRIES[2 * i]!, STATIC_ENTRIES[2 * i + 1]!),
 )
 
 /** The fields that a peer has told us to remember, newest first, up to a size (RFC 7541 §2.3.2). A ring: nothing moves when one is added. */

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { REQUEST_HEAD_BYTES_MAX } from '../request-limits.ts'
 import { Budget, WITH_VISITOR } from './budget.ts'
 import { FrameReceiver } from './frame-receiver.ts'
+import { type HeaderField, listOf } from './header-field.ts'
 import { HpackDecoder } from './hpack-decoder.ts'
 import { HpackEncoder, putInteger } from './hpack-encoder.ts'
 import { CODE_LENGTHS, codesOf, decodeHuffman } from './huffman.ts'
@@ -12,7 +13,10 @@ import { ConnectionError } from './protocol.ts'
 
 const LIST_BYTES_MAX = 32 * 1024
 const hex = (text: string) => Buffer.from(text.replaceAll(/\s/g, ''), 'hex')
-const decodeWith = (decoder: HpackDecoder, block: Buffer) => decoder.decode(block, 0, block.length)
+const decodeWith = (decoder: HpackDecoder, block: Buffer) => {
+  const head = decoder.decode(block, 0, block.length)
+  return { ...head, fields: listOf(head.fields) }
+}
 const decode = (block: Buffer) => decodeWith(new HpackDecoder(LIST_BYTES_MAX), block)
 const FIRST = [':method', 'GET', ':scheme', 'http', ':path', '/', ':authority', 'www.example.com']
 const SECOND = [...FIRST, 'cache-control', 'no-cache']
@@ -136,7 +140,7 @@ test('what node’s own encoder says with its table, request after request, our 
   const heads: string[][] = []
   const ignore = () => {}
   const listener = {
-    onHead: (_id: number, _ends: boolean, head: { fields: string[] }) => void heads.push(head.fields),
+    onHead: (_id: number, _ends: boolean, head: { fields: HeaderField[] }) => void heads.push([...listOf(head.fields)]),
     onData: ignore,
     onReset: ignore,
     onSettings: ignore,
