@@ -5,6 +5,7 @@ import { closeDatabase, connectDatabase } from '../src/core/db.ts'
 import { beatFeed, lastBeat } from '../src/core/feed-beats.ts'
 import { pause } from '../src/lib/back-off.ts'
 import { type PostgresPair, startPostgresPair } from './support/postgres-pair.ts'
+import { administer } from './support/postgres-server.ts'
 import { addVendor, eventually, localRoot, type ProcessState, processesOf, startTree, type Tree, type Vendor } from './support/tree.ts'
 import { visit } from './support/visitor.ts'
 
@@ -60,13 +61,16 @@ function isRouted(tree: Tree, hostname: string): Promise<boolean> {
   })
 }
 
-test('an edge that follows the standby counts the time since the last beat that reached it as its lag', { timeout: 60_000 }, async () => {
-  const follower = await followerOf(there)
-  expect(follower).toMatchObject({ ready: true, snapshots: 1 })
-  pair.standby.pause()
+test('an edge whose standby replays nothing says so, and asks the primary for the hostnames that it misses', {
+  timeout: 60_000,
+}, async () => {
+  expect(await followerOf(there)).toMatchObject({ ready: true, snapshots: 1 })
+  await administer(pair.standby.url, 'select pg_wal_replay_pause()')
   await eventually(async () => (await followerOf(there)).lagMs! > 5_000, 20_000)
+  await vendor.claim('meanwhile.localhost')
+  expect(await isRouted(there, 'meanwhile.localhost')).toBe(true)
   expect(await visitShop(there)).toBe(200)
-  pair.standby.resume()
+  await administer(pair.standby.url, 'select pg_wal_replay_resume()')
   await eventually(async () => (await followerOf(there)).lagMs! < 3_000, 20_000)
 })
 

@@ -1,7 +1,16 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { endOfFeed } from '../../test/support/feed.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
-import { type Cursor, createAnnouncer, currentCursor, listenForChanges, pruneChanges, readChanges, recordChange } from './changes.ts'
+import {
+  type Cursor,
+  compactChanges,
+  createAnnouncer,
+  currentCursor,
+  listenForChanges,
+  pruneChanges,
+  readChanges,
+  recordChange,
+} from './changes.ts'
 import { type Db, transaction } from './db.ts'
 
 let database: TestDatabase
@@ -102,6 +111,34 @@ test('a reader that is behind what was pruned takes a snapshot; one at the end g
   await record('new')
   await endOfFeed(db)
   expect((await follow(middle)).keys).toEqual(['new'])
+})
+
+test('of a key that changed a thousand times one change is left, for a reader that slept and one that was in the middle', async () => {
+  const start = await endOfFeed(db)
+  for (let i = 0; i < 1_000; i += 1) await record('restless')
+  await record('quiet')
+  await endOfFeed(db)
+  const middle = await readChanges(db, start, 500)
+  if (!('changes' in middle)) throw new Error('a snapshot is needed')
+  expect(await compactChanges(db)).toBe(0) // a minute's changes stay
+  await db.pool.query(`update changes set created_at = created_at - interval '2 minutes'`)
+  expect(await compactChanges(db)).toBeGreaterThanOrEqual(999)
+  for (const cursor of [start, middle.cursor]) expect((await follow(cursor)).keys).toEqual(['restless', 'quiet'])
+  await record('restless')
+  await endOfFeed(db)
+  expect((await follow(start)).keys).toEqual(['restless', 'quiet', 'restless'])
+})
+
+test('compaction leaves what a transaction that still runs holds back', async () => {
+  const start = await endOfFeed(db)
+  await transaction(db, async (tx) => {
+    await recordChange(tx, { kind: 'host', key: 'twice' })
+    await record('twice')
+    await db.pool.query(`update changes set created_at = created_at - interval '2 minutes'`)
+    await compactChanges(db)
+  })
+  await endOfFeed(db)
+  expect((await follow(start)).keys).toEqual(['twice', 'twice'])
 })
 
 test('a cursor of another database, or from the future of a restored one, takes a snapshot', async () => {

@@ -5,6 +5,7 @@ import { type Db, type Queryable, rows } from './db.ts'
 import { lastBeat, sharedUpTo, TIMELINE } from './feed-beats.ts'
 
 const CHANNEL = 'namesake_changes'
+const COMPACTED_AFTER_S = 60
 const GATHER_MS = 20 // a NOTIFY inside every transaction would cut commits by half or worse
 const RECONNECT_FIRST_MS = 100
 const RECONNECT_MAX_MS = 5_000
@@ -145,6 +146,27 @@ export async function pruneChanges(db: Db, olderThanHours: number): Promise<void
       )
       update feed set pruned_xid = last.xid, pruned_seq = last.seq from last where (last.xid, last.seq) > (pruned_xid, pruned_seq)`,
   )
+}
+
+/**
+ * Drops of each key's changes older than a minute all but the newest; answers with how many. A reader that is in the middle still meets the
+ * newest, and applies the current row then: so one that slept reads each key once, and the feed holds no more rows than keys and a minute's changes.
+ * What readers cannot see yet stays.
+ */
+export async function compactChanges(db: Db): Promise<number> {
+  const [dropped] = await rows(
+    db,
+    sql<{ count: number }>`
+      with visible as (
+        select xid, seq, created_at, row_number() over (partition by kind, key order by xid desc, seq desc) as place from changes
+        where xid < pg_snapshot_xmin(pg_current_snapshot())
+      ), dropped as (
+        delete from changes c using visible v
+        where c.xid = v.xid and c.seq = v.seq and v.place > 1 and v.created_at < now() - make_interval(secs => ${COMPACTED_AFTER_S})
+        returning 1
+      ) select count(*)::int as count from dropped`,
+  )
+  return dropped!.count
 }
 
 /** Tells the other machines, after the commit, that the feed has something for them. `close` sends what is still waiting. */

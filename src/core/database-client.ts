@@ -62,6 +62,7 @@ export class HostedClient extends pg.Client {
     this.connection.on('errorMessage', ({ code }: { code?: string }) => {
       if (!DEMOTED.test(code ?? '')) return
       this.#hosts.doubt(place)
+      Object.assign(this, { _queryable: false }) // the pool gives it to nobody any more
       setImmediate(breakOff, `${place.name} was demoted or shut down`) // the statement's own error comes first
     })
     const forgetMove = this.#hosts.whenMoved(place, () => breakOff('the database is at another server now'))

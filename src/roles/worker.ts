@@ -2,7 +2,7 @@ import { Logger, run } from 'graphile-worker'
 import { Counter, Gauge } from 'prom-client'
 import { claimDueRenewals, forgetReleasedCertificates, requestOwnCertificates } from '../core/certificates.ts'
 import { pruneChallenges } from '../core/challenges.ts'
-import { createAnnouncer, pruneChanges } from '../core/changes.ts'
+import { compactChanges, createAnnouncer, pruneChanges } from '../core/changes.ts'
 import { pruneConnectLinks } from '../core/connect-links.ts'
 import { closeDatabase, connectDatabase, type Db } from '../core/db.ts'
 import { beatFeed } from '../core/feed-beats.ts'
@@ -126,6 +126,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
       { name: 'certificate states', everyMs: 30_000, run: () => issuanceMetrics.refresh() },
       { name: 'ticket keys', everyMs: 600_000, run: () => renewTicketKeys(db, config) },
       { name: 'feed beat', everyMs: 1_000, run: () => beatFeed(db) },
+      { name: 'feed compaction', everyMs: 300_000, run: async () => void (await compactChanges(db)) },
       { name: 'feed pruning', everyMs: 3_600_000, run: () => pruneChanges(db, FEED_KEPT_HOURS) },
       { name: 'budget pruning', everyMs: 3_600_000, run: async () => void (await pruneBudget(db)) },
       { name: 'open orders pruning', everyMs: 3_600_000, run: () => pruneOrdersUnderWay(db) },
