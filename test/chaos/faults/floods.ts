@@ -27,10 +27,10 @@ export const FLOODS: readonly Fault[] = [
     async inflict({ fleet, chance, note }) {
       const { network, addressOf } = fleet
       const where = [HTTPS_PORT, STRANGERS_A_SECOND, STRANGERS_MS, addressOf(chance.of(EDGES)), network.strangers].map(String)
-      // At the lowest priority: it must not be the flood's own making that starves the visitors of a processor.
+      // Below everything else, but not starved: the visitors are to meet the flood, not a machine without a processor.
       const { stdout } = await promisify(execFile)('nice', [
         '-n',
-        '19',
+        '5',
         process.execPath,
         '--disable-warning=ExperimentalWarning',
         SENDER,
