@@ -19,8 +19,8 @@ export type Server = {
   /** What runs, or ran last; undefined before the first start. */
   program(): Program | undefined
   start(): Promise<void>
-  /** One statement as superuser, from the run itself. */
-  query<Row>(statement: string): Promise<Row[]>
+  /** One statement as superuser, from the run itself; in the database `postgres` unless told. */
+  query<Row>(statement: string, database?: string): Promise<Row[]>
 }
 
 /** A primary and its synchronous standby. Which of the two is which changes at a failover. */
@@ -57,12 +57,12 @@ export async function startDatabases(network: Network, { home, logs }: Folders):
 
   const serverAt = (place: 'db1' | 'db2'): Server => {
     let program: Program | undefined
-    const query: Server['query'] = async (statement) => {
+    const query: Server['query'] = async (statement, database = 'postgres') => {
       const client = new pg.Client({
         host: network.addressOf(place),
         port: DATABASE_PORT,
         user: 'postgres',
-        database: 'postgres',
+        database,
         ...SHORT,
       })
       client.on('error', () => {})

@@ -58,6 +58,7 @@ async function run(): Promise<number> {
   const lab = enterLab()
   const loadBefore = loadavg()[0]!
   const at = new Date()
+  const commit = commitOf()
   const say = (text: string) => void (options.json ? process.stderr : process.stdout).write(text)
   if (lab === 'shared')
     say('Network namespaces are not allowed here: machines stand behind loopback relays, and faults that need more are left out.\n')
@@ -75,12 +76,12 @@ async function run(): Promise<number> {
   const isWhole = outcomes.length === faults.length && !options.short && !options.only && patience === 1
   const minutes = (Date.now() - at.getTime()) / 60_000
   if (!options.json) {
-    say(`\n${outcomeTable(outcomes)}\n\nSeed ${seed}, commit ${commit()}, machines as ${network}, ${minutes.toFixed(1)} minutes.\n`)
+    say(`\n${outcomeTable(outcomes)}\n\nSeed ${seed}, commit ${commit}, machines as ${network}, ${minutes.toFixed(1)} minutes.\n`)
     if (skipped.length > 0) say(`Left out, since they need namespaces: ${skipped.map(({ name }) => name).join('; ')}.\n`)
     say(broken.length === 0 ? 'Every rule held.\n' : `\nRules that were broken:\n${broken.map((sentence) => `- ${sentence}`).join('\n')}\n`)
   }
   if (isWhole && lab === 'own' && !options['no-save']) {
-    saveOutcomes(outcomes, { seed, commit: commit(), network, command: 'npm run chaos', at, minutes, loadBefore })
+    saveOutcomes(outcomes, { seed, commit, network, command: 'npm run chaos', at, minutes, loadBefore })
     say('Written to bench/RESULTS.md\n')
   }
   return outcomes.length < faults.length - skipped.length ? 130 : broken.length > 0 ? 1 : 0
@@ -98,7 +99,8 @@ function askedToStop(): AbortSignal {
   return stop.signal
 }
 
-function commit(): string {
+/** What is run: what is committed later is not. */
+function commitOf(): string {
   try {
     const git = (...args: string[]) => execFileSync('git', ['-C', import.meta.dirname, ...args], { encoding: 'utf8' }).trim()
     return `${git('rev-parse', '--short', 'HEAD')}${git('status', '--porcelain', '--', 'src', 'sql', 'test') ? ' and changes' : ''}`

@@ -11,7 +11,7 @@ const NOTICED_MS = 2_000 // until whoever watches the primary promotes its stand
 const TWO_PRIMARIES_MS = 8_000
 const AWAY_MS = 3_000
 const WRITES_LOST_MS = 3_000
-const OVERTAKEN_BY = 3_000
+const OVERTAKEN_BY = 200 // more transactions than the lost seconds had
 
 /** A database that stands still, crawls, is replaced by its standby, or comes back from the past. */
 export const DATABASES: readonly Fault[] = [
@@ -91,33 +91,36 @@ export const DATABASES: readonly Fault[] = [
     inflict: (scene) => goBack(scene, { asRecovery: false }),
   },
   {
-    // The copy's place in the feed is then in the past again, though of another history.
+    // By its numbers alone the edge could not tell this history from its own.
     name: 'a plain copy restored, and an edge that sees it only when its feed has overtaken the old one',
     namespacesOnly: true,
     rule: RULES.unnoticed,
     async inflict(scene) {
+      const { network, databases } = scene.fleet
       const edge = scene.chance.of(EDGES)
-      const mend = await Promise.all([scene.fleet.network.cut(edge, 'db1'), scene.fleet.network.cut(edge, 'db2')])
-      await goBack(scene, { asRecovery: false, overtake: true })
+      const mend = await Promise.all([network.cut(edge, 'db1'), network.cut(edge, 'db2')])
+      await goBack(scene, { asRecovery: false })
+      for (let i = 0; i < OVERTAKEN_BY; i++) await databases.primary().query('select pg_current_xact_id()', 'namesake')
       for (const undo of mend) await undo()
     },
   },
 ]
 
-/** Writes that came after the backup are gone by the operator's own will; all others must be there. */
-async function goBack({ fleet, claims, hold }: Scene, how: { asRecovery: boolean; overtake?: boolean }): Promise<void> {
+/**
+ * Writes that came after the backup are gone by the operator's own will; all others must be there. PostgreSQL's own recovery begins a new
+ * timeline, which everybody notices. Of a plain copy nobody can tell: whoever restores one says so in the feed, before anything else connects.
+ */
+async function goBack({ fleet, claims, hold }: Scene, { asRecovery }: { asRecovery: boolean }): Promise<void> {
   const { databases } = fleet
   claims.mayBeForgotten(true)
   await databases.takeBackup()
   await hold(WRITES_LOST_MS)
   await databases.primary().program()!.stop('SIGINT')
   await databases.standby().program()!.kill()
-  databases.restoreBackup(how.asRecovery)
+  databases.restoreBackup(asRecovery)
   await hold(AWAY_MS)
   await databases.primary().start()
+  if (!asRecovery) await databases.primary().query('update feed set life = gen_random_uuid()', 'namesake')
   await databases.renewStandby()
   claims.mayBeForgotten(false)
-  if (!how.overtake) return
-  const burnt = Array.from({ length: OVERTAKEN_BY }, () => 'select pg_current_xact_id(); commit;').join(' begin; ')
-  await databases.primary().query(`begin; ${burnt}`)
 }

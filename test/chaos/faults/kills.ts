@@ -40,9 +40,12 @@ export const KILLS: readonly Fault[] = [
       const edge = scene.chance.of(EDGES)
       const { network } = scene.fleet
       const mend = await Promise.all([network.cut(edge, 'db1'), network.cut(edge, 'db2')])
-      await killMachine(scene, edge)
-      await scene.hold(HOLD_MS)
-      for (const undo of mend) await undo()
+      try {
+        await killMachine(scene, edge)
+        await scene.hold(HOLD_MS)
+      } finally {
+        for (const undo of mend) await undo()
+      }
     },
   },
   {
