@@ -102,7 +102,8 @@ function askedToStop(): AbortSignal {
 /** What is run: what is committed later is not. */
 function commitOf(): string {
   try {
-    const git = (...args: string[]) => execFileSync('git', ['-C', import.meta.dirname, ...args], { encoding: 'utf8' }).trim()
+    const git = (...args: string[]) =>
+      execFileSync('git', ['-C', import.meta.dirname, ...args], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
     return `${git('rev-parse', '--short', 'HEAD')}${git('status', '--porcelain', '--', 'src', 'sql', 'test') ? ' and changes' : ''}`
   } catch {
     return 'unknown'
