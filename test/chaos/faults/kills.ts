@@ -5,7 +5,7 @@ import { EDGES, type Machine } from '../machines.ts'
 import { RULES } from '../rules.ts'
 
 const HOLD_MS = 3_000
-const REPLACED_TIMEOUT_MS = 20_000
+const REPLACED_TIMEOUT_MS = 60_000
 /** What is still on its way to a process when it is killed, and back. */
 const IN_FLIGHT_MS = 250
 
