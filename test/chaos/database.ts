@@ -145,9 +145,11 @@ export async function startDatabases(network: Network, { home, logs }: Folders):
     restoreBackup(asRecovery) {
       rmSync(dataOf(primary.place), { recursive: true, force: true })
       renameSync(backup, dataOf(primary.place))
+      const settings = join(dataOf(primary.place), 'postgresql.auto.conf')
+      appendFileSync(settings, "synchronous_standby_names = ''\n") // no commit must wait for a standby that is still to be made
       if (!asRecovery) return
       writeFileSync(join(dataOf(primary.place), 'recovery.signal'), '')
-      appendFileSync(join(dataOf(primary.place), 'postgresql.auto.conf'), "restore_command = 'false'\n")
+      appendFileSync(settings, "restore_command = 'false'\n")
     },
     async stop() {
       await Promise.all([primary, standby].map((server) => server.program()?.stop('SIGINT')))

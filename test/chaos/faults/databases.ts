@@ -99,9 +99,12 @@ export const DATABASES: readonly Fault[] = [
       const { network, databases } = scene.fleet
       const edge = scene.chance.of(EDGES)
       const mend = await Promise.all([network.cut(edge, 'db1'), network.cut(edge, 'db2')])
-      await goBack(scene, { asRecovery: false })
-      for (let i = 0; i < OVERTAKEN_BY; i++) await databases.primary().query('select pg_current_xact_id()', 'namesake')
-      for (const undo of mend) await undo()
+      try {
+        await goBack(scene, { asRecovery: false })
+        for (let i = 0; i < OVERTAKEN_BY; i++) await databases.primary().query('select pg_current_xact_id()', 'namesake')
+      } finally {
+        for (const undo of mend) await undo()
+      }
     },
   },
 ]
