@@ -232,6 +232,7 @@ export const text = {
     wildcardDelegationDone: 'The record for the certificate is right. Leave it in place: renewals need it too.',
     wildcard: (domain: string) => `Stands for every name with one part before ${domain}, such as shop.${domain}.`,
     seenLive: 'Our own visit over HTTPS',
+    notYetLive: 'Almost there',
     notSeenLive: 'Our own visit did not come through',
     notSeenLiveText:
       'Record and certificate are right, so this domain counts as live. If you can open it in a browser, there is nothing to do: some networks do not let a server reach its own public address.',

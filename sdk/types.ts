@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document d61857a85d709cb18888b8b9cd61a83c: npm run types.
+// Generated from the OpenAPI document 28f42dcaecd8e3a8115f4d5fa6c3ebd3: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -1075,7 +1075,7 @@ export interface components {
             live: {
                 /** @description When one last came through; null while none has, since the DNS is right. */
                 seenAt: string | null;
-                /** @description Why the last ones did not; null while that may be only a matter of time. They may fail for want of hairpin NAT. */
+                /** @description Why the last ones did not, which may be for want of hairpin NAT, or which edge does not have the hostname yet; null while nothing is known against it. */
                 sentence: string | null;
             };
             /**
@@ -1386,7 +1386,7 @@ export interface components {
             live: {
                 /** @description When one last came through; null while none has, since the DNS is right. */
                 seenAt: string | null;
-                /** @description Why the last ones did not; null while that may be only a matter of time. They may fail for want of hairpin NAT. */
+                /** @description Why the last ones did not, which may be for want of hairpin NAT, or which edge does not have the hostname yet; null while nothing is known against it. */
                 sentence: string | null;
             };
             /**

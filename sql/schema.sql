@@ -107,6 +107,24 @@ CREATE INDEX domain_released ON public.domains USING btree (hostname, deleted_at
 CREATE UNIQUE INDEX domain_hostname_live ON public.domains USING btree (hostname) WHERE (deleted_at IS NULL);
 CREATE TRIGGER domain_family_room BEFORE INSERT ON public.domains FOR EACH ROW EXECUTE FUNCTION require_room_in_family();
 
+create table edges (
+  id uuid not null,
+  name text not null,
+  address text,
+  version text not null,
+  started_at timestamp with time zone not null,
+  heartbeat_at timestamp with time zone not null default now(),
+  behind_ms bigint not null,
+  epoch text not null,
+  xid xid8 not null,
+  seq bigint not null,
+  routes bigint not null,
+  certificates bigint not null,
+  connections integer not null,
+  load real not null,
+  constraint edges_pkey PRIMARY KEY (id)
+) with (fillfactor=50);
+
 create table feed (
   one boolean not null default true,
   life uuid not null default gen_random_uuid(),
@@ -232,6 +250,7 @@ create table probes (
   live_at timestamp with time zone,
   live_tries integer not null default 0,
   live_sentence text,
+  live_waits integer not null default 0,
   constraint probes_pkey PRIMARY KEY (domain_id),
   constraint probes_domain_id_fkey FOREIGN KEY (domain_id) REFERENCES domains(id)
 ) with (fillfactor=80);

@@ -19,6 +19,24 @@ export function parseAddress(text: string): Address {
   return { host, port: parsePort(parts![3]!) }
 }
 
+/** `host`, `host:port` or `[ip]:port`, of a machine by address or name; comes back with a port. */
+export function parseReachableAddress(portElse: number): (text: string) => string {
+  return (text) => {
+    if (isIP(text) === 6) return `[${text}]:${portElse}`
+    const parts = /^(\[[^\]]+\]|[A-Za-z0-9.-]+)(?::(\d{1,5}))?$/.exec(text)
+    const named = parts?.[1]
+    if (!named || (named.startsWith('[') && isIP(named.slice(1, -1)) !== 6))
+      throw new Error('is not an address: write a host, a colon and a port')
+    return `${named}:${parts[2] === undefined ? portElse : parsePort(parts[2])}`
+  }
+}
+
+/** What people call a machine. */
+export function parseMachineName(text: string): string {
+  if (!/^[\w.-]{1,63}$/.test(text)) throw new Error('is not a name: letters, digits, dots, dashes and underscores, 63 at most')
+  return text
+}
+
 export function parsePort(text: string): number {
   return parseInteger(1, 65_535)(text)
 }

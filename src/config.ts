@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
+import { nearestName } from './config-names.ts'
 import {
   type Address,
   type EabKey,
@@ -19,11 +20,13 @@ import {
   parseInteger,
   parseIpAddress,
   parseList,
+  parseMachineName,
   parseMailAddress,
   parseOrigin,
   parsePlans,
   parsePort,
   parseProfile,
+  parseReachableAddress,
   parseSecret,
   parseSmtpUrl,
 } from './config-values.ts'
@@ -49,6 +52,10 @@ export type Config = Readonly<{
   publicHttpPort: number
   publicHttpsPort: number
   edgeWorkers: number
+  /** What this machine is called in the list of edges; its own name where undefined. */
+  edgeName: string | undefined
+  /** host:port at which workers reach this machine's https; undefined: none visits it. */
+  edgeAddress: string | undefined
   upstreamSourceIps: string[]
   /** `local` (the built-in authority) or URLs, first preferred. */
   acmeDirectories: string[]
@@ -155,6 +162,8 @@ export function readConfig(env: Env, cwd: string): { config: Config; warnings: s
     publicHttpPort: required('PUBLIC_HTTP_PORT', parsePort, httpAddr.port, '80'),
     publicHttpsPort: required('PUBLIC_HTTPS_PORT', parsePort, httpsAddr.port, '443'),
     edgeWorkers: required('EDGE_WORKERS', parseInteger(1, EDGE_WORKERS_MAX), availableParallelism(), '4'),
+    edgeName: optional('EDGE_NAME', parseMachineName, 'paris-1'),
+    edgeAddress: optional('EDGE_ADDRESS', parseReachableAddress(httpsAddr.port), '10.0.0.7:8443'),
     upstreamSourceIps: required('UPSTREAM_SOURCE_IPS', parseList(parseIpAddress), [], '203.0.113.10'),
     acmeDirectories,
     acmeEmail: optional('ACME_EMAIL', parseMailAddress, 'ops@example.com'),
@@ -238,10 +247,14 @@ class Reading {
   /** Whether the setting was refused already: its fallback is then not blamed for not fitting the rest. */
   readonly isBad = (name: string): boolean => this.#bad.has(name)
 
+  #settings(): string[] {
+    return [...this.#known].filter((name) => !NO_SETTINGS.includes(name))
+  }
+
   unknown(): string[] {
     return Object.keys(this.#env)
       .filter((name) => name.startsWith('NAMESAKE_') && !this.#known.has(name))
-      .map((name) => `${name} is not a setting and has no effect: did you mean ${nearest(name, [...this.#known])}?`)
+      .map((name) => `${name} is not a setting and has no effect: did you mean ${nearestName(name, this.#settings())}?`)
   }
 }
 
@@ -325,18 +338,6 @@ function isPublicDirectory(directory: string): boolean {
   const host = new URL(directory).hostname
   if (/^(\[.*\]|[\d.]+)$/.test(host)) return !isSpecialAddress(host)
   return host.includes('.') && !/\.(localhost|test|internal|local|example|invalid)$/.test(host)
-}
-
-function nearest(name: string, known: readonly string[]): string {
-  const settings = known.filter((candidate) => !NO_SETTINGS.includes(candidate))
-  return settings.reduce((best, candidate) => (likeness(name, candidate) > likeness(name, best) ? candidate : best))
-}
-
-/** From 0 to 1: how many pairs of neighbouring letters two names share (Dice). */
-function likeness(a: string, b: string): number {
-  const pairsOf = (text: string) => new Set(Array.from({ length: text.length - 1 }, (_, i) => text.slice(i, i + 2)))
-  const [left, right] = [pairsOf(a), pairsOf(b)]
-  return (2 * [...left].filter((pair) => right.has(pair)).length) / (left.size + right.size)
 }
 
 function readableFile(path: string): string {

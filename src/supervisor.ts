@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
+import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { FIRST_FREE_FD, type Output } from './child.ts'
-import type { Config } from './config.ts'
+import type { Address, Config } from './config.ts'
 import { prepareData, prepareFile } from './data-directory.ts'
 import { setUpDatabase } from './database-setup.ts'
 import { findEdgeRuntime } from './edge-runtime.ts'
@@ -95,6 +96,7 @@ async function startTree(parts: SuperviseParts, stop: StopSignal, undo: AsyncDis
     NAMESAKE_DATA_DIR: dataDir,
     NAMESAKE_RUN_DIR: runDir,
     NAMESAKE_DATABASE_URL: url,
+    NAMESAKE_EDGE_ADDRESS: config.edgeAddress ?? (postgres && ownAddress(config.httpsAddr)),
     NAMESAKE_SECRET: secrets.join(','),
     NAMESAKE_DEMO_UPSTREAM: upstream,
   }
@@ -113,6 +115,12 @@ async function startTree(parts: SuperviseParts, stop: StopSignal, undo: AsyncDis
   if (stop.gently.aborted) return
   const demo = upstream === undefined ? undefined : { upstream, token: readFileSync(join(dataDir, 'demo-token'), 'utf8').trim() }
   parts.onRunning({ config, roles: parts.roles, dataDir, database: postgres?.origin ?? 'external', demo })
+}
+
+/** Where the only machine of an installation reaches itself. */
+function ownAddress({ host, port }: Address): string {
+  if (host === '0.0.0.0' || host === '::') return `127.0.0.1:${port}`
+  return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`
 }
 
 function rollOnHangup(tree: RoleTree, log: Log): () => void {

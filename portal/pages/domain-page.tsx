@@ -137,9 +137,12 @@ function DnsCard({ domain }: { domain: DomainDetails }) {
           </Notice>
         ))}
         {isRight && domain.live.sentence && (
-          <Notice kind="warning" title={words.notSeenLive}>
+          <Notice
+            kind={domain.status === 'live' ? 'warning' : 'plain'}
+            title={domain.status === 'live' ? words.notSeenLive : words.notYetLive}
+          >
             <p>{domain.live.sentence}</p>
-            <p className="mt-1">{words.notSeenLiveText}</p>
+            {domain.status === 'live' && <p className="mt-1">{words.notSeenLiveText}</p>}
           </Notice>
         )}
         {isRight ? (

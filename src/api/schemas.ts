@@ -149,7 +149,9 @@ export const CertificateSchema = Type.Object(
 const LiveSchema = Type.Object(
   {
     seenAt: timeOrNull('When one last came through; null while none has, since the DNS is right.'),
-    sentence: textOrNull('Why the last ones did not; null while that may be only a matter of time. They may fail for want of hairpin NAT.'),
+    sentence: textOrNull(
+      'Why the last ones did not, which may be for want of hairpin NAT, or which edge does not have the hostname yet; null while nothing is known against it.',
+    ),
   },
   { ...exact, description: "The service's own requests to the hostname over HTTPS, made when its DNS or its certificate has changed." },
 )

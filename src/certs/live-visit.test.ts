@@ -57,6 +57,24 @@ test('an address that cannot be reached is named, with the port', async () => {
   expect(await visit({ port })).toMatchObject({ sentence: expect.stringContaining(`port ${port} of 127.0.0.1: connect ECONNREFUSED`) })
 })
 
+test('an edge behind a load balancer is asked as that one does, with the header of the PROXY protocol', async () => {
+  const behind = await startTestEdge({ proxyProtocol: 'required', trustedProxies: ['127.0.0.1'] })
+  try {
+    await behind.route(shop, `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`)
+    const { serial } = readCertificate(((await behind.certificates.get(shop)) as { chainPem: string }).chainPem)
+    const target = { port: behind.httpsPort, serial }
+    expect(await visit({ ...target, proxyHeader: true })).toEqual({ kind: 'seen' })
+    expect(await visit(target)).toMatchObject({ kind: 'not-seen' })
+  } finally {
+    await behind.stop(0)
+  }
+})
+
+test('the port that visitors use is named, whichever is asked', async () => {
+  expect(await visit({ serial: await serialOf(shop), publicPort: 443 })).toEqual({ kind: 'seen' })
+  expect(asked.at(-1)).toBe(`HEAD ${shop}`)
+})
+
 test('who has no address cannot be asked', async () => {
   expect(await visit({ addresses: [] })).toMatchObject({ sentence: expect.stringContaining('it has no address') })
 })

@@ -4,6 +4,7 @@ import { caCommand } from './ca.ts'
 import { certificatesCommand } from './certificates.ts'
 import { doctorCommand } from './doctor.ts'
 import { domainsCommand } from './domains.ts'
+import { edgesCommand } from './edges.ts'
 import { membersCommand } from './members.ts'
 import { migrateCommand } from './migrate.ts'
 import { projectsCommand } from './projects.ts'
@@ -20,6 +21,7 @@ export function allCommands(): Command[] {
     domainsCommand(),
     certificatesCommand(),
     budgetCommand(),
+    edgesCommand(),
     migrateCommand(),
     caCommand(),
     doctorCommand(),

@@ -34,6 +34,9 @@ const PLACE = sql<FeedPlace>`
   case when pg_is_in_recovery() then greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) else pg_current_wal_insert_lsn() end::text as lsn`
 
 type FeedPlace = { system: string; standby: boolean; timeline: number | null; life: string; lsn: string }
+/** The feed's epoch on the primary, as statements of other verbs compare it with readers' cursors; they select from `feed`. */
+export const EPOCH = sql<string>`concat_ws('/', (select system_identifier from pg_control_system()),
+  substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8), (select oid from pg_database where datname = current_database()), life)`
 
 /** The end of the feed now. Whoever takes it first and a snapshot after misses nothing. */
 export async function currentCursor(db: Db): Promise<Cursor> {
@@ -101,9 +104,8 @@ export async function readChanges(db: Db, cursor: Cursor, limit: number, primary
   if (known.timeline > timeline || first.ahead) return { kind: 'snapshot-needed' }
   const changes = read.flatMap(({ kind, key }) => (kind === null ? [] : [{ kind, key: key! }]))
   const heldMs = Math.max(0, first.heldMs, beat?.ageMs ?? 0)
-  const end = changes.length < limit ? atEnd(first, cursor) : undefined
-  const last = changes.length > 0 ? { epoch, xid: read.at(-1)!.xid, seq: read.at(-1)!.seq } : cursor
-  return { changes, heldMs, cursor: end ?? last, lsn: first.lsn }
+  const next = changes.length === limit ? placeAfter(read.at(-1)!) : atEnd(first, read.at(-1)!, cursor)
+  return { changes, heldMs, cursor: { epoch, ...next }, lsn: first.lsn }
 }
 
 /** A standby without a beat cannot say which timeline it follows, nor how old its data is. */
@@ -127,9 +129,16 @@ function readEpoch(epoch: string): { system: string; timeline: number; life: str
   return { system, timeline: Number.parseInt(timeline, 16), life: life.join('/') }
 }
 
-// All below `end` has been read, so an idle reader's cursor keeps up with the database and stays ahead of pruning.
-function atEnd({ end }: FeedRow, before: Cursor): Cursor | undefined {
-  return end !== null && BigInt(end) > BigInt(before.xid) ? { epoch: before.epoch, xid: end, seq: '0' } : undefined
+type FeedPosition = { xid: string; seq: string }
+
+const placeAfter = ({ xid, seq }: FeedRow): FeedPosition => ({ xid, seq })
+
+// All that can be seen has been read, so the cursor is behind the last row's transaction, and an idle reader's keeps up with the database and
+// stays ahead of pruning.
+function atEnd({ end }: FeedRow, last: FeedRow, { xid, seq }: Cursor): FeedPosition {
+  const behindLast = last.kind === null ? 0n : BigInt(last.xid) + 1n
+  const behindAll = end !== null && BigInt(end) > behindLast ? BigInt(end) : behindLast
+  return behindAll > BigInt(xid) ? { xid: String(behindAll), seq: '0' } : { xid, seq }
 }
 
 /** Drops the changes that are older than so many hours and remembers up to where, so that a reader behind that point is told. */

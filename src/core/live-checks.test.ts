@@ -1,13 +1,17 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { placeAfterAll } from '../../test/support/feed.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { addProject, claim, EDGE_HOST, freshHostname } from '../../test/support/tenants.ts'
 import type { Hostname } from '../hostname.ts'
-import { checkLive } from '../jobs/check-live.ts'
+import { type CheckLiveParts, checkLive } from '../jobs/check-live.ts'
 import { beginIssuance, recordCertificate } from './certificates.ts'
+import { type Cursor, currentCursor } from './changes.ts'
 import type { Db } from './db.ts'
 import type { DnsState } from './dns-report.ts'
 import { findStatuses } from './domain-status.ts'
 import { findDomain, removeDomain } from './domains.ts'
+import { beatEdge, type EdgeAddress } from './edges.ts'
 import { findLiveCheck, LIVE_TRIES_MAX, type LiveOutcome } from './live-checks.ts'
 import { findProbeTarget, recordProbes } from './probes.ts'
 import type { Project } from './projects.ts'
@@ -109,4 +113,65 @@ test('nobody visits a hostname without a certificate, without a right record, or
   await checkLive({ db, visit: unwanted }, { hostname })
   await removeDomain(db, project, hostname)
   await checkLive({ db, visit: unwanted }, { hostname })
+})
+
+async function edgeAt(place: Cursor, name = 'paris-1', silentForS = 0): Promise<void> {
+  const said = { id: randomUUID(), name, address: undefined, version: '1', runsForMs: 0, behindMs: 0, place }
+  await beatEdge(db, { ...said, routes: 0, certificates: 0, connections: 0, load: 0 })
+  if (silentForS > 0)
+    await db.pool.query(`update edges set heartbeat_at = now() - make_interval(secs => $1) where name = $2`, [silentForS, name])
+}
+
+test('it is not live, however often one looks, while an edge that is heard has not loaded it; the sentence names the edge', async () => {
+  const before = await currentCursor(db)
+  const { project, hostname, status } = await prepare()
+  await edgeAt(before)
+  for (let look = 0; look <= LIVE_TRIES_MAX; look++) await visited(hostname, SEEN)
+  expect(await status()).toBe('certificate-pending')
+  const { live } = await findDomain(db, project, hostname, EDGE_HOST)
+  expect(live.sentence).toContain('edge paris-1 has not loaded its route and certificate yet')
+  expect(await jobs(hostname)).toBe(1)
+
+  await edgeAt(before, 'oslo-1', 11)
+  await db.pool.query(`delete from edges where name = 'paris-1'`)
+  await edgeAt(await placeAfterAll(db))
+  await visited(hostname, SEEN)
+  expect(await status()).toBe('live')
+  await db.pool.query('delete from edges')
+})
+
+test('the edges that are heard and have an address are visited too', async () => {
+  const { hostname } = await prepare()
+  const place = await placeAfterAll(db)
+  await edgeAt(place, 'unreachable')
+  await edgeAt(place, 'paris-1')
+  await db.pool.query(`update edges set address = '10.0.0.7:8443' where name = 'paris-1'`)
+  const asked: EdgeAddress[] = []
+  const visit: CheckLiveParts['visit'] = async (_hostname, _serial, edges) => {
+    asked.push(...edges)
+    return SEEN
+  }
+  await checkLive({ db, visit }, { hostname })
+  expect(asked).toEqual([{ name: 'paris-1', address: '10.0.0.7:8443' }])
+  await db.pool.query('delete from edges')
+})
+
+test('a hostname of another project before is live once no edge can serve that one, or a silent one’s lease has run out', async () => {
+  const { project: former, hostname } = await prepare()
+  const before = await currentCursor(db)
+  await removeDomain(db, former, hostname)
+  const project = await addProject(db)
+  await claim(db, project, hostname)
+  await probed(project, hostname, 'verified')
+  await certified(hostname, '0c')
+  const status = async () => (await findStatuses(db, project.id, [hostname])).get(hostname)
+
+  await edgeAt(before, 'oslo-1', 30)
+  await visited(hostname, SEEN)
+  expect(await status()).toBe('certificate-pending')
+  const { live } = await findDomain(db, project, hostname, EDGE_HOST)
+  expect(live.sentence).toMatch(/edge oslo-1, not heard since \d\d:\d\d:\d\d UTC, may serve it for the project that held it before until/)
+  await checkLive({ db, visit: async () => SEEN, leaseS: 20 }, { hostname })
+  expect(await status()).toBe('live')
+  await db.pool.query('delete from edges')
 })

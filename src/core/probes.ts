@@ -145,7 +145,7 @@ async function storeReports(tx: Tx, results: readonly ProbeResult[]): Promise<Ho
       ), stored as (
         update probes p set state = result.state, report = result.report, checked_at = now(), delegated = coalesce(result.delegated, p.delegated),
           live_at = case when ${holds} then p.live_at end, live_tries = case when ${holds} then p.live_tries else 0 end,
-          live_sentence = case when ${holds} then p.live_sentence end,
+          live_sentence = case when ${holds} then p.live_sentence end, live_waits = case when ${holds} then p.live_waits else 0 end,
           failures = case when result.state = 'unknown' then p.failures + 1 else 0 end,
           next_probe_at = case when p.watched_until > now() and result.next_s > ${WATCHED_INTERVAL_S}
             then ${WATCHED_INTERVAL} + case when p.claimed_at > now() - ${WATCHED_INTERVAL} then p.claimed_at else now() end

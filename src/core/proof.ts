@@ -16,6 +16,17 @@ export function makeProof(): string {
 }
 
 /**
+ * Since when the hostname of the domain row `d`, or a name that its route covers or that covers it, is no other project's any more; null where it
+ * never was one's. Until they hear of that, edges serve it as it was.
+ */
+export const RELEASED_BY_ANOTHER_AT: RawBuilder<Date | null> = sql`greatest(
+  (select max(released.deleted_at) from domains released where released.project_id <> d.project_id and released.deleted_at is not null
+    and released.hostname in (d.hostname, '*' || substr(d.hostname, strpos(d.hostname, '.')))),
+  case when starts_with(d.hostname, '*.') then (select max(released.deleted_at) from domains released
+    where released.project_id <> d.project_id and released.deleted_at is not null
+      and substr(released.hostname, strpos(released.hostname, '.') + 1) = substr(d.hostname, 3)) end)`
+
+/**
  * Whether the domain row `d` needs the project's proof at the time `at`: another project released the hostname within the last 30 days, or
  * the wildcard over it, or, if it is a wildcard, a name under it; or this claim stayed unverified for 7 days (then for 30 days). A dangling
  * CNAME must not hand a customer's traffic to whoever claims next.

@@ -2,6 +2,7 @@ import { connect, type Socket } from 'node:net'
 import type { Hostname } from '../hostname.ts'
 import { backOffMs, pause } from '../lib/back-off.ts'
 import { createOnce } from '../lib/once.ts'
+import type { Vitals } from './acknowledgements.ts'
 import type { CopyStatus } from './copy-status.ts'
 import { carryLines, encodeLine, type Lines } from './lines.ts'
 import { type CertificateRequestAnswer, type FromFollower, LINE_BYTES_MAX, type RouteAnswer, type ToFollower } from './messages.ts'
@@ -10,8 +11,10 @@ import type { ChangedKeys } from './rows.ts'
 export type FollowerEvents = {
   /** The copy holds news of these keys already. */
   onChanged(keys: ChangedKeys): void
-  /** On each connection and whenever the copy was replaced: whatever is remembered may be stale. */
+  /** On each connection, at its loss, and whenever the copy was replaced: whatever is remembered may be stale. */
   onReset(): void
+  /** Of an edge process: what it says of its work with each confirmation. */
+  vitals?(): Vitals
 }
 
 export type FollowerLink = {
@@ -64,6 +67,7 @@ export function connectToFollower(socketPath: string, events: FollowerEvents): F
     opening.on('close', lost)
   }
   const lost = (): void => {
+    if (lines) later(() => events.onReset()) // nobody tells us of changes any more, and the follower does not wait for us
     lines = undefined
     for (const request of waiting.values()) request.settle(undefined)
     if (closed) return
@@ -77,10 +81,12 @@ export function connectToFollower(socketPath: string, events: FollowerEvents): F
         failures = 0
         heard = { status: message.status, at: performance.now() }
         later(() => events.onReset())
+        confirm(message.mark, carried)
         met.resolve()
         break
       case 'status':
         heard = { status: message.status, at: performance.now() }
+        confirm(message.mark, carried)
         break
       case 'changed':
         later(() => events.onChanged(message.keys))
@@ -97,6 +103,10 @@ export function connectToFollower(socketPath: string, events: FollowerEvents): F
     setImmediate(() => {
       if (!closed) tell()
     })
+  }
+  // Behind all that was to be told before.
+  const confirm = (mark: number | undefined, to: Lines): void => {
+    if (mark !== undefined) later(() => to.send(encodeLine({ type: 'applied', mark, vitals: events.vitals?.() } satisfies ToFollower)))
   }
   const ask = (type: Asked['type'], hostname: Hostname, timeoutMs: number): Promise<unknown> => {
     if (!lines || waiting.size >= REQUESTS_WAITING_MAX) return Promise.resolve(undefined)

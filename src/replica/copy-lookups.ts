@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { type Hostname, wildcardOver } from '../hostname.ts'
+import type { CopyCounts } from './copy-counts.ts'
 import type { CertificateRow, ChallengeRow, Cursor, RouteRow } from './rows.ts'
 
 export type CopyLookups = {
@@ -10,6 +11,8 @@ export type CopyLookups = {
   /** The newest of a hostname last. */
   readChallenges(): ChallengeRow[]
   readState(): { cursor: Cursor; asOfMs: number }
+  /** Reads every row: see copy-counts.ts for how often that may be. */
+  count(): CopyCounts
 }
 
 type Values = Record<string, string | number | null | Uint8Array>
@@ -21,6 +24,9 @@ export function prepareLookups(db: DatabaseSync): CopyLookups {
   const setting = db.prepare('select value from settings where name = ?')
   const challenges = db.prepare(
     'select hostname, key_authorization as keyAuthorization, expires_at_ms as expiresAtMs from challenges order by expires_at_ms, key_authorization',
+  )
+  const counts = db.prepare(
+    'select (select count(*) from routes) as routes, (select count(*) from certificates where chain_pem is not null) as certificates',
   )
   const state = db.prepare('select epoch, xid, seq, as_of_ms from state')
 
@@ -42,6 +48,7 @@ export function prepareLookups(db: DatabaseSync): CopyLookups {
       const row = state.get() as { epoch: string; xid: string; seq: string; as_of_ms: number }
       return { cursor: { epoch: row.epoch, xid: row.xid, seq: row.seq }, asOfMs: row.as_of_ms }
     },
+    count: () => counts.get() as CopyCounts,
   }
 }
 

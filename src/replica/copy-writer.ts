@@ -2,6 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import type { Hostname } from '../hostname.ts'
 import { type CopyChanges, prepareChanges } from './copy-changes.ts'
 import { type CopyCheck, checkCopy } from './copy-check.ts'
+import type { CopyCounts } from './copy-counts.ts'
 import {
   createGeneration,
   currentGeneration,
@@ -31,6 +32,8 @@ export type CopyState = { cursor: Cursor | undefined; complete: boolean; asOfMs:
 export type CopyWriter = {
   state(): CopyState
   findRoute(hostname: Hostname): RouteRow | undefined
+  /** Undefined while there is no copy. */
+  count(): CopyCounts | undefined
   /**
    * Builds a new copy beside the one in use and puts it in its place in one step: readers see the old one whole, then the new one whole.
    * A crash or a rejection on the way leaves the old one. Nothing may be applied meanwhile.
@@ -95,6 +98,7 @@ export function openCopyWriter(path: string): CopyWriter {
   return {
     state: () => ({ cursor: opened && state?.cursor, complete: opened !== undefined, asOfMs: state?.asOfMs ?? 0, unfit }),
     findRoute: (hostname) => opened && guarded(({ lookups }) => lookups.findRoute(hostname)),
+    count: () => opened && guarded(({ lookups }) => lookups.count()),
     async replaceAll(snapshot) {
       const before = currentGeneration(path)
       const file = createGeneration(path)

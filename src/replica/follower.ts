@@ -1,6 +1,7 @@
 import type { Hostname } from '../hostname.ts'
 import { backOffMs, pause } from '../lib/back-off.ts'
 import type { Log } from '../log.ts'
+import type { Reached } from './acknowledgements.ts'
 import { createCatchUp } from './catch-up.ts'
 import type { CopySource } from './copy-source.ts'
 import { type CopyStatus, missIsFinal } from './copy-status.ts'
@@ -10,7 +11,7 @@ import type { RouteAnswer } from './messages.ts'
 import type { ChangedKeys } from './rows.ts'
 
 /** Who is told: the server of `server.ts`. */
-export type Audience = { changed(keys: ChangedKeys): void; reset(): void; heartbeat(status: CopyStatus): void }
+export type Audience = { changed(keys: ChangedKeys): void; reset(): void; heartbeat(status: CopyStatus, reached?: Reached): void }
 
 export type FollowerParts = {
   source: CopySource
@@ -63,6 +64,7 @@ export function createFollower(parts: FollowerParts): Follower {
   })
   let audience: Audience | undefined
   let asOfMs = writer.state().asOfMs
+  let reached: Reached | undefined
   let snapshots = 0
   let promotions = 0
   let changes = 0
@@ -95,6 +97,8 @@ export function createFollower(parts: FollowerParts): Follower {
     while (!stopping.signal.aborted) {
       try {
         asOfMs = (await catchUp.run()).asOfMs
+        const { cursor } = writer.state()
+        reached = cursor && { cursor, asOfMs }
         if (failures > 0) log.info('following the database again')
         failures = 0
         trouble = undefined
@@ -123,7 +127,10 @@ export function createFollower(parts: FollowerParts): Follower {
   const start = (heard?: Audience): void => {
     audience = heard
     const hints = source.listen(() => wake.now())
-    const beat = () => audience?.heartbeat(status())
+    const beat = () => {
+      const told = reached
+      setImmediate(() => audience?.heartbeat(status(), told)) // behind the news of what was applied up to there
+    }
     beat()
     const timers = [setInterval(beat, HEARTBEAT_INTERVAL_MS), setInterval(() => void check(), CHECK_INTERVAL_MS)]
     timers.push(setTimeout(() => void check(), FIRST_CHECK_AFTER_MS))

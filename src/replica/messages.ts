@@ -1,4 +1,5 @@
 import type { Hostname } from '../hostname.ts'
+import type { Vitals } from './acknowledgements.ts'
 import type { CopyStatus } from './copy-status.ts'
 import type { ChangedKeys, RouteRow } from './rows.ts'
 
@@ -13,14 +14,19 @@ export type ToFollower =
   | { type: 'request-certificate'; id: number; hostname: Hostname }
   | { type: 'visitor-came'; hostname: Hostname }
   | { type: 'copy-damaged'; sentence: string }
+  | Applied
+
+/** Everything that was announced before the mark is dropped from memory. `vitals` are those of an edge process; an api process has none. */
+export type Applied = { type: 'applied'; mark: number; vitals?: Vitals | undefined }
 
 /**
  * What the follower says. `hello` comes first on each connection: what was applied before it stands in the copy, what is applied after
  * it is announced. So whoever forgets everything at `hello` never remembers anything stale. `reset`: forget everything again.
+ * A `mark` is to be confirmed once all that came before it is done; a follower of an earlier release sets none.
  */
 export type FromFollower =
-  | { type: 'hello'; status: CopyStatus }
-  | { type: 'status'; status: CopyStatus }
+  | { type: 'hello'; status: CopyStatus; mark?: number }
+  | { type: 'status'; status: CopyStatus; mark?: number | undefined }
   | { type: 'changed'; keys: ChangedKeys }
   | { type: 'reset' }
   | { type: 'answer'; id: number; answer: RouteAnswer | CertificateRequestAnswer }

@@ -4,8 +4,9 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Hostname } from '../hostname.ts'
-import { connectToFollower, type FollowerLink } from './client.ts'
-import { routeOf, shop, temporaryFolder } from './copy.fixture.ts'
+import type { Reached } from './acknowledgements.ts'
+import { connectToFollower, type FollowerEvents, type FollowerLink } from './client.ts'
+import { cursorAt, routeOf, shop, temporaryFolder } from './copy.fixture.ts'
 import type { CertificateRequestAnswer, RouteAnswer } from './messages.ts'
 import type { ChangedKeys } from './rows.ts'
 import { type CopyServer, type CopyServerParts, startCopyServer } from './server.ts'
@@ -40,16 +41,16 @@ async function serve(on: Partial<CopyServerParts['on']> = {}): Promise<CopyServe
 
 type Listener = { link: FollowerLink; changed: ChangedKeys[]; resets: () => number }
 
-async function listen(): Promise<Listener> {
+async function listen(events: Partial<FollowerEvents> = {}): Promise<Listener> {
   const changed: ChangedKeys[] = []
   let resets = 0
-  const link = connectToFollower(socketPath, { onChanged: (keys) => changed.push(keys), onReset: () => (resets += 1) })
+  const link = connectToFollower(socketPath, { onChanged: (keys) => changed.push(keys), onReset: () => (resets += 1), ...events })
   running.push(link)
   return { link, changed, resets: () => resets }
 }
 
-async function connected(): Promise<Listener> {
-  const listener = await listen()
+async function connected(events: Partial<FollowerEvents> = {}): Promise<Listener> {
+  const listener = await listen(events)
   await expect.poll(listener.resets).toBe(1)
   return listener
 }
@@ -104,11 +105,48 @@ test('a process comes back when the follower was restarted, and forgets what it 
   const { link, resets } = await connected()
   await first.stop()
   await expect.poll(() => link.status().connected).toBe(false)
+  await expect.poll(resets).toBe(2)
   expect(await link.findRoute(shop(1))).toEqual({ kind: 'unavailable' })
   expect(await link.requestCertificate(shop(1))).toMatchObject({ kind: 'refused' })
   await serve()
-  await expect.poll(resets).toBe(2)
+  await expect.poll(resets).toBe(3)
   expect(await link.findRoute(shop(1))).toMatchObject({ kind: 'route' })
+})
+
+const reachedAt = (seq: number): Reached => ({ cursor: cursorAt(seq), asOfMs: seq })
+
+test('the machine has reached a place once each of its processes has dropped what came before, and one that left is not waited for', async () => {
+  const server = await serve()
+  const status = { lagMs: 0, complete: true, asOfMs: 0 }
+  expect(server.applied()).toEqual({ reached: undefined, edge: undefined })
+  await connected({ vitals: () => ({ connections: 2, load: 0.25 }) })
+  await connected()
+  server.heartbeat(status, reachedAt(1))
+  await expect.poll(server.applied).toEqual({ reached: reachedAt(1), edge: { connections: 2, load: 0.25 } })
+
+  const silent = await rawClient()
+  await expect.poll(server.clients).toBe(3)
+  server.heartbeat(status, reachedAt(2))
+  const other = await connected({ vitals: () => ({ connections: 3, load: 0.5 }) })
+  await expect.poll(server.applied).toEqual({ reached: reachedAt(1), edge: { connections: 5, load: 0.75 } })
+  silent.destroy()
+  await expect.poll(server.applied).toMatchObject({ reached: reachedAt(2) })
+  other.link.close()
+  await expect.poll(server.applied).toMatchObject({ edge: { connections: 2 } })
+})
+
+test('a place is confirmed behind the news that came before it', async () => {
+  const server = await serve()
+  const heard = { keys: 0, atConfirmation: 0 }
+  const vitals = () => {
+    heard.atConfirmation = heard.keys
+    return { connections: 0, load: 0 }
+  }
+  await connected({ vitals, onChanged: (keys) => (heard.keys += keys.routes.length) })
+  server.changed({ routes: [shop(1)] })
+  server.heartbeat({ lagMs: 0, complete: true, asOfMs: 0 }, reachedAt(1))
+  await expect.poll(() => server.applied().reached).toEqual(reachedAt(1))
+  expect(heard.atConfirmation).toBe(1)
 })
 
 test('a process may start before its follower', async () => {

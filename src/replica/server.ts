@@ -3,10 +3,12 @@ import { createServer, type Socket } from 'node:net'
 import { type Hostname, readClaimName } from '../hostname.ts'
 import { createOnce } from '../lib/once.ts'
 import type { Log } from '../log.ts'
+import { createAcknowledgements, type Reached, type Vitals } from './acknowledgements.ts'
 import type { CopyStatus } from './copy-status.ts'
 import { within } from './deadline.ts'
 import { carryLines, encodeLine, type Lines } from './lines.ts'
 import {
+  type Applied,
   type CertificateRequestAnswer,
   type FromFollower,
   KEYS_PER_PUSH_MAX,
@@ -32,7 +34,10 @@ export type CopyServer = {
   changed(keys: Partial<ChangedKeys>): void
   /** Tells every process to forget all it remembers, as after the whole copy was replaced. */
   reset(): void
-  heartbeat(status: CopyStatus): void
+  /** Tells every process how fresh the copy is; `reached` is where it stands with everything that was told before. */
+  heartbeat(status: CopyStatus, reached?: Reached): void
+  /** How far the copy and every connected process are; undefined until that is known. `edge`: the work of the edge processes, if there are any. */
+  applied(): { reached: Reached | undefined; edge: Vitals | undefined }
   clients(): number
   stop(): Promise<void>
 }
@@ -50,6 +55,7 @@ const LIMITS = { lineBytesMax: LINE_BYTES_MAX, queueBytesMax: QUEUE_BYTES_MAX }
  */
 export async function startCopyServer(parts: CopyServerParts): Promise<CopyServer> {
   const clients = new Map<Socket, Lines>()
+  const acknowledgements = createAcknowledgements<Socket>()
   const answer = createAnswers(parts.on)
   let lastStatus: CopyStatus = { lagMs: Number.MAX_SAFE_INTEGER, complete: false, asOfMs: 0 }
 
@@ -62,12 +68,19 @@ export async function startCopyServer(parts: CopyServerParts): Promise<CopyServe
     const lines = carryLines(
       socket,
       LIMITS,
-      answer((message) => lines.send(encodeLine(message))),
+      answer(
+        (message) => lines.send(encodeLine(message)),
+        ({ mark, vitals }) => acknowledgements.confirmed(socket, mark, vitals),
+      ),
     )
     clients.set(socket, lines)
+    acknowledgements.joined(socket)
     socket.on('error', (error) => parts.log?.debug({ reason: error.message }, 'lost a process of this machine')) // the supervisor says how it ended
-    socket.on('close', () => clients.delete(socket))
-    lines.send(encodeLine({ type: 'hello', status: lastStatus } satisfies FromFollower))
+    socket.on('close', () => {
+      clients.delete(socket)
+      acknowledgements.left(socket)
+    })
+    lines.send(encodeLine({ type: 'hello', status: lastStatus, mark: acknowledgements.latest() } satisfies FromFollower))
   })
   const inode = await listenAt(server, parts.socketPath)
 
@@ -76,10 +89,11 @@ export async function startCopyServer(parts: CopyServerParts): Promise<CopyServe
       for (const chunk of chunksOf(keys)) broadcast({ type: 'changed', keys: chunk })
     },
     reset: () => broadcast({ type: 'reset' }),
-    heartbeat(status) {
+    heartbeat(status, reached) {
       lastStatus = status
-      broadcast({ type: 'status', status })
+      broadcast({ type: 'status', status, mark: reached && acknowledgements.mark(reached) })
     },
+    applied: () => ({ reached: acknowledgements.reached(), edge: acknowledgements.vitals() }),
     clients: () => clients.size,
     async stop() {
       if (lstatSync(parts.socketPath, { throwIfNoEntry: false })?.ino === inode) rmSync(parts.socketPath, { force: true })
@@ -123,7 +137,7 @@ function createAnswers(on: CopyServerParts['on']) {
     await within(HANDLER_TIMEOUT_MS, 'a visit', Promise.resolve(on.visitorCame(hostname))).catch(() => {})
   }
 
-  return (send: (message: FromFollower) => void) => {
+  return (send: (message: FromFollower) => void, applied: (message: Applied) => void) => {
     let running = 0
     const answered = async (id: number, answer: Promise<RouteAnswer | CertificateRequestAnswer>): Promise<void> => {
       running += 1
@@ -139,6 +153,11 @@ function createAnswers(on: CopyServerParts['on']) {
       const message = received as ToFollower
       if (message.type === 'copy-damaged') {
         on.copyDamaged?.(String(message.sentence))
+        return
+      }
+      if (message.type === 'applied') {
+        if (!Number.isSafeInteger(message.mark)) throw new Error('a mark is not a number')
+        applied(message)
         return
       }
       const reading = readClaimName(String(message.hostname))

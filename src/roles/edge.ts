@@ -9,6 +9,7 @@ import { type Hostname, wildcardOver } from '../hostname.ts'
 import { createLineSink } from '../log.ts'
 import type { RouteRow } from '../replica/rows.ts'
 import { certificateKeys } from './certificate-keys.ts'
+import { createVitals } from './edge-vitals.ts'
 import { type LocalAnswer, openLocalCopy } from './local-copy.ts'
 import { ownHosts } from './own-hosts.ts'
 import { THUMBPRINT } from './own-keys.ts'
@@ -36,6 +37,10 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
       challenges.changed()
       shareTickets()
     },
+    vitals: createVitals(() => {
+      const { http1Connections = 0, http2Connections = 0 } = edge?.report() ?? {}
+      return http1Connections + http2Connections
+    }),
   })
 
   const readCertificate = (hostname: Hostname): CertificateKnowledge => {

@@ -10,10 +10,12 @@ import { eachCertificatePage, eachRoutePage, loadCertificates, loadProjectHostna
 import { readSetting } from '../core/settings.ts'
 import { ServiceError } from '../errors.ts'
 import type { Hostname } from '../hostname.ts'
+import { createCopyCounts } from '../replica/copy-counts.ts'
 import { openCopyWriter } from '../replica/copy-writer.ts'
 import { createFollower } from '../replica/follower.ts'
 import { startCopyServer } from '../replica/server.ts'
 import { copyPath, followerSocket } from './copy-place.ts'
+import { startEdgeHeartbeat } from './edge-heartbeat.ts'
 import { certificateFinder, serveInternal } from './internal.ts'
 import { THUMBPRINT } from './own-keys.ts'
 import type { RoleContext, RunningRole } from './role.ts'
@@ -59,6 +61,7 @@ export async function startFollowerRole(context: RoleContext): Promise<RunningRo
     log,
   })
   follower.start(server)
+  const heartbeat = startEdgeHeartbeat({ db, config, log, applied: server.applied, count: createCopyCounts(writer.count), now: Date.now })
   new Gauge({
     name: 'namesake_feed_lag_seconds',
     help: 'Time since the local copy was last known to hold everything',
@@ -78,9 +81,10 @@ export async function startFollowerRole(context: RoleContext): Promise<RunningRo
     certificateFinder(findInCopy, () => follower.status().complete),
   )
   return {
-    report: () => ({ ready: follower.status().complete, details: follower.report() }),
+    report: () => ({ ready: follower.status().complete, details: { ...follower.report(), edge: heartbeat.report() } }),
     async stop() {
       await internal.stop()
+      await heartbeat.stop()
       await follower.stop()
       await server.stop()
       writer.close()

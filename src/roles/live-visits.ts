@@ -1,19 +1,46 @@
 import { randomBytes } from 'node:crypto'
 import { visitLive } from '../certs/live-visit.ts'
-import { isWildcard, parseHostname, withoutStar } from '../hostname.ts'
+import { type ExactHostname, type Hostname, isWildcard, parseHostname, withoutStar } from '../hostname.ts'
 import type { CheckLiveParts } from '../jobs/check-live.ts'
 import type { Probe } from '../probe/probe.ts'
 
-const LABEL_BYTES = 8
+export type LiveVisitsParts = Pick<Probe, 'leadsToEdge'> & {
+  /** The public one for https. */
+  port: number
+  proxyProtocol: 'off' | 'required'
+}
 
-/** Visits hostnames where their DNS leads. Of a wildcard that is a name below it which nobody uses. `port` is the public one for https. */
-export function createLiveVisits({ leadsToEdge }: Pick<Probe, 'leadsToEdge'>, port: number): CheckLiveParts['visit'] {
-  return async (hostname, serial) => {
+type Visit = CheckLiveParts['visit']
+
+const LABEL_BYTES = 8
+const EDGES_AT_ONCE_MAX = 20
+
+/** Visits hostnames at each edge, and where their DNS leads. Of a wildcard that is a name below it which nobody uses. */
+export function createLiveVisits({ leadsToEdge, port, proxyProtocol }: LiveVisitsParts): Visit {
+  const visitEdge = async (hostname: ExactHostname, serial: string, edge: Parameters<Visit>[2][number]): Promise<string | undefined> => {
+    const [, host, edgePort] = /^\[?(.+?)\]?:(\d+)$/.exec(edge.address)!
+    const target = { hostname, addresses: [host!], port: Number(edgePort), publicPort: port, serial }
+    const outcome = await visitLive({ ...target, proxyHeader: proxyProtocol === 'required' })
+    return outcome.kind === 'seen' ? undefined : `Edge ${edge.name}: ${outcome.sentence}`
+  }
+
+  return async (hostname, serial, edges) => {
+    const visited = visitedName(hostname)
+    for (let from = 0; from < edges.length; from += EDGES_AT_ONCE_MAX) {
+      const some = edges.slice(from, from + EDGES_AT_ONCE_MAX)
+      const sentences = (await Promise.all(some.map((edge) => visitEdge(visited, serial, edge)))).filter(
+        (sentence) => sentence !== undefined,
+      )
+      if (sentences.length > 0) return { kind: 'not-seen', sentence: sentences.join(' ') }
+    }
     const target = await leadsToEdge(hostname)
     if (target.kind !== 'yes') return { kind: 'not-seen', sentence: target.sentence }
-    const visited = isWildcard(hostname)
-      ? parseHostname(`${randomBytes(LABEL_BYTES).toString('hex')}.${withoutStar(hostname)}`)
-      : parseHostname(hostname)
     return visitLive({ hostname: visited, addresses: target.addresses, port, serial })
   }
+}
+
+function visitedName(hostname: Hostname): ExactHostname {
+  return isWildcard(hostname)
+    ? parseHostname(`${randomBytes(LABEL_BYTES).toString('hex')}.${withoutStar(hostname)}`)
+    : parseHostname(hostname)
 }

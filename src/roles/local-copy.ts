@@ -1,5 +1,6 @@
 import { type Hostname, wildcardOver } from '../hostname.ts'
 import { Lru } from '../lib/lru.ts'
+import type { Vitals } from '../replica/acknowledgements.ts'
 import { connectToFollower } from '../replica/client.ts'
 import { openCopyReader } from '../replica/copy-reader.ts'
 import { missIsFinal } from '../replica/copy-status.ts'
@@ -21,6 +22,8 @@ export type LocalCopyParts<Kept> = {
   changed?(keys: ChangedKeys): void
   /** Whatever was read before may be stale. */
   reset?(): void
+  /** Of an edge process. */
+  vitals?(): Vitals
 }
 
 const ROUTES_IN_MEMORY_MAX = 100_000 // some 350 bytes each without their metadata
@@ -47,6 +50,7 @@ export function openLocalCopy<Kept extends { hostname: Hostname }>(context: Role
       misses.clear()
       parts.reset?.()
     },
+    ...(parts.vitals && { vitals: parts.vitals }),
   })
   const reader = openCopyReader(copyPath(context.config), { onDamaged: follower.copyDamaged })
   const isFresh = () => missIsFinal(follower.status())

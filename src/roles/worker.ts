@@ -25,6 +25,7 @@ import type { Log } from '../log.ts'
 import { createAuthorityHealth } from './authority-health.ts'
 import { certificateKeys } from './certificate-keys.ts'
 import { createDelegatedChallenges } from './delegated-challenges.ts'
+import { createEdgeCounts } from './edge-counts.ts'
 import { serveInternal } from './internal.ts'
 import { createIssuanceLedger } from './issuance-ledger.ts'
 import { createIssuanceMetrics } from './issuance-metrics.ts'
@@ -74,6 +75,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
       for (const directory of config.acmeDirectories) this.set({ directory }, health.isUp(directory) ? 1 : 0)
     },
   })
+  const edgeCounts = createEdgeCounts(db, metrics)
   const issuanceMetrics = createIssuanceMetrics(db, config.acmeDirectories, metrics)
   const issue: IssueParts = {
     ...issuing,
@@ -96,7 +98,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
     send: mailServer?.send,
   }
 
-  const live = { db, visit: createLiveVisits(probe, config.publicHttpsPort) }
+  const live = { db, visit: createLiveVisits({ ...probe, port: config.publicHttpsPort, proxyProtocol: config.proxyProtocol }) }
   const runner = await run({
     pgPool: jobDb.pool,
     concurrency: JOBS_AT_ONCE_MAX,
@@ -134,6 +136,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
       { name: 'connect link pruning', everyMs: 3_600_000, run: () => pruneConnectLinks(db) },
       { name: 'session pruning', everyMs: 3_600_000, run: () => pruneSessions(db) },
       { name: 'rate limit pruning', everyMs: 600_000, run: () => pruneRateLimits(db) },
+      { name: 'edges', everyMs: 10_000, run: () => edgeCounts.refresh() },
       { name: 'project call pruning', everyMs: 60_000, run: () => pruneProjectCalls(db) },
       { name: 'released certificates', everyMs: 86_400_000, run: async () => void (await forgetReleasedCertificates(db)) },
     ],

@@ -32,3 +32,9 @@ async function readToMarker(db: Db, from: Cursor): Promise<{ changes: Change[]; 
   }
   throw new Error('the feed did not settle: is a transaction left open?')
 }
+
+/** The place of a reader who has seen all that is committed, also where other test files hold their transactions open on the same server. */
+export async function placeAfterAll(db: Db): Promise<Cursor> {
+  const { rows } = await db.pool.query<{ xid: string }>('select pg_snapshot_xmax(pg_current_snapshot())::text as xid')
+  return { ...(await currentCursor(db)), xid: rows[0]!.xid }
+}
