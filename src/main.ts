@@ -19,6 +19,9 @@ const ROLES: Record<string, (config: Config) => Promise<(context: RoleContext) =
   demo: async () => (await import('./roles/demo.ts')).startDemoUpstream,
 }
 
+/** Longer than anything may drain. A supervisor that is gone ends nobody who hangs, and the next one's processes wait for what we hold. */
+const STOP_TIMEOUT_MS = 40_000
+
 /** A process of the tree: loads its role, gives up root, starts, says so, and ends when told to or when its supervisor is gone. */
 async function main(role: string): Promise<void> {
   const load = ROLES[role]
@@ -36,6 +39,7 @@ async function main(role: string): Promise<void> {
     return { role, pid: process.pid, ready, details, metrics: await metrics.getMetricsAsJSON() }
   }
   const end = once(async () => {
+    setTimeout(() => process.exit(1), STOP_TIMEOUT_MS).unref()
     await running?.stop()
     process.exit(0)
   })

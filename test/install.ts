@@ -20,6 +20,8 @@ export const PACKAGES: readonly DebianPackage[] = [
   { name: 'curl', program: 'curl' },
   { name: 'openssl', program: 'openssl' },
   { name: 'systemd', program: 'systemd-analyze' },
+  { name: 'iproute2', program: 'ip' },
+  { name: 'nftables', program: 'nft', services: ['nftables'] },
   { name: 'faketime', program: 'faketime' },
 ]
 

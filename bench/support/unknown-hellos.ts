@@ -1,4 +1,4 @@
-// A flood of TLS handshakes for names that nobody registered: `node unknown-hellos.ts PORT A_SECOND MS`. Prints what became of them as JSON.
+// A flood of TLS handshakes for names that nobody registered: `node unknown-hellos.ts PORT A_SECOND MS [HOST SOURCES]`, SOURCES as `127.1.0.`. Prints what became of them as JSON.
 import { randomBytes } from 'node:crypto'
 import { connect as connectTcp } from 'node:net'
 import { Duplex } from 'node:stream'
@@ -9,11 +9,12 @@ const LABEL = 'placeholder-label-16'
 const AT_ONCE_MAX = 2_000
 const TIMEOUT_MS = 5_000
 const TICK_MS = 2
-const SOURCES = 200 // addresses of 127.1.0.0/24: one of them has ports for 28,000 connections a minute
+const SOURCES = 200 // addresses of a /24: one of them has ports for 28,000 connections a minute
 const ALERT = 21
 const HANDSHAKE_FAILURE = 40
 
-const [port, perSecond, ms] = process.argv.slice(2).map(Number) as [number, number, number]
+const [port, perSecond, ms] = process.argv.slice(2, 5).map(Number) as [number, number, number]
+const [host = '127.0.0.1', sources = '127.1.0.'] = process.argv.slice(5)
 const template = await clientHello(`${LABEL}.unknown.test`)
 const labelAt = template.indexOf(LABEL)
 const counts = { sent: 0, refused: 0, otherwise: 0, heldBack: 0 }
@@ -41,7 +42,7 @@ function send(): void {
   open += 1
   counts.sent += 1
   let verdict: 'refused' | 'otherwise' = 'otherwise'
-  const socket = connectTcp({ host: '127.0.0.1', port, localAddress: `127.1.0.${1 + (counts.sent % SOURCES)}` })
+  const socket = connectTcp({ host, port, localAddress: `${sources}${1 + (counts.sent % SOURCES)}` })
   socket.setTimeout(TIMEOUT_MS, () => socket.destroy())
   socket.on('connect', () => socket.write(helloForRandomName()))
   socket.on('data', (bytes: Buffer) => {

@@ -10,6 +10,8 @@ const GATHER_MS = 20 // a NOTIFY inside every transaction would cut commits by h
 const RECONNECT_FIRST_MS = 100
 const RECONNECT_MAX_MS = 5_000
 const HEARTBEAT_MS = 15_000
+const STOP_TIMEOUT_MS = 1_000
+const LISTEN = { text: `listen ${CHANNEL}`, query_timeout: 5_000 }
 const HEARTBEAT = { text: 'select 1', query_timeout: 5_000 }
 
 /** Something that other machines hold a copy of has changed. `key`: the hostname, the project's or token's id, the setting's name, the challenge's hostname. */
@@ -208,15 +210,15 @@ export function createAnnouncer(db: Db): Announcer {
 
 /**
  * Calls `onHint` whenever the feed may have something new, on a connection of its own. That connection is made again whenever it is lost,
- * and `onHint` is called each time it stands, since hints may have gone by meanwhile.
+ * and `onHint` is called each time it stands, since hints may have gone by meanwhile. `stop` resolves within a second, whatever the database does.
  */
 export function listenForChanges(db: Db, onHint: () => void): { stop(): Promise<void> } {
   const stopping = new AbortController()
   const running = listenUntil(stopping.signal, db, onHint)
   return {
-    stop() {
+    async stop() {
       stopping.abort()
-      return running
+      await Promise.race([running, pause(STOP_TIMEOUT_MS)])
     },
   }
 }
@@ -239,7 +241,7 @@ async function listenOnce(stopped: AbortSignal, db: Db, onHint: () => void): Pro
   let stood = false
   try {
     await client.connect()
-    await client.query(`listen ${CHANNEL}`)
+    await client.query(LISTEN)
     stood = true
     onHint()
     const over = AbortSignal.any([stopped, ended.signal])
@@ -250,7 +252,9 @@ async function listenOnce(stopped: AbortSignal, db: Db, onHint: () => void): Pro
   } catch {
     // Whatever it was, the next attempt shows whether it lasts.
   } finally {
-    await client.end().catch(() => {})
+    // Of a server that says nothing more no farewell comes back either.
+    await Promise.race([client.end().catch(() => {}), pause(STOP_TIMEOUT_MS)])
+    client.connection.stream.destroy()
   }
   return stood ? 'lost' : 'never-stood'
 }

@@ -11,9 +11,12 @@ export class DatabaseSocket extends Socket {
   }
 }
 
-/** What a connection to PostgreSQL goes over. It gives up after so many milliseconds of silence; 0: never. */
+/** What a connection to PostgreSQL goes over. Once connected it gives up after so many milliseconds of silence; 0: never. */
 export function openDatabaseSocket(silenceMaxMs: number): DatabaseSocket {
   const socket = new DatabaseSocket()
-  socket.setTimeout(silenceMaxMs, () => socket.destroy(new Error('Connection terminated: the database has been silent for too long')))
+  // Not before: where no server is found nobody ever connects it, and nobody would hear its error but the process.
+  socket.once('connect', () => {
+    socket.setTimeout(silenceMaxMs, () => socket.destroy(new Error('Connection terminated: the database has been silent for too long')))
+  })
   return socket
 }

@@ -12,6 +12,7 @@ const START_TRIES_MAX = 3
 const START_TIMEOUT_MS = 15_000
 const STOP_TIMEOUT_MS = 5_000
 const OUTPUT_CHARACTERS_MAX = 200_000
+const DAY_MS = 24 * 3_600_000
 
 export type PebbleOptions = {
   /** Where it fetches HTTP-01 challenges; by default a port that nobody listens on. */
@@ -31,6 +32,8 @@ export type PebbleOptions = {
   /** `ip:port` of a DNS server; by default a pebble-challtestsrv of its own that answers 127.0.0.1 for every name. */
   dnsServer?: string
   env?: Record<string, string>
+  /** Where it listens instead of 127.0.0.1, and what its command line begins with to run there. Needs `dnsServer`. */
+  place?: { address: string; within: string[] }
 }
 
 /** What pebble-challtestsrv can be told, by its own names. */
@@ -76,17 +79,22 @@ async function tryStart(options: PebbleOptions): Promise<Pebble> {
   const [acme, management, dns, dnsManagement, nobody] = (await freePorts(5)) as [number, number, number, number, number]
   const folder = mkdtempSync(join(tmpdir(), 'namesake-pebble-'))
   chmodSync(folder, 0o755) // the service user reads the CA file
-  const { keyFile, caFile } = await writeServerCertificate(folder)
+  const { address, within } = options.place ?? { address: '127.0.0.1', within: [] }
+  const host = options.place ? address : 'localhost'
+  const { keyFile, caFile } = await writeServerCertificate(folder, address)
   const agent = new Agent({ connect: { ca: readFileSync(caFile) } })
   const dnsServer = options.dnsServer ?? `127.0.0.1:${dns}`
-  const config = writeConfig(folder, { acme, management, httpPort: options.httpPort ?? nobody, keyFile, caFile, options })
-  const directoryUrl = `https://localhost:${acme}/dir`
+  const config = writeConfig(folder, { address, acme, management, httpPort: options.httpPort ?? nobody, keyFile, caFile, options })
+  const directoryUrl = `https://${host}:${acme}/dir`
   const managementUrl = `http://127.0.0.1:${dnsManagement}`
 
   const get = async (url: string) => (await request(url, { dispatcher: agent })).body.text()
   const launchPebble = () =>
-    launch('pebble', ['-config', config, '-dnsserver', dnsServer, ...(options.strict ? ['-strict'] : [])], pebbleEnvironment(options))
-  const challtestsrv = options.dnsServer ? undefined : launch('pebble-challtestsrv', challtestsrvArguments(dns, dnsManagement), {})
+    launch(
+      [...within, 'pebble', '-config', config, '-dnsserver', dnsServer, ...(options.strict ? ['-strict'] : [])],
+      pebbleEnvironment(options),
+    )
+  const challtestsrv = options.dnsServer ? undefined : launch(['pebble-challtestsrv', ...challtestsrvArguments(dns, dnsManagement)], {})
   let pebble = launchPebble()
   const output = () => [pebble.output(), challtestsrv?.output()].filter(Boolean).join('\n')
   const stop = async () => {
@@ -111,7 +119,7 @@ async function tryStart(options: PebbleOptions): Promise<Pebble> {
     directoryUrl,
     caFile,
     dnsServer,
-    rootPem: () => get(`https://localhost:${management}/roots/0`),
+    rootPem: () => get(`https://${host}:${management}/roots/0`),
     async setDns({ command, body }) {
       const answer = await fetch(`${managementUrl}/${command}`, { method: 'POST', body: JSON.stringify(body) })
       if (!answer.ok) throw new Error(`pebble-challtestsrv: ${command}: ${answer.status}`)
@@ -135,12 +143,20 @@ function challtestsrvArguments(dns: number, management: number): string[] {
   return ['-dns01', `127.0.0.1:${dns}`, '-management', `127.0.0.1:${management}`, ...nothing]
 }
 
-type ConfigParts = { acme: number; management: number; httpPort: number; keyFile: string; caFile: string; options: PebbleOptions }
+type ConfigParts = {
+  address: string
+  acme: number
+  management: number
+  httpPort: number
+  keyFile: string
+  caFile: string
+  options: PebbleOptions
+}
 
-function writeConfig(folder: string, { acme, management, httpPort, keyFile, caFile, options }: ConfigParts): string {
+function writeConfig(folder: string, { address, acme, management, httpPort, keyFile, caFile, options }: ConfigParts): string {
   const pebble = {
-    listenAddress: `127.0.0.1:${acme}`,
-    managementListenAddress: `127.0.0.1:${management}`,
+    listenAddress: `${address}:${acme}`,
+    managementListenAddress: `${address}:${management}`,
     certificate: caFile,
     privateKey: keyFile,
     httpPort,
@@ -155,17 +171,20 @@ function writeConfig(folder: string, { acme, management, httpPort, keyFile, caFi
   return path
 }
 
-async function writeServerCertificate(folder: string): Promise<{ keyFile: string; caFile: string }> {
+async function writeServerCertificate(folder: string, address: string): Promise<{ keyFile: string; caFile: string }> {
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
   const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
   const certificate = await X509CertificateGenerator.createSelfSigned({
     name: 'CN=localhost',
     keys,
     signingAlgorithm: algorithm,
+    notBefore: new Date(Date.now() - DAY_MS), // whoever's clock is slow trusts it too
+    notAfter: new Date(Date.now() + 365 * DAY_MS),
     extensions: [
       new SubjectAlternativeNameExtension([
         { type: 'dns', value: 'localhost' },
-        { type: 'ip', value: '127.0.0.1' },
+        { type: 'dns', value: 'ca.localhost' },
+        { type: 'ip', value: address },
       ]),
     ],
   })
@@ -178,7 +197,8 @@ async function writeServerCertificate(folder: string): Promise<{ keyFile: string
 
 type Program = { output(): string; hasEnded(): boolean; stop(): Promise<void> }
 
-function launch(name: string, args: string[], env: Record<string, string>): Program {
+function launch(command: string[], env: Record<string, string>): Program {
+  const [name, ...args] = command as [string, ...string[]]
   const child = spawn(name, args, { env: { PATH: process.env.PATH, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   let ended = false

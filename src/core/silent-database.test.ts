@@ -1,0 +1,46 @@
+import { once } from 'node:events'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { connect, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { createTestDatabase } from '../../test/support/postgres.ts'
+import { listenForChanges } from './changes.ts'
+import { connectDatabase } from './db.ts'
+
+const SOCKET = '.s.PGSQL.5432'
+const STOPPED_WITHIN_MS = 5_000
+
+test('a listener stops soon when the way to the database swallows everything, as a network does that drops packets', async () => {
+  const database = await createTestDatabase()
+  const folder = await mkdtemp(join(tmpdir(), 'namesake-silent-'))
+  await chmod(folder, 0o755)
+  const url = new URL(database.url)
+  const target = join(url.searchParams.get('host')!, SOCKET)
+  const sockets: Socket[] = []
+  const server = createServer({ allowHalfOpen: true }, (near) => {
+    const far = connect(target)
+    sockets.push(
+      near.on('error', () => {}),
+      far.on('error', () => {}),
+    )
+    near.pipe(far).pipe(near)
+  }).listen(join(folder, SOCKET))
+  await once(server, 'listening')
+  url.searchParams.set('host', folder)
+
+  const stands = Promise.withResolvers<void>()
+  const listening = listenForChanges(connectDatabase(url.href, { applicationName: 'test' }), stands.resolve)
+  await stands.promise
+  for (const socket of sockets) {
+    socket.unpipe()
+    socket.pause()
+  }
+  const late = new Promise((resolve) => setTimeout(resolve, STOPPED_WITHIN_MS, 'late').unref())
+  expect(await Promise.race([listening.stop().then(() => 'stopped'), late])).toBe('stopped')
+
+  for (const socket of sockets) socket.destroy()
+  server.close()
+  await rm(folder, { recursive: true, force: true })
+  await database.drop()
+})
