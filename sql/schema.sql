@@ -143,6 +143,13 @@ create table feed_beats (
   constraint feed_beats_pkey PRIMARY KEY (system, timeline)
 ) with (fillfactor=50);
 
+create table feed_marks (
+  id bigint not null generated always as identity,
+  mark text not null,
+  constraint feed_marks_pkey PRIMARY KEY (id),
+  constraint feed_marks_mark_key UNIQUE (mark)
+);
+
 create table issuance_blocks (
   directory text collate "C" not null,
   scope text not null,

@@ -12,6 +12,7 @@ import {
   recordChange,
 } from './changes.ts'
 import { type Db, transaction } from './db.ts'
+import { beatFeed } from './feed-beats.ts'
 
 let database: TestDatabase
 let db: Db
@@ -151,6 +152,16 @@ test('a cursor of another database, or from the future of a restored one, takes 
   } finally {
     await other.drop()
   }
+})
+
+test('a server that was put back to an earlier state is known by the mark that it has forgotten', async () => {
+  await beatFeed(db)
+  const { mark, ...place } = await currentCursor(db)
+  expect(mark).toBeDefined()
+  expect(await readChanges(db, { ...place, mark }, 1)).toHaveProperty('changes')
+  expect(await readChanges(db, { ...place, mark: '1000:of-a-future-that-was-undone' }, 1)).toEqual({ kind: 'snapshot-needed' })
+  // One that this very server has given is only too old to be kept.
+  expect(await readChanges(db, { ...place, mark: `${Date.now()}:no-longer-kept` }, 1)).toHaveProperty('changes')
 })
 
 test('an announcement reaches who listens, many of them in one hint, also after the connection was cut', async () => {

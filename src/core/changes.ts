@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { ServiceError } from '../errors.ts'
 import { backOffMs, pause } from '../lib/back-off.ts'
 import { type Db, type Queryable, rows } from './db.ts'
-import { lastBeat, sharedUpTo, TIMELINE } from './feed-beats.ts'
+import { hasForgotten, LAST_MARK, lastBeat, sharedUpTo, TIMELINE } from './feed-beats.ts'
 
 const CHANNEL = 'namesake_changes'
 const COMPACTED_AFTER_S = 60
@@ -17,8 +17,8 @@ const HEARTBEAT = { text: 'select 1', query_timeout: 5_000 }
 /** Something that other machines hold a copy of has changed. `key`: the hostname, the project's or token's id, the setting's name, the challenge's hostname. */
 export type Change = { kind: 'host' | 'certificate' | 'project' | 'token' | 'setting' | 'challenge'; key: string }
 
-/** How far a reader of the feed has come. Opaque to it, and worthless in another epoch. */
-export type Cursor = { epoch: string; xid: string; seq: string }
+/** How far a reader of the feed has come. Opaque to it, and worthless in another epoch. `mark`: the last one that it saw. */
+export type Cursor = { epoch: string; xid: string; seq: string; mark?: string | undefined }
 
 /** Writes a change into the feed; readers see it when the transaction that holds it has committed. */
 export async function recordChange(on: Queryable, change: Change): Promise<void> {
@@ -42,15 +42,18 @@ export const EPOCH = sql<string>`concat_ws('/', (select system_identifier from p
 export async function currentCursor(db: Db): Promise<Cursor> {
   const [read] = await rows(
     db,
-    sql<FeedPlace & { xid: string }>`select ${PLACE}, pg_snapshot_xmin(pg_current_snapshot())::text as xid from feed`,
+    sql<FeedPlace & { xid: string; mark: string | null }>`
+      select ${PLACE}, pg_snapshot_xmin(pg_current_snapshot())::text as xid, ${LAST_MARK} as mark from feed`,
   )
   const beat = read!.standby ? await lastBeat(db) : undefined
-  return { epoch: epochOf(read!, timelineOf(read!, beat)), xid: read!.xid, seq: '0' }
+  return { epoch: epochOf(read!, timelineOf(read!, beat)), xid: read!.xid, seq: '0', mark: read!.mark ?? undefined }
 }
 
 type FeedRow = FeedPlace & {
   covered: boolean
   ahead: boolean
+  mark: string | null
+  hasForgotten: boolean
   heldMs: number
   kind: Change['kind'] | null
   key: string | null
@@ -84,7 +87,8 @@ export async function readChanges(db: Db, cursor: Cursor, limit: number, primary
         coalesce((select extract(epoch from clock_timestamp() - min(created_at)) * 1000 from changes
           where xid >= pg_snapshot_xmin(pg_current_snapshot())), 0)::float8 as "heldMs",
         (${cursor.xid}::xid8, ${cursor.seq}::bigint) >= (pruned_xid, pruned_seq) as covered,
-        ${cursor.xid}::xid8 > pg_snapshot_xmax(pg_current_snapshot()) as ahead
+        ${cursor.xid}::xid8 > pg_snapshot_xmax(pg_current_snapshot()) as ahead,
+        ${LAST_MARK} as mark, ${hasForgotten(cursor.mark)} as "hasForgotten"
       from feed left join lateral (
         select xid, seq, kind, key from changes
         where (xid, seq) > (${cursor.xid}::xid8, ${cursor.seq}::bigint) and xid < pg_snapshot_xmin(pg_current_snapshot())
@@ -101,11 +105,11 @@ export async function readChanges(db: Db, cursor: Cursor, limit: number, primary
     const sharedLsn = await sharedUpTo(db, known.timeline)
     return sharedLsn === undefined ? { kind: 'snapshot-needed' } : { kind: 'promoted', epoch, sharedLsn }
   }
-  if (known.timeline > timeline || first.ahead) return { kind: 'snapshot-needed' }
+  if (known.timeline > timeline || first.ahead || first.hasForgotten) return { kind: 'snapshot-needed' }
   const changes = read.flatMap(({ kind, key }) => (kind === null ? [] : [{ kind, key: key! }]))
   const heldMs = Math.max(0, first.heldMs, beat?.ageMs ?? 0)
   const next = changes.length === limit ? placeAfter(read.at(-1)!) : atEnd(first, read.at(-1)!, cursor)
-  return { changes, heldMs, cursor: { epoch, ...next }, lsn: first.lsn }
+  return { changes, heldMs, cursor: { epoch, ...next, mark: first.mark ?? cursor.mark }, lsn: first.lsn }
 }
 
 /** A standby without a beat cannot say which timeline it follows, nor how old its data is. */

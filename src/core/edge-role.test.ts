@@ -15,7 +15,19 @@ import { readEdgeSetting, writeSettingOnce } from './settings.ts'
 
 const MIGRATIONS = await readMigrations(new URL('../../sql/', import.meta.url))
 const REFUSED = { code: '42501' }
-const READ = ['certificates', 'challenges', 'changes', 'domains', 'edges', 'feed', 'feed_beats', 'migrations', 'probes', 'projects']
+const READ = [
+  'certificates',
+  'challenges',
+  'changes',
+  'domains',
+  'edges',
+  'feed',
+  'feed_beats',
+  'feed_marks',
+  'migrations',
+  'probes',
+  'projects',
+]
 const WRITTEN = ['edges']
 const login = `edge_${randomBytes(6).toString('hex')}`
 

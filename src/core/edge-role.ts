@@ -15,6 +15,7 @@ const GRANTS = [
   'select (name) on migrations',
   'select (life, pruned_xid, pruned_seq) on feed',
   'select on feed_beats',
+  'select on feed_marks',
   'select (xid, seq, kind, key, created_at) on changes',
   'select (id, slug, name, upstream_url, upstream_protocol, brand_color, error_page, version, deleted_at) on projects',
   'select (id, project_id, hostname, version, created_at, verified_at, deleted_at) on domains',

@@ -4,19 +4,43 @@ import { type Db, rows } from './db.ts'
 export type FeedBeat = { timeline: number; ageMs: number }
 
 const CLOCK_TIMEOUT_MS = 1_000
+const MARKS_KEPT = 600
 
+const NOW_MS = sql<number>`extract(epoch from clock_timestamp())::float8 * 1000`
 const SYSTEM = sql`(select system_identifier::text from pg_control_system())`
 export const TIMELINE = sql`('x' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8))::bit(32)::int`
 
-/** Leaves a sign of life in the feed, at most one in half a second however many call: readers of standbys count their lag from it. */
+/**
+ * Leaves a sign of life in the feed, at most one in half a second however many call: readers of standbys count their lag from it. With it comes a
+ * mark, by which readers know this server's past again; marks are counted, not timed, so that the last ones outlive any time without workers.
+ */
 export async function beatFeed(db: Db): Promise<void> {
-  await rows(
+  const beaten = await rows(
     db,
     sql`
       insert into feed_beats (system, timeline, lsn, beat_at) values (${SYSTEM}, ${TIMELINE}, pg_current_wal_insert_lsn(), clock_timestamp())
       on conflict (system, timeline) do update set lsn = excluded.lsn, beat_at = excluded.beat_at
-      where feed_beats.beat_at < clock_timestamp() - interval '0.5 s' or feed_beats.beat_at > clock_timestamp()`,
+      where feed_beats.beat_at < clock_timestamp() - interval '0.5 s' or feed_beats.beat_at > clock_timestamp()
+      returning 1`,
   )
+  if (beaten.length === 0) return
+  await rows(
+    db,
+    sql`
+      with made as (
+        insert into feed_marks (mark) values (floor(${NOW_MS})::bigint || ':' || gen_random_uuid()) returning id
+      ) delete from feed_marks where id <= (select id from made) - ${MARKS_KEPT}`,
+  )
+}
+
+/** The newest mark that a reading of the feed sees. */
+export const LAST_MARK = sql<string | null>`(select mark from feed_marks order by id desc limit 1)`
+
+/** Whether this server has forgotten a mark that it had given before it was started: it was put back to an earlier state. */
+export function hasForgotten(mark: string | undefined) {
+  if (mark === undefined) return sql<boolean>`false`
+  return sql<boolean>`(not pg_is_in_recovery() and not exists (select from feed_marks where mark = ${mark})
+    and split_part(${mark}, ':', 1)::float8 < extract(epoch from pg_postmaster_start_time()) * 1000)`
 }
 
 /**
@@ -34,8 +58,6 @@ export async function lastBeat(db: Db, primary?: Db): Promise<FeedBeat | undefin
   const nowMs = (primary && (await clockOf(primary))) ?? beat.nowMs
   return { timeline: beat.timeline, ageMs: Math.max(0, nowMs - beat.beatMs) }
 }
-
-const NOW_MS = sql<number>`extract(epoch from clock_timestamp())::float8 * 1000`
 
 async function clockOf(db: Db): Promise<number | undefined> {
   const late = Promise.withResolvers<void>()

@@ -129,7 +129,7 @@ export function createCatchUp(parts: CatchUpParts): CatchUp {
   const goBack = async (epoch: string, sharedLsn: string): Promise<'went-back' | 'unknown'> => {
     const since = recent.since(sharedLsn)
     if (!since) return 'unknown'
-    await applyKeys(since.keys, true, { cursor: { ...since.cursor, epoch } })
+    await applyKeys(since.keys, true, { cursor: { ...since.cursor, epoch, mark: undefined } })
     recent.forget()
     parts.onPromoted?.(countOf(since.keys))
     return 'went-back'

@@ -38,9 +38,9 @@ export function prepareChanges(db: DatabaseSync, scope: CopyScope, names: CopyNa
   const removeProject = db.prepare('delete from projects where id = ?')
   const removeCertificate = db.prepare('delete from certificates where hostname = ?')
   const removeSetting = db.prepare('delete from settings where name = ?')
-  const moveCursor = db.prepare('update state set epoch = ?, xid = ?, seq = ?')
+  const moveCursor = db.prepare('update state set epoch = ?, xid = ?, seq = ?, mark = ?')
   const moveMoment = db.prepare('update state set as_of_ms = ?')
-  const putState = db.prepare('insert into state values (1, ?, ?, ?, ?, ?, ?)')
+  const putState = db.prepare('insert into state values (1, ?, ?, ?, ?, ?, ?, ?)')
 
   const write = (batch: CopyBatch): void => {
     for (const hostname of batch.removed ?? []) removeRoute.run(hostname)
@@ -57,7 +57,7 @@ export function prepareChanges(db: DatabaseSync, scope: CopyScope, names: CopyNa
     for (const { hostname, keyAuthorization, expiresAtMs } of batch.challenges ?? [])
       putChallenge.run(hostname, keyAuthorization, expiresAtMs)
     if (scope.hostnamesMax > 0) bound(batch)
-    if (batch.cursor) moveCursor.run(batch.cursor.epoch, batch.cursor.xid, batch.cursor.seq)
+    if (batch.cursor) moveCursor.run(batch.cursor.epoch, batch.cursor.xid, batch.cursor.seq, batch.cursor.mark ?? null)
     if (batch.asOfMs !== undefined) moveMoment.run(batch.asOfMs)
   }
 
@@ -86,8 +86,8 @@ export function prepareChanges(db: DatabaseSync, scope: CopyScope, names: CopyNa
   return {
     apply: (batch) => whole(() => write(batch)),
     use: (uses) => whole(() => uses.forEach(names.use)),
-    complete: ({ epoch, xid, seq }, asOfMs) =>
-      void putState.run(epoch, xid, seq, Number(scope.hostnamesMax === 0), Number(scope.metadata), asOfMs),
+    complete: ({ epoch, xid, seq, mark }, asOfMs) =>
+      void putState.run(epoch, xid, seq, mark ?? null, Number(scope.hostnamesMax === 0), Number(scope.metadata), asOfMs),
   }
 }
 

@@ -31,7 +31,7 @@ export function prepareLookups(db: DatabaseSync): CopyLookups {
   const challenges = db.prepare(
     'select hostname, key_authorization as keyAuthorization, expires_at_ms as expiresAtMs from challenges order by expires_at_ms, key_authorization',
   )
-  const state = db.prepare('select epoch, xid, seq, as_of_ms from state')
+  const state = db.prepare('select epoch, xid, seq, mark, as_of_ms from state')
 
   return {
     findRoute(hostname) {
@@ -54,8 +54,11 @@ export function prepareLookups(db: DatabaseSync): CopyLookups {
     readTotals: (endBeforeMs) => totals.get(endBeforeMs) as { routes: number; certificates: number; ending: number },
     readChallenges: () => challenges.all() as ChallengeRow[],
     readState() {
-      const row = state.get() as { epoch: string; xid: string; seq: string; as_of_ms: number }
-      return { cursor: { epoch: row.epoch, xid: row.xid, seq: row.seq }, asOfMs: row.as_of_ms }
+      const row = state.get() as { epoch: string; xid: string; seq: string; mark: string | null; as_of_ms: number }
+      return {
+        cursor: { epoch: row.epoch, xid: row.xid, seq: row.seq, ...(row.mark !== null && { mark: row.mark }) },
+        asOfMs: row.as_of_ms,
+      }
     },
   }
 }

@@ -9,7 +9,7 @@ const FORMER_LACKS = `
   create temp table projects (id text, name text, color text, error_page text, version integer);
   create temp table names (hostname text, used_at_ms integer);
   create temp view totals as select (select count(*) from routes) as routes, (select count(*) from certificates) as certificates;
-  create temp view state as select *, 1 as metadata from main.state`
+  create temp view state as select *, 1 as metadata, null as mark from main.state`
 const APPLICATION_ID = 0x4e414d45 // "NAME"
 
 // Without rowid a table is one tree, its key inside the row: no index that, damaged, could lead a hostname to another one's row.
@@ -31,7 +31,7 @@ const TABLES = `
     hostname text not null, key_authorization text not null, expires_at_ms real not null, primary key (hostname, key_authorization)
   ) strict, without rowid;
   create table state (
-    one integer primary key check (one = 1), epoch text not null, xid text not null, seq text not null,
+    one integer primary key check (one = 1), epoch text not null, xid text not null, seq text not null, mark text,
     complete integer not null, metadata integer not null, as_of_ms integer not null
   ) strict;
   create table totals (

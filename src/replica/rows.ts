@@ -35,7 +35,7 @@ export type SettingRow = { name: string; value: Buffer | undefined }
 export type ChallengeRow = { hostname: Hostname; keyAuthorization: string; expiresAtMs: number }
 
 /** A place in the database's change feed. */
-export type Cursor = { epoch: string; xid: string; seq: string }
+export type Cursor = { epoch: string; xid: string; seq: string; mark?: string | undefined }
 
 /** What the local copy holds of each table after one step, and the place in the feed that it stands for. */
 export type CopyBatch = {

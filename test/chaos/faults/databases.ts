@@ -111,7 +111,7 @@ export const DATABASES: readonly Fault[] = [
 
 /**
  * Writes that came after the backup are gone by the operator's own will; all others must be there. PostgreSQL's own recovery begins a new
- * timeline, which everybody notices. Of a plain copy nobody can tell: whoever restores one says so in the feed, before anything else connects.
+ * timeline, which everybody notices; a plain copy of files has forgotten the marks that readers remember.
  */
 async function goBack({ fleet, claims, hold }: Scene, { asRecovery }: { asRecovery: boolean }): Promise<void> {
   const { databases } = fleet
@@ -123,7 +123,6 @@ async function goBack({ fleet, claims, hold }: Scene, { asRecovery }: { asRecove
   databases.restoreBackup(asRecovery)
   await hold(AWAY_MS)
   await databases.primary().start()
-  if (!asRecovery) await databases.primary().query('update feed set life = gen_random_uuid()', 'namesake')
   await databases.renewStandby()
   claims.mayBeForgotten(false)
 }
