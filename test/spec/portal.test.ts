@@ -66,6 +66,7 @@ describe('projects', () => {
       plan: { name: 'free', domainsMax: 3 },
       domains: 0,
       brand: { color: null, logoUrl: null },
+      errorPage: null,
       createdAt: expect.any(String),
     })
     expect((await grace.call('GET', '/v1/portal/projects')).json<object[]>()).toHaveLength(1)
