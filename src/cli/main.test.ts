@@ -75,12 +75,22 @@ test('every command explains itself, and speaks JSON', () => {
   const commands = createProgram(allCommands()).commands.flatMap((command) => (command.commands.length > 0 ? command.commands : [command]))
   const named = commands.map((command) => `${command.parent!.name()} ${command.name()}`.replace('namesake ', ''))
   expect(named).toEqual([
-    ...['start', 'projects create', 'projects update', 'projects list', 'tokens issue', 'tokens list', 'tokens revoke'],
+    ...[
+      'start',
+      'reload',
+      'upgrade',
+      'projects create',
+      'projects update',
+      'projects list',
+      'tokens issue',
+      'tokens list',
+      'tokens revoke',
+    ],
     ...['members add', 'members list', 'members remove', 'members role'],
     ...['domains add', 'domains list', 'domains remove', 'domains check', 'domains show', 'domains link'],
     ...['certificates list', 'certificates show', 'certificates renew', 'certificates import', 'certificates order', 'certificates export'],
     ...['budget show', 'budget allow', 'budget disallow'],
-    ...['edges list', 'edges forget', 'secret status', 'secret reseal', 'migrate', 'ca', 'doctor'],
+    ...['edges list', 'edges forget', 'secret status', 'secret reseal', 'migrate', 'edge-access', 'ca', 'doctor'],
   ])
   for (const command of commands) {
     expect(command.description()).not.toBe('')
