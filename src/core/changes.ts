@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { ServiceError } from '../errors.ts'
 import { backOffMs, pause } from '../lib/back-off.ts'
-import { type Db, type Queryable, rows } from './db.ts'
+import { type Db, plannedRows, type Queryable, rows } from './db.ts'
 import { hasForgotten, LAST_MARK, lastBeat, sharedUpTo, TIMELINE } from './feed-beats.ts'
 
 const CHANNEL = 'namesake_changes'
@@ -77,8 +77,9 @@ export type FeedBreak = { kind: 'snapshot-needed' } | { kind: 'promoted'; epoch:
  * `currentCursor`, loads everything, and goes on from there. Throws `database_unavailable` on a standby that is not as far as the cursor.
  */
 export async function readChanges(db: Db, cursor: Cursor, limit: number, primary?: Db): Promise<FeedReading | FeedBreak> {
-  const read = await rows(
+  const read = await plannedRows(
     db,
+    cursor.mark === undefined ? 'read-changes-unmarked' : 'read-changes', // two texts, and each is planned once
     sql<FeedRow>`
       select ${PLACE}, coalesce(c.xid, '0')::text as xid, coalesce(c.seq, 0)::text as seq, c.kind, c.key,
         -- A crash may forget transactions that came to nothing and give their numbers away again, until their end is on disk.

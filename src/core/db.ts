@@ -64,6 +64,12 @@ export async function rows<R>(on: Queryable, statement: RawBuilder<R>): Promise<
   return reachable(async () => (await statement.execute(on.kysely)).rows)
 }
 
+/** As `rows`, planned once a connection under the given name, which stands for this one text. */
+export async function plannedRows<R extends pg.QueryResultRow>(db: Db, name: string, statement: RawBuilder<R>): Promise<R[]> {
+  const { sql: text, parameters } = statement.compile(db.kysely)
+  return preparedRows<R>(db, name, text, [...parameters])
+}
+
 /** As `rows`, for statements that run thousands of times a second: outside a transaction, planned once a connection under the given name. */
 export async function preparedRows<R extends pg.QueryResultRow>(
   on: Queryable,
