@@ -21,6 +21,7 @@ export type Variant = { name: string; runtime: 'node' | 'bun'; ownHttp2: boolean
 /** Ours. A further runtime is a further line. */
 export const VARIANTS: readonly Variant[] = [
   { name: 'namesake', runtime: 'node', ownHttp2: true, env: { NAMESAKE_HTTP2_ENGINE: 'own' } },
+  { name: 'namesake, Bun', runtime: 'bun', ownHttp2: true, env: { NAMESAKE_HTTP2_ENGINE: 'own', NAMESAKE_EDGE_RUNTIME: 'bun' } },
   { name: 'namesake, node:http2', runtime: 'node', ownHttp2: false, env: { NAMESAKE_HTTP2_ENGINE: 'node' } },
 ]
 
