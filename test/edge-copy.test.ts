@@ -185,13 +185,14 @@ const isStuck = async (): Promise<boolean> => {
 test('a database restored from a backup is noticed: a new snapshot is taken while the old copy serves', { timeout: 120_000 }, async () => {
   await control.stop()
   await line.cut()
-  await administer(server.adminUrl, 'create database saved template live')
+  await closeDatabase(db)
+  // A connection that was cut a moment ago may not have ended yet.
+  await eventually(() => administer(server.adminUrl, 'create database saved template live').then(() => true))
   await line.mend()
   await startControl()
   await claimAndAwait('after-the-backup.localhost')
   await control.stop()
   await line.cut()
-  await closeDatabase(db)
   await administer(server.adminUrl, 'drop database live with (force)')
   await administer(server.adminUrl, 'alter database saved rename to live')
   const rebuilds = await metric('namesake_copy_rebuilds_total')

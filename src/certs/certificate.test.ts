@@ -5,7 +5,7 @@ import { createLocalAuthority, createLocalCa } from './local-ca.ts'
 
 const DAY_MS = 86_400_000
 
-const notBefore = new Date('2026-03-01T12:00:00Z')
+const notBefore = new Date('2026-03-01T11:01:00Z')
 const lasting = (days: number) => ({ notBefore, notAfter: new Date(notBefore.getTime() + days * DAY_MS) })
 
 test.for([
@@ -44,7 +44,7 @@ test('issuer, serial, validity and names are read from the first certificate of 
     issuer: expect.stringMatching(/^CN=Namesake local CA [0-9a-f]{6}$/),
     serial: expect.stringMatching(/^[4-7][0-9a-f]{31}$/),
     notBefore: new Date('2026-03-01T12:00:00Z'),
-    notAfter: new Date('2026-05-30T12:00:00Z'),
+    notAfter: new Date('2026-05-30T11:01:00Z'),
     names: ['shop.customer.com'],
   })
 })

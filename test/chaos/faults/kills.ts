@@ -92,6 +92,10 @@ async function killMachine(scene: Scene, edge = scene.chance.of(EDGES)): Promise
   signal(former[0]!, 'SIGKILL')
   await eventually(() => !isRunning(former[0]!))
   machine.start()
-  await machine.untilReady()
+  // Not untilReady: for a moment an orphan may still answer for what was.
+  await eventually(
+    async () => (await machine.processesOf('edge')).some(({ pid, ready }) => ready && !former.includes(pid)),
+    REPLACED_TIMEOUT_MS,
+  )
   hit.over()
 }
