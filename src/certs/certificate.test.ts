@@ -43,7 +43,7 @@ test('issuer, serial, validity and names are read from the first certificate of 
   expect(facts).toEqual({
     issuer: expect.stringMatching(/^CN=Namesake local CA [0-9a-f]{6}$/),
     serial: expect.stringMatching(/^[4-7][0-9a-f]{31}$/),
-    notBefore: new Date('2026-03-01T12:00:00Z'),
+    notBefore: new Date('2026-03-01T11:01:00Z'),
     notAfter: new Date('2026-05-30T11:01:00Z'),
     names: ['shop.customer.com'],
   })
