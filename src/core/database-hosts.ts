@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import pg from 'pg'
+import { pause } from '../lib/back-off.ts'
 import { readPostgresUrl, type SessionNeed } from '../lib/postgres-url.ts'
 import type { Log } from '../log.ts'
 import { openDatabaseSocket } from './database-socket.ts'
@@ -26,6 +27,7 @@ export type DatabaseHosts = {
 }
 
 const ASK_TIMEOUT_MS = 2_500
+const ASK_AGAIN_MS = 500
 const OTHERS_GRACE_MS = 250 // of two that accept writes the newer one counts, so the others are heard too
 
 /** One statement, so that a connection costs one round trip more. What is acknowledged is on disk, whatever the server's default; stricter levels stay. */
@@ -66,7 +68,7 @@ export function createDatabaseHosts(url: string, options: { log?: Log; need?: Se
 
   const seek = async (): Promise<Place> => {
     const places = (await Promise.all(order.map(placesOf))).flat()
-    const found = await ask(places)
+    const found = await ask(places, need)
     const fit = found.filter((one): one is Found & { state: ServerState } => one.state !== undefined && !unfit(need, one.state))
     const [best] = fit.toSorted((a, b) => rank(a.state) - rank(b.state) || Number(b.place.name === last) - Number(a.place.name === last))
     const stale = best && refusal(best.state)
@@ -121,17 +123,29 @@ async function placesOf(host: Host): Promise<Place[]> {
   return found.map(({ address }) => ({ ...host, name: `${nameOf(host)} (${address})`, address }))
 }
 
-/** Asks all at once. Waits for every answer up to its deadline, but not for long once somebody has answered who accepts writes. */
-async function ask(places: Place[]): Promise<Found[]> {
+/**
+ * Asks all at once. Waits for every answer up to its deadline, but not for long once somebody has answered who accepts writes. While others are
+ * silent, who answered and will not do is asked again: it may be promoted in their place at any moment.
+ */
+async function ask(places: Place[], need: SessionNeed): Promise<Found[]> {
   const found = new Map<Place, Found>()
   const enough = Promise.withResolvers<void>()
+  const over = new AbortController()
   let grace: NodeJS.Timeout | undefined
-  const all = places.map(async (place) => {
-    const answer = await askOne(place)
-    found.set(place, answer)
-    if (answer.state && !answer.state.readOnly) grace ??= setTimeout(enough.resolve, OTHERS_GRACE_MS)
-  })
-  await Promise.race([Promise.all(all), enough.promise])
+  const askUntilFit = async (place: Place) => {
+    while (!over.signal.aborted) {
+      const answer = await askOne(place)
+      if (over.signal.aborted) return
+      found.set(place, answer)
+      if (answer.state && !answer.state.readOnly) grace ??= setTimeout(enough.resolve, OTHERS_GRACE_MS)
+      if (found.size === places.length) return enough.resolve()
+      if (!answer.state || !unfit(need, answer.state)) return
+      await pause(ASK_AGAIN_MS, over.signal)
+    }
+  }
+  for (const place of places) void askUntilFit(place)
+  await enough.promise
+  over.abort()
   clearTimeout(grace)
   return places.map((place) => found.get(place) ?? { place, reason: 'has not answered yet' })
 }
