@@ -35,10 +35,13 @@ test('an edge of ours is recognised, and asked by the hostname', async () => {
   expect(hosts).toEqual([`${hostname}:${port}`])
 })
 
-test('an edge that hears of the claim a moment later is ours', async () => {
+test.each([
+  ['has not heard of the claim yet', 404],
+  ['cannot look it up at the moment', 503],
+])('an edge that %s is ours a moment later', async (_, status) => {
   let asked = 0
   const port = await serve((request, response) => {
-    if (asked++ === 0) response.writeHead(404).end()
+    if (asked++ === 0) response.writeHead(status).end()
     else ours(request, response)
   })
   expect(await check(port)).toEqual({ kind: 'ours' })

@@ -25,8 +25,7 @@ export function answerChallenge(token: string, thumbprint: string): string {
 export async function selfCheck(target: { hostname: Hostname; addresses: string[]; port: number; thumbprint: string }): Promise<SelfCheck> {
   for (let look = 1; ; look++) {
     const answers = await Promise.all(target.addresses.slice(0, ADDRESSES_MAX).map((address) => fetchChallenge({ ...target, address })))
-    // An edge that has not yet heard of a new claim answers 404 for up to a second.
-    if (look === LOOKS_MAX || !answers.some((answer) => answer.kind === 'status' && answer.status === 404)) {
+    if (look === LOOKS_MAX || !answers.some(isPerhapsLate)) {
       return judgeLooks(
         answers.map((answer) => toLook(answer, target)),
         target.hostname,
@@ -35,6 +34,11 @@ export async function selfCheck(target: { hostname: Hostname; addresses: string[
     }
     await pause(LOOK_PAUSE_MS)
   }
+}
+
+/** An edge that has not yet heard of a new claim answers 404, and 503 while it can ask nobody: both for a second or two, as a rule. */
+function isPerhapsLate(answer: Answer): boolean {
+  return answer.kind === 'status' && (answer.status === 404 || answer.status === 503)
 }
 
 type Answer =
