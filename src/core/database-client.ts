@@ -19,7 +19,7 @@ const DEMOTED = /^(25006|57P0[1-3])$/
 export class HostedClient extends pg.Client {
   readonly #hosts: DatabaseHosts
   #heard = 0
-  #heardAt = 0
+  #heardAt = performance.now()
 
   constructor(config: HostedConfig) {
     super({ ...config, stream: (() => openDatabaseSocket(config.silenceMaxMs)) as never })
@@ -38,6 +38,7 @@ export class HostedClient extends pg.Client {
   async #connect(): Promise<this> {
     const place = await this.#hosts.choose()
     this.#aimAt(place)
+    this.#watch(place) // a server that is cut off answers no connection either
     try {
       await super.connect()
       const { rows } = await super.query<ServerState>(STATE_QUERY)
@@ -47,7 +48,6 @@ export class HostedClient extends pg.Client {
       void this.end().catch(() => {})
       throw error
     }
-    this.#watch(place)
     return this
   }
 
