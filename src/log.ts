@@ -1,4 +1,5 @@
 import { pino } from 'pino'
+import { LineBytes } from './lib/line-bytes.ts'
 
 export type Log = pino.Logger
 
@@ -25,8 +26,12 @@ export function createLog(name: string, level = 'info'): Log {
   })
 }
 
-/** Takes whole lines, each with its line end. */
-export type LineSink = { write(line: string): void }
+/** Where lines are put together. */
+export type LineSink = {
+  readonly line: LineBytes
+  /** The line is whole, with its line end. */
+  ended(): void
+}
 
 /**
  * Standard output for lines by the thousand: they leave together, a second late at most. Lines that nobody takes are dropped beyond some
@@ -35,16 +40,15 @@ export type LineSink = { write(line: string): void }
 export function createLineSink(): LineSink & { flush(): Promise<void> } {
   const destination = pino.destination({ dest: 1, sync: false, maxWrite: WRITTEN_BYTES_MAX, maxLength: KEPT_BYTES_MAX })
   destination.on('error', () => {}) // nobody reads any more
-  let gathered = ''
+  const line = new LineBytes(WRITTEN_BYTES_MAX)
   const handOver = () => {
-    if (gathered !== '') destination.write(gathered)
-    gathered = ''
+    if (line.length > 0) destination.write(line.take())
   }
   setInterval(handOver, FLUSH_MS).unref()
   return {
-    write(line) {
-      gathered += line
-      if (gathered.length >= GATHERED_BYTES) handOver()
+    line,
+    ended() {
+      if (line.length >= GATHERED_BYTES) handOver()
     },
     flush() {
       handOver()

@@ -1,5 +1,6 @@
 import { Registry } from 'prom-client'
 import { parseHostname } from '../hostname.ts'
+import { LineBytes } from '../lib/line-bytes.ts'
 import { createLog } from '../log.ts'
 import { startEdge } from './edge.ts'
 import { createEdgeMetrics } from './metrics.ts'
@@ -11,10 +12,11 @@ process.once('message', (order: BulkOrder) => void serve(order))
 
 async function serve({ hostname: name, upstreamUrl, chainPem, keyPem }: BulkOrder): Promise<void> {
   const hostname = parseHostname(name)
+  const line = new LineBytes(1_024)
   const loopback = [{ host: '127.0.0.1', port: 0 }]
   const edge = await startEdge({
     log: createLog('edge', 'error'),
-    accessLog: { write() {} },
+    accessLog: { line, ended: () => void line.take() },
     metrics: createEdgeMetrics(new Registry()),
     listen: { http: loopback, https: loopback },
     publicHttpsPort: 443,

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { Hostname } from '../hostname.ts'
 import type { AddressSet } from '../lib/addresses.ts'
 import { Lru } from '../lib/lru.ts'
@@ -15,6 +14,7 @@ import { forwardedLines } from './forwarded-request.ts'
 import { type FindHost, type HostAnswer, isSameTenant } from './host.ts'
 import type { EdgeMetrics } from './metrics.ts'
 import { htmlPage, livenessPage, page, sendPage } from './pages.ts'
+import { createRequestIds } from './request-ids.ts'
 import type { createTunnels } from './tunnel.ts'
 import { readUpstream, type Upstream, type UpstreamProtocol } from './upstream.ts'
 import type { UpstreamChannels } from './upstream-channels.ts'
@@ -61,6 +61,7 @@ const UPSTREAMS_MAX = 1_000 // read anew for the next request when they are more
 export function createServe(parts: ServeParts) {
   const logAccess = createAccessLog(parts.accessLog, parts.accessLogSample)
   const viewOf = createConnectionViews(parts.trustedProxies)
+  const nextRequestId = createRequestIds()
   let open = 0
   const upstreams = new Lru<string, { url: string; upstream: Upstream }>(UPSTREAMS_MAX)
 
@@ -78,25 +79,11 @@ export function createServe(parts: ServeParts) {
     if (visit.isClosed) return
     visit.isClosed = true
     open -= 1
-    const { exchange, outcome } = visit
+    const { outcome } = visit
     const totalMs = performance.now() - visit.startedAt
     parts.metrics.requestEnded(outcome.status, totalMs / 1000)
     if (outcome.failure) parts.metrics.upstreamFailed(outcome.failure)
-    logAccess(() => ({
-      requestId: visit.requestId,
-      hostname: visit.hostname,
-      project: visit.project,
-      method: exchange.method,
-      path: pathOf(exchange.target),
-      protocol: exchange.protocol,
-      client: visit.client,
-      status: outcome.status,
-      bytes: exchange.bytesSent + visit.tunnelBytes,
-      upstreamMs: outcome.upstreamMs,
-      heldMs: outcome.heldMs,
-      totalMs,
-      error: outcome.failure,
-    }))
+    logAccess(visit, totalMs)
   }
 
   const answer = (visit: Visit, status: number, error?: string, fields?: string[]) => {
@@ -207,7 +194,7 @@ export function createServe(parts: ServeParts) {
       const visit: Visit = {
         exchange,
         view,
-        requestId: randomUUID(),
+        requestId: nextRequestId(),
         client: view.isTrusted ? clientAddress(peer, exchange.fields.forwardedFor, parts.trustedProxies) : peer,
         startedAt: performance.now(),
         hostname: '',

@@ -7,7 +7,7 @@ import type { EdgeCounts } from '../../src/edge/metrics.ts'
 import { findEdgeRuntime } from '../../src/edge-runtime.ts'
 
 /** What an edge is told, but for what its own process makes of it. */
-export type RemoteParts = Omit<EdgeParts, 'log' | 'metrics'>
+export type RemoteParts = Omit<EdgeParts, 'log' | 'metrics' | 'accessLog'> & { writeLine(line: string): void }
 
 /** The edge as a test holds it, wherever it runs. */
 export type HeldEdge = {

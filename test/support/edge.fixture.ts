@@ -1,8 +1,8 @@
 import { readSync, writeSync } from 'node:fs'
-import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { type Edge, startEdge } from '../../src/edge/edge.ts'
 import { createEdgeMetrics } from '../../src/edge/metrics.ts'
+import { logsInto } from './edge-logs.ts'
 import type { Answer, Order, RemoteParts, Reply, Settled } from './edge-process.ts'
 
 // An edge in a process of its own: see edge-process.ts.
@@ -52,7 +52,7 @@ async function obey({ verb, argument }: Order): Promise<unknown> {
   switch (verb) {
     case 'start': {
       const parts = unmarshal(argument) as RemoteParts
-      edge = await startEdge({ ...parts, log: pino({ base: null }, parts.accessLog), metrics: createEdgeMetrics(registry) })
+      edge = await startEdge({ ...parts, ...logsInto(parts.writeLine), metrics: createEdgeMetrics(registry) })
       return edge.ports
     }
     case 'report':

@@ -1,4 +1,3 @@
-import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { type EdgeParts, startEdge } from '../../src/edge/edge.ts'
 import type { HostAnswer } from '../../src/edge/host.ts'
@@ -7,6 +6,7 @@ import type { CertificateAnswer } from '../../src/edge/tls.ts'
 import type { UpstreamProtocol } from '../../src/edge/upstream.ts'
 import { type Hostname, parseHostname } from '../../src/hostname.ts'
 import { createTestCa, type TestCa } from './certificates.ts'
+import { logsInto } from './edge-logs.ts'
 import { type HeldEdge, type RemoteParts, startEdgeOnBun } from './edge-process.ts'
 
 export const EDGE_HOST = 'edge.example.com'
@@ -35,7 +35,6 @@ export async function startTestEdge(
 ): Promise<TestEdge> {
   const ca = await createTestCa()
   const lines: Record<string, unknown>[] = []
-  const accessLog = { write: (line: string) => void lines.push(JSON.parse(line)) }
   const hosts = new Map<string, HostAnswer>([[EDGE_HOST, { kind: 'edge-root' }]])
   const certificates = new Map<string, CertificateAnswer | Promise<CertificateAnswer>>()
   const unverifiedVisits: string[] = []
@@ -52,7 +51,7 @@ export async function startTestEdge(
     isRegistered: (hostname: Hostname) => hosts.has(hostname),
   }
   const parts: RemoteParts = {
-    accessLog,
+    writeLine: (line) => void lines.push(JSON.parse(line)),
     listen: { http: [{ host: '127.0.0.1', port: 0 }], https: [{ host: '127.0.0.1', port: 0 }] },
     publicHttpsPort: 443,
     edgeHost: parseHostname(EDGE_HOST),
@@ -93,7 +92,7 @@ export async function startTestEdge(
 
 async function startEdgeHere(parts: RemoteParts): Promise<HeldEdge> {
   const registry = new Registry()
-  const edge = await startEdge({ ...parts, log: pino({ base: null }, parts.accessLog), metrics: createEdgeMetrics(registry) })
+  const edge = await startEdge({ ...parts, ...logsInto(parts.writeLine), metrics: createEdgeMetrics(registry) })
   return {
     ...edge,
     report: async () => edge.report(),
