@@ -5,12 +5,10 @@ import { pause } from '../lib/back-off.ts'
 import { readPostgresUrl, type SessionNeed } from '../lib/postgres-url.ts'
 import type { Log } from '../log.ts'
 import { openDatabaseSocket } from './database-socket.ts'
+import { SERVER_STATE, type ServerState } from './server-state.ts'
 
 /** One place where the database may be: a server of the address, and the one of its IP addresses that is meant. */
 export type Place = { name: string; host: string; port: number; url: string; address: string | undefined }
-
-/** What a server says of itself. `timeline` counts its promotions; a standby has none of its own. */
-export type ServerState = { standby: boolean; readOnly: boolean; system: string; timeline: number }
 
 /** Where connections go, shared by all of one process that are made for one address. */
 export type DatabaseHosts = {
@@ -29,13 +27,6 @@ export type DatabaseHosts = {
 const ASK_TIMEOUT_MS = 2_500
 const ASK_AGAIN_MS = 500
 const OTHERS_GRACE_MS = 250 // of two that accept writes the newer one counts, so the others are heard too
-
-/** One statement, so that a connection costs one round trip more. What is acknowledged is on disk, whatever the server's default; stricter levels stay. */
-export const SERVER_STATE = `
-  select pg_is_in_recovery() as standby, current_setting('default_transaction_read_only') = 'on' or pg_is_in_recovery() as "readOnly",
-    (select system_identifier::text from pg_control_system()) as system,
-    case when pg_is_in_recovery() then 0 else ('x' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8))::bit(32)::int end as timeline,
-    case when current_setting('synchronous_commit') = 'off' then set_config('synchronous_commit', 'on', false) end`
 
 /**
  * The servers of an address with libpq's meaning of several hosts and `target_session_attrs`, which node-postgres lacks. One host without that
