@@ -1,17 +1,16 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { currentCursor, listenForChanges, readChanges, recordChange } from '../src/core/changes.ts'
+import { currentCursor, readChanges, recordChange } from '../src/core/changes.ts'
 import { closeDatabase, connectDatabase, type Db, transaction } from '../src/core/db.ts'
 import { registerDomain, removeDomain } from '../src/core/domains.ts'
 import { beatFeed } from '../src/core/feed-beats.ts'
 import { migrate, readMigrations } from '../src/core/migrations.ts'
-import { eachProjectPage, loadProjects } from '../src/core/project-pages.ts'
 import { createProject, type Project } from '../src/core/projects.ts'
-import { eachCertificatePage, eachRoutePage, loadCertificates, loadProjectHostnames, loadRoutes } from '../src/core/routes.ts'
 import { type Hostname, parseHostname } from '../src/hostname.ts'
 import { temporaryFolder } from '../src/replica/copy.fixture.ts'
 import { type CopyWriter, openCopyWriter } from '../src/replica/copy-writer.ts'
 import { createFollower, type Follower } from '../src/replica/follower.ts'
+import { databaseSource } from '../src/roles/database-source.ts'
 import { type PostgresPair, startPostgresPair } from './support/postgres-pair.ts'
 import { administer } from './support/postgres-server.ts'
 import { eventually } from './support/tree.ts'
@@ -79,20 +78,7 @@ test('on a standby too, what a long transaction of the primary holds back is not
 test('a promotion that lost the last changes takes them back in the copy, without building it anew', { timeout: 60_000 }, async () => {
   writer = openCopyWriter(place.path)
   follower = createFollower({
-    source: {
-      currentCursor: () => currentCursor(db),
-      readChanges: (cursor, limit) => readChanges(db, cursor, limit),
-      loadRoutes: (hostnames) => loadRoutes(db, hostnames),
-      loadCertificates: (hostnames) => loadCertificates(db, hostnames),
-      loadProjectHostnames: (projectId, after, limit) => loadProjectHostnames(db, projectId, after, limit),
-      loadProjects: (ids) => loadProjects(db, ids),
-      eachProjectPage: (size) => eachProjectPage(db, size),
-      eachRoutePage: (size) => eachRoutePage(db, size),
-      eachCertificatePage: (size) => eachCertificatePage(db, size),
-      loadChallenges: async () => [],
-      readSetting: async () => undefined,
-      listen: (onHint) => listenForChanges(db, onHint),
-    },
+    source: databaseSource(db),
     writer,
     settingNames: [],
     log: pino({ level: 'silent' }),

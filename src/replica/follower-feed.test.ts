@@ -1,15 +1,15 @@
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/support/postgres.ts'
-import { loadTlsAlpnChallenges, presentChallenge, withdrawChallenge } from '../core/challenges.ts'
-import { createAnnouncer, currentCursor, listenForChanges, readChanges } from '../core/changes.ts'
+import { presentChallenge, withdrawChallenge } from '../core/challenges.ts'
+import { createAnnouncer } from '../core/changes.ts'
 import type { Db } from '../core/db.ts'
 import { registerDomain, removeDomain } from '../core/domains.ts'
-import { eachProjectPage, loadProjects } from '../core/project-pages.ts'
 import { createProject, deleteProject, type Project, updateProject } from '../core/projects.ts'
-import { eachCertificatePage, eachRoutePage, loadCertificates, loadProjectHostnames, loadRoutes } from '../core/routes.ts'
-import { readSetting, writeSetting } from '../core/settings.ts'
+import { loadRoutes } from '../core/routes.ts'
+import { writeSetting } from '../core/settings.ts'
 import { parseHostname } from '../hostname.ts'
+import { databaseSource } from '../roles/database-source.ts'
 import { temporaryFolder } from './copy.fixture.ts'
 import { type CopyReader, openCopyReader } from './copy-reader.ts'
 import { openCopyWriter } from './copy-writer.ts'
@@ -44,20 +44,7 @@ beforeEach(async () => {
   const writer = openCopyWriter(place.path)
   reader = openCopyReader(place.path)
   follower = createFollower({
-    source: {
-      currentCursor: () => currentCursor(db),
-      readChanges: (cursor, limit) => readChanges(db, cursor, limit),
-      loadRoutes: (hostnames) => loadRoutes(db, hostnames),
-      loadCertificates: (hostnames) => loadCertificates(db, hostnames),
-      loadProjectHostnames: (projectId, after, limit) => loadProjectHostnames(db, projectId, after, limit),
-      loadProjects: (ids) => loadProjects(db, ids),
-      eachProjectPage: (size) => eachProjectPage(db, size),
-      eachRoutePage: (size) => eachRoutePage(db, size),
-      eachCertificatePage: (size) => eachCertificatePage(db, size),
-      loadChallenges: () => loadTlsAlpnChallenges(db),
-      readSetting: (name) => readSetting(db, name),
-      listen: (onHint) => listenForChanges(db, onHint),
-    },
+    source: databaseSource(db),
     writer,
     settingNames: ['thumbprint'],
     log: pino({ level: 'silent' }),
