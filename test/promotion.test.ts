@@ -5,7 +5,7 @@ import { closeDatabase, connectDatabase, type Db, transaction } from '../src/cor
 import { registerDomain, removeDomain } from '../src/core/domains.ts'
 import { beatFeed } from '../src/core/feed-beats.ts'
 import { migrate, readMigrations } from '../src/core/migrations.ts'
-import { createProject, type Project } from '../src/core/projects.ts'
+import type { Project } from '../src/core/projects.ts'
 import { type Hostname, parseHostname } from '../src/hostname.ts'
 import { temporaryFolder } from '../src/replica/copy.fixture.ts'
 import { type CopyWriter, openCopyWriter } from '../src/replica/copy-writer.ts'
@@ -13,6 +13,7 @@ import { createFollower, type Follower } from '../src/replica/follower.ts'
 import { databaseSource } from '../src/roles/database-source.ts'
 import { type PostgresPair, startPostgresPair } from './support/postgres-pair.ts'
 import { administer } from './support/postgres-server.ts'
+import { addProject, CLAIM_RULES } from './support/tenants.ts'
 import { eventually } from './support/tree.ts'
 
 // Asynchronous on purpose: the end of what the primary says is lost.
@@ -23,8 +24,6 @@ let project: Project
 let writer: CopyWriter
 let follower: Follower
 const place = temporaryFolder()
-const plans = new Map([['unlimited', 0]])
-const rules = { plans, edgeHost: parseHostname('edge.example.com'), reserved: new Set<string>(), wildcards: false }
 const KEPT = parseHostname('kept.example.org')
 const RELEASED = parseHostname('released.example.org')
 const LOST = parseHostname('lost.example.org')
@@ -35,11 +34,7 @@ beforeAll(async () => {
   db = connectDatabase(pair.url('read-write'), { applicationName: 'test' })
   standby = connectDatabase(pair.standby.url, { applicationName: 'test' })
   await migrate(db, await readMigrations(new URL('../sql/', import.meta.url)))
-  project = await createProject(
-    db,
-    { name: 'Promoted', upstreamUrl: 'https://app.example.com', plan: 'unlimited' },
-    { plans, checkUpstream: async () => {} },
-  )
+  project = await addProject(db)
   await beatFeed(db)
 }, 90_000)
 
@@ -51,7 +46,7 @@ afterAll(async () => {
   await pair?.stop()
 }, 60_000)
 
-const claim = (hostname: Hostname) => registerDomain(db, project, { hostname, metadataJson: '{}' }, rules)
+const claim = (hostname: Hostname) => registerDomain(db, project, { hostname, metadataJson: '{}' }, CLAIM_RULES)
 
 test('on a standby too, what a long transaction of the primary holds back is not passed over', { timeout: 60_000 }, async () => {
   const record = (on: Parameters<typeof recordChange>[0], key: string) => recordChange(on, { kind: 'setting', key })
