@@ -75,7 +75,7 @@ export function createDatabaseHosts(url: string, options: { log?: Log; need?: Se
   return {
     firstUrl: order[0]!.url,
     async choose() {
-      if (!isSought) return { ...order[0]!, name: nameOf(order[0]!), address: undefined }
+      if (!isSought) return placeOf(order[0]!)
       if (good) return good
       seeking ??= seek().finally(() => {
         seeking = undefined
@@ -101,17 +101,20 @@ export function createDatabaseHosts(url: string, options: { log?: Log; need?: Se
 type Host = { host: string; port: number; url: string }
 type Found = { place: Place; state?: ServerState; reason?: string }
 
-function nameOf({ host, port }: Host, address = host): string {
-  if (address.startsWith('/')) return `${address} (port ${port})`
-  return `${isIP(address) === 6 ? `[${address}]` : address}:${port}`
+function placeOf(host: Host, address?: string): Place {
+  return { ...host, name: address === undefined ? nameOf(host) : `${nameOf(host)} (${address})`, address }
+}
+
+function nameOf({ host, port }: Host): string {
+  if (host.startsWith('/')) return `${host} (port ${port})`
+  return `${isIP(host) === 6 ? `[${host}]` : host}:${port}`
 }
 
 /** A name may stand for several servers, as managed services have it: each of its addresses is a place. */
 async function placesOf(host: Host): Promise<Place[]> {
-  if (host.host.startsWith('/') || isIP(host.host) !== 0) return [{ ...host, name: nameOf(host), address: undefined }]
+  if (host.host.startsWith('/') || isIP(host.host) !== 0) return [placeOf(host)]
   const found = await lookup(host.host, { all: true }).catch(() => [])
-  if (found.length <= 1) return [{ ...host, name: nameOf(host), address: undefined }]
-  return found.map(({ address }) => ({ ...host, name: `${nameOf(host)} (${address})`, address }))
+  return found.length <= 1 ? [placeOf(host)] : found.map(({ address }) => placeOf(host, address))
 }
 
 /**
