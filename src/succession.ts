@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { pause } from './lib/back-off.ts'
 import type { InheritedSocket } from './listening-sockets.ts'
 import type { RollOutcome } from './role-tree.ts'
@@ -35,11 +34,6 @@ const PROTOCOL = 1
 const FIRST_SOCKET_FD = 4
 const END_TIMEOUT_MS = 45_000
 const TASK_TIMEOUT_MS = 300_000 // a reload waits for every process
-
-/** The release that runs here. */
-export function ownVersion(): string {
-  return (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version
-}
 
 export type Successor = Generation & {
   /** Everything of it serves but what waits for the local copy. */

@@ -13,6 +13,7 @@ import { descriptorShortage, fileDescriptorsMax } from './file-descriptors.ts'
 import { bequeath, bindSockets, handedSockets, inheritSockets } from './listening-sockets.ts'
 import type { Log } from './log.ts'
 import { keepOwnSecret } from './own-secret.ts'
+import { OWN_VERSION } from './own-version.ts'
 import { openProgram } from './program-folder.ts'
 import { currentGeneration } from './replica/copy-files.ts'
 import { createRoleTree, type Role, type RoleTree, wantedSockets } from './role-tree.ts'
@@ -22,7 +23,7 @@ import { findServiceUser } from './service-user.ts'
 import { findSupervisor, takeStartLock } from './start-lock.ts'
 import type { Running } from './start-screen.ts'
 import { listenForStop, type StopSignal } from './stop-signal.ts'
-import { findPredecessor, type Generation, type Launch, ownVersion, type Predecessor } from './succession.ts'
+import { findPredecessor, type Generation, type Launch, type Predecessor } from './succession.ts'
 import { writeRecord } from './supervisor-record.ts'
 
 export type SuperviseParts = {
@@ -160,7 +161,7 @@ async function startTree(
 /** What this supervisor runs itself, as whoever replaces it sees it. */
 function ownGeneration(tree: RoleTree, postgres: EmbeddedPostgres | undefined): Generation {
   return {
-    version: ownVersion(),
+    version: OWN_VERSION,
     reload: tree.roll,
     yieldDatabase: async () => postgres?.yield(),
     yieldCopy: tree.yieldCopy,

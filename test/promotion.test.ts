@@ -1,19 +1,19 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { currentCursor, listenForChanges, readChanges, recordChange } from '../src/core/changes.ts'
+import { currentCursor, readChanges, recordChange } from '../src/core/changes.ts'
 import { closeDatabase, connectDatabase, type Db, transaction } from '../src/core/db.ts'
 import { registerDomain, removeDomain } from '../src/core/domains.ts'
 import { beatFeed } from '../src/core/feed-beats.ts'
 import { migrate, readMigrations } from '../src/core/migrations.ts'
-import { eachProjectPage, loadProjects } from '../src/core/project-pages.ts'
-import { createProject, type Project } from '../src/core/projects.ts'
-import { eachCertificatePage, eachRoutePage, loadCertificates, loadProjectHostnames, loadRoutes } from '../src/core/routes.ts'
+import type { Project } from '../src/core/projects.ts'
 import { type Hostname, parseHostname } from '../src/hostname.ts'
 import { temporaryFolder } from '../src/replica/copy.fixture.ts'
 import { type CopyWriter, openCopyWriter } from '../src/replica/copy-writer.ts'
 import { createFollower, type Follower } from '../src/replica/follower.ts'
+import { databaseSource } from '../src/roles/database-source.ts'
 import { type PostgresPair, startPostgresPair } from './support/postgres-pair.ts'
 import { administer } from './support/postgres-server.ts'
+import { addProject, CLAIM_RULES } from './support/tenants.ts'
 import { eventually } from './support/tree.ts'
 
 // Asynchronous on purpose: the end of what the primary says is lost.
@@ -24,8 +24,6 @@ let project: Project
 let writer: CopyWriter
 let follower: Follower
 const place = temporaryFolder()
-const plans = new Map([['unlimited', 0]])
-const rules = { plans, edgeHost: parseHostname('edge.example.com'), reserved: new Set<string>(), wildcards: false }
 const KEPT = parseHostname('kept.example.org')
 const RELEASED = parseHostname('released.example.org')
 const LOST = parseHostname('lost.example.org')
@@ -36,11 +34,7 @@ beforeAll(async () => {
   db = connectDatabase(pair.url('read-write'), { applicationName: 'test' })
   standby = connectDatabase(pair.standby.url, { applicationName: 'test' })
   await migrate(db, await readMigrations(new URL('../sql/', import.meta.url)))
-  project = await createProject(
-    db,
-    { name: 'Promoted', upstreamUrl: 'https://app.example.com', plan: 'unlimited' },
-    { plans, checkUpstream: async () => {} },
-  )
+  project = await addProject(db)
   await beatFeed(db)
 }, 90_000)
 
@@ -52,7 +46,7 @@ afterAll(async () => {
   await pair?.stop()
 }, 60_000)
 
-const claim = (hostname: Hostname) => registerDomain(db, project, { hostname, metadataJson: '{}' }, rules)
+const claim = (hostname: Hostname) => registerDomain(db, project, { hostname, metadataJson: '{}' }, CLAIM_RULES)
 
 test('on a standby too, what a long transaction of the primary holds back is not passed over', { timeout: 60_000 }, async () => {
   const record = (on: Parameters<typeof recordChange>[0], key: string) => recordChange(on, { kind: 'setting', key })
@@ -79,20 +73,7 @@ test('on a standby too, what a long transaction of the primary holds back is not
 test('a promotion that lost the last changes takes them back in the copy, without building it anew', { timeout: 60_000 }, async () => {
   writer = openCopyWriter(place.path)
   follower = createFollower({
-    source: {
-      currentCursor: () => currentCursor(db),
-      readChanges: (cursor, limit) => readChanges(db, cursor, limit),
-      loadRoutes: (hostnames) => loadRoutes(db, hostnames),
-      loadCertificates: (hostnames) => loadCertificates(db, hostnames),
-      loadProjectHostnames: (projectId, after, limit) => loadProjectHostnames(db, projectId, after, limit),
-      loadProjects: (ids) => loadProjects(db, ids),
-      eachProjectPage: (size) => eachProjectPage(db, size),
-      eachRoutePage: (size) => eachRoutePage(db, size),
-      eachCertificatePage: (size) => eachCertificatePage(db, size),
-      loadChallenges: async () => [],
-      readSetting: async () => undefined,
-      listen: (onHint) => listenForChanges(db, onHint),
-    },
+    source: databaseSource(db),
     writer,
     settingNames: [],
     log: pino({ level: 'silent' }),

@@ -1,14 +1,12 @@
-import { readFileSync } from 'node:fs'
 import { Command, Help, type Option } from 'commander'
 import { ownCommand } from '../own-command.ts'
-
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
+import { OWN_VERSION } from '../own-version.ts'
 
 /** The command line with these commands. A wrong use throws a CommanderError, its complaint printed already. */
 export function createProgram(commands: readonly Command[]): Command {
   const program = new Command('namesake')
     .description("Serve your customers' own hostnames from your application: one CNAME, HTTPS by itself.")
-    .version(version, '-V, --version', 'print the version')
+    .version(OWN_VERSION, '-V, --version', 'print the version')
     .helpCommand('help [command]', 'Print the help of a command')
     .addHelpText('after', firstSteps)
   for (const command of commands) program.addCommand(command)

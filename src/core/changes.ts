@@ -2,7 +2,8 @@ import { sql } from 'kysely'
 import { ServiceError } from '../errors.ts'
 import { backOffMs, pause } from '../lib/back-off.ts'
 import { type Db, plannedRows, type Queryable, rows } from './db.ts'
-import { hasForgotten, LAST_MARK, lastBeat, sharedUpTo, TIMELINE } from './feed-beats.ts'
+import { hasForgotten, LAST_MARK, lastBeat, sharedUpTo } from './feed-beats.ts'
+import { SYSTEM, TIMELINE, TIMELINE_DIGITS } from './server-state.ts'
 
 const CHANNEL = 'namesake_changes'
 const COMPACTED_AFTER_S = 60
@@ -27,16 +28,15 @@ export async function recordChange(on: Queryable, change: Change): Promise<void>
 
 // Server, database and life: what was restored or replaced differs in one of them, and what readers hold may be from its future. Between system
 // and database stands the timeline, which a promotion changes; a standby knows only from its data which one it follows.
+const LIFE = sql`concat_ws('/', (select oid from pg_database where datname = current_database()), life)`
 const PLACE = sql<FeedPlace>`
-  (select system_identifier::text from pg_control_system()) as system, pg_is_in_recovery() as standby,
-  case when not pg_is_in_recovery() then ${TIMELINE} end as timeline,
-  concat_ws('/', (select oid from pg_database where datname = current_database()), life) as life,
+  ${SYSTEM} as system, pg_is_in_recovery() as standby,
+  case when not pg_is_in_recovery() then ${TIMELINE} end as timeline, ${LIFE} as life,
   case when pg_is_in_recovery() then greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) else pg_current_wal_insert_lsn() end::text as lsn`
 
 type FeedPlace = { system: string; standby: boolean; timeline: number | null; life: string; lsn: string }
 /** The feed's epoch on the primary, as statements of other verbs compare it with readers' cursors; they select from `feed`. */
-export const EPOCH = sql<string>`concat_ws('/', (select system_identifier from pg_control_system()),
-  substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8), (select oid from pg_database where datname = current_database()), life)`
+export const EPOCH = sql<string>`concat_ws('/', ${SYSTEM}, ${TIMELINE_DIGITS}, ${LIFE})`
 
 /** The end of the feed now. Whoever takes it first and a snapshot after misses nothing. */
 export async function currentCursor(db: Db): Promise<Cursor> {

@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net'
 import pg from 'pg'
-import { type DatabaseHosts, type Place, SERVER_STATE, type ServerState } from './database-hosts.ts'
+import type { DatabaseHosts, Place } from './database-hosts.ts'
 import { openDatabaseSocket } from './database-socket.ts'
+import { SERVER_STATE, type ServerState } from './server-state.ts'
 
 /** `silenceMaxMs`: the connection breaks when nothing passes for so long, used or not; 0: never. */
 export type HostedConfig = pg.ClientConfig & { hosts: DatabaseHosts; silenceMaxMs: number }

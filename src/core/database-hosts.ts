@@ -5,12 +5,10 @@ import { pause } from '../lib/back-off.ts'
 import { readPostgresUrl, type SessionNeed } from '../lib/postgres-url.ts'
 import type { Log } from '../log.ts'
 import { openDatabaseSocket } from './database-socket.ts'
+import { SERVER_STATE, type ServerState } from './server-state.ts'
 
 /** One place where the database may be: a server of the address, and the one of its IP addresses that is meant. */
 export type Place = { name: string; host: string; port: number; url: string; address: string | undefined }
-
-/** What a server says of itself. `timeline` counts its promotions; a standby has none of its own. */
-export type ServerState = { standby: boolean; readOnly: boolean; system: string; timeline: number }
 
 /** Where connections go, shared by all of one process that are made for one address. */
 export type DatabaseHosts = {
@@ -29,13 +27,6 @@ export type DatabaseHosts = {
 const ASK_TIMEOUT_MS = 2_500
 const ASK_AGAIN_MS = 500
 const OTHERS_GRACE_MS = 250 // of two that accept writes the newer one counts, so the others are heard too
-
-/** One statement, so that a connection costs one round trip more. What is acknowledged is on disk, whatever the server's default; stricter levels stay. */
-export const SERVER_STATE = `
-  select pg_is_in_recovery() as standby, current_setting('default_transaction_read_only') = 'on' or pg_is_in_recovery() as "readOnly",
-    (select system_identifier::text from pg_control_system()) as system,
-    case when pg_is_in_recovery() then 0 else ('x' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8))::bit(32)::int end as timeline,
-    case when current_setting('synchronous_commit') = 'off' then set_config('synchronous_commit', 'on', false) end`
 
 /**
  * The servers of an address with libpq's meaning of several hosts and `target_session_attrs`, which node-postgres lacks. One host without that
@@ -84,7 +75,7 @@ export function createDatabaseHosts(url: string, options: { log?: Log; need?: Se
   return {
     firstUrl: order[0]!.url,
     async choose() {
-      if (!isSought) return { ...order[0]!, name: nameOf(order[0]!), address: undefined }
+      if (!isSought) return placeOf(order[0]!)
       if (good) return good
       seeking ??= seek().finally(() => {
         seeking = undefined
@@ -110,17 +101,20 @@ export function createDatabaseHosts(url: string, options: { log?: Log; need?: Se
 type Host = { host: string; port: number; url: string }
 type Found = { place: Place; state?: ServerState; reason?: string }
 
-function nameOf({ host, port }: Host, address = host): string {
-  if (address.startsWith('/')) return `${address} (port ${port})`
-  return `${isIP(address) === 6 ? `[${address}]` : address}:${port}`
+function placeOf(host: Host, address?: string): Place {
+  return { ...host, name: address === undefined ? nameOf(host) : `${nameOf(host)} (${address})`, address }
+}
+
+function nameOf({ host, port }: Host): string {
+  if (host.startsWith('/')) return `${host} (port ${port})`
+  return `${isIP(host) === 6 ? `[${host}]` : host}:${port}`
 }
 
 /** A name may stand for several servers, as managed services have it: each of its addresses is a place. */
 async function placesOf(host: Host): Promise<Place[]> {
-  if (host.host.startsWith('/') || isIP(host.host) !== 0) return [{ ...host, name: nameOf(host), address: undefined }]
+  if (host.host.startsWith('/') || isIP(host.host) !== 0) return [placeOf(host)]
   const found = await lookup(host.host, { all: true }).catch(() => [])
-  if (found.length <= 1) return [{ ...host, name: nameOf(host), address: undefined }]
-  return found.map(({ address }) => ({ ...host, name: `${nameOf(host)} (${address})`, address }))
+  return found.length <= 1 ? [placeOf(host)] : found.map(({ address }) => placeOf(host, address))
 }
 
 /**

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { type Db, rows } from './db.ts'
+import { SYSTEM, TIMELINE } from './server-state.ts'
 
 export type FeedBeat = { timeline: number; ageMs: number }
 
@@ -7,8 +8,6 @@ const CLOCK_TIMEOUT_MS = 1_000
 const MARKS_KEPT = 600
 
 const NOW_MS = sql<number>`extract(epoch from clock_timestamp())::float8 * 1000`
-const SYSTEM = sql`(select system_identifier::text from pg_control_system())`
-export const TIMELINE = sql`('x' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8))::bit(32)::int`
 
 /**
  * Leaves a sign of life in the feed, at most one in half a second however many call: readers of standbys count their lag from it. With it comes a

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { ServiceError } from '../errors.ts'
 import { type Db, rows } from './db.ts'
+import { eachPage } from './pages.ts'
 
 /** How a project's pages look, as the machines' local copies keep it. Of two readings the one with the higher version is the newer. */
 export type ProjectRow = { id: string; name: string; color: string | null; errorPage: string | null; version: number }
@@ -26,14 +27,8 @@ export async function loadProjects(db: Db, ids: readonly string[]): Promise<Proj
 }
 
 /** Every project, in pages by id; each page is read on its own, so changes from the start on must be followed as well. */
-export async function* eachProjectPage(db: Db, pageSize: number): AsyncIterable<ProjectRow[]> {
-  let after = '0'
-  for (;;) {
-    const page = await readProjects(db, sql`id > ${after} order by id limit ${pageSize}`)
-    if (page.length > 0) yield page
-    if (page.length < pageSize) return
-    after = page.at(-1)!.id
-  }
+export function eachProjectPage(db: Db, size: number): AsyncIterable<ProjectRow[]> {
+  return eachPage({ key: 'id', start: '0', size }, (after) => readProjects(db, sql`id > ${after} order by id limit ${size}`))
 }
 
 /** What a project's error page is made of. */

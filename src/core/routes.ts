@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Hostname, wildcardOver } from '../hostname.ts'
 import { type Db, rows } from './db.ts'
+import { eachPage } from './pages.ts'
 import { proofNeeded } from './proof.ts'
 import type { UpstreamProtocol } from './upstream-url.ts'
 
@@ -37,6 +38,7 @@ export type CertificateRow = {
 export type RouteReading = { metadata: boolean }
 
 const WHOLE: RouteReading = { metadata: true }
+const BY_HOSTNAME = { key: 'hostname', start: '' } as const
 
 /** The route that a visitor of the hostname takes: its own, else that of the wildcard over it. */
 export async function findRoute(db: Db, hostname: Hostname, reading = WHOLE): Promise<RouteRow | undefined> {
@@ -50,8 +52,10 @@ export async function loadRoutes(db: Db, hostnames: readonly Hostname[], reading
 }
 
 /** Every route, in pages by hostname; each page is read on its own, so changes from the start on must be followed as well. */
-export async function* eachRoutePage(db: Db, pageSize: number, reading = WHOLE): AsyncIterable<RouteRow[]> {
-  yield* eachPage((after) => readRoutes(db, reading, sql`d.hostname > ${after} order by d.hostname limit ${pageSize}`), pageSize)
+export function eachRoutePage(db: Db, size: number, reading = WHOLE): AsyncIterable<RouteRow[]> {
+  return eachPage({ ...BY_HOSTNAME, size }, (after) =>
+    readRoutes(db, reading, sql`d.hostname > ${after} order by d.hostname limit ${size}`),
+  )
 }
 
 /** The hostnames of one project, by name, after the given one: what a change of the project touches. */
@@ -71,8 +75,8 @@ export async function loadCertificates(db: Db, hostnames: readonly Hostname[]): 
 }
 
 /** Every such certificate, in pages by hostname. */
-export async function* eachCertificatePage(db: Db, pageSize: number): AsyncIterable<CertificateRow[]> {
-  yield* eachPage((after) => readCertificates(db, sql`c.hostname > ${after} order by c.hostname limit ${pageSize}`), pageSize)
+export function eachCertificatePage(db: Db, size: number): AsyncIterable<CertificateRow[]> {
+  return eachPage({ ...BY_HOSTNAME, size }, (after) => readCertificates(db, sql`c.hostname > ${after} order by c.hostname limit ${size}`))
 }
 
 async function readRoutes(db: Db, { metadata }: RouteReading, which: RawBuilder<unknown>): Promise<RouteRow[]> {
@@ -81,7 +85,7 @@ async function readRoutes(db: Db, { metadata }: RouteReading, which: RawBuilder<
     sql<RouteRow>`
       select d.hostname, p.id as "projectId", p.slug as "projectSlug", p.upstream_url as "upstreamUrl",
         p.upstream_protocol as "upstreamProtocol", ${metadata ? sql.ref('d.metadata') : sql.lit('{}')} as "metadataJson",
-        d.verified_at is not null as verified, 
+        d.verified_at is not null as verified,
         ${proofNeeded(sql`now()`)} or d.verified_at is null and starts_with(d.hostname, '*.') as "proofNeeded",
         ${milliseconds('d.created_at')} as "createdAtMs", greatest(d.version, p.version)::float8 as version
       from domains d join projects p on p.id = d.project_id
@@ -94,7 +98,8 @@ async function readCertificates(db: Db, which: RawBuilder<unknown>): Promise<Cer
   return rows(
     db,
     sql<CertificateRow>`
-      select c.hostname, case when c.state = 'pending' and c.postponed_until > now() then 'failed' else c.state end as state, c.chain_pem as "chainPem", c.sealed_key as "sealedKey", ${milliseconds('c.not_after')} as "notAfterMs",
+      select c.hostname, case when c.state = 'pending' and c.postponed_until > now() then 'failed' else c.state end as state,
+        c.chain_pem as "chainPem", c.sealed_key as "sealedKey", ${milliseconds('c.not_after')} as "notAfterMs",
         case when c.postponed_until > now() then c.postponed_reason else c.last_sentence end as reason,
         case when c.last_problem is not null or c.postponed_until > now()
           then round(${Date.now()}::float8 + extract(epoch from c.next_attempt_at - now())::float8 * 1000) end as "nextAttemptAtMs",
@@ -102,16 +107,6 @@ async function readCertificates(db: Db, which: RawBuilder<unknown>): Promise<Cer
       from certificates c left join domains d on d.hostname = c.hostname and d.deleted_at is null
       where d.project_id is not distinct from c.project_id and ${which}`,
   )
-}
-
-async function* eachPage<Row extends { hostname: Hostname }>(read: (after: string) => Promise<Row[]>, size: number): AsyncIterable<Row[]> {
-  let after = ''
-  for (;;) {
-    const page = await read(after)
-    if (page.length > 0) yield page
-    if (page.length < size) return
-    after = page.at(-1)!.hostname
-  }
 }
 
 function milliseconds(column: string): RawBuilder<number> {

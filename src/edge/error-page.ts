@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
+import { Html, html } from '../lib/html.ts'
 
 /** What a project's own page is made of. `ownHtml` replaces the whole page, with {{hostname}} and {{requestId}} filled in. */
 export type ErrorPageBrand = { name: string; color: string | null; ownHtml: string | null }
@@ -61,33 +62,27 @@ export function acceptsHtml(accept: string): boolean {
   })
 }
 
-function fillIn(html: string, { hostname, requestId }: ErrorPageFacts): string {
+function fillIn(page: string, { hostname, requestId }: ErrorPageFacts): string {
   const values: Record<string, string> = { hostname, requestId }
-  return html.replace(/\{\{\s*(hostname|requestId)\s*\}\}/g, (_place, name: string) => escaped(values[name]!))
+  return page.replace(/\{\{\s*(hostname|requestId)\s*\}\}/g, (_place, name: string) => html`${values[name]}`.text)
 }
 
 function ownPage({ status, hostname, requestId, brand, canReload }: ErrorPageFacts): string {
   const title = TITLES[status] ?? STATUS_CODES[status] ?? 'Error'
   const color = brand?.color && COLOR.test(brand.color) ? brand.color : DEFAULT_COLOR
-  const name = brand ? `<p class="name">${escaped(brand.name)}</p>` : ''
-  const reload = canReload ? '<p><a href="">Try again</a></p>' : ''
-  return `<!doctype html>
+  const name = brand && html`<p class="name">${brand.name}</p>`
+  const reload = canReload ? html`<p><a href="">Try again</a></p>` : undefined
+  return html`<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="robots" content="noindex">
-<title>${escaped(title)}</title><style>${STYLE}</style></head>
+<title>${title}</title><style>${new Html(STYLE)}</style></head>
 <body><main><svg aria-hidden="true"><rect width="100%" height="100%" fill="${color}"/></svg><div>
 ${name}
-<h1>${escaped(title)}</h1>
-<p>${escaped(SENTENCES[status] ?? '')}</p>
+<h1>${title}</h1>
+<p>${SENTENCES[status]}</p>
 ${reload}
-<p class="small">${escaped(hostname)} · ${status}<br>If you ask for help, please quote<br><code>${escaped(requestId)}</code></p>
+<p class="small">${hostname} · ${status}<br>If you ask for help, please quote<br><code>${requestId}</code></p>
 </div></main></body>
 </html>
-`
-}
-
-const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ENTITIES[character]!)
+`.text
 }

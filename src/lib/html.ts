@@ -7,6 +7,8 @@ export class Html {
   }
 }
 
+const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+
 type Part = string | number | Html | readonly Html[] | undefined
 
 /** A template whose values are escaped, unless they are markup already. */
@@ -31,5 +33,5 @@ function render(part: Part): string {
 }
 
 function escapeText(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+  return text.replace(/[&<>"']/g, (character) => ENTITIES[character]!)
 }

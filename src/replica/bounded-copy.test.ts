@@ -2,15 +2,11 @@ import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/support/postgres.ts'
 import { addProject, CLAIM_RULES, PROJECT_RULES } from '../../test/support/tenants.ts'
-import { loadTlsAlpnChallenges } from '../core/challenges.ts'
-import { currentCursor, listenForChanges, readChanges } from '../core/changes.ts'
 import type { Db } from '../core/db.ts'
 import { registerDomain, removeDomain } from '../core/domains.ts'
-import { eachProjectPage, loadProjects } from '../core/project-pages.ts'
 import { type Project, updateProject } from '../core/projects.ts'
-import { eachCertificatePage, eachRoutePage, loadCertificates, loadProjectHostnames, loadRoutes } from '../core/routes.ts'
-import { readSetting } from '../core/settings.ts'
 import { parseClaimName } from '../hostname.ts'
+import { databaseSource } from '../roles/database-source.ts'
 import { temporaryFolder } from './copy.fixture.ts'
 import { type CopyReader, openCopyReader } from './copy-reader.ts'
 import type { CopySource } from './copy-source.ts'
@@ -72,20 +68,22 @@ const countHeld = () => Array.from({ length: HOSTNAMES }, (_, number) => held(nu
 
 /** Whoever is away rejects, as the database's connections do. */
 function source(): CopySource {
-  const reached = <T>(answer: () => Promise<T>): Promise<T> => (away ? Promise.reject(new Error('away')) : answer())
+  const whole = databaseSource(db)
+  const reached =
+    <Asked extends unknown[], T>(read: (...asked: Asked) => Promise<T>) =>
+    (...asked: Asked): Promise<T> =>
+      away ? Promise.reject(new Error('away')) : read(...asked)
   return {
-    currentCursor: () => reached(() => currentCursor(db)),
-    readChanges: (cursor, limit) => reached(() => readChanges(db, cursor, limit)),
-    loadRoutes: (hostnames) => reached(() => loadRoutes(db, hostnames)),
-    loadCertificates: (hostnames) => reached(() => loadCertificates(db, hostnames)),
-    loadProjectHostnames: (projectId, after, limit) => reached(() => loadProjectHostnames(db, projectId, after, limit)),
-    loadProjects: (ids) => reached(() => loadProjects(db, ids)),
-    eachProjectPage: (size) => eachProjectPage(db, size),
-    eachRoutePage: (size) => eachRoutePage(db, size),
-    eachCertificatePage: (size) => eachCertificatePage(db, size),
-    loadChallenges: () => reached(() => loadTlsAlpnChallenges(db)),
-    readSetting: (name) => reached(() => readSetting(db, name)),
-    listen: (onHint) => listenForChanges(db, onHint),
+    ...whole,
+    currentCursor: reached(whole.currentCursor),
+    readChanges: reached(whole.readChanges),
+    loadRoutes: reached(whole.loadRoutes),
+    findRoutes: reached(whole.findRoutes),
+    loadCertificates: reached(whole.loadCertificates),
+    loadProjectHostnames: reached(whole.loadProjectHostnames),
+    loadProjects: reached(whole.loadProjects),
+    loadChallenges: reached(whole.loadChallenges),
+    readSetting: reached(whole.readSetting),
   }
 }
 

@@ -1,23 +1,20 @@
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/support/postgres.ts'
-import { loadTlsAlpnChallenges, presentChallenge, withdrawChallenge } from '../core/challenges.ts'
-import { createAnnouncer, currentCursor, listenForChanges, readChanges } from '../core/changes.ts'
+import { CLAIM_RULES, PROJECT_RULES } from '../../test/support/tenants.ts'
+import { presentChallenge, withdrawChallenge } from '../core/challenges.ts'
+import { createAnnouncer } from '../core/changes.ts'
 import type { Db } from '../core/db.ts'
 import { registerDomain, removeDomain } from '../core/domains.ts'
-import { eachProjectPage, loadProjects } from '../core/project-pages.ts'
 import { createProject, deleteProject, type Project, updateProject } from '../core/projects.ts'
-import { eachCertificatePage, eachRoutePage, loadCertificates, loadProjectHostnames, loadRoutes } from '../core/routes.ts'
-import { readSetting, writeSetting } from '../core/settings.ts'
+import { loadRoutes } from '../core/routes.ts'
+import { writeSetting } from '../core/settings.ts'
 import { parseHostname } from '../hostname.ts'
+import { databaseSource } from '../roles/database-source.ts'
 import { temporaryFolder } from './copy.fixture.ts'
 import { type CopyReader, openCopyReader } from './copy-reader.ts'
 import { openCopyWriter } from './copy-writer.ts'
 import { createFollower, type Follower } from './follower.ts'
-
-const plans = new Map([['unlimited', 0]])
-const rules = { plans, edgeHost: parseHostname('edge.example.com'), reserved: new Set<string>(), wildcards: false }
-const projectRules = { plans, checkUpstream: async () => {} }
 
 let database: Awaited<ReturnType<typeof createTestDatabase>>
 let db: Db
@@ -38,26 +35,13 @@ beforeEach(async () => {
   project = await createProject(
     db,
     { name: `Project ${projects}`, upstreamUrl: 'https://one.example.com', plan: 'unlimited' },
-    projectRules,
+    PROJECT_RULES,
   )
   const place = temporaryFolder()
   const writer = openCopyWriter(place.path)
   reader = openCopyReader(place.path)
   follower = createFollower({
-    source: {
-      currentCursor: () => currentCursor(db),
-      readChanges: (cursor, limit) => readChanges(db, cursor, limit),
-      loadRoutes: (hostnames) => loadRoutes(db, hostnames),
-      loadCertificates: (hostnames) => loadCertificates(db, hostnames),
-      loadProjectHostnames: (projectId, after, limit) => loadProjectHostnames(db, projectId, after, limit),
-      loadProjects: (ids) => loadProjects(db, ids),
-      eachProjectPage: (size) => eachProjectPage(db, size),
-      eachRoutePage: (size) => eachRoutePage(db, size),
-      eachCertificatePage: (size) => eachCertificatePage(db, size),
-      loadChallenges: () => loadTlsAlpnChallenges(db),
-      readSetting: (name) => readSetting(db, name),
-      listen: (onHint) => listenForChanges(db, onHint),
-    },
+    source: databaseSource(db),
     writer,
     settingNames: ['thumbprint'],
     log: pino({ level: 'silent' }),
@@ -75,7 +59,7 @@ beforeEach(async () => {
 afterEach(() => end())
 
 const named = (number: number) => parseHostname(`shop${number}.p${projects}.example.org`)
-const claim = (number: number) => registerDomain(db, project, { hostname: named(number), metadataJson: '{"n":1}' }, rules)
+const claim = (number: number) => registerDomain(db, project, { hostname: named(number), metadataJson: '{"n":1}' }, CLAIM_RULES)
 const routed = (count: number) => Array.from({ length: count }, (_, number) => reader.findRoute(named(number))).filter((route) => route)
 
 test('claims made by many transactions at once all reach the copy', { timeout: 30_000 }, async () => {
@@ -110,7 +94,7 @@ test('removals, changed projects and settings reach the copy', { timeout: 30_000
   await Promise.all(Array.from({ length: 5 }, (_, number) => claim(number)))
   await expect.poll(() => routed(5).length, { timeout: 10_000 }).toBe(5)
   await removeDomain(db, project, named(0))
-  await updateProject(db, project.slug, { upstreamUrl: 'https://two.example.com' }, projectRules)
+  await updateProject(db, project.slug, { upstreamUrl: 'https://two.example.com' }, PROJECT_RULES)
   await writeSetting(db, 'thumbprint', Buffer.from(`of ${projects}`))
   await expect.poll(() => reader.findSetting('thumbprint')?.toString(), { timeout: 10_000 }).toBe(`of ${projects}`)
   expect(reader.findRoute(named(0))).toBeUndefined()
@@ -122,7 +106,7 @@ test('how a project’s pages look reaches the copy once a project, by the feed 
 }, async () => {
   const inCopy = () => reader.findProject(project.id)
   await expect.poll(inCopy, { timeout: 10_000 }).toMatchObject({ id: project.id, name: `Project ${projects}`, errorPage: null })
-  await updateProject(db, project.slug, { brand: { color: '#1a56c4' }, errorPage: '<p>Back soon</p>' }, projectRules)
+  await updateProject(db, project.slug, { brand: { color: '#1a56c4' }, errorPage: '<p>Back soon</p>' }, PROJECT_RULES)
   await expect.poll(inCopy, { timeout: 10_000 }).toMatchObject({ color: '#1a56c4', errorPage: '<p>Back soon</p>' })
   await deleteProject(db, project)
   await expect.poll(inCopy, { timeout: 10_000 }).toBeUndefined()
@@ -146,10 +130,10 @@ test('a hostname that another project claims next leads to that project', { time
   const other = await createProject(
     db,
     { name: `Other ${projects}`, upstreamUrl: 'https://other.example.com', plan: 'unlimited' },
-    projectRules,
+    PROJECT_RULES,
   )
   await removeDomain(db, project, named(0))
-  await registerDomain(db, other, { hostname: named(0), metadataJson: '{}' }, rules)
+  await registerDomain(db, other, { hostname: named(0), metadataJson: '{}' }, CLAIM_RULES)
   await expect.poll(() => reader.findRoute(named(0))?.projectId, { timeout: 10_000 }).toBe(other.id)
   expect(reader.findRoute(named(0))).toMatchObject({ verified: false, proofNeeded: true, upstreamUrl: 'https://other.example.com' })
 })

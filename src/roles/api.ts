@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { createApp } from '../api/app.ts'
 import { createAuthenticator } from '../api/authentication.ts'
 import { limitCallers } from '../api/caller-limit.ts'
@@ -12,6 +11,7 @@ import { createLinkSigner } from '../core/link-signer.ts'
 import { createProjectRate } from '../core/project-rate.ts'
 import { createRateLimits } from '../core/rate-limits.ts'
 import { previewErrorPage } from '../edge/error-page.ts'
+import { OWN_VERSION } from '../own-version.ts'
 import { claimRules } from './claim-rules.ts'
 import { createImportedReader } from './imported-certificates.ts'
 import { certificateFinder, serveInternal } from './internal.ts'
@@ -24,17 +24,14 @@ import { createUpstreamCheck } from './upstream-check.ts'
 
 const METADATA_IN_MEMORY_MAX = 2_048 // characters: the longest are 16 KB, and what is remembered are 100,000 routes
 
-type Files = { version: string; portal: PortalFile[] }
-
 /** Reads what the role serves, and returns its start. */
 export async function loadApi(): Promise<(context: RoleContext) => Promise<RunningRole>> {
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
   const portal = readPortalFiles(new URL('../../portal/dist/', import.meta.url))
-  return (context) => startApi(context, { version, portal })
+  return (context) => startApi(context, portal)
 }
 
 /** The control plane and the portal on the public API address, the certificate check on the internal one. */
-async function startApi(context: RoleContext, files: Files): Promise<RunningRole> {
+async function startApi(context: RoleContext, portal: readonly PortalFile[]): Promise<RunningRole> {
   const { config, log } = context
   const db = connectDatabase(config.databaseUrl!, { applicationName: 'namesake api', poolMax: 20, log })
   const clock = createDatabaseClock(db)
@@ -60,7 +57,8 @@ async function startApi(context: RoleContext, files: Files): Promise<RunningRole
     db,
     log,
     baseUrl: config.baseUrl,
-    ...files,
+    version: OWN_VERSION,
+    portal,
     rules: claimRules(config),
     probe,
     probeIntervalS: config.probeIntervalS,

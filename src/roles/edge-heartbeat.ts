@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import type { Config } from '../config.ts'
 import type { Db } from '../core/db.ts'
 import { beatEdge } from '../core/edges.ts'
 import { ServiceError } from '../errors.ts'
 import type { Log } from '../log.ts'
+import { OWN_VERSION } from '../own-version.ts'
 import type { Reached, Vitals } from '../replica/acknowledgements.ts'
 import type { CopyTotals } from '../replica/copy-writer.ts'
 import type { CopyServer } from '../replica/server.ts'
@@ -28,9 +28,6 @@ export type EdgeHeartbeat = {
 const BEAT_INTERVAL_MS = 2_000
 const IDLE: Vitals = { connections: 0, load: 0 }
 
-// Read at once: when the process has given root up, the file may be out of reach.
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
-
 /**
  * Says every two seconds how this edge stands, from when its first process serves. A beat that fails is not repeated: the next one says more.
  * While the database is away nothing is said of it here, since the follower does.
@@ -51,7 +48,7 @@ export function startEdgeHeartbeat(parts: EdgeHeartbeatParts): EdgeHeartbeat {
     if (edge) isEdge = true
     if (!isEdge || !reached) return
     id ??= keepEdgeId(config, log)
-    const said = { id, name, address: config.edgeAddress, version, place: reached.cursor }
+    const said = { id, name, address: config.edgeAddress, version: OWN_VERSION, place: reached.cursor }
     const measured = { behindMs: behindMs(reached), runsForMs: performance.now() - startedAt, ...parts.count(), ...(edge ?? IDLE) }
     await beatEdge(db, { ...said, ...measured })
     failing = false

@@ -1,13 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { requestIssuance } from '../core/certificates.ts'
-import { loadTlsAlpnChallenges } from '../core/challenges.ts'
-import { currentCursor, listenForChanges, readChanges } from '../core/changes.ts'
 import { closeDatabase, connectDatabase } from '../core/db.ts'
 import { probeSoon } from '../core/probes.ts'
-import { eachProjectPage, loadProjects } from '../core/project-pages.ts'
-import { eachCertificatePage, eachRoutePage, loadCertificates, loadProjectHostnames, loadRoutes } from '../core/routes.ts'
-import { readEdgeSetting } from '../core/settings.ts'
 import { ServiceError } from '../errors.ts'
 import type { Hostname } from '../hostname.ts'
 import { pause } from '../lib/back-off.ts'
@@ -18,6 +13,7 @@ import { createFollower } from '../replica/follower.ts'
 import { startCopyServer } from '../replica/server.ts'
 import { copyFacts, measureCopy } from './copy-metrics.ts'
 import { copyPath, followerSocket } from './copy-place.ts'
+import { databaseSource } from './database-source.ts'
 import { startEdgeHeartbeat } from './edge-heartbeat.ts'
 import { certificateFinder, serveInternal } from './internal.ts'
 import { ownHosts } from './own-hosts.ts'
@@ -40,21 +36,7 @@ export async function startFollowerRole(context: RoleContext): Promise<RunningRo
   mkdirSync(dirname(copyPath(config)), { recursive: true, mode: 0o700 })
   const writer = await takeOverCopy(context, { ...reading, hostnamesMax: config.copyHostnamesMax })
   const follower = createFollower({
-    source: {
-      currentCursor: () => currentCursor(feed),
-      readChanges: (cursor, limit) => readChanges(feed, cursor, limit, db),
-      loadRoutes: (hostnames) => loadRoutes(feed, hostnames, reading),
-      loadCertificates: (hostnames) => loadCertificates(feed, hostnames),
-      eachRoutePage: (pageSize) => eachRoutePage(feed, pageSize, reading),
-      eachCertificatePage: (pageSize) => eachCertificatePage(feed, pageSize),
-      loadProjects: (ids) => loadProjects(feed, ids),
-      eachProjectPage: (pageSize) => eachProjectPage(feed, pageSize),
-      loadChallenges: () => loadTlsAlpnChallenges(feed),
-      readSetting: (name) => readEdgeSetting(feed, name),
-      loadProjectHostnames: (projectId, after, limit) => loadProjectHostnames(feed, projectId, after, limit),
-      findRoutes: (hostnames) => loadRoutes(db, hostnames, reading),
-      listen: (onHint) => listenForChanges(db, onHint),
-    },
+    source: databaseSource(db, { feed, reading }),
     writer,
     settingNames: [THUMBPRINT, TICKET_KEYS],
     pinned: [...ownHosts(config).keys()],

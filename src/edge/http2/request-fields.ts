@@ -1,5 +1,5 @@
 import { type Http2Head, readHttp2Head } from '../http2-head.ts'
-import { CONNECTION_FIELDS, type HeaderField } from './header-field.ts'
+import type { HeaderField } from './header-field.ts'
 import type { DecodedHead } from './hpack-decoder.ts'
 
 /** What a request is for, or why it is not served; undefined when it is malformed (RFC 9113 §8.1.1). */
@@ -12,8 +12,5 @@ export function readRequest({ fields, isProper, isTooLarge }: DecodedHead, endsS
 
 /** Whether trailers are such as may follow a body: no pseudo fields, none of a connection. */
 export function areWellFormedTrailers(fields: readonly HeaderField[]): boolean {
-  return fields.every(({ name, value }) => {
-    if (name === 'te' && value.toLowerCase() !== 'trailers') return false
-    return !name.startsWith(':') && !CONNECTION_FIELDS.has(name)
-  })
+  return fields.every(({ name, role }) => role !== 'never' && !name.startsWith(':'))
 }
