@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createAddressSet } from '../lib/addresses.ts'
 import { clientAddress } from './client-address.ts'
-import { forwardedLines, sortRequestFields, visitorLines } from './forwarded-request.ts'
+import { forwardedLines, sortRequestFields } from './forwarded-request.ts'
 
 const trusted = createAddressSet(['10.0.0.0/8', '2001:db8::/32'])
 
@@ -18,9 +18,8 @@ test.each([
 })
 
 function headOf(fields: string[], isTrusted: boolean): string {
-  const connection = { peer: '10.0.0.1', servername: undefined, covers: () => true }
-  const facts = { requestId: 'ours', isTrusted, visitorLines: visitorLines(connection.peer, 'shop.customer.com') }
-  return forwardedLines(sortRequestFields(fields), connection, 'shop.customer.com', facts)
+  const lines = forwardedLines(sortRequestFields(fields), { peer: '10.0.0.1', isTrusted, authority: 'shop.customer.com' })
+  return lines.before + (lines.id ?? 'ours') + lines.behind
 }
 
 test('what a trusted proxy says of the visitor is passed on, with itself added', () => {

@@ -1,7 +1,7 @@
 import { type HostnameReading, readHostname } from '../hostname.ts'
 import type { AddressSet } from '../lib/addresses.ts'
 import type { VisitorConnection } from './engine.ts'
-import { visitorLines } from './forwarded-request.ts'
+import { type ForwardedLines, forwardedLines, type RequestFields } from './forwarded-request.ts'
 import { hostOf } from './host.ts'
 
 /** What is the same for request after request of one connection, worked out once: most visitors ask for one authority all the time. */
@@ -10,7 +10,8 @@ export class ConnectionView {
   readonly #peer: string
   #authority: string | undefined
   #reading: HostnameReading | undefined
-  #lines: string | undefined
+  #fields: RequestFields | undefined
+  #lines: ForwardedLines | undefined
 
   constructor(peer: string, isTrusted: boolean) {
     this.#peer = peer
@@ -24,11 +25,15 @@ export class ConnectionView {
     return this.#reading
   }
 
-  /** What an upstream is told of a visitor for whom no proxy vouches. */
-  visitorLines(authority: string): string {
+  /** The end-to-end lines of a request as its upstream gets them. */
+  forwardedLines(fields: RequestFields, authority: string, requestId: string): string {
     this.#turnTo(authority)
-    this.#lines ??= visitorLines(this.#peer, authority)
-    return this.#lines
+    if (fields !== this.#fields || this.#lines === undefined) {
+      this.#fields = fields
+      this.#lines = forwardedLines(fields, { peer: this.#peer, isTrusted: this.isTrusted, authority })
+    }
+    const { before, id, behind } = this.#lines
+    return before + (id ?? requestId) + behind
   }
 
   #turnTo(authority: string): void {

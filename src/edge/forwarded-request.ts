@@ -1,4 +1,4 @@
-import type { Fields, VisitorConnection } from './engine.ts'
+import type { Fields } from './engine.ts'
 import { membersOf, namedInConnection } from './fields.ts'
 import { NameTable } from './name-table.ts'
 
@@ -90,25 +90,27 @@ export function passesOn(lower: string): boolean {
   return kind === 'pass' || kind === 'vouched'
 }
 
-export type RequestFacts = {
-  requestId: string
-  /** Whether the peer is one of the trusted proxies, whose word on the visitor's address counts. */
-  isTrusted: boolean
-  /** What `visitorLines` says of the connection and the authority. */
-  visitorLines: string
+/** The end-to-end lines as an upstream gets them, but for the request's id, which stands between them. */
+export type ForwardedLines = {
+  before: string
+  /** What a proxy that we trust has called the request. */
+  id: string | undefined
+  behind: string
 }
 
-/** The lines by which the upstream learns what only we can know of a visitor whom no proxy vouches for. */
-export function visitorLines(forwardedFor: string, authority: string): string {
-  return `X-Forwarded-For: ${forwardedFor}\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: ${authority}\r\n`
-}
+/** Who connected, and the authority that is asked for. `isTrusted`: the peer is one of the proxies whose word on the visitor counts. */
+export type ForwardedFor = { peer: string; isTrusted: boolean; authority: string }
 
-/** The end-to-end lines as the upstream gets them: the visitor's own without its words on addresses, then what only we can know. */
-export function forwardedLines(fields: RequestFields, connection: VisitorConnection, authority: string, facts: RequestFacts): string {
+/** The visitor's own lines without its words on addresses, then what only we can know. */
+export function forwardedLines(fields: RequestFields, { peer, isTrusted, authority }: ForwardedFor): ForwardedLines {
   const { passing, vouched, forwardedFor, cdnLoop, requestId } = fields
-  const about = facts.isTrusted ? vouched + visitorLines(join(forwardedFor, connection.peer), authority) : facts.visitorLines
-  const id = facts.isTrusted && requestId !== undefined && GIVEN_ID.test(requestId) ? requestId : facts.requestId
-  return `${passing}${about}X-Request-Id: ${id}\r\nCDN-Loop: ${join(cdnLoop, EDGE_NAME)}\r\n`
+  const said = isTrusted ? passing + vouched : passing
+  const chain = isTrusted ? join(forwardedFor, peer) : peer
+  return {
+    before: `${said}X-Forwarded-For: ${chain}\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: ${authority}\r\nX-Request-Id: `,
+    id: isTrusted && requestId !== undefined && GIVEN_ID.test(requestId) ? requestId : undefined,
+    behind: `\r\nCDN-Loop: ${join(cdnLoop, EDGE_NAME)}\r\n`,
+  }
 }
 
 /** Whether an application could take the field for one of those that mean something to us. */

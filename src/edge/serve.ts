@@ -10,7 +10,6 @@ import type { Exchange } from './engine.ts'
 import { acceptsHtml, type ErrorPageBrand, renderErrorPage } from './error-page.ts'
 import { FieldSection } from './field-section.ts'
 import { type Forwarded, type ForwardParts, forward } from './forward.ts'
-import { forwardedLines } from './forwarded-request.ts'
 import { type FindHost, type HostAnswer, isSameTenant } from './host.ts'
 import type { EdgeMetrics } from './metrics.ts'
 import { htmlPage, livenessPage, page, sendPage } from './pages.ts'
@@ -108,8 +107,7 @@ export function createServe(parts: ServeParts) {
 
   const proxy = (visit: Visit, destination: Destination) => {
     const { exchange, requestId, view } = visit
-    const facts = { requestId, isTrusted: view.isTrusted, visitorLines: view.visitorLines(exchange.authority) }
-    const fields = FieldSection.ofLines(forwardedLines(exchange.fields, exchange.connection, exchange.authority, facts))
+    const fields = FieldSection.ofLines(view.forwardedLines(exchange.fields, exchange.authority, requestId))
     visit.projectId = destination.projectId
     visit.outcome = forward(forwarding, visit, { upstream: upstreamOf(destination), fields })
   }

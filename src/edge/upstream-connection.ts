@@ -36,6 +36,9 @@ export class UpstreamConnection implements AnswerListener, TurnMember {
   #running: Running | undefined
   #unsent = ''
   #exchanges = 0
+  /** The other side has ended it, or we have. */
+  #isOver = false
+  #isPaused = false
   #idleMs: number
   /** For how long nothing may move in either direction, and since when nothing has. */
   #silenceMsMax: number
@@ -70,8 +73,7 @@ export class UpstreamConnection implements AnswerListener, TurnMember {
 
   /** Whether it can carry an exchange now: open, and not idle for longer than the upstream keeps it. */
   get isUsable(): boolean {
-    const socket = this.#socket
-    if (socket.destroyed || !socket.writable || socket.readableEnded) return false
+    if (this.#isOver || this.#socket.destroyed) return false
     return !this.isResting || performance.now() - this.restsSinceMs < this.#idleMs
   }
 
@@ -108,10 +110,13 @@ export class UpstreamConnection implements AnswerListener, TurnMember {
   }
 
   pause(): void {
+    this.#isPaused = true
     this.#socket.pause()
   }
 
   resume(): void {
+    if (!this.#isPaused) return
+    this.#isPaused = false
     this.#socket.resume()
   }
 
@@ -136,6 +141,7 @@ export class UpstreamConnection implements AnswerListener, TurnMember {
   }
 
   destroy(): void {
+    this.#isOver = true
     this.#running?.sending?.stop()
     this.#running = undefined
     this.#socket.destroy()
@@ -201,13 +207,14 @@ export class UpstreamConnection implements AnswerListener, TurnMember {
     sending?.stop()
     const isFit = head!.keepsAlive && nothingBehind && (sending?.isComplete ?? true) && this.isUsable
     this.#idleMs = Math.min(this.#timeouts.keepAliveMs, head!.fields.idleMs)
-    this.#socket.resume() // a slow visitor may have paused it, and it is the next one's now
+    this.resume() // a slow visitor may have paused it, and it is the next one's now
     if (isFit) this.#onFree(this)
     else this.#socket.destroy()
     listener.onEnd(trailers ?? [])
   }
 
   readonly #end = () => {
+    this.#isOver = true
     const running = this.#running
     if (running?.parser.close()) this.#finish(running, false)
     else this.#fail(new UpstreamFailure('reset', 'the upstream closed the connection before the answer was complete'))

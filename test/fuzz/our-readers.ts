@@ -1,5 +1,6 @@
 import { AnswerParser } from '../../src/edge/answer-parser.ts'
 import { Malformed } from '../../src/edge/chunked-reader.ts'
+import { LastFields } from '../../src/edge/http1/collected-fields.ts'
 import { createIncomingBody } from '../../src/edge/http1/request-body.ts'
 import { readRequestHead } from '../../src/edge/http1/request-head.ts'
 import { UpstreamFailure } from '../../src/edge/upstream.ts'
@@ -12,6 +13,7 @@ export type OurReading<Message> = { messages: Message[]; end: 'complete' | 'inco
 /** The requests in these pieces, read as a visitor's connection reads them, up to the first that ends the connection. */
 export function readRequestsByUs(pieces: readonly Buffer[]): OurReading<OurRequest> {
   const messages: OurRequest[] = []
+  const lastFields = new LastFields()
   let rest: Buffer = Buffer.alloc(0)
   let open: { incoming: ReturnType<typeof createIncomingBody>; request: OurRequest; keepsAlive: boolean } | undefined
   try {
@@ -28,7 +30,7 @@ export function readRequestsByUs(pieces: readonly Buffer[]): OurReading<OurReque
           open = undefined
           continue
         }
-        const reading = readRequestHead(rest, 0)
+        const reading = readRequestHead(rest, 0, lastFields)
         if (reading.kind === 'incomplete') break
         if (reading.kind === 'refused') return { messages, end: 'refused' }
         const { method, target, authority: host, isHttp11, framing, keepsAlive } = reading.head

@@ -78,7 +78,7 @@ export class Http1Exchange implements Exchange {
     this.#hasBegun = true
     this.#framing = this.#framingOf(body)
     if (this.#framing === 'until-close' || this.#host.isLast()) this.keepsAlive = false
-    let head = `HTTP/1.1 ${status} ${reason}\r\n`
+    let head = statusLine(status, reason)
     if (this.#framing === 'length') head += `Content-Length: ${body}\r\n`
     else if (this.#framing === 'chunked') head += 'Transfer-Encoding: chunked\r\n'
     if (status !== 101) head += this.#connectionField()
@@ -164,4 +164,15 @@ export class Http1Exchange implements Exchange {
     socket.uncork()
     return taken
   }
+}
+
+/** The line of each status as it was said last: most applications say one reason for a status. */
+const STATUS_LINES: { reason: string; line: string }[] = []
+
+function statusLine(status: number, reason: string): string {
+  const last = STATUS_LINES[status]
+  if (last?.reason === reason) return last.line
+  const line = `HTTP/1.1 ${status} ${reason}\r\n`
+  STATUS_LINES[status] = { reason, line }
+  return line
 }

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { RequestFields, sortRequestFields } from '../forwarded-request.ts'
 import { REQUEST_FIELDS_MAX } from '../request-limits.ts'
+import { LastFields } from './collected-fields.ts'
 import { readRequestHead } from './request-head.ts'
 
 const read = (text: string) => readRequestHead(Buffer.from(text, 'latin1'), 0)
@@ -174,4 +175,29 @@ test('whatever bytes come, reading them ends, and a head has neither a bare line
     ),
     { numRuns: 5_000 },
   )
+})
+
+test('a head whose fields are those of the head before is read as if it were the first', () => {
+  fc.assert(
+    fc.property(head, head, fc.boolean(), (one, other, sameFields) => {
+      const lastFields = new LastFields()
+      const fieldsOf = (text: string) => text.slice(text.indexOf('\r\n'))
+      const next = sameFields ? `${other.slice(0, other.indexOf('\r\n'))}${fieldsOf(one)}` : other
+      for (const text of [one, next, one, next]) {
+        const bytes = Buffer.from(`${text}behind it`, 'latin1')
+        expect(readRequestHead(bytes, 0, lastFields)).toEqual(readRequestHead(bytes, 0))
+      }
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('fields that begin like those of the head before are read to their own end', () => {
+  const lastFields = new LastFields()
+  const read = (text: string) => readRequestHead(Buffer.from(text, 'latin1'), 0, lastFields)
+  read('GET /1 HTTP/1.1\r\nHost: a\r\n\r\n')
+  expect(read('GET /2 HTTP/1.1\r\nHost: a\r\n')).toEqual({ kind: 'incomplete' })
+  expect(read('GET /3 HTTP/1.1\r\nHost: ab\r\n\r\n')).toMatchObject({ head: { target: '/3', authority: 'ab' } })
+  expect(read('GET /4 HTTP/1.1\r\nHost: ab\r\nX: 1\r\n\r\n')).toMatchObject({ head: { fields: { passing: 'X: 1\r\n' } } })
+  expect(read('GET http://other/ HTTP/1.1\r\nHost: ab\r\nX: 1\r\n\r\n')).toEqual({ kind: 'refused', status: 400 })
 })

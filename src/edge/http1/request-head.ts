@@ -1,8 +1,9 @@
 import { CLASSES, CR, FieldSpans, LF, readFieldLines, SPACE, TARGET, TOKEN } from '../field-lines.ts'
-import { isLength, membersOf, namesFurther } from '../fields.ts'
-import { passesOn, REQUEST_NAMES, RequestFields, type RequestKind, sortRequestFields } from '../forwarded-request.ts'
+import { isLength } from '../fields.ts'
+import type { RequestFields } from '../forwarded-request.ts'
 import { REQUEST_FIELDS_MAX, REQUEST_HEAD_BYTES_MAX, REQUEST_TARGET_BYTES_MAX } from '../request-limits.ts'
 import { readTarget } from '../request-target.ts'
+import { type CollectedFields, collectFields, type LastFields } from './collected-fields.ts'
 import { isProtocolFor } from './upgrade.ts'
 
 /** How the body of a request ends (RFC 9112 §6.3): there is none, after so many bytes, or with the last chunk. */
@@ -37,9 +38,10 @@ const EMPTY_LINES_MAX = 4
 /**
  * Reads a request's head in one pass (RFC 9112 §3 and §5). Strict: a bare CR or LF, a folded line, a space before a colon, a control
  * character, a second Host or length, a length beside a coding and any coding but one `chunked` are refused, since two readers could
- * understand them differently. An absolute target must name the same authority as Host.
+ * understand them differently. An absolute target must name the same authority as Host. With `last`, which belongs to the connection, fields
+ * that were the same bytes in its last head are taken from there.
  */
-export function readRequestHead(bytes: Buffer, from: number): HeadReading {
+export function readRequestHead(bytes: Buffer, from: number, last?: LastFields): HeadReading {
   const end = Math.min(bytes.length, from + REQUEST_HEAD_BYTES_MAX)
   const isCut = end < bytes.length
   let at = skipEmptyLines(bytes, from, end)
@@ -69,90 +71,18 @@ export function readRequestHead(bytes: Buffer, from: number): HeadReading {
   if (bytes[at + 8] !== CR || bytes[at + 9] !== LF) return refused(400)
   at += 10
 
-  const fieldsEnd = readFieldLines(bytes, at, end, SPANS)
+  const again = last?.endIn(bytes, at, end)
+  const fieldsEnd = again ?? readFieldLines(bytes, at, end, SPANS)
   if (typeof fieldsEnd !== 'number') return fieldsEnd === 'incomplete' ? outOfBytes() : refused(fieldsEnd === 'too-many' ? 431 : 400)
-  const method = bytes.toString('latin1', methodAt, methodEnd)
-  return decide(
-    { method, target: bytes.toString('latin1', targetAt, targetEnd), isHttp11: minor === 1, collected: collect(bytes, at, fieldsEnd) },
-    fieldsEnd,
-  )
+  const text = bytes.toString('latin1', methodAt, again === undefined ? fieldsEnd - 2 : targetEnd)
+  const collected = again === undefined ? collectFields(bytes, { from: at, text: text.slice(at - methodAt) }, SPANS) : last!.collected
+  if (again === undefined) last?.remember(bytes, at, fieldsEnd, collected)
+  const method = text.slice(0, methodEnd - methodAt)
+  const target = text.slice(targetAt - methodAt, targetEnd - methodAt)
+  return decide({ method, target, isHttp11: minor === 1, collected }, fieldsEnd)
 }
 
-/** The fields, and what of them decides how the request is read. */
-class Collected {
-  fields = new RequestFields()
-  host: string | undefined
-  length: string | undefined
-  coding: string | undefined
-  connection = ''
-  expect: string | undefined
-  upgrade: string | undefined
-  isTwofold = false
-
-  note(kind: RequestKind, value: string): void {
-    switch (kind) {
-      case 'host':
-        this.host = this.#once(this.host, value)
-        return
-      case 'expect':
-        this.expect = value.toLowerCase()
-        return
-      case 'upgrade':
-        this.upgrade = this.upgrade === undefined ? value : `${this.upgrade}, ${value}`
-        return
-      case 'connection':
-        this.connection = this.connection === '' ? value.toLowerCase() : `${this.connection},${value.toLowerCase()}`
-        return
-      case 'length':
-        this.length = this.#once(this.length, value)
-        return
-      case 'coding':
-        this.coding = this.#once(this.coding, value)
-        return
-      default:
-        this.fields.note(kind, value)
-    }
-  }
-
-  /** Whether Connection has the member. */
-  connects(member: string): boolean {
-    if (this.connection === '' || this.connection === member) return this.connection !== ''
-    return membersOf(this.connection).includes(member)
-  }
-
-  #once(before: string | undefined, value: string): string {
-    if (before !== undefined) this.isTwofold = true
-    return value
-  }
-}
-
-/**
- * Sorts the fields whose lines lie in `bytes` from `from` to `end`, the empty line included. Where all can go on as they came, what passes is the
- * text itself without the lines that do not; else they are looked at one by one.
- */
-function collect(bytes: Buffer, from: number, end: number): Collected {
-  const collected = new Collected()
-  const { fields } = collected
-  const { offsets, count, arePlain } = SPANS
-  const text = bytes.toString('latin1', from, end - 2)
-  let keptFrom = 0
-  for (let i = 0; i < count * 4; i += 4) {
-    const nameAt = offsets[i]!
-    const kind = REQUEST_NAMES.kindIn(bytes, nameAt, offsets[i + 1]!)
-    if (kind === 'pass') continue
-    const valueEnd = offsets[i + 3]! - from
-    collected.note(kind, text.slice(offsets[i + 2]! - from, valueEnd))
-    if (!arePlain) continue
-    if (nameAt - from > keptFrom) fields.passing += text.slice(keptFrom, nameAt - from)
-    keptFrom = valueEnd + 2
-    if (kind === 'vouched') fields.vouched += text.slice(nameAt - from, keptFrom)
-  }
-  if (!arePlain || namesFurther(collected.connection, passesOn)) collected.fields = sortRequestFields(SPANS.list(bytes))
-  else fields.passing += text.slice(keptFrom)
-  return collected
-}
-
-type Read = { method: string; target: string; isHttp11: boolean; collected: Collected }
+type Read = { method: string; target: string; isHttp11: boolean; collected: CollectedFields }
 
 function decide({ method, target: raw, isHttp11, collected }: Read, end: number): HeadReading {
   const { host, length, coding, fields, expect } = collected

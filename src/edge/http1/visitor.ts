@@ -6,6 +6,7 @@ import { page, sendPage } from '../pages.ts'
 import { DISCARDED_BYTES_MAX, DISCARDING_MS_MAX, PIPELINED_BYTES_MAX, REQUEST_HEAD_BYTES_MAX } from '../request-limits.ts'
 import type { Timeouts } from '../timeouts.ts'
 import type { Turn, TurnMember } from '../turn.ts'
+import { LastFields } from './collected-fields.ts'
 import { type ExchangeHost, Http1Exchange } from './exchange.ts'
 import { createIncomingBody, type IncomingBody } from './request-body.ts'
 import { type RequestHead, readRequestHead } from './request-head.ts'
@@ -35,6 +36,7 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
   readonly #parts: VisitorParts
   #state: State = 'head'
   #deadlineAt: number
+  readonly #lastFields = new LastFields()
   #kept: Buffer = EMPTY
   /** Of this turn's answers. */
   #unsent = ''
@@ -167,7 +169,7 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
   }
 
   #readHead(): boolean {
-    const reading = readRequestHead(this.#kept, 0)
+    const reading = readRequestHead(this.#kept, 0, this.#lastFields)
     if (reading.kind === 'incomplete') {
       if (this.#state === 'idle') this.#deadlineAt = performance.now() + this.#parts.timeouts.requestHeadMs
       this.#state = 'head'
