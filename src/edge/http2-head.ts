@@ -111,3 +111,31 @@ export function readHttp2Head(fields: readonly HeaderField[]): Http2Head | undef
 function isBehind(fields: readonly HeaderField[], i: number): boolean {
   return i > 0 && !fields[i - 1]!.name.startsWith(':')
 }
+
+/** The last head of a connection. Whoever repeats itself refers to the same entries of its table, which need not be sorted again. */
+export class LastHttp2Head {
+  #fields: readonly HeaderField[] = []
+  #head: (Http2Head & { kind: 'head' }) | undefined
+
+  /** What these fields say when they are those of the last head, but for the target; undefined when they are not. */
+  again(fields: readonly HeaderField[]): Http2Head | undefined {
+    const head = this.#head
+    const last = this.#fields
+    if (!head || fields.length !== last.length) return undefined
+    let { target } = head
+    for (let i = 0; i < fields.length; i += 1) {
+      if (fields[i] === last[i]) continue
+      const { role, value } = fields[i]!
+      const other =
+        role === ':path' && last[i]!.role === ':path' && isTarget(value) ? readTarget(head.method, value, head.authority) : undefined
+      if (other === undefined) return undefined
+      target = other
+    }
+    return target === head.target ? head : { ...head, target }
+  }
+
+  remember(fields: readonly HeaderField[], head: Http2Head | undefined): void {
+    this.#fields = fields
+    this.#head = head?.kind === 'head' ? head : undefined
+  }
+}

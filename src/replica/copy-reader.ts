@@ -19,6 +19,8 @@ export type CopyReader = {
   isBounded(): boolean
   /** `usable` is false while there is no copy that can be read, or the last look-up failed; `complete` where it holds every hostname. */
   state(): { usable: boolean; complete: boolean; asOfMs: number }
+  /** News came: what is read from now on may stand in another copy. */
+  lookAgain(): void
   close(): void
 }
 
@@ -29,7 +31,7 @@ type Opened = { file: string; db: DatabaseSync; lookups: CopyLookups }
 
 /**
  * The local copy, read-only; any number of processes may hold one. A look-up takes some 8 µs and sees every batch that was applied before
- * it began, also when the copy has been replaced. Never throws: without a copy, or where it is damaged, nothing is found, `state()` says so,
+ * it began; that the copy has been replaced, those of the next turn of the loop see, or of this one after `lookAgain`. Never throws: without a copy, or where it is damaged, nothing is found, `state()` says so,
  * and `onDamaged` is called once for that file. The undamaged part of a file goes on being served until its replacement stands.
  */
 export function openCopyReader(path: string, options: { metadata?: boolean; onDamaged?: (sentence: string) => void } = {}): CopyReader {
@@ -37,10 +39,15 @@ export function openCopyReader(path: string, options: { metadata?: boolean; onDa
   let failed: { file: string; retryAt: number } | undefined
   let damaged: string | undefined
   let lastFailed = false
+  /** Whether this turn of the loop has looked already for a newer generation. */
+  let isCurrent = false
   let closed = false
 
   const current = (): CopyLookups | undefined => {
     if (closed) return undefined
+    if (isCurrent) return opened?.lookups
+    isCurrent = true
+    setImmediate(() => (isCurrent = false))
     const file = currentGeneration(path)
     if (opened && opened.file === file) return opened.lookups
     if (failed?.file === file && performance.now() < failed!.retryAt) return opened?.lookups
@@ -104,6 +111,9 @@ export function openCopyReader(path: string, options: { metadata?: boolean; onDa
       const asOfMs = look((lookups) => lookups.readState().asOfMs)
       const usable = !afterFailure && asOfMs !== undefined && damaged !== opened?.file
       return { usable, complete: usable && opened?.lookups.isBounded === false, asOfMs: asOfMs ?? 0 }
+    },
+    lookAgain() {
+      isCurrent = false
     },
     close() {
       closed = true

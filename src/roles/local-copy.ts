@@ -42,6 +42,7 @@ export function openLocalCopy<Kept extends { hostname: Hostname }>(context: Role
   const misses = new Lru<Hostname, typeof UNKNOWN>(MISSES_IN_MEMORY_MAX)
   const follower = connectToFollower(followerSocket(context), {
     onChanged(keys) {
+      reader.lookAgain()
       for (const hostname of keys.routes) {
         routes.delete(hostname)
         misses.delete(hostname)
@@ -49,6 +50,7 @@ export function openLocalCopy<Kept extends { hostname: Hostname }>(context: Role
       parts.changed?.(keys)
     },
     onReset() {
+      reader.lookAgain()
       routes.clear()
       misses.clear()
       parts.reset?.()

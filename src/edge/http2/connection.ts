@@ -1,6 +1,6 @@
 import type { TLSSocket } from 'node:tls'
 import type { EngineParts, VisitorConnection } from '../engine.ts'
-import type { Http2Head } from '../http2-head.ts'
+import { type Http2Head, LastHttp2Head } from '../http2-head.ts'
 import { REQUEST_HEAD_BYTES_MAX, STREAMS_PER_CONNECTION_MAX } from '../request-limits.ts'
 import type { Turn, TurnMember } from '../turn.ts'
 import { Budget, COST, WITH_VISITOR } from './budget.ts'
@@ -45,6 +45,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   readonly #receiveWindow = new ReceiveWindow(CONNECTION_WINDOW_BYTES)
   readonly #streams = new Map<number, Stream>()
   readonly #resetStreams = new ResetStreams()
+  readonly #lastHead = new LastHttp2Head()
   /** Whose exchanges have not begun. */
   #arrived: Stream[] = []
   readonly #waiting: WaitingMessages
@@ -190,7 +191,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
       return
     }
     this.#lastStreamId = streamId
-    const head = readRequest(decoded, endsStream)
+    const head = readRequest(decoded, endsStream, this.#lastHead)
     if (!head) return this.#refuse(streamId, endsStream, ERROR_CODE.protocol)
     const headBytes = Math.min(decoded.bytes, REQUEST_HEAD_BYTES_MAX) // what was more has been thrown away
     const hasRoom = this.#streams.size < STREAMS_PER_CONNECTION_MAX && this.#headBytes + headBytes <= HEADS_BYTES_MAX

@@ -1,0 +1,43 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { HeaderField } from './http2/header-field.ts'
+import { LastHttp2Head, readHttp2Head } from './http2-head.ts'
+
+const ENTRIES = [
+  [':method', 'GET'],
+  [':method', 'OPTIONS'],
+  [':scheme', 'https'],
+  [':authority', 'shop.customer.com'],
+  [':path', '/'],
+  [':path', '/products?page=2'],
+  [':path', '*'],
+  [':path', 'https://other.example/'],
+  [':path', 'no target'],
+  ['accept', '*/*'],
+  ['cookie', 'a=1'],
+  ['content-length', '3'],
+  ['te', 'trailers'],
+].map(([name, value]) => new HeaderField(name!, value!))
+
+test('a head whose entries are those of the head before is read as if it were the first', () => {
+  const entries = fc.array(fc.constantFrom(...ENTRIES), { maxLength: 8 })
+  const head = fc.tuple(fc.constantFrom(...ENTRIES.slice(4, 9)), entries).map(([path, others]) => {
+    return [ENTRIES[0]!, ENTRIES[2]!, ENTRIES[3]!, path, ...others]
+  })
+  let repeated = 0
+  fc.assert(
+    fc.property(fc.array(fc.oneof(head, entries), { maxLength: 6 }), fc.nat(5), (heads, path) => {
+      const last = new LastHttp2Head()
+      const turned = heads.map((fields) => fields.map((field) => (field.name === ':path' ? ENTRIES[4 + (path % 5)]! : field)))
+      for (const fields of heads.flatMap((one, i) => [one, one, turned[i]!])) {
+        const again = last.again(fields)
+        const read = readHttp2Head(fields)
+        if (again) expect(again).toEqual(read)
+        if (again) repeated += 1
+        last.remember(fields, again ?? read)
+      }
+    }),
+    { numRuns: 1_000 },
+  )
+  expect(repeated).toBeGreaterThan(100)
+})
