@@ -19,3 +19,8 @@ export function letGo({ buffer, byteLength }: Buffer): void {
   if (byteLength === CHUNK_BYTES_MAX && kept.length < KEPT_MAX) kept.push(Buffer.from(buffer.transfer()))
   else buffer.transfer(0)
 }
+
+/** As letGo, in the next turn of the loop: who handed the chunk over may still be looking at it. */
+export function letGoLater(chunk: Buffer): void {
+  if (chunk.byteLength >= LARGE_BYTES) setImmediate(letGo, chunk)
+}

@@ -6,6 +6,7 @@ import { type FrameListener, FrameReceiver } from './http2/frame-receiver.ts'
 import { FrameWriter } from './http2/frame-writer.ts'
 import type { DecodedHead } from './http2/hpack-decoder.ts'
 import type { HpackEncoder } from './http2/hpack-encoder.ts'
+import { OpenStreams } from './http2/open-streams.ts'
 import { ConnectionError, ERROR_CODE, FLAG, FRAME, SETTING, STREAM_ID_MAX } from './http2/protocol.ts'
 import { CONNECTION_WINDOW_BYTES, encodeSettings, type PeerSettings, STREAM_WINDOW_BYTES } from './http2/settings.ts'
 import { WaitingMessages } from './http2/waiting-messages.ts'
@@ -63,7 +64,7 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
   readonly #parts: ConnectionParts
   readonly #receiver: FrameReceiver
   readonly #receiveWindow = new ReceiveWindow(CONNECTION_WINDOW_BYTES)
-  readonly #requests = new Map<number, UpstreamHttp2Request>()
+  readonly #requests = new OpenStreams<UpstreamHttp2Request>()
   readonly #waiting: WaitingMessages
   #state: State = 'greeting'
   #isMarked = false
@@ -130,7 +131,7 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
     const id = this.#nextId
     this.#nextId += 2
     this.#kept -= 1
-    this.#requests.set(id, request)
+    this.#requests.add(id, request)
     if (this.#nextId > STREAM_ID_MAX / 2) this.leave()
     return id
   }
@@ -171,7 +172,7 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
       return this.#fail(new UpstreamFailure('timeout', 'the upstream shows no sign of life'))
     if (this.#requests.size > 0 && this.#signs.ask(nowMs)) this.writer.frame(FRAME.ping, FLAG.none, 0, PING_PAYLOAD)
     if (this.isIdle && nowMs - this.#idleSince >= this.timeouts.keepAliveMs) return this.leave()
-    for (const request of this.#requests.values()) if (nowMs >= request.deadlineAt) request.late()
+    for (const request of this.#requests.all()) if (nowMs >= request.deadlineAt) request.late()
   }
 
   destroy(): void {
@@ -221,7 +222,7 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
   onSettings({ initialWindow = this.peerWindow, maxStreams, shrinksTable }: PeerSettings): void {
     const growth = initialWindow - this.peerWindow
     this.peerWindow = initialWindow
-    for (const { sendWindow } of this.#requests.values()) if (!sendWindow.grow(growth)) throw tooMuch()
+    for (const { sendWindow } of this.#requests.all()) if (!sendWindow.grow(growth)) throw tooMuch()
     if (maxStreams !== undefined) this.#maxStreams = Math.min(maxStreams, STREAMS_MAX)
     if (shrinksTable) this.writer.disownTable()
     this.#answer(FRAME.settings, EMPTY)
@@ -236,8 +237,8 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
 
   onGoaway(lastStreamId: number): void {
     this.leave()
-    for (const [id, request] of this.#requests) {
-      if (id <= lastStreamId) continue
+    for (const request of this.#requests.all()) {
+      if (request.streamId <= lastStreamId) continue
       this.remove(request)
       request.unprocessed()
     }
@@ -303,8 +304,9 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
     this.#state = 'closed'
     this.#closeAt = performance.now() + LINGER_MS
     if (tookRequests) this.#parts.on.leaving(this, failure)
-    for (const [id, request] of this.#requests) {
-      this.#requests.delete(id)
+    for (const request of this.#requests.all()) {
+      if (this.#requests.get(request.streamId) !== request) continue
+      this.#requests.delete(request.streamId)
       request.fail(failure)
     }
     this.writer.end()

@@ -11,6 +11,7 @@ import { FrameWriter } from './frame-writer.ts'
 import { listOf } from './header-field.ts'
 import type { DecodedHead } from './hpack-decoder.ts'
 import type { HpackEncoder } from './hpack-encoder.ts'
+import { OpenStreams } from './open-streams.ts'
 import { ConnectionError, ERROR_CODE, FLAG, FRAME, STREAM_ID_MAX } from './protocol.ts'
 import { areWellFormedTrailers, readRequest } from './request-fields.ts'
 import { ResetStreams } from './reset-streams.ts'
@@ -43,7 +44,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   readonly #receiver: FrameReceiver
   readonly #budget = new Budget(WITH_VISITOR)
   readonly #receiveWindow = new ReceiveWindow(CONNECTION_WINDOW_BYTES)
-  readonly #streams = new Map<number, Stream>()
+  readonly #streams = new OpenStreams<Stream>()
   readonly #resetStreams = new ResetStreams()
   readonly #lastHead = new LastHttp2Head()
   /** Whose exchanges have not begun. */
@@ -202,7 +203,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   #open(id: number, endsHere: boolean, head: Http2Head, headBytes: number): void {
     const onTaken = (taker: Stream, taken: number) => this.#taken(taker, taken)
     const stream = new Stream({ id, head, endsHere, headBytes, peerWindow: this.#peerWindow, host: this, onTaken })
-    this.#streams.set(id, stream)
+    this.#streams.add(id, stream)
     this.#headBytes += headBytes
     // Not at once: a request that is taken back in the same breath costs no upstream anything.
     this.#arrived.push(stream)
@@ -225,7 +226,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   onSettings({ initialWindow = this.#peerWindow, shrinksTable }: PeerSettings): void {
     const growth = initialWindow - this.#peerWindow
     this.#peerWindow = initialWindow
-    for (const { exchange } of this.#streams.values()) if (!exchange.sendWindow.grow(growth)) throw tooMuch()
+    for (const { exchange } of this.#streams.all()) if (!exchange.sendWindow.grow(growth)) throw tooMuch()
     this.writer.frame(FRAME.settings, FLAG.ack, 0, EMPTY)
     if (shrinksTable) this.writer.disownTable()
     if (growth > 0) this.#goOn()
@@ -327,7 +328,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   #end(): void {
     this.#state = 'closed'
     this.#arrived = []
-    for (const stream of this.#streams.values()) this.#remove(stream)
+    for (const stream of this.#streams.all()) this.#remove(stream)
   }
 
   #mark(): void {

@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream'
 import type { AnswerHead, Exchange, Fields, RequestBody, VisitorConnection } from '../engine.ts'
 import { RequestFields } from '../forwarded-request.ts'
 import type { Http2Head } from '../http2-head.ts'
-import { letGo } from '../let-go.ts'
+import { letGo, letGoLater } from '../let-go.ts'
 import { page, sendPage } from '../pages.ts'
 import type { FrameWriter } from './frame-writer.ts'
 import { FLAG, FRAME, FRAME_BYTES_MAX } from './protocol.ts'
@@ -109,7 +109,7 @@ export class Http2Exchange implements Exchange {
       return true
     }
     const sent = this.#queue.length === 0 ? this.#send(chunk, 0, this.#left === 0) : 0
-    if (sent === chunk.length) setImmediate(letGo, chunk) // who handed it over may still be looking at it
+    if (sent === chunk.length) letGoLater(chunk)
     if (sent === chunk.length && !this.#host.writer.isBusy) return true
     if (sent < chunk.length) this.#keep(chunk, sent)
     this.#host.wait(this)
