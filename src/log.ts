@@ -3,8 +3,10 @@ import { LineBytes } from './lib/line-bytes.ts'
 
 export type Log = pino.Logger
 
-const GATHERED_BYTES = 32 * 1024
+/** A write costs a thread a wake-up, whatever its size. */
+const GATHERED_BYTES = 128 * 1024
 const WRITTEN_BYTES_MAX = 2 * GATHERED_BYTES
+const LINE_BYTES_EXPECTED_MAX = 16 * 1024
 const KEPT_BYTES_MAX = 8 * 1024 * 1024
 const FLUSH_MS = 1_000
 
@@ -38,11 +40,18 @@ export type LineSink = {
  * megabytes. `flush` before the process ends.
  */
 export function createLineSink(): LineSink & { flush(): Promise<void> } {
-  const destination = pino.destination({ dest: 1, sync: false, maxWrite: WRITTEN_BYTES_MAX, maxLength: KEPT_BYTES_MAX })
+  const destination = pino.destination({
+    dest: 1,
+    sync: false,
+    contentMode: 'buffer',
+    maxWrite: WRITTEN_BYTES_MAX,
+    maxLength: KEPT_BYTES_MAX,
+  })
   destination.on('error', () => {}) // nobody reads any more
-  const line = new LineBytes(WRITTEN_BYTES_MAX)
+  const writeLines = destination.write.bind(destination) as unknown as (lines: Buffer) => boolean // declared for strings alone
+  const line = new LineBytes(GATHERED_BYTES + LINE_BYTES_EXPECTED_MAX)
   const handOver = () => {
-    if (line.length > 0) destination.write(line.take())
+    if (line.length > 0) writeLines(line.take())
   }
   setInterval(handOver, FLUSH_MS).unref()
   return {

@@ -7,5 +7,5 @@ const ROOM_BYTES = 1_024
 /** Both logs of an edge, line by line. */
 export function logsInto(write: (line: string) => void): Pick<EdgeParts, 'log' | 'accessLog'> {
   const line = new LineBytes(ROOM_BYTES)
-  return { log: pino({ base: null }, { write }), accessLog: { line, ended: () => write(line.take()) } }
+  return { log: pino({ base: null }, { write }), accessLog: { line, ended: () => write(line.take().toString()) } }
 }
