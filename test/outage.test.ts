@@ -81,6 +81,7 @@ describe.each([
     await vendor.claim(SHOP)
     await eventually(async () => (await visitShop()) === 200, 20_000)
     expect(await certificateCheck(SHOP)).toBe(200)
+    expect((await resolveShop()).status).toBe(200)
     await outage.begin()
     await eventually(async () => (await lags()).every((lag) => lag > NOTICED_LAG_MS), 20_000)
   }, 90_000)
@@ -88,6 +89,7 @@ describe.each([
   afterAll(() => outage?.stop(), 60_000)
 
   const visitShop = async () => (await visit({ port: tree.httpsPort, hostname: SHOP, ca: root })).status
+  const resolveShop = () => vendor.call(`/v1/edge/resolve?hostname=${SHOP}`)
   const lags = async () => (await processesOf(tree)).flatMap(({ role, lagMs }) => (role === 'edge' || role === 'follower' ? [lagMs!] : []))
   const certificateCheck = async (domain: string) => (await fetch(`${tree.internalUrl}/internal/certificate-check?domain=${domain}`)).status
 
@@ -118,7 +120,7 @@ describe.each([
   })
 
   test('applications are still told to whom a registered hostname belongs', async () => {
-    const answer = await vendor.call(`/v1/edge/resolve?hostname=${SHOP}`)
+    const answer = await resolveShop()
     expect([answer.status, await answer.json()]).toEqual([200, expect.objectContaining({ hostname: SHOP, projectSlug: 'shop' })])
   })
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { Logger, run } from 'graphile-worker'
 import { SMTPServer } from 'smtp-server'
-import type { Db } from '../../src/core/db.ts'
+import { closeDatabase, connectDatabase, type Db } from '../../src/core/db.ts'
 import { deliverMail } from '../../src/jobs/mail.ts'
 import { createMailServer } from '../../src/jobs/mail-server.ts'
 import { createLog } from '../../src/log.ts'
@@ -94,10 +94,10 @@ export async function startMailWorker(parts: { db: Db; databaseUrl: string; smtp
     connectSigner: CONNECT_SIGNER,
     send: mailServer?.send,
   }
+  const jobDb = connectDatabase(parts.databaseUrl, { applicationName: 'mail', poolMax: 4 })
   const runner = await run({
-    connectionString: parts.databaseUrl,
+    pgPool: jobDb.pool,
     concurrency: 2,
-    maxPoolSize: 4,
     pollInterval: 200,
     noHandleSignals: true,
     logger: new Logger(() => () => {}),
@@ -109,6 +109,7 @@ export async function startMailWorker(parts: { db: Db; databaseUrl: string; smtp
   return {
     async stop() {
       await runner.stop()
+      await closeDatabase(jobDb)
       mailServer?.close()
     },
   }
