@@ -49,7 +49,7 @@ measurement.publish({
   tables: [{ title: '700-byte answers, routing, metrics and access log', rows }],
   notes: [
     `The best of ${ROUNDS} rounds of ${ROUND_REQUESTS.toLocaleString('en')} requests; a round's processor time is the process's, the collector's threads included.`,
-    'A TLS connection, the kernel and what node does between them and us come to some 35 µs a request more over HTTP/1.1.',
+    'A TLS connection, the kernel and what node does between them and us come to some 30 µs a request more over HTTP/1.1.',
   ],
 })
 process.exit()
