@@ -305,7 +305,6 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
     this.#closeAt = performance.now() + LINGER_MS
     if (tookRequests) this.#parts.on.leaving(this, failure)
     for (const request of this.#requests.all()) {
-      if (this.#requests.get(request.streamId) !== request) continue
       this.#requests.delete(request.streamId)
       request.fail(failure)
     }

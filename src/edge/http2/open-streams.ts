@@ -31,8 +31,11 @@ export class OpenStreams<Stream> {
     this.#streams.pop()
   }
 
-  /** Those of now, whatever becomes of them meanwhile. */
-  all(): Stream[] {
-    return [...this.#streams]
+  /** Those of now, but for what is deleted before its turn. */
+  *all(): Iterable<Stream> {
+    for (const id of [...this.#ids]) {
+      const stream = this.get(id)
+      if (stream !== undefined) yield stream
+    }
   }
 }
