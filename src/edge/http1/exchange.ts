@@ -166,6 +166,9 @@ export class Http1Exchange implements Exchange {
   }
 }
 
+/** Longer ones, which nobody needs, are not remembered. */
+const REASON_CHARACTERS_MAX = 64
+
 /** The line of each status as it was said last: most applications say one reason for a status. */
 const STATUS_LINES: { reason: string; line: string }[] = []
 
@@ -173,6 +176,6 @@ function statusLine(status: number, reason: string): string {
   const last = STATUS_LINES[status]
   if (last?.reason === reason) return last.line
   const line = `HTTP/1.1 ${status} ${reason}\r\n`
-  STATUS_LINES[status] = { reason, line }
+  if (reason.length <= REASON_CHARACTERS_MAX) STATUS_LINES[status] = { reason, line }
   return line
 }
