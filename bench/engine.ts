@@ -2,6 +2,7 @@
 // the whole edge's figures (edge) vary by tenths.
 import type { Socket } from 'node:net'
 import { PerformanceObserver } from 'node:perf_hooks'
+import { setImmediate as turn } from 'node:timers/promises'
 import type { TLSSocket } from 'node:tls'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
@@ -119,8 +120,4 @@ function createScriptedEdge(script: Script, accessLogSample: number) {
       channels.destroy()
     },
   }
-}
-
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }

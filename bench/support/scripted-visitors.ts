@@ -1,3 +1,5 @@
+import { FLAG, FRAME } from '../../src/edge/http2/protocol.ts'
+import { frame, PREFACE, word } from '../../test/support/http2-frames.ts'
 import type { ScriptedSocket } from './scripted-socket.ts'
 
 /** What a visitor sends, turn after turn. */
@@ -21,11 +23,6 @@ const BROWSER = [
   'Cookie: session=0123456789abcdef0123456789abcdef; theme=dark',
 ]
 
-const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
-const HEADERS = 1
-const SETTINGS = 4
-const WINDOW_UPDATE = 8
-const END_STREAM_AND_HEADERS = 0x05
 const ANSWER_BYTES = 1_024
 const WINDOW_OPENED_AT = 16 * ANSWER_BYTES
 
@@ -54,16 +51,14 @@ function http2Visitor(streams: number): Visitor {
   let taken = 0
   return {
     sendTurn(socket) {
-      const frames = streamId === 1 ? [PREFACE, frame(SETTINGS, 0, 0, Buffer.alloc(0))] : []
+      const frames = streamId === 1 ? [PREFACE, frame(FRAME.settings, FLAG.none, 0)] : []
       for (let i = 0; i < streams; i += 1) {
-        frames.push(frame(HEADERS, END_STREAM_AND_HEADERS, streamId, streamId === 1 ? first : again))
+        frames.push(frame(FRAME.headers, FLAG.endStream | FLAG.endHeaders, streamId, streamId === 1 ? first : again))
         streamId += 2
         taken += ANSWER_BYTES
       }
       if (taken >= WINDOW_OPENED_AT) {
-        const opened = Buffer.alloc(4)
-        opened.writeUInt32BE(taken)
-        frames.push(frame(WINDOW_UPDATE, 0, 0, opened))
+        frames.push(frame(FRAME.windowUpdate, FLAG.none, 0, word(taken)))
         taken = 0
       }
       socket.emit('data', Buffer.concat(frames))
@@ -73,13 +68,4 @@ function http2Visitor(streams: number): Visitor {
 
 function text(value: string): number[] {
   return [value.length, ...Buffer.from(value)]
-}
-
-function frame(type: number, flags: number, streamId: number, payload: Buffer): Buffer {
-  const head = Buffer.alloc(9)
-  head.writeUIntBE(payload.length, 0, 3)
-  head[3] = type
-  head[4] = flags
-  head.writeUInt32BE(streamId, 5)
-  return Buffer.concat([head, payload])
 }

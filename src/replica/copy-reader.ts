@@ -40,14 +40,14 @@ export function openCopyReader(path: string, options: { metadata?: boolean; onDa
   let damaged: string | undefined
   let lastFailed = false
   /** Whether this turn of the loop has looked already for a newer generation. */
-  let isCurrent = false
+  let hasLooked = false
   let closed = false
 
   const current = (): CopyLookups | undefined => {
     if (closed) return undefined
-    if (isCurrent) return opened?.lookups
-    isCurrent = true
-    setImmediate(() => (isCurrent = false))
+    if (hasLooked) return opened?.lookups
+    hasLooked = true
+    setImmediate(() => (hasLooked = false))
     const file = currentGeneration(path)
     if (opened && opened.file === file) return opened.lookups
     if (failed?.file === file && performance.now() < failed!.retryAt) return opened?.lookups
@@ -113,7 +113,7 @@ export function openCopyReader(path: string, options: { metadata?: boolean; onDa
       return { usable, complete: usable && opened?.lookups.isBounded === false, asOfMs: asOfMs ?? 0 }
     },
     lookAgain() {
-      isCurrent = false
+      hasLooked = false
     },
     close() {
       closed = true

@@ -54,8 +54,8 @@ export class CollectedFields {
 type Section = { from: number; text: string }
 
 /**
- * Sorts the fields whose lines lie in `bytes`. Where all can go on as they came, what passes is the
- * text itself without the lines that do not; else they are looked at one by one.
+ * Sorts the fields whose lines lie in `bytes`. Where all can go on as they came, what passes is the text itself without the lines that do not;
+ * else they are looked at one by one.
  */
 export function collectFields(bytes: Buffer, { from, text }: Section, spans: FieldSpans): CollectedFields {
   const collected = new CollectedFields()
