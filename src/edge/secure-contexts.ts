@@ -4,8 +4,8 @@ import type { Hostname } from '../hostname.ts'
 import { ExactLru } from '../lib/exact-lru.ts'
 import { close, SpareContexts } from './spare-contexts.ts'
 
-/** Some 45 KB each outside of JavaScript: 140 MB when all are there. */
-const CONTEXTS_MAX = 3_000
+/** Some 45 KB each outside of JavaScript: 115 MB when all are there. */
+const CONTEXTS_MAX = 2_500
 const AES_128 = 'TLS_AES_128_GCM_SHA256'
 
 /** What all TLS of visitors has in common, whatever its certificate. */
