@@ -13,6 +13,18 @@ export function takeBuffer(bytes: typeof READ_BYTES_MAX | typeof QUICK_READ_BYTE
   return (bytes === READ_BYTES_MAX ? kept : keptQuick).pop() ?? Buffer.allocUnsafeSlow(bytes)
 }
 
+/** A copy that can be let go when it is large. */
+export function copyOf(bytes: Uint8Array): Buffer {
+  const copy = bufferFor(bytes.length)
+  copy.set(bytes)
+  return copy
+}
+
+function bufferFor(bytes: number): Buffer {
+  if (bytes < LARGE_BYTES) return Buffer.allocUnsafe(bytes)
+  return bytes === READ_BYTES_MAX ? takeBuffer(READ_BYTES_MAX) : Buffer.allocUnsafeSlow(bytes)
+}
+
 /**
  * Gives the memory of a chunk back that has left, when the chunk is all of its memory. Reading a gigabyte makes so few objects that the collector
  * would let tens of megabytes of them stand. Its memory moves to another buffer: whoever still holds the chunk holds nothing.

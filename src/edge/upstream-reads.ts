@@ -1,5 +1,5 @@
 import { connect, type Socket, type TcpNetConnectOpts } from 'node:net'
-import { QUICK_READ_BYTES_MAX, READ_BYTES_MAX, takeBuffer } from './let-go.ts'
+import { copyOf, QUICK_READ_BYTES_MAX, READ_BYTES_MAX, takeBuffer } from './let-go.ts'
 
 export type Take = (chunk: Buffer) => void
 
@@ -57,7 +57,7 @@ class SharedReads {
   #detach(buffer: Uint8Array, bytes: number): Buffer {
     const own = buffer === this.#own ? this.#own : undefined
     const isHandedOn = own !== undefined && bytes > own.length / 2
-    const chunk = isHandedOn ? own.subarray(0, bytes) : copyOf(buffer, bytes)
+    const chunk = isHandedOn ? own.subarray(0, bytes) : copyOf(buffer.subarray(0, bytes))
     const wanted = this.#bytesWanted(bytes)
     if (wanted === 0) this.#own = undefined
     else if (isHandedOn || own?.length !== wanted) this.#own = takeBuffer(wanted)
@@ -71,15 +71,4 @@ class SharedReads {
     this.#lastLargeMs = performance.now()
     return bytes >= READ_BYTES_MAX && this.#lastLargeMs - before < QUICK_MS ? QUICK_READ_BYTES_MAX : READ_BYTES_MAX
   }
-}
-
-function copyOf(buffer: Uint8Array, bytes: number): Buffer {
-  const copy = bufferFor(bytes)
-  copy.set(buffer.subarray(0, bytes))
-  return copy
-}
-
-function bufferFor(bytes: number): Buffer {
-  if (bytes <= COPIED_BYTES_MAX) return Buffer.allocUnsafe(bytes)
-  return bytes === READ_BYTES_MAX ? takeBuffer(READ_BYTES_MAX) : Buffer.allocUnsafeSlow(bytes)
 }

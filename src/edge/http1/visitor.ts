@@ -6,6 +6,7 @@ import { page, sendPage } from '../pages.ts'
 import { DISCARDED_BYTES_MAX, DISCARDING_MS_MAX, PIPELINED_BYTES_MAX, REQUEST_HEAD_BYTES_MAX } from '../request-limits.ts'
 import type { Timeouts } from '../timeouts.ts'
 import type { Turn, TurnMember } from '../turn.ts'
+import { takeVisitorBytes } from '../visitor-reads.ts'
 import { LastFields } from './collected-fields.ts'
 import { type ExchangeHost, Http1Exchange } from './exchange.ts'
 import { createIncomingBody, type IncomingBody } from './request-body.ts'
@@ -34,6 +35,7 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
   readonly socket: TLSSocket
   readonly connection: VisitorConnection
   readonly #parts: VisitorParts
+  readonly #takeNoMore: () => void
   #state: State = 'head'
   #deadlineAt: number
   readonly #lastFields = new LastFields()
@@ -50,7 +52,8 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
     this.connection = connection
     this.#parts = parts
     this.#deadlineAt = performance.now() + parts.timeouts.requestHeadMs
-    socket.on('data', this.#receive)
+    this.#takeNoMore = takeVisitorBytes(socket, this.#receive)
+    socket.resume()
     socket.on('drain', this.#drained)
     socket.once('end', this.#ended)
     socket.once('close', this.#closed)
@@ -121,7 +124,8 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
     this.#state = 'tunnel'
     this.#deadlineAt = Number.POSITIVE_INFINITY
     this.#exchange = undefined
-    this.socket.off('data', this.#receive).off('drain', this.#drained).off('end', this.#ended)
+    this.#takeNoMore()
+    this.socket.off('drain', this.#drained).off('end', this.#ended)
     this.socket.pause()
     return this.#kept
   }
