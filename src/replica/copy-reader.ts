@@ -1,15 +1,15 @@
 import { DatabaseSync } from 'node:sqlite'
 import type { Hostname } from '../hostname.ts'
 import { currentGeneration } from './copy-files.ts'
-import { type CopyLookups, prepareLookups } from './copy-lookups.ts'
+import { type CopyLookups, type ProjectBrand, prepareLookups } from './copy-lookups.ts'
 import { isDamage, unreadability } from './copy-schema.ts'
-import type { CertificateRow, ChallengeRow, ProjectRow, RouteRow } from './rows.ts'
+import type { CertificateRow, ChallengeRow, Route } from './rows.ts'
 
 export type CopyReader = {
   /** The hostname's own route, else that of the wildcard over it. */
-  findRoute(hostname: Hostname): RouteRow | undefined
+  findRoute(hostname: Hostname): Route | undefined
   findCertificate(hostname: Hostname): CertificateRow | undefined
-  findProject(id: string): ProjectRow | undefined
+  findBrand(projectId: string): ProjectBrand | undefined
   findSetting(name: string): Buffer | undefined
   /** The TLS-ALPN-01 challenges that are pending, the newest of a hostname last. */
   readChallenges(): readonly ChallengeRow[]
@@ -101,7 +101,7 @@ export function openCopyReader(path: string, options: { metadata?: boolean; onDa
   return {
     findRoute: (hostname) => look((lookups) => lookups.findRoute(hostname)),
     findCertificate: (hostname) => look((lookups) => lookups.findCertificate(hostname)),
-    findProject: (id) => look((lookups) => lookups.findProject(id)),
+    findBrand: (projectId) => look((lookups) => lookups.findBrand(projectId)),
     findSetting: (name) => look((lookups) => lookups.findSetting(name)),
     readChallenges: () => look((lookups) => lookups.readChallenges()) ?? [],
     isSound: () => !lastFailed && opened !== undefined && !failed && damaged !== opened.file,
@@ -114,6 +114,7 @@ export function openCopyReader(path: string, options: { metadata?: boolean; onDa
     },
     lookAgain() {
       hasLooked = false
+      opened?.lookups.forgetProjects() // a promoted database may give a version that was lost with the one before it a second time
     },
     close() {
       closed = true
