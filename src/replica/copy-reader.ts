@@ -30,7 +30,7 @@ const REOPEN_INTERVAL_MS = 1_000
 type Opened = { file: string; db: DatabaseSync; lookups: CopyLookups }
 
 /**
- * The local copy, read-only; any number of processes may hold one. A look-up takes some 8 µs and sees every batch that was applied before
+ * The local copy, read-only; any number of processes may hold one. A look-up takes some 7 µs and sees every batch that was applied before
  * it began; that the copy has been replaced, those of the next turn of the loop see, or of this one after `lookAgain`. Never throws: without a copy, or where it is damaged, nothing is found, `state()` says so,
  * and `onDamaged` is called once for that file. The undamaged part of a file goes on being served until its replacement stands.
  */
