@@ -1,13 +1,16 @@
-export const CHUNK_BYTES_MAX = 64 * 1024
+/** What one read of a body takes at most, and of one that comes and leaves quickly. */
+export const READ_BYTES_MAX = 64 * 1024
+export const QUICK_READ_BYTES_MAX = 96 * 1024
 /** Smaller ones go with the collections that small objects cause. */
 const LARGE_BYTES = 16 * 1024
 const KEPT_MAX = 64
 
 const kept: Buffer[] = []
+const keptQuick: Buffer[] = []
 
 /** A buffer for one read of a body: one that has been let go, or a new one. */
-export function takeBuffer(): Buffer {
-  return kept.pop() ?? Buffer.allocUnsafeSlow(CHUNK_BYTES_MAX)
+export function takeBuffer(bytes: typeof READ_BYTES_MAX | typeof QUICK_READ_BYTES_MAX): Buffer {
+  return (bytes === READ_BYTES_MAX ? kept : keptQuick).pop() ?? Buffer.allocUnsafeSlow(bytes)
 }
 
 /**
@@ -16,7 +19,8 @@ export function takeBuffer(): Buffer {
  */
 export function letGo({ buffer, byteLength }: Buffer): void {
   if (byteLength < LARGE_BYTES || !(buffer instanceof ArrayBuffer) || buffer.byteLength !== byteLength) return
-  if (byteLength === CHUNK_BYTES_MAX && kept.length < KEPT_MAX) kept.push(Buffer.from(buffer.transfer()))
+  if (byteLength === READ_BYTES_MAX && kept.length < KEPT_MAX) kept.push(Buffer.from(buffer.transfer()))
+  else if (byteLength === QUICK_READ_BYTES_MAX && keptQuick.length < KEPT_MAX) keptQuick.push(Buffer.from(buffer.transfer()))
   else buffer.transfer(0)
 }
 

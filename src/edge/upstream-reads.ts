@@ -1,12 +1,14 @@
 import { connect, type Socket, type TcpNetConnectOpts } from 'node:net'
-import { CHUNK_BYTES_MAX, takeBuffer } from './let-go.ts'
+import { QUICK_READ_BYTES_MAX, READ_BYTES_MAX, takeBuffer } from './let-go.ts'
 
 export type Take = (chunk: Buffer) => void
 
 /** Smaller chunks are copied out of the shared buffer; a larger one says that more of its kind follow, which get buffers of their own. */
 const COPIED_BYTES_MAX = 32 * 1024
+/** Who takes a full buffer in less gets larger ones: fewer turns for as many bytes. Those who are slow may be many, and hold theirs for long. */
+const QUICK_MS = 50
 
-const shared = Buffer.allocUnsafeSlow(CHUNK_BYTES_MAX)
+const shared = Buffer.allocUnsafeSlow(READ_BYTES_MAX)
 const sockets = new WeakMap<Socket, SharedReads>()
 
 /**
@@ -39,6 +41,7 @@ class SharedReads {
   socket: Socket | undefined
   take: Take | undefined
   #own: Buffer | undefined
+  #lastLargeMs = Number.NEGATIVE_INFINITY
 
   /** The buffer of the next read. */
   readonly next = (): Buffer => this.#own ?? shared
@@ -52,15 +55,31 @@ class SharedReads {
   }
 
   #detach(buffer: Uint8Array, bytes: number): Buffer {
-    const isLarge = bytes > COPIED_BYTES_MAX
-    if (isLarge && buffer === this.#own) {
-      const chunk = this.#own.subarray(0, bytes)
-      this.#own = takeBuffer()
-      return chunk
-    }
-    this.#own = isLarge ? takeBuffer() : undefined
-    const chunk = isLarge ? Buffer.allocUnsafeSlow(bytes) : Buffer.allocUnsafe(bytes)
-    chunk.set(buffer.subarray(0, bytes))
+    const own = buffer === this.#own ? this.#own : undefined
+    const isHandedOn = own !== undefined && bytes > own.length / 2
+    const chunk = isHandedOn ? own.subarray(0, bytes) : copyOf(buffer, bytes)
+    const wanted = this.#bytesWanted(bytes)
+    if (wanted === 0) this.#own = undefined
+    else if (isHandedOn || own?.length !== wanted) this.#own = takeBuffer(wanted)
     return chunk
   }
+
+  /** How large a buffer of its own the socket gets after a read of so many bytes; 0: the shared one will do. */
+  #bytesWanted(bytes: number): 0 | typeof READ_BYTES_MAX | typeof QUICK_READ_BYTES_MAX {
+    if (bytes <= COPIED_BYTES_MAX) return 0
+    const before = this.#lastLargeMs
+    this.#lastLargeMs = performance.now()
+    return bytes >= READ_BYTES_MAX && this.#lastLargeMs - before < QUICK_MS ? QUICK_READ_BYTES_MAX : READ_BYTES_MAX
+  }
+}
+
+function copyOf(buffer: Uint8Array, bytes: number): Buffer {
+  const copy = bufferFor(bytes)
+  copy.set(buffer.subarray(0, bytes))
+  return copy
+}
+
+function bufferFor(bytes: number): Buffer {
+  if (bytes <= COPIED_BYTES_MAX) return Buffer.allocUnsafe(bytes)
+  return bytes === READ_BYTES_MAX ? takeBuffer(READ_BYTES_MAX) : Buffer.allocUnsafeSlow(bytes)
 }
