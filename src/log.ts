@@ -1,14 +1,21 @@
+import { fstatSync } from 'node:fs'
 import { pino } from 'pino'
+import { pause } from './lib/back-off.ts'
 import { LineBytes } from './lib/line-bytes.ts'
 
 export type Log = pino.Logger
 
+const STDOUT = 1
 /** A write costs a thread a wake-up, whatever its size. */
 const GATHERED_BYTES = 128 * 1024
 const WRITTEN_BYTES_MAX = 2 * GATHERED_BYTES
 const LINE_BYTES_EXPECTED_MAX = 16 * 1024
 const KEPT_BYTES_MAX = 8 * 1024 * 1024
-const FLUSH_MS = 1_000
+const HANDED_OVER_MS = 1_000
+const FLUSH_TIMEOUT_MS = 2_000
+/** PIPE_BUF of pipe(7): the most that nobody else's lines come in between, however slowly somebody reads. */
+const UNTORN_BYTES = 4_096
+const LINE_END = 10
 
 /**
  * One JSON line an event on standard output; `name` says which process wrote it.
@@ -36,32 +43,59 @@ export type LineSink = {
 }
 
 /**
- * Standard output for lines by the thousand: they leave together, a second late at most. Lines that nobody takes are dropped beyond some
- * megabytes. `flush` before the process ends.
+ * Standard output for lines by the thousand: they leave together, a second late at most. On a pipe or a socket, which all processes of the tree
+ * share, they leave in pieces that stay whole beside those of others; a line of more than 4 KB may still be torn there. Lines that nobody takes
+ * are dropped beyond some megabytes. `flush` before the process ends; it waits two seconds at most.
  */
 export function createLineSink(): LineSink & { flush(): Promise<void> } {
+  const piecesMax = isPipe(STDOUT) ? UNTORN_BYTES : WRITTEN_BYTES_MAX
   const destination = pino.destination({
-    dest: 1,
+    dest: STDOUT,
     sync: false,
     contentMode: 'buffer',
-    maxWrite: WRITTEN_BYTES_MAX,
+    maxWrite: piecesMax,
     maxLength: KEPT_BYTES_MAX,
   })
-  destination.on('error', () => {}) // nobody reads any more
-  const writeLines = destination.write.bind(destination) as unknown as (lines: Buffer) => boolean // declared for strings alone
+  let writing: PromiseWithResolvers<void> | undefined
+  const settle = () => {
+    writing?.resolve()
+    writing = undefined
+  }
+  destination.on('drain', settle)
+  destination.on('error', settle) // nobody reads any more
+  const write = destination.write.bind(destination) as unknown as (lines: Buffer) => boolean // declared for strings alone
   const line = new LineBytes(GATHERED_BYTES + LINE_BYTES_EXPECTED_MAX)
   const handOver = () => {
-    if (line.length > 0) writeLines(line.take())
+    if (line.length === 0) return
+    writing ??= Promise.withResolvers()
+    for (const piece of wholeLines(line.take(), piecesMax)) write(piece)
   }
-  setInterval(handOver, FLUSH_MS).unref()
+  setInterval(handOver, HANDED_OVER_MS).unref()
   return {
     line,
     ended() {
       if (line.length >= GATHERED_BYTES) handOver()
     },
-    flush() {
+    async flush() {
       handOver()
-      return new Promise((resolve) => destination.flush(() => resolve()))
+      const patience = new AbortController()
+      await Promise.race([writing?.promise, pause(FLUSH_TIMEOUT_MS, patience.signal)])
+      patience.abort()
     },
+  }
+}
+
+function isPipe(fd: number): boolean {
+  const kind = fstatSync(fd)
+  return kind.isFIFO() || kind.isSocket()
+}
+
+/** The lines in pieces of so many bytes at most; one that is longer is a piece of its own. */
+function* wholeLines(lines: Buffer, bytesMax: number): Generator<Buffer> {
+  for (let from = 0; from < lines.length; ) {
+    const last = from + bytesMax >= lines.length ? lines.length - 1 : lines.lastIndexOf(LINE_END, from + bytesMax - 1)
+    const end = (last >= from ? last : lines.indexOf(LINE_END, from)) + 1 || lines.length
+    yield lines.subarray(from, end)
+    from = end
   }
 }

@@ -1,4 +1,4 @@
-import { type Child, type ChildParts, type FromChild, spawnChild } from './child.ts'
+import { type Child, type ChildParts, type Ending, type FromChild, spawnChild } from './child.ts'
 import { backOffMs, pause } from './lib/back-off.ts'
 import type { Log } from './log.ts'
 
@@ -25,17 +25,21 @@ export type RoleProcess = {
 export type RoleProcessParts = Omit<ChildParts, 'onMessage'> & {
   label: string
   log: Log
+  /** Aborted as soon as the supervisor is told to stop: whoever ends from then on does as it was told, too. */
+  giveUp: AbortSignal
   onMessage(message: FromChild, from: Child): void
 }
 
 const BACK_OFF = { firstMs: 100, maxMs: 10_000 }
 const STEADY_MS = 10_000
+const TOLD_TOO_MS = 100 // a signal to the whole process group may reach a child before it reaches us
 const SUCCESSOR_TIMEOUT_MS = 60_000
 const DRAIN_MS_MAX = 40_000 // the 30 seconds that running requests are given, and a margin
 
-/** Starts the process and keeps its place filled until `stop`, with back-off between failures. */
+/** Starts the process and keeps its place filled until `stop` or `giveUp`, with back-off between failures. */
 export function startRoleProcess(parts: RoleProcessParts): RoleProcess {
   const stopping = new AbortController()
+  const over = AbortSignal.any([stopping.signal, parts.giveUp])
   const alive = new Set<Child>()
   const firstReady = Promise.withResolvers<void>()
   const waits = Promise.withResolvers<void>()
@@ -68,15 +72,17 @@ export function startRoleProcess(parts: RoleProcessParts): RoleProcess {
       ready = true
       firstReady.resolve()
     })
-    void child.ended.then(({ reason }) => {
-      if (current !== child || stopping.signal.aborted) return
+    void child.ended.then(async (ending) => {
+      if (current !== child) return
       current = undefined
       failures = ready && performance.now() - begun > STEADY_MS ? 1 : failures + 1
       ready = false
+      if (looksTold(ending)) await pause(TOLD_TOO_MS, over)
+      if (over.aborted) return
       const waitMs = backOffMs(failures, BACK_OFF)
-      parts.log.error({ process: child.pid }, `${parts.label} ended (${reason}): starting it again in ${waitMs} ms`)
-      restart = pause(waitMs, stopping.signal).then(() => {
-        if (!stopping.signal.aborted && !current) seat(spawn()) // a successor may have taken the place
+      parts.log.error({ process: child.pid }, `${parts.label} ended (${ending.reason}): starting it again in ${waitMs} ms`)
+      restart = pause(waitMs, over).then(() => {
+        if (!over.aborted && !current) seat(spawn()) // a successor may have taken the place
       })
     })
   }
@@ -123,4 +129,9 @@ export function startRoleProcess(parts: RoleProcessParts): RoleProcess {
       killNow.removeEventListener('abort', kill)
     },
   }
+}
+
+/** As a process ends that obeys a signal to stop, or that died of it before it could. */
+function looksTold({ code, reason }: Ending): boolean {
+  return code === 0 || reason === 'SIGTERM' || reason === 'SIGINT' || reason === 'SIGHUP'
 }

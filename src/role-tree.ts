@@ -25,6 +25,8 @@ export type RoleTreeParts = Chosen & {
   fds: Readonly<Record<string, number>>
   output: Output
   log: Log
+  /** Aborted as soon as the supervisor is told to stop. */
+  giveUp: AbortSignal
   /** A local copy from before: edge processes serve from it without waiting for the follower's first. */
   hasCopy: boolean
 }
@@ -131,7 +133,7 @@ export function createRoleTree(parts: RoleTreeParts): RoleTree {
         if (stopped) return { kind: 'kept', label: one.label }
         const outcome = await one.replace()
         if (outcome === 'kept') {
-          log.error(`the successor of ${one.label} did not come up: what is not replaced yet stays`)
+          if (!parts.giveUp.aborted) log.error(`the successor of ${one.label} did not come up: what is not replaced yet stays`)
           return { kind: 'kept', label: one.label }
         }
         log.info(`${one.label} was replaced by a new process`)

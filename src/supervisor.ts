@@ -123,7 +123,7 @@ async function startTree(
   }
   const program = openProgram(script, dataDir, user, FIRST_FREE_FD)
   const hasCopy = currentGeneration(copyPath({ dataDir })) !== undefined
-  const tree = createRoleTree({ ...parts, program, edgeRuntime, env, fds: sockets.fds, hasCopy })
+  const tree = createRoleTree({ ...parts, program, edgeRuntime, env, fds: sockets.fds, hasCopy, giveUp: stop.gently })
   const own = ownGeneration(tree, postgres)
   const note = { version: own.version, terminal: parts.terminal }
   const deploys = createDeploys({

@@ -130,6 +130,13 @@ describe.each([
     expect(Number(/^namesake_feed_lag_seconds (\S+)$/m.exec(metrics)?.[1])).toBeGreaterThan(NOTICED_LAG_MS / 1_000)
   })
 
+  test('they are told so too after the follower has died and come back meanwhile', async () => {
+    const [former] = await processesOf(tree, 'follower')
+    signal(former!.pid, 'SIGKILL')
+    await eventually(async () => (await processesOf(tree, 'follower')).some(({ pid }) => pid !== former!.pid), 20_000)
+    expect((await resolveShop()).status).toBe(200)
+  })
+
   test('after its return everything catches up: a new claim is verified, certified and served', async () => {
     await outage.end()
     await eventually(async () => (await lags()).every((lag) => lag < NOTICED_LAG_MS), 30_000)

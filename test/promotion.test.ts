@@ -1,5 +1,6 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createProjectNews, type News, type ProjectNews } from '../src/api/project-news.ts'
 import { currentCursor, readChanges, recordChange } from '../src/core/changes.ts'
 import { closeDatabase, connectDatabase, type Db, transaction } from '../src/core/db.ts'
 import { registerDomain, removeDomain } from '../src/core/domains.ts'
@@ -23,6 +24,7 @@ let standby: Db
 let project: Project
 let writer: CopyWriter
 let follower: Follower
+let news: ProjectNews
 const place = temporaryFolder()
 const KEPT = parseHostname('kept.example.org')
 const RELEASED = parseHostname('released.example.org')
@@ -39,7 +41,7 @@ beforeAll(async () => {
 }, 90_000)
 
 afterAll(async () => {
-  await follower?.stop()
+  await Promise.all([follower?.stop(), news?.close()])
   writer?.close()
   place.remove()
   await Promise.all([db, standby].map((each) => each && closeDatabase(each)))
@@ -70,7 +72,9 @@ test('on a standby too, what a long transaction of the primary holds back is not
   expect(await read()).toEqual(['slow', 'fast'])
 })
 
-test('a promotion that lost the last changes takes them back in the copy, without building it anew', { timeout: 60_000 }, async () => {
+test('a promotion that lost the last changes takes them back in the copy, without building it anew, and open pages ask for everything again', {
+  timeout: 60_000,
+}, async () => {
   writer = openCopyWriter(place.path)
   follower = createFollower({
     source: databaseSource(db),
@@ -80,6 +84,10 @@ test('a promotion that lost the last changes takes them back in the copy, withou
     now: Date.now,
   })
   follower.start()
+  const told: News[] = []
+  news = createProjectNews({ db, log: pino({ level: 'silent' }) })
+  await news.watch(project.id, (one) => void told.push(one))
+  const isTold = (hostname: Hostname) => told.some((one) => one.kind === 'domain' && one.domain.hostname === hostname)
   const inCopy = (...hostnames: Hostname[]) => hostnames.map((hostname) => writer.findRoute(hostname) !== undefined)
   await claim(KEPT)
   await claim(RELEASED)
@@ -103,7 +111,9 @@ test('a promotion that lost the last changes takes them back in the copy, withou
 
   await eventually(() => follower.report().promotions === 1, 20_000)
   expect(inCopy(KEPT, RELEASED, LOST)).toEqual([true, true, false])
+  await eventually(() => told.some(({ kind }) => kind === 'missed'))
   await claim(LATER)
   await eventually(() => writer.findRoute(LATER) !== undefined)
+  await eventually(() => isTold(LATER))
   expect(follower.report()).toMatchObject({ snapshots: 1, promotions: 1 })
 })

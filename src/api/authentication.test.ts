@@ -68,15 +68,29 @@ test('a revocation that arrives while the token is looked up is not lost', async
   expect(tokens.authenticate(header)).toBeInstanceOf(Promise)
 })
 
-test('after a gap in the news every token is asked for again', async () => {
+test('after a gap in the news every token is asked for again, and one that was revoked in it is refused', async () => {
+  const [kept, revoked] = [await issue(), await issue()]
+  const tokens = authenticator()
+  for (const { header } of [kept, revoked]) await tokens.authenticate(header)
+  await revokeToken(database.db, revoked.project.slug, revoked.id)
+  tokens.doubtTokens()
+  const asked = tokens.authenticate(kept.header)
+  expect(asked).toBeInstanceOf(Promise)
+  await asked
+  expect(tokens.authenticate(kept.header)).toMatchObject({ tokenId: kept.id })
+  await expect(tokens.authenticate(revoked.header)).rejects.toMatchObject(refused)
+})
+
+test('a token that is looked up while the news has its gap is asked for again', async () => {
   const { header } = await issue()
   const tokens = authenticator()
-  await tokens.authenticate(header)
-  tokens.forgetTokens()
+  const looking = tokens.authenticate(header)
+  tokens.doubtTokens()
+  await looking
   expect(tokens.authenticate(header)).toBeInstanceOf(Promise)
 })
 
-test('during an outage of the database a token that is known still serves for a quarter of an hour, one that was revoked or is unknown does not', async () => {
+test('during an outage of the database a token that is known still serves for a quarter of an hour, also after a gap in the news; one that was revoked or is unknown does not', async () => {
   const [known, revoked] = [await issue(), await issue()]
   const line = await drawLine(database.url)
   const db = connectDatabase(line.url, { applicationName: 'test' })
@@ -87,6 +101,9 @@ test('during an outage of the database a token that is known still serves for a 
   tokens.forgetToken(revoked.id)
   await line.cut()
   const unavailable = { code: 'database_unavailable' }
+  expect(await tokens.authenticate(known.header)).toMatchObject({ tokenId: known.id })
+  await expect(tokens.authenticate(revoked.header)).rejects.toMatchObject(unavailable)
+  tokens.doubtTokens()
   expect(await tokens.authenticate(known.header)).toMatchObject({ tokenId: known.id })
   await expect(tokens.authenticate(revoked.header)).rejects.toMatchObject(unavailable)
   await expect(tokens.authenticate(`Bearer svc_${'0'.repeat(64)}`)).rejects.toMatchObject(unavailable)

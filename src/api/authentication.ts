@@ -24,13 +24,18 @@ export type Authenticator = {
   authenticate(header: string | undefined): Caller | Promise<Caller>
   /** The token was revoked: the next request with it asks the database. */
   forgetToken(tokenId: string): void
-  /** Changes may have been missed: every token is asked for again. */
-  forgetTokens(): void
+  /**
+   * Changes may have been missed: the database is asked again before any token is accepted. Where it cannot be reached, what it said within the
+   * last quarter of an hour stands in as in any outage, at the price that a revocation which was missed just before it is not known until its end;
+   * a revocation that was heard stands.
+   */
+  doubtTokens(): void
   /** Writes down the last uses that are still in memory. */
   close(): Promise<void>
 }
 
-type Remembered = { caller: Caller; atMs: number; forgotten: boolean }
+/** `doubts`: how many there had been when it was read. */
+type Remembered = { caller: Caller; atMs: number; doubts: number; forgotten: boolean }
 
 const SCHEME = 'bearer '
 const MEMORY_MS = 5_000
@@ -46,16 +51,17 @@ export function createAuthenticator(parts: { db: Db; log: Log; isFresh(): boolea
   const databaseFirst = createDatabaseFirst(parts.now)
   const uses = collectUses(parts)
   let forgettings = 0
+  let doubts = 0
 
   const look = async (token: string): Promise<Caller | undefined> => {
-    const before = forgettings
+    const before = { forgettings, doubts }
     const caller = await findTokenOwner(parts.db, token)
     // A revocation that arrived meanwhile may be of this token, and later than what was read.
-    if (!caller || before !== forgettings) {
+    if (!caller || before.forgettings !== forgettings) {
       byToken.delete(token)
       return caller
     }
-    const remembered = { caller, atMs: parts.now().getTime(), forgotten: false }
+    const remembered = { caller, atMs: parts.now().getTime(), doubts: before.doubts, forgotten: false }
     byToken.set(token, remembered)
     byId.set(caller.tokenId, remembered)
     return caller
@@ -73,7 +79,8 @@ export function createAuthenticator(parts: { db: Db; log: Log; isFresh(): boolea
       const token = readBearer(header)
       const nowMs = parts.now().getTime()
       const known = byToken.peek(token)
-      if (!known || known.forgotten || nowMs - known.atMs >= MEMORY_MS || !parts.isFresh()) return ask(token, known, nowMs)
+      const isCertain = known && !known.forgotten && known.doubts === doubts && nowMs - known.atMs < MEMORY_MS && parts.isFresh()
+      if (!isCertain) return ask(token, known, nowMs)
       uses.note(known.caller.tokenId, nowMs)
       return known.caller
     },
@@ -82,10 +89,8 @@ export function createAuthenticator(parts: { db: Db; log: Log; isFresh(): boolea
       const known = byId.peek(tokenId)
       if (known) known.forgotten = true
     },
-    forgetTokens() {
-      forgettings += 1
-      byToken.clear()
-      byId.clear()
+    doubtTokens() {
+      doubts += 1
     },
     close: uses.close,
   }

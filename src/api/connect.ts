@@ -96,8 +96,9 @@ export function connect(instance: FastifyInstance, parts: ConnectParts): void {
     return streams.open(reply, {
       headers: ANY_ORIGIN,
       stillAllowed: () => identify(request).then(keepLooking),
-      watch: (write) =>
+      watch: (write, breakOff) =>
         parts.news.watch(project.id, (news) => {
+          if (news.kind === 'missed') return breakOff()
           if (news.kind !== 'domain' || news.domain.hostname !== hostname || news.domain.removed) return
           const { verified, status } = news.domain
           write('domain', { hostname, verified, status })

@@ -3,8 +3,8 @@ import { ServiceError } from '../errors.ts'
 
 /** What an open stream needs: news to write, and whether its reader may still listen. */
 export type StreamParts = {
-  /** Begins to write; resolves, once nothing will be missed, with how to stop. */
-  watch(write: (event: string, data: object) => void): Promise<() => void>
+  /** Begins to write; resolves, once nothing will be missed, with how to stop. `breakOff` has the reader come back and ask for everything anew. */
+  watch(write: (event: string, data: object) => void, breakOff: () => void): Promise<() => void>
   /** Rejects when the reader may not listen any more. Asked with every heartbeat. */
   stillAllowed(): Promise<unknown>
   headers?: Record<string, string>
@@ -26,16 +26,16 @@ export function createEventStreams(app: FastifyInstance): { open(reply: FastifyR
     async open(reply, parts) {
       if (streams.size >= STREAMS_MAX) throw new ServiceError('rate_limited', 'too many pages are open: try again', { retryAfterS: 10 })
       const { raw } = reply
+      const breakOff = () => void raw.destroy()
       const write = (text: string) => {
-        if (raw.writableLength > UNREAD_BYTES_MAX)
-          raw.destroy() // it reconnects, and asks for everything anew
+        if (raw.writableLength > UNREAD_BYTES_MAX) breakOff()
         else if (raw.headersSent && !raw.writableEnded) raw.write(text)
       }
       const endUnlessAway = (error: unknown) => {
         if (!(error instanceof ServiceError && error.code === 'database_unavailable')) end()
       }
       const beat = () => parts.stillAllowed().then(() => write(': still here\n\n'), endUnlessAway)
-      const stopWatching = await parts.watch((event, data) => write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`))
+      const stopWatching = await parts.watch((event, data) => write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`), breakOff)
       const heartbeat = setInterval(() => void beat(), HEARTBEAT_MS)
       const end = () => {
         clearInterval(heartbeat)

@@ -6,7 +6,8 @@ import type { Hostname } from '../hostname.ts'
 import { pause } from '../lib/back-off.ts'
 import type { Log } from '../log.ts'
 
-export type News = { kind: 'domain'; domain: DomainNews } | { kind: 'activity' }
+/** `missed`: the feed was broken off, as by a promotion, and what was told may be untrue or not all; what comes after this is told again. */
+export type News = { kind: 'domain'; domain: DomainNews } | { kind: 'activity' } | { kind: 'missed' }
 
 export type ProjectNews = {
   /** Calls `tell` for every change of the project that is made after this has resolved, within a second or so, until the returned function is called. */
@@ -37,16 +38,18 @@ export function createProjectNews(parts: { db: Db; log: Log }): ProjectNews {
     if (hostnames.length === 0) return
     for (const domain of await findDomainNews(parts.db, [...watchers.keys()], hostnames)) tell(domain.projectId, { kind: 'domain', domain })
   }
+  const here = async (): Promise<Place> => ({ cursor: await currentCursor(parts.db), activity: await lastActivity(parts.db) })
   const begin = async () => {
-    const place = { cursor: await currentCursor(parts.db), activity: await lastActivity(parts.db) }
-    polling = poll(place)
+    polling = poll(await here())
   }
   const poll = async (place: Place) => {
     while (watchers.size > 0 && !stopping.signal.aborted) {
       try {
         const read = await readChanges(parts.db, place.cursor, CHANGES_AT_ONCE_MAX)
-        if ('kind' in read) place.cursor = await currentCursor(parts.db)
-        else {
+        if ('kind' in read) {
+          Object.assign(place, await here()) // first: whoever is told then asks for everything anew
+          for (const projectId of [...watchers.keys()]) tell(projectId, { kind: 'missed' })
+        } else {
           await tellOf(read.changes)
           place.cursor = read.cursor
           if (read.changes.length === CHANGES_AT_ONCE_MAX) continue

@@ -4,10 +4,11 @@ import type { DatabaseHosts, Place } from './database-hosts.ts'
 import { openDatabaseSocket } from './database-socket.ts'
 import { SERVER_STATE, type ServerState } from './server-state.ts'
 
-/** `silenceMaxMs`: the connection breaks when nothing passes for so long, used or not; 0: never. */
+/** `silenceMaxMs`: the connection breaks when nothing passes for so long, used or not; 0: never. One that waits for notifications is asked for a sign of life in time. */
 export type HostedConfig = pg.ClientConfig & { hosts: DatabaseHosts; silenceMaxMs: number }
 
 const STATE_QUERY = { text: SERVER_STATE, query_timeout: 5_000 }
+const SIGN_OF_LIFE = { text: 'select 1' }
 const SILENT_MS_MAX = 3_000
 const WATCH_INTERVAL_MS = 1_000
 // Read-only after a demotion, shutting down, starting up, in recovery: the server is no longer, or not yet, what this session was made for.
@@ -21,10 +22,13 @@ export class HostedClient extends pg.Client {
   readonly #hosts: DatabaseHosts
   #heard = 0
   #heardAt = performance.now()
+  readonly #silenceMaxMs: number
+  #passed = 0
 
   constructor(config: HostedConfig) {
     super({ ...config, stream: (() => openDatabaseSocket(config.silenceMaxMs)) as never })
     this.#hosts = config.hosts
+    this.#silenceMaxMs = config.silenceMaxMs
   }
 
   override connect(): Promise<this>
@@ -68,9 +72,11 @@ export class HostedClient extends pg.Client {
     })
     const forgetMove = this.#hosts.whenMoved(place, () => breakOff('the database is at another server now'))
     const watching = setInterval(() => this.#lookForSilence(place), WATCH_INTERVAL_MS).unref()
+    const asking = this.#silenceMaxMs > 0 ? setInterval(() => this.#askIfQuiet(), this.#silenceMaxMs / 4).unref() : undefined
     this.connection.once('end', () => {
       forgetMove()
       clearInterval(watching)
+      clearInterval(asking)
       const wasEndedByUs = (this as unknown as { _ending: boolean })._ending
       if (!wasEndedByUs) this.#hosts.doubt(place)
     })
@@ -87,5 +93,14 @@ export class HostedClient extends pg.Client {
       this.#hosts.doubt(place)
       void this.#hosts.choose().catch(() => {})
     }
+  }
+
+  /** Whoever only listens has nothing to say for hours: without this the silence would be taken for a server that is gone. */
+  #askIfQuiet(): void {
+    const { bytesRead, bytesWritten } = this.connection.stream as Socket
+    const passed = bytesRead + bytesWritten
+    const isIdle = (this as unknown as { readyForQuery: boolean }).readyForQuery
+    if (isIdle && passed === this.#passed) super.query(SIGN_OF_LIFE).catch(() => {}) // the connection says itself that it is lost
+    this.#passed = passed
   }
 }

@@ -5,10 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/support/postgres.ts'
+import { pause } from '../lib/back-off.ts'
 import { listenForChanges } from './changes.ts'
+import { HostedClient } from './database-client.ts'
+import { createDatabaseHosts } from './database-hosts.ts'
 import { connectDatabase } from './db.ts'
 
 const SOCKET = '.s.PGSQL.5432'
+const SILENCE_MS = 2_500
 const STOPPED_WITHIN_MS = 5_000
 
 test('a listener stops soon when the way to the database swallows everything, as a network does that drops packets', async () => {
@@ -42,5 +46,19 @@ test('a listener stops soon when the way to the database swallows everything, as
   for (const socket of sockets) socket.destroy()
   server.close()
   await rm(folder, { recursive: true, force: true })
+  await database.drop()
+})
+
+test('a connection that only listens outlives any quiet time, while its server answers', { timeout: 30_000 }, async () => {
+  const database = await createTestDatabase()
+  const client = new HostedClient({ connectionString: database.url, hosts: createDatabaseHosts(database.url), silenceMaxMs: SILENCE_MS })
+  await client.connect()
+  await client.query('listen quiet')
+  const outcome = await Promise.race([once(client, 'error'), pause(3 * SILENCE_MS)])
+  expect(outcome).toBeUndefined()
+  const heard = once(client, 'notification')
+  await database.db.pool.query('notify quiet')
+  await heard
+  await client.end()
   await database.drop()
 })

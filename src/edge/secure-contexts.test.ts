@@ -25,9 +25,14 @@ afterAll(() => void door.close())
 
 const KEYS = Buffer.alloc(48, 1)
 const create = (max = BOUND) => createSecureContexts(KEYS, max)
-const handshakeWith = (shown: SecureContext) => {
+const handshakeWith = (shown: SecureContext, hostname = HOST) => {
   context = shown
-  return openTls({ port: (door.address() as AddressInfo).port, hostname: HOST, ca: ca.certPem })
+  return openTls({ port: (door.address() as AddressInfo).port, hostname, ca: ca.certPem })
+}
+const subjectsSent = (socket: TLSSocket) => {
+  const subjects: string[] = []
+  for (let sent = socket.getPeerX509Certificate(); sent; sent = sent.issuerCertificate) subjects.push(sent.subject.replace('CN=', ''))
+  return subjects
 }
 
 test('three times as many names as the bound: memory holds the bound, what left it is freed, and handshakes again when it is asked for', async () => {
@@ -55,6 +60,64 @@ test('what a connection shows is freed only after it, and not while one of sever
   first.release()
   expect(first.context).toBeUndefined()
   expect(socket.destroyed).toBe(false)
+  socket.destroy()
+})
+
+test('a context that is used again shows the new certificate with its own issuers, and connections of the former one go on', async () => {
+  const contexts = create(1)
+  const issue = async (name: string, issuers = '') => {
+    const { chainPem, keyPem } = await ca.issue([name])
+    return {
+      name,
+      sent: [name, ...(issuers && ['Test CA'])],
+      certified: () => contexts.certify({ id: name, chainPem: chainPem + issuers, keyPem }),
+    }
+  }
+  const row = [
+    await issue('a.customer.com', ca.certPem),
+    await issue('b.customer.com', ca.certPem),
+    await issue('c.customer.com'),
+    await issue('d.customer.com', ca.certPem),
+    await issue('e.customer.com'),
+    await issue('f.customer.com'),
+  ]
+  const used: SecureContext[] = []
+  const sockets: TLSSocket[] = []
+  for (const { name, sent, certified } of row) {
+    const shown = certified().context!
+    const socket = await handshakeWith(shown, name)
+    expect(subjectsSent(socket)).toEqual(sent)
+    used.push(shown)
+    sockets.push(socket)
+  }
+  expect(new Set(used).size).toBeLessThan(row.length)
+  for (const socket of sockets) {
+    expect(socket.destroyed).toBe(false)
+    socket.destroy()
+  }
+})
+
+test('a context of a key of another kind is not used again', async () => {
+  const contexts = create(1)
+  const rsa = await ca.issue([HOST], 'RSA')
+  const used = new Set<SecureContext>()
+  for (const [i, one] of [certificate, certificate, rsa, rsa, certificate, rsa].entries()) {
+    const { context: shown } = contexts.certify({ id: `${i}:1`, ...one })
+    if (one === rsa) expect(used).not.toContain(shown)
+    used.add(shown!)
+    const socket = await handshakeWith(shown!)
+    expect(`${socket.getPeerX509Certificate()}`).toBe(one.chainPem.trimStart())
+    socket.destroy()
+  }
+})
+
+test('a key that does not fit its certificate is refused, and spoils nothing', async () => {
+  const contexts = create(1)
+  const other = await ca.issue(['other.customer.com'])
+  for (let i = 0; i < 3; i += 1) contexts.certify({ id: `${i}:1`, ...certificate })
+  expect(() => contexts.certify({ id: 'wrong:1', ...other, keyPem: certificate.keyPem })).toThrow(/key values mismatch/)
+  const socket = await handshakeWith(contexts.certify({ id: 'right:1', ...certificate }).context!)
+  expect(subjectsSent(socket)).toEqual([HOST])
   socket.destroy()
 })
 

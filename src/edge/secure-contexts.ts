@@ -2,9 +2,10 @@ import { X509Certificate } from 'node:crypto'
 import { createSecureContext, DEFAULT_CIPHERS, type SecureContext } from 'node:tls'
 import type { Hostname } from '../hostname.ts'
 import { ExactLru } from '../lib/exact-lru.ts'
+import { close, SpareContexts } from './spare-contexts.ts'
 
-/** Some 45 KB each outside of JavaScript: 140 MB when all are there. */
-const CONTEXTS_MAX = 3_000
+/** Some 45 KB each outside of JavaScript: 115 MB when all are there. */
+const CONTEXTS_MAX = 2_500
 const AES_128 = 'TLS_AES_128_GCM_SHA256'
 
 /** What all TLS of visitors has in common, whatever its certificate. */
@@ -24,13 +25,15 @@ export const TLS_SETTINGS = {
 export class Certified {
   readonly #context: SecureContext
   readonly #chainPem: string
+  readonly #free: () => void
   #names: readonly string[] | undefined
   #holders = 0
   #isKept = true
 
-  constructor(context: SecureContext, chainPem: string) {
+  constructor(context: SecureContext, chainPem: string, free: () => void) {
     this.#context = context
     this.#chainPem = chainPem
+    this.#free = free
   }
 
   /** Undefined once it is freed: node would not survive the use of it. */
@@ -60,7 +63,7 @@ export class Certified {
   }
 
   #freeWhenUnused(): void {
-    if (!this.#isKept && this.#holders === 0) this.#context.context.close?.()
+    if (!this.#isKept && this.#holders === 0) this.#free()
   }
 }
 
@@ -71,14 +74,25 @@ export class Certified {
 export function createSecureContexts(firstKeys: Buffer, max = CONTEXTS_MAX) {
   const byCertificate = new ExactLru<string, Certified>(max, (certified) => certified.leave())
   let ticketKeys = firstKeys
+  /** Of the current ticket keys. */
+  let spares = new SpareContexts()
   let made = 0
+
+  const ready = ({ chainPem, keyPem }: { chainPem: string; keyPem: string }): Certified => {
+    const fitting = spares
+    const context = fitting.take(chainPem, keyPem) ?? createSecureContext({ ...TLS_SETTINGS, ticketKeys, cert: chainPem, key: keyPem })
+    return new Certified(context, chainPem, () => {
+      if (fitting === spares) spares.keep(context, chainPem, keyPem)
+      else close(context)
+    })
+  }
 
   return {
     /** `id` changes whenever the certificate does. */
-    certify({ id, chainPem, keyPem }: { id: string; chainPem: string; keyPem: string }): Certified {
+    certify({ id, ...certificate }: { id: string; chainPem: string; keyPem: string }): Certified {
       const known = byCertificate.get(id)
       if (known) return known
-      const certified = new Certified(createSecureContext({ ...TLS_SETTINGS, ticketKeys, cert: chainPem, key: keyPem }), chainPem)
+      const certified = ready(certificate)
       made += 1
       byCertificate.set(id, certified)
       return certified
@@ -86,6 +100,9 @@ export function createSecureContexts(firstKeys: Buffer, max = CONTEXTS_MAX) {
     /** From now on, 48 bytes. */
     setTicketKeys(keys: Buffer) {
       ticketKeys = keys
+      const former = spares
+      spares = new SpareContexts()
+      former.close()
       byCertificate.clear() // they hold the old ones
     },
     counts: () => ({ kept: byCertificate.size, made }),

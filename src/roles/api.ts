@@ -44,9 +44,9 @@ async function startApi(context: RoleContext, portal: readonly PortalFile[]): Pr
     isLight: ({ metadataJson }) => metadataJson.length <= METADATA_IN_MEMORY_MAX,
     changed(keys) {
       for (const id of keys.tokens) authenticator.forgetToken(id)
-      if (keys.projects.length > 0) authenticator.forgetTokens()
+      if (keys.projects.length > 0) authenticator.doubtTokens()
     },
-    reset: () => authenticator.forgetTokens(),
+    reset: () => authenticator.doubtTokens(),
   })
   const authenticator = createAuthenticator({ db, log, isFresh: copy.isCurrent, now })
   const rate = config.projectRate > 0 ? createProjectRate({ db, log, perSecond: config.projectRate, now }) : undefined

@@ -391,6 +391,12 @@ describe('an open page', () => {
     await ada.call('DELETE', at(`/domains/${elsewhere}`))
   })
 
+  test('is sent away to come back where the feed breaks off, as it does when a standby takes over', async () => {
+    const stream = await watch(await makeProject(ada))
+    await api.db.pool.query('update feed set life = gen_random_uuid()')
+    await expect(stream.next('domain')).rejects.toThrow('terminated')
+  })
+
   test('is for members: others are 404, and who is not signed in 401', async () => {
     const grace = await signedIn()
     expect((await grace.call('GET', at('/events'))).status).toBe(404)

@@ -4,9 +4,12 @@ import * as x509 from '@peculiar/x509'
 
 export type TestCertificate = { chainPem: string; keyPem: string }
 
-export type TestCa = { certPem: string; issue(names: string[]): Promise<TestCertificate> }
+export type KeyKind = 'P-256' | 'RSA'
+
+export type TestCa = { certPem: string; issue(names: string[], kind?: KeyKind): Promise<TestCertificate> }
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
+const RSA = { name: 'RSASSA-PKCS1-v1_5', modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256' }
 const DAY_MS = 86_400_000
 
 /** A certificate authority of the test's own, which issues for any names and IP addresses. */
@@ -25,8 +28,8 @@ export async function createTestCa(): Promise<TestCa> {
   })
   return {
     certPem: cert.toString('pem'),
-    async issue(names) {
-      const own = await generateKeys()
+    async issue(names, kind = 'P-256') {
+      const own = await generateKeys(kind)
       const alternatives = names.map((name) => ({ type: /^[\d.]+$|:/.test(name) ? ('ip' as const) : ('dns' as const), value: name }))
       const leaf = await x509.X509CertificateGenerator.create({
         serialNumber: serial(),
@@ -43,8 +46,8 @@ export async function createTestCa(): Promise<TestCa> {
   }
 }
 
-function generateKeys(): Promise<CryptoKeyPair> {
-  return webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']) as Promise<CryptoKeyPair>
+function generateKeys(kind: KeyKind = 'P-256'): Promise<CryptoKeyPair> {
+  return webcrypto.subtle.generateKey(kind === 'RSA' ? RSA : ALGORITHM, true, ['sign', 'verify']) as Promise<CryptoKeyPair>
 }
 
 type CryptoKeyPair = webcrypto.CryptoKeyPair

@@ -115,12 +115,15 @@ export async function startMailWorker(parts: { db: Db; databaseUrl: string; smtp
   }
 }
 
-/** The text part of a mail, decoded. */
+/** The text part of a mail, decoded. A line of it may begin with two hyphens, so that the boundary alone tells where it ends. */
 export function textOf({ raw }: ReceivedMail): string {
-  const part = /content-type: text\/plain[\s\S]*?\r?\n\r?\n([\s\S]*?)\r?\n--/i.exec(raw)![1]!
-  const isQuoted = /content-type: text\/plain[\s\S]*?content-transfer-encoding: quoted-printable/i.test(raw.slice(0, raw.indexOf(part)))
-  if (!isQuoted) return part
-  const bytes = part.replace(/=\r?\n/g, '').replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  const lines = raw.replaceAll('\r\n', '\n')
+  const boundary = /boundary="([^"]+)"/i.exec(lines)![1]!
+  const part = lines.split(`\n--${boundary}`).find((one) => /^\ncontent-type: text\/plain/i.test(one))!
+  const beginning = part.indexOf('\n\n')
+  const text = part.slice(beginning + 2)
+  if (!/content-transfer-encoding: quoted-printable/i.test(part.slice(0, beginning))) return text
+  const bytes = text.replace(/=\n/g, '').replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
   return Buffer.from(bytes, 'latin1').toString('utf8')
 }
 

@@ -37,6 +37,8 @@ export type TreeOptions = {
   launcher?: string
   cwd?: string
   user?: { uid: number; gid: number }
+  /** As the leader of a process group of its own. */
+  ownGroup?: boolean
 }
 
 /** One process of a tree as `/ready` shows it. */
@@ -79,6 +81,7 @@ export async function startTree(options: TreeOptions = {}): Promise<Tree> {
     ...place,
     env: { ...bare(process.env), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
+    detached: options.ownGroup ?? false,
   })
   let output = ''
   for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (chunk) => (output += chunk))

@@ -1,0 +1,40 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
+import { addProject, CLAIM_RULES } from '../../test/support/tenants.ts'
+import { eventually } from '../../test/support/tree.ts'
+import { rows, transaction } from '../core/db.ts'
+import { registerDomain } from '../core/domains.ts'
+import { type Hostname, parseHostname } from '../hostname.ts'
+import { createLog } from '../log.ts'
+import { createProjectNews, type News, type ProjectNews } from './project-news.ts'
+
+let database: TestDatabase
+let news: ProjectNews
+beforeAll(async () => {
+  database = await createTestDatabase()
+  news = createProjectNews({ db: database.db, log: createLog('test', 'fatal') })
+})
+afterAll(async () => {
+  await news.close()
+  await database.drop()
+})
+
+test('who watches a project while the feed breaks off is told that something was missed, and of all that comes after', async () => {
+  const project = await addProject(database.db)
+  const told: News[] = []
+  const claim = (hostname: Hostname) => registerDomain(database.db, project, { hostname, metadataJson: '{}' }, CLAIM_RULES)
+  const isTold = (hostname: Hostname) => told.some((one) => one.kind === 'domain' && one.domain.hostname === hostname)
+  await news.watch(project.id, (one) => void told.push(one))
+  const [before, after] = [parseHostname('before.example.org'), parseHostname('after.example.org')]
+  await claim(before)
+  await eventually(() => isTold(before))
+  expect(told.some(({ kind }) => kind === 'missed')).toBe(false)
+
+  await transaction(database.db, (tx) => rows(tx, sql`update feed set life = gen_random_uuid()`))
+  await eventually(() => told.some(({ kind }) => kind === 'missed'))
+  told.length = 0
+  await claim(after)
+  await eventually(() => isTold(after) && told.some(({ kind }) => kind === 'activity'))
+  expect(told.some(({ kind }) => kind === 'missed')).toBe(false)
+})

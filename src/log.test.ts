@@ -1,0 +1,49 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+
+const FIXTURE = fileURLToPath(new URL('../test/support/line-sink.fixture.ts', import.meta.url))
+const LINES = 4_000 // some 1.8 MB a process: lots of 128 KB, and many times what a pipe holds
+const LAST_LINES = 100
+
+/** Runs the script in a shell: "$0" "$1" are the program that writes lines, what follows are the arguments. */
+function run(script: string, ...args: (string | number)[]): ChildProcessByStdio<null, Readable, Readable> {
+  return spawn('sh', ['-c', script, process.execPath, FIXTURE, ...args.map(String)], { stdio: ['ignore', 'pipe', 'pipe'] })
+}
+
+/** How many lines of each process came, one after the other, and what was no line. */
+async function read(output: Readable): Promise<{ whole: Record<string, number>; torn: string[] }> {
+  const whole: Record<string, number> = { a: 0, b: 0 }
+  const torn: string[] = []
+  for await (const line of createInterface(output)) {
+    try {
+      const { name, n } = JSON.parse(line) as { name: string; n: number }
+      expect(n).toBe(whole[name]!++)
+    } catch {
+      torn.push(line.slice(0, 80))
+    }
+  }
+  return { whole, torn }
+}
+
+test.each([
+  ['a pipe', '{ "$0" "$1" a "$2" & "$0" "$1" b "$2" & wait; } | cat'],
+  ['a pipe that makes nobody wait', '{ "$0" "$1" a "$2" without-blocking & "$0" "$1" b "$2" & wait; } | cat'],
+  ['a socket', '"$0" "$1" a "$2" & "$0" "$1" b "$2" & wait'],
+])(
+  'lines of two processes that share %s with a slow reader come out whole, and none is missing',
+  { timeout: 60_000 },
+  async (_, script) => {
+    const shell = run(script, LINES)
+    let written = 0
+    for await (const _line of createInterface(shell.stderr)) if (++written === 2) break // both push, and nobody has read yet
+    expect(await read(shell.stdout)).toEqual({ whole: { a: LINES, b: LINES }, torn: [] })
+  },
+)
+
+test('the last lines are out before a process ends', { timeout: 30_000 }, async () => {
+  const { stdout } = run('"$0" "$1" a "$2" exit | cat', LAST_LINES)
+  expect(await read(stdout)).toEqual({ whole: { a: LAST_LINES, b: 0 }, torn: [] })
+})
