@@ -16,7 +16,7 @@ export type CopyLookups = {
   readTotals(endBeforeMs: number): { routes: number; certificates: number; ending: number }
   /** Some hostnames, not all: then the wildcard over a name that the copy does not know says nothing about it. */
   isBounded: boolean
-  /** Each project is read anew, even where its version is the one that is remembered. */
+  /** From now on each project is read anew: a promoted database may give a version that was lost with the former one a second time. */
   forgetProjects(): void
 }
 
@@ -24,7 +24,7 @@ export type ProjectBrand = Pick<ProjectRow, 'name' | 'color' | 'errorPage'>
 
 type Values = Record<string, string | number | null | Uint8Array>
 type Id = number | string // text in the copy of a former release
-/** A claim with the version of its project. An array: an object of as many fields takes the binding as long as finding the row. */
+/** A claim with the version of its project. An array: the object that SQLite's binding makes of as many fields costs a third of a look-up. */
 type OwnPart = [
   Id,
   projectVersion: number | null,
@@ -45,7 +45,7 @@ export function prepareLookups(db: DatabaseSync): CopyLookups {
   const isBounded = (db.prepare('select complete from state').get() as { complete: number }).complete === 0
   const name = db.prepare('select 1 from names where hostname = ?')
   const totals = db.prepare('select routes, certificates, (select count(*) from certificates where not_after_ms < ?) as ending from totals')
-  const projects = new Lru<number | string, Project>(PROJECTS_IN_MEMORY_MAX)
+  const projects = new Lru<Id, Project>(PROJECTS_IN_MEMORY_MAX)
   const own = db.prepare(`select ${OWN_PART} from whole_routes where hostname = ?`)
   const whole = db.prepare(`select ${OWN_PART}, project_slug, upstream_url, upstream_protocol from whole_routes where hostname = ?`)
   for (const statement of [own, whole]) statement.setReturnArrays(true)
@@ -58,9 +58,9 @@ export function prepareLookups(db: DatabaseSync): CopyLookups {
   const state = db.prepare('select epoch, xid, seq, mark, as_of_ms from state')
 
   // One statement reads a claim and the version of its project: what is remembered of the project is of that moment, or both are read again.
-  const withProject = (hostname: Hostname, own: OwnPart): Route | undefined => {
-    const known = projects.get(own[0])
-    if (known !== undefined && known.version === own[1]) return toRoute(hostname, own, known)
+  const withProject = (hostname: Hostname, row: OwnPart): Route | undefined => {
+    const known = projects.get(row[0])
+    if (known !== undefined && known.version === row[1]) return toRoute(hostname, row, known)
     const read = whole.get(hostname) as Whole | undefined
     const project = read && toProject(read)
     if (!project) return undefined

@@ -114,7 +114,7 @@ export function openCopyReader(path: string, options: { metadata?: boolean; onDa
     },
     lookAgain() {
       hasLooked = false
-      opened?.lookups.forgetProjects() // a promoted database may give a version that was lost with the one before it a second time
+      opened?.lookups.forgetProjects()
     },
     close() {
       closed = true
