@@ -12,7 +12,7 @@ import { beatEdge } from '../src/core/edges.ts'
 import { migrate, readMigrations } from '../src/core/migrations.ts'
 import { eachProjectPage } from '../src/core/project-pages.ts'
 import { createProject } from '../src/core/projects.ts'
-import { eachCertificatePage, eachRoutePage, loadCertificates, loadRoutes } from '../src/core/routes.ts'
+import { eachCertificatePage, eachRoutePage, loadCertificates, loadRouteRows } from '../src/core/routes.ts'
 import { openCopyWriter } from '../src/replica/copy-writer.ts'
 import type { CertificateRow } from '../src/replica/rows.ts'
 import { administer, sibling, startPostgres } from '../test/support/postgres-server.ts'
@@ -70,7 +70,7 @@ async function measure(): Promise<void> {
   const beat = beatOf(end)
   const beats = await backend.costOf(CALLS.beat, () => beatEdge(db, beat()))
   const names = Array.from({ length: PAGE }, (_, n) => hostnameAt(n))
-  const routes = await backend.costOf(CALLS.page, () => loadRoutes(db, names))
+  const routes = await backend.costOf(CALLS.page, () => loadRouteRows(db, names))
   const certified = Array.from({ length: PAGE }, (_, n) => certifiedAt(n))
   const certificates = await backend.costOf(CALLS.page, () => loadCertificates(db, certified))
   const claims = await copyOf(db, end, false)

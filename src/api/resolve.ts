@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import type { RouteRow } from '../core/routes.ts'
+import type { Route } from '../core/routes.ts'
 import { ServiceError } from '../errors.ts'
 import { type ExactHostname, type Hostname, parseHostname } from '../hostname.ts'
 import { refusals, TOKEN_CODES } from './openapi.ts'
@@ -17,8 +17,8 @@ const CACHE_CONTROL = 'private, max-age=1'
  * at once when the route is in memory.
  */
 export function resolveHostname(app: FastifyInstance, finder: RouteFinder): void {
-  const answers = new WeakMap<RouteRow, Answer>()
-  const send = (request: FastifyRequest, reply: FastifyReply, hostname: ExactHostname, route: RouteRow | undefined) => {
+  const answers = new WeakMap<Route, Answer>()
+  const send = (request: FastifyRequest, reply: FastifyReply, hostname: ExactHostname, route: Route | undefined) => {
     if (!route || route.projectId !== request.caller.project.id) {
       throw new ServiceError('domain_not_found', `${hostname} is not a domain of this project`)
     }
@@ -35,13 +35,13 @@ export function resolveHostname(app: FastifyInstance, finder: RouteFinder): void
   })
 }
 
-function remember(answers: WeakMap<RouteRow, Answer>, route: RouteRow): Answer {
+function remember(answers: WeakMap<Route, Answer>, route: Route): Answer {
   const answer = answerFor(route.hostname, route)
   answers.set(route, answer)
   return answer
 }
 
-function answerFor(hostname: Hostname, { projectSlug, upstreamUrl, metadataJson }: RouteRow): Answer {
+function answerFor(hostname: Hostname, { projectSlug, upstreamUrl, metadataJson }: Route): Answer {
   const json = `${JSON.stringify({ hostname, projectSlug, upstreamUrl }).slice(0, -1)},"metadata":${metadataJson}}`
   return { json, etag: `"${hash('sha256', json, 'base64url').slice(0, 22)}"` }
 }

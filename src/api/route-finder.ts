@@ -1,12 +1,12 @@
 import type { Db } from '../core/db.ts'
-import { findRoute, type RouteRow } from '../core/routes.ts'
+import { findRoute, type Route } from '../core/routes.ts'
 import { type Hostname, wildcardOver } from '../hostname.ts'
 import { Lru } from '../lib/lru.ts'
 import { createOnce } from '../lib/once.ts'
 import { createDatabaseFirst } from './database-first.ts'
 
 /** What the machine's copy of all routes says of a hostname; `unavailable`: nobody can say. */
-export type RouteAnswer = { kind: 'route'; route: RouteRow } | { kind: 'unknown' } | { kind: 'unavailable' }
+export type RouteAnswer = { kind: 'route'; route: Route } | { kind: 'unknown' } | { kind: 'unavailable' }
 
 /** The machine's copy: answers from memory, usually at once. `isFresh`: it is complete and at most five seconds behind the database. */
 export type RouteCopy = { isFresh(): boolean; resolve(hostname: Hostname): RouteAnswer | Promise<RouteAnswer> }
@@ -16,9 +16,9 @@ export type RouteFinder = {
    * The hostname's route, its own or its wildcard's, or undefined when nobody holds it. From memory while the copy is fresh; else from the database, for which the
    * copy stands in during an outage. Rejects with `database_unavailable` when nobody can say.
    */
-  find(hostname: Hostname): RouteRow | undefined | Promise<RouteRow | undefined>
+  find(hostname: Hostname): Route | undefined | Promise<Route | undefined>
   /** As find, but the copy decides unless it knows nothing: for the certificate check, which must not depend on the database. */
-  findInCopy(hostname: Hostname): Promise<RouteRow | undefined>
+  findInCopy(hostname: Hostname): Promise<Route | undefined>
   /** The claim was just written here: until the copy has followed, the database is asked, so that callers read their own writes. */
   wrote(hostname: Hostname): void
 }
@@ -29,7 +29,7 @@ const MISSES_ASKED_PER_SECOND_MAX = 200
 
 export function createRouteFinder(parts: RouteCopy & { db: Db; now(): Date }): RouteFinder {
   const written = new Lru<Hostname, number>(WRITTEN_MAX)
-  const once = createOnce<Hostname, RouteRow | undefined>()
+  const once = createOnce<Hostname, Route | undefined>()
   const databaseFirst = createDatabaseFirst(parts.now)
   const misses = createAllowance(MISSES_ASKED_PER_SECOND_MAX, parts.now)
 
@@ -45,7 +45,7 @@ export function createRouteFinder(parts: RouteCopy & { db: Db; now(): Date }): R
   }
   // Claimed on another machine a moment ago, it may not have reached this one; so a miss is looked up, within bounds.
   const confirmMiss = async (hostname: Hostname) => (misses.take() ? load(hostname) : undefined)
-  const fromDatabase = async (hostname: Hostname): Promise<RouteRow | undefined> => {
+  const fromDatabase = async (hostname: Hostname): Promise<Route | undefined> => {
     const copied = await parts.resolve(hostname)
     // A reading that began before the write must not be shared by who reads after it.
     const ask = wasWritten(hostname) ? read : load

@@ -10,7 +10,7 @@ import { prepareEdgeRole, readSchemaState } from './edge-role.ts'
 import { beatEdge } from './edges.ts'
 import { migrate, readMigrations } from './migrations.ts'
 import { probeSoon } from './probes.ts'
-import { eachCertificatePage, eachRoutePage, loadCertificates, loadProjectHostnames, loadRoutes } from './routes.ts'
+import { eachCertificatePage, eachRoutePage, loadCertificates, loadRouteRows, loadRoutes } from './routes.ts'
 import { readEdgeSetting, writeSettingOnce } from './settings.ts'
 
 const MIGRATIONS = await readMigrations(new URL('../../sql/', import.meta.url))
@@ -59,7 +59,7 @@ test('the login of an edge machine does all that the follower does', async () =>
   for await (const page of eachRoutePage(edge, 10, reading)) expect(page).toHaveLength(1)
   expect(await loadCertificates(edge, [hostname])).toEqual([])
   for await (const page of eachCertificatePage(edge, 10)) expect(page).toEqual([])
-  expect(await loadProjectHostnames(edge, project.id, '', 10)).toEqual([hostname])
+  expect(await loadRouteRows(edge, [hostname], { metadata: false })).toMatchObject([{ hostname, projectId: project.id }])
   expect(await loadTlsAlpnChallenges(edge)).toEqual([])
   expect(await readEdgeSetting(edge, 'thumbprint')).toEqual(Buffer.from('print'))
   await probeSoon(edge, hostname)

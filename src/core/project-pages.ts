@@ -2,9 +2,22 @@ import { type RawBuilder, sql } from 'kysely'
 import { ServiceError } from '../errors.ts'
 import { type Db, rows } from './db.ts'
 import { eachPage } from './pages.ts'
+import type { UpstreamProtocol } from './upstream-url.ts'
 
-/** How a project's pages look, as the machines' local copies keep it. Of two readings the one with the higher version is the newer. */
-export type ProjectRow = { id: string; name: string; color: string | null; errorPage: string | null; version: number }
+/**
+ * Where the hostnames of a project lead and how its pages look, as the machines' local copies keep it. Of two readings the one with the
+ * higher version is the newer.
+ */
+export type ProjectRow = {
+  id: string
+  slug: string
+  upstreamUrl: string
+  upstreamProtocol: UpstreamProtocol
+  name: string
+  color: string | null
+  errorPage: string | null
+  version: number
+}
 
 const ERROR_PAGE_BYTES_MAX = 32_768
 
@@ -42,7 +55,8 @@ export async function readErrorPageBrand(db: Db, { id, name }: { id: string; nam
 function readProjects(db: Db, which: RawBuilder<unknown>): Promise<ProjectRow[]> {
   return rows(
     db,
-    sql<ProjectRow>`select id::text, name, brand_color as color, error_page as "errorPage", version::float8 as version
+    sql<ProjectRow>`select id::text, slug, upstream_url as "upstreamUrl", upstream_protocol as "upstreamProtocol", name, brand_color as color,
+        error_page as "errorPage", version::float8 as version
       from projects where deleted_at is null and ${which}`,
   )
 }

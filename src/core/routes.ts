@@ -6,21 +6,21 @@ import { proofNeeded } from './proof.ts'
 import type { UpstreamProtocol } from './upstream-url.ts'
 
 /**
- * Where a claimed name leads, as the machines' local copies keep it. Of two readings the one with the higher version is the newer.
+ * What is a claimed name's own, as the machines' local copies keep it. Of two readings the one with the higher version is the newer.
  * `proofNeeded`: it may not be served yet, see proof.ts; nor may a wildcard before it is verified, whose claim shows no tie to any name.
  */
 export type RouteRow = {
   hostname: Hostname
   projectId: string
-  projectSlug: string
-  upstreamUrl: string
-  upstreamProtocol: UpstreamProtocol
   metadataJson: string
   verified: boolean
   proofNeeded: boolean
   createdAtMs: number
   version: number
 }
+
+/** Where a claimed name leads: the rest is its project's, which the copies keep once. */
+export type Route = RouteRow & { projectSlug: string; upstreamUrl: string; upstreamProtocol: UpstreamProtocol }
 
 /** A hostname's certificate, or why it has none. The key is sealed, with the hostname as associated data. */
 export type CertificateRow = {
@@ -41,32 +41,32 @@ const WHOLE: RouteReading = { metadata: true }
 const BY_HOSTNAME = { key: 'hostname', start: '' } as const
 
 /** The route that a visitor of the hostname takes: its own, else that of the wildcard over it. */
-export async function findRoute(db: Db, hostname: Hostname, reading = WHOLE): Promise<RouteRow | undefined> {
+export async function findRoute(db: Db, hostname: Hostname, reading = WHOLE): Promise<Route | undefined> {
   const found = await loadRoutes(db, [hostname, wildcardOver(hostname)], reading)
   return found.find((route) => route.hostname === hostname) ?? found[0]
 }
 
 /** The routes of those names that are claimed, each for itself; whichever is missing is not. */
-export async function loadRoutes(db: Db, hostnames: readonly Hostname[], reading = WHOLE): Promise<RouteRow[]> {
-  return readRoutes(db, reading, sql`d.hostname = any(${hostnames}::text[])`)
+export async function loadRoutes(db: Db, hostnames: readonly Hostname[], reading = WHOLE): Promise<Route[]> {
+  return rows(
+    db,
+    sql<Route>`
+      select ${routeColumns(reading)}, p.slug as "projectSlug", p.upstream_url as "upstreamUrl", p.upstream_protocol as "upstreamProtocol"
+      from domains d join projects p on p.id = d.project_id
+      where d.deleted_at is null and d.hostname = any(${hostnames}::text[])`,
+  )
 }
 
-/** Every route, in pages by hostname; each page is read on its own, so changes from the start on must be followed as well. */
+/** As loadRoutes, without what is the project's. */
+export async function loadRouteRows(db: Db, hostnames: readonly Hostname[], reading = WHOLE): Promise<RouteRow[]> {
+  return readRouteRows(db, reading, sql`d.hostname = any(${hostnames}::text[])`)
+}
+
+/** Every route's row, in pages by hostname; each page is read on its own, so changes from the start on must be followed as well. */
 export function eachRoutePage(db: Db, size: number, reading = WHOLE): AsyncIterable<RouteRow[]> {
   return eachPage({ ...BY_HOSTNAME, size }, (after) =>
-    readRoutes(db, reading, sql`d.hostname > ${after} order by d.hostname limit ${size}`),
+    readRouteRows(db, reading, sql`d.hostname > ${after} order by d.hostname limit ${size}`),
   )
-}
-
-/** The hostnames of one project, by name, after the given one: what a change of the project touches. */
-export async function loadProjectHostnames(db: Db, projectId: string, after: Hostname | '', limit: number): Promise<Hostname[]> {
-  const found = await rows(
-    db,
-    sql<{ hostname: Hostname }>`
-      select hostname from domains where project_id = ${projectId} and deleted_at is null and hostname > ${after}
-      order by hostname limit ${limit}`,
-  )
-  return found.map(({ hostname }) => hostname)
 }
 
 /** The certificates of those hostnames that are registered or the service's own; a released hostname's stays out of sight. */
@@ -79,18 +79,15 @@ export function eachCertificatePage(db: Db, size: number): AsyncIterable<Certifi
   return eachPage({ ...BY_HOSTNAME, size }, (after) => readCertificates(db, sql`c.hostname > ${after} order by c.hostname limit ${size}`))
 }
 
-async function readRoutes(db: Db, { metadata }: RouteReading, which: RawBuilder<unknown>): Promise<RouteRow[]> {
-  return rows(
-    db,
-    sql<RouteRow>`
-      select d.hostname, p.id as "projectId", p.slug as "projectSlug", p.upstream_url as "upstreamUrl",
-        p.upstream_protocol as "upstreamProtocol", ${metadata ? sql.ref('d.metadata') : sql.lit('{}')} as "metadataJson",
-        d.verified_at is not null as verified,
-        ${proofNeeded(sql`now()`)} or d.verified_at is null and starts_with(d.hostname, '*.') as "proofNeeded",
-        ${milliseconds('d.created_at')} as "createdAtMs", greatest(d.version, p.version)::float8 as version
-      from domains d join projects p on p.id = d.project_id
-      where d.deleted_at is null and ${which}`,
-  )
+async function readRouteRows(db: Db, reading: RouteReading, which: RawBuilder<unknown>): Promise<RouteRow[]> {
+  return rows(db, sql<RouteRow>`select ${routeColumns(reading)} from domains d where d.deleted_at is null and ${which}`)
+}
+
+function routeColumns({ metadata }: RouteReading): RawBuilder<unknown> {
+  return sql`d.hostname, d.project_id as "projectId", ${metadata ? sql.ref('d.metadata') : sql.lit('{}')} as "metadataJson",
+    d.verified_at is not null as verified,
+    ${proofNeeded(sql`now()`)} or d.verified_at is null and starts_with(d.hostname, '*.') as "proofNeeded",
+    ${milliseconds('d.created_at')} as "createdAtMs", d.version::float8 as version`
 }
 
 // When the next attempt is, on this machine's clock: its edges compare it with theirs.

@@ -26,6 +26,15 @@ test('the half that was set last is held, and a value that is set again or delet
   ])
 })
 
+test('entries that are deleted by what they hold are gone from both halves, and the others stay', () => {
+  const lru = new Lru<number, number>(100)
+  for (let n = 0; n < 1_000; n += 1) lru.set(n, n % 2)
+  const before = Array.from({ length: 1_000 }, (_, n) => n).filter((n) => lru.peek(n) === 0)
+  lru.deleteWhere((value) => value === 1)
+  expect(lru.size).toBe(before.length)
+  expect(before.every((n) => lru.peek(n) === 0)).toBe(true)
+})
+
 test('an entry more costs the same with a hundred thousand in memory as with a thousand', () => {
   const timeFor = (max: number): number => {
     const lru = new Lru<string, number>(max)

@@ -43,6 +43,13 @@ export class Lru<K, V> {
     return this.#old.delete(key) || wasYoung
   }
 
+  /** Looks at every entry. */
+  deleteWhere(isGone: (value: V) => boolean): void {
+    for (const entries of [this.#young, this.#old]) {
+      for (const [key, value] of entries) if (isGone(value)) entries.delete(key)
+    }
+  }
+
   clear(): void {
     this.#young.clear()
     this.#old.clear()

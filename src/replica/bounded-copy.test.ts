@@ -80,7 +80,6 @@ function source(): CopySource {
     loadRoutes: reached(whole.loadRoutes),
     findRoutes: reached(whole.findRoutes),
     loadCertificates: reached(whole.loadCertificates),
-    loadProjectHostnames: reached(whole.loadProjectHostnames),
     loadProjects: reached(whole.loadProjects),
     loadChallenges: reached(whole.loadChallenges),
     readSetting: reached(whole.readSetting),

@@ -72,7 +72,7 @@ export function createCatchUp(parts: CatchUpParts): CatchUp {
       return fitting
     }
     async function* routes(): AsyncIterable<RouteRow[]> {
-      for (const page of pages([...before.keys()])) yield take(await read('the routes', source.loadRoutes(page)))
+      for (const page of pages([...before.keys()], HOSTNAMES_PER_PAGE)) yield take(await read('the routes', source.loadRoutes(page)))
       if (room() <= 0) return
       for await (const page of pagesOfAll().routes) {
         yield take(page)
@@ -80,7 +80,7 @@ export function createCatchUp(parts: CatchUpParts): CatchUp {
       }
     }
     async function* certificates(): AsyncIterable<CertificateRow[]> {
-      for (const page of pages([...taken, ...pinned])) yield await read('certificates', source.loadCertificates(page))
+      for (const page of pages([...taken, ...pinned], HOSTNAMES_PER_PAGE)) yield await read('certificates', source.loadCertificates(page))
     }
     return { routes: routes(), certificates: certificates(), usedAtMs: (hostname) => before.get(hostname) ?? 0, pinned }
   }
@@ -93,26 +93,24 @@ export function createCatchUp(parts: CatchUpParts): CatchUp {
     return { routes, removed: missing(hostnames, routes) }
   }
 
-  /** A project's hostnames may be millions: page by page, without the cursor, which only the last batch of the read moves. */
-  const applyProject = async (projectId: string, anew: boolean): Promise<void> => {
-    const projects = await read('the project', source.loadProjects([projectId]))
-    writer.apply({ projects, removedProjects: anew || projects.length === 0 ? [projectId] : [] })
-    let after: Hostname | '' = ''
-    for (;;) {
-      const hostnames: Hostname[] = await read('the hostnames', source.loadProjectHostnames(projectId, after, HOSTNAMES_PER_PAGE))
-      parts.onSeen?.(hostnames)
-      const known = writer.known(hostnames)
-      const { routes, removed } = await loadRoutes(known)
-      writer.apply({ routes, removed: anew ? known : removed })
-      parts.onChanged({ ...NO_KEYS, routes: hostnames })
-      if (hostnames.length < HOSTNAMES_PER_PAGE) return
-      after = hostnames.at(-1)!
+  /** One row each, however many hostnames refer to them; before the routes of the same read, which may be the first of theirs. */
+  const applyProjects = async (ids: string[], anew: boolean): Promise<void> => {
+    for (const page of pages(ids, PROJECTS_PER_PAGE)) {
+      const projects = await read('the projects', source.loadProjects(page))
+      const found = new Set(projects.map(({ id }) => id))
+      writer.apply({ projects, removedProjects: anew ? page : page.filter((id) => !found.has(id)) })
+      parts.onChanged({ ...NO_KEYS, projects: page })
     }
   }
 
   /** `anew`: what is in the copy may be of a future that was lost, so a row goes before the one that is loaded comes, whichever is newer. */
-  const applyKeys = async (keys: ChangedKeys, anew: boolean, place: { cursor: Cursor; asOfMs?: number }): Promise<void> => {
-    for (const projectId of keys.projects) await applyProject(projectId, anew)
+  const applyKeys = async (
+    { projects, ...others }: ChangedKeys,
+    anew: boolean,
+    place: { cursor: Cursor; asOfMs?: number },
+  ): Promise<void> => {
+    await applyProjects(projects, anew)
+    const keys = { ...others, projects: [] }
     parts.onSeen?.([...keys.routes, ...keys.certificates])
     const known = writer.known(keys.routes)
     const { routes, removed } = await loadRoutes(known)
@@ -171,8 +169,8 @@ function countOf(keys: ChangedKeys): number {
 
 const NO_KEYS: ChangedKeys = { routes: [], certificates: [], projects: [], tokens: [], settings: [], challenges: [] }
 
-function* pages(hostnames: Hostname[]): Generator<Hostname[]> {
-  for (let from = 0; from < hostnames.length; from += HOSTNAMES_PER_PAGE) yield hostnames.slice(from, from + HOSTNAMES_PER_PAGE)
+function* pages<Key>(keys: Key[], size: number): Generator<Key[]> {
+  for (let from = 0; from < keys.length; from += size) yield keys.slice(from, from + size)
 }
 
 function missing(hostnames: Hostname[], rows: { hostname: Hostname }[]): Hostname[] {

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { CopyNames } from './copy-names.ts'
 import type { CopyScope } from './copy-schema.ts'
-import type { CertificateRow, CopyBatch, Cursor, NameUse, RouteRow } from './rows.ts'
+import type { CertificateRow, CopyBatch, Cursor, NameUse, ProjectRow, RouteRow } from './rows.ts'
 
 export type CopyChanges = {
   /** One transaction. Rows of an older version than the stored one are ignored; equal versions are written again, so repetition is harmless. */
@@ -15,11 +15,10 @@ export type CopyChanges = {
 /** The write statements of one open copy, prepared once. */
 export function prepareChanges(db: DatabaseSync, scope: CopyScope, names: CopyNames): CopyChanges {
   const putRoute = db.prepare(`
-    insert into routes values (:hostname, :projectId, :projectSlug, :upstreamUrl, :upstreamProtocol, :metadataJson, :verified, :proofNeeded, :createdAtMs, :version)
+    insert into routes values (:hostname, :projectId, :verified, :proofNeeded, :createdAtMs, :version, :metadataJson)
     on conflict (hostname) do update set
-      project_id = excluded.project_id, project_slug = excluded.project_slug, upstream_url = excluded.upstream_url,
-      upstream_protocol = excluded.upstream_protocol, metadata_json = excluded.metadata_json, verified = excluded.verified, proof_needed = excluded.proof_needed,
-      created_at_ms = excluded.created_at_ms, version = excluded.version
+      project_id = excluded.project_id, verified = excluded.verified, proof_needed = excluded.proof_needed,
+      created_at_ms = excluded.created_at_ms, version = excluded.version, metadata_json = excluded.metadata_json
     where excluded.version >= routes.version`)
   const putCertificate = db.prepare(`
     insert into certificates values (:hostname, :state, :chainPem, :sealedKey, :notAfterMs, :reason, :nextAttemptAtMs, :version)
@@ -28,8 +27,10 @@ export function prepareChanges(db: DatabaseSync, scope: CopyScope, names: CopyNa
       reason = excluded.reason, next_attempt_at_ms = excluded.next_attempt_at_ms, version = excluded.version
     where excluded.version >= certificates.version`)
   const putProject = db.prepare(`
-    insert into projects values (:id, :name, :color, :errorPage, :version)
-    on conflict (id) do update set name = excluded.name, color = excluded.color, error_page = excluded.error_page, version = excluded.version
+    insert into projects values (:id, :version, :slug, :upstreamUrl, :upstreamProtocol, :name, :color, :errorPage)
+    on conflict (id) do update set
+      version = excluded.version, slug = excluded.slug, upstream_url = excluded.upstream_url, upstream_protocol = excluded.upstream_protocol,
+      name = excluded.name, color = excluded.color, error_page = excluded.error_page
     where excluded.version >= projects.version`)
   const putChallenge = db.prepare('insert or replace into challenges values (?, ?, ?)')
   const removeChallenges = db.prepare('delete from challenges')
@@ -46,7 +47,7 @@ export function prepareChanges(db: DatabaseSync, scope: CopyScope, names: CopyNa
     for (const hostname of batch.removed ?? []) removeRoute.run(hostname)
     for (const hostname of batch.removedCertificates ?? []) removeCertificate.run(hostname)
     for (const id of batch.removedProjects ?? []) removeProject.run(id)
-    for (const { id, name, color, errorPage, version } of batch.projects ?? []) putProject.run({ id, name, color, errorPage, version })
+    for (const project of batch.projects ?? []) putProject.run(projectValues(project))
     for (const route of batch.routes ?? []) putRoute.run(routeValues(route))
     for (const certificate of batch.certificates ?? []) putCertificate.run(certificateValues(certificate))
     for (const { name, value } of batch.settings ?? []) {
@@ -92,9 +93,14 @@ export function prepareChanges(db: DatabaseSync, scope: CopyScope, names: CopyNa
 }
 
 function routeValues(route: RouteRow) {
-  const { hostname, projectId, projectSlug, upstreamUrl, upstreamProtocol, metadataJson, createdAtMs, version } = route
+  const { hostname, projectId, metadataJson, createdAtMs, version } = route
   const flags = { verified: Number(route.verified), proofNeeded: Number(route.proofNeeded) }
-  return { hostname, projectId, projectSlug, upstreamUrl, upstreamProtocol, metadataJson, ...flags, createdAtMs, version }
+  return { hostname, projectId, metadataJson, ...flags, createdAtMs, version }
+}
+
+function projectValues(project: ProjectRow) {
+  const { id, version, slug, upstreamUrl, upstreamProtocol, name, color, errorPage } = project
+  return { id, version, slug, upstreamUrl, upstreamProtocol, name, color, errorPage }
 }
 
 function certificateValues(certificate: CertificateRow) {

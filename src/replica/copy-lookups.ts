@@ -1,12 +1,13 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { type Hostname, wildcardOver } from '../hostname.ts'
-import type { CertificateRow, ChallengeRow, Cursor, ProjectRow, RouteRow } from './rows.ts'
+import { Lru } from '../lib/lru.ts'
+import type { CertificateRow, ChallengeRow, Cursor, ProjectPart, ProjectRow, Route } from './rows.ts'
 
 export type CopyLookups = {
   /** The hostname's own route, else that of the wildcard over it. */
-  findRoute(hostname: Hostname): RouteRow | undefined
+  findRoute(hostname: Hostname): Route | undefined
   findCertificate(hostname: Hostname): CertificateRow | undefined
-  findProject(id: string): ProjectRow | undefined
+  findBrand(projectId: string): ProjectBrand | undefined
   findSetting(name: string): Buffer | undefined
   /** The newest of a hostname last. */
   readChallenges(): ChallengeRow[]
@@ -15,42 +16,78 @@ export type CopyLookups = {
   readTotals(endBeforeMs: number): { routes: number; certificates: number; ending: number }
   /** Some hostnames, not all: then the wildcard over a name that the copy does not know says nothing about it. */
   isBounded: boolean
+  /** From now on each project is read anew: a promoted database may give a version that was lost with the former one a second time. */
+  forgetProjects(): void
 }
 
+export type ProjectBrand = Pick<ProjectRow, 'name' | 'color' | 'errorPage'>
+
 type Values = Record<string, string | number | null | Uint8Array>
+type Id = number | string // text in the copy of a former release
+/** A claim with the version of its project. An array: the object that SQLite's binding makes of as many fields costs a third of a look-up. */
+type OwnPart = [
+  Id,
+  projectVersion: number | null,
+  verified: number,
+  proofNeeded: number,
+  createdAtMs: number,
+  version: number,
+  metadataJson: string,
+]
+type Whole = [...OwnPart, slug: string, upstreamUrl: string, upstreamProtocol: ProjectPart['upstreamProtocol']]
+type Project = ProjectPart & { projectId: string; version: number }
+
+const OWN_PART = 'project_id, project_version, verified, proof_needed, created_at_ms, version, metadata_json'
+const PROJECTS_IN_MEMORY_MAX = 10_000 // some 200 bytes each
 
 /** The read statements of one open copy, prepared once. */
 export function prepareLookups(db: DatabaseSync): CopyLookups {
   const isBounded = (db.prepare('select complete from state').get() as { complete: number }).complete === 0
   const name = db.prepare('select 1 from names where hostname = ?')
   const totals = db.prepare('select routes, certificates, (select count(*) from certificates where not_after_ms < ?) as ending from totals')
-  const route = db.prepare('select * from routes where hostname = ?')
+  const projects = new Lru<Id, Project>(PROJECTS_IN_MEMORY_MAX)
+  const own = db.prepare(`select ${OWN_PART} from whole_routes where hostname = ?`)
+  const whole = db.prepare(`select ${OWN_PART}, project_slug, upstream_url, upstream_protocol from whole_routes where hostname = ?`)
+  for (const statement of [own, whole]) statement.setReturnArrays(true)
   const certificate = db.prepare('select * from certificates where hostname = ?')
-  const project = db.prepare('select id, name, color, error_page as errorPage, version from projects where id = ?')
+  const brand = db.prepare('select name, color, error_page as errorPage from projects where id = ?')
   const setting = db.prepare('select value from settings where name = ?')
   const challenges = db.prepare(
     'select hostname, key_authorization as keyAuthorization, expires_at_ms as expiresAtMs from challenges order by expires_at_ms, key_authorization',
   )
   const state = db.prepare('select epoch, xid, seq, mark, as_of_ms from state')
 
+  // One statement reads a claim and the version of its project: what is remembered of the project is of that moment, or both are read again.
+  const withProject = (hostname: Hostname, row: OwnPart): Route | undefined => {
+    const known = projects.get(row[0])
+    if (known !== undefined && known.version === row[1]) return toRoute(hostname, row, known)
+    const read = whole.get(hostname) as Whole | undefined
+    const project = read && toProject(read)
+    if (!project) return undefined
+    projects.set(read[0], project)
+    return toRoute(hostname, read, project)
+  }
+
   return {
     findRoute(hostname) {
-      const own = route.get(hostname) as Values | undefined
-      if (own) return toRoute(own)
+      const row = own.get(hostname) as OwnPart | undefined
+      if (row) return withProject(hostname, row)
       if (isBounded && !name.get(hostname)) return undefined
-      const over = route.get(wildcardOver(hostname)) as Values | undefined
-      return over && toRoute(over)
+      const wildcard = wildcardOver(hostname)
+      const over = own.get(wildcard) as OwnPart | undefined
+      return over && withProject(wildcard, over)
     },
     findCertificate(hostname) {
       const row = certificate.get(hostname) as Values | undefined
       return row && toCertificate(row)
     },
-    findProject: (id) => project.get(id) as ProjectRow | undefined,
+    findBrand: (projectId) => brand.get(projectId) as ProjectBrand | undefined,
     findSetting(name) {
       const row = setting.get(name) as Values | undefined
       return row && toBuffer(row.value as Uint8Array)
     },
     isBounded,
+    forgetProjects: () => projects.clear(),
     readTotals: (endBeforeMs) => totals.get(endBeforeMs) as { routes: number; certificates: number; ending: number },
     readChallenges: () => challenges.all() as ChallengeRow[],
     readState() {
@@ -63,18 +100,23 @@ export function prepareLookups(db: DatabaseSync): CopyLookups {
   }
 }
 
-function toRoute(row: Values): RouteRow {
+function toProject([id, version, , , , , , projectSlug, upstreamUrl, upstreamProtocol]: Whole): Project | undefined {
+  return version === null ? undefined : { projectId: String(id), version, projectSlug, upstreamUrl, upstreamProtocol }
+}
+
+function toRoute(hostname: Hostname, own: OwnPart | Whole, project: Project): Route {
+  const [, , verified, proofNeeded, createdAtMs, version, metadataJson] = own
   return {
-    hostname: row.hostname as Hostname,
-    projectId: row.project_id as string,
-    projectSlug: row.project_slug as string,
-    upstreamUrl: row.upstream_url as string,
-    upstreamProtocol: row.upstream_protocol as RouteRow['upstreamProtocol'],
-    metadataJson: row.metadata_json as string,
-    verified: row.verified === 1,
-    proofNeeded: row.proof_needed === 1,
-    createdAtMs: row.created_at_ms as number,
-    version: row.version as number,
+    hostname,
+    projectId: project.projectId,
+    projectSlug: project.projectSlug,
+    upstreamUrl: project.upstreamUrl,
+    upstreamProtocol: project.upstreamProtocol,
+    metadataJson,
+    verified: verified === 1,
+    proofNeeded: proofNeeded === 1,
+    createdAtMs,
+    version,
   }
 }
 

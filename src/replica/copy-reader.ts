@@ -1,15 +1,15 @@
 import { DatabaseSync } from 'node:sqlite'
 import type { Hostname } from '../hostname.ts'
 import { currentGeneration } from './copy-files.ts'
-import { type CopyLookups, prepareLookups } from './copy-lookups.ts'
+import { type CopyLookups, type ProjectBrand, prepareLookups } from './copy-lookups.ts'
 import { isDamage, unreadability } from './copy-schema.ts'
-import type { CertificateRow, ChallengeRow, ProjectRow, RouteRow } from './rows.ts'
+import type { CertificateRow, ChallengeRow, Route } from './rows.ts'
 
 export type CopyReader = {
   /** The hostname's own route, else that of the wildcard over it. */
-  findRoute(hostname: Hostname): RouteRow | undefined
+  findRoute(hostname: Hostname): Route | undefined
   findCertificate(hostname: Hostname): CertificateRow | undefined
-  findProject(id: string): ProjectRow | undefined
+  findBrand(projectId: string): ProjectBrand | undefined
   findSetting(name: string): Buffer | undefined
   /** The TLS-ALPN-01 challenges that are pending, the newest of a hostname last. */
   readChallenges(): readonly ChallengeRow[]
@@ -30,7 +30,7 @@ const REOPEN_INTERVAL_MS = 1_000
 type Opened = { file: string; db: DatabaseSync; lookups: CopyLookups }
 
 /**
- * The local copy, read-only; any number of processes may hold one. A look-up takes some 8 µs and sees every batch that was applied before
+ * The local copy, read-only; any number of processes may hold one. A look-up takes some 7 µs and sees every batch that was applied before
  * it began; that the copy has been replaced, those of the next turn of the loop see, or of this one after `lookAgain`. Never throws: without a copy, or where it is damaged, nothing is found, `state()` says so,
  * and `onDamaged` is called once for that file. The undamaged part of a file goes on being served until its replacement stands.
  */
@@ -101,7 +101,7 @@ export function openCopyReader(path: string, options: { metadata?: boolean; onDa
   return {
     findRoute: (hostname) => look((lookups) => lookups.findRoute(hostname)),
     findCertificate: (hostname) => look((lookups) => lookups.findCertificate(hostname)),
-    findProject: (id) => look((lookups) => lookups.findProject(id)),
+    findBrand: (projectId) => look((lookups) => lookups.findBrand(projectId)),
     findSetting: (name) => look((lookups) => lookups.findSetting(name)),
     readChallenges: () => look((lookups) => lookups.readChallenges()) ?? [],
     isSound: () => !lastFailed && opened !== undefined && !failed && damaged !== opened.file,
@@ -114,6 +114,7 @@ export function openCopyReader(path: string, options: { metadata?: boolean; onDa
     },
     lookAgain() {
       hasLooked = false
+      opened?.lookups.forgetProjects()
     },
     close() {
       closed = true

@@ -1,31 +1,46 @@
 import type { DatabaseSync } from 'node:sqlite'
 
 // A file of another version is never converted: the next snapshot builds a new one beside it. Until that stands, which takes a database,
-// the file that the release before this one wrote is read as if it were of today.
-const SCHEMA_VERSION = 4
-const FORMER_VERSION: number = 3
-/** What a file of the former version lacks, as temporary tables and views of the connection; those stand before the file's own. */
-const FORMER_LACKS = `
-  create temp table projects (id text, name text, color text, error_page text, version integer);
-  create temp table names (hostname text, used_at_ms integer);
-  create temp view totals as select (select count(*) from routes) as routes, (select count(*) from certificates) as certificates;
-  create temp view state as select *, 1 as metadata, null as mark from main.state`
+// the files of former versions are read as if they were of today, by way of what they lack: temporary tables and views of the connection,
+// which stand before the file's own.
+const SCHEMA_VERSION = 5
+/** Each route held what is its project's, and its version grew with either. */
+const WHOLE_ROUTES = 'create temp view whole_routes as select *, version as project_version from main.routes;'
+const FORMER_LACKS = new Map([
+  [4, WHOLE_ROUTES],
+  [
+    3,
+    `${WHOLE_ROUTES}
+    create temp table projects (id integer, name text, color text, error_page text);
+    create temp table names (hostname text, used_at_ms integer);
+    create temp view totals as select (select count(*) from routes) as routes, (select count(*) from certificates) as certificates;
+    create temp view state as select *, 1 as metadata, null as mark from main.state`,
+  ],
+])
 const APPLICATION_ID = 0x4e414d45 // "NAME"
 
 // Without rowid a table is one tree, its key inside the row: no index that, damaged, could lead a hostname to another one's row.
 const TABLES = `
   create table routes (
-    hostname text primary key, project_id text not null, project_slug text not null, upstream_url text not null,
-    upstream_protocol text not null, metadata_json text not null, verified integer not null, proof_needed integer not null, created_at_ms integer not null, version integer not null
+    hostname text primary key, project_id integer not null, verified integer not null, proof_needed integer not null,
+    created_at_ms integer not null, version integer not null, metadata_json text not null
   ) strict, without rowid;
+  create table projects (
+    id integer primary key, version integer not null, slug text not null, upstream_url text not null, upstream_protocol text not null,
+    name text not null, color text, error_page text
+  ) strict;
+  -- Not a join: of those columns that nobody asks for the project is not read either. A route without its project has no project_version.
+  create view whole_routes as select *,
+    (select version from projects where id = project_id) as project_version,
+    (select slug from projects where id = project_id) as project_slug,
+    (select upstream_url from projects where id = project_id) as upstream_url,
+    (select upstream_protocol from projects where id = project_id) as upstream_protocol
+  from routes;
   create table certificates (
     hostname text primary key, state text not null, chain_pem text, sealed_key blob, not_after_ms integer, reason text,
     next_attempt_at_ms integer, version integer not null
   ) strict, without rowid;
   create index certificate_ends on certificates (not_after_ms) where not_after_ms is not null;
-  create table projects (
-    id text primary key, name text not null, color text, error_page text, version integer not null
-  ) strict, without rowid;
   create table settings (name text primary key, value blob not null) strict, without rowid;
   create table challenges (
     hostname text not null, key_authorization text not null, expires_at_ms real not null, primary key (hostname, key_authorization)
@@ -68,25 +83,33 @@ export function countRows(db: DatabaseSync): void {
   db.exec(`insert into totals select 1, ${counts.join(', ')}; ${ROW_TOTALS.join('')} ${CERTIFICATE_TOTAL}`)
 }
 
-/** Why this file cannot be read by this release, or undefined when it can. Costs the same for any number of rows. */
+/** Why this file cannot be followed by this release, or undefined when it can. Costs the same for any number of rows. */
 export function unfitness(db: DatabaseSync, wanted: Partial<CopyScope> = {}): string | undefined {
   const { application_id: application } = db.prepare('pragma application_id').get() as { application_id: number }
-  const { user_version: version } = db.prepare('pragma user_version').get() as { user_version: number }
   if (application !== APPLICATION_ID) return 'it is not a copy of ours'
-  if (version !== SCHEMA_VERSION) return `it was written in version ${version}, this release reads version ${SCHEMA_VERSION}`
+  const version = versionOf(db)
+  if (version !== SCHEMA_VERSION) return `it was written in version ${version}, this release writes version ${SCHEMA_VERSION}`
+  return whyNot(db, wanted)
+}
+
+/** Why readers cannot use this file, or undefined when they can: what a former release wrote is read too, by a connection made for it here. */
+export function unreadability(db: DatabaseSync, wanted: Partial<CopyScope> = {}): string | undefined {
+  const lacks = FORMER_LACKS.get(versionOf(db))
+  if (!lacks) return unfitness(db, wanted)
+  db.exec(lacks)
+  return whyNot(db, wanted)
+}
+
+function versionOf(db: DatabaseSync): number {
+  return (db.prepare('pragma user_version').get() as { user_version: number }).user_version
+}
+
+function whyNot(db: DatabaseSync, wanted: Partial<CopyScope>): string | undefined {
   const state = db.prepare('select complete, metadata from state').get() as { complete: number; metadata: number } | undefined
   if (!state) return 'it is not complete'
   if (wanted.metadata && state.metadata === 0) return 'it was written where nobody needed metadata'
   if (wanted.hostnamesMax === undefined || (wanted.hostnamesMax === 0) === (state.complete === 1)) return undefined
   return state.complete === 1 ? 'it holds every hostname and is to hold some' : 'it holds some hostnames and is to hold all'
-}
-
-/** Why readers cannot use this file, or undefined when they can: what the former release wrote is read too, by a connection made for it here. */
-export function unreadability(db: DatabaseSync, wanted: Partial<CopyScope> = {}): string | undefined {
-  const { user_version: version } = db.prepare('pragma user_version').get() as { user_version: number }
-  if (version !== FORMER_VERSION || version === SCHEMA_VERSION) return unfitness(db, wanted)
-  db.exec(FORMER_LACKS)
-  return db.prepare('select 1 from state where complete = 1').get() ? undefined : 'it is not complete'
 }
 
 /** Reads the first and the last leaf of the large tables, so that a file that was cut short or overwritten at an end is noticed. Throws as SQLite does. */

@@ -1,5 +1,5 @@
 import type { Hostname } from '../hostname.ts'
-import type { CertificateRow, ChallengeRow, Cursor, ProjectRow, RouteRow } from './rows.ts'
+import type { CertificateRow, ChallengeRow, Cursor, ProjectRow, Route, RouteRow } from './rows.ts'
 
 export type Change = { kind: 'host' | 'certificate' | 'project' | 'token' | 'setting' | 'challenge'; key: string }
 
@@ -24,15 +24,13 @@ export type CopySource = {
   /** Those that are not given up. */
   loadProjects(ids: string[]): Promise<ProjectRow[]>
   eachProjectPage(pageSize: number): AsyncIterable<ProjectRow[]>
-  /** Hostnames of the project after the given one, in order. */
-  loadProjectHostnames(projectId: string, after: Hostname | '', limit: number): Promise<Hostname[]>
   eachRoutePage(pageSize: number): AsyncIterable<RouteRow[]>
   eachCertificatePage(pageSize: number): AsyncIterable<CertificateRow[]>
   /** All that are pending: few at any time, so one that changes brings the others along. */
   loadChallenges(): Promise<ChallengeRow[]>
   readSetting(name: string): Promise<Buffer | undefined>
-  /** The newest there is, where `loadRoutes` may answer from a standby: for a miss that the copy cannot answer. */
-  findRoutes?(hostnames: Hostname[]): Promise<RouteRow[]>
+  /** The newest there is, where `loadRoutes` may answer from a standby, and with what is their projects': for a miss that the copy cannot answer. */
+  findRoutes(hostnames: Hostname[]): Promise<Route[]>
   /** Calls `onHint` when there may be something to read. A hint may be lost, or come for nothing. */
   listen(onHint: () => void): { stop(): void | Promise<void> }
 }

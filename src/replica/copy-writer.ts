@@ -14,7 +14,7 @@ import {
 import { type CopyLookups, prepareLookups } from './copy-lookups.ts'
 import { ALWAYS_USED_MS, type CopyNames, prepareNames } from './copy-names.ts'
 import { type CopyScope, countRows, createTables, isDamage, touchEnds, unfitness } from './copy-schema.ts'
-import type { CertificateRow, ChallengeRow, CopyBatch, Cursor, NameUse, ProjectRow, RouteRow, SettingRow } from './rows.ts'
+import type { CertificateRow, ChallengeRow, CopyBatch, Cursor, NameUse, ProjectRow, Route, RouteRow, SettingRow } from './rows.ts'
 
 /** Everything that the copy is to hold, page by page; `cursor` was taken before the first page was read. */
 export type Snapshot = {
@@ -38,7 +38,7 @@ export type CopyTotals = { routes: number; certificates: number; ending: number 
 
 export type CopyWriter = {
   state(): CopyState
-  findRoute(hostname: Hostname): RouteRow | undefined
+  findRoute(hostname: Hostname): Route | undefined
   /**
    * Builds a new copy beside the one in use and puts it in its place in one step: readers see the old one whole, then the new one whole.
    * A crash or a rejection on the way leaves the old one. Nothing may be applied meanwhile.
@@ -140,7 +140,10 @@ export function openCopyWriter(path: string, scope: CopyScope = { metadata: true
       else if (before) removeReplaced(before)
     },
     apply(batch) {
-      guarded(({ changes }) => changes.apply(batch))
+      guarded(({ changes, lookups }) => {
+        changes.apply(batch)
+        if (batch.removedProjects) lookups.forgetProjects()
+      })
       if (state) state = { cursor: batch.cursor ?? state.cursor, asOfMs: batch.asOfMs ?? state.asOfMs }
     },
     hostnamesMax: scope.hostnamesMax,

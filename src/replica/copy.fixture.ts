@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Hostname, parseHostname } from '../hostname.ts'
 import type { Snapshot } from './copy-writer.ts'
-import type { CertificateRow, Cursor, ProjectRow, RouteRow } from './rows.ts'
+import type { CertificateRow, Cursor, ProjectRow, Route, RouteRow } from './rows.ts'
 
 export function temporaryFolder(): { folder: string; path: string; remove: () => void } {
   const folder = mkdtempSync(join(tmpdir(), 'copy-'))
@@ -13,17 +13,26 @@ export function temporaryFolder(): { folder: string; path: string; remove: () =>
 export const shop = (number: number): Hostname => parseHostname(`shop${number}.customer.com`)
 
 export function routeOf(hostname: Hostname, changes: Partial<RouteRow> = {}): RouteRow {
-  const project = { projectId: '7', projectSlug: 'acme', upstreamUrl: 'https://app.acme.com', metadataJson: '{"b":1,"a":"ü"}' }
   return {
     hostname,
-    ...project,
-    upstreamProtocol: 'http1',
+    projectId: '7',
+    metadataJson: '{"b":1,"a":"ü"}',
     verified: true,
     proofNeeded: false,
     createdAtMs: 1_700_000_000_000,
     version: 1,
     ...changes,
   }
+}
+
+export function projectOf(id = '7', changes: Partial<ProjectRow> = {}): ProjectRow {
+  const upstream = { upstreamUrl: 'https://app.acme.com', upstreamProtocol: 'http1' as const }
+  return { id, slug: 'acme', ...upstream, name: 'Acme', color: null, errorPage: null, version: 1, ...changes }
+}
+
+/** As a look-up finds them together. */
+export function foundRoute(row: RouteRow, { slug, upstreamUrl, upstreamProtocol } = projectOf(row.projectId)): Route {
+  return { ...row, projectSlug: slug, upstreamUrl, upstreamProtocol }
 }
 
 export function certificateOf(hostname: Hostname, changes: Partial<CertificateRow> = {}): CertificateRow {
@@ -42,7 +51,7 @@ export function snapshotOf(routes: RouteRow[], changes: Partial<Snapshot> = {}):
     cursor: cursorAt(1),
     asOfMs: 1_000,
     routes: pagesOf(routes),
-    projects: pagesOf<ProjectRow>(),
+    projects: pagesOf([projectOf()]),
     certificates: pagesOf<CertificateRow>(),
     settings: [],
     challenges: [],

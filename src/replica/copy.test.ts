@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { certificateOf, cursorAt, pagesOf, routeOf, shop, snapshotOf, temporaryFolder } from './copy.fixture.ts'
+import { certificateOf, cursorAt, foundRoute, pagesOf, projectOf, routeOf, shop, snapshotOf, temporaryFolder } from './copy.fixture.ts'
 import { currentGeneration } from './copy-files.ts'
 import { type CopyReader, openCopyReader } from './copy-reader.ts'
 import { type CopyWriter, openCopyWriter } from './copy-writer.ts'
@@ -45,7 +45,7 @@ test('a reader finds nothing, and says that it is not complete, until there is a
   const writer = write()
   expect(writer.state()).toEqual({ cursor: undefined, complete: false, asOfMs: 0, unfit: 'there is none yet' })
   await writer.replaceAll(snapshotOf([routeOf(shop(1))], { asOfMs: 5 }))
-  expect(reader.findRoute(shop(1))).toEqual(routeOf(shop(1)))
+  expect(reader.findRoute(shop(1))).toEqual(foundRoute(routeOf(shop(1))))
   expect(reader.state()).toEqual({ usable: true, complete: true, asOfMs: 5 })
 })
 
@@ -62,7 +62,7 @@ test('rows come back exactly as they were written', async () => {
   })
   await writer.replaceAll(snapshotOf([routeOf(shop(1))], { certificates: pagesOf([certificateOf(shop(1)), pending]), settings }))
   const reader = read()
-  expect(reader.findRoute(shop(1))).toEqual(routeOf(shop(1)))
+  expect(reader.findRoute(shop(1))).toEqual(foundRoute(routeOf(shop(1))))
   expect(reader.findCertificate(shop(1))).toEqual(certificateOf(shop(1)))
   expect(reader.findCertificate(shop(2))).toEqual(pending)
   expect(reader.findSetting('thumbprint')).toEqual(Buffer.from([1, 0, 2]))
@@ -92,10 +92,13 @@ test('every reader sees a batch as soon as it is applied', async () => {
 
 test('an older version never replaces a newer one, a repeated batch changes nothing, and a removal always holds', async () => {
   const writer = write()
-  await writer.replaceAll(snapshotOf([routeOf(shop(0), { version: 5, upstreamUrl: 'https://new' })]))
+  const row = routeOf(shop(0), { version: 5, metadataJson: '"new"' })
+  const project = projectOf('7', { version: 5, upstreamUrl: 'https://new' })
+  await writer.replaceAll(snapshotOf([row], { projects: pagesOf([project]) }))
   const reader = read()
-  writer.apply({ routes: [routeOf(shop(0), { version: 4, upstreamUrl: 'https://old' })] })
-  expect(reader.findRoute(shop(0))?.upstreamUrl).toBe('https://new')
+  writer.apply({ routes: [routeOf(shop(0), { version: 4, metadataJson: '"old"' })] })
+  writer.apply({ projects: [projectOf('7', { version: 4, upstreamUrl: 'https://old' })] })
+  expect(reader.findRoute(shop(0))).toEqual(foundRoute(row, project))
   const batch = { routes: [routeOf(shop(0), { version: 6 })], certificates: [certificateOf(shop(0), { version: 6 })], cursor: cursorAt(6) }
   writer.apply(batch)
   writer.apply(batch)
@@ -110,7 +113,7 @@ test('an older version never replaces a newer one, a repeated batch changes noth
 test('a batch that cannot be applied whole is not applied at all', async () => {
   const writer = write()
   await writer.replaceAll(snapshotOf(many(1)))
-  const broken = { ...routeOf(shop(2)), upstreamUrl: null as unknown as string }
+  const broken = { ...routeOf(shop(2)), metadataJson: null as unknown as string }
   expect(() => writer.apply({ routes: [routeOf(shop(1)), broken], cursor: cursorAt(9) })).toThrow()
   expect(read().findRoute(shop(1))).toBeUndefined()
   expect(writer.state().cursor).toEqual(cursorAt(1))
@@ -270,7 +273,7 @@ test('damage in the middle is found by the check, the undamaged part goes on bei
   await writer.replaceAll(snapshotOf(many(5_000)))
   writer.close()
   const file = currentGeneration(place.path)!
-  for (let page = 60; page < 90; page += 1) overwrite(file, page * 4096, 300)
+  for (let page = 30; page < 50; page += 1) overwrite(file, page * 4096, 300)
 
   const second = write()
   const damaged: string[] = []
@@ -333,14 +336,14 @@ test('what a later release wrote takes no place: a reader goes on with the copy 
   const writer = write()
   await writer.replaceAll(snapshotOf([routeOf(shop(1))]))
   const reader = read()
-  expect(reader.findRoute(shop(1))).toEqual(routeOf(shop(1)))
+  expect(reader.findRoute(shop(1))).toEqual(foundRoute(routeOf(shop(1))))
   await writer.replaceAll(snapshotOf([routeOf(shop(2))]))
   const later = new DatabaseSync(currentGeneration(place.path)!)
   later.exec('pragma user_version = 99')
   later.close()
-  expect(reader.findRoute(shop(1))).toEqual(routeOf(shop(1)))
+  expect(reader.findRoute(shop(1))).toEqual(foundRoute(routeOf(shop(1))))
   expect(reader.isSound()).toBe(false)
   await writer.replaceAll(snapshotOf([routeOf(shop(3))]))
-  expect([reader.findRoute(shop(1)), reader.findRoute(shop(3))]).toEqual([undefined, routeOf(shop(3))])
+  expect([reader.findRoute(shop(1)), reader.findRoute(shop(3))]).toEqual([undefined, foundRoute(routeOf(shop(3)))])
   expect(reader.isSound()).toBe(true)
 })

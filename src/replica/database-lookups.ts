@@ -1,13 +1,12 @@
 import { type Hostname, wildcardOver } from '../hostname.ts'
 import { within } from './deadline.ts'
 import type { RouteAnswer } from './messages.ts'
-import type { CertificateRow, RouteRow } from './rows.ts'
+import type { CertificateRow, Route } from './rows.ts'
 
 export type DatabaseLookupParts = {
-  loadRoutes(hostnames: Hostname[]): Promise<RouteRow[]>
+  findRoutes(hostnames: Hostname[]): Promise<Route[]>
   /** Of a bounded copy: puts what was found into it. Called only while nothing newer has been seen. */
   keep?: { loadCertificates(hostnames: Hostname[]): Promise<CertificateRow[]>; put(found: Found): void }
-  findInCopy(hostname: Hostname): RouteRow | undefined
   now: () => number
 }
 
@@ -23,47 +22,43 @@ const LOOKUPS_RUNNING_MAX = 100
 const LOOKUP_TIMEOUT_MS = 1_500
 const TRIES_MAX = 3
 
-export type Found = { hostname: Hostname; routes: RouteRow[]; certificates: CertificateRow[] }
+export type Found = { hostname: Hostname; routes: Route[]; certificates: CertificateRow[] }
 
-type Running = { answer: Promise<RouteAnswer>; overtaken: boolean }
+type News = { overtaken: boolean }
+type Running = { answer: Promise<RouteAnswer>; news: News }
 
 /**
  * Routes straight from the database, for the time in which a miss in the copy means nothing. One query a hostname, however many ask; 50 a
  * second and 100 at once for the machine; the rest, and what fails or takes too long, is `unavailable`. Never rejects.
  */
 export function createDatabaseLookups(parts: DatabaseLookupParts): DatabaseLookups {
+  const { keep } = parts
   const byHostname = new Map<Hostname, Running>()
   const hasRoom = createRate(parts.now)
   let running = 0
   let asked = 0
   let turnedAway = 0
 
-  const load = (hostname: Hostname): Promise<RouteRow[]> => {
+  const ask = (hostname: Hostname): Promise<Route[]> => {
     running += 1 // until the query itself ends, also when nobody waits for it any more
-    return parts.loadRoutes([hostname, wildcardOver(hostname)]).finally(() => (running -= 1))
+    return parts.findRoutes([hostname, wildcardOver(hostname)]).finally(() => (running -= 1))
   }
-  const best = (hostname: Hostname, routes: RouteRow[]) => routes.find((row) => row.hostname === hostname) ?? routes[0]
-  const loadOnce = async (hostname: Hostname, self: () => Running | undefined): Promise<RouteRow | undefined> => {
-    const routes = await load(hostname)
-    return self()?.overtaken ? parts.findInCopy(hostname) : best(hostname, routes)
-  }
-  /** Route and certificates are in the copy before anybody hears of the route. News of them that comes meanwhile begins it again. */
-  const loadToKeep = async (hostname: Hostname, keep: NonNullable<DatabaseLookupParts['keep']>, self: () => Running | undefined) => {
+  /** News that comes meanwhile begins it again; of a bounded copy, route and certificates are in it before anybody hears of the route. */
+  const load = async (hostname: Hostname, news: News): Promise<Route | undefined> => {
     for (let tries = 1; tries <= TRIES_MAX; tries += 1) {
-      const entry = self()
-      if (entry) entry.overtaken = false
-      const routes = await load(hostname)
-      const certificates = routes.length > 0 ? await keep.loadCertificates(routes.map((route) => route.hostname)) : []
-      if (!entry || entry.overtaken) continue
-      if (routes.length > 0) keep.put({ hostname, routes, certificates })
-      return best(hostname, routes)
+      news.overtaken = false
+      const routes = await ask(hostname)
+      const certificates = keep && routes.length > 0 ? await keep.loadCertificates(routes.map((route) => route.hostname)) : []
+      if (byHostname.get(hostname)?.news !== news) throw new Error('nobody waits for it, nor told it of news since')
+      if (news.overtaken) continue
+      if (routes.length > 0) keep?.put({ hostname, routes, certificates })
+      return routes.find((row) => row.hostname === hostname) ?? routes[0]
     }
     throw new Error('it changes faster than it can be read')
   }
-  const answer = async (hostname: Hostname, self: () => Running | undefined): Promise<RouteAnswer> => {
+  const answer = async (hostname: Hostname, news: News): Promise<RouteAnswer> => {
     try {
-      const { keep } = parts
-      const route = await within(LOOKUP_TIMEOUT_MS, 'a look-up', keep ? loadToKeep(hostname, keep, self) : loadOnce(hostname, self))
+      const route = await within(LOOKUP_TIMEOUT_MS, 'a look-up', load(hostname, news))
       return route ? { kind: 'route', route } : { kind: 'unknown' }
     } catch {
       return { kind: 'unavailable' }
@@ -81,14 +76,15 @@ export function createDatabaseLookups(parts: DatabaseLookupParts): DatabaseLooku
         return Promise.resolve({ kind: 'unavailable' })
       }
       asked += 1
-      const entry: Running = { overtaken: false, answer: answer(hostname, () => byHostname.get(hostname)) }
+      const news = { overtaken: false }
+      const entry = { answer: answer(hostname, news), news }
       byHostname.set(hostname, entry)
       return entry.answer
     },
     changed(hostnames) {
-      const news = new Set(hostnames === 'all' ? [] : hostnames)
-      for (const [hostname, entry] of byHostname) {
-        entry.overtaken ||= hostnames === 'all' || news.has(hostname) || news.has(wildcardOver(hostname))
+      const changed = new Set(hostnames === 'all' ? [] : hostnames)
+      for (const [hostname, { news }] of byHostname) {
+        news.overtaken ||= hostnames === 'all' || changed.has(hostname) || changed.has(wildcardOver(hostname))
       }
     },
     counts: () => ({ asked, turnedAway }),

@@ -104,8 +104,8 @@ test('removals, changed projects and settings reach the copy', { timeout: 30_000
 test('how a project’s pages look reaches the copy once a project, by the feed and by a snapshot, and goes with it', {
   timeout: 30_000,
 }, async () => {
-  const inCopy = () => reader.findProject(project.id)
-  await expect.poll(inCopy, { timeout: 10_000 }).toMatchObject({ id: project.id, name: `Project ${projects}`, errorPage: null })
+  const inCopy = () => reader.findBrand(project.id)
+  await expect.poll(inCopy, { timeout: 10_000 }).toMatchObject({ name: `Project ${projects}`, errorPage: null })
   await updateProject(db, project.slug, { brand: { color: '#1a56c4' }, errorPage: '<p>Back soon</p>' }, PROJECT_RULES)
   await expect.poll(inCopy, { timeout: 10_000 }).toMatchObject({ color: '#1a56c4', errorPage: '<p>Back soon</p>' })
   await deleteProject(db, project)

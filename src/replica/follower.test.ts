@@ -2,7 +2,7 @@ import { closeSync, openSync, writeSync } from 'node:fs'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Hostname, parseHostname, wildcardOver } from '../hostname.ts'
-import { certificateOf, cursorAt, routeOf, shop, temporaryFolder } from './copy.fixture.ts'
+import { certificateOf, cursorAt, foundRoute, projectOf, routeOf, shop, temporaryFolder } from './copy.fixture.ts'
 import { currentGeneration } from './copy-files.ts'
 import { type CopyReader, openCopyReader } from './copy-reader.ts'
 import type { Change, CopySource } from './copy-source.ts'
@@ -13,6 +13,7 @@ import type { CertificateRow, ChallengeRow, ChangedKeys, RouteRow } from './rows
 /** What the database would say, held in memory: rows, a feed, and ways to break it. */
 function createSource() {
   const routes = new Map<Hostname, RouteRow>()
+  const projects = new Map([['7', projectOf()]])
   const certificates = new Map<Hostname, CertificateRow>()
   const settings = new Map<string, Buffer>()
   const challenges: ChallengeRow[] = []
@@ -59,18 +60,15 @@ function createSource() {
       await ready()
       return hostnames.flatMap((hostname) => certificates.get(hostname) ?? [])
     },
-    async loadProjects() {
-      await ready()
-      return []
+    async findRoutes(hostnames) {
+      return (await source.loadRoutes(hostnames)).map((row) => foundRoute(row, projects.get(row.projectId)))
     },
-    async *eachProjectPage() {},
-    async loadProjectHostnames(projectId, after, limit) {
+    async loadProjects(ids) {
       await ready()
-      const all = [...routes.values()].filter((route) => route.projectId === projectId && route.hostname > after)
-      return all
-        .map(({ hostname }) => hostname)
-        .sort()
-        .slice(0, limit)
+      return ids.flatMap((id) => projects.get(id) ?? [])
+    },
+    async *eachProjectPage() {
+      yield [...projects.values()]
     },
     eachRoutePage: (size) => pagesOf(routes, size),
     eachCertificatePage: (size) => pagesOf(certificates, size),
@@ -92,7 +90,21 @@ function createSource() {
     feed.push(...changes)
     hint()
   }
-  return { source, routes, certificates, settings, challenges, fail, calls, during, place, put, change, feedLength: () => feed.length }
+  return {
+    source,
+    routes,
+    projects,
+    certificates,
+    settings,
+    challenges,
+    fail,
+    calls,
+    during,
+    place,
+    put,
+    change,
+    feedLength: () => feed.length,
+  }
 }
 
 const everyShop = wildcardOver(shop(0))
@@ -204,15 +216,27 @@ test('pending challenges are in the copy from the first snapshot, change with th
   await expect.poll(() => reader.readChallenges().at(-1)?.keyAuthorization).toBe('while nobody followed')
 })
 
-test('a changed project reaches all its hostnames, also more than one read holds', async () => {
+test('a changed project reaches all its hostnames, and is one row to load and to tell', async () => {
+  for (const id of ['1', '2']) database.projects.set(id, projectOf(id, { upstreamUrl: `https://${id}` }))
   for (let number = 0; number < 2_200; number += 1) database.put(routeOf(shop(number), { projectId: number % 11 === 0 ? '2' : '1' }))
   await startAndFill()
-  for (const route of database.routes.values())
-    if (route.projectId === '1') database.put({ ...route, upstreamUrl: 'https://new', version: 2 })
+  expect(reader.findRoute(shop(1))?.upstreamUrl).toBe('https://1')
+  database.projects.set('1', projectOf('1', { upstreamUrl: 'https://new', version: 2 }))
   database.change({ kind: 'project', key: '1' })
-  await expect.poll(() => heard.changed.flatMap(({ projects }) => projects)).toEqual(['1'])
-  for (const route of database.routes.values()) expect(reader.findRoute(route.hostname)?.upstreamUrl).toBe(route.upstreamUrl)
-  expect(routesHeard()).toHaveLength(2_000)
+  await expect.poll(() => heard.changed).toEqual([expect.objectContaining({ projects: ['1'], routes: [] })])
+  for (const { hostname, projectId } of database.routes.values())
+    expect(reader.findRoute(hostname)?.upstreamUrl).toBe(projectId === '1' ? 'https://new' : 'https://2')
+  expect(database.calls.loads).toEqual([])
+})
+
+test('a project that is made while the copy is followed is in it before the routes of its hostnames', async () => {
+  await startAndFill()
+  database.projects.set('9', projectOf('9', { upstreamUrl: 'https://9' }))
+  database.put(routeOf(shop(1), { projectId: '9' }))
+  database.change(host(shop(1)), { kind: 'project', key: '9' })
+  await expect.poll(routesHeard).toEqual([shop(1)])
+  expect(reader.findRoute(shop(1))?.upstreamUrl).toBe('https://9')
+  expect(heard.changed.map(({ projects }) => projects)).toEqual([['9'], []])
 })
 
 test('what changes while a snapshot is read is not lost', async () => {
@@ -220,12 +244,12 @@ test('what changes while a snapshot is read is not lost', async () => {
   const first = [...database.routes.keys()].sort()[0]!
   database.during.page = () => {
     database.during.page = () => {}
-    database.put(routeOf(first, { version: 2, upstreamUrl: 'https://new' })) // its page was read already
+    database.put(routeOf(first, { version: 2, metadataJson: '"new"' })) // its page was read already
     database.put(routeOf(shop(900_000)))
     database.change(host(first), host(shop(900_000)))
   }
   await startAndFill()
-  expect(reader.findRoute(first)?.upstreamUrl).toBe('https://new')
+  expect(reader.findRoute(first)?.metadataJson).toBe('"new"')
   expect(reader.findRoute(shop(900_000))).toBeDefined()
 })
 
@@ -327,7 +351,7 @@ test('a damaged file is found at the start, replaced by a snapshot, and everybod
   await follower.stop()
   writer.close()
   const file = openSync(currentGeneration(place.path)!, 'r+')
-  for (let page = 40; page < 60; page += 1) writeSync(file, Buffer.alloc(300, 0xab), 0, 300, page * 4096)
+  for (let page = 60; page < 90; page += 1) writeSync(file, Buffer.alloc(300, 0xab), 0, 300, page * 4096)
   closeSync(file)
   writer = openCopyWriter(place.path)
   follow()

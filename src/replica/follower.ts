@@ -69,8 +69,7 @@ export function createFollower(parts: FollowerParts): Follower {
     writer.apply({ routes, certificates, known: [...names].map((name) => ({ hostname: name, usedAtMs })) })
   }
   const lookups = createDatabaseLookups({
-    loadRoutes: (hostnames) => (source.findRoutes ?? source.loadRoutes)(hostnames),
-    findInCopy: (hostname) => writer.findRoute(hostname),
+    findRoutes: (hostnames) => source.findRoutes(hostnames),
     ...(writer.hostnamesMax > 0 && { keep: { loadCertificates: (hostnames) => source.loadCertificates(hostnames), put } }),
     now,
   })
@@ -90,7 +89,7 @@ export function createFollower(parts: FollowerParts): Follower {
 
   const onChanged = (keys: ChangedKeys): void => {
     for (const kind of Object.values(keys)) changes += kind.length
-    lookups.changed(keys.routes)
+    lookups.changed(keys.projects.length > 0 ? 'all' : keys.routes)
     // Not at once: an answer that a look-up found before this change must leave before the news of it.
     setImmediate(() => audience?.changed(keys))
   }

@@ -1,10 +1,10 @@
 import type { Hostname } from '../hostname.ts'
 import type { Vitals } from './acknowledgements.ts'
 import type { CopyStatus } from './copy-status.ts'
-import type { ChangedKeys, RouteRow } from './rows.ts'
+import type { ChangedKeys, Route } from './rows.ts'
 
 /** `unavailable`: nobody can say now whether the hostname is registered. */
-export type RouteAnswer = { kind: 'route'; route: RouteRow } | { kind: 'unknown' } | { kind: 'unavailable' }
+export type RouteAnswer = { kind: 'route'; route: Route } | { kind: 'unknown' } | { kind: 'unavailable' }
 
 export type CertificateRequestAnswer = { kind: 'requested' } | { kind: 'refused'; reason: string }
 

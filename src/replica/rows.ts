@@ -1,12 +1,9 @@
 import type { Hostname } from '../hostname.ts'
 
-/** A hostname as the edges and resolve need it. `version` grows with every change of the hostname's claim or project. */
+/** What is a hostname's own; the rest of its route is its project's. `version` grows with every change of the claim. */
 export type RouteRow = {
   hostname: Hostname
   projectId: string
-  projectSlug: string
-  upstreamUrl: string
-  upstreamProtocol: 'http1' | 'h2' | 'h2c'
   metadataJson: string
   verified: boolean
   proofNeeded: boolean
@@ -14,8 +11,23 @@ export type RouteRow = {
   version: number
 }
 
-/** How a project's pages look at the edge: once a project, not once a hostname. `errorPage`: HTML of its own. */
-export type ProjectRow = { id: string; name: string; color: string | null; errorPage: string | null; version: number }
+/** What the routes of a project have in common. */
+export type ProjectPart = { projectSlug: string; upstreamUrl: string; upstreamProtocol: 'http1' | 'h2' | 'h2c' }
+
+/** A hostname as the edges and resolve need it. */
+export type Route = RouteRow & ProjectPart
+
+/** What a project says of all its hostnames, and how its pages look at the edge. `errorPage`: HTML of its own. */
+export type ProjectRow = {
+  id: string
+  slug: string
+  upstreamUrl: string
+  upstreamProtocol: ProjectPart['upstreamProtocol']
+  name: string
+  color: string | null
+  errorPage: string | null
+  version: number
+}
 
 export type CertificateRow = {
   hostname: Hostname

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Hostname } from '../hostname.ts'
 import type { Reached } from './acknowledgements.ts'
 import { connectToFollower, type FollowerEvents, type FollowerLink } from './client.ts'
-import { cursorAt, routeOf, shop, temporaryFolder } from './copy.fixture.ts'
+import { cursorAt, foundRoute, routeOf, shop, temporaryFolder } from './copy.fixture.ts'
 import type { CertificateRequestAnswer, RouteAnswer } from './messages.ts'
 import type { ChangedKeys } from './rows.ts'
 import { type CopyServer, type CopyServerParts, startCopyServer } from './server.ts'
@@ -29,7 +29,7 @@ async function serve(on: Partial<CopyServerParts['on']> = {}): Promise<CopyServe
   const server = await startCopyServer({
     socketPath,
     on: {
-      findRoute: async (hostname) => ({ kind: 'route', route: routeOf(hostname) }),
+      findRoute: async (hostname) => ({ kind: 'route', route: foundRoute(routeOf(hostname)) }),
       requestCertificate: async () => ({ kind: 'requested' }),
       visitorCame: () => {},
       ...on,
@@ -73,7 +73,7 @@ test('a process tells the follower which names of a bounded copy it uses', async
 })
 
 test('a process asks the follower for a route, and for a certificate', async () => {
-  const route = routeOf(shop(1), { metadataJson: '{"line":"a\\nb","emoji":"🦊"}' })
+  const route = foundRoute(routeOf(shop(1), { metadataJson: '{"line":"a\\nb","emoji":"🦊"}' }))
   await serve({
     findRoute: async (hostname) => (hostname === shop(1) ? { kind: 'route', route } : { kind: 'unknown' }),
     requestCertificate: async (hostname) => (hostname === shop(1) ? { kind: 'requested' } : { kind: 'refused', reason: 'in back-off' }),

@@ -2,23 +2,16 @@ import { loadTlsAlpnChallenges } from '../core/challenges.ts'
 import { currentCursor, listenForChanges, readChanges } from '../core/changes.ts'
 import type { Db } from '../core/db.ts'
 import { eachProjectPage, loadProjects } from '../core/project-pages.ts'
-import {
-  eachCertificatePage,
-  eachRoutePage,
-  loadCertificates,
-  loadProjectHostnames,
-  loadRoutes,
-  type RouteReading,
-} from '../core/routes.ts'
+import { eachCertificatePage, eachRoutePage, loadCertificates, loadRouteRows, loadRoutes, type RouteReading } from '../core/routes.ts'
 import { readEdgeSetting } from '../core/settings.ts'
 import type { CopySource } from '../replica/copy-source.ts'
 
 /** What the follower reads of the database: all from `feed`, which may be a standby, but hints and what must be the newest. */
-export function databaseSource(db: Db, { feed = db, reading }: { feed?: Db; reading?: RouteReading } = {}): Required<CopySource> {
+export function databaseSource(db: Db, { feed = db, reading }: { feed?: Db; reading?: RouteReading } = {}): CopySource {
   return {
     currentCursor: () => currentCursor(feed),
     readChanges: (cursor, limit) => readChanges(feed, cursor, limit, db),
-    loadRoutes: (hostnames) => loadRoutes(feed, hostnames, reading),
+    loadRoutes: (hostnames) => loadRouteRows(feed, hostnames, reading),
     loadCertificates: (hostnames) => loadCertificates(feed, hostnames),
     eachRoutePage: (pageSize) => eachRoutePage(feed, pageSize, reading),
     eachCertificatePage: (pageSize) => eachCertificatePage(feed, pageSize),
@@ -26,7 +19,6 @@ export function databaseSource(db: Db, { feed = db, reading }: { feed?: Db; read
     eachProjectPage: (pageSize) => eachProjectPage(feed, pageSize),
     loadChallenges: () => loadTlsAlpnChallenges(feed),
     readSetting: (name) => readEdgeSetting(feed, name),
-    loadProjectHostnames: (projectId, after, limit) => loadProjectHostnames(feed, projectId, after, limit),
     findRoutes: (hostnames) => loadRoutes(db, hostnames, reading),
     listen: (onHint) => listenForChanges(db, onHint),
   }

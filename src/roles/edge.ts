@@ -7,7 +7,7 @@ import { createEdgeMetrics } from '../edge/metrics.ts'
 import { connectionCeiling, fileDescriptorsMax } from '../file-descriptors.ts'
 import { type Hostname, wildcardOver } from '../hostname.ts'
 import { createLineSink } from '../log.ts'
-import type { RouteRow } from '../replica/rows.ts'
+import type { Route } from '../replica/rows.ts'
 import { certificateKeys } from './certificate-keys.ts'
 import { createVitals } from './edge-vitals.ts'
 import { type LocalAnswer, openLocalCopy } from './local-copy.ts'
@@ -85,7 +85,7 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
   })
 
   const brandOf = (projectId: string) => {
-    const row = copy.reader.findProject(projectId)
+    const row = copy.reader.findBrand(projectId)
     return row && { name: row.name, color: row.color, ownHtml: row.errorPage }
   }
 
@@ -150,7 +150,7 @@ function isOurs({ kind }: { kind: string }): boolean {
 type EdgeRoute = Required<HostRoute> & { proofNeeded: boolean }
 
 /** Without the metadata, which may be 16 KB and is the vendor's alone. */
-function toHostRoute({ hostname, projectId, projectSlug, upstreamUrl, upstreamProtocol, verified, proofNeeded }: RouteRow): EdgeRoute {
+function toHostRoute({ hostname, projectId, projectSlug, upstreamUrl, upstreamProtocol, verified, proofNeeded }: Route): EdgeRoute {
   return { hostname, projectId, projectSlug, upstreamUrl, upstreamProtocol, verified, proofNeeded }
 }
 

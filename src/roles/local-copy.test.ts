@@ -3,12 +3,13 @@ import { dirname } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Hostname } from '../hostname.ts'
-import { routeOf, shop, snapshotOf, temporaryFolder } from '../replica/copy.fixture.ts'
+import { type Hostname, parseHostname } from '../hostname.ts'
+import { projectOf, routeOf, shop, snapshotOf, temporaryFolder } from '../replica/copy.fixture.ts'
 import { openCopyWriter } from '../replica/copy-writer.ts'
-import type { RouteRow } from '../replica/rows.ts'
-import { copyPath } from './copy-place.ts'
-import { openLocalCopy } from './local-copy.ts'
+import type { Route, RouteRow } from '../replica/rows.ts'
+import { startCopyServer } from '../replica/server.ts'
+import { copyPath, followerSocket } from './copy-place.ts'
+import { type LocalAnswer, openLocalCopy } from './local-copy.ts'
 import type { RoleContext } from './role.ts'
 
 const HOSTNAMES = 5_000
@@ -28,7 +29,7 @@ beforeEach(async () => {
 afterEach(() => place.remove())
 
 test('a process that needs no metadata remembers a hostname in less than 1 KB, however much of it there is', () => {
-  const perHostname = bytesFor({ keep: ({ hostname, upstreamUrl }) => ({ hostname, upstreamUrl }) })
+  const perHostname = bytesFor({ keep: ({ hostname, projectId, upstreamUrl }) => ({ hostname, projectId, upstreamUrl }) })
   expect(perHostname).toBeLessThan(BYTES_EACH_MAX)
 })
 
@@ -37,8 +38,49 @@ test('a process that needs it leaves what is too heavy in the copy, and still fi
   expect(perHostname).toBeLessThan(BYTES_EACH_MAX)
 })
 
+test("a project's new upstream reaches what a process remembers of its hostnames as soon as the follower tells of it, and nothing else", async () => {
+  const writer = openCopyWriter(copyPath(context.config))
+  const server = await startCopyServer({
+    socketPath: followerSocket(context),
+    on: {
+      findRoute: async () => ({ kind: 'unavailable' }),
+      requestCertificate: async () => ({ kind: 'requested' }),
+      visitorCame: () => {},
+    },
+  })
+  const copy = openLocalCopy(context, { keep: ({ hostname, projectId, upstreamUrl }) => ({ hostname, projectId, upstreamUrl }) })
+  const lookUp = (hostname: Hostname) =>
+    copy.findRoute(hostname) as LocalAnswer<{ hostname: Hostname; projectId: string; upstreamUrl: string }>
+  try {
+    await copy.follower.firstHeard(10_000)
+    server.heartbeat({ lagMs: 0, complete: true, asOfMs: 1 })
+    await expect.poll(copy.isFresh).toBe(true)
+    const other = parseHostname('other.customer.com')
+    const early = parseHostname('early.customer.com') // its project's row comes after its own
+    writer.apply({
+      routes: [routeOf(other, { projectId: '8' }), routeOf(early, { projectId: '9' })],
+      projects: [projectOf('8', { upstreamUrl: 'https://8' })],
+    })
+    const remembered = lookUp(other)
+    expect(lookUp(shop(1))).toMatchObject({ kind: 'route', route: { upstreamUrl: projectOf().upstreamUrl } })
+    expect(lookUp(early)).toEqual({ kind: 'unknown' })
+    writer.apply({ projects: [projectOf('7', { upstreamUrl: 'https://new', version: 2 }), projectOf('9')] })
+    server.changed({ projects: ['7', '9'] })
+    await expect.poll(() => lookUp(shop(1))).toMatchObject({ kind: 'route', route: { upstreamUrl: 'https://new' } })
+    expect(lookUp(early)).toMatchObject({ kind: 'route' })
+    expect(lookUp(other)).toBe(remembered)
+  } finally {
+    copy.close()
+    await server.stop()
+    writer.close()
+  }
+})
+
 /** What the heap grows by when each hostname is asked for twice. */
-function bytesFor<Kept extends { hostname: Hostname }>(parts: { keep(route: RouteRow): Kept; isLight?(kept: Kept): boolean }): number {
+function bytesFor<Kept extends Pick<Route, 'hostname' | 'projectId'>>(parts: {
+  keep(route: Route): Kept
+  isLight?(kept: Kept): boolean
+}): number {
   const copy = openLocalCopy(context, parts)
   try {
     const before = heapBytes()

@@ -7,7 +7,7 @@ import { isCurrent, missIsFinal } from '../replica/copy-status.ts'
 import type { RouteAnswer } from '../replica/messages.ts'
 import { createNameUses } from '../replica/name-uses.ts'
 import { findLocalRoute } from '../replica/route-lookup.ts'
-import type { ChangedKeys, RouteRow } from '../replica/rows.ts'
+import type { ChangedKeys, Route } from '../replica/rows.ts'
 import { copyPath, followerSocket } from './copy-place.ts'
 import type { RoleContext } from './role.ts'
 
@@ -16,7 +16,7 @@ export type LocalAnswer<Kept> = { kind: 'route'; route: Kept } | Exclude<RouteAn
 
 export type LocalCopyParts<Kept> = {
   /** What this process needs of a route. */
-  keep(route: RouteRow): Kept
+  keep(route: Route): Kept
   /** Whether this process needs what the vendor stored with it. */
   metadata?: boolean
   /** Whether it may stay in memory; what may not is read from the copy each time. All may where this is absent. */
@@ -37,7 +37,7 @@ const UNKNOWN: { kind: 'unknown' } = { kind: 'unknown' }
  * How an api or edge process reads this machine's local copy: memory first, then the copy, then, only while the copy is behind or
  * incomplete, the follower. The follower's pushes drop what changed from memory; when the link to it breaks, all of it is dropped.
  */
-export function openLocalCopy<Kept extends { hostname: Hostname }>(context: RoleContext, parts: LocalCopyParts<Kept>) {
+export function openLocalCopy<Kept extends Pick<Route, 'hostname' | 'projectId'>>(context: RoleContext, parts: LocalCopyParts<Kept>) {
   const routes = new Lru<Hostname, LocalAnswer<Kept>>(ROUTES_IN_MEMORY_MAX)
   const misses = new Lru<Hostname, typeof UNKNOWN>(MISSES_IN_MEMORY_MAX)
   const follower = connectToFollower(followerSocket(context), {
@@ -47,6 +47,7 @@ export function openLocalCopy<Kept extends { hostname: Hostname }>(context: Role
         routes.delete(hostname)
         misses.delete(hostname)
       }
+      if (keys.projects.length > 0) forgetProjects(new Set(keys.projects))
       parts.changed?.(keys)
     },
     onReset() {
@@ -66,6 +67,10 @@ export function openLocalCopy<Kept extends { hostname: Hostname }>(context: Role
     },
   })
   const isFresh = () => missIsFinal(follower.status())
+  const forgetProjects = (ids: Set<string>) => {
+    routes.deleteWhere((known) => known.kind === 'route' && ids.has(known.route.projectId))
+    misses.clear() // a route counts from when its project is in the copy
+  }
 
   // A route is kept under its claim's name alone, a wildcard's too, so that news of one name makes one entry stale however many it covers.
   const remembered = (hostname: Hostname): LocalAnswer<Kept> | undefined => {
