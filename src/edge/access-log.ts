@@ -28,6 +28,7 @@ const TOTAL_MS = Buffer.from(',"totalMs":')
 const ERROR = Buffer.from(',"error":"')
 const QUOTE = Buffer.from('"')
 const END = Buffer.from(',"msg":"request"}\n')
+const ZERO = 48
 
 /** One JSON line a request, like the other lines of the log, for the given share of them (0 to 1). */
 export function createAccessLog({ line, ended }: LineSink, sample: number) {
@@ -79,16 +80,23 @@ export function pathOf(target: string): string {
   return target.slice(0, Math.min(end < 0 ? target.length : end, PATH_CHARACTERS_MAX))
 }
 
-/** Up to the request's id: many requests end in one millisecond. */
+/** Up to the request's id; only the milliseconds change within a second. */
 function createBeginnings() {
-  let lastMs = 0
+  let lastSecond = Number.NaN
   let bytes = Buffer.alloc(0)
+  let millisecondsAt = 0
   return (nowMs: number): Buffer => {
-    if (nowMs !== lastMs) {
-      lastMs = nowMs
-      const time = new Date(nowMs).toISOString()
+    const second = Math.floor(nowMs / 1000)
+    if (second !== lastSecond) {
+      lastSecond = second
+      const time = new Date(second * 1000).toISOString()
       bytes = Buffer.from(`{"level":"info","time":"${time}","pid":${process.pid},"name":"edge","requestId":"`)
+      millisecondsAt = bytes.indexOf('.000Z') + 1
     }
+    const milliseconds = nowMs - second * 1000
+    bytes[millisecondsAt] = ZERO + Math.floor(milliseconds / 100)
+    bytes[millisecondsAt + 1] = ZERO + (Math.floor(milliseconds / 10) % 10)
+    bytes[millisecondsAt + 2] = ZERO + (milliseconds % 10)
     return bytes
   }
 }

@@ -3,6 +3,7 @@ import type { AnswerHead, Fields } from './engine.ts'
 import { CLASSES, CR, FieldSpans, LF, readFieldLines, SPACE, VALUE } from './field-lines.ts'
 import { isLength } from './fields.ts'
 import { type AnswerFields, readAnswerFields } from './forwarded-answer.ts'
+import { alone } from './let-go.ts'
 import { UpstreamFailure } from './upstream.ts'
 
 const HEAD_BYTES_MAX = 64 * 1024
@@ -70,7 +71,7 @@ export class AnswerParser {
     while (at < bytes.length && this.#state !== 'done') {
       const next = this.#step(bytes, at)
       if (next === undefined) {
-        this.#kept = bytes.subarray(at)
+        this.#kept = alone(bytes.subarray(at))
         return arrived.length
       }
       at = next

@@ -20,6 +20,14 @@ export function copyOf(bytes: Uint8Array): Buffer {
   return copy
 }
 
+/** The bytes in memory of their own, to be kept: a small piece of memory that many share would hold on to all of it. */
+export function alone(bytes: Buffer): Buffer {
+  if (bytes.buffer.byteLength === bytes.length) return bytes
+  const copy = Buffer.allocUnsafeSlow(bytes.length)
+  copy.set(bytes)
+  return copy
+}
+
 function bufferFor(bytes: number): Buffer {
   if (bytes < LARGE_BYTES) return Buffer.allocUnsafe(bytes)
   return bytes === READ_BYTES_MAX ? takeBuffer(READ_BYTES_MAX) : Buffer.allocUnsafeSlow(bytes)

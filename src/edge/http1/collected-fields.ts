@@ -80,32 +80,33 @@ export function collectFields(bytes: Buffer, { from, text }: Section, spans: Fie
 
 /** Longer ones are seldom the same again, and would hold memory for an idle connection. */
 const REMEMBERED_BYTES_MAX = 4 * 1024
+const STEP_BYTES = 128
 const NOTHING = Buffer.alloc(0)
 
 /** The field section of a connection's last head. Clients say the same again with each request: the same bytes need not be read twice. */
 export class LastFields {
+  /** Memory of its own: connections are idle for long, and what arrives shares its memory with others. */
   #bytes: Buffer = NOTHING
-  #from = 0
-  #end = 0
+  #length = 0
   #collected: CollectedFields | undefined
 
   /** Where the section ends when it stands in `bytes` at `at` again; what was collected from it is `collected` then. */
   endIn(bytes: Buffer, at: number, limit: number): number | undefined {
-    const end = at + this.#end - this.#from
+    const end = at + this.#length
     if (this.#collected === undefined || end > limit) return undefined
-    return bytes.compare(this.#bytes, this.#from, this.#end, at, end) === 0 ? end : undefined
+    return bytes.compare(this.#bytes, 0, this.#length, at, end) === 0 ? end : undefined
   }
 
   get collected(): CollectedFields {
     return this.#collected!
   }
 
-  /** Holds on to `bytes`, which nobody may write into any more. */
   remember(bytes: Buffer, from: number, end: number, collected: CollectedFields): void {
-    const isSmall = bytes.length <= REMEMBERED_BYTES_MAX
-    this.#bytes = isSmall ? bytes : NOTHING
-    this.#from = from
-    this.#end = end
+    this.#length = end - from
+    const isSmall = this.#length <= REMEMBERED_BYTES_MAX
     this.#collected = isSmall ? collected : undefined
+    if (!isSmall) return
+    if (this.#bytes.length < this.#length) this.#bytes = Buffer.allocUnsafeSlow(Math.ceil(this.#length / STEP_BYTES) * STEP_BYTES)
+    bytes.copy(this.#bytes, 0, from, end)
   }
 }

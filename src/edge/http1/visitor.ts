@@ -2,6 +2,7 @@ import type { TLSSocket } from 'node:tls'
 import { Malformed } from '../chunked-reader.ts'
 import type { Exchange, VisitorConnection } from '../engine.ts'
 import { RequestFields } from '../forwarded-request.ts'
+import { alone } from '../let-go.ts'
 import { page, sendPage } from '../pages.ts'
 import { DISCARDED_BYTES_MAX, DISCARDING_MS_MAX, PIPELINED_BYTES_MAX, REQUEST_HEAD_BYTES_MAX } from '../request-limits.ts'
 import type { Timeouts } from '../timeouts.ts'
@@ -133,10 +134,11 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
   readonly #receive = (chunk: Buffer) => {
     if (this.#state === 'closing') return this.#discard(chunk.length)
     const hadBytes = this.#kept.length
-    this.#kept = hadBytes === 0 ? chunk : Buffer.concat([this.#kept, chunk])
+    this.#kept = hadBytes === 0 ? chunk : alone(Buffer.concat([this.#kept, chunk]))
     // A head that comes in crumbs is read anew with each line at most.
     if (this.#state === 'head' && hadBytes > 0 && chunk.indexOf(LF) < 0 && this.#kept.length < REQUEST_HEAD_BYTES_MAX) return
     this.#read()
+    if (this.#kept.length > 0) this.#kept = alone(this.#kept)
   }
 
   #read(): void {

@@ -55,7 +55,7 @@ export class FrameReader {
   }
 
   #keep(chunk: Buffer, at: number, size: number): void {
-    this.#kept = Buffer.allocUnsafe(size)
+    this.#kept = Buffer.allocUnsafeSlow(size)
     this.#keptBytes = chunk.copy(this.#kept, 0, at)
   }
 
