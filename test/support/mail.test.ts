@@ -14,7 +14,11 @@ test.each([
   const server = createMailServer(inbox.smtpUrl, 'Namesake <namesake@vendor.test>')
   const text = `Hello\n\n${said}\n\nGoodbye\n`
   await server.send({ to: 'ada@vendor.test', subject: 'Hello', text, html: '<p>Hello</p>' }, 'one')
-  expect(textOf(await inbox.next('ada@vendor.test')).trimEnd()).toBe(text.trimEnd())
+  expect(
+    textOf(await inbox.next('ada@vendor.test'))
+      .trimEnd()
+      .split('\r\n'),
+  ).toEqual(text.trimEnd().split('\n'))
   server.close()
   await inbox.stop()
 })

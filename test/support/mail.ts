@@ -117,13 +117,12 @@ export async function startMailWorker(parts: { db: Db; databaseUrl: string; smtp
 
 /** The text part of a mail, decoded. A line of it may begin with two hyphens, so that the boundary alone tells where it ends. */
 export function textOf({ raw }: ReceivedMail): string {
-  const lines = raw.replaceAll('\r\n', '\n')
-  const boundary = /boundary="([^"]+)"/i.exec(lines)![1]!
-  const part = lines.split(`\n--${boundary}`).find((one) => /^\ncontent-type: text\/plain/i.test(one))!
-  const beginning = part.indexOf('\n\n')
-  const text = part.slice(beginning + 2)
+  const boundary = /boundary="([^"]+)"/i.exec(raw)![1]!
+  const part = raw.split(`\r\n--${boundary}`).find((one) => /^\r\ncontent-type: text\/plain/i.test(one))!
+  const beginning = part.indexOf('\r\n\r\n')
+  const text = part.slice(beginning + 4)
   if (!/content-transfer-encoding: quoted-printable/i.test(part.slice(0, beginning))) return text
-  const bytes = text.replace(/=\n/g, '').replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  const bytes = text.replace(/=\r\n/g, '').replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
   return Buffer.from(bytes, 'latin1').toString('utf8')
 }
 
