@@ -1,7 +1,8 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { digest, resumeToEnd, sendBlocks } from './reads.fixture.ts'
 import { connectSharing, giveBytesBack, takeBytes } from './upstream-reads.ts'
 
 let server: Server
@@ -23,7 +24,6 @@ async function open(): Promise<{ near: Socket; far: Socket }> {
   const [far] = (await once(server, 'connection')) as [Socket]
   return { near, far }
 }
-const digest = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
 
 test('what twenty sockets read at once into one buffer stays what each was sent', async () => {
   const sizes = [1, 700, 16_384, 16_385, 65_536, 65_537, 300_000]
@@ -33,15 +33,9 @@ test('what twenty sockets read at once into one buffer stays what each was sent'
     const taken: Buffer[] = []
     takeBytes(near, (chunk) => taken.push(chunk))
     near.resume()
-    const sent: Buffer[] = []
-    for (let i = 0; i < 40; i += 1) {
-      const bytes = randomBytes(sizes[Math.floor(Math.random() * sizes.length)]!)
-      sent.push(bytes)
-      if (!far.write(bytes)) await once(far, 'drain')
-    }
-    far.end()
+    const sent = await sendBlocks(far, sizes)
     await once(near, 'end')
-    expect(digest(Buffer.concat(taken))).toBe(digest(Buffer.concat(sent)))
+    expect(digest(Buffer.concat(taken))).toBe(sent)
   })
   await Promise.all(runs)
 })
@@ -59,9 +53,7 @@ test('a paused socket reads no more than a buffer, and all the rest once it goes
   while (bytes === 0) await new Promise((resolve) => setImmediate(resolve))
   await new Promise((resolve) => setTimeout(resolve, 50))
   expect(bytes).toBeLessThanOrEqual(65_536)
-  const goOn = setInterval(() => near.resume(), 0)
-  await once(near, 'end')
-  clearInterval(goOn)
+  await resumeToEnd(near)
   expect(bytes).toBe(block.length)
 })
 
@@ -77,8 +69,7 @@ test('a socket whose bytes were taken is a stream like any other afterwards', as
   near.pause()
   const block = randomBytes(5_000_000)
   far.end(block)
-  const rest: Buffer[] = []
-  for await (const chunk of near) rest.push(chunk as Buffer)
+  const rest = (await near.toArray()) as Buffer[]
   expect(taken.join('')).toBe('head')
   expect(digest(Buffer.concat(rest))).toBe(digest(block))
 })

@@ -1,9 +1,10 @@
-import { createHash, randomBytes, randomInt } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { connect, createServer, type Server, type TLSSocket } from 'node:tls'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestCa } from '../../test/support/certificates.ts'
+import { digest, resumeToEnd, sendBlocks } from './reads.fixture.ts'
 import { SHARES_VISITOR_READS, takeVisitorBytes } from './visitor-reads.ts'
 
 let server: Server
@@ -28,7 +29,6 @@ async function open(): Promise<{ near: TLSSocket; far: TLSSocket }> {
   for (const socket of [near, far]) sockets.push(socket.on('error', () => {}))
   return { near, far }
 }
-const digest = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 const until = async (isSo: () => boolean) => {
   while (!isSo()) await turn()
@@ -52,15 +52,9 @@ test('what twenty visitors send at once is what each of them sent, also with pau
       goOn(() => near.resume())
     })
     near.resume()
-    const sent: Buffer[] = []
-    for (let round = 0; round < 40; round += 1) {
-      const bytes = randomBytes(sizes[randomInt(sizes.length)]!)
-      sent.push(bytes)
-      if (!far.write(bytes)) await once(far, 'drain')
-    }
-    far.end()
+    const sent = await sendBlocks(far, sizes)
     await once(near, 'end')
-    expect(digest(Buffer.concat(taken))).toBe(digest(Buffer.concat(sent)))
+    expect(digest(Buffer.concat(taken))).toBe(sent)
   })
   await Promise.all(runs)
 })
@@ -78,9 +72,7 @@ test('while it is paused nothing is taken', async () => {
   await until(() => bytes > 0)
   for (let i = 0; i < 20; i += 1) await turn()
   expect(bytes).toBeLessThanOrEqual(16_384)
-  const goOn = setInterval(() => near.resume(), 0)
-  await once(near, 'end')
-  clearInterval(goOn)
+  await resumeToEnd(near)
   expect(bytes).toBe(block.length)
 })
 
@@ -107,8 +99,7 @@ test('once no more is taken, the connection is a stream like any other', async (
   near.pause()
   const block = randomBytes(3_000_000)
   far.end(block)
-  const rest: Buffer[] = []
-  for await (const chunk of near) rest.push(chunk as Buffer)
+  const rest = (await near.toArray()) as Buffer[]
   expect(taken.join('')).toBe('head')
   expect(digest(Buffer.concat(rest))).toBe(digest(block))
 })
