@@ -5,17 +5,20 @@ export const QUICK_READ_BYTES_MAX = 96 * 1024
 const LARGE_BYTES = 16 * 1024
 const KEPT_MAX = 64
 
-const kept: Buffer[] = []
-const keptQuick: Buffer[] = []
+/** What has been let go, by size. */
+const kept = new Map<number, Buffer[]>([
+  [READ_BYTES_MAX, []],
+  [QUICK_READ_BYTES_MAX, []],
+])
 
-/** A buffer for one read of a body: one that has been let go, or a new one. */
-export function takeBuffer(bytes: typeof READ_BYTES_MAX | typeof QUICK_READ_BYTES_MAX): Buffer {
-  return (bytes === READ_BYTES_MAX ? kept : keptQuick).pop() ?? Buffer.allocUnsafeSlow(bytes)
+/** A buffer of so many bytes for a piece of a body: one that has been let go, or a new one. */
+export function takeBuffer(bytes: number): Buffer {
+  return kept.get(bytes)?.pop() ?? Buffer.allocUnsafeSlow(bytes)
 }
 
 /** A copy that can be let go when it is large. */
 export function copyOf(bytes: Uint8Array): Buffer {
-  const copy = bufferFor(bytes.length)
+  const copy = bytes.length < LARGE_BYTES ? Buffer.allocUnsafe(bytes.length) : takeBuffer(bytes.length)
   copy.set(bytes)
   return copy
 }
@@ -28,19 +31,14 @@ export function alone(bytes: Buffer): Buffer {
   return copy
 }
 
-function bufferFor(bytes: number): Buffer {
-  if (bytes < LARGE_BYTES) return Buffer.allocUnsafe(bytes)
-  return bytes === READ_BYTES_MAX ? takeBuffer(READ_BYTES_MAX) : Buffer.allocUnsafeSlow(bytes)
-}
-
 /**
  * Gives the memory of a chunk back that has left, when the chunk is all of its memory. Reading a gigabyte makes so few objects that the collector
  * would let tens of megabytes of them stand. Its memory moves to another buffer: whoever still holds the chunk holds nothing.
  */
 export function letGo({ buffer, byteLength }: Buffer): void {
   if (byteLength < LARGE_BYTES || !(buffer instanceof ArrayBuffer) || buffer.byteLength !== byteLength) return
-  if (byteLength === READ_BYTES_MAX && kept.length < KEPT_MAX) kept.push(Buffer.from(buffer.transfer()))
-  else if (byteLength === QUICK_READ_BYTES_MAX && keptQuick.length < KEPT_MAX) keptQuick.push(Buffer.from(buffer.transfer()))
+  const alike = kept.get(byteLength)
+  if (alike && alike.length < KEPT_MAX) alike.push(Buffer.from(buffer.transfer()))
   else buffer.transfer(0)
 }
 

@@ -65,7 +65,7 @@ class SharedReads {
   }
 
   /** How large a buffer of its own the socket gets after a read of so many bytes; 0: the shared one will do. */
-  #bytesWanted(bytes: number): 0 | typeof READ_BYTES_MAX | typeof QUICK_READ_BYTES_MAX {
+  #bytesWanted(bytes: number): number {
     if (bytes <= COPIED_BYTES_MAX) return 0
     const before = this.#lastLargeMs
     this.#lastLargeMs = performance.now()

@@ -54,7 +54,6 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
     this.#parts = parts
     this.#deadlineAt = performance.now() + parts.timeouts.requestHeadMs
     this.#takeNoMore = takeVisitorBytes(socket, this.#receive)
-    socket.resume()
     socket.on('drain', this.#drained)
     socket.once('end', this.#ended)
     socket.once('close', this.#closed)
@@ -134,10 +133,10 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
   readonly #receive = (chunk: Buffer) => {
     if (this.#state === 'closing') return this.#discard(chunk.length)
     const hadBytes = this.#kept.length
-    this.#kept = hadBytes === 0 ? chunk : alone(Buffer.concat([this.#kept, chunk]))
+    this.#kept = hadBytes === 0 ? chunk : Buffer.concat([this.#kept, chunk])
     // A head that comes in crumbs is read anew with each line at most.
-    if (this.#state === 'head' && hadBytes > 0 && chunk.indexOf(LF) < 0 && this.#kept.length < REQUEST_HEAD_BYTES_MAX) return
-    this.#read()
+    const isCrumb = this.#state === 'head' && hadBytes > 0 && chunk.indexOf(LF) < 0 && this.#kept.length < REQUEST_HEAD_BYTES_MAX
+    if (!isCrumb) this.#read()
     if (this.#kept.length > 0) this.#kept = alone(this.#kept)
   }
 

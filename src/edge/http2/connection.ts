@@ -75,7 +75,6 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     this.#headDeadlineAt = performance.now() + parts.timeouts.requestHeadMs
     this.#idleDeadlineAt = performance.now() + parts.timeouts.keepAliveMs
     takeVisitorBytes(socket, this.#receive)
-    socket.resume()
     socket.once('end', () => socket.destroy())
     socket.once('close', () => this.#end())
     this.writer.frame(FRAME.settings, FLAG.none, 0, OUR_SETTINGS)
