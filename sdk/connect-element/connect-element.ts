@@ -24,6 +24,7 @@ class NamesakeConnect extends Base {
   #link: Link | undefined
   #unfollow: (() => void) | undefined
   #isOpening = false
+  #hasNews = false
   #asked = 0
   #told = ''
 
@@ -85,18 +86,31 @@ class NamesakeConnect extends Base {
     this.#unfollow?.()
     this.#unfollow = this.#link = undefined
     this.#asked += 1
+    this.#hasNews = false
     this.#told = ''
   }
 
-  /** The answer to the latest question counts; an earlier one that comes later is dropped. */
+  /** The answer to the latest question counts; an earlier one that comes later is dropped. Who asked by hand is answered before news are looked at. */
   async #learn(how: 'load' | 'check'): Promise<void> {
     const link = this.#link
     if (!link) return
+    if (this.#isChecking()) {
+      this.#hasNews = true
+      return
+    }
     this.#asked += 1
     const question = this.#asked
     if (how === 'check' && this.#shown.kind === 'found') this.#show({ ...this.#shown, isChecking: true })
     const answer = await link[how]()
-    if (question === this.#asked) this.#take(answer, how)
+    if (question !== this.#asked) return
+    this.#take(answer, how)
+    if (!this.#hasNews) return
+    this.#hasNews = false
+    void this.#learn('load')
+  }
+
+  #isChecking(): boolean {
+    return this.#shown.kind === 'found' && this.#shown.isChecking
   }
 
   #take(answer: Answer, how: 'load' | 'check'): void {
@@ -110,6 +124,7 @@ class NamesakeConnect extends Base {
       this.#show({ kind: 'ended' })
     } else if (this.#shown.kind === 'found') {
       this.#show({ ...this.#shown, trouble: answer.kind, isChecking: false })
+      if (how === 'check') this.#view.announce(createSay(this.#strings)(answer.kind))
     } else {
       this.#show({ kind: 'problem', reason: answer.kind })
     }

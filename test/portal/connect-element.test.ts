@@ -206,6 +206,36 @@ test('with the keyboard alone one chooses the provider, copies the value and che
   expect(await focused(page)).toBe('Check now')
 }, 40_000)
 
+test('news that come while one checks do not take the answer away, and a check that fails does not end without a word', async () => {
+  const { page } = await openHost('mangled')
+  const checking = Promise.withResolvers<void>()
+  const toldOfNews = Promise.withResolvers<void>()
+  await page.route('**/v1/connect/events', async (route) => {
+    await checking.promise
+    const headers = { 'access-control-allow-origin': '*' }
+    await route.fulfill({ contentType: 'text/event-stream', headers, body: 'data: {}\n\n' })
+    await page.waitForRequest('**/v1/connect/events') // it asks for the stream anew: what came before has been read
+    toldOfNews.resolve()
+  })
+  await page.route('**/v1/connect/check', async (route) => {
+    const answer = await route.fetch()
+    checking.resolve()
+    await toldOfNews.promise
+    await route.fulfill({ response: answer })
+  })
+  await page.evaluate(`document.querySelector('namesake-connect').setAttribute('token', '${await link('news.element-customer.com')}')`)
+  const checkNow = page.getByRole('button', { name: 'Check now' })
+  await checkNow.waitFor()
+  const loadedAgain = page.waitForResponse('**/v1/connect')
+  await checkNow.click()
+  await page.getByRole('status').filter({ hasText: 'CNAME' }).waitFor()
+  await loadedAgain
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
+  await page.route('**/v1/connect/check', (route) => route.abort())
+  await checkNow.click()
+  await page.getByRole('status').filter({ hasText: 'The service did not answer' }).waitFor()
+}, 40_000)
+
 test('the file is served to any origin, for an hour, and is under 15 KB compressed', async () => {
   const answer = await fetch(`${world.tree.apiUrl}/connect-element.js`, { headers: { origin: 'https://vendor.example' } })
   expect(Object.fromEntries(answer.headers)).toMatchObject({
