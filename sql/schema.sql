@@ -10,10 +10,12 @@ create table activity (
   action text not null,
   subject text not null,
   detail jsonb not null default '{}'::jsonb,
+  xid xid8 default pg_current_xact_id(),
   constraint activity_pkey PRIMARY KEY (id),
   constraint activity_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
 );
 CREATE INDEX activity_project ON public.activity USING btree (project_id, id);
+CREATE INDEX activity_xid ON public.activity USING btree (xid) WHERE (xid IS NOT NULL);
 
 create table certificates (
   hostname text collate "C" not null,

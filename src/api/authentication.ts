@@ -35,7 +35,7 @@ export type Authenticator = {
 }
 
 /** `doubts`: how many there had been when it was read. */
-type Remembered = { caller: Caller; atMs: number; doubts: number; forgotten: boolean }
+type Remembered = { caller: Caller; atMs: number; doubts: number }
 
 const SCHEME = 'bearer '
 const MEMORY_MS = 5_000
@@ -46,7 +46,6 @@ const FLUSH_EVERY_MS = 5_000
 /** `isFresh` says whether news of revocations arrives within seconds; while it does not, every request asks the database. */
 export function createAuthenticator(parts: { db: Db; log: Log; isFresh(): boolean; now(): Date }): Authenticator {
   const byToken = new Lru<string, Remembered>(TOKENS_MAX)
-  const byId = new Lru<string, Remembered>(TOKENS_MAX)
   const once = createOnce<string, Caller | undefined>()
   const databaseFirst = createDatabaseFirst(parts.now)
   const uses = collectUses(parts)
@@ -61,13 +60,11 @@ export function createAuthenticator(parts: { db: Db; log: Log; isFresh(): boolea
       byToken.delete(token)
       return caller
     }
-    const remembered = { caller, atMs: parts.now().getTime(), doubts: before.doubts, forgotten: false }
-    byToken.set(token, remembered)
-    byId.set(caller.tokenId, remembered)
+    byToken.set(token, { caller, atMs: parts.now().getTime(), doubts: before.doubts })
     return caller
   }
   const ask = async (token: string, known: Remembered | undefined, nowMs: number): Promise<Caller> => {
-    const older = known && !known.forgotten && nowMs - known.atMs < OUTAGE_MS_MAX ? known.caller : undefined
+    const older = known && nowMs - known.atMs < OUTAGE_MS_MAX ? known.caller : undefined
     const caller = await databaseFirst(() => once(token, () => look(token)), older)
     if (!caller) throw new ServiceError('token_invalid', 'the token is unknown or revoked')
     uses.note(caller.tokenId, nowMs)
@@ -79,15 +76,14 @@ export function createAuthenticator(parts: { db: Db; log: Log; isFresh(): boolea
       const token = readBearer(header)
       const nowMs = parts.now().getTime()
       const known = byToken.peek(token)
-      const isCertain = known && !known.forgotten && known.doubts === doubts && nowMs - known.atMs < MEMORY_MS && parts.isFresh()
+      const isCertain = known && known.doubts === doubts && nowMs - known.atMs < MEMORY_MS && parts.isFresh()
       if (!isCertain) return ask(token, known, nowMs)
       uses.note(known.caller.tokenId, nowMs)
       return known.caller
     },
     forgetToken(tokenId) {
       forgettings += 1
-      const known = byId.peek(tokenId)
-      if (known) known.forgotten = true
+      byToken.deleteWhere(({ caller }) => caller.tokenId === tokenId)
     },
     doubtTokens() {
       doubts += 1

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { addProject, CLAIM_RULES } from '../../test/support/tenants.ts'
 import { eventually } from '../../test/support/tree.ts'
-import { rows, transaction } from '../core/db.ts'
+import { OPERATOR, recordActivity } from '../core/activity.ts'
+import { type Queryable, rows, transaction } from '../core/db.ts'
 import { registerDomain } from '../core/domains.ts'
 import { type Hostname, parseHostname } from '../hostname.ts'
 import { createLog } from '../log.ts'
@@ -37,4 +38,24 @@ test('who watches a project while the feed breaks off is told that something was
   await claim(after)
   await eventually(() => isTold(after) && told.some(({ kind }) => kind === 'activity'))
   expect(told.some(({ kind }) => kind === 'missed')).toBe(false)
+})
+
+test('an entry whose transaction commits after that of a later one is told too', async () => {
+  const project = await addProject(database.db)
+  const told: News[] = []
+  await news.watch(project.id, (one) => void (one.kind === 'activity' && told.push(one)))
+  const note = (on: Queryable, subject: string) =>
+    recordActivity(on, { projectId: project.id, actor: OPERATOR, action: 'project.changed', subject })
+  const [begun, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const late = transaction(database.db, async (tx) => {
+    await note(tx, 'late')
+    begun.resolve()
+    await mayEnd.promise
+  })
+  await begun.promise
+  await note(database.db, 'later')
+  await eventually(() => told.length === 1)
+  mayEnd.resolve()
+  await late
+  await eventually(() => told.length === 2)
 })

@@ -1,4 +1,4 @@
-import { findActivityAfter, lastActivity } from '../core/activity.ts'
+import { currentSnapshot, findActivitySince } from '../core/activity.ts'
 import { type Change, type Cursor, currentCursor, readChanges } from '../core/changes.ts'
 import type { Db } from '../core/db.ts'
 import { type DomainNews, findDomainNews } from '../core/domain-status.ts'
@@ -16,7 +16,7 @@ export type ProjectNews = {
 }
 
 /** Where the reading of the feed and of the activity has come to. */
-type Place = { cursor: Cursor; activity: string }
+type Place = { cursor: Cursor; snapshot: string }
 
 const POLL_MS = 700
 const CHANGES_AT_ONCE_MAX = 1_000
@@ -38,7 +38,7 @@ export function createProjectNews(parts: { db: Db; log: Log }): ProjectNews {
     if (hostnames.length === 0) return
     for (const domain of await findDomainNews(parts.db, [...watchers.keys()], hostnames)) tell(domain.projectId, { kind: 'domain', domain })
   }
-  const here = async (): Promise<Place> => ({ cursor: await currentCursor(parts.db), activity: await lastActivity(parts.db) })
+  const here = async (): Promise<Place> => ({ cursor: await currentCursor(parts.db), snapshot: await currentSnapshot(parts.db) })
   const begin = async () => {
     polling = poll(await here())
   }
@@ -54,8 +54,8 @@ export function createProjectNews(parts: { db: Db; log: Log }): ProjectNews {
           place.cursor = read.cursor
           if (read.changes.length === CHANGES_AT_ONCE_MAX) continue
         }
-        const { projectIds, last } = await findActivityAfter(parts.db, [...watchers.keys()], place.activity)
-        place.activity = last
+        const { projectIds, snapshot } = await findActivitySince(parts.db, [...watchers.keys()], place.snapshot)
+        place.snapshot = snapshot
         for (const projectId of projectIds) tell(projectId, { kind: 'activity' })
       } catch (error) {
         parts.log.warn({ err: error }, 'cannot read the news for whoever watches the portal; trying again')

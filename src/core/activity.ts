@@ -88,26 +88,28 @@ export async function listActivity(
   return found.length > limit ? { entries, nextCursor: entries.at(-1)!.id } : { entries }
 }
 
-/** Of these projects (ids), those with entries after `since`, and the id of the last entry of all. */
-export async function findActivityAfter(
+/** Of these projects (ids), those with entries that were not there yet in `since`, a snapshot; and the snapshot that this has read. */
+export async function findActivitySince(
   db: Db,
   projectIds: readonly string[],
   since: string,
-): Promise<{ projectIds: string[]; last: string }> {
+): Promise<{ projectIds: string[]; snapshot: string }> {
   const found = await rows(
     db,
-    sql<{ projectId: string; last: string }>`
-      select project_id as "projectId", max(id)::text as last from activity
-      where project_id = any(${projectIds}::bigint[]) and id > ${since} group by project_id`,
+    sql<{ projectId: string | null; snapshot: string }>`
+      select pg_current_snapshot()::text as snapshot, found.project_id as "projectId"
+      from (values (1)) as one left join lateral (
+        select distinct project_id from activity
+        where xid >= pg_snapshot_xmin(${since}::pg_snapshot) and not pg_visible_in_snapshot(xid, ${since}::pg_snapshot)
+          and project_id = any(${projectIds}::bigint[])) found on true`,
   )
-  const last = found.reduce((high, row) => (BigInt(row.last) > BigInt(high) ? row.last : high), since)
-  return { projectIds: found.map(({ projectId }) => projectId), last }
+  return { projectIds: found.flatMap(({ projectId }) => projectId ?? []), snapshot: found[0]!.snapshot }
 }
 
-/** The id of the newest entry of all; '0' before the first. */
-export async function lastActivity(db: Db): Promise<string> {
-  const [row] = await rows(db, sql<{ last: string }>`select coalesce(max(id), 0)::text as last from activity`)
-  return row!.last
+/** What has been committed now, as `findActivitySince` takes it (PostgreSQL, pg_snapshot). */
+export async function currentSnapshot(db: Db): Promise<string> {
+  const [row] = await rows(db, sql<{ snapshot: string }>`select pg_current_snapshot()::text as snapshot`)
+  return row!.snapshot
 }
 
 function toRecord({ id, at, actor, tokenName, tokenPreview, action, subject, detail }: Row): ActivityRecord {
