@@ -72,8 +72,8 @@ export function prepareLookups(db: DatabaseSync): CopyLookups {
     findRoute(hostname) {
       const row = own.get(hostname) as OwnPart | undefined
       if (row) return withProject(hostname, row)
-      if (isBounded && !name.get(hostname)) return undefined
       const wildcard = wildcardOver(hostname)
+      if (wildcard === hostname || (isBounded && !name.get(hostname))) return undefined
       const over = own.get(wildcard) as OwnPart | undefined
       return over && withProject(wildcard, over)
     },
