@@ -8,6 +8,7 @@ const HTTP2_TESTS = [
   'error-page',
   'failures',
   'handshake',
+  'own-bodies',
   'requests',
   'stop',
   'streaming',

@@ -3,7 +3,7 @@ import type { AnswerHead, Fields } from './engine.ts'
 import { CLASSES, CR, FieldSpans, LF, readFieldLines, SPACE, VALUE } from './field-lines.ts'
 import { isLength } from './fields.ts'
 import { type AnswerFields, readAnswerFields } from './forwarded-answer.ts'
-import { alone } from './let-go.ts'
+import { alone, partOf } from './let-go.ts'
 import { UpstreamFailure } from './upstream.ts'
 
 const HEAD_BYTES_MAX = 64 * 1024
@@ -96,7 +96,7 @@ export class AnswerParser {
       case 'chunked':
         return this.#readChunked(bytes, at)
       case 'until-close':
-        this.#listener.onData(at === 0 ? bytes : bytes.subarray(at))
+        this.#listener.onData(partOf(bytes, at, bytes.length))
         return bytes.length
       case 'done':
         return at
@@ -163,7 +163,7 @@ export class AnswerParser {
   #readCounted(bytes: Buffer, at: number): number {
     const end = Math.min(bytes.length, at + this.#left)
     this.#left -= end - at
-    this.#listener.onData(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end))
+    this.#listener.onData(partOf(bytes, at, end))
     if (this.#left === 0) this.#end([])
     return end
   }

@@ -1,5 +1,6 @@
 import type { Fields } from './engine.ts'
 import { CR, FieldSpans, LF, readFieldLines } from './field-lines.ts'
+import { partOf } from './let-go.ts'
 
 export type ChunkListener = {
   onData(chunk: Buffer): void
@@ -64,7 +65,7 @@ export class ChunkedReader {
     const end = Math.min(bytes.length, at + this.#left)
     this.#left -= end - at
     if (this.#left === 0) this.#state = 'chunk-end'
-    this.#listener.onData(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end))
+    this.#listener.onData(partOf(bytes, at, end))
     return end
   }
 

@@ -10,14 +10,21 @@ export type BodySending = {
   stop(): void
 }
 
+type SendingListener = {
+  /** Something is about to be written; what is until the end of the turn leaves in one piece. */
+  gather(): void
+  complete(): void
+}
+
 const COPIED_BYTES_MAX = 8 * 1024
 
 /** Passes a request's body on to the upstream as it comes, never faster than the upstream takes it. */
-export function sendBody(socket: Socket, { stream, length, trailers }: RequestBody, onComplete: () => void): BodySending {
+export function sendBody(socket: Socket, { stream, length, trailers }: RequestBody, on: SendingListener): BodySending {
   let isComplete = false
   let isBlocked = false
 
   const send = (chunk: Buffer) => {
+    on.gather()
     const taken = length === undefined ? writeChunk(socket, chunk) : socket.write(chunk, () => letGo(chunk))
     if (taken) return
     isBlocked = true
@@ -30,8 +37,11 @@ export function sendBody(socket: Socket, { stream, length, trailers }: RequestBo
   const complete = () => {
     isComplete = true
     stop()
-    if (length === undefined) socket.write(`0\r\n${trailerLines(trailers())}\r\n`, 'latin1')
-    onComplete()
+    if (length === undefined) {
+      on.gather()
+      socket.write(`0\r\n${trailerLines(trailers())}\r\n`, 'latin1')
+    }
+    on.complete()
   }
   const stop = () => {
     stream.off('data', send).off('end', complete)
@@ -53,13 +63,14 @@ export function sendBody(socket: Socket, { stream, length, trailers }: RequestBo
 
 function writeChunk(socket: Socket, chunk: Buffer): boolean {
   const size = `${chunk.length.toString(16)}\r\n`
-  if (chunk.length <= COPIED_BYTES_MAX) return socket.write(`${size}${chunk.toString('latin1')}\r\n`, 'latin1')
-  socket.cork()
+  if (chunk.length <= COPIED_BYTES_MAX) {
+    const text = chunk.toString('latin1')
+    letGo(chunk)
+    return socket.write(`${size}${text}\r\n`, 'latin1')
+  }
   socket.write(size, 'latin1')
   socket.write(chunk)
-  const taken = socket.write('\r\n', 'latin1', () => letGo(chunk))
-  socket.uncork()
-  return taken
+  return socket.write('\r\n', 'latin1', () => letGo(chunk))
 }
 
 function trailerLines(trailers: readonly string[]): string {

@@ -17,12 +17,6 @@ let opened: ((response: ServerResponse) => void) | undefined
 beforeAll(async () => {
   upstream = await startUpstream({
     handle(request, response) {
-      if (request.url === '/echo-stream') {
-        response.writeHead(200)
-        response.flushHeaders()
-        request.pipe(response)
-        return true
-      }
       if (request.url === '/flood') {
         flooding?.(request.socket)
         const block = Buffer.alloc(100_000, 'f')

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { type AnswerListener, AnswerParser, type ParsedHead } from './answer-parser.ts'
 import type { Fields } from './engine.ts'
+import { letGo } from './let-go.ts'
 import { type BodySending, sendBody } from './request-body.ts'
 import type { Timeouts } from './timeouts.ts'
 import type { Turn, TurnMember } from './turn.ts'
@@ -39,6 +40,8 @@ export class UpstreamConnection implements AnswerListener, TurnMember {
   /** The other side has ended it, or we have. */
   #isOver = false
   #isPaused = false
+  /** The socket holds what it gets until the end of this turn. */
+  #isGathering = false
   #idleMs: number
   /** For how long nothing may move in either direction, and since when nothing has. */
   #silenceMsMax: number
@@ -95,18 +98,20 @@ export class UpstreamConnection implements AnswerListener, TurnMember {
     this.#allowSilence(request.body ? this.#timeouts.bodyIdleMs : this.#timeouts.answerHeadMs)
     this.#unsent = requestHead(request)
     if (request.body) {
-      this.endTurn()
-      running.sending = sendBody(this.#socket, request.body, () => this.#bodySent(running))
+      this.#gather()
+      this.#sendHead()
+      running.sending = sendBody(this.#socket, request.body, { gather: this.#gather, complete: () => this.#bodySent(running) })
     } else {
       this.#turn.add(this)
     }
   }
 
-  /** Requests without a body leave together: each write alone would wake who waits for it. */
+  /** Requests leave together: each write alone would wake who waits for it. */
   endTurn(): void {
-    const head = this.#unsent
-    this.#unsent = ''
-    if (head !== '' && !this.#socket.destroyed) this.#socket.write(head, 'latin1')
+    this.#sendHead()
+    if (!this.#isGathering) return
+    this.#isGathering = false
+    this.#socket.uncork()
   }
 
   pause(): void {
@@ -167,6 +172,20 @@ export class UpstreamConnection implements AnswerListener, TurnMember {
     if (this.#running) this.#running.trailers = trailers
   }
 
+  #sendHead(): void {
+    const head = this.#unsent
+    this.#unsent = ''
+    if (head !== '' && !this.#socket.destroyed) this.#socket.write(head, 'latin1')
+  }
+
+  /** What is written until the end of the turn leaves in one piece: a visitor's bytes come in records of 16 KB, several at a time. */
+  readonly #gather = () => {
+    if (this.#isGathering) return
+    this.#isGathering = true
+    this.#socket.cork()
+    this.#turn.add(this)
+  }
+
   #allowSilence(ms: number): void {
     this.#silenceMsMax = ms
     this.#moved = -1
@@ -188,10 +207,11 @@ export class UpstreamConnection implements AnswerListener, TurnMember {
     } catch (error) {
       return this.#fail(error instanceof UpstreamFailure ? error : new UpstreamFailure('malformed', String(error), { cause: error }))
     }
-    if (this.#running !== running) return
-    if (!running.parser.isDone) return
-    if (running.head?.status === 101) this.#handOver(running, chunk.subarray(used))
-    else this.#finish(running, used === chunk.length)
+    if (this.#running === running && running.parser.isDone) {
+      if (running.head?.status === 101) return this.#handOver(running, chunk.subarray(used))
+      this.#finish(running, used === chunk.length)
+    }
+    letGo(chunk)
   }
 
   #handOver(running: Running, behind: Buffer): void {

@@ -229,8 +229,9 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
   }
 
   #pass(content: Buffer): void {
+    const { length } = content // the content may be let go
     this.#listener?.onData(content)
-    this.#taken(content.length)
+    this.#taken(length)
   }
 
   #passKept(): void {

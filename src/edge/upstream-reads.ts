@@ -1,5 +1,5 @@
 import { connect, type Socket, type TcpNetConnectOpts } from 'node:net'
-import { copyOf, QUICK_READ_BYTES_MAX, READ_BYTES_MAX, takeBuffer } from './let-go.ts'
+import { copyOf, giveBack, lend, QUICK_READ_BYTES_MAX, READ_BYTES_MAX, takeBuffer } from './let-go.ts'
 
 export type Take = (chunk: Buffer) => void
 
@@ -57,11 +57,17 @@ class SharedReads {
   #detach(buffer: Uint8Array, bytes: number): Buffer {
     const own = buffer === this.#own ? this.#own : undefined
     const isHandedOn = own !== undefined && bytes > own.length / 2
-    const chunk = isHandedOn ? own.subarray(0, bytes) : copyOf(buffer.subarray(0, bytes))
-    const wanted = this.#bytesWanted(bytes)
-    if (wanted === 0) this.#own = undefined
-    else if (isHandedOn || own?.length !== wanted) this.#own = takeBuffer(wanted)
+    const chunk = isHandedOn ? lend(own, bytes) : copyOf(buffer.subarray(0, bytes))
+    if (isHandedOn) this.#own = undefined
+    this.#want(this.#bytesWanted(bytes))
     return chunk
+  }
+
+  #want(bytes: number): void {
+    const own = this.#own
+    if ((own?.length ?? 0) === bytes) return
+    if (own) giveBack(own)
+    this.#own = bytes > 0 ? takeBuffer(bytes) : undefined
   }
 
   /** How large a buffer of its own the socket gets after a read of so many bytes; 0: the shared one will do. */

@@ -90,6 +90,11 @@ function answer(request: IncomingMessage, response: ServerResponse, seen: Seen[]
       return
     case '/count-upload':
       return countUpload(request, response)
+    case '/echo-stream':
+      response.writeHead(200)
+      response.flushHeaders()
+      request.pipe(response)
+      return
     case '/early':
       response.writeHead(413, { 'content-length': 9 }).end('too large')
       return

@@ -85,7 +85,7 @@ export class Http1Exchange implements Exchange {
     this.#host.send(`${head}${fields.lines}\r\n`)
   }
 
-  /** A large chunk that is the whole of its memory is gone once it has left. */
+  /** The chunk is let go once it has left. */
   write(chunk: Buffer): boolean {
     if (this.#isClosed) return true
     this.bytesSent += chunk.length
@@ -93,6 +93,7 @@ export class Http1Exchange implements Exchange {
     const tail = this.#framing === 'chunked' ? '\r\n' : ''
     if (this.#host.unsentBytes + chunk.length <= JOINED_BYTES_MAX) {
       this.#host.send(size + chunk.toString('latin1') + tail)
+      letGo(chunk)
       return !this.#host.socket.writableNeedDrain
     }
     return this.#writeLarge(size, chunk, tail)

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { ChunkedReader, Malformed } from '../chunked-reader.ts'
 import type { Fields, RequestBody } from '../engine.ts'
+import { partOf } from '../let-go.ts'
 import type { RequestFraming } from './request-head.ts'
 
 const HIGH_WATER_BYTES = 64 * 1024
@@ -46,7 +47,7 @@ export function createIncomingBody(
   const feedCounted = (bytes: Buffer, at: number): number => {
     const end = Math.min(bytes.length, at + left)
     left -= end - at
-    push(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end))
+    push(partOf(bytes, at, end))
     if (left === 0) complete([])
     return end
   }

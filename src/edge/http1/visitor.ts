@@ -2,7 +2,7 @@ import type { TLSSocket } from 'node:tls'
 import { Malformed } from '../chunked-reader.ts'
 import type { Exchange, VisitorConnection } from '../engine.ts'
 import { RequestFields } from '../forwarded-request.ts'
-import { alone } from '../let-go.ts'
+import { alone, letGo } from '../let-go.ts'
 import { page, sendPage } from '../pages.ts'
 import { DISCARDED_BYTES_MAX, DISCARDING_MS_MAX, PIPELINED_BYTES_MAX, REQUEST_HEAD_BYTES_MAX } from '../request-limits.ts'
 import type { Timeouts } from '../timeouts.ts'
@@ -138,6 +138,7 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
     const isCrumb = this.#state === 'head' && hadBytes > 0 && chunk.indexOf(LF) < 0 && this.#kept.length < REQUEST_HEAD_BYTES_MAX
     if (!isCrumb) this.#read()
     if (this.#kept.length > 0) this.#kept = alone(this.#kept)
+    letGo(chunk)
   }
 
   #read(): void {

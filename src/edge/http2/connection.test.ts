@@ -4,6 +4,7 @@ import { frame, literals, PREFACE, type RawFrame, requestBlock, word } from '../
 import { createHttp2Pair } from '../../../test/support/http2-pair.ts'
 import type { Exchange } from '../engine.ts'
 import { FieldSection } from '../field-section.ts'
+import { copyOf } from '../let-go.ts'
 
 const HOST = 'shop.customer.com'
 const DATA = 0
@@ -82,6 +83,21 @@ const answering = fc.record({
   window: fc.nat({ max: 70_000 }),
   grants: fc.array(fc.record({ stream: fc.nat({ max: 6 }), bytes: fc.integer({ min: 1, max: 60_000 }) }), { maxLength: 20 }),
   later: fc.option(fc.nat({ max: 70_000 }), { nil: undefined }),
+})
+
+test('a large chunk that nobody else holds is let go once it was taken whole, and more is wanted at once', async () => {
+  const chunk = copyOf(Buffer.alloc(40_000, 'x'))
+  let wantsMore: boolean | undefined
+  const pair = createHttp2Pair((exchange) => {
+    exchange.answer({ status: 200, reason: '', fields: FieldSection.EMPTY, body: 'unknown' })
+    wantsMore = exchange.write(chunk)
+  })
+  pair.send(BEGINNING, frame(HEADERS, 5, 1, GET))
+  await pair.settled()
+  expect(bodyOf(pair.frames, 1)).toHaveLength(40_000)
+  expect(chunk).toHaveLength(0)
+  expect(wantsMore).toBe(true)
+  pair.close()
 })
 
 test('answers keep to the windows of the visitor, whatever it grants, and arrive whole when it grants enough', async () => {

@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream'
 import type { AnswerHead, Exchange, Fields, RequestBody, VisitorConnection } from '../engine.ts'
 import { RequestFields } from '../forwarded-request.ts'
 import type { Http2Head } from '../http2-head.ts'
-import { letGo, letGoLater } from '../let-go.ts'
+import { letGo } from '../let-go.ts'
 import { page, sendPage } from '../pages.ts'
 import type { FrameWriter } from './frame-writer.ts'
 import { FLAG, FRAME, FRAME_BYTES_MAX } from './protocol.ts'
@@ -109,9 +109,12 @@ export class Http2Exchange implements Exchange {
       return true
     }
     const sent = this.#queue.length === 0 ? this.#send(chunk, 0, this.#left === 0) : 0
-    if (sent === chunk.length) letGoLater(chunk)
-    if (sent === chunk.length && !this.#host.writer.isBusy) return true
-    if (sent < chunk.length) this.#keep(chunk, sent)
+    if (sent < chunk.length) {
+      this.#keep(chunk, sent)
+    } else {
+      letGo(chunk)
+      if (!this.#host.writer.isBusy) return true
+    }
     this.#host.wait(this)
     return false
   }
@@ -187,6 +190,7 @@ export class Http2Exchange implements Exchange {
   /** Sends of the chunk, from `from`, what both windows allow and returns how much that was. The last frame ends the stream when `isLast`. */
   #send(chunk: Buffer, from: number, isLast: boolean): number {
     const { writer, sendWindow } = this.#host
+    writer.expect(Math.min(this.sendWindow.available, sendWindow.available, chunk.length - from))
     let at = from
     while (at < chunk.length && !writer.isBusy) {
       const allowed = Math.min(this.sendWindow.available, sendWindow.available, FRAME_BYTES_MAX)

@@ -1,3 +1,4 @@
+import { emptyChunk, letGo } from '../let-go.ts'
 import { ConnectionError, ERROR_CODE, FLAG, FRAME, FRAME_BYTES_MAX, FRAME_HEAD_BYTES, STREAM_ID_MAX } from './protocol.ts'
 
 /** What a client says before its first frame. */
@@ -13,7 +14,7 @@ export class FrameReader {
   #prefaceBytes = 0
   #hasSettings = false
   /** The beginning of a frame: of its head, or a place for all of it once its size is known. */
-  #kept = EMPTY
+  #kept: Buffer = EMPTY
   #keptBytes = 0
 
   /** Of the two peers only a client begins with a preface. */
@@ -55,7 +56,7 @@ export class FrameReader {
   }
 
   #keep(chunk: Buffer, at: number, size: number): void {
-    this.#kept = Buffer.allocUnsafeSlow(size)
+    this.#kept = emptyChunk(size)
     this.#keptBytes = chunk.copy(this.#kept, 0, at)
   }
 
@@ -72,6 +73,7 @@ export class FrameReader {
       this.#kept = EMPTY
       this.#keptBytes = 0
       this.#pass(kept, 0, size)
+      letGo(kept)
     }
     return from + copied
   }

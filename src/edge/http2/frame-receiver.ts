@@ -1,3 +1,4 @@
+import { letGo, partOf } from '../let-go.ts'
 import { type Budget, COST } from './budget.ts'
 import { FrameReader, type OnFrame } from './frame-reader.ts'
 import { checkFrame, contentOf } from './frame-rules.ts'
@@ -46,9 +47,10 @@ export class FrameReceiver {
     return this.#block ?? this.#reader.unfinished
   }
 
-  /** Throws ConnectionError. */
+  /** The chunk is used up then. Throws ConnectionError. */
   feed(chunk: Buffer): void {
     this.#reader.feed(chunk)
+    letGo(chunk)
   }
 
   #pass(type: number, flags: number, streamId: number, bytes: Buffer, start: number, end: number): void {
@@ -94,7 +96,7 @@ export class FrameReceiver {
     const content = contentOf(FRAME.data, flags, bytes, start, end)
     const endsStream = (flags & FLAG.endStream) !== 0
     if (content.start === content.end && !endsStream) this.#budget.charge(COST.emptyData)
-    this.#listener.onData(streamId, endsStream, bytes.subarray(content.start, content.end), end - start)
+    this.#listener.onData(streamId, endsStream, partOf(bytes, content.start, content.end), end - start)
   }
 
   #beginHead(flags: number, streamId: number, bytes: Buffer, start: number, end: number): void {

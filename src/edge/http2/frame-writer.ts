@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import type { Fields } from '../engine.ts'
 import type { FieldSection } from '../field-section.ts'
-import { FRAME_BUFFER_BYTES, type FrameBuffers } from './frame-buffers.ts'
+import { BEFORE_BODY_BYTES_MAX, BODY_FRAMES_BYTES_MAX, FRAME_BUFFER_BYTES, type FrameBuffers } from './frame-buffers.ts'
 import type { HpackEncoder } from './hpack-encoder.ts'
 import { FLAG, FRAME, FRAME_BYTES_MAX, FRAME_HEAD_BYTES } from './protocol.ts'
 
@@ -47,6 +47,20 @@ export class FrameWriter {
   /** How long the visitor has taken nothing of what waits for it. */
   stalledMs(nowMs: number): number {
     return this.#writing === 0 ? 0 : nowMs - this.#movedAtMs
+  }
+
+  /** So much of a body follows: what fits a buffer leaves in one piece. */
+  expect(bytes: number): void {
+    const frames = Math.ceil(bytes / FRAME_BYTES_MAX) * FRAME_HEAD_BYTES
+    const wanted = Math.min(BODY_FRAMES_BYTES_MAX, frames + bytes)
+    const before = this.#buffer
+    if (this.isBusy || wanted <= (before?.length ?? FRAME_BUFFER_BYTES) - this.#at) return
+    const isJoined = before !== undefined && this.#at <= BEFORE_BODY_BYTES_MAX
+    if (!isJoined) this.#setAside()
+    this.#buffer = this.#buffers.takeForBody()
+    if (!isJoined) return
+    before.copy(this.#buffer, 0, 0, this.#at)
+    this.#buffers.give(before)
   }
 
   frame(type: number, flags: number, streamId: number, payload: Buffer, start = 0, end = payload.length): void {
@@ -114,8 +128,9 @@ export class FrameWriter {
 
   /** The last of all frames have been written. */
   end(): void {
-    this.#write()
+    this.#setAside()
     this.#hasEnded = true
+    while (this.#full.length > 0) this.#writeNext()
     this.#socket.end()
   }
 
@@ -141,11 +156,8 @@ export class FrameWriter {
   }
 
   #reserve(bytes: number): number {
-    if (this.#buffer && FRAME_BUFFER_BYTES - this.#at < bytes) this.#setAside()
-    if (!this.#buffer) {
-      this.#buffer = this.#buffers.take()
-      this.#at = 0
-    }
+    if (this.#buffer && this.#buffer.length - this.#at < bytes) this.#setAside()
+    this.#buffer ??= this.#buffers.take()
     return this.#at
   }
 
@@ -158,18 +170,22 @@ export class FrameWriter {
   #setAside(): void {
     if (this.#buffer) this.#full.push({ buffer: this.#buffer, bytes: this.#at })
     this.#buffer = undefined
+    this.#at = 0
   }
 
   #write(): void {
     this.#setAside()
-    if (this.#full.length === 0 || this.#hasEnded) return
-    const filled = this.#full
-    this.#full = []
+    if (!this.#hasEnded) this.#writeNext()
+  }
+
+  /** One after the other: what the socket gets while it writes, it copies into one piece first. */
+  #writeNext(): void {
+    const next = this.#full.shift()
+    if (!next) return
+    const { buffer, bytes } = next
     if (this.#writing === 0) this.#movedAtMs = performance.now()
-    for (const { buffer, bytes } of filled) {
-      this.#writing += 1
-      this.#socket.write(buffer.subarray(0, bytes), () => this.#written(buffer, bytes))
-    }
+    this.#writing += 1
+    this.#socket.write(buffer.subarray(0, bytes), () => this.#written(buffer, bytes))
   }
 
   #written(buffer: Buffer, bytes: number) {
@@ -179,6 +195,7 @@ export class FrameWriter {
     this.#buffers.give(buffer)
     this.#movedAtMs = performance.now()
     if (this.#writing > 0) return
+    if (this.#full.length > 0) return this.#writeNext()
     this.#write()
     this.#on.sent()
   }

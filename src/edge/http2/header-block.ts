@@ -1,3 +1,4 @@
+import { alone } from '../let-go.ts'
 import { HEADER_BLOCK_BYTES_MAX } from './hpack-decoder.ts'
 import { ConnectionError, ERROR_CODE } from './protocol.ts'
 
@@ -17,7 +18,7 @@ export class HeaderBlock {
 
   /** Throws ConnectionError when it grows beyond what we take. */
   add(part: Buffer): void {
-    this.#parts.push(part)
+    this.#parts.push(alone(part))
     this.#bytes += part.length
     if (this.#bytes > HEADER_BLOCK_BYTES_MAX || this.#parts.length > 1 + CONTINUATIONS_MAX)
       throw new ConnectionError(ERROR_CODE.enhanceYourCalm, 'a head without end')
