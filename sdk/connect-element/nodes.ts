@@ -13,11 +13,12 @@ export function node<K extends keyof HTMLElementTagNameMap>(
   return made
 }
 
-/** A place of the view that is drawn anew only when its facts differ: focus, selection and what was opened stay where they are. */
+/** A place of the view that is drawn anew only when its facts differ. Who is on its n-th link or button is on the new n-th one then. */
 export type Place = { box: HTMLElement; draw(facts: unknown, content: () => Child[]): void; clear(): void }
 
-export function createPlace(): Place {
+export function createPlace(root: ShadowRoot): Place {
   const box = node('div', { class: 'place' })
+  const stops = () => [...box.querySelectorAll<HTMLElement>('a, button, select')]
   let drawn: string | undefined
   return {
     box,
@@ -25,7 +26,9 @@ export function createPlace(): Place {
       const wanted = JSON.stringify(facts)
       if (wanted === drawn) return
       drawn = wanted
+      const at = stops().indexOf(root.activeElement as HTMLElement)
       box.replaceChildren(...content().filter((child) => child !== undefined && child !== false))
+      stops()[at]?.focus()
     },
     clear() {
       drawn = undefined

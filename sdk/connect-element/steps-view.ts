@@ -5,24 +5,22 @@ import { type Child, node, outerLink } from './nodes.ts'
 import { type Copying, line, recordsOf } from './record-view.ts'
 import type { Say } from './words.ts'
 
-/** The choice of a DNS provider: '' for none yet, 'other' for one that has no steps of its own. */
-export function drawChoice(connect: Connect, chosen: string, say: Say, onChange: (id: string) => void): Child[] {
-  const found = findProvider(connect.provider?.id)
+/** The choice of a DNS provider: '' for none yet, 'other' for one that has no steps of its own. `select` stays the same element: whoever types a name into it is not interrupted. */
+export function drawChoice(select: HTMLSelectElement, say: Say): Child[] {
   const options = [
     { id: '', name: say('providerChoose') },
     ...DNS_PROVIDERS.map(({ id, name }) => ({ id, name })),
     { id: 'other', name: say('providerOther') },
   ].map(({ id, name }) => node('option', { value: id }, name))
-  const select = node('select', { id: 'provider', part: 'select', 'aria-describedby': 'provider-hint' }, ...options)
-  select.value = chosen
-  select.addEventListener('change', () => onChange(select.value))
+  select.replaceChildren(...options)
+  return [node('h3', {}, say('stepsTitle')), node('label', { for: select.id }, say('provider')), select]
+}
+
+/** Whether the choice was found out or made. */
+export function drawHint({ provider }: Connect, chosen: string, say: Say): Child[] {
+  const found = findProvider(provider?.id)
   const hint = found && found.id === chosen ? say('providerDetected', { provider: found.name }) : say('providerHint')
-  return [
-    node('h3', {}, say('stepsTitle')),
-    node('label', { for: 'provider' }, say('provider')),
-    select,
-    node('p', { id: 'provider-hint', class: 'hint' }, hint),
-  ]
+  return [node('p', { id: 'provider-hint', class: 'hint' }, hint)]
 }
 
 /** The way through the provider's own forms, in their words. */

@@ -1,7 +1,7 @@
 import type { Connect, DomainStatus } from '../../portal/records.ts'
 import { type Child, createPlace, node, outerLink } from './nodes.ts'
-import { drawRecords } from './record-view.ts'
-import { drawChoice, drawSteps } from './steps-view.ts'
+import { drawRecords, recordsOf } from './record-view.ts'
+import { drawChoice, drawHint, drawSteps } from './steps-view.ts'
 import type { Say } from './words.ts'
 
 /** What there is to show. `trouble`: the last attempt to learn more failed, and what is shown may be old. */
@@ -18,19 +18,22 @@ const UNDER_WAY: readonly DomainStatus[] = ['verified', 'certificate-pending', '
 /** Draws into the shadow root. What has not changed stays in place; where focus would be lost it goes to the heading. */
 export function createView(root: ShadowRoot, actions: Actions): View {
   const places = {
-    header: createPlace(),
-    title: createPlace(),
-    record: createPlace(),
-    choice: createPlace(),
-    steps: createPlace(),
-    now: createPlace(),
-    foot: createPlace(),
+    header: createPlace(root),
+    title: createPlace(root),
+    record: createPlace(root),
+    choice: createPlace(root),
+    hint: createPlace(root),
+    steps: createPlace(root),
+    now: createPlace(root),
+    foot: createPlace(root),
   }
   const heading = node('h2', { part: 'heading', tabindex: '-1' })
   const live = node('p', { class: 'unseen', role: 'status', 'aria-live': 'polite' })
   const again = node('button', { type: 'button', part: 'button check' })
   again.addEventListener('click', () => again.ariaDisabled !== 'true' && actions.check())
-  const records = node('section', { part: 'card', class: 'card' }, places.record.box, places.choice.box, places.steps.box)
+  const select = node('select', { id: 'provider', part: 'select', 'aria-describedby': 'provider-hint' })
+  const steps = [places.choice.box, places.hint.box, places.steps.box]
+  const records = node('section', { part: 'card', class: 'card' }, places.record.box, ...steps)
   const findings = node('section', { part: 'card', class: 'card' }, places.now.box, node('p', {}, again))
   root.append(
     node(
@@ -46,6 +49,11 @@ export function createView(root: ShadowRoot, actions: Actions): View {
     ),
   )
   let chosen: string | undefined
+  let showAgain = () => {}
+  select.addEventListener('change', () => {
+    chosen = select.value
+    showAgain()
+  })
 
   const announce = (sentence: string) => {
     live.textContent = live.textContent === sentence ? `${sentence}\u00a0` : sentence // the same again would not be read out
@@ -65,14 +73,11 @@ export function createView(root: ShadowRoot, actions: Actions): View {
     if (isToDo) {
       const copying = { say, announce }
       const known = chosen ?? provider?.id ?? ''
-      const facts = [hostname, dns.expected, dns.delegation, zone, words]
+      const facts = [hostname, recordsOf(connect), zone, words]
       places.record.draw(facts, () => drawRecords(connect, copying))
-      places.choice.draw([chosen === undefined && provider, words], () =>
-        drawChoice(connect, known, say, (id) => {
-          chosen = id
-          places.steps.draw([facts, id], () => drawSteps(connect, id, copying))
-        }),
-      )
+      places.choice.draw(words, () => drawChoice(select, say))
+      if (select.value !== known) select.value = known
+      places.hint.draw([provider, known, words], () => drawHint(connect, known, say))
       places.steps.draw([facts, known], () => drawSteps(connect, known, copying))
       places.now.draw([status, dns.state, dns.sentence, dns.warnings, trouble, words], () => now(connect, trouble, say))
       again.textContent = say(isChecking ? 'checking' : 'check')
@@ -98,6 +103,7 @@ export function createView(root: ShadowRoot, actions: Actions): View {
   return {
     announce,
     show(shown, say, locale) {
+      showAgain = () => this.show(shown, say, locale)
       const hadFocus = root.activeElement !== null
       const words = say.language
       if (shown.kind === 'found') showFound(shown, say, locale, words)
