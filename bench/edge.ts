@@ -2,7 +2,7 @@
 import { installMissing, PACKAGES, systemPath } from '../test/install.ts'
 import type { Figure } from './edge/figures.ts'
 import { IDLE, measureIdle } from './edge/idle.ts'
-import { LATENCY, measureLatency } from './edge/latency.ts'
+import { LATENCY, measureLatency, ROUNDS_FACTOR } from './edge/latency.ts'
 import { VARIANTS } from './edge/ours.ts'
 import { makePlace, NAMES_MAX, NAMES_WITH_CERTIFICATE } from './edge/place.ts'
 import { measureShape } from './edge/processor-time.ts'
@@ -35,7 +35,8 @@ try {
     names: [...(shape.http2 ? VARIANTS.map(({ name }) => name) : mainVariants), ...PEERS, ...(shape.tuned ?? [])],
   }))
   const small = [...mainVariants, ...PEERS]
-  const places = [...carriers.flatMap(({ names }) => names), ...(isWanted(LATENCY) ? small : [])]
+  const ofLatency = isWanted(LATENCY) ? Array.from({ length: ROUNDS_FACTOR }, () => small).flat() : []
+  const places = [...carriers.flatMap(({ names }) => names), ...ofLatency]
   if (places.length === 0 && !isWanted(IDLE)) throw new Error(`--only ${only}: no shape's name contains this`)
   const plan = planRounds(places, hasOption('seconds') ? option('seconds', 1) : undefined)
   const names = shapes.some(({ id }) => id === 'http1-million') ? NAMES_MAX : NAMES_WITH_CERTIFICATE

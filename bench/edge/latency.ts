@@ -21,7 +21,7 @@ const PER_SECOND_MIN = 200 // for a percentile that says something
 const RATE_SHARE_MIN = 0.5 // a load generator that falls behind measures itself
 const TIMEOUT_MS = 60_000
 // A machine that stands still for ten milliseconds makes the slowest hundredth of a second alone, whatever the proxy: three times as many readings as of costs.
-const ROUNDS_FACTOR = 3
+export const ROUNDS_FACTOR = 3
 
 export const LATENCY = { id: 'http1-p99', title: 'HTTP/1.1 small, p99 at half of its own peak' }
 

@@ -94,16 +94,15 @@ export async function findActivitySince(
   projectIds: readonly string[],
   since: string,
 ): Promise<{ projectIds: string[]; snapshot: string }> {
-  const found = await rows(
+  const [row] = await rows(
     db,
-    sql<{ projectId: string | null; snapshot: string }>`
-      select pg_current_snapshot()::text as snapshot, found.project_id as "projectId"
-      from (values (1)) as one left join lateral (
-        select distinct project_id from activity
+    sql<{ projectIds: string[]; snapshot: string }>`
+      select pg_current_snapshot()::text as snapshot, array(
+        select distinct project_id::text from activity
         where xid >= pg_snapshot_xmin(${since}::pg_snapshot) and not pg_visible_in_snapshot(xid, ${since}::pg_snapshot)
-          and project_id = any(${projectIds}::bigint[])) found on true`,
+          and project_id = any(${projectIds}::bigint[])) as "projectIds"`,
   )
-  return { projectIds: found.flatMap(({ projectId }) => projectId ?? []), snapshot: found[0]!.snapshot }
+  return row!
 }
 
 /** What has been committed now, as `findActivitySince` takes it (PostgreSQL, pg_snapshot). */

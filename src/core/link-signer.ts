@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+import { createHmac, createSecretKey, hkdfSync, type KeyObject, timingSafeEqual } from 'node:crypto'
 
 /** Signs what a link carries, so that whoever reads the database still cannot open one. */
 export type LinkSigner = {
@@ -12,8 +12,8 @@ const ID_BYTES = 16
 
 /** `secrets` newest first: the first signs, each of them is believed. A link of one purpose opens nothing of another. */
 export function createLinkSigner(secrets: readonly string[], purpose: 'sign-in' | 'connect'): LinkSigner {
-  const keys = secrets.map((secret) => Buffer.from(hkdfSync('sha256', secret, '', `namesake ${purpose} link`, 32)))
-  const sign = (key: Buffer, id: Buffer) => createHmac('sha256', key).update(id).digest()
+  const keys = secrets.map((secret) => createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', `namesake ${purpose} link`, 32))))
+  const sign = (key: KeyObject, id: Buffer) => createHmac('sha256', key).update(id).digest()
   return {
     tokenOf(linkId) {
       const id = Buffer.from(linkId.replaceAll('-', ''), 'hex')

@@ -68,9 +68,10 @@ export function alone(bytes: Buffer): Buffer {
 /** The chunk has left, or was used. Whoever still holds a chunk when the last of its memory's has been let go holds nothing. */
 export function letGo(chunk: Buffer): void {
   const chunks = chunksOf(chunk)
-  if (!chunks?.includes(chunk)) return
-  chunks.splice(chunks.indexOf(chunk), 1)
-  if (chunks.length === 0) giveBack(chunk)
+  const at = chunks?.indexOf(chunk) ?? -1
+  if (at < 0) return
+  chunks!.splice(at, 1)
+  if (chunks!.length === 0) giveBack(chunk)
 }
 
 function chunksOf(bytes: Buffer): Buffer[] | undefined {

@@ -6,7 +6,7 @@ export const EDGE_NODE_FLAGS = ['--max-semi-space-size=16']
 
 /**
  * What stands in its environment. Look-ups of upstreams take threads of libuv's: with its four, four names that time out would hold up all others.
- * A TLS context is thousands of small blocks of memory that come and go together: the C library hands so many of one size out again by itself,
- * where it would search and join its free memory behind the seventh (glibc's manual, Memory Allocation Tunables). Another C library passes it over.
+ * A TLS context is thousands of small blocks of memory, and glibc has only seven freed ones of a size at hand for a thread: for more it searches and
+ * joins its free memory (glibc's manual, Memory Allocation Tunables). Another C library pays no heed.
  */
 export const EDGE_ENVIRONMENT = { UV_THREADPOOL_SIZE: '64', GLIBC_TUNABLES: 'glibc.malloc.tcache_count=500' }
