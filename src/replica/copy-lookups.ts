@@ -1,11 +1,13 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { type Hostname, wildcardOver } from '../hostname.ts'
 import { Lru } from '../lib/lru.ts'
-import type { CertificateRow, ChallengeRow, Cursor, ProjectPart, ProjectRow, Route } from './rows.ts'
+import type { CertificateRow, ChallengeRow, Cursor, LightRoute, ProjectPart, ProjectRow, Route } from './rows.ts'
 
 export type CopyLookups = {
   /** The hostname's own route, else that of the wildcard over it. */
   findRoute(hostname: Hostname): Route | undefined
+  /** So many of the claims behind this one, by name, without those whose project the copy lacks; `last` is where to go on, if there is more. */
+  readRoutes(after: Hostname | undefined, count: number): { routes: LightRoute[]; last: Hostname | undefined }
   findCertificate(hostname: Hostname): CertificateRow | undefined
   findBrand(projectId: string): ProjectBrand | undefined
   findSetting(name: string): Buffer | undefined
@@ -37,7 +39,8 @@ type OwnPart = [
 type Whole = [...OwnPart, slug: string, upstreamUrl: string, upstreamProtocol: ProjectPart['upstreamProtocol']]
 type Project = ProjectPart & { projectId: string; version: number }
 
-const OWN_PART = 'project_id, project_version, verified, proof_needed, created_at_ms, version, metadata_json'
+const BARE_PART = 'project_id, project_version, verified, proof_needed, created_at_ms, version'
+const OWN_PART = `${BARE_PART}, metadata_json`
 const PROJECTS_IN_MEMORY_MAX = 10_000 // some 200 bytes each
 
 /** The read statements of one open copy, prepared once. */
@@ -48,7 +51,8 @@ export function prepareLookups(db: DatabaseSync): CopyLookups {
   const projects = new Lru<Id, Project>(PROJECTS_IN_MEMORY_MAX)
   const own = db.prepare(`select ${OWN_PART} from whole_routes where hostname = ?`)
   const whole = db.prepare(`select ${OWN_PART}, project_slug, upstream_url, upstream_protocol from whole_routes where hostname = ?`)
-  for (const statement of [own, whole]) statement.setReturnArrays(true)
+  const page = db.prepare(`select ${BARE_PART}, '', hostname from whole_routes where hostname > ? order by hostname limit ?`)
+  for (const statement of [own, whole, page]) statement.setReturnArrays(true)
   const certificate = db.prepare('select * from certificates where hostname = ?')
   const brand = db.prepare('select name, color, error_page as errorPage from projects where id = ?')
   const setting = db.prepare('select value from settings where name = ?')
@@ -76,6 +80,12 @@ export function prepareLookups(db: DatabaseSync): CopyLookups {
       if (wildcard === hostname || (isBounded && !name.get(hostname))) return undefined
       const over = own.get(wildcard) as OwnPart | undefined
       return over && withProject(wildcard, over)
+    },
+    readRoutes(after, count) {
+      const read = page.all(after ?? '', count) as unknown as [...OwnPart, hostname: Hostname][]
+      const found = read.map((row) => ({ hostname: row.pop() as Hostname, row: row as unknown as OwnPart }))
+      const routes = found.flatMap(({ hostname, row }) => withProject(hostname, row) ?? [])
+      return { routes, last: found.length < count ? undefined : found.at(-1)!.hostname }
     },
     findCertificate(hostname) {
       const row = certificate.get(hostname) as Values | undefined

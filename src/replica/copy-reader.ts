@@ -3,11 +3,13 @@ import type { Hostname } from '../hostname.ts'
 import { currentGeneration } from './copy-files.ts'
 import { type CopyLookups, type ProjectBrand, prepareLookups } from './copy-lookups.ts'
 import { isDamage, unreadability } from './copy-schema.ts'
-import type { CertificateRow, ChallengeRow, Route } from './rows.ts'
+import type { CertificateRow, ChallengeRow, LightRoute, Route } from './rows.ts'
 
 export type CopyReader = {
   /** The hostname's own route, else that of the wildcard over it. */
   findRoute(hostname: Hostname): Route | undefined
+  /** So many of the claims behind this one, by name; `last` is where to go on, if there is more. */
+  readRoutes(after: Hostname | undefined, count: number): { routes: LightRoute[]; last: Hostname | undefined } | undefined
   findCertificate(hostname: Hostname): CertificateRow | undefined
   findBrand(projectId: string): ProjectBrand | undefined
   findSetting(name: string): Buffer | undefined
@@ -100,6 +102,7 @@ export function openCopyReader(path: string, options: { metadata?: boolean; onDa
 
   return {
     findRoute: (hostname) => look((lookups) => lookups.findRoute(hostname)),
+    readRoutes: (after, count) => look((lookups) => lookups.readRoutes(after, count)),
     findCertificate: (hostname) => look((lookups) => lookups.findCertificate(hostname)),
     findBrand: (projectId) => look((lookups) => lookups.findBrand(projectId)),
     findSetting: (name) => look((lookups) => lookups.findSetting(name)),

@@ -17,6 +17,9 @@ export type ProjectPart = { projectSlug: string; upstreamUrl: string; upstreamPr
 /** A hostname as the edges and resolve need it. */
 export type Route = RouteRow & ProjectPart
 
+/** As the edges need it: the metadata may be 16 KB, and is the vendor's alone. */
+export type LightRoute = Omit<Route, 'metadataJson' | 'createdAtMs' | 'version'>
+
 /** What a project says of all its hostnames, and how its pages look at the edge. `errorPage`: HTML of its own. */
 export type ProjectRow = {
   id: string

@@ -2,18 +2,19 @@ import { createChallengeCertificate } from '../certs/tls-alpn.ts'
 import { type CertificateKnowledge, createCertificateSource } from '../edge/certificate-source.ts'
 import { createChallengeSource } from '../edge/challenge-source.ts'
 import { type Edge, startEdge } from '../edge/edge.ts'
-import type { HostAnswer, HostRoute } from '../edge/host.ts'
+import type { HostAnswer } from '../edge/host.ts'
 import { createEdgeMetrics } from '../edge/metrics.ts'
 import { connectionCeiling, fileDescriptorsMax } from '../file-descriptors.ts'
 import { type Hostname, wildcardOver } from '../hostname.ts'
 import { createLineSink } from '../log.ts'
-import type { Route } from '../replica/rows.ts'
+import type { LightRoute, Route } from '../replica/rows.ts'
 import { certificateKeys } from './certificate-keys.ts'
 import { createVitals } from './edge-vitals.ts'
-import { type LocalAnswer, openLocalCopy } from './local-copy.ts'
+import { openLocalCopy } from './local-copy.ts'
 import { ownHosts } from './own-hosts.ts'
 import { THUMBPRINT } from './own-keys.ts'
 import type { RoleContext, RunningRole } from './role.ts'
+import { type LocalAnswer, rememberAll } from './route-memory.ts'
 import { openTicketKeys, TICKET_KEYS } from './ticket-keys.ts'
 
 const DRAIN_MS_MAX = 30_000
@@ -26,7 +27,8 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
   const own = ownHosts(config)
   const keys = certificateKeys(config)
   const copy = openLocalCopy(context, {
-    keep: toHostRoute,
+    keep: toLight,
+    remember: rememberAll,
     changed(keys) {
       keys.certificates.forEach(certificates.changed)
       if (keys.challenges.length > 0) challenges.changed()
@@ -147,14 +149,11 @@ function isOurs({ kind }: { kind: string }): boolean {
   return kind === 'route' || kind === 'service' || kind === 'edge-root'
 }
 
-type EdgeRoute = Required<HostRoute> & { proofNeeded: boolean }
-
-/** Without the metadata, which may be 16 KB and is the vendor's alone. */
-function toHostRoute({ hostname, projectId, projectSlug, upstreamUrl, upstreamProtocol, verified, proofNeeded }: Route): EdgeRoute {
+function toLight({ hostname, projectId, projectSlug, upstreamUrl, upstreamProtocol, verified, proofNeeded }: Route): LightRoute {
   return { hostname, projectId, projectSlug, upstreamUrl, upstreamProtocol, verified, proofNeeded }
 }
 
-function toHost(found: LocalAnswer<EdgeRoute>): HostAnswer {
+function toHost(found: LocalAnswer<LightRoute>): HostAnswer {
   if (found.kind !== 'route') return found
   // What still needs its proof is neither verified nor routed: a dangling CNAME must not hand its traffic to a new claimant.
   return found.route.proofNeeded ? { kind: 'unknown' } : found

@@ -3,14 +3,16 @@ import { dirname } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type Hostname, parseHostname } from '../hostname.ts'
+import { type Hostname, parseClaimName, parseHostname } from '../hostname.ts'
 import { projectOf, routeOf, shop, snapshotOf, temporaryFolder } from '../replica/copy.fixture.ts'
+import { openCopyReader } from '../replica/copy-reader.ts'
 import { openCopyWriter } from '../replica/copy-writer.ts'
-import type { Route, RouteRow } from '../replica/rows.ts'
+import type { LightRoute, Route, RouteRow } from '../replica/rows.ts'
 import { startCopyServer } from '../replica/server.ts'
 import { copyPath, followerSocket } from './copy-place.ts'
-import { type LocalAnswer, openLocalCopy } from './local-copy.ts'
+import { openLocalCopy } from './local-copy.ts'
 import type { RoleContext } from './role.ts'
+import { type LocalAnswer, rememberAll } from './route-memory.ts'
 
 const HOSTNAMES = 5_000
 const METADATA_BYTES = 8_000
@@ -38,43 +40,85 @@ test('a process that needs it leaves what is too heavy in the copy, and still fi
   expect(perHostname).toBeLessThan(BYTES_EACH_MAX)
 })
 
-test("a project's new upstream reaches what a process remembers of its hostnames as soon as the follower tells of it, and nothing else", async () => {
-  const writer = openCopyWriter(copyPath(context.config))
-  const server = await startCopyServer({
-    socketPath: followerSocket(context),
-    on: {
-      findRoute: async () => ({ kind: 'unavailable' }),
-      requestCertificate: async () => ({ kind: 'requested' }),
-      visitorCame: () => {},
-    },
-  })
-  const copy = openLocalCopy(context, { keep: ({ hostname, projectId, upstreamUrl }) => ({ hostname, projectId, upstreamUrl }) })
-  const lookUp = (hostname: Hostname) =>
-    copy.findRoute(hostname) as LocalAnswer<{ hostname: Hostname; projectId: string; upstreamUrl: string }>
-  try {
-    await copy.follower.firstHeard(10_000)
-    server.heartbeat({ lagMs: 0, complete: true, asOfMs: 1 })
-    await expect.poll(copy.isFresh).toBe(true)
-    const other = parseHostname('other.customer.com')
-    const early = parseHostname('early.customer.com') // its project's row comes after its own
-    writer.apply({
-      routes: [routeOf(other, { projectId: '8' }), routeOf(early, { projectId: '9' })],
-      projects: [projectOf('8', { upstreamUrl: 'https://8' })],
+test.each([
+  ['those that were used', undefined],
+  ['all of them', rememberAll],
+])(
+  "a project's new upstream reaches what a process remembers of its hostnames (%s) as soon as the follower tells of it, and nothing else",
+  async (_, remember) => {
+    const writer = openCopyWriter(copyPath(context.config))
+    const server = await startCopyServer({
+      socketPath: followerSocket(context),
+      on: {
+        findRoute: async () => ({ kind: 'unavailable' }),
+        requestCertificate: async () => ({ kind: 'requested' }),
+        visitorCame: () => {},
+      },
     })
-    const remembered = lookUp(other)
-    expect(lookUp(shop(1))).toMatchObject({ kind: 'route', route: { upstreamUrl: projectOf().upstreamUrl } })
-    expect(lookUp(early)).toEqual({ kind: 'unknown' })
-    writer.apply({ projects: [projectOf('7', { upstreamUrl: 'https://new', version: 2 }), projectOf('9')] })
-    server.changed({ projects: ['7', '9'] })
-    await expect.poll(() => lookUp(shop(1))).toMatchObject({ kind: 'route', route: { upstreamUrl: 'https://new' } })
-    expect(lookUp(early)).toMatchObject({ kind: 'route' })
-    expect(lookUp(other)).toBe(remembered)
+    const copy = openLocalCopy<LightRoute>(context, { keep: toLight, ...(remember && { remember }) })
+    const lookUp = (hostname: Hostname) => copy.findRoute(hostname) as LocalAnswer<LightRoute>
+    try {
+      await copy.follower.firstHeard(10_000)
+      server.heartbeat({ lagMs: 0, complete: true, asOfMs: 1 })
+      await expect.poll(copy.isFresh).toBe(true)
+      const other = parseHostname('other.customer.com')
+      const early = parseHostname('early.customer.com') // its project's row comes after its own
+      writer.apply({
+        routes: [routeOf(other, { projectId: '8' }), routeOf(early, { projectId: '9' })],
+        projects: [projectOf('8', { upstreamUrl: 'https://8' })],
+      })
+      const remembered = lookUp(other)
+      expect(lookUp(shop(1))).toMatchObject({ kind: 'route', route: { upstreamUrl: projectOf().upstreamUrl } })
+      expect(lookUp(early)).toEqual({ kind: 'unknown' })
+      writer.apply({ projects: [projectOf('7', { upstreamUrl: 'https://new', version: 2 }), projectOf('9')] })
+      server.changed({ projects: ['7', '9'] })
+      await expect.poll(() => lookUp(shop(1))).toMatchObject({ kind: 'route', route: { upstreamUrl: 'https://new' } })
+      expect(lookUp(early)).toMatchObject({ kind: 'route' })
+      expect(lookUp(other)).toEqual(remembered)
+    } finally {
+      copy.close()
+      await server.stop()
+      writer.close()
+    }
+  },
+)
+
+test('a process that remembers all of a copy answers from memory alone once it has read it, and reads anew what changes', async () => {
+  const writer = openCopyWriter(copyPath(context.config))
+  const star = parseClaimName('*.another.com')
+  writer.apply({ routes: [routeOf(star), routeOf(shop(1), { verified: false, proofNeeded: true, version: 2 })] })
+  const path = copyPath(context.config)
+  const reader = openCopyReader(path)
+  const memory = rememberAll(reader)
+  const foundIn = (hostnames: Hostname[]) => hostnames.filter((hostname) => memory.get(hostname)?.kind === 'route').length
+  const all = [star, ...Array.from({ length: HOSTNAMES }, (_, n) => shop(n))]
+  try {
+    await expect.poll(() => foundIn(all), { timeout: 20_000 }).toBe(all.length)
+    expect(memory.get(shop(1))).toEqual({ kind: 'route', route: toLight(reader.findRoute(shop(1))!) })
+    expect(memory.get(shop(2))).toEqual({ kind: 'route', route: toLight(reader.findRoute(shop(2))!) })
+    expect(memory.get(shop(HOSTNAMES))).toBeUndefined()
+    memory.delete(shop(3))
+    expect(memory.get(shop(3))).toBeUndefined()
+    memory.forgetProjects(new Set(['8']))
+    expect(foundIn(all)).toBe(all.length - 1)
+    memory.forgetProjects(new Set(['7']))
+    expect(foundIn(all)).toBe(0)
+    memory.set({ kind: 'route', route: toLight(reader.findRoute(shop(4))!) })
+    expect(foundIn(all)).toBe(all.length - 1)
+    writer.apply({ removed: [shop(5)] })
+    memory.clear()
+    expect(foundIn(all)).toBe(0)
+    await expect.poll(() => foundIn(all), { timeout: 20_000 }).toBe(all.length - 1)
   } finally {
-    copy.close()
-    await server.stop()
+    memory.close()
+    reader.close()
     writer.close()
   }
 })
+
+function toLight({ metadataJson: _, createdAtMs: __, version: ___, ...light }: Route): LightRoute {
+  return light
+}
 
 /** What the heap grows by when each hostname is asked for twice. */
 function bytesFor<Kept extends Pick<Route, 'hostname' | 'projectId'>>(parts: {

@@ -2,7 +2,7 @@ import { type Hostname, wildcardOver } from '../hostname.ts'
 import { Lru } from '../lib/lru.ts'
 import type { Vitals } from '../replica/acknowledgements.ts'
 import { connectToFollower } from '../replica/client.ts'
-import { openCopyReader } from '../replica/copy-reader.ts'
+import { type CopyReader, openCopyReader } from '../replica/copy-reader.ts'
 import { isCurrent, missIsFinal } from '../replica/copy-status.ts'
 import type { RouteAnswer } from '../replica/messages.ts'
 import { createNameUses } from '../replica/name-uses.ts'
@@ -10,9 +10,7 @@ import { findLocalRoute } from '../replica/route-lookup.ts'
 import type { ChangedKeys, Route } from '../replica/rows.ts'
 import { copyPath, followerSocket } from './copy-place.ts'
 import type { RoleContext } from './role.ts'
-
-/** As the copy answers, with as much of the route as this process needs. */
-export type LocalAnswer<Kept> = { kind: 'route'; route: Kept } | Exclude<RouteAnswer, { kind: 'route' }>
+import { type LocalAnswer, type RouteMemory, rememberUsed } from './route-memory.ts'
 
 export type LocalCopyParts<Kept> = {
   /** What this process needs of a route. */
@@ -21,6 +19,8 @@ export type LocalCopyParts<Kept> = {
   metadata?: boolean
   /** Whether it may stay in memory; what may not is read from the copy each time. All may where this is absent. */
   isLight?(kept: Kept): boolean
+  /** How it remembers the routes of a copy that holds every hostname; those that were used lately where this is absent. */
+  remember?(reader: CopyReader): RouteMemory<Kept>
   /** News that the copy holds already. */
   changed?(keys: ChangedKeys): void
   /** Whatever was read before may be stale. */
@@ -29,7 +29,6 @@ export type LocalCopyParts<Kept> = {
   vitals?(): Vitals
 }
 
-const ROUTES_IN_MEMORY_MAX = 100_000 // some 350 bytes each without their metadata
 const MISSES_IN_MEMORY_MAX = 100_000 // two of a name that is not served: its own and its wildcard's
 const UNKNOWN: { kind: 'unknown' } = { kind: 'unknown' }
 
@@ -38,7 +37,6 @@ const UNKNOWN: { kind: 'unknown' } = { kind: 'unknown' }
  * incomplete, the follower. The follower's pushes drop what changed from memory; when the link to it breaks, all of it is dropped.
  */
 export function openLocalCopy<Kept extends Pick<Route, 'hostname' | 'projectId'>>(context: RoleContext, parts: LocalCopyParts<Kept>) {
-  const routes = new Lru<Hostname, LocalAnswer<Kept>>(ROUTES_IN_MEMORY_MAX)
   const misses = new Lru<Hostname, typeof UNKNOWN>(MISSES_IN_MEMORY_MAX)
   const follower = connectToFollower(followerSocket(context), {
     onChanged(keys) {
@@ -60,6 +58,7 @@ export function openLocalCopy<Kept extends Pick<Route, 'hostname' | 'projectId'>
   })
   const reader = openCopyReader(copyPath(context.config), { metadata: parts.metadata ?? false, onDamaged: follower.copyDamaged })
   const isBounded = context.config.copyHostnamesMax > 0
+  const routes = (!isBounded && parts.remember?.(reader)) || rememberUsed<Kept>()
   const uses = createNameUses({
     tell: follower.hostnamesUsed,
     forget() {
@@ -68,7 +67,7 @@ export function openLocalCopy<Kept extends Pick<Route, 'hostname' | 'projectId'>
   })
   const isFresh = () => missIsFinal(follower.status())
   const forgetProjects = (ids: Set<string>) => {
-    routes.deleteWhere((known) => known.kind === 'route' && ids.has(known.route.projectId))
+    routes.forgetProjects(ids)
     misses.clear() // a route counts from when its project is in the copy
   }
 
@@ -80,7 +79,7 @@ export function openLocalCopy<Kept extends Pick<Route, 'hostname' | 'projectId'>
   }
   const remember = (hostname: Hostname, found: LocalAnswer<Kept>) => {
     if (found.kind === 'unavailable') return
-    if (found.kind === 'route' && (parts.isLight?.(found.route) ?? true)) routes.set(found.route.hostname, found)
+    if (found.kind === 'route' && (parts.isLight?.(found.route) ?? true)) routes.set(found)
     if (found.kind === 'route' && found.route.hostname === hostname) return
     // A miss is remembered too: a scanner's guesses must not become reads.
     misses.set(hostname, UNKNOWN)
@@ -110,6 +109,7 @@ export function openLocalCopy<Kept extends Pick<Route, 'hostname' | 'projectId'>
     },
     close() {
       uses.close()
+      routes.close()
       follower.close()
       reader.close()
     },
