@@ -16,7 +16,7 @@ export function node<K extends keyof HTMLElementTagNameMap>(
 /** A place of the view that is drawn anew only when its facts differ. Who is on its n-th link or button is on the new n-th one then. */
 export type Place = { box: HTMLElement; draw(facts: unknown, content: () => Child[]): void; clear(): void }
 
-export function createPlace(root: ShadowRoot): Place {
+export function createPlace(): Place {
   const box = node('div', { class: 'place' })
   const stops = () => [...box.querySelectorAll<HTMLElement>('a, button, select')]
   let drawn: string | undefined
@@ -26,7 +26,7 @@ export function createPlace(root: ShadowRoot): Place {
       const wanted = JSON.stringify(facts)
       if (wanted === drawn) return
       drawn = wanted
-      const at = stops().indexOf(root.activeElement as HTMLElement)
+      const at = stops().indexOf((box.getRootNode() as ShadowRoot).activeElement as HTMLElement)
       box.replaceChildren(...content().filter((child) => child !== undefined && child !== false))
       stops()[at]?.focus()
     },

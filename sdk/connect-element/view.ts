@@ -18,14 +18,14 @@ const UNDER_WAY: readonly DomainStatus[] = ['verified', 'certificate-pending', '
 /** Draws into the shadow root. What has not changed stays in place; where focus would be lost it goes to the heading. */
 export function createView(root: ShadowRoot, actions: Actions): View {
   const places = {
-    header: createPlace(root),
-    title: createPlace(root),
-    record: createPlace(root),
-    choice: createPlace(root),
-    hint: createPlace(root),
-    steps: createPlace(root),
-    now: createPlace(root),
-    foot: createPlace(root),
+    header: createPlace(),
+    title: createPlace(),
+    record: createPlace(),
+    choice: createPlace(),
+    hint: createPlace(),
+    steps: createPlace(),
+    now: createPlace(),
+    foot: createPlace(),
   }
   const heading = node('h2', { part: 'heading', tabindex: '-1' })
   const live = node('p', { class: 'unseen', role: 'status', 'aria-live': 'polite' })

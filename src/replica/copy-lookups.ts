@@ -51,7 +51,7 @@ export function prepareLookups(db: DatabaseSync): CopyLookups {
   const projects = new Lru<Id, Project>(PROJECTS_IN_MEMORY_MAX)
   const own = db.prepare(`select ${OWN_PART} from whole_routes where hostname = ?`)
   const whole = db.prepare(`select ${OWN_PART}, project_slug, upstream_url, upstream_protocol from whole_routes where hostname = ?`)
-  const page = db.prepare(`select ${BARE_PART}, '', hostname from whole_routes where hostname > ? order by hostname limit ?`)
+  const page = db.prepare(`select hostname, ${BARE_PART}, '' from whole_routes where hostname > ? order by hostname limit ?`)
   for (const statement of [own, whole, page]) statement.setReturnArrays(true)
   const certificate = db.prepare('select * from certificates where hostname = ?')
   const brand = db.prepare('select name, color, error_page as errorPage from projects where id = ?')
@@ -82,10 +82,9 @@ export function prepareLookups(db: DatabaseSync): CopyLookups {
       return over && withProject(wildcard, over)
     },
     readRoutes(after, count) {
-      const read = page.all(after ?? '', count) as unknown as [...OwnPart, hostname: Hostname][]
-      const found = read.map((row) => ({ hostname: row.pop() as Hostname, row: row as unknown as OwnPart }))
-      const routes = found.flatMap(({ hostname, row }) => withProject(hostname, row) ?? [])
-      return { routes, last: found.length < count ? undefined : found.at(-1)!.hostname }
+      const read = page.all(after ?? '', count) as unknown as [hostname: Hostname, ...OwnPart][]
+      const routes = read.flatMap(([hostname, ...row]) => withProject(hostname, row) ?? [])
+      return { routes, last: read.length < count ? undefined : read.at(-1)![0] }
     },
     findCertificate(hostname) {
       const row = certificate.get(hostname) as Values | undefined

@@ -7,12 +7,13 @@ import type { RouteAnswer } from '../replica/messages.ts'
 import type { LightRoute, ProjectPart, Route } from '../replica/rows.ts'
 
 /** As the copy answers, with as much of the route as this process needs. */
-export type LocalAnswer<Kept> = { kind: 'route'; route: Kept } | Exclude<RouteAnswer, { kind: 'route' }>
+export type LocalAnswer<Kept> = FoundRoute<Kept> | Exclude<RouteAnswer, { kind: 'route' }>
+export type FoundRoute<Kept> = { kind: 'route'; route: Kept }
 
 /** What a process remembers of the copy's routes, each under its claim's name. */
 export type RouteMemory<Kept> = {
-  get(hostname: Hostname): LocalAnswer<Kept> | undefined
-  set(found: LocalAnswer<Kept> & { kind: 'route' }): void
+  get(hostname: Hostname): FoundRoute<Kept> | undefined
+  set(found: FoundRoute<Kept>): void
   delete(hostname: Hostname): void
   /** None of these projects' routes is found from now on, until it has been set again. */
   forgetProjects(ids: ReadonlySet<string>): void
@@ -28,7 +29,7 @@ const FILL_ROUTES = 200 // some 0.4 ms
 
 /** The routes that were used lately. */
 export function rememberUsed<Kept extends Pick<Route, 'hostname' | 'projectId'>>(): RouteMemory<Kept> {
-  const routes = new Lru<Hostname, LocalAnswer<Kept> & { kind: 'route' }>(ROUTES_IN_MEMORY_MAX)
+  const routes = new Lru<Hostname, FoundRoute<Kept>>(ROUTES_IN_MEMORY_MAX)
   return {
     get: (hostname) => routes.get(hostname),
     set: (found) => routes.set(found.route.hostname, found),
@@ -69,8 +70,13 @@ export function rememberAll(reader: CopyReader): RouteMemory<LightRoute> {
       await pause(FILL_PAUSE_MS, stopping)
     } while (last !== undefined)
   }
-  let filling = new AbortController()
-  void fill(filling.signal)
+  let filling: AbortController | undefined
+  const fillAnew = () => {
+    filling?.abort()
+    filling = new AbortController()
+    void fill(filling.signal)
+  }
+  fillAnew()
   return {
     get(hostname) {
       const kept = routes.get(hostname)
@@ -90,13 +96,11 @@ export function rememberAll(reader: CopyReader): RouteMemory<LightRoute> {
       }
     },
     clear() {
-      filling.abort()
       routes.clear()
       numbers.clear()
       projects.length = 1
-      filling = new AbortController()
-      void fill(filling.signal)
+      fillAnew()
     },
-    close: () => filling.abort(),
+    close: () => filling?.abort(),
   }
 }
