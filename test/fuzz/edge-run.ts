@@ -41,7 +41,7 @@ export async function runEdgeLane(
     const bytes = Buffer.from(stream.text, 'latin1')
     const expected = readReference(bytes)
     const methods = [...expected.messages, ...(expected.partial ? [expected.partial] : [])].map(({ method }) => method)
-    const mustEnd = expected.end.kind !== 'incomplete'
+    const mustEnd = expected.end.kind === 'refused' || (expected.end.kind === 'complete' && !expected.messages.at(-1)?.keepsAlive)
     let answers: ReadAnswer[]
     try {
       ;({ answers } = await visitor.visit(cut(bytes, random, 0.2), {

@@ -16,6 +16,8 @@ type HttpCommon = { HTTPParser: LlhttpConstructor; methods: readonly string[] }
 const { HTTPParser, methods: METHODS } = createRequire(import.meta.url)('node:_http_common') as HttpCommon
 const HEAD_BYTES_MAX = 256 * 1024 // ours is stricter, and asked first
 const SKIP_BODY = 1
+/** In the body of a request that asks for an upgrade, node keeps llhttp's error to itself, and says only how far it came. */
+export const UNSAID = 'unsaid'
 
 export type ReadRequest = {
   method: string
@@ -27,6 +29,9 @@ export type ReadRequest = {
   body: string
   trailers: string[]
 }
+
+/** `keepsAlive`: the next request may come on the same connection. */
+export type FoundRequest = ReadRequest & { keepsAlive: boolean }
 
 export type ReadAnswer = { status: number; reason: string; fields: string[]; body: string; trailers: string[] }
 
@@ -40,13 +45,13 @@ type Parts = {
   body: string
   trailers: string[]
   url: string
-  head: { major: number; minor: number; method: number | undefined; status: number; reason: string } | undefined
+  head: { major: number; minor: number; method: number | undefined; status: number; reason: string; keepsAlive: boolean } | undefined
 }
 
 const METHOD_NAMES = new Map<number, string>()
 
 /** The requests that llhttp finds, one behind the other. */
-export function readRequestsByLlhttp(bytes: Buffer): Reading<ReadRequest> {
+export function readRequestsByLlhttp(bytes: Buffer): Reading<FoundRequest> {
   return read(HTTPParser.REQUEST!, bytes, undefined, ({ head, url, fields, body, trailers }) => ({
     method: methodNameOf(head!.method!),
     target: url,
@@ -54,6 +59,7 @@ export function readRequestsByLlhttp(bytes: Buffer): Reading<ReadRequest> {
     fields,
     body,
     trailers,
+    keepsAlive: head!.keepsAlive,
   }))
 }
 
@@ -67,7 +73,7 @@ export function requestEndsByLlhttp(bytes: Buffer): number[] {
   parser[HTTPParser.kOnMessageComplete!] = () => void ends.push(place + 1)
   for (; place < bytes.length; place += 1) {
     const result = parser.execute(bytes.subarray(place, place + 1))
-    if (typeof result !== 'number') break
+    if (typeof result !== 'number' || result === 0) break
     if (ends.at(-1) === place + 1) parser.initialize(HTTPParser.REQUEST!, {}, HEAD_BYTES_MAX)
   }
   parser.close()
@@ -107,7 +113,7 @@ function read<Message>(
     parts!.url += url
   }
   parser[HTTPParser.kOnHeadersComplete!] = (...given: unknown[]) => {
-    const [major, minor, fields, method, url, status, reason] = given as [
+    const [major, minor, fields, method, url, status, reason, , keepsAlive] = given as [
       number,
       number,
       string[] | undefined,
@@ -115,10 +121,12 @@ function read<Message>(
       string | undefined,
       number,
       string,
+      boolean,
+      boolean,
     ]
     if (fields) parts!.fields.push(...fields)
     parts!.url += url ?? ''
-    parts!.head = { major, minor, method, status, reason }
+    parts!.head = { major, minor, method, status, reason, keepsAlive }
     if (answers === undefined) return 0
     const isFinal = status >= 200 || status === 101
     return isFinal && answers.methods[finals] === 'HEAD' ? SKIP_BODY : 0
@@ -141,6 +149,10 @@ function read<Message>(
       break
     }
     at += result
+    if (at < bytes.length && parts?.head) {
+      end = { kind: 'refused', code: UNSAID, at }
+      break
+    }
     if (at < bytes.length && result === 0) throw new Error('llhttp reads nothing and says nothing')
   }
   if (end.kind === 'complete') {

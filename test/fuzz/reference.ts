@@ -1,14 +1,15 @@
 import {
+  type FoundRequest,
   type ReadAnswer,
   type Reading,
-  type ReadRequest,
   readAnswersByLlhttp,
   readRequestsByLlhttp,
   requestEndsByLlhttp,
+  UNSAID,
 } from './llhttp.ts'
 
 /** A request as llhttp reads it. `isBeyondNode`: node:http would refuse it for what it asks, and not for how it is framed. */
-export type ReferenceRequest = ReadRequest & { isBeyondNode: boolean }
+export type ReferenceRequest = FoundRequest & { isBeyondNode: boolean }
 
 /** What was said in other words, of the request in that place. */
 type Rewrite = { index: number; method?: string; target?: string }
@@ -38,7 +39,7 @@ export function readReference(bytes: Buffer): Reading<ReferenceRequest> {
 }
 
 /** Lengths and codings with the blanks before them that were behind them, wherever they stand: a text of the same length. */
-export function withoutTabs(text: string): string {
+function withoutTabs(text: string): string {
   return text.replaceAll(TAB_BEHIND_VALUE, '$1$3$2')
 }
 
@@ -59,7 +60,7 @@ function rewrite(text: string, end: { code: string; at: number }): (Rewrite & { 
 }
 
 function rewriteFields(text: string, { code, at }: { code: string; at: number }): string | undefined {
-  if (code === 'HPE_INVALID_CHUNK_SIZE' || code === 'HPE_STRICT') {
+  if (code === 'HPE_INVALID_CHUNK_SIZE' || code === 'HPE_STRICT' || code === UNSAID) {
     const from = text.lastIndexOf('\r\n', at - 1) + 2
     const line = BLANKS_IN_EXTENSIONS.exec(text.slice(from, text.indexOf('\r\n', from)))
     return line ? text.slice(0, from) + line[1] + text.slice(from + line[0].length) : undefined
@@ -91,8 +92,8 @@ function rewriteLine(text: string, code: string): (Rewrite & { text: string }) |
   return ascii === target ? undefined : { index: ends.length, target, text: `${text.slice(0, lineFrom)}${method} ${ascii}${behind}` }
 }
 
-function restore({ messages, partial, end }: Reading<ReadRequest>, rewrites: readonly Rewrite[]): Reading<ReferenceRequest> {
-  const original = (request: ReadRequest, place: number): ReferenceRequest => {
+function restore({ messages, partial, end }: Reading<FoundRequest>, rewrites: readonly Rewrite[]): Reading<ReferenceRequest> {
+  const original = (request: FoundRequest, place: number): ReferenceRequest => {
     const of = rewrites.filter(({ index }) => index === place)
     const method = of.find((each) => each.method !== undefined)?.method ?? request.method
     const target = of.find((each) => each.target !== undefined)?.target ?? request.target

@@ -18,6 +18,20 @@ const TARGETS: Target[] = [
   { name: 'nginx', run: (options, tell) => throughEdge('nginx', options, tell) },
 ]
 
+const HELP = `npm run fuzz -- [--messages N] [--seed S] [--target ${TARGETS.map(({ name }) => name).join('|')}] [--from CASE]
+
+Reads generated and mutated messages with our readers and with others, and ends with the first that they read differently.
+
+  --messages N  how many for each target; 1,000,000 when not said
+  --seed S      makes the messages of an earlier run again; else others each time
+  --target T    requests: llhttp beside our reader; answers: the same of an upstream's answers;
+                edge: through an edge to node:http; nginx: through an edge to nginx. All four when not said
+  --from CASE   begins with this case, as a disagreement names it`
+
+if (process.argv.includes('--help')) {
+  console.log(HELP)
+  process.exit(0)
+}
 const seed = option('seed', randomInt(1, 2 ** 31))
 const messages = option('messages', 1_000_000)
 const from = option('from', 0)
