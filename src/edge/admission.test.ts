@@ -31,6 +31,15 @@ async function open(port: number, localAddress: string): Promise<Socket> {
   return socket
 }
 
+/** As open, and answered: so it is counted before any that comes later to another port. */
+async function openPort80(edge: TestEdge, localAddress: string): Promise<Socket> {
+  const socket = await open(edge.httpPort, localAddress)
+  const answered = once(socket, 'data')
+  socket.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  await answered
+  return socket
+}
+
 const visit = (edge: TestEdge, localAddress: string) => ({
   port: edge.httpsPort,
   hostname: HOST,
@@ -46,7 +55,7 @@ const warnings = (edge: TestEdge) => edge.lines.filter(({ level }) => level === 
 test('beyond the ceiling of the process the newest is closed before its handshake, and there is room again when one leaves', async () => {
   const edge = await startWith({ ceilings: { processMax: 2, perClientMax: 0 } })
   const first = await openTls(visit(edge, '127.0.0.2'))
-  const plain = await open(edge.httpPort, '127.0.0.3')
+  const plain = await openPort80(edge, '127.0.0.3')
   for (const address of ['127.0.0.4', '127.0.0.5', '127.0.0.6']) await expect(openTls(visit(edge, address))).rejects.toThrow()
   expect(await turnedAway(edge, 'process')).toBe(3)
   expect(await turnedAway(edge, 'client')).toBe(0)
@@ -73,7 +82,7 @@ test('beyond the ceiling of the process the newest is closed before its handshak
 
 test('one client at its ceiling leaves room for all others', async () => {
   const edge = await startWith({ ceilings: { processMax: 100, perClientMax: 3 } })
-  const held = [await open(edge.httpsPort, '127.0.0.2'), await open(edge.httpsPort, '127.0.0.2'), await open(edge.httpPort, '127.0.0.2')]
+  const held = [await openPort80(edge, '127.0.0.2'), await open(edge.httpsPort, '127.0.0.2'), await open(edge.httpsPort, '127.0.0.2')]
   await expect(openTls(visit(edge, '127.0.0.2'))).rejects.toThrow()
   const other = await openTls(visit(edge, '127.0.0.3'))
   other.destroy()

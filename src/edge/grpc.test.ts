@@ -8,11 +8,16 @@ import { type EchoClient, type GrpcUpstream, type Note, startGrpcUpstream, visit
 const HOST = 'shop.customer.com'
 const PATIENCE = { timeout: 10_000 } // a busy machine takes its time
 
-describe.each([
-  ['own', 'h2c'],
-  ['own', 'h2'],
-  ['node', 'h2c'],
-] as const)('gRPC through the edge with the %s engine, to an upstream by %s', (http2Engine, upstreamProtocol) => {
+/** node:http2 on the visitor's side is refused with Bun, where it loses parts of large messages. */
+const PATHS = (
+  [
+    ['own', 'h2c'],
+    ['own', 'h2'],
+    ['node', 'h2c'],
+  ] as const
+).filter(([http2Engine]) => http2Engine === 'own' || process.env.TEST_EDGE_RUNTIME !== 'bun')
+
+describe.each(PATHS)('gRPC through the edge with the %s engine, to an upstream by %s', (http2Engine, upstreamProtocol) => {
   let edge: TestEdge
   let upstream: GrpcUpstream
   let upstreamCa: TestCa
