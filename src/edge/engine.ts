@@ -1,4 +1,4 @@
-import type { Duplex, Readable } from 'node:stream'
+import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import type { Hostname } from '../hostname.ts'
 import type { FieldSection } from './field-section.ts'
@@ -21,12 +21,24 @@ export type VisitorConnection = {
   covers(hostname: Hostname): boolean
 }
 
+export type BodyReader = {
+  take(chunk: Buffer): void
+  /** It was whole, and all of it was taken. */
+  end(): void
+}
+
 export type RequestBody = {
-  stream: Readable
   /** Bytes, when announced. */
-  length: number | undefined
-  /** Valid once the stream has ended. */
+  readonly length: number | undefined
+  /** Valid once the reader has heard of the end. */
   trailers(): Fields
+  /** From now on the reader gets what comes, and what has come. There is one. */
+  start(reader: BodyReader): void
+  /** What comes waits from now on, and at last with the visitor. */
+  pause(): void
+  resume(): void
+  /** The reader hears no more of it. */
+  stop(): void
 }
 
 export type AnswerHead = {

@@ -5,6 +5,7 @@ import { RequestFields } from './forwarded-request.ts'
 import type { Http2Head } from './http2-head.ts'
 import { letGo } from './let-go.ts'
 import { page, sendPage } from './pages.ts'
+import { bodyOfStream } from './stream-body.ts'
 
 type Http2Parts = {
   stream: ServerHttp2Stream
@@ -43,7 +44,7 @@ export class Http2Exchange implements Exchange {
     this.fields = head.kind === 'head' ? head.fields : new RequestFields()
     this.expectsContinue = head.kind === 'head' && head.expectsContinue
     const length = head.kind === 'head' ? head.length : undefined
-    this.body = endsHere || length === 0 ? undefined : { stream, length, trailers: () => this.#requestTrailers }
+    this.body = endsHere || length === 0 ? undefined : bodyOfStream(stream, length, () => this.#requestTrailers)
     stream.on('error', ignore)
     stream.once('aborted', () => stream.destroy()) // else it would stay until what has come of its body is read
     stream.on('trailers', (_fields, _flags, raw: string[]) => (this.#requestTrailers = raw))

@@ -19,37 +19,37 @@ type SendingListener = {
 const COPIED_BYTES_MAX = 8 * 1024
 
 /** Passes a request's body on to the upstream as it comes, never faster than the upstream takes it. */
-export function sendBody(socket: Socket, { stream, length, trailers }: RequestBody, on: SendingListener): BodySending {
+export function sendBody(socket: Socket, body: RequestBody, on: SendingListener): BodySending {
   let isComplete = false
   let isBlocked = false
 
   const send = (chunk: Buffer) => {
     on.gather()
-    const taken = length === undefined ? writeChunk(socket, chunk) : socket.write(chunk, () => letGo(chunk))
+    const taken = body.length === undefined ? writeChunk(socket, chunk) : socket.write(chunk, () => letGo(chunk))
     if (taken) return
     isBlocked = true
-    stream.pause()
+    body.pause()
   }
   const goOn = () => {
     isBlocked = false
-    stream.resume()
+    body.resume()
   }
   const complete = () => {
     isComplete = true
     stop()
-    if (length === undefined) {
+    if (body.length === undefined) {
       on.gather()
-      socket.write(`0\r\n${trailerLines(trailers())}\r\n`, 'latin1')
+      socket.write(`0\r\n${trailerLines(body.trailers())}\r\n`, 'latin1')
     }
     on.complete()
   }
   const stop = () => {
-    stream.off('data', send).off('end', complete)
+    body.stop()
     socket.off('drain', goOn)
   }
 
-  stream.on('data', send).once('end', complete)
   socket.on('drain', goOn)
+  body.start({ take: send, end: complete })
   return {
     get isComplete() {
       return isComplete

@@ -28,7 +28,7 @@ export class BodySending {
   constructor(body: RequestBody, sink: BodySink) {
     this.#body = body
     this.#sink = sink
-    body.stream.on('data', this.#take).once('end', this.#end)
+    body.start({ take: this.#take, end: this.#end })
   }
 
   /** Whether the next move is the visitor's: the upstream would take more. */
@@ -49,7 +49,7 @@ export class BodySending {
       this.#unsent.shift()
     }
     if (this.#hasEnded) this.#complete()
-    else this.#body.stream.resume()
+    else this.#body.resume()
     return true
   }
 
@@ -57,7 +57,7 @@ export class BodySending {
   rewind(): boolean {
     if (!this.#sent) return false
     this.#isHeld = true
-    this.#body.stream.pause()
+    this.#body.pause()
     this.#unsent = this.#sent
     this.#sent = [...this.#unsent]
     this.isComplete = false
@@ -70,7 +70,7 @@ export class BodySending {
   }
 
   stop(): void {
-    this.#body.stream.off('data', this.#take).off('end', this.#end)
+    this.#body.stop()
     this.#unsent = []
     this.#sent = undefined
   }
@@ -81,7 +81,7 @@ export class BodySending {
     this.#sent?.push(chunk)
     this.#unsent.push(chunk)
     if (!this.#isHeld && this.#unsent.length === 1 && this.goOn()) return
-    this.#body.stream.pause()
+    this.#body.pause()
     this.#sink.waitForRoom()
   }
 

@@ -8,6 +8,7 @@ import { frame, word } from '../../test/support/http2-frames.ts'
 import type { ParsedHead } from './answer-parser.ts'
 import type { Fields, RequestBody } from './engine.ts'
 import { FieldSection } from './field-section.ts'
+import { bodyOfStream } from './stream-body.ts'
 import { TIMEOUTS, type Timeouts } from './timeouts.ts'
 import { readUpstream, type UpstreamFailure } from './upstream.ts'
 import type { UpstreamListener } from './upstream-connection.ts'
@@ -117,7 +118,7 @@ function requestOf(more: Partial<UpstreamRequest>): UpstreamRequest {
 }
 
 function bodyOf(stream: PassThrough, trailers: Fields = [], length?: number): RequestBody {
-  return { stream, length, trailers: () => trailers }
+  return bodyOfStream(stream, length, () => trailers)
 }
 
 test('a request crosses with its fields and body, and its answer with body and trailers', async () => {

@@ -23,7 +23,6 @@ export function readRequestsByUs(pieces: readonly Buffer[]): OurReading<OurReque
         if (open) {
           rest = rest.subarray(open.incoming.feed(rest, 0))
           if (!open.incoming.isComplete) break
-          open.request.body = (open.incoming.body.stream.read() as Buffer | null)?.toString('latin1') ?? ''
           open.request.trailers = [...open.incoming.body.trailers()]
           messages.push(open.request)
           if (!open.keepsAlive) return { messages, end: 'complete' }
@@ -40,7 +39,9 @@ export function readRequestsByUs(pieces: readonly Buffer[]): OurReading<OurReque
           messages.push(request)
           if (!keepsAlive) return { messages, end: 'complete' }
         } else {
-          open = { incoming: createIncomingBody(framing, { pressure() {}, relief() {} }), request, keepsAlive }
+          const incoming = createIncomingBody(framing, { pressure() {}, relief() {} })
+          incoming.body.start({ take: (chunk) => (request.body += chunk.toString('latin1')), end() {} })
+          open = { incoming, request, keepsAlive }
         }
       }
     }

@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream'
+import { ArrivingBody } from '../arriving-body.ts'
 import { ChunkedReader, Malformed } from '../chunked-reader.ts'
 import type { Fields, RequestBody } from '../engine.ts'
 import { partOf } from '../let-go.ts'
@@ -20,27 +20,34 @@ export type IncomingBody = {
   cut(): void
 }
 
-/** The body of a request as a stream. `onPressure` is told when nobody takes what has come, and `onRelief` when more is wanted. */
+/** The body of a request as it is framed. `pressure` is told when nobody takes what has come, and `relief` when more is wanted. */
 export function createIncomingBody(
   framing: Exclude<RequestFraming, { kind: 'none' }>,
   on: { pressure(): void; relief(): void },
 ): IncomingBody {
   let isComplete = false
   let isDiscarded = false
-  let trailers: Fields = []
+  let isUnderPressure = false
   let left = framing.kind === 'length' ? framing.bytes : 0
-  const stream = new Readable({ read: on.relief, highWaterMark: HIGH_WATER_BYTES })
-  stream.on('error', ignore)
+  const taken = () => {
+    if (!isUnderPressure || isDiscarded || body.waitingBytes >= HIGH_WATER_BYTES) return
+    isUnderPressure = false
+    on.relief()
+  }
+  const body = new ArrivingBody(framing.kind === 'length' ? framing.bytes : undefined, taken)
 
   const push = (chunk: Buffer) => {
-    if (!isDiscarded && !stream.push(chunk)) on.pressure()
+    if (isDiscarded) return
+    body.push(chunk)
+    if (isUnderPressure || body.waitingBytes < HIGH_WATER_BYTES) return
+    isUnderPressure = true
+    on.pressure()
   }
   const complete = (trailing: Fields) => {
     for (let i = 0; i < trailing.length; i += 2)
       if (NEVER_IN_TRAILERS.has(trailing[i]!.toLowerCase())) throw new Malformed('framing in a trailer')
-    trailers = trailing
     isComplete = true
-    if (!isDiscarded) stream.push(null)
+    if (!isDiscarded) body.end(trailing)
   }
   const chunked = framing.kind === 'chunked' ? new ChunkedReader({ onData: push, onEnd: complete }) : undefined
 
@@ -62,7 +69,7 @@ export function createIncomingBody(
   }
 
   return {
-    body: { stream, length: framing.kind === 'length' ? framing.bytes : undefined, trailers: () => trailers },
+    body,
     get isComplete() {
       return isComplete
     },
@@ -71,8 +78,9 @@ export function createIncomingBody(
       isDiscarded = true
       on.relief()
     },
-    cut: () => stream.destroy(),
+    cut() {
+      isDiscarded = true
+      body.cut()
+    },
   }
 }
-
-function ignore(): void {}

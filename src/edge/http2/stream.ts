@@ -1,7 +1,7 @@
+import { ArrivingBody } from '../arriving-body.ts'
 import type { Fields } from '../engine.ts'
 import type { Http2Head } from '../http2-head.ts'
 import { type ExchangeHost, Http2Exchange } from './exchange.ts'
-import { IncomingBody } from './request-body.ts'
 import { STREAM_WINDOW_BYTES } from './settings.ts'
 import { ReceiveWindow, SendWindow } from './windows.ts'
 
@@ -27,7 +27,7 @@ export class Stream {
   isRequestComplete: boolean
   /** By when the visitor must have taken the rest of a complete answer. */
   deadlineAt = Number.POSITIVE_INFINITY
-  readonly #incoming: IncomingBody | undefined
+  readonly #body: ArrivingBody | undefined
   readonly #length: number | undefined
   readonly #onTaken: StreamParts['onTaken']
   #received = 0
@@ -39,17 +39,17 @@ export class Stream {
     this.#onTaken = onTaken
     this.#length = head.kind === 'head' ? head.length : undefined
     if (!endsHere && this.#length !== 0 && head.kind === 'head')
-      this.#incoming = new IncomingBody(this.#length, (bytes) => onTaken(this, bytes))
-    this.exchange = new Http2Exchange({ streamId: id, head, body: this.#incoming?.body, sendWindow: new SendWindow(peerWindow), host })
+      this.#body = new ArrivingBody(this.#length, (bytes) => onTaken(this, bytes))
+    this.exchange = new Http2Exchange({ streamId: id, head, body: this.#body, sendWindow: new SendWindow(peerWindow), host })
   }
 
   /** Bytes of the body have come. False: they do not fit the announced length (RFC 9113 §8.1.1). */
   receive(chunk: Buffer): boolean {
     this.#received += chunk.length
     if (this.#length !== undefined && this.#received > this.#length) return false
-    if (!this.#incoming)
+    if (!this.#body)
       this.#onTaken(this, chunk.length) // of a refused request, which nobody reads
-    else if (chunk.length > 0) this.#incoming.push(chunk)
+    else if (chunk.length > 0) this.#body.push(chunk)
     return true
   }
 
@@ -57,12 +57,12 @@ export class Stream {
   complete(trailers: Fields): boolean {
     if (this.#length !== undefined && this.#received !== this.#length) return false
     this.isRequestComplete = true
-    this.#incoming?.end(trailers)
+    this.#body?.end(trailers)
     return true
   }
 
   close(): void {
     this.exchange.close()
-    this.#incoming?.cut()
+    this.#body?.cut()
   }
 }
