@@ -19,6 +19,7 @@ const REWRITES_MAX = 12
 const REQUEST_LINE = /^(?:\r\n)*([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([!-~\x80-\xff]+) HTTP\/1\.[01]\r\n/
 const TAB_BEHIND_VALUE = /(\r\n(?:transfer-encoding|content-length):)([ \t]*(?:chunked|\d+))([ \t]*\t[ \t]*)(?=\r|$)/gi
 const PROXY_CONNECTION = /(\r\nproxy-connection:)[^\r\n]+/gi
+const LAST_CHUNK_AND_TRAILERS = /\r\n0+(?:;[^\r\n]*)?\r\n(?!(?:.*\r\n)?0+(?:;[^\r\n]*)?\r\n)/s
 const BLANKS_IN_EXTENSIONS = /^([0-9a-f]+)[ \t]*;[ \t]*[^;= \t]+(?:[ \t]*[=;][ \t]*[^;= \t]+)*$/i
 
 /**
@@ -55,7 +56,7 @@ export function readAnswerReference(bytes: Buffer, methods: readonly string[]): 
 }
 
 function rewrite(text: string, end: { code: string; at: number }): (Rewrite & { text: string }) | undefined {
-  const inFields = rewriteFields(text, end)
+  const inFields = end.code === 'HPE_CLOSED_CONNECTION' ? openConnections(text) : rewriteFields(text, end)
   return inFields === undefined ? rewriteLine(text, end.code) : { index: -1, text: inFields }
 }
 
@@ -75,6 +76,21 @@ function rewriteFields(text: string, { code, at }: { code: string; at: number })
     return open === text ? undefined : open
   }
   return undefined
+}
+
+/** In heads and trailers alone: a body may look like either, and is as long as it was said to be. */
+function openConnections(text: string): string | undefined {
+  const ends = requestEndsByLlhttp(Buffer.from(text, 'latin1'))
+  const open = [0, ...ends].map((from, i) => {
+    const request = text.slice(from, ends[i])
+    const headEnd = request.indexOf('\r\n\r\n', /^(?:\r\n)*/.exec(request)![0].length) + 2
+    const isChunked = /\r\ntransfer-encoding:/i.test(request.slice(0, headEnd))
+    const trailersAt = isChunked ? request.search(LAST_CHUNK_AND_TRAILERS) : -1
+    const bodyEnd = trailersAt < headEnd ? request.length : trailersAt
+    const openIn = (start: number, end?: number) => request.slice(start, end).replaceAll(PROXY_CONNECTION, '$1')
+    return openIn(0, headEnd) + request.slice(headEnd, bodyEnd) + openIn(bodyEnd)
+  })
+  return open.join('') === text ? undefined : open.join('')
 }
 
 function rewriteLine(text: string, code: string): (Rewrite & { text: string }) | undefined {
