@@ -9,7 +9,7 @@ import { KeptChunks } from './kept-chunks.ts'
 export class ArrivingBody implements RequestBody {
   readonly length: number | undefined
   readonly #onTaken: (bytes: number) => void
-  readonly #waiting = new KeptChunks()
+  #waiting = new KeptChunks()
   #waitingBytes = 0
   #reader: BodyReader | undefined
   #isWanted = false
@@ -53,7 +53,7 @@ export class ArrivingBody implements RequestBody {
   cut(): void {
     if (this.#state === 'cut') return
     this.#state = 'cut'
-    while (this.#waiting.shift());
+    this.#waiting = new KeptChunks()
     const bytes = this.#waitingBytes
     this.#waitingBytes = 0
     if (bytes > 0) this.#onTaken(bytes)

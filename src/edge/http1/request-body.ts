@@ -14,9 +14,7 @@ export type IncomingBody = {
   readonly isComplete: boolean
   /** Takes bytes from `at` and returns where the next request begins or more is needed (then: what is left of these first). Throws Malformed. */
   feed(bytes: Buffer, at: number): number
-  /** From now on what comes is read and thrown away. */
-  discard(): void
-  /** The visitor has gone before the end. */
+  /** Nobody wants it any more, or the visitor has gone: what waits and what comes is thrown away. */
   cut(): void
 }
 
@@ -26,18 +24,16 @@ export function createIncomingBody(
   on: { pressure(): void; relief(): void },
 ): IncomingBody {
   let isComplete = false
-  let isDiscarded = false
   let isUnderPressure = false
   let left = framing.kind === 'length' ? framing.bytes : 0
   const taken = () => {
-    if (!isUnderPressure || isDiscarded || body.waitingBytes >= HIGH_WATER_BYTES) return
+    if (!isUnderPressure || body.waitingBytes >= HIGH_WATER_BYTES) return
     isUnderPressure = false
     on.relief()
   }
   const body = new ArrivingBody(framing.kind === 'length' ? framing.bytes : undefined, taken)
 
   const push = (chunk: Buffer) => {
-    if (isDiscarded) return
     body.push(chunk)
     if (isUnderPressure || body.waitingBytes < HIGH_WATER_BYTES) return
     isUnderPressure = true
@@ -47,7 +43,7 @@ export function createIncomingBody(
     for (let i = 0; i < trailing.length; i += 2)
       if (NEVER_IN_TRAILERS.has(trailing[i]!.toLowerCase())) throw new Malformed('framing in a trailer')
     isComplete = true
-    if (!isDiscarded) body.end(trailing)
+    body.end(trailing)
   }
   const chunked = framing.kind === 'chunked' ? new ChunkedReader({ onData: push, onEnd: complete }) : undefined
 
@@ -74,13 +70,6 @@ export function createIncomingBody(
       return isComplete
     },
     feed: chunked ? feedChunked : feedCounted,
-    discard() {
-      isDiscarded = true
-      on.relief()
-    },
-    cut() {
-      isDiscarded = true
-      body.cut()
-    },
+    cut: () => body.cut(),
   }
 }

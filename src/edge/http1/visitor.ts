@@ -205,7 +205,7 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
     this.#exchange = undefined
     exchange.close()
     if (this.socket.destroyed) return
-    this.#incoming?.discard()
+    this.#incoming?.cut()
     if (!exchange.keepsAlive) {
       this.close()
       return
