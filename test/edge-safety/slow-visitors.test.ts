@@ -44,27 +44,26 @@ function openFrom(i: number): Promise<TLSSocket> {
   )
 }
 
-async function processorMsOfRequests(): Promise<number> {
+async function processorMsOf(work: () => Promise<unknown>): Promise<number> {
   const before = process.cpuUsage()
+  await work()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1_000
+}
+
+async function manyRequests(): Promise<void> {
   for (let i = 0; i < ATTEMPTS; i += 1) {
     const reader = await speak(target(), `POST /${i} HTTP/1.1\r\n${H}Content-Length: 3\r\nConnection: close\r\n\r\nabc`)
     expect((await reader.answer()).status).toBe(200)
     await reader.closed()
   }
-  const { user, system } = process.cpuUsage(before)
-  return (user + system) / 1_000
 }
 
-async function processorMsOfAMoment(): Promise<number> {
-  const before = process.cpuUsage()
-  await new Promise((resolve) => setTimeout(resolve, MOMENT_MS))
-  const { user, system } = process.cpuUsage(before)
-  return (user + system) / 1_000
-}
+const aMoment = () => new Promise((resolve) => setTimeout(resolve, MOMENT_MS))
 
 test('hundreds of slow senders and slow readers cost others nothing but their own bytes', async () => {
-  await processorMsOfRequests()
-  const alone = await processorMsOfRequests()
+  await processorMsOf(manyRequests)
+  const alone = await processorMsOf(manyRequests)
   const kinds = [
     `GET / HTTP/1.1\r\n${H}X-Slow: `, // a head without end
     `POST /count-upload HTTP/1.1\r\n${H}Content-Length: 100000\r\n\r\n`, // a body without end
@@ -80,11 +79,11 @@ test('hundreds of slow senders and slow readers cost others nothing but their ow
     }
   }
   await expect.poll(async () => (await edge.report()).exchanges, { timeout: 20_000 }).toBe(SLOW_OF_A_KIND * 3)
-  await expect.poll(processorMsOfAMoment, { timeout: 20_000 }).toBeLessThan(MOMENT_MS / 4) // the sockets between are full
+  await expect.poll(() => processorMsOf(aMoment), { timeout: 20_000 }).toBeLessThan(MOMENT_MS / 4) // the sockets between are full
   const drops = setInterval(() => {
     for (const visitor of slow) if (!visitor.isPaused() && visitor.writable) visitor.write('a')
   }, 500)
-  const beside = await processorMsOfRequests()
+  const beside = await processorMsOf(manyRequests)
   clearInterval(drops)
   expect(beside).toBeLessThan(alone * 4 + 1_000)
   for (const visitor of slow) visitor.destroy()
