@@ -34,7 +34,7 @@ export type CertificateSource = {
   waiting(): number
 }
 
-const CERTIFICATES_IN_MEMORY_MAX = 10_000 // up to 8 KB each; to read one from the copy costs a twentieth of its handshake
+const CERTIFICATES_IN_MEMORY_MAX = 15_000 // up to 8 KB each; to read one from the copy costs a twentieth of its handshake
 const WAIT_MS_MAX = 10_000
 const WAITING_MAX = 1_000
 const WAITING_PER_CLIENT_MAX = 20

@@ -6,7 +6,7 @@ import { createBridge } from './bridge.ts'
 import type { ChallengeSource } from './challenge-source.ts'
 import { createEngine, type Http2Engine } from './engine.ts'
 import type { ErrorPageBrand } from './error-page.ts'
-import type { FindHost } from './host.ts'
+import type { FindHost, HostAnswer } from './host.ts'
 import { type Listen, startListeners } from './listeners.ts'
 import type { EdgeCounts, EdgeMetrics } from './metrics.ts'
 import { createPort80 } from './port80.ts'
@@ -53,6 +53,8 @@ export type EdgeParts = {
   accessLogSample: number
   /** A visitor came for a hostname whose claim is not verified yet. */
   unverifiedVisit(claimed: Hostname): void
+  /** What the certificates that are ready for handshakes may take at the moment. Without: 100 MB. */
+  contextBytesMax?(): number
   /** 48 bytes; see createTls. */
   ticketKeys?: Buffer
   timeouts?: Partial<Timeouts>
@@ -67,6 +69,7 @@ export type Edge = {
   stop(drainMs: number): Promise<void>
 }
 
+const CONTEXT_BYTES_MAX = 100_000_000
 const NO_CEILINGS: ConnectionCeilings = { processMax: 0, perClientMax: 0 }
 
 /**
@@ -86,28 +89,33 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
   const trustedProxies = createAddressSet(parts.trustedProxies)
   const serving = createServe({ ...parts, trustedProxies, channels, bridge, tunnels })
   const engine = createEngine({ timeouts, onExchange: serving.serve }, parts.http2Engine)
+  const noteVisit = (hostname: Hostname): void => {
+    try {
+      const host = findHost(hostname)
+      if (host instanceof Promise) host.then(noteHost).catch(() => {})
+      else noteHost(host)
+    } catch {
+      // Whoever asks for the certificate or the host next meets the same failure, and says so.
+    }
+  }
+  const noteHost = (host: HostAnswer): void => {
+    if (host.kind === 'route' && !host.route.verified) unverifiedVisit(host.route.hostname)
+  }
+
   const tls = createTls({
     log,
     edgeHost,
     certificateFor: parts.certificateFor,
     challenges: parts.challenges,
-    onName: (hostname) => void noteVisit(hostname),
+    onName: noteVisit,
     onConnection: engine.serve,
     onOutcome: metrics.handshakeEnded,
     handshakeMs: timeouts.handshakeMs,
+    contextBytesMax: parts.contextBytesMax ?? (() => CONTEXT_BYTES_MAX),
     ticketKeys: parts.ticketKeys,
   })
   const port80 = createPort80({ ...parts, timeouts })
   const admission = createAdmission({ log, ceilings, trustedProxies, onTurnedAway: metrics.turnedAway })
-
-  async function noteVisit(hostname: Hostname): Promise<void> {
-    try {
-      const host = await findHost(hostname)
-      if (host.kind === 'route' && !host.route.verified) unverifiedVisit(host.route.hostname)
-    } catch {
-      // Whoever asks for the certificate or the host next meets the same failure, and says so.
-    }
-  }
 
   // Port 80 first: a certificate authority may call as soon as a first handshake asks for a certificate.
   const http = await startListeners(parts.listen.http, {

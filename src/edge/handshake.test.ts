@@ -67,6 +67,34 @@ test.each([
   socket.destroy()
 })
 
+/** Of no group that a server takes: it has to ask for another key share. */
+const RETRIED = { ecdhCurve: 'brainpoolP256r1tls13:X25519' }
+
+test.each([
+  ['P-256', 'TLS_AES_256_GCM_SHA384', {}],
+  ['P-256', 'TLS_CHACHA20_POLY1305_SHA256', RETRIED],
+  ['RSA', 'TLS_AES_256_GCM_SHA384', RETRIED],
+  ['P-256', 'ECDHE-ECDSA-CHACHA20-POLY1305', {}],
+  ['RSA', 'ECDHE-RSA-AES256-GCM-SHA384', {}],
+] as const)('a certificate of the kind %s is shown with the cipher %s, also after another round trip: %o', async (kind, cipher, more) => {
+  await edge.route('ciphers.customer.com', upstream.url)
+  const issued = await edge.ca.issue(['ciphers.customer.com'], kind)
+  edge.certificates.set('ciphers.customer.com', { kind: 'certificate', id: `${kind} ${cipher}`, ...issued })
+  const maxVersion = cipher.startsWith('TLS_') ? 'TLSv1.3' : 'TLSv1.2'
+  const socket = await openTls(target('ciphers.customer.com', { ciphers: cipher, maxVersion, ...more }))
+  expect([socket.getCipher().name, `${socket.getPeerX509Certificate()}`]).toEqual([cipher, issued.chainPem.trimStart()])
+  socket.destroy()
+})
+
+test('nobody renegotiates', async () => {
+  const socket = await openTls(target(HOST, { maxVersion: 'TLSv1.2' }))
+  const refusal = new Promise((resolve) => {
+    socket.once('error', resolve)
+    socket.renegotiate({}, resolve)
+  })
+  await expect(refusal).resolves.toMatchObject({ code: expect.stringMatching(/RENEGOTIATION/) })
+})
+
 test('TLS 1.1 is refused', async () => {
   await expect(openTls(target(HOST, { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' }))).rejects.toThrow()
 })

@@ -23,8 +23,8 @@ beforeAll(async () => {
 })
 afterAll(() => void door.close())
 
-const KEYS = Buffer.alloc(48, 1)
-const create = (max = BOUND) => createSecureContexts(KEYS, max)
+const ONE_BYTES = 29_500 // a context with one certificate, as it is counted
+const create = (max = BOUND) => createSecureContexts(() => max * ONE_BYTES)
 const handshakeWith = (shown: SecureContext, hostname = HOST) => {
   context = shown
   return openTls({ port: (door.address() as AddressInfo).port, hostname, ca: ca.certPem })
@@ -130,12 +130,21 @@ test('the names that are visited stay, whatever number of others comes once', ()
   }
 })
 
-test('a new certificate of the same name is another one, and new ticket keys leave none of the old', () => {
+test('a new certificate of the same name is another one', () => {
   const contexts = create()
   const old = contexts.certify({ id: 'shop:1', ...certificate })
   expect(contexts.certify({ id: 'shop:2', ...certificate })).not.toBe(old)
-  contexts.setTicketKeys(Buffer.alloc(48, 2))
-  expect([contexts.counts().kept, old.context]).toEqual([0, undefined])
+})
+
+test('a longer chain counts for more, and what the room has become smaller by leaves with the next one', () => {
+  let bytes = 10 * ONE_BYTES
+  const contexts = createSecureContexts(() => bytes)
+  const certify = (id: number, chainPem = certificate.chainPem) => contexts.certify({ id: `${id}:1`, ...certificate, chainPem })
+  for (let id = 0; id < 20; id += 1) certify(id, [certificate.chainPem, ca.certPem, ca.certPem].join('\n'))
+  expect(contexts.counts().kept).toBe(6)
+  bytes = 3 * ONE_BYTES
+  certify(20)
+  expect(contexts.counts().kept).toBe(2)
 })
 
 test.each([

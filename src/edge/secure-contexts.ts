@@ -1,11 +1,13 @@
-import { X509Certificate } from 'node:crypto'
+import { constants, X509Certificate } from 'node:crypto'
 import { createSecureContext, DEFAULT_CIPHERS, type SecureContext } from 'node:tls'
 import type { Hostname } from '../hostname.ts'
 import { ExactLru } from '../lib/exact-lru.ts'
-import { close, SpareContexts } from './spare-contexts.ts'
+import { SpareContexts } from './spare-contexts.ts'
 
-/** Some 45 KB each outside of JavaScript: 115 MB when all are there. */
-const CONTEXTS_MAX = 2_500
+const IS_BUN = process.versions.bun !== undefined
+/** What a context takes outside of JavaScript, and what each certificate of its chain adds to it. */
+const [CONTEXT_BYTES, CERTIFICATE_BYTES] = IS_BUN ? [3_500, 3_500] : [21_500, 8_000]
+const CERTIFICATE_BEGINS = '-----BEGIN CERTIFICATE-----'
 const AES_128 = 'TLS_AES_128_GCM_SHA256'
 
 /** What all TLS of visitors has in common, whatever its certificate. */
@@ -13,10 +15,18 @@ export const TLS_SETTINGS = {
   minVersion: 'TLSv1.2',
   // First as browsers have it: SHA-256, which processors know, for the dozens of key derivations of a handshake, instead of SHA-384.
   ciphers: [AES_128, ...DEFAULT_CIPHERS.split(':').filter((name) => name !== AES_128)].join(':'),
+  // A visitor who begins TLS 1.2 anew on a connection would make us pay for one handshake after another; HTTP/2 forbids it (RFC 9113 §9.2.1).
+  secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
   sessionTimeout: 24 * 60 * 60,
   // A session resumes only where this is the same. Node's own is made from the command line, which differs by where we are installed.
   sessionIdContext: 'namesake',
 } as const
+
+/**
+ * Of a name's context node takes certificate, key and chain alone, and all else of its server's: a short list of ciphers makes it smaller by an eighth
+ * and cheaper to make. Bun takes the ciphers, too.
+ */
+const NAME_SETTINGS = IS_BUN ? TLS_SETTINGS : { ciphers: `${AES_128}:ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256` }
 
 /**
  * A certificate that is ready for handshakes. Whoever shows it on a connection holds it until that has closed: one that left the memory is freed
@@ -26,6 +36,8 @@ export class Certified {
   readonly #context: SecureContext
   readonly #chainPem: string
   readonly #free: () => void
+  /** What it takes outside of JavaScript. */
+  readonly bytes: number
   #names: readonly string[] | undefined
   #holders = 0
   #isKept = true
@@ -34,6 +46,7 @@ export class Certified {
     this.#context = context
     this.#chainPem = chainPem
     this.#free = free
+    this.bytes = CONTEXT_BYTES + (chainPem.split(CERTIFICATE_BEGINS).length - 1) * CERTIFICATE_BYTES
   }
 
   /** Undefined once it is freed: node would not survive the use of it. */
@@ -68,23 +81,21 @@ export class Certified {
 }
 
 /**
- * The certificates that are ready for handshakes, made so when one first needs it, since that costs as much as half a handshake: a bounded memory,
- * whose least recently used one leaves. Never is there one for each registered hostname.
+ * The certificates that are ready for handshakes, made so when one first needs it, which costs a third of a handshake: as many as
+ * `bytesMax` has room for at the moment, the least recently used one leaves. Never is there one for each registered hostname.
  */
-export function createSecureContexts(firstKeys: Buffer, max = CONTEXTS_MAX) {
-  const byCertificate = new ExactLru<string, Certified>(max, (certified) => certified.leave())
-  let ticketKeys = firstKeys
-  /** Of the current ticket keys. */
-  let spares = new SpareContexts()
+export function createSecureContexts(bytesMax: () => number) {
+  const byCertificate = new ExactLru<string, Certified>({
+    max: bytesMax,
+    weightOf: ({ bytes }) => bytes,
+    onLeave: (certified) => certified.leave(),
+  })
+  const spares = new SpareContexts()
   let made = 0
 
   const ready = ({ chainPem, keyPem }: { chainPem: string; keyPem: string }): Certified => {
-    const fitting = spares
-    const context = fitting.take(chainPem, keyPem) ?? createSecureContext({ ...TLS_SETTINGS, ticketKeys, cert: chainPem, key: keyPem })
-    return new Certified(context, chainPem, () => {
-      if (fitting === spares) spares.keep(context, chainPem, keyPem)
-      else close(context)
-    })
+    const context = spares.take(chainPem, keyPem) ?? createSecureContext({ ...NAME_SETTINGS, cert: chainPem, key: keyPem })
+    return new Certified(context, chainPem, () => spares.keep(context, chainPem, keyPem))
   }
 
   return {
@@ -96,14 +107,6 @@ export function createSecureContexts(firstKeys: Buffer, max = CONTEXTS_MAX) {
       made += 1
       byCertificate.set(id, certified)
       return certified
-    },
-    /** From now on, 48 bytes. */
-    setTicketKeys(keys: Buffer) {
-      ticketKeys = keys
-      const former = spares
-      spares = new SpareContexts()
-      former.close()
-      byCertificate.clear() // they hold the old ones
     },
     counts: () => ({ kept: byCertificate.size, made }),
   }

@@ -38,14 +38,10 @@ export class SpareContexts {
     else close(context)
     if (this.#spares.length > SPARES_MAX) close(this.#spares.shift()!.context)
   }
-
-  close(): void {
-    for (const { context } of this.#spares.splice(0)) close(context)
-  }
 }
 
 /** Frees what no handshake will use again; left to the garbage collector, which sees none of its memory, it would stay for long. */
-export function close(context: SecureContext): void {
+function close(context: SecureContext): void {
   context.context.close?.()
 }
 

@@ -25,6 +25,8 @@ export type TlsParts = {
   onConnection(socket: TLSSocket, connection: VisitorConnection): void
   onOutcome(outcome: HandshakeOutcome): void
   handshakeMs: number
+  /** What the certificates that are ready for handshakes may take at the moment. */
+  contextBytesMax(): number
   /** 48 bytes shared by all processes and machines, so that sessions resume everywhere; made up when absent. */
   ticketKeys: Buffer | undefined
 }
@@ -46,7 +48,7 @@ const TICKET_KEYS_BYTES = 48
  */
 export function createTls(parts: TlsParts) {
   let ticketKeys = parts.ticketKeys ?? randomBytes(TICKET_KEYS_BYTES)
-  const contexts = createSecureContexts(ticketKeys)
+  const contexts = createSecureContexts(parts.contextBytesMax)
   const arrivals = new Map<string, Arrival>()
   /** What the connections of a name show, for as long as there are any. */
   const shown = new Map<Hostname, { certified: Certified; connections: number }>()
@@ -149,7 +151,6 @@ export function createTls(parts: TlsParts) {
     setTicketKeys(keys: Buffer) {
       if (keys.equals(ticketKeys)) return
       ticketKeys = keys
-      contexts.setTicketKeys(keys)
       setTicketKeys(named, keys)
       setTicketKeys(nameless?.server, keys)
     },

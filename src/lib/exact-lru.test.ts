@@ -3,7 +3,7 @@ import { ExactLru } from './exact-lru.ts'
 
 test('every value that leaves is told of once: the oldest, the replaced, the deleted and the rest', () => {
   const left: string[] = []
-  const lru = new ExactLru<string, string>(2, (value) => left.push(value))
+  const lru = new ExactLru<string, string>({ max: () => 2, weightOf: () => 1, onLeave: (value) => left.push(value) })
   for (const key of ['a', 'b', 'c']) lru.set(key, key)
   lru.set('c', 'new')
   lru.set('c', 'new')
@@ -13,4 +13,20 @@ test('every value that leaves is told of once: the oldest, the replaced, the del
   lru.clear()
   expect(left).toEqual(['a', 'c', 'b', 'new', 'd'])
   expect(lru.size).toBe(0)
+})
+
+test('as many leave as the newest needs room for, and as the room has become smaller by; the newest stays, whatever its weight', () => {
+  const left: string[] = []
+  let max = 10
+  const lru = new ExactLru<string, string>({ max: () => max, weightOf: ({ length }) => length, onLeave: (value) => left.push(value) })
+  for (const key of ['aaa', 'bbb', 'cccc']) lru.set(key, key)
+  expect(left).toEqual([])
+  lru.get('aaa')
+  lru.set('ddddd', 'ddddd')
+  expect(left).toEqual(['bbb', 'cccc'])
+  max = 2
+  lru.set('e', 'e')
+  expect(left).toEqual(['bbb', 'cccc', 'aaa', 'ddddd'])
+  lru.set('ffffff', 'ffffff')
+  expect([lru.size, lru.get('ffffff')]).toEqual([1, 'ffffff'])
 })

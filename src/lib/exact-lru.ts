@@ -1,12 +1,19 @@
-/** A small bounded memory: the least recently used entry leaves when one more than `max` would stay. `onLeave` is told of every value that leaves, however. */
+export type ExactLruParts<V> = {
+  /** How much all values may weigh together, at the moment. */
+  max(): number
+  weightOf(value: V): number
+  /** Told of every value that leaves, however. */
+  onLeave(value: V): void
+}
+
+/** A small bounded memory: the least recently used entries leave when all would weigh more than `max`; the newest stays. */
 export class ExactLru<K, V> {
   readonly #entries = new Map<K, V>()
-  readonly #max: number
-  readonly #onLeave: (value: V) => void
+  readonly #parts: ExactLruParts<V>
+  #weight = 0
 
-  constructor(max: number, onLeave: (value: V) => void) {
-    this.#max = max
-    this.#onLeave = onLeave
+  constructor(parts: ExactLruParts<V>) {
+    this.#parts = parts
   }
 
   get size(): number {
@@ -22,23 +29,24 @@ export class ExactLru<K, V> {
   }
 
   set(key: K, value: V): void {
-    const replaced = this.#entries.get(key)
-    this.#entries.delete(key)
+    if (this.#entries.get(key) === value) return void this.get(key)
+    this.delete(key)
     this.#entries.set(key, value)
-    if (replaced !== undefined && replaced !== value) this.#onLeave(replaced)
-    if (this.#entries.size > this.#max) this.delete(this.#entries.keys().next().value as K)
+    this.#weight += this.#parts.weightOf(value)
+    const max = this.#parts.max()
+    while (this.#weight > max && this.#entries.size > 1) this.delete(this.#entries.keys().next().value as K)
   }
 
   delete(key: K): boolean {
     const value = this.#entries.get(key)
-    const isThere = this.#entries.delete(key)
-    if (value !== undefined) this.#onLeave(value)
-    return isThere
+    if (value === undefined) return false
+    this.#entries.delete(key)
+    this.#weight -= this.#parts.weightOf(value)
+    this.#parts.onLeave(value)
+    return true
   }
 
   clear(): void {
-    const values = [...this.#entries.values()]
-    this.#entries.clear()
-    for (const value of values) this.#onLeave(value)
+    for (const key of [...this.#entries.keys()]) this.delete(key)
   }
 }

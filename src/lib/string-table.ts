@@ -29,6 +29,11 @@ export class StringTable {
     return this.#shards.reduce((sum, { size }) => sum + size, 0)
   }
 
+  /** What it takes in memory. */
+  get bytes(): number {
+    return this.#shards.reduce((sum, { bytes }) => sum + bytes, 0)
+  }
+
   /** 0 where there is none. */
   get(key: string): number {
     const hash = hashOf(key, this.#seed)
@@ -70,6 +75,10 @@ class Shard {
 
   constructor(seed: number) {
     this.#seed = seed
+  }
+
+  get bytes(): number {
+    return this.#slots.byteLength + this.#bytes.length
   }
 
   get(key: string, hash: number): number {

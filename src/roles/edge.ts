@@ -6,6 +6,7 @@ import type { HostAnswer } from '../edge/host.ts'
 import { createEdgeMetrics } from '../edge/metrics.ts'
 import { connectionCeiling, fileDescriptorsMax } from '../file-descriptors.ts'
 import { type Hostname, wildcardOver } from '../hostname.ts'
+import { machineMemory } from '../lib/machine-memory.ts'
 import { createLineSink } from '../log.ts'
 import type { LightRoute, Route } from '../replica/rows.ts'
 import { certificateKeys } from './certificate-keys.ts'
@@ -19,12 +20,16 @@ import { openTicketKeys, TICKET_KEYS } from './ticket-keys.ts'
 
 const DRAIN_MS_MAX = 30_000
 const FOLLOWER_WAIT_MS = 2_000
+/** The routes and the certificates ready for handshakes of one process: what node and requests leave of 400 MB; less on a small machine. */
+const KEPT_BYTES_MAX = 165_000_000
+const KEPT_SHARE = 1 / 8 // of the machine's memory, for all its edge processes together
 
 /** The reverse proxy: answers from the local copy alone, holds neither a database connection nor an account key. */
 export async function startEdgeRole(context: RoleContext): Promise<RunningRole> {
   const { config, log } = context
   const lines = createLineSink()
   const own = ownHosts(config)
+  const keptBytes = Math.min(KEPT_BYTES_MAX, (machineMemory() * KEPT_SHARE) / config.edgeWorkers)
   const keys = certificateKeys(config)
   const copy = openLocalCopy(context, {
     keep: toLight,
@@ -128,6 +133,7 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     },
     http2Engine: config.http2Engine,
     accessLogSample: log.isLevelEnabled('info') ? config.accessLogSample : 0,
+    contextBytesMax: () => keptBytes - copy.routeBytes(),
     unverifiedVisit: (hostname) => copy.follower.visitorCame(hostname),
   })
   shareTickets()

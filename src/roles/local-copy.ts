@@ -107,6 +107,8 @@ export function openLocalCopy<Kept extends Pick<Route, 'hostname' | 'projectId'>
       remember(hostname, found)
       return found
     },
+    /** What the remembered routes take at the moment. */
+    routeBytes: routes.bytes,
     close() {
       uses.close()
       routes.close()

@@ -18,10 +18,13 @@ export type RouteMemory<Kept> = {
   /** None of these projects' routes is found from now on, until it has been set again. */
   forgetProjects(ids: ReadonlySet<string>): void
   clear(): void
+  /** What the routes take at the moment. */
+  bytes(): number
   close(): void
 }
 
-const ROUTES_IN_MEMORY_MAX = 100_000 // some 350 bytes each without their metadata
+const ROUTES_IN_MEMORY_MAX = 100_000
+const USED_ROUTE_BYTES = 350 // without its metadata
 const LIGHT_ROUTES_IN_MEMORY_MAX = 1_000_000 // some 45 bytes each
 const FILL_AFTER_MS = 500
 const FILL_PAUSE_MS = 4
@@ -36,6 +39,7 @@ export function rememberUsed<Kept extends Pick<Route, 'hostname' | 'projectId'>>
     delete: (hostname) => void routes.delete(hostname),
     forgetProjects: (ids) => routes.deleteWhere(({ route }) => ids.has(route.projectId)),
     clear: () => routes.clear(),
+    bytes: () => routes.size * USED_ROUTE_BYTES,
     close: () => {},
   }
 }
@@ -101,6 +105,7 @@ export function rememberAll(reader: CopyReader): RouteMemory<LightRoute> {
       projects.length = 1
       fillAnew()
     },
+    bytes: () => routes.bytes,
     close: () => filling?.abort(),
   }
 }
