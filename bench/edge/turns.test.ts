@@ -8,6 +8,13 @@ test('without a number of seconds there are five rounds of one second', () => {
   expect(planRounds(['namesake', 'nginx'], undefined)).toMatchObject({ rounds: 5, readMs: 1_000 })
 })
 
+test('a shape whose caches fill slowly warms up longer in a whole run, every proxy alike', () => {
+  const { warmUpMs } = planRounds(['namesake', 'nginx'], undefined)
+  expect([warmUpMs('namesake', 20_000), warmUpMs('nginx', 20_000)]).toEqual([20_000, 20_000])
+  expect(warmUpMs('namesake')).toBeGreaterThan(warmUpMs('nginx'))
+  expect(planRounds(['namesake', 'nginx'], 4).warmUpMs('nginx', 20_000)).toBeLessThan(4_000)
+})
+
 test('more time makes more rounds, then longer ones; little time makes short ones', () => {
   const places = ['namesake', 'nginx', 'haproxy', 'caddy']
   expect(planRounds(places, 50).rounds).toBe(7)

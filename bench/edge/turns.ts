@@ -1,8 +1,8 @@
 import type { Peer } from '../support/peers.ts'
 import type { Round } from './figures.ts'
 
-/** How long everything takes: `rounds` of `readMs` each after a warm-up, which is for compilers and caches. */
-export type Plan = { rounds: number; readMs: number; warmUpMs(proxy: string): number }
+/** How long everything takes: `rounds` of `readMs` each after a warm-up, which is for compilers and caches; `leastMs`: what a shape's caches need. */
+export type Plan = { rounds: number; readMs: number; warmUpMs(proxy: string, leastMs?: number): number }
 
 const ROUND_OVERHEAD_MS = 450 // until the load has begun and is even, and until it has ended
 const READ_MS = 1_000
@@ -20,7 +20,9 @@ function fullWarmUpMs(proxy: string): number {
 /** So many seconds over these places (a proxy in a shape each); without `seconds`, five rounds of one second each. */
 export function planRounds(places: readonly string[], seconds: number | undefined): Plan {
   const fewest = ROUNDS.at(-1)!
-  if (seconds === undefined) return { rounds: fewest, readMs: READ_MS, warmUpMs: fullWarmUpMs }
+  if (seconds === undefined) {
+    return { rounds: fewest, readMs: READ_MS, warmUpMs: (proxy, leastMs = 0) => Math.max(leastMs, fullWarmUpMs(proxy)) }
+  }
   const total = seconds * 1_000
   const warmUp = places.reduce((sum, proxy) => sum + fullWarmUpMs(proxy), 0)
   const scale = Math.min(1, (total * WARM_UP_SHARE_MAX) / warmUp)
