@@ -7,6 +7,9 @@ import { SpareContexts } from './spare-contexts.ts'
 const IS_BUN = process.versions.bun !== undefined
 /** What a context takes outside of JavaScript, and what each certificate of its chain adds to it. */
 const [CONTEXT_BYTES, CERTIFICATE_BYTES] = IS_BUN ? [3_500, 3_500] : [21_500, 8_000]
+/** Of the names that find no room, one of so many takes it from another; the others share a few contexts, which stay in the processor's caches. */
+const STAYS_ONE_IN = 8
+const PASSING_MAX = 32
 const CERTIFICATE_BEGINS = '-----BEGIN CERTIFICATE-----'
 const AES_128 = 'TLS_AES_128_GCM_SHA256'
 
@@ -82,14 +85,13 @@ export class Certified {
 
 /**
  * The certificates that are ready for handshakes, made so when one first needs it, which costs a third of a handshake: as many as
- * `bytesMax` has room for at the moment, the least recently used one leaves. Never is there one for each registered hostname.
+ * `bytesMax` has room for at the moment. A name that comes again and again gets room before long, and takes it from the one that was away for longest;
+ * who comes once, as each of a million names or a scanner's, seldom does. Never is there one for each registered hostname.
  */
-export function createSecureContexts(bytesMax: () => number) {
-  const byCertificate = new ExactLru<string, Certified>({
-    max: bytesMax,
-    weightOf: ({ bytes }) => bytes,
-    onLeave: (certified) => certified.leave(),
-  })
+export function createSecureContexts(bytesMax: () => number, passingMax = PASSING_MAX) {
+  const onLeave = (certified: Certified) => certified.leave()
+  const staying = new ExactLru<string, Certified>({ max: bytesMax, weightOf: ({ bytes }) => bytes, onLeave })
+  const passing = new ExactLru<string, Certified>({ max: () => passingMax, weightOf: () => 1, onLeave })
   const spares = new SpareContexts()
   let made = 0
 
@@ -101,14 +103,15 @@ export function createSecureContexts(bytesMax: () => number) {
   return {
     /** `id` changes whenever the certificate does. */
     certify({ id, ...certificate }: { id: string; chainPem: string; keyPem: string }): Certified {
-      const known = byCertificate.get(id)
+      const known = staying.get(id) ?? passing.get(id)
       if (known) return known
       const certified = ready(certificate)
       made += 1
-      byCertificate.set(id, certified)
+      const stays = staying.hasRoomFor(certified) || made % STAYS_ONE_IN === 0
+      ;(stays ? staying : passing).set(id, certified)
       return certified
     },
-    counts: () => ({ kept: byCertificate.size, made }),
+    counts: () => ({ kept: staying.size + passing.size, made }),
   }
 }
 

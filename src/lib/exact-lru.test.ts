@@ -20,7 +20,7 @@ test('as many leave as the newest needs room for, and as the room has become sma
   let max = 10
   const lru = new ExactLru<string, string>({ max: () => max, weightOf: ({ length }) => length, onLeave: (value) => left.push(value) })
   for (const key of ['aaa', 'bbb', 'cccc']) lru.set(key, key)
-  expect(left).toEqual([])
+  expect([left, lru.hasRoomFor(''), lru.hasRoomFor('d')]).toEqual([[], true, false])
   lru.get('aaa')
   lru.set('ddddd', 'ddddd')
   expect(left).toEqual(['bbb', 'cccc'])

@@ -20,6 +20,11 @@ export class ExactLru<K, V> {
     return this.#entries.size
   }
 
+  /** Whether it could take the value without losing another. */
+  hasRoomFor(value: V): boolean {
+    return this.#weight + this.#parts.weightOf(value) <= this.#parts.max()
+  }
+
   get(key: K): V | undefined {
     const value = this.#entries.get(key)
     if (value === undefined) return undefined

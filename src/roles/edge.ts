@@ -21,7 +21,7 @@ import { openTicketKeys, TICKET_KEYS } from './ticket-keys.ts'
 const DRAIN_MS_MAX = 30_000
 const FOLLOWER_WAIT_MS = 2_000
 /** The routes and the certificates ready for handshakes of one process: what node and requests leave of 400 MB; less on a small machine. */
-const KEPT_BYTES_MAX = 165_000_000
+const KEPT_BYTES_MAX = 170_000_000
 const KEPT_SHARE = 1 / 8 // of the machine's memory, for all its edge processes together
 
 /** The reverse proxy: answers from the local copy alone, holds neither a database connection nor an account key. */

@@ -93,7 +93,10 @@ test('a process that remembers all of a copy answers from memory alone once it h
   const foundIn = (hostnames: Hostname[]) => hostnames.filter((hostname) => memory.get(hostname)?.kind === 'route').length
   const all = [star, ...Array.from({ length: HOSTNAMES }, (_, n) => shop(n))]
   try {
+    const expected = memory.bytes() // before it knows how many there are
     await expect.poll(() => foundIn(all), { timeout: 20_000 }).toBe(all.length)
+    await expect.poll(() => memory.bytes()).toBeLessThan(expected / 2)
+    expect(memory.bytes()).toBeGreaterThan(all.length * 30)
     expect(memory.get(shop(1))).toEqual({ kind: 'route', route: toLight(reader.findRoute(shop(1))!) })
     expect(memory.get(shop(2))).toEqual({ kind: 'route', route: toLight(reader.findRoute(shop(2))!) })
     expect(memory.get(shop(HOSTNAMES))).toBeUndefined()

@@ -107,7 +107,7 @@ export function openLocalCopy<Kept extends Pick<Route, 'hostname' | 'projectId'>
       remember(hostname, found)
       return found
     },
-    /** What the remembered routes take at the moment. */
+    /** What the remembered routes take, or may take soon. */
     routeBytes: routes.bytes,
     close() {
       uses.close()

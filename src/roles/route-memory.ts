@@ -18,14 +18,15 @@ export type RouteMemory<Kept> = {
   /** None of these projects' routes is found from now on, until it has been set again. */
   forgetProjects(ids: ReadonlySet<string>): void
   clear(): void
-  /** What the routes take at the moment. */
+  /** What the routes take, and while they are read for the first time what they may take. */
   bytes(): number
   close(): void
 }
 
 const ROUTES_IN_MEMORY_MAX = 100_000
 const USED_ROUTE_BYTES = 350 // without its metadata
-const LIGHT_ROUTES_IN_MEMORY_MAX = 1_000_000 // some 45 bytes each
+const LIGHT_ROUTES_IN_MEMORY_MAX = 1_000_000
+const LIGHT_ROUTE_BYTES = 45
 const FILL_AFTER_MS = 500
 const FILL_PAUSE_MS = 4
 const FILL_ROUTES = 200 // some 0.4 ms
@@ -67,17 +68,20 @@ export function rememberAll(reader: CopyReader): RouteMemory<LightRoute> {
     await pause(FILL_AFTER_MS, stopping)
     let last: Hostname | undefined
     do {
-      if (stopping.aborted || routes.size >= LIGHT_ROUTES_IN_MEMORY_MAX) return
+      if (stopping.aborted || routes.size >= LIGHT_ROUTES_IN_MEMORY_MAX) break
       const read = reader.readRoutes(last, FILL_ROUTES)
       read?.routes.forEach(set)
       last = read?.last
       await pause(FILL_PAUSE_MS, stopping)
     } while (last !== undefined)
+    if (!stopping.aborted) isFilled = true
   }
+  let isFilled = false
   let filling: AbortController | undefined
   const fillAnew = () => {
     filling?.abort()
     filling = new AbortController()
+    isFilled = false
     void fill(filling.signal)
   }
   fillAnew()
@@ -105,7 +109,7 @@ export function rememberAll(reader: CopyReader): RouteMemory<LightRoute> {
       projects.length = 1
       fillAnew()
     },
-    bytes: () => routes.bytes,
+    bytes: () => (isFilled ? routes.bytes : LIGHT_ROUTES_IN_MEMORY_MAX * LIGHT_ROUTE_BYTES),
     close: () => filling?.abort(),
   }
 }
