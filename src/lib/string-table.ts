@@ -1,7 +1,10 @@
 import { randomInt } from 'node:crypto'
 
 const SHARDS = 256 // each grows by itself: all at once, a million strings would stop the event loop for 60 ms
-const SHARD_EXCESS = 1.25 // strings do not come evenly to the shards
+// Strings do not come evenly to the shards. Each has room for a quarter more than its share, or for eight standard deviations of it where that is more.
+const SHARD_EXCESS = 0.25
+const SHARD_DEVIATIONS = 8
+const SHARD_ROOM_MIN = 4 // the tail of a Poisson distribution whose mean is far below one
 const LENGTH_MAX = 255
 const SLOTS_MIN = 8
 const FILL_MAX = 0.7
@@ -19,9 +22,10 @@ export class StringTable {
   readonly #shardMax: number
   #shards: Shard[]
 
-  /** `max`: so many strings at least, a quarter more at most. */
+  /** `max`: so many strings at least (but for one table in many millions), and where they are 300,000 and more, a quarter more at most. */
   constructor(max: number) {
-    this.#shardMax = Math.ceil((max / SHARDS) * SHARD_EXCESS)
+    const share = max / SHARDS
+    this.#shardMax = Math.ceil(share + Math.max(share * SHARD_EXCESS, Math.sqrt(share) * SHARD_DEVIATIONS + SHARD_ROOM_MIN))
     this.#shards = this.#emptyShards()
   }
 
