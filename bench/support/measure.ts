@@ -1,11 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
+/** What each thread of a process had used when it was last looked at, also of those that have ended: Bun's come and go. */
+const seen = new Map<number, Map<string, number>>()
+
 /** Processor time in microseconds that a process, its descendants and all their threads have used so far (schedstat, first field: ns). */
 export function processorUs(pid: number): number {
   return processorUsOf(tree(pid))
 }
 
-/** The same for these processes alone. */
+/** The same for these processes alone. It never becomes less, though the system forgets what a thread had used when that ends. */
 export function processorUsOf(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => sum + threadsUs(pid), 0)
 }
@@ -21,7 +24,13 @@ export function tree(pid: number): number[] {
 }
 
 function threadsUs(pid: number): number {
-  return tasks(pid).reduce((sum, task) => sum + Number(read(`${task}/schedstat`)?.split(' ')[0] ?? 0) / 1_000, 0)
+  const threads = seen.get(pid) ?? new Map<string, number>()
+  seen.set(pid, threads)
+  for (const task of tasks(pid)) {
+    const us = Number(read(`${task}/schedstat`)?.split(' ')[0] ?? 0) / 1_000
+    threads.set(task, Math.max(us, threads.get(task) ?? 0))
+  }
+  return threads.values().reduce((sum, us) => sum + us, 0)
 }
 
 function tasks(pid: number): string[] {
