@@ -30,7 +30,7 @@ function threadsUs(pid: number): number {
     const us = Number(read(`${task}/schedstat`)?.split(' ')[0] ?? 0) / 1_000
     threads.set(task, Math.max(us, threads.get(task) ?? 0))
   }
-  return threads.values().reduce((sum, us) => sum + us, 0)
+  return [...threads.values()].reduce((sum, us) => sum + us, 0)
 }
 
 function tasks(pid: number): string[] {

@@ -25,8 +25,8 @@ afterAll(async () => {
   upstream.close()
 })
 
-async function serialOf(hostname: string): Promise<string> {
-  return readCertificate(((await edge.certificates.get(hostname)) as { chainPem: string }).chainPem).serial
+async function serialOf(hostname: string, at = edge): Promise<string> {
+  return readCertificate(((await at.certificates.get(hostname)) as { leafPem: string }).leafPem).serial
 }
 
 const visit = (changes: Partial<Parameters<typeof visitLive>[0]>) =>
@@ -61,8 +61,7 @@ test('an edge behind a load balancer is asked as that one does, with the header 
   const behind = await startTestEdge({ proxyProtocol: 'required', trustedProxies: ['127.0.0.1'] })
   try {
     await behind.route(shop, `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`)
-    const { serial } = readCertificate(((await behind.certificates.get(shop)) as { chainPem: string }).chainPem)
-    const target = { port: behind.httpsPort, serial }
+    const target = { port: behind.httpsPort, serial: await serialOf(shop, behind) }
     expect(await visit({ ...target, proxyHeader: true })).toEqual({ kind: 'seen' })
     expect(await visit(target)).toMatchObject({ kind: 'not-seen' })
   } finally {

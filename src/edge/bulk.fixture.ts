@@ -2,6 +2,7 @@ import { Registry } from 'prom-client'
 import { parseHostname } from '../hostname.ts'
 import { LineBytes } from '../lib/line-bytes.ts'
 import { createLog } from '../log.ts'
+import { certificateText } from './certificate-text.ts'
 import { startEdge } from './edge.ts'
 import { createEdgeMetrics } from './metrics.ts'
 
@@ -22,7 +23,7 @@ async function serve({ hostname: name, upstreamUrl, chainPem, keyPem }: BulkOrde
     publicHttpsPort: 443,
     edgeHost: parseHostname('edge.example.com'),
     findHost: () => ({ kind: 'route', route: { hostname, projectId: '1', projectSlug: 'one', upstreamUrl, verified: true } }),
-    certificateFor: () => ({ kind: 'certificate', id: '1', chainPem, keyPem }),
+    certificateFor: () => ({ kind: 'certificate', id: '1', ...certificateText({ chainPem, keyPem }) }),
     answerChallenge: () => undefined,
     challenges: { arePending: () => false, challengeFor: () => undefined },
     upstream: { allowPrivate: true, sourceIps: [], ownAddresses: [], isRegistered: () => false },

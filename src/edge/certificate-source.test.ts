@@ -3,7 +3,7 @@ import { type Hostname, parseClaimName, parseHostname, wildcardOver } from '../h
 import { type CertificateKnowledge, createCertificateSource } from './certificate-source.ts'
 
 const shop = parseHostname('shop.customer.com')
-const certificate = { id: '1', chainPem: 'chain', keyPem: 'key', notAfterMs: 2_000 }
+const certificate = { id: '1', leafPem: 'leaf', issuersPem: '', keyPem: 'key', notAfterMs: 2_000 }
 
 function source(served = true, names = (hostname: Hostname) => [hostname]) {
   const copy = new Map<Hostname, CertificateKnowledge>()

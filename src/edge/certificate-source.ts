@@ -1,8 +1,9 @@
 import type { Hostname } from '../hostname.ts'
 import { Lru } from '../lib/lru.ts'
+import type { CertificateText } from './certificate-text.ts'
 
 /** A certificate as the local copy holds it, its key opened. `id` changes whenever the certificate does. */
-export type KeptCertificate = { id: string; chainPem: string; keyPem: string; notAfterMs: number }
+export type KeptCertificate = CertificateText & { id: string; notAfterMs: number }
 
 /** What the machine knows of a hostname's certificate: one in hand, or why there is none yet. */
 export type CertificateKnowledge =
@@ -34,7 +35,7 @@ export type CertificateSource = {
   waiting(): number
 }
 
-const CERTIFICATES_IN_MEMORY_MAX = 15_000 // up to 8 KB each; to read one from the copy costs a twentieth of its handshake
+const CERTIFICATES_IN_MEMORY_MAX = 15_000 // 1 to 4 KB each; to read one from the copy costs a twentieth of its handshake
 const WAIT_MS_MAX = 10_000
 const WAITING_MAX = 1_000
 const WAITING_PER_CLIENT_MAX = 20

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { EDGE_HOST, startTestEdge, type TestEdge } from '../../test/support/edge.ts'
 import { openHttp2, openTls, RawReader, requestHttp2, speak, speakPlain } from '../../test/support/raw-visitor.ts'
 import { startUpstream, type Upstream } from '../../test/support/upstream.ts'
+import { certificateText } from './certificate-text.ts'
 import type { CertificateAnswer } from './tls.ts'
 
 let edge: TestEdge
@@ -79,7 +80,7 @@ test.each([
 ] as const)('a certificate of the kind %s is shown with the cipher %s, also after another round trip: %o', async (kind, cipher, more) => {
   await edge.route('ciphers.customer.com', upstream.url)
   const issued = await edge.ca.issue(['ciphers.customer.com'], kind)
-  edge.certificates.set('ciphers.customer.com', { kind: 'certificate', id: `${kind} ${cipher}`, ...issued })
+  edge.certificates.set('ciphers.customer.com', { kind: 'certificate', id: `${kind} ${cipher}`, ...certificateText(issued) })
   const maxVersion = cipher.startsWith('TLS_') ? 'TLSv1.3' : 'TLSv1.2'
   const socket = await openTls(target('ciphers.customer.com', { ciphers: cipher, maxVersion, ...more }))
   expect([socket.getCipher().name, `${socket.getPeerX509Certificate()}`]).toEqual([cipher, issued.chainPem.trimStart()])

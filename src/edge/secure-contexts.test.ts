@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestCa, type TestCa, type TestCertificate } from '../../test/support/certificates.ts'
 import { openTls } from '../../test/support/raw-visitor.ts'
 import { parseHostname } from '../hostname.ts'
+import { type CertificateText, certificateText } from './certificate-text.ts'
 import { createSecureContexts } from './secure-contexts.ts'
 
 const HOST = 'shop.customer.com'
@@ -12,13 +13,15 @@ const BOUND = 20
 const PASSING = 4 // beside the bound
 
 let ca: TestCa
-let certificate: TestCertificate
+let issued: TestCertificate
+let certificate: CertificateText
 let context: SecureContext
 const door = createServer((socket) => void new TLSSocket(socket, { isServer: true, secureContext: context }).on('error', () => {}))
 
 beforeAll(async () => {
   ca = await createTestCa()
-  certificate = await ca.issue([HOST, '*.customer.net'])
+  issued = await ca.issue([HOST, '*.customer.net'])
+  certificate = certificateText(issued)
   door.listen(0, '127.0.0.1')
   await once(door, 'listening')
 })
@@ -72,7 +75,7 @@ test('a context that is used again shows the new certificate with its own issuer
     return {
       name,
       sent: [name, ...(issuers && ['Test CA'])],
-      certified: () => contexts.certify({ id: name, chainPem: chainPem + issuers, keyPem }),
+      certified: () => contexts.certify({ id: name, ...certificateText({ chainPem: chainPem + issuers, keyPem }) }),
     }
   }
   const row = [
@@ -101,21 +104,21 @@ test('a context that is used again shows the new certificate with its own issuer
 
 test('a context of a key of another kind is not used again', async () => {
   const contexts = createSecureContexts(() => 0, 1)
-  const rsa = await ca.issue([HOST], 'RSA')
+  const rsa = certificateText(await ca.issue([HOST], 'RSA'))
   const used = new Set<SecureContext>()
   for (const [i, one] of [certificate, certificate, rsa, rsa, certificate, rsa].entries()) {
     const { context: shown } = contexts.certify({ id: `${i}:1`, ...one })
     if (one === rsa) expect(used).not.toContain(shown)
     used.add(shown!)
     const socket = await handshakeWith(shown!)
-    expect(`${socket.getPeerX509Certificate()}`).toBe(one.chainPem.trimStart())
+    expect(`${socket.getPeerX509Certificate()}`).toBe(one.leafPem.trimStart())
     socket.destroy()
   }
 })
 
 test('a key that does not fit its certificate is refused, and spoils nothing', async () => {
   const contexts = createSecureContexts(() => 0, 1)
-  const other = await ca.issue(['other.customer.com'])
+  const other = certificateText(await ca.issue(['other.customer.com']))
   for (let i = 0; i < 3; i += 1) contexts.certify({ id: `${i}:1`, ...certificate })
   expect(() => contexts.certify({ id: 'wrong:1', ...other, keyPem: certificate.keyPem })).toThrow(/key values mismatch/)
   const socket = await handshakeWith(contexts.certify({ id: 'right:1', ...certificate }).context!)
@@ -141,8 +144,9 @@ test('a new certificate of the same name is another one', () => {
 test('a longer chain counts for more, and what the room has become smaller by leaves before long', () => {
   let bytes = 10 * ONE_BYTES
   const contexts = createSecureContexts(() => bytes, PASSING)
-  const certify = (id: number, chainPem = certificate.chainPem) => contexts.certify({ id: `${id}:1`, ...certificate, chainPem })
-  for (let id = 0; id < 20; id += 1) certify(id, [certificate.chainPem, ca.certPem, ca.certPem].join('\n'))
+  const certify = (id: number, text = certificate) => contexts.certify({ id: `${id}:1`, ...text })
+  const chainPem = [issued.chainPem, ca.certPem, ca.certPem].join('\n')
+  for (let id = 0; id < 20; id += 1) certify(id, certificateText({ ...issued, chainPem }))
   expect(contexts.counts().kept).toBe(6 + PASSING)
   bytes = 3 * ONE_BYTES
   for (let id = 20; id < 30; id += 1) certify(id)

@@ -2,6 +2,7 @@ import { constants, X509Certificate } from 'node:crypto'
 import { createSecureContext, DEFAULT_CIPHERS, type SecureContext } from 'node:tls'
 import type { Hostname } from '../hostname.ts'
 import { ExactLru } from '../lib/exact-lru.ts'
+import type { CertificateText } from './certificate-text.ts'
 import { SpareContexts } from './spare-contexts.ts'
 
 const IS_BUN = process.versions.bun !== undefined
@@ -37,7 +38,7 @@ const NAME_SETTINGS = IS_BUN ? TLS_SETTINGS : { ciphers: `${AES_128}:ECDHE-ECDSA
  */
 export class Certified {
   readonly #context: SecureContext
-  readonly #chainPem: string
+  readonly #text: CertificateText
   readonly #free: () => void
   /** What it takes outside of JavaScript. */
   readonly bytes: number
@@ -45,11 +46,11 @@ export class Certified {
   #holders = 0
   #isKept = true
 
-  constructor(context: SecureContext, chainPem: string, free: () => void) {
+  constructor(context: SecureContext, text: CertificateText, free: () => void) {
     this.#context = context
-    this.#chainPem = chainPem
+    this.#text = text
     this.#free = free
-    this.bytes = CONTEXT_BYTES + (chainPem.split(CERTIFICATE_BEGINS).length - 1) * CERTIFICATE_BYTES
+    this.bytes = CONTEXT_BYTES + (1 + timesIn(text.issuersPem, CERTIFICATE_BEGINS)) * CERTIFICATE_BYTES
   }
 
   /** Undefined once it is freed: node would not survive the use of it. */
@@ -59,7 +60,7 @@ export class Certified {
 
   /** Whether the certificate is valid for the hostname. */
   isFor(hostname: Hostname): boolean {
-    this.#names ??= namesOf(this.#chainPem)
+    this.#names ??= namesOf(this.#text.leafPem)
     return this.#names.some((name) => matches(name, hostname))
   }
 
@@ -95,17 +96,18 @@ export function createSecureContexts(bytesMax: () => number, passingMax = PASSIN
   const spares = new SpareContexts()
   let made = 0
 
-  const ready = ({ chainPem, keyPem }: { chainPem: string; keyPem: string }): Certified => {
-    const context = spares.take(chainPem, keyPem) ?? createSecureContext({ ...NAME_SETTINGS, cert: chainPem, key: keyPem })
-    return new Certified(context, chainPem, () => spares.keep(context, chainPem, keyPem))
+  const ready = (text: CertificateText): Certified => {
+    const { leafPem, issuersPem, keyPem } = text
+    const context = spares.take(text) ?? createSecureContext({ ...NAME_SETTINGS, cert: leafPem + issuersPem, key: keyPem })
+    return new Certified(context, text, () => spares.keep(context, text))
   }
 
   return {
     /** `id` changes whenever the certificate does. */
-    certify({ id, ...certificate }: { id: string; chainPem: string; keyPem: string }): Certified {
+    certify({ id, ...text }: CertificateText & { id: string }): Certified {
       const known = staying.get(id) ?? passing.get(id)
       if (known) return known
-      const certified = ready(certificate)
+      const certified = ready(text)
       made += 1
       const stays = staying.hasRoomFor(certified) || made % STAYS_ONE_IN === 0
       ;(stays ? staying : passing).set(id, certified)
@@ -115,8 +117,12 @@ export function createSecureContexts(bytesMax: () => number, passingMax = PASSIN
   }
 }
 
-function namesOf(chainPem: string): readonly string[] {
-  return (new X509Certificate(chainPem).subjectAltName ?? '')
+function timesIn(text: string, part: string): number {
+  return text.split(part).length - 1
+}
+
+function namesOf(leafPem: string): readonly string[] {
+  return (new X509Certificate(leafPem).subjectAltName ?? '')
     .split(', ')
     .filter((name) => name.startsWith('DNS:'))
     .map((name) => name.slice(4).toLowerCase())

@@ -1,11 +1,11 @@
 import type { SecureContext } from 'node:tls'
+import type { CertificateText } from './certificate-text.ts'
 
 /**
  * How the PEM (PKCS #8) of a P-256 key begins, whatever the key. Contexts of other keys are not used again: a certificate of another kind of key
  * stands beside the former one, and clients could be shown either.
  */
 const P256_KEY = '-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg'
-const LEAF_END = '-----END CERTIFICATE-----\n'
 const SPARES_MAX = 64
 
 /**
@@ -16,14 +16,14 @@ export class SpareContexts {
   readonly #spares: { context: SecureContext; issuersPem: string }[] = []
 
   /** A context that shows this certificate and no other, if one can be had. Throws when the key is not the certificate's. */
-  take(chainPem: string, keyPem: string): SecureContext | undefined {
-    const parts = exchangeable(chainPem, keyPem)
-    const at = parts ? this.#spares.findLastIndex(({ issuersPem }) => issuersPem === parts.issuersPem) : -1
-    if (!parts || at < 0) return undefined
+  take(text: CertificateText): SecureContext | undefined {
+    if (!isExchangeable(text)) return undefined
+    const at = this.#spares.findLastIndex(({ issuersPem }) => issuersPem === text.issuersPem)
+    if (at < 0) return undefined
     const { context } = this.#spares.splice(at, 1)[0]!
     try {
-      context.context.setCert(parts.leafPem)
-      context.context.setKey(keyPem)
+      context.context.setCert(text.leafPem)
+      context.context.setKey(text.keyPem)
       return context
     } catch (error) {
       close(context)
@@ -31,10 +31,9 @@ export class SpareContexts {
     }
   }
 
-  /** `chainPem` and `keyPem`: what it has shown until now. */
-  keep(context: SecureContext, chainPem: string, keyPem: string): void {
-    const parts = context.context.setCert && exchangeable(chainPem, keyPem)
-    if (parts) this.#spares.push({ context, issuersPem: parts.issuersPem })
+  /** `text`: what it has shown until now. */
+  keep(context: SecureContext, text: CertificateText): void {
+    if (context.context.setCert && isExchangeable(text)) this.#spares.push({ context, issuersPem: text.issuersPem })
     else close(context)
     if (this.#spares.length > SPARES_MAX) close(this.#spares.shift()!.context)
   }
@@ -45,8 +44,6 @@ function close(context: SecureContext): void {
   context.context.close?.()
 }
 
-function exchangeable(chainPem: string, keyPem: string): { leafPem: string; issuersPem: string } | undefined {
-  const end = chainPem.indexOf(LEAF_END) + LEAF_END.length
-  if (end < LEAF_END.length || !keyPem.startsWith(P256_KEY)) return undefined
-  return { leafPem: chainPem.slice(0, end), issuersPem: chainPem.slice(end) }
+function isExchangeable({ keyPem }: CertificateText): boolean {
+  return keyPem.startsWith(P256_KEY)
 }

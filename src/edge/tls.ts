@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { createServer, type Server, type TLSSocket, type TlsOptions } from 'node:tls'
 import { type Hostname, readHostname } from '../hostname.ts'
 import type { Log } from '../log.ts'
+import type { CertificateText } from './certificate-text.ts'
 import type { ChallengeSource } from './challenge-source.ts'
 import { createChallengeTls } from './challenge-tls.ts'
 import { isValidation, peekClientHello } from './client-hello.ts'
@@ -13,7 +14,7 @@ import { setTicketKeys } from './ticket-keys.ts'
 
 export type CertificateAnswer =
   /** `id` changes whenever the certificate does. */
-  { kind: 'certificate'; chainPem: string; keyPem: string; id: string } | { kind: 'refused'; reason: string }
+  ({ kind: 'certificate'; id: string } & CertificateText) | { kind: 'refused'; reason: string }
 
 export type TlsParts = {
   log: Log
@@ -84,8 +85,8 @@ export function createTls(parts: TlsParts) {
     },
   })
 
-  const namelessServer = ({ id, chainPem, keyPem }: CertificateAnswer & { kind: 'certificate' }): Server => {
-    if (nameless?.id !== id) nameless = { id, server: begin({ cert: chainPem, key: keyPem }) }
+  const namelessServer = ({ id, leafPem, issuersPem, keyPem }: CertificateAnswer & { kind: 'certificate' }): Server => {
+    if (nameless?.id !== id) nameless = { id, server: begin({ cert: leafPem + issuersPem, key: keyPem }) }
     return nameless.server
   }
 

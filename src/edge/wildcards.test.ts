@@ -3,6 +3,7 @@ import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
 import { openHttp2, requestHttp2, speak } from '../../test/support/raw-visitor.ts'
 import { startUpstream, type Upstream } from '../../test/support/upstream.ts'
 import { parseClaimName, parseHostname, wildcardOver } from '../hostname.ts'
+import { certificateText } from './certificate-text.ts'
 import type { HostAnswer } from './host.ts'
 import type { CertificateAnswer } from './tls.ts'
 
@@ -18,7 +19,7 @@ const visits: string[] = []
 async function claim(name: string, projectId: string, verified = true): Promise<void> {
   const hostname = parseClaimName(name)
   claims.set(hostname, { kind: 'route', route: { hostname, projectId, projectSlug: `p${projectId}`, upstreamUrl: upstream.url, verified } })
-  certificates.set(hostname, { kind: 'certificate', id: name, ...(await edge.ca.issue([name])) })
+  certificates.set(hostname, { kind: 'certificate', id: name, ...certificateText(await edge.ca.issue([name])) })
 }
 
 beforeAll(async () => {

@@ -1,5 +1,6 @@
 import { createChallengeCertificate } from '../certs/tls-alpn.ts'
 import { type CertificateKnowledge, createCertificateSource } from '../edge/certificate-source.ts'
+import { certificateText } from '../edge/certificate-text.ts'
 import { createChallengeSource } from '../edge/challenge-source.ts'
 import { type Edge, startEdge } from '../edge/edge.ts'
 import type { HostAnswer } from '../edge/host.ts'
@@ -56,7 +57,11 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
       const keyPem = keys.open(row.sealedKey, hostname)
       return {
         kind: 'certificate',
-        certificate: { id: `${hostname}:${row.version}`, chainPem: row.chainPem, keyPem, notAfterMs: row.notAfterMs },
+        certificate: {
+          id: `${hostname}:${row.version}`,
+          ...certificateText({ chainPem: row.chainPem, keyPem }),
+          notAfterMs: row.notAfterMs,
+        },
       }
     }
     if (row?.state !== 'failed') return { kind: 'none' }

@@ -1,8 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { heapBytes } from '../../test/support/heap.ts'
 import { type Hostname, parseClaimName, parseHostname } from '../hostname.ts'
 import { projectOf, routeOf, shop, snapshotOf, temporaryFolder } from '../replica/copy.fixture.ts'
 import { openCopyReader } from '../replica/copy-reader.ts'
@@ -139,13 +138,6 @@ function bytesFor<Kept extends Pick<Route, 'hostname' | 'projectId'>>(parts: {
   } finally {
     copy.close()
   }
-}
-
-function heapBytes(): number {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
-  collect()
-  return process.memoryUsage().heapUsed
 }
 
 async function* pages(): AsyncIterable<RouteRow[]> {

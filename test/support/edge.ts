@@ -1,4 +1,5 @@
 import { Registry } from 'prom-client'
+import { certificateText } from '../../src/edge/certificate-text.ts'
 import { type EdgeParts, startEdge } from '../../src/edge/edge.ts'
 import type { HostAnswer } from '../../src/edge/host.ts'
 import { createEdgeMetrics } from '../../src/edge/metrics.ts'
@@ -41,7 +42,7 @@ export async function startTestEdge(
   let issued = 0
   const certify = async (hostname: string, names: string[]) => {
     issued += 1
-    certificates.set(hostname, { kind: 'certificate', id: `${hostname}:${issued}`, ...(await ca.issue(names)) })
+    certificates.set(hostname, { kind: 'certificate', id: `${hostname}:${issued}`, ...certificateText(await ca.issue(names)) })
   }
   await certify(EDGE_HOST, [EDGE_HOST])
   const upstream = {
