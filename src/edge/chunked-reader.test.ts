@@ -5,7 +5,7 @@ function read(text: string): string {
   let body = ''
   const reader = new ChunkedReader({ onData: (chunk) => (body += chunk.toString('latin1')), onEnd: () => {} })
   const bytes = Buffer.from(text, 'latin1')
-  for (let at: number | undefined = 0; at !== undefined && !reader.isDone; ) at = reader.step(bytes, at)
+  for (let at: number | undefined = 0; at !== undefined && at < bytes.length && !reader.isDone; ) at = reader.step(bytes, at)
   return reader.isDone ? body : 'incomplete'
 }
 
@@ -36,6 +36,20 @@ test.each([
   ';a\x0b',
 ])('a chunk with the extension %j is malformed, as two readers could end it in two places', (extension) => {
   expect(() => read(`3${extension}\r\nabc\r\n0\r\n\r\n`)).toThrow(Malformed)
+})
+
+test.each(['z', '3\n', '3\rx', '3 \n', '3;a\n', '12345678901234', '3\r\nabc\n', '3\r\nabcd', '3\r\nabc\rx', '3\r\nabc\r\nz', '0\r\nA\n'])(
+  'what can no longer become a body in chunks is refused with its last byte, not when more has come: %j',
+  (text) => {
+    expect(read(text.slice(0, -1))).toBe('incomplete')
+    expect(() => read(text)).toThrow(Malformed)
+  },
+)
+
+test('a body that comes byte by byte is not refused before its end', () => {
+  const text = 'a;b="c\\"" ;d\r\n0123456789\r\n00; e = f\r\nTrailer: value\r\n\r\n'
+  for (let end = 0; end < text.length; end += 1) expect(read(text.slice(0, end))).toBe('incomplete')
+  expect(read(text)).toBe('0123456789')
 })
 
 test('a long line of blanks and quotes in an extension costs no more than reading it', () => {

@@ -11,6 +11,8 @@ export type ChunkListener = {
 const LINE_BYTES_MAX = 4 * 1024
 const TRAILER_BYTES_MAX = 16 * 1024
 const SIZE = /^[0-9a-f]{1,13}$/i
+/** As much as has come of a line that may still become one; what is in an extension is looked at when it is whole. */
+const LINE_BEGUN = /^[0-9a-f]{0,13}$|^[0-9a-f]{1,13}(?:\r$|[ \t;][^\n]*$)/i
 const LINE_WITH_EXTENSIONS = extensionsLine()
 const TRAILERS_MAX = 200
 const SPANS = new FieldSpans(TRAILERS_MAX)
@@ -53,8 +55,11 @@ export class ChunkedReader {
   #readLine(bytes: Buffer, at: number): number | undefined {
     const end = bytes.indexOf('\r\n', at, 'latin1')
     if ((end < 0 ? bytes.length : end) - at > LINE_BYTES_MAX) throw new Malformed('a chunk line is too long')
-    if (end < 0) return undefined
-    const line = bytes.toString('latin1', at, end)
+    const line = bytes.toString('latin1', at, end < 0 ? bytes.length : end)
+    if (end < 0) {
+      if (!LINE_BEGUN.test(line)) throw new Malformed('a chunk size')
+      return undefined
+    }
     if (!SIZE.test(line) && !LINE_WITH_EXTENSIONS.test(line)) throw new Malformed('a chunk size')
     this.#left = Number.parseInt(line, 16)
     this.#state = this.#left === 0 ? 'trailers' : 'chunk'
@@ -70,8 +75,9 @@ export class ChunkedReader {
   }
 
   #readChunkEnd(bytes: Buffer, at: number): number | undefined {
-    if (bytes.length - at < 2) return undefined
-    if (bytes[at] !== CR || bytes[at + 1] !== LF) throw new Malformed('a chunk is longer than its size')
+    const come = bytes.length - at
+    if ((come > 0 && bytes[at] !== CR) || (come > 1 && bytes[at + 1] !== LF)) throw new Malformed('a chunk is longer than its size')
+    if (come < 2) return undefined
     this.#state = 'line'
     return at + 2
   }
