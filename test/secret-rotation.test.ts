@@ -7,12 +7,13 @@ import { requestSignIn } from '../src/core/sign-in-links.ts'
 import { type Resealed, readSecretStatus, type SecretStatus } from '../src/roles/resealing.ts'
 import { startLoad } from './support/load.ts'
 import { createTestDatabase, type TestDatabase } from './support/postgres.ts'
-import { addVendor, eventually, localRoot, startTree, type Tree } from './support/tree.ts'
+import { addVendor, eventually, localRoot, type ProcessState, startTree, type Tree } from './support/tree.ts'
 import { startUpstream, type Upstream } from './support/upstream.ts'
 import { visit } from './support/visitor.ts'
 
 const OLD = 'the secret that was told to too many people'
 const NEW = 'the secret that nobody but the operator knows'
+const NEXT = 'the secret of which one machine was not told'
 const NOWHERE = 'postgres://namesake@127.0.0.1:1/namesake'
 const HOSTNAMES = ['one.localhost', 'two.localhost', 'three.localhost']
 const LATE = 'late.localhost'
@@ -39,6 +40,11 @@ async function start(dataDir: string, roles: string, secret: string, databaseUrl
   const tree = await startTree({ dataDir, args: ['--roles', roles], env })
   trees.add(tree)
   return tree
+}
+
+async function processOf(tree: Tree, wanted: string): Promise<ProcessState> {
+  const { processes } = (await (await fetch(`${tree.internalUrl}/ready`)).json()) as { processes: ProcessState[] }
+  return processes.find(({ role }) => role === wanted)!
 }
 
 async function signIn(tree: Tree): Promise<string> {
@@ -84,8 +90,7 @@ test('the secret is changed while everything serves, and then the former one is 
   control = await start(controlDir, 'api,worker', NEW)
 
   await eventually(async () => {
-    const { processes } = (await (await fetch(`${edge.internalUrl}/ready`)).json()) as { processes: { role: string; lagMs: number }[] }
-    return processes.find(({ role }) => role === 'follower')!.lagMs < 1_000
+    return (await processOf(edge, 'follower')).lagMs! < 1_000
   })
   await load.stop()
   expect(load.lost).toEqual([])
@@ -97,4 +102,26 @@ test('the secret is changed while everything serves, and then the former one is 
   for (const hostname of [...HOSTNAMES, LATE]) expect(await isServed(hostname, alone)).toBe(true)
   const me = await fetch(`${control.apiUrl}/v1/auth/me`, { headers: { cookie: session } })
   expect(me.status).toBe(200)
+})
+
+test('an edge that was not told the newest secret serves what it has when session tickets get new keys, and when it starts', {
+  timeout: 150_000,
+}, async () => {
+  await Promise.all(Array.from(trees, (tree) => tree.stop()))
+  const [hostname] = HOSTNAMES as [string]
+  let edge = await start(edgeDir, 'edge', NEW)
+  const root = localRoot([...trees][0]!)
+  const isServed = async () => (await visit({ port: edge.httpsPort, hostname, ca: root })).status === 200
+  const pidOf = async (tree: Tree) => (await processOf(tree, 'edge')).pid
+  expect(await isServed()).toBe(true)
+  const pid = await pidOf(edge)
+  await database.db.pool.query("update settings set updated_at = now() - interval '2 days' where name = 'ticket-keys'")
+  const control = await start(controlDir, 'api,worker', `${NEXT},${NEW}`)
+  await eventually(() => edge.output().includes('keys of session tickets that all edges share cannot be opened'), SERVED_TIMEOUT_MS)
+  expect(await isServed()).toBe(true)
+  expect(await pidOf(edge)).toBe(pid)
+  await edge.stop()
+  edge = await start(edgeDir, 'edge', NEW, NOWHERE)
+  expect(await isServed()).toBe(true)
+  await control.stop()
 })

@@ -7,6 +7,7 @@ import type { HostAnswer } from '../edge/host.ts'
 import { createEdgeMetrics } from '../edge/metrics.ts'
 import { connectionCeiling, fileDescriptorsMax } from '../file-descriptors.ts'
 import { type Hostname, wildcardOver } from '../hostname.ts'
+import { createAddressSet } from '../lib/addresses.ts'
 import { machineMemory } from '../lib/machine-memory.ts'
 import { createLineSink } from '../log.ts'
 import type { LightRoute, Route } from '../replica/rows.ts'
@@ -24,6 +25,8 @@ const FOLLOWER_WAIT_MS = 2_000
 /** The routes and the certificates ready for handshakes of one process: what node and requests leave of 400 MB; less on a small machine. */
 const KEPT_BYTES_MAX = 170_000_000
 const KEPT_SHARE = 1 / 8 // of the machine's memory, for all its edge processes together
+const NO_TICKET_KEYS =
+  'the keys of session tickets that all edges share cannot be opened: sessions resume at this process alone until they can. Give this machine all secrets that the others have (NAMESAKE_SECRET)'
 
 /** The reverse proxy: answers from the local copy alone, holds neither a database connection nor an account key. */
 export async function startEdgeRole(context: RoleContext): Promise<RunningRole> {
@@ -94,6 +97,7 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     servedBy,
     requestIssuance: (hostname) => copy.follower.requestCertificate(hostname),
     now: Date.now,
+    trustedProxies: createAddressSet(config.trustedProxies),
   })
 
   const brandOf = (projectId: string) => {
@@ -104,7 +108,12 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
   let edge: Edge | undefined
   const shareTickets = () => {
     const sealed = copy.reader.findSetting(TICKET_KEYS)
-    if (sealed) edge?.setTicketKeys(openTicketKeys(config, sealed))
+    if (!sealed) return
+    try {
+      edge?.setTicketKeys(openTicketKeys(config, sealed))
+    } catch (error) {
+      log.error({ err: error }, NO_TICKET_KEYS)
+    }
   }
   const challenges = createChallengeSource({ readAll: copy.reader.readChallenges, certify: createChallengeCertificate })
 
