@@ -1,4 +1,4 @@
-import { randomInt } from 'node:crypto'
+import { type HashKey, halfSipHash, randomHashKey } from './half-sip-hash.ts'
 
 const SHARDS = 256 // each grows by itself: all at once, a million strings would stop the event loop for 60 ms
 // Strings do not come evenly to the shards. Each has room for a quarter more than its share, or for eight standard deviations of it where that is more.
@@ -18,7 +18,7 @@ const PLACE_MASK = (1 << PLACE_BITS) - 1
  * the string's own each, where a Map takes 120 and more. A look-up among a million is 0.2 µs. What would not fit has a 256th of them forgotten.
  */
 export class StringTable {
-  readonly #seed = randomInt(2 ** 32) // who chooses the strings shall not choose their slots
+  readonly #hashKey = randomHashKey() // who chooses the strings shall not choose their slots
   readonly #shardMax: number
   #shards: Shard[]
 
@@ -40,22 +40,22 @@ export class StringTable {
 
   /** 0 where there is none. */
   get(key: string): number {
-    const hash = hashOf(key, this.#seed)
+    const hash = halfSipHash(key, this.#hashKey)
     return this.#shards[hash % SHARDS]!.get(key, hash)
   }
 
   /** `value`: a whole number from 1 to 2³² − 1. A key of more than 255 characters is passed over. */
   set(key: string, value: number): void {
     if (key.length > LENGTH_MAX) return
-    const hash = hashOf(key, this.#seed)
+    const hash = halfSipHash(key, this.#hashKey)
     const at = hash % SHARDS
     if (this.#shards[at]!.replace(key, hash, value)) return
-    if (this.#shards[at]!.size >= this.#shardMax) this.#shards[at] = new Shard(this.#seed)
+    if (this.#shards[at]!.size >= this.#shardMax) this.#shards[at] = new Shard(this.#hashKey)
     this.#shards[at]!.add(key, hash, value)
   }
 
   delete(key: string): void {
-    const hash = hashOf(key, this.#seed)
+    const hash = halfSipHash(key, this.#hashKey)
     this.#shards[hash % SHARDS]!.replace(key, hash, 0)
   }
 
@@ -64,21 +64,21 @@ export class StringTable {
   }
 
   #emptyShards(): Shard[] {
-    return Array.from({ length: SHARDS }, () => new Shard(this.#seed))
+    return Array.from({ length: SHARDS }, () => new Shard(this.#hashKey))
   }
 }
 
 /** Open addressing, linear probing. A key that was deleted keeps its slot, with the value 0, until the shard grows. */
 class Shard {
   size = 0
-  readonly #seed: number
+  readonly #hashKey: HashKey
   #slots = new Uint32Array(2 * SLOTS_MIN)
   #slotsTaken = 0
   #bytes = Buffer.alloc(0)
   #bytesTaken = 0
 
-  constructor(seed: number) {
-    this.#seed = seed
+  constructor(hashKey: HashKey) {
+    this.#hashKey = hashKey
   }
 
   get bytes(): number {
@@ -147,15 +147,6 @@ class Shard {
     this.#slots = new Uint32Array(2 * slots)
     this.#bytes = Buffer.alloc(Math.ceil(bytesWanted * GROWTH))
     this.size = this.#slotsTaken = this.#bytesTaken = 0
-    for (const [key, value] of entries) this.add(key, hashOf(key, this.#seed), value)
+    for (const [key, value] of entries) this.add(key, halfSipHash(key, this.#hashKey), value)
   }
-}
-
-/** FNV-1a, its bits mixed as MurmurHash3 ends. */
-function hashOf(key: string, seed: number): number {
-  let hash = seed
-  for (let i = 0; i < key.length; i += 1) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193)
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
-  return (hash ^ (hash >>> 16)) >>> 0
 }
