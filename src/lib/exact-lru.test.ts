@@ -30,3 +30,14 @@ test('as many leave as the newest needs room for, and as the room has become sma
   lru.set('ffffff', 'ffffff')
   expect([lru.size, lru.get('ffffff')]).toEqual([1, 'ffffff'])
 })
+
+test('where the room has become much smaller a few leave with each that comes, and in the end as many as there is no room for', () => {
+  let max = 1_000
+  const lru = new ExactLru<number, number>({ max: () => max, weightOf: () => 1, onLeave: () => {} })
+  for (let n = 0; n < 1_000; n += 1) lru.set(n, n)
+  max = 100
+  lru.set(1_000, 1_000)
+  expect(lru.size).toBe(993)
+  for (let n = 1_001; n < 1_200; n += 1) lru.set(n, n)
+  expect([lru.size, lru.get(1_199), lru.get(1_099)]).toEqual([100, 1_199, undefined])
+})

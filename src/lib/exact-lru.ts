@@ -6,7 +6,12 @@ export type ExactLruParts<V> = {
   onLeave(value: V): void
 }
 
-/** A small bounded memory: the least recently used entries leave when all would weigh more than `max`; the newest stays. */
+const LEAVE_AT_ONCE = 8
+
+/**
+ * A small bounded memory: the least recently used entries leave when all would weigh more than `max`; the newest stays. Where `max` has become much
+ * less, a few leave with each that comes: to let go of thousands at once would keep everybody waiting.
+ */
 export class ExactLru<K, V> {
   readonly #entries = new Map<K, V>()
   readonly #parts: ExactLruParts<V>
@@ -39,7 +44,8 @@ export class ExactLru<K, V> {
     this.#entries.set(key, value)
     this.#weight += this.#parts.weightOf(value)
     const max = this.#parts.max()
-    while (this.#weight > max && this.#entries.size > 1) this.delete(this.#entries.keys().next().value as K)
+    for (let left = LEAVE_AT_ONCE; left > 0 && this.#weight > max && this.#entries.size > 1; left -= 1)
+      this.delete(this.#entries.keys().next().value as K)
   }
 
   delete(key: K): boolean {

@@ -108,8 +108,10 @@ test('a process that remembers all of a copy answers from memory alone once it h
     memory.set({ kind: 'route', route: toLight(reader.findRoute(shop(4))!) })
     expect(foundIn(all)).toBe(all.length - 1)
     writer.apply({ removed: [shop(5)] })
+    const held = memory.bytes()
     memory.clear()
     expect(foundIn(all)).toBe(0)
+    expect(memory.bytes()).toBe(held) // so that nothing else gives up room for it
     await expect.poll(() => foundIn(all), { timeout: 20_000 }).toBe(all.length - 1)
   } finally {
     memory.close()

@@ -74,14 +74,13 @@ export function rememberAll(reader: CopyReader): RouteMemory<LightRoute> {
       last = read?.last
       await pause(FILL_PAUSE_MS, stopping)
     } while (last !== undefined)
-    if (!stopping.aborted) isFilled = true
+    if (!stopping.aborted) reserved = 0
   }
-  let isFilled = false
+  let reserved = LIGHT_ROUTES_IN_MEMORY_MAX * LIGHT_ROUTE_BYTES
   let filling: AbortController | undefined
   const fillAnew = () => {
     filling?.abort()
     filling = new AbortController()
-    isFilled = false
     void fill(filling.signal)
   }
   fillAnew()
@@ -104,12 +103,13 @@ export function rememberAll(reader: CopyReader): RouteMemory<LightRoute> {
       }
     },
     clear() {
+      reserved = Math.max(reserved, routes.bytes) // for those that come again: room that others must give up is not asked of them for a moment
       routes.clear()
       numbers.clear()
       projects.length = 1
       fillAnew()
     },
-    bytes: () => (isFilled ? routes.bytes : LIGHT_ROUTES_IN_MEMORY_MAX * LIGHT_ROUTE_BYTES),
+    bytes: () => Math.max(reserved, routes.bytes),
     close: () => filling?.abort(),
   }
 }
