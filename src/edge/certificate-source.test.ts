@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { type Hostname, parseClaimName, parseHostname, wildcardOver } from '../hostname.ts'
+import { createAddressSet } from '../lib/addresses.ts'
 import { type CertificateKnowledge, createCertificateSource } from './certificate-source.ts'
+import type { WaitingClient } from './tls.ts'
 
 const shop = parseHostname('shop.customer.com')
 const certificate = { id: '1', leafPem: 'leaf', issuersPem: '', keyPem: 'key', notAfterMs: 2_000 }
@@ -17,6 +19,7 @@ function source(served = true, names = (hostname: Hostname) => [hostname]) {
       return refusal ? { kind: 'refused', reason: refusal } : { kind: 'requested' }
     },
     now: () => 1_000,
+    trustedProxies: createAddressSet(['192.0.2.200']),
   })
   const refuse = (reason: string) => {
     refusal = reason
@@ -24,7 +27,7 @@ function source(served = true, names = (hostname: Hostname) => [hostname]) {
   return { made, copy, asked, refuse }
 }
 
-const from = (address: string) => ({ address })
+const from = (address: string, onceGone: WaitingClient['onceGone'] = () => {}): WaitingClient => ({ address, onceGone })
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 test('a certificate in the local copy is answered at once', () => {
@@ -93,6 +96,43 @@ test('one client address can hold 20 waiting handshakes, all together 1,000', as
   expect(await made.certificateFor(shop, from('192.0.2.2'))).toMatchObject({ kind: 'refused' })
   made.reset()
   await Promise.all(waits)
+})
+
+test('an IPv6 network is one client, and a trusted proxy is many', async () => {
+  const { made } = source()
+  const waits = Array.from({ length: 20 }, (_, i) => made.certificateFor(shop, from(`2001:db8::${i}`)))
+  await turn()
+  expect(await made.certificateFor(shop, from('2001:db8::ffff'))).toMatchObject({ kind: 'refused' })
+  waits.push(...Array.from({ length: 100 }, () => made.certificateFor(shop, from('192.0.2.200'))))
+  await turn()
+  expect(made.waiting()).toBe(120)
+  made.reset()
+  await Promise.all(waits)
+})
+
+test('where nobody else may wait the certificate is ordered all the same', async () => {
+  const { made, asked } = source()
+  const waits = Array.from({ length: 1_000 }, (_, i) => made.certificateFor(shop, from(`10.0.0.${i}`)))
+  await turn()
+  const late = Array.from({ length: 5 }, () => made.certificateFor(other, from('192.0.2.1')))
+  expect((await Promise.all(late)).map(({ kind }) => kind)).toEqual(Array.from({ length: 5 }, () => 'refused'))
+  expect(asked.filter((hostname) => hostname === other)).toHaveLength(1)
+  made.reset()
+  await Promise.all(waits)
+})
+
+test('who goes away leaves the seat to others', async () => {
+  const { made } = source()
+  let leave = () => {}
+  const gone = (listener: () => void) => {
+    leave = listener
+  }
+  const answer = made.certificateFor(shop, from('192.0.2.1', gone))
+  await turn()
+  expect(made.waiting()).toBe(1)
+  leave()
+  expect(await answer).toMatchObject({ kind: 'refused' })
+  expect(made.waiting()).toBe(0)
 })
 
 test('an expired certificate is not served', async () => {

@@ -1,6 +1,9 @@
 import type { Hostname } from '../hostname.ts'
+import { type AddressSet, addressKey } from '../lib/addresses.ts'
 import { Lru } from '../lib/lru.ts'
+import { createOnce } from '../lib/once.ts'
 import type { CertificateText } from './certificate-text.ts'
+import type { WaitingClient } from './tls.ts'
 
 /** A certificate as the local copy holds it, its key opened. `id` changes whenever the certificate does. */
 export type KeptCertificate = CertificateText & { id: string; notAfterMs: number }
@@ -22,12 +25,14 @@ export type CertificateSourceParts = {
   /** Asks for an order. Resolves once the wish is stored, not when the certificate is there. */
   requestIssuance(claimed: Hostname): Promise<{ kind: 'requested' } | { kind: 'refused'; reason: string }>
   now(): number
+  /** Proxies whose connections carry many visitors each: as many as there are seats may wait of one. */
+  trustedProxies: AddressSet
 }
 
 export type CertificateAnswer = ({ kind: 'certificate' } & KeptCertificate) | { kind: 'refused'; reason: string }
 
 export type CertificateSource = {
-  certificateFor(hostname: Hostname, client: { address: string }): CertificateAnswer | Promise<CertificateAnswer>
+  certificateFor(hostname: Hostname, client: WaitingClient): CertificateAnswer | Promise<CertificateAnswer>
   /** The local copy has news of this name's certificate. */
   changed(claimed: Hostname): void
   /** Forgets all that is remembered, as after the link to the local copy's writer was lost. */
@@ -49,6 +54,8 @@ const NOT_REGISTERED: CertificateAnswer = { kind: 'refused', reason: 'not regist
 export function createCertificateSource(parts: CertificateSourceParts): CertificateSource {
   const memory = new Lru<Hostname, KeptCertificate>(CERTIFICATES_IN_MEMORY_MAX)
   const room = createWaitingRoom()
+  const requests = createOnce<Hostname, Awaited<ReturnType<CertificateSourceParts['requestIssuance']>>>()
+  const request = (hostname: Hostname) => requests(hostname, () => parts.requestIssuance(hostname))
 
   const remembered = (hostname: Hostname): CertificateAnswer | undefined => {
     const known = memory.get(hostname)
@@ -70,18 +77,24 @@ export function createCertificateSource(parts: CertificateSourceParts): Certific
     }
   }
 
-  const obtain = (names: readonly Hostname[], client: { address: string }) => {
+  const obtain = (names: readonly Hostname[], client: WaitingClient) => {
     const [first] = names
     if (first === undefined) return NOT_REGISTERED
     const found = names.map((name) => remembered(name) ?? inCopy(name))
     return found.find((answer) => answer?.kind === 'certificate') ?? found[0] ?? waitForIssuance(first, client)
   }
 
-  const waitForIssuance = async (hostname: Hostname, client: { address: string }): Promise<CertificateAnswer> => {
-    const seat = room.enter(hostname, client.address)
-    if (!seat) return { kind: 'refused', reason: 'too many handshakes wait for a certificate' }
+  const waitForIssuance = async (hostname: Hostname, client: WaitingClient): Promise<CertificateAnswer> => {
+    const isShared = parts.trustedProxies.has(client.address)
+    const seat = room.enter(hostname, isShared ? undefined : addressKey(client.address))
+    if (!seat) {
+      // It is ordered all the same, for whoever comes next.
+      request(hostname).catch(() => {})
+      return { kind: 'refused', reason: 'too many handshakes wait for a certificate' }
+    }
+    client.onceGone(seat.giveUp)
     try {
-      const asked = await parts.requestIssuance(hostname)
+      const asked = await request(hostname)
       // The certificate may have arrived while we asked: then the refusal says so, and the copy is the better witness.
       const arrived = inCopy(hostname)
       if (arrived) return arrived
@@ -113,18 +126,19 @@ export function createCertificateSource(parts: CertificateSourceParts): Certific
   }
 }
 
-type Seat = { news: Promise<void>; leave(): void }
+type Seat = { news: Promise<void>; giveUp(): void; leave(): void }
 
 function createWaitingRoom() {
   const byHostname = new Map<Hostname, Set<() => void>>()
   const byClient = new Map<string, number>()
   let size = 0
 
-  const enter = (hostname: Hostname, client: string): Seat | undefined => {
-    const ofClient = byClient.get(client) ?? 0
+  /** `client`: whose seats are counted, if anybody's. */
+  const enter = (hostname: Hostname, client: string | undefined): Seat | undefined => {
+    const ofClient = client === undefined ? 0 : (byClient.get(client) ?? 0)
     if (size >= WAITING_MAX || ofClient >= WAITING_PER_CLIENT_MAX) return undefined
     size += 1
-    byClient.set(client, ofClient + 1)
+    if (client !== undefined) byClient.set(client, ofClient + 1)
     const called = Promise.withResolvers<void>()
     const timer = setTimeout(called.resolve, WAIT_MS_MAX)
     const seats = byHostname.get(hostname) ?? new Set()
@@ -134,11 +148,12 @@ function createWaitingRoom() {
       size -= 1
       seats.delete(called.resolve)
       if (seats.size === 0) byHostname.delete(hostname)
+      if (client === undefined) return
       const left = (byClient.get(client) ?? 1) - 1
       if (left > 0) byClient.set(client, left)
       else byClient.delete(client)
     }
-    return { news: called.promise, leave }
+    return { news: called.promise, giveUp: called.resolve, leave }
   }
 
   return {

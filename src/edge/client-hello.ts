@@ -70,6 +70,28 @@ export function peekClientHello(socket: Socket): Promise<ClientHello> {
   })
 }
 
+/**
+ * Takes what has come of the connection, and what comes, so that its end is seen; returns what gives it back, to be called once. Nobody says much before
+ * the ClientHello is answered: who does is cut off.
+ */
+export function holdBack(socket: Socket): () => void {
+  const kept: Buffer[] = []
+  let bytes = 0
+  const take = () => {
+    const come = socket.read() as Buffer | null
+    if (!come) return
+    kept.push(come)
+    bytes += come.length
+    if (bytes > HELLO_BYTES_MAX) socket.destroy()
+  }
+  socket.on('readable', take)
+  take()
+  return () => {
+    socket.off('readable', take)
+    if (!socket.destroyed && !socket.readableEnded && kept.length > 0) socket.unshift(Buffer.concat(kept))
+  }
+}
+
 /** The handshake bytes of the records so far, or why there are none. */
 function joinRecords(bytes: Buffer): Buffer | 'incomplete' | 'unreadable' {
   const parts: Buffer[] = []

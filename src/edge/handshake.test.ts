@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { EDGE_HOST, startTestEdge, type TestEdge } from '../../test/support/edge.ts'
 import { openHttp2, openTls, RawReader, requestHttp2, speak, speakPlain } from '../../test/support/raw-visitor.ts'
 import { startUpstream, type Upstream } from '../../test/support/upstream.ts'
+import { recordClientHello } from '../../test/support/visitor.ts'
 import { certificateText } from './certificate-text.ts'
 import type { CertificateAnswer } from './tls.ts'
 
@@ -137,6 +138,17 @@ test('a handshake waits for its certificate, and a refusal after the wait is an 
   lost.catch(() => {})
   edge.certificates.set('slow.customer.com', lost)
   await expect(openTls(target('slow.customer.com'))).rejects.toMatchObject({ code: expect.stringMatching(/ALERT_HANDSHAKE_FAILURE/) })
+})
+
+test.each(['ends the connection', 'says far too much'])('a visitor that %s while its certificate is awaited is let go', async (how) => {
+  await edge.route('slow.customer.com', upstream.url)
+  edge.certificates.set('slow.customer.com', new Promise(() => {}))
+  const socket = connectTcp(edge.httpsPort, '127.0.0.1').on('error', () => {})
+  socket.resume().write(await recordClientHello('slow.customer.com'))
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  if (how === 'ends the connection') socket.end()
+  else socket.write(Buffer.alloc(100_000))
+  await expect.poll(() => socket.destroyed, { timeout: 8_000 }).toBe(true) // the handshake as a whole has 15 s
 })
 
 test('a hello in small pieces is understood', async () => {

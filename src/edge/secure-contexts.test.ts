@@ -141,6 +141,16 @@ test('a new certificate of the same name is another one', () => {
   expect(contexts.certify({ id: 'shop:2', ...certificate })).not.toBe(old)
 })
 
+test('an id that comes a second time with another certificate shows that one', async () => {
+  const contexts = create()
+  const old = contexts.certify({ id: 'shop:1', ...certificate })
+  const other = certificateText(await ca.issue([HOST]))
+  const socket = await handshakeWith(contexts.certify({ id: 'shop:1', ...other }).context!)
+  expect(`${socket.getPeerX509Certificate()}`).toBe(other.leafPem.trimStart())
+  expect(old.context).toBeUndefined()
+  socket.destroy()
+})
+
 test('a longer chain counts for more, and what the room has become smaller by leaves before long', () => {
   let bytes = 10 * ONE_BYTES
   const contexts = createSecureContexts(() => bytes, PASSING)

@@ -33,7 +33,7 @@ export const TLS_SETTINGS = {
 const NAME_SETTINGS = IS_BUN ? TLS_SETTINGS : { ciphers: `${AES_128}:ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256` }
 
 /**
- * A certificate that is ready for handshakes. Whoever shows it on a connection holds it until that has closed: one that left the memory is freed
+ * A certificate that is ready for handshakes. Whoever shows it holds it until the handshake has ended: one that left the memory is freed
  * with its last holder. Left to the garbage collector, which sees none of its memory, thousands of them would wait for a collection.
  */
 export class Certified {
@@ -56,6 +56,10 @@ export class Certified {
   /** Undefined once it is freed: node would not survive the use of it. */
   get context(): SecureContext | undefined {
     return this.#isKept || this.#holders > 0 ? this.#context : undefined
+  }
+
+  shows({ leafPem, keyPem }: CertificateText): boolean {
+    return leafPem === this.#text.leafPem && keyPem === this.#text.keyPem
   }
 
   /** Whether the certificate is valid for the hostname. */
@@ -103,10 +107,11 @@ export function createSecureContexts(bytesMax: () => number, passingMax = PASSIN
   }
 
   return {
-    /** `id` changes whenever the certificate does. */
+    /** `id` changes whenever the certificate does, but for a database that was promoted and says a version a second time. */
     certify({ id, ...text }: CertificateText & { id: string }): Certified {
       const known = staying.get(id) ?? passing.get(id)
-      if (known) return known
+      if (known?.shows(text)) return known
+      if (known) for (const memory of [staying, passing]) memory.delete(id)
       const certified = ready(text)
       made += 1
       const stays = staying.hasRoomFor(certified) || made % STAYS_ONE_IN === 0

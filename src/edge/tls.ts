@@ -6,7 +6,7 @@ import type { Log } from '../log.ts'
 import type { CertificateText } from './certificate-text.ts'
 import type { ChallengeSource } from './challenge-source.ts'
 import { createChallengeTls } from './challenge-tls.ts'
-import { isValidation, peekClientHello } from './client-hello.ts'
+import { holdBack, isValidation, peekClientHello } from './client-hello.ts'
 import type { VisitorConnection } from './engine.ts'
 import type { HandshakeOutcome } from './metrics.ts'
 import { type Certified, createSecureContexts, TLS_SETTINGS } from './secure-contexts.ts'
@@ -16,10 +16,13 @@ export type CertificateAnswer =
   /** `id` changes whenever the certificate does. */
   ({ kind: 'certificate'; id: string } & CertificateText) | { kind: 'refused'; reason: string }
 
+/** Who is told of a certificate: by its address, and whether it still waits. */
+export type WaitingClient = { address: string; onceGone(listener: () => void): void }
+
 export type TlsParts = {
   log: Log
   edgeHost: Hostname
-  certificateFor(hostname: Hostname, client: { address: string }): CertificateAnswer | Promise<CertificateAnswer>
+  certificateFor(hostname: Hostname, client: WaitingClient): CertificateAnswer | Promise<CertificateAnswer>
   /** Told of every name that was asked for, before its certificate is. */
   onName(hostname: Hostname): void
   challenges: ChallengeSource
@@ -33,7 +36,7 @@ export type TlsParts = {
 }
 
 /** What was learnt of a connection before its TLS; node does not say the name of a resumed TLS 1.2 session. */
-type Arrival = { peer: string; servername: Hostname | undefined; certified: Certified }
+type Arrival = { peer: string; servername: Hostname | undefined; certified: Certified; handshakeEnded(): void }
 
 /** Fatal handshake_failure (RFC 8446 §6.2), before any key exists. */
 const REFUSAL = Buffer.from([21, 3, 3, 0, 2, 2, 40])
@@ -50,9 +53,10 @@ const TICKET_KEYS_BYTES = 48
 export function createTls(parts: TlsParts) {
   let ticketKeys = parts.ticketKeys ?? randomBytes(TICKET_KEYS_BYTES)
   const contexts = createSecureContexts(parts.contextBytesMax)
+  /** By both ends' addresses, which tell a live TCP connection from all others. */
   const arrivals = new Map<string, Arrival>()
-  /** What the connections of a name show, for as long as there are any. */
-  const shown = new Map<Hostname, { certified: Certified; connections: number }>()
+  /** What the handshakes for a name show, while there are any. */
+  const shown = new Map<Hostname, { certified: Certified; handshakes: number }>()
   const validations = createChallengeTls(parts)
   let nameless: { id: string; server: Server } | undefined
 
@@ -67,6 +71,7 @@ export function createTls(parts: TlsParts) {
     server.on('secureConnection', (socket) => {
       const arrival = arrivals.get(addressesOf(socket))
       if (!arrival) return void socket.destroy() // it closed while its handshake ended
+      arrival.handshakeEnded()
       parts.onOutcome(socket.isSessionReused() ? 'resumed' : 'completed')
       socket.on('error', () => socket.destroy())
       parts.onConnection(socket, toConnection(arrival))
@@ -90,23 +95,33 @@ export function createTls(parts: TlsParts) {
     return nameless.server
   }
 
-  /** Keeps what is known of the connection, and its certificate, until it has closed. */
-  const remember = (socket: Socket, arrival: Arrival) => {
-    const { servername, certified } = arrival
+  /**
+   * Keeps what is known of the connection until it has closed, and its certificate until its handshake has ended: what was shown then is the
+   * connection's own. Of two with the same addresses the newer one is alive, and the other has not heard yet that its visitor is gone.
+   */
+  const remember = (socket: Socket, known: Omit<Arrival, 'handshakeEnded'>) => {
     const key = addressesOf(socket)
-    arrivals.set(key, arrival)
+    const { servername, certified } = known
     certified.hold()
-    const name = servername && (shown.get(servername) ?? { certified, connections: 0 })
+    const name = servername && (shown.get(servername) ?? { certified, handshakes: 0 })
     if (name) {
       name.certified = certified
-      name.connections += 1
+      name.handshakes += 1
       shown.set(servername, name)
     }
-    socket.once('close', () => {
-      arrivals.delete(key)
+    let isUnderWay = true
+    const handshakeEnded = () => {
+      if (!isUnderWay) return
+      isUnderWay = false
       certified.release()
-      if (name) name.connections -= 1
-      if (name?.connections === 0) shown.delete(servername!)
+      if (name) name.handshakes -= 1
+      if (name?.handshakes === 0) shown.delete(servername!)
+    }
+    const arrival = { ...known, handshakeEnded }
+    arrivals.set(key, arrival)
+    socket.once('close', () => {
+      if (arrivals.get(key) === arrival) arrivals.delete(key)
+      handshakeEnded()
     })
   }
 
@@ -118,13 +133,13 @@ export function createTls(parts: TlsParts) {
     if (parts.challenges.arePending() && isValidation(hello)) return validate(socket, reading?.hostname)
     const hostname = reading?.hostname ?? parts.edgeHost
     parts.onName(hostname)
-    const asked = parts.certificateFor(hostname, { address: peer })
+    const asked = parts.certificateFor(hostname, { address: peer, onceGone: (listener) => socket.once('close', listener) })
     // Nobody's validation waits for the certificate that it is to bring.
     if (asked instanceof Promise && isValidation(hello)) {
       asked.catch(() => {})
       return refuse(socket, 'refused', NO_PROTOCOL)
     }
-    const answer = asked instanceof Promise ? await asked : asked
+    const answer = asked instanceof Promise ? await heldBack(socket, asked) : asked
     if (socket.destroyed) return parts.onOutcome('timeout')
     if (answer.kind === 'refused') return refuse(socket, 'refused')
     remember(socket, { peer, servername: reading?.hostname, certified: contexts.certify(answer) })
@@ -169,12 +184,21 @@ export function createTls(parts: TlsParts) {
   }
 }
 
+/** A visitor that goes away meanwhile is noticed, which it is by reading only. */
+async function heldBack<T>(socket: Socket, waiting: Promise<T>): Promise<T> {
+  const giveBack = holdBack(socket)
+  try {
+    return await waiting
+  } finally {
+    giveBack()
+  }
+}
+
 function toConnection({ peer, servername, certified }: Arrival): VisitorConnection {
   const covers = (hostname: Hostname) => hostname === servername || (servername !== undefined && certified.isFor(hostname))
   return { servername, peer, covers }
 }
 
-/** What tells a live TCP connection from all others, from both ends of its TLS. */
 function addressesOf(socket: Socket): string {
   return `${socket.remoteAddress} ${socket.remotePort} ${socket.localAddress} ${socket.localPort}`
 }

@@ -4,6 +4,7 @@ import { EDGE_HOST, startTestEdge, type TestEdge } from '../../test/support/edge
 import { openTls } from '../../test/support/raw-visitor.ts'
 import { startUpstream, type Upstream } from '../../test/support/upstream.ts'
 import { knock, recordClientHello, renamed } from '../../test/support/visitor.ts'
+import { createAddressSet } from '../lib/addresses.ts'
 import { type CertificateSource, createCertificateSource } from './certificate-source.ts'
 
 const HOST = 'shop.customer.com'
@@ -33,8 +34,11 @@ beforeAll(async () => {
       return { kind: 'refused', reason: 'nothing is issued here' }
     },
     now: Date.now,
+    trustedProxies: createAddressSet([]),
   })
-  edge = await startTestEdge({ certificateFor: (hostname, client) => source.certificateFor(hostname, client) })
+  edge = await startTestEdge({
+    certificateFor: (hostname, { address }) => source.certificateFor(hostname, { address, onceGone: () => {} }),
+  })
   await edge.route(HOST, upstream.url)
 })
 afterAll(async () => {
