@@ -219,6 +219,14 @@ describe('tokens', () => {
     })
   })
 
+  test.each<Record<string, string>>([{}, { 'content-type': 'application/json' }])(
+    'no body is needed to issue one (%j)',
+    async (headers) => {
+      const issued = await ada.call('POST', at('/tokens'), { headers })
+      expect([issued.status, issued.json<{ token: string }>().token]).toEqual([200, expect.stringMatching(/^svc_/)])
+    },
+  )
+
   test('a revoked token is refused by the very next request', async () => {
     const issued = (await ada.call('POST', at('/tokens'), { body: {} })).json<{ id: string; token: string }>()
     const headers = { authorization: `Bearer ${issued.token}` }
