@@ -10,6 +10,12 @@ export type RequestKind = 'pass' | 'hop' | 'ours' | 'vouched' | ControlKind | 't
 /** What decides how an HTTP/1.1 request is read. */
 export type ControlKind = 'host' | 'length' | 'coding' | 'connection' | 'expect' | 'upgrade'
 
+/** What other proxies say of the visitor, or of what was asked for, and frameworks believe. */
+const VOUCHED_BY_PROXIES = [
+  ...['x-forwarded-ssl', 'x-forwarded-scheme', 'x-forwarded-server', 'x-forwarded-prefix', 'x-url-scheme', 'front-end-https'],
+  ...['client-ip', 'x-client-ip', 'x-cluster-client-ip', 'true-client-ip', 'x-original-url', 'x-rewrite-url'],
+]
+
 export const REQUEST_NAMES = new NameTable<RequestKind>(
   [
     ['host', 'host'],
@@ -32,6 +38,8 @@ export const REQUEST_NAMES = new NameTable<RequestKind>(
     ['x-real-ip', 'vouched'],
     ['x-forwarded-port', 'vouched'],
     ['forwarded', 'vouched'],
+    ...VOUCHED_BY_PROXIES.map((name) => [name, 'vouched'] as const),
+    ['proxy', 'hop'], // CGI makes HTTP_PROXY of it, and programs a proxy of that
   ],
   'pass',
 )
