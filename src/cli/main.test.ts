@@ -136,6 +136,14 @@ describe('what goes wrong is said on standard error alone', () => {
   })
 })
 
+test('with --json a failure is one line of JSON, with a code that stays', async () => {
+  const { code, out, err } = await run('domains', 'add', '--project', 'nobody', 'shop.customer.com', '--json')
+  expect([code, out]).toEqual([1, ''])
+  expect(JSON.parse(err)).toEqual({ code: 'project_not_found', detail: expect.stringContaining('nobody') })
+  const wrong = await runWith({ env: { NAMESAKE_SIGNUP: 'x' } }, 'projects', 'list', '--json')
+  expect(JSON.parse(wrong.err)).toMatchObject({ code: 'setting_invalid', detail: expect.stringContaining('NAMESAKE_SIGNUP=x') })
+})
+
 test('a project is made, changed and listed', async () => {
   expect(await makeProject('shop')).toMatchObject({ slug: 'shop', upstreamUrl: 'http://127.0.0.1:3000', plan: 'unlimited' })
   expect(await json('projects', 'update', '--slug', 'shop', '--upstream', 'http://127.0.0.1:3001', '--name', 'The shop')).toMatchObject({
