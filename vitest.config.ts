@@ -8,6 +8,7 @@ const HTTP2_TESTS = [
   'error-page',
   'failures',
   'handshake',
+  'interim',
   'own-bodies',
   'requests',
   'stop',

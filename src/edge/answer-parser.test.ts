@@ -10,7 +10,7 @@ function parse(pieces: Buffer[], method = 'GET') {
     trailers: undefined as readonly string[] | undefined,
   }
   const parser = new AnswerParser(method, false, {
-    onInterim: (status) => seen.interim.push(status),
+    onInterim: ({ status }) => seen.interim.push(status),
     onHead: (head) => {
       seen.head = head
     },

@@ -8,7 +8,7 @@ import { UpstreamFailure } from './upstream.ts'
 
 const HEAD_BYTES_MAX = 64 * 1024
 const FIELDS_MAX = 2_000
-/** Each one keeps the request waiting, and a 100 is passed on: an endless row of them would be neither late nor bounded. */
+/** Each one keeps the request waiting, and is passed on: an endless row of them would be neither late nor bounded. */
 const INTERIM_ANSWERS_MAX = 100
 const STATUS_LINE = 'HTTP/1.1 200 '
 const MINOR_AT = 7
@@ -20,11 +20,13 @@ const ONE = 49
 
 const SPANS = new FieldSpans(FIELDS_MAX)
 
+/** A 1xx answer other than 101. */
+export type InterimHead = { status: number; reason: string; fields: AnswerFields }
+
 export type ParsedHead = Omit<AnswerHead, 'fields'> & { fields: AnswerFields; keepsAlive: boolean }
 
 export type AnswerListener = {
-  /** A 1xx answer other than 101. */
-  onInterim(status: number): void
+  onInterim(head: InterimHead): void
   onHead(head: ParsedHead): void
   onData(chunk: Buffer): void
   /** The answer is complete, and its framing says so. */
@@ -127,7 +129,7 @@ export class AnswerParser {
     } else if (code < 200) {
       this.#interimAnswers += 1
       if (this.#interimAnswers > INTERIM_ANSWERS_MAX) throw malformed('too many interim answers')
-      this.#listener.onInterim(code)
+      this.#listener.onInterim({ status: code, reason, fields })
     } else {
       this.#begin(code, reason, fields, bytes[at + MINOR_AT] === ONE)
     }

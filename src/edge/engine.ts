@@ -50,6 +50,9 @@ export type AnswerHead = {
   body: 'none' | 'unknown' | number
 }
 
+/** The head of a 1xx answer other than 100 and 101, without what is of one hop. */
+export type InterimAnswer = { status: number; reason: string; fields: FieldSection }
+
 /**
  * One request of a visitor, whatever its protocol, with the means to answer it once. The head is checked already: one authority, an
  * origin-form target (or `*` with OPTIONS), a body whose framing allows one reading only.
@@ -70,6 +73,8 @@ export interface Exchange {
   /** Body bytes written so far. */
   readonly bytesSent: number
   sendContinue(): void
+  /** A 1xx answer before the answer itself (RFC 9110 §15.2); left out over HTTP/1.0, which knows none, and while the visitor does not read. */
+  sendInterim(head: InterimAnswer): void
   /** Begins the answer; like all that is written, it leaves at the end of this turn of the loop at the latest. */
   answer(head: AnswerHead): void
   /** False means: write no more until the drain listener is called. The chunk is the exchange's from now on. */

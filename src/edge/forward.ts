@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { ParsedHead } from './answer-parser.ts'
+import type { InterimHead, ParsedHead } from './answer-parser.ts'
 import type { Bridge, Holding, Waiter } from './bridge.ts'
 import type { Exchange, Fields } from './engine.ts'
 import type { FieldSection } from './field-section.ts'
@@ -117,7 +117,7 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
     const { method, target, authority, body, expectsContinue, upgrade } = this.#exchange
     const { acceptsTrailers } = this.#exchange.fields
     channel.send({ method, target, authority, fields: this.#request.fields, body, expectsContinue, upgrade, acceptsTrailers }, this)
-    if (expectsContinue && body) this.#continueTimer = setTimeout(() => this.onInterim(100), CONTINUE_PATIENCE_MS)
+    if (expectsContinue && body) this.#continueTimer = setTimeout(() => this.#continue(), CONTINUE_PATIENCE_MS)
   }
 
   /** There is no connection. */
@@ -174,9 +174,15 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
     return this.#parts.channels.acquire(this.#request.upstream, { fresh: true })
   }
 
-  onInterim(status: number): void {
+  /** All but 100 go on (RFC 9110 §15.2): that one is ours to say, to those who wait for it. */
+  onInterim({ status, reason, fields }: InterimHead): void {
+    if (status === 100) this.#continue()
+    else this.#exchange.sendInterim({ status, reason, fields: fields.toInterim() })
+  }
+
+  #continue(): void {
     clearTimeout(this.#continueTimer)
-    if (status === 100 && this.#exchange.expectsContinue && !this.#isAnswered) this.#exchange.sendContinue()
+    if (this.#exchange.expectsContinue && !this.#isAnswered) this.#exchange.sendContinue()
   }
 
   onHead({ status, reason, fields, body }: ParsedHead): void {
@@ -186,7 +192,8 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
     const isEmpty = body === 0 && this.#exchange.protocol === 'HTTP/2'
     const keepLength = (body === 'none' || isEmpty) && status !== 204
     const keepTrailer = body === 'unknown' && this.#exchange.protocol !== 'HTTP/1.0'
-    const kept = status === 101 ? fields.toUpgrade() : fields.toVisitor({ keepLength, keepTrailer })
+    const keepUpgrade = status === 426 && this.#exchange.protocol === 'HTTP/1.1'
+    const kept = status === 101 ? fields.toUpgrade() : fields.toVisitor({ keepLength, keepTrailer, keepUpgrade })
     // Over HTTP/2 an answer can be complete with its head and say nothing of a length: so a call of gRPC ends that came to nothing.
     this.#exchange.answer({ status, reason, fields: kept, body: isEmpty ? 'none' : body })
     this.#isAnswered = true // not before: what cannot be said to the visitor is still a failed exchange

@@ -38,8 +38,10 @@ test('a visitor gets neither what belongs to the connection nor what would lead 
     'Content-Length',
     '7',
   ])
-  expect(fields.toVisitor({ keepLength: false, keepTrailer: false }).lines).toBe('X-Own: 2\r\n')
-  expect(fields.toVisitor({ keepLength: true, keepTrailer: false }).list).toEqual(['X-Own', '2', 'Content-Length', '7'])
+  const keep = { keepLength: false, keepTrailer: false, keepUpgrade: false }
+  expect(fields.toInterim().lines).toBe('X-Own: 2\r\n')
+  expect(fields.toVisitor(keep).lines).toMatch(/^X-Own: 2\r\nDate: [^\r]* GMT\r\n$/)
+  expect(fields.toVisitor({ ...keep, keepLength: true }).list).toEqual(['X-Own', '2', 'Date', expect.any(String), 'Content-Length', '7'])
 })
 
 test.each([

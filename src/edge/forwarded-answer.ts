@@ -5,7 +5,7 @@ import { membersOf, namedInConnection, namesFurther } from './fields.ts'
 import { NameTable } from './name-table.ts'
 
 /** What becomes of an answer's field on its way to the visitor. `hop`: of this hop alone, or said anew by us; `Alt-Svc` would lead visitors past the edge. */
-type AnswerKind = 'pass' | 'hop' | 'length' | 'coding' | 'connection' | 'keep-alive' | 'trailer' | 'upgrade' | 'content-type'
+type AnswerKind = 'pass' | 'hop' | 'length' | 'coding' | 'connection' | 'keep-alive' | 'trailer' | 'upgrade' | 'content-type' | 'date'
 
 const ANSWER_NAMES = new NameTable<AnswerKind>(
   [
@@ -16,6 +16,7 @@ const ANSWER_NAMES = new NameTable<AnswerKind>(
     ['trailer', 'trailer'],
     ['upgrade', 'upgrade'],
     ['content-type', 'content-type'],
+    ['date', 'date'],
     ['alt-svc', 'hop'],
     ['proxy-connection', 'hop'],
     ['proxy-authenticate', 'hop'],
@@ -31,6 +32,9 @@ const ANSWER_NAMES = new NameTable<AnswerKind>(
 const IDLE = /timeout=(\d{1,6})/i
 const EVENT_STREAM = /^text\/event-stream\b/i
 
+/** `keepUpgrade`: what a 426 says must be asked for (RFC 9110 §15.5.22), over HTTP/1.1. */
+export type KeptFields = { keepLength: boolean; keepTrailer: boolean; keepUpgrade: boolean }
+
 /** An answer's fields, sorted by what becomes of them. */
 export class AnswerFields {
   /** The end-to-end lines. */
@@ -45,6 +49,7 @@ export class AnswerFields {
   connection = ''
   upgrade = ''
   isEventStream = false
+  hasDate = false
   /** For how long the upstream keeps the connection, in milliseconds; infinite when it did not say. */
   idleMs = Number.POSITIVE_INFINITY
 
@@ -69,6 +74,9 @@ export class AnswerFields {
         return
       case 'content-type':
         this.isEventStream ||= EVENT_STREAM.test(value)
+        return
+      case 'date':
+        this.hasDate = true
     }
   }
 
@@ -76,9 +84,10 @@ export class AnswerFields {
     return this.connection.includes('close') && membersOf(this.connection).includes('close')
   }
 
-  /** What the visitor gets besides what says how the body is framed. */
-  toVisitor({ keepLength, keepTrailer }: { keepLength: boolean; keepTrailer: boolean }): FieldSection {
-    let lines = this.passing
+  /** What the visitor gets besides what says how the body is framed; with the time, where the application has no clock (RFC 9110 §6.6.1). */
+  toVisitor({ keepLength, keepTrailer, keepUpgrade }: KeptFields): FieldSection {
+    let lines = this.hasDate ? this.passing : this.passing + dateLine()
+    if (keepUpgrade && this.upgrade !== '') lines += this.#upgradeLines()
     if (keepLength && this.lengths > 0) lines += `Content-Length: ${this.length}\r\n`
     if (keepTrailer) lines += this.trailer
     return FieldSection.ofLines(lines)
@@ -86,8 +95,16 @@ export class AnswerFields {
 
   /** A 101's: as they are, with the change of protocol itself. */
   toUpgrade(): FieldSection {
-    const upgrade = membersOf(this.upgrade).join(', ')
-    return FieldSection.ofLines(`${this.passing}Connection: Upgrade\r\nUpgrade: ${upgrade}\r\n`)
+    return FieldSection.ofLines(this.passing + this.#upgradeLines())
+  }
+
+  /** Another 1xx's. */
+  toInterim(): FieldSection {
+    return FieldSection.ofLines(this.passing)
+  }
+
+  #upgradeLines(): string {
+    return `Connection: Upgrade\r\nUpgrade: ${membersOf(this.upgrade).join(', ')}\r\n`
   }
 
   /** `Keep-Alive: timeout=5` means that the upstream closes after 5 s: we stop using the connection a second earlier. */
@@ -110,7 +127,7 @@ export function readAnswerFields(bytes: Buffer, from: number, end: number, spans
     if (kind === 'pass') continue
     const valueEnd = offsets[i + 3]! - from
     fields.note(kind, text.slice(offsets[i + 2]! - from, valueEnd))
-    if (kind === 'content-type') continue
+    if (kind === 'content-type' || kind === 'date') continue
     fields.passing += text.slice(keptFrom, nameAt - from)
     keptFrom = valueEnd + 2
     if (kind === 'trailer') fields.trailer += text.slice(nameAt - from, keptFrom)
@@ -129,7 +146,7 @@ export function sortAnswerFields(list: Fields): AnswerFields {
     fields.note(kind, list[i + 1]!)
     if (named?.has(lower)) continue
     const line = fieldLines([list[i]!, list[i + 1]!])
-    if (kind === 'pass' || kind === 'content-type') fields.passing += line
+    if (kind === 'pass' || kind === 'content-type' || kind === 'date') fields.passing += line
     else if (kind === 'trailer') fields.trailer += line
   }
   return fields
@@ -137,5 +154,18 @@ export function sortAnswerFields(list: Fields): AnswerFields {
 
 function passesOn(lower: string): boolean {
   const kind = ANSWER_NAMES.kindOf(lower)
-  return kind === 'pass' || kind === 'content-type' || kind === 'trailer'
+  return kind === 'pass' || kind === 'content-type' || kind === 'date' || kind === 'trailer'
+}
+
+let dateS = 0
+let date = ''
+
+/** The time, made anew each second. */
+function dateLine(): string {
+  const nowS = Math.floor(Date.now() / 1_000)
+  if (nowS !== dateS) {
+    dateS = nowS
+    date = `Date: ${new Date(nowS * 1_000).toUTCString()}\r\n`
+  }
+  return date
 }

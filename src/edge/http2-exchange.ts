@@ -1,6 +1,6 @@
 import { constants, type ServerHttp2Stream } from 'node:http2'
 import type { Duplex } from 'node:stream'
-import type { AnswerHead, Exchange, Fields, RequestBody, VisitorConnection } from './engine.ts'
+import type { AnswerHead, Exchange, Fields, InterimAnswer, RequestBody, VisitorConnection } from './engine.ts'
 import { RequestFields } from './forwarded-request.ts'
 import type { Http2Head } from './http2-head.ts'
 import { letGo } from './let-go.ts'
@@ -53,6 +53,11 @@ export class Http2Exchange implements Exchange {
 
   sendContinue(): void {
     if (!this.#stream.headersSent && !this.#stream.destroyed && !this.#stream.closed) this.#stream.additionalHeaders({ ':status': 100 })
+  }
+
+  sendInterim({ status, fields }: InterimAnswer): void {
+    if (this.#stream.headersSent || this.#stream.destroyed || this.#stream.closed || this.#stream.writableNeedDrain) return
+    this.#stream.additionalHeaders({ ':status': status, ...recordOf(fields.list) })
   }
 
   answer({ status, fields, body }: AnswerHead): void {
@@ -115,13 +120,17 @@ export class Http2Exchange implements Exchange {
   }
 
   #sendTrailers(): void {
-    const trailers: Record<string, string | string[]> = Object.create(null) // `constructor` is a name like any other
-    for (let i = 0; i < this.#answerTrailers.length; i += 2) {
-      const name = this.#answerTrailers[i]!.toLowerCase()
-      trailers[name] = name in trailers ? [trailers[name]!, this.#answerTrailers[i + 1]!].flat() : this.#answerTrailers[i + 1]!
-    }
-    this.#stream.sendTrailers(trailers)
+    this.#stream.sendTrailers(recordOf(this.#answerTrailers))
   }
+}
+
+function recordOf(list: Fields): Record<string, string | string[]> {
+  const record: Record<string, string | string[]> = Object.create(null) // `constructor` is a name like any other
+  for (let i = 0; i < list.length; i += 2) {
+    const name = list[i]!.toLowerCase()
+    record[name] = name in record ? [record[name]!, list[i + 1]!].flat() : list[i + 1]!
+  }
+  return record
 }
 
 function ignore(): void {}

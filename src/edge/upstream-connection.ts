@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { type AnswerListener, AnswerParser, type ParsedHead } from './answer-parser.ts'
+import { type AnswerListener, AnswerParser, type InterimHead, type ParsedHead } from './answer-parser.ts'
 import type { Fields } from './engine.ts'
 import { letGo } from './let-go.ts'
 import { type BodySending, sendBody } from './request-body.ts'
@@ -10,7 +10,7 @@ import { giveBytesBack, takeBytes } from './upstream-reads.ts'
 import { requestHead, type UpstreamRequest } from './upstream-request.ts'
 
 export type UpstreamListener = {
-  onInterim(status: number): void
+  onInterim(head: InterimHead): void
   onHead(head: ParsedHead): void
   onData(chunk: Buffer): void
   onEnd(trailers: Fields): void
@@ -152,8 +152,8 @@ export class UpstreamConnection implements AnswerListener, TurnMember {
     this.#socket.destroy()
   }
 
-  onInterim(status: number): void {
-    this.#running?.listener.onInterim(status)
+  onInterim(head: InterimHead): void {
+    this.#running?.listener.onInterim(head)
   }
 
   onHead(head: ParsedHead): void {

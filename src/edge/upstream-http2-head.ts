@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import type { ParsedHead } from './answer-parser.ts'
+import type { InterimHead, ParsedHead } from './answer-parser.ts'
 import type { Fields } from './engine.ts'
 import { isLength } from './fields.ts'
 import { sortAnswerFields } from './forwarded-answer.ts'
@@ -21,7 +21,7 @@ export function requestFields(request: UpstreamRequest, isTls: boolean): Fields 
   return said
 }
 
-export type AnswerStart = { kind: 'interim'; status: number } | { kind: 'head'; head: ParsedHead }
+export type AnswerStart = { kind: 'interim'; head: InterimHead } | { kind: 'head'; head: ParsedHead }
 
 /**
  * The head of an answer (RFC 9113 §8.3.2), from which its body's length follows. Throws UpstreamFailure `malformed` for what could not be
@@ -35,7 +35,7 @@ export function readAnswerStart(decoded: DecodedHead, { method, endsStream }: { 
   const status = Number(first.value)
   if (status < 200) {
     if (endsStream || status === 101) throw malformed('an interim answer that cannot be one')
-    return { kind: 'interim', status }
+    return { kind: 'interim', head: { status, reason: STATUS_CODES[status] ?? '', fields: sortAnswerFields(listOf(rest)) } }
   }
   const isBodiless = method === 'HEAD' || status === 204 || status === 304
   const sorted = sortAnswerFields(listOf(rest))

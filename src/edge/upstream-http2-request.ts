@@ -121,7 +121,7 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
     if (start.kind === 'interim') {
       this.#interimAnswers += 1
       if (this.#interimAnswers > INTERIM_ANSWERS_MAX) throw malformed('too many interim answers')
-      return this.#listener?.onInterim(start.status)
+      return this.#listener?.onInterim(start.head)
     }
     const { head } = start
     this.#hasBegun = true

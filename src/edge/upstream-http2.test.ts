@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream'
 import fc from 'fast-check'
 import { afterEach, expect, test, vi } from 'vitest'
 import { frame, word } from '../../test/support/http2-frames.ts'
-import type { ParsedHead } from './answer-parser.ts'
+import type { InterimHead, ParsedHead } from './answer-parser.ts'
 import type { Fields, RequestBody } from './engine.ts'
 import { FieldSection } from './field-section.ts'
 import { bodyOfStream } from './stream-body.ts'
@@ -43,7 +43,7 @@ class Visit implements UpstreamListener {
   get done(): Promise<Answer> {
     return this.#done.promise
   }
-  onInterim(status: number) {
+  onInterim({ status }: InterimHead) {
     this.answer.interim.push(status)
   }
   onHead(head: ParsedHead) {

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
-import type { AnswerHead, Exchange, Fields, RequestBody, VisitorConnection } from '../engine.ts'
+import type { AnswerHead, Exchange, Fields, InterimAnswer, RequestBody, VisitorConnection } from '../engine.ts'
 import { fieldLines } from '../field-section.ts'
 import type { RequestFields } from '../forwarded-request.ts'
 import { letGo } from '../let-go.ts'
@@ -71,6 +71,11 @@ export class Http1Exchange implements Exchange {
 
   sendContinue(): void {
     if (!this.#hasBegun && !this.#isClosed) this.#host.sendContinue()
+  }
+
+  sendInterim({ status, reason, fields }: InterimAnswer): void {
+    if (this.#hasBegun || this.#isClosed || this.protocol === 'HTTP/1.0' || this.#host.socket.writableNeedDrain) return
+    this.#host.send(`${statusLine(status, reason)}${fields.lines}\r\n`)
   }
 
   answer({ status, reason, fields, body }: AnswerHead): void {

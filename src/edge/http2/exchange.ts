@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream'
-import type { AnswerHead, Exchange, Fields, RequestBody, VisitorConnection } from '../engine.ts'
+import type { AnswerHead, Exchange, Fields, InterimAnswer, RequestBody, VisitorConnection } from '../engine.ts'
 import { RequestFields } from '../forwarded-request.ts'
 import type { Http2Head } from '../http2-head.ts'
 import { letGo } from '../let-go.ts'
@@ -90,6 +90,11 @@ export class Http2Exchange implements Exchange {
 
   sendContinue(): void {
     if (!this.#hasBegun && !this.#isClosed) this.#host.writer.head(this.streamId, 100, [], { endsStream: false })
+  }
+
+  sendInterim({ status, fields }: InterimAnswer): void {
+    if (this.#hasBegun || this.#isClosed || this.#host.writer.isBusy) return
+    this.#host.writer.head(this.streamId, status, fields.list, { endsStream: false })
   }
 
   answer({ status, fields, body }: AnswerHead): void {
