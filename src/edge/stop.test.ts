@@ -54,6 +54,37 @@ test('a request that is on its way to an idle connection is still answered', asy
   await stopped
 })
 
+test('an answer that had begun before the stop and ends long after it keeps the edge for no more than a moment', async () => {
+  const { edge, held, target } = await start()
+  const reader = await speak(target, `GET /held HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  const response = await held
+  response.writeHead(200, { 'content-length': 8 }).write('half')
+  await reader.until('half')
+  const stopped = edge.stop(30_000)
+  setTimeout(() => response.end('more'), 2_500)
+  await reader.until('more')
+  const endedAt = performance.now()
+  await reader.closed()
+  await stopped
+  expect(performance.now() - endedAt).toBeLessThan(4_000)
+})
+
+test('a request that follows an answer that had begun before the stop is still answered', async () => {
+  const { edge, held, target } = await start()
+  const reader = await speak(target, `GET /held HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  const response = await held
+  response.writeHead(200, { 'content-length': 8 }).write('half')
+  await reader.until('half')
+  const stopped = edge.stop(30_000)
+  response.end('more')
+  await reader.until('more')
+  reader.socket.write(`GET /late HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  const answer = await reader.answer()
+  expect([answer.status, answer.field('connection')]).toEqual([200, 'close'])
+  await reader.closed()
+  await stopped
+})
+
 test('HTTP/2 connections get GOAWAY, and their streams end well', async () => {
   const { edge, held, target } = await start()
   const session = await openHttp2(target)

@@ -4,9 +4,6 @@ import { REQUEST_TIMES_CHECKED_EVERY_MS } from '../request-limits.ts'
 import { createTurn } from '../turn.ts'
 import { Http1Visitor } from './visitor.ts'
 
-/** An idle connection may have sent a request that is still on its way when we begin to drain. */
-const IDLE_GRACE_MS = 2_000
-
 /** HTTP/1.1 and 1.0 for connections whose TLS is done, read from their bytes by us. */
 export function createHttp1Server({ timeouts, onExchange }: EngineParts) {
   const visitors = new Set<Http1Visitor>()
@@ -25,12 +22,11 @@ export function createHttp1Server({ timeouts, onExchange }: EngineParts) {
       const visitor = new Http1Visitor(socket, connection, parts)
       visitors.add(visitor)
       socket.once('close', () => visitors.delete(visitor))
+      if (isDraining) visitor.leave()
     },
     drain() {
       isDraining = true
-      setTimeout(() => {
-        for (const visitor of visitors) if (visitor.isIdle) visitor.close()
-      }, IDLE_GRACE_MS).unref()
+      for (const visitor of visitors) visitor.leave()
     },
     destroy() {
       clearInterval(timer)

@@ -30,6 +30,8 @@ const LF = 10
 const EMPTY = Buffer.alloc(0)
 /** For the bytes that a visitor has still on their way when its last answer has left. */
 const LINGER_MS = 2_000
+/** When we drain: for a request that is still on its way to an idle connection. */
+const LEAVING_MS = 2_000
 
 /** One connection of HTTP/1.1 or 1.0: its requests in their order, one at a time, and its deadlines. */
 export class Http1Visitor implements ExchangeHost, TurnMember {
@@ -59,8 +61,9 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
     socket.once('close', this.#closed)
   }
 
-  get isIdle(): boolean {
-    return this.#state === 'idle' || (this.#state === 'head' && this.#kept.length === 0)
+  /** To be called when we begin to drain: idle, now or later, the connection does not wait for long any more. */
+  leave(): void {
+    if (this.#state === 'idle' || (this.#state === 'head' && this.#kept.length === 0)) this.#rest()
   }
 
   isLast(): boolean {
@@ -222,7 +225,7 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
 
   #rest(): void {
     this.#state = 'idle'
-    this.#deadlineAt = performance.now() + this.#parts.timeouts.keepAliveMs
+    this.#deadlineAt = performance.now() + (this.#parts.isDraining() ? LEAVING_MS : this.#parts.timeouts.keepAliveMs)
   }
 
   #refuse(status: number): void {
