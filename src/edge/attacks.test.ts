@@ -96,6 +96,46 @@ test.each([
   expect(upstream.received.slice(before).join('\n')).not.toMatch(/^GET \/smuggled/m)
 })
 
+test.each([
+  ['a size that is none', 'zz\r\n'],
+  ['a chunk longer than its size', '3\r\nabcd\r\n0\r\n\r\n'],
+  ['a length in the trailers', '3\r\nabc\r\n0\r\nContent-Length: 5\r\n\r\n'],
+  ['a trailer without a name', '3\r\nabc\r\n0\r\n: 5\r\n\r\n'],
+])('a body with %s is 400 while nothing is answered, and its upstream never takes it for whole', async (_name, body) => {
+  const { front, behind, to } = await startPair(() => {})
+  const reader = await speak(to, CHUNKED)
+  await expect.poll(() => behind.received.length).toBe(1)
+  const gone = once(behind.connections[0]!, 'close')
+  let heard = ''
+  behind.connections[0]!.on('data', (chunk) => (heard += chunk.toString('latin1')))
+  reader.socket.write(`${body}GET /smuggled HTTP/1.1\r\n${H}\r\n`)
+  const answer = await reader.answer()
+  expect([answer.status, answer.field('connection')]).toEqual([400, 'close'])
+  expect(await reader.closed()).toBe('')
+  await gone
+  expect(heard).not.toMatch(/0\r\n/)
+  expect(behind.connections.length).toBe(1)
+  await expect.poll(() => front.lines.find(({ msg }) => msg === 'request')).toMatchObject({ method: 'POST', path: '/', status: 400 })
+})
+
+test('a malformed body that begins with its head is 400 too, to HEAD without a body of ours', async () => {
+  const { to } = await startPair(() => {})
+  const reader = await speak(to, `${CHUNKED.replace('POST', 'HEAD')}zz\r\n`)
+  const answer = await reader.answer({ bodiless: true })
+  expect([answer.status, await reader.closed()]).toEqual([400, ''])
+})
+
+test.each([
+  ['in the middle of its answer', 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nbegun'],
+  ['behind its answer', 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nbegun'],
+])('a body that turns out to be malformed %s ends the connection without another', async (_name, bytes) => {
+  const { to } = await startPair((socket) => socket.write(bytes))
+  const reader = await speak(to, CHUNKED)
+  await reader.until('begun')
+  reader.socket.write('zz\r\n')
+  expect(await reader.closed()).toBe('')
+})
+
 test('an upgrade with a body is no upgrade, and its body is no request', async () => {
   const inner = `GET /smuggled HTTP/1.1\r\n${H}\r\n`
   const reader = await speak(

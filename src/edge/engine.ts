@@ -85,8 +85,8 @@ export interface Exchange {
   onDrain(listener: () => void): void
   /** Called once if the visitor goes before the answer has ended; at once if it has gone already. */
   onGone(listener: () => void): void
-  /** Called once when the exchange is over, however it ended. */
-  onClose(listener: () => void): void
+  /** Called once when the exchange is over, however it ended; with a status when the visitor was told it because its body was no proper one. */
+  onClose(listener: (refusal?: number) => void): void
   /** Only with `upgrade`: the connection itself, and what the visitor sent behind the request. Nothing else may be called after it. */
   takeOver(): { socket: Duplex; head: Buffer }
 }

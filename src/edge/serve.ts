@@ -74,11 +74,12 @@ export function createServe(parts: ServeParts) {
     return upstream
   }
 
-  const close = (visit: Visit) => {
+  const close = (visit: Visit, refusal?: number) => {
     if (visit.isClosed) return
     visit.isClosed = true
     open -= 1
     const { outcome } = visit
+    if (refusal !== undefined) outcome.status = refusal
     const totalMs = performance.now() - visit.startedAt
     parts.metrics.requestEnded(outcome.status, totalMs / 1000)
     if (outcome.failure) parts.metrics.upstreamFailed(outcome.failure)
@@ -203,7 +204,7 @@ export function createServe(parts: ServeParts) {
         isClosed: false,
       }
       open += 1
-      exchange.onClose(() => close(visit))
+      exchange.onClose((refusal) => close(visit, refusal))
       try {
         const decided = decide(visit)
         if (decided) decided.catch((error) => fail(visit, error))

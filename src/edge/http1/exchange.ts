@@ -49,7 +49,7 @@ export class Http1Exchange implements Exchange {
   #isClosed = false
   #onDrain: (() => void) | undefined
   #onGone: (() => void) | undefined
-  #onClose: (() => void) | undefined
+  #onClose: ((refusal?: number) => void) | undefined
 
   constructor(head: RequestHead, body: RequestBody | undefined, host: ExchangeHost) {
     this.#host = host
@@ -63,6 +63,10 @@ export class Http1Exchange implements Exchange {
     this.expectsContinue = head.expectsContinue
     this.upgrade = head.upgrade
     this.keepsAlive = head.keepsAlive
+  }
+
+  get hasBegun(): boolean {
+    return this.#hasBegun
   }
 
   get hasEnded(): boolean {
@@ -125,7 +129,7 @@ export class Http1Exchange implements Exchange {
     this.#onGone = listener
   }
 
-  onClose(listener: () => void): void {
+  onClose(listener: (refusal?: number) => void): void {
     this.#onClose = listener
   }
 
@@ -139,12 +143,12 @@ export class Http1Exchange implements Exchange {
     this.#onDrain?.()
   }
 
-  /** The exchange is over: its answer is on its way, or the connection is gone. */
-  close(): void {
+  /** The exchange is over: its answer is on its way, the connection is gone, or the visitor was told `refusal` in its place. */
+  close(refusal?: number): void {
     if (this.#isClosed) return
     this.#isClosed = true
     if (!this.#hasEnded) this.#onGone?.()
-    this.#onClose?.()
+    this.#onClose?.(refusal)
   }
 
   #framingOf(body: AnswerHead['body']): Framing {

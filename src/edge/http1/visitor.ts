@@ -229,11 +229,16 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
   }
 
   #refuse(status: number): void {
+    const running = this.#exchange
     // While an answer is on its way, another one could only fall into the middle of it.
-    if (this.#exchange) return void this.socket.destroy()
+    if (running?.hasBegun) return void this.socket.destroy()
+    if (this.#incoming && !running) return void this.close() // behind an answer nobody waits for another
+    this.#incoming?.cut()
+    this.#incoming = undefined
     this.#kept = EMPTY
     this.#state = 'busy'
-    this.#exchange = new Http1Exchange(REFUSED, undefined, this)
+    this.#exchange = new Http1Exchange(running ? { ...REFUSED, method: running.method } : REFUSED, undefined, this)
+    running?.close(status)
     sendPage(this.#exchange, page(status))
   }
 
