@@ -153,6 +153,10 @@ test.each([
   ['a path that is none', { ':path': 'x' }, 400],
   ['a path with a space', { ':path': '/a b' }, 400],
   ['a fragment', { ':path': '/a#b' }, 400],
+  ['a path that is an address', { ':path': `https://${HOST}/a` }, 400],
+  ['user information in :authority', { ':authority': `u@${HOST}` }, 400],
+  ['a target of 17 KB', { ':path': `/${'a'.repeat(17_000)}` }, 414],
+  ['an unknown expectation', { expect: 'miracles' }, 417],
   ['TRACE', { ':method': 'TRACE' }, 405],
 ] as const)('over HTTP/2, %s is refused', async (_name, headers, status) => {
   const before = upstream.received.length

@@ -1,8 +1,7 @@
 import { isLength, isTarget, isToken } from './fields.ts'
 import { RequestFields } from './forwarded-request.ts'
 import type { HeaderField } from './http2/header-field.ts'
-import { REQUEST_FIELDS_MAX } from './request-limits.ts'
-import { readTarget } from './request-target.ts'
+import { REQUEST_FIELDS_MAX, REQUEST_TARGET_BYTES_MAX } from './request-limits.ts'
 
 export type Http2Head =
   | {
@@ -31,6 +30,7 @@ export function readHttp2Head(fields: readonly HeaderField[]): Http2Head | undef
   let length: string | undefined
   let cookies: string | undefined
   let expectsContinue = false
+  let expectsElse = false
   let isTwofold = false
   let others = 0
   for (let i = 0; i < fields.length; i += 1) {
@@ -76,6 +76,7 @@ export function readHttp2Head(fields: readonly HeaderField[]): Http2Head | undef
         break
       case 'expect':
         expectsContinue = value.toLowerCase() === '100-continue'
+        expectsElse ||= !expectsContinue
         others += 1
         break
       case 'left-out':
@@ -86,25 +87,32 @@ export function readHttp2Head(fields: readonly HeaderField[]): Http2Head | undef
         others += 1
     }
   }
-  if (method !== 'CONNECT' && (method === undefined || scheme === undefined || path === undefined)) return undefined
+  if (method === 'CONNECT') return { kind: 'refused', status: 405, method }
+  if (method === undefined || scheme === undefined || path === undefined) return undefined
   const authority = named ?? host ?? ''
   const refused = (status: number): Http2Head => ({ kind: 'refused', status, method })
   if (isTwofold) return refused(400)
   if (others > REQUEST_FIELDS_MAX) return refused(431)
   if (host !== undefined && host.toLowerCase() !== authority.toLowerCase()) return refused(400)
   if (!isToken(method) || authority === '') return refused(400)
+  if (path.length > REQUEST_TARGET_BYTES_MAX) return refused(414)
+  if (!isPath(path, method)) return refused(400)
+  if (expectsElse) return refused(417)
   if (cookies !== undefined) sorted.passing += `cookie: ${cookies}\r\n`
-  const target = path !== undefined && isTarget(path) ? readTarget(method, path, authority) : undefined
-  if (target === undefined) return refused(400)
   return {
     kind: 'head',
     method,
-    target,
+    target: path,
     authority,
     fields: sorted,
     length: length === undefined ? undefined : Number(length),
     expectsContinue,
   }
+}
+
+/** Whether the text, one character a byte, is a path with or without a query, or `*` with OPTIONS (RFC 9113 §8.3.1): an absolute form it is never. */
+function isPath(text: string, method: string): boolean {
+  return isTarget(text) && (text.startsWith('/') || (text === '*' && method === 'OPTIONS'))
 }
 
 /** Whether a pseudo field stands behind one that is none. */
@@ -126,10 +134,9 @@ export class LastHttp2Head {
     for (let i = 0; i < fields.length; i += 1) {
       if (fields[i] === last[i]) continue
       const { role, value } = fields[i]!
-      const other =
-        role === ':path' && last[i]!.role === ':path' && isTarget(value) ? readTarget(head.method, value, head.authority) : undefined
-      if (other === undefined) return undefined
-      target = other
+      if (role !== ':path' || last[i]!.role !== ':path' || value.length > REQUEST_TARGET_BYTES_MAX || !isPath(value, head.method))
+        return undefined
+      target = value
     }
     return target === head.target ? head : { ...head, target }
   }
