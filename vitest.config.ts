@@ -10,6 +10,7 @@ const HTTP2_TESTS = [
   'handshake',
   'interim',
   'own-bodies',
+  'refusals',
   'requests',
   'stop',
   'streaming',

@@ -29,7 +29,14 @@ export function isSameTenant(one: HostAnswer, other: HostAnswer): boolean {
   return one.kind !== 'route' && other.kind !== 'route'
 }
 
+const REG_NAME = /^(?:[\w.~!$&'()*+,;=-]|%[0-9a-f]{2})*(?::\d*)?$/i
+const IP_LITERAL = /^\[(?:[0-9a-f:.]+|v[0-9a-f]+\.[\w.~!$&'()*+,;=:-]+)\](?::\d*)?$/i
 const VISIBLE_ASCII = /^[\u0021-\u007e]+$/
+
+/** Whether the text is a host with or without a port (RFC 9110 §7.2, RFC 3986 §3.2): no user information, no list, nothing beyond ASCII. */
+export function isAuthority(text: string): boolean {
+  return REG_NAME.test(text) || IP_LITERAL.test(text)
+}
 
 /**
  * The authority's host part, still unparsed and without port. Empty for what can be no hostname on the wire: an address in brackets, or

@@ -2,11 +2,16 @@ import { STATUS_CODES } from 'node:http'
 import type { AnswerHead, Exchange } from './engine.ts'
 import { FieldSection } from './field-section.ts'
 
+/** RFC 9110 §15.5.6: what is asked for mostly. Any other method passes too, but for TRACE and CONNECT. */
+const ALLOWED = ['Allow', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS']
+
 const SENTENCES: Record<number, string> = {
   400: 'This request cannot be understood.',
   404: 'Nothing is served at this address.',
   405: 'This method is not served here.',
   408: 'The request did not arrive in time.',
+  414: 'The target of this request is too long.',
+  417: 'This expectation cannot be met.',
   421: 'This connection was made for another hostname. Please try again.',
   431: 'The head of this request is too large.',
   501: 'This transfer coding is not supported.',
@@ -23,6 +28,7 @@ export function page(status: number, error?: string, fields: string[] = []): Pag
   const reason = STATUS_CODES[status] ?? 'Error'
   const body = Buffer.from(`${status} ${reason}\n${SENTENCES[status] ?? ''}\n`)
   const all = ['Date', new Date().toUTCString(), 'Content-Type', 'text/plain; charset=utf-8', 'Cache-Control', 'no-store', ...fields]
+  if (status === 405) all.push(...ALLOWED)
   if (error) all.push('Namesake-Error', error)
   return { head: { status, reason, fields: FieldSection.ofList(all), body: body.length }, body }
 }

@@ -10,7 +10,7 @@ import type { Exchange } from './engine.ts'
 import { acceptsHtml, type ErrorPageBrand, renderErrorPage } from './error-page.ts'
 import { FieldSection } from './field-section.ts'
 import { type Forwarded, type ForwardParts, forward } from './forward.ts'
-import { type FindHost, type HostAnswer, isSameTenant } from './host.ts'
+import { type FindHost, type HostAnswer, isAuthority, isSameTenant } from './host.ts'
 import type { EdgeMetrics } from './metrics.ts'
 import { htmlPage, livenessPage, page, sendPage } from './pages.ts'
 import { createRequestIds } from './request-ids.ts'
@@ -161,18 +161,26 @@ export function createServe(parts: ServeParts) {
 
   const decide = (visit: Visit): void | Promise<void> => {
     const { method, fields, authority, connection } = visit.exchange
-    if (method === 'TRACE' || method === 'CONNECT') return answer(visit, 405, 'method')
+    if (method === 'TRACE') return answer(visit, 405, 'method')
     if (fields.hasLooped) return answer(visit, 508, 'loop')
     const reading = visit.view.read(authority)
-    if (reading.kind === 'hostname') visit.hostname = reading.hostname
+    if (reading.kind === 'invalid') return decideUnnamed(visit)
+    visit.hostname = reading.hostname
     if (connection.servername === undefined) {
       // Such a connection has the edge host's certificate and is good for the liveness text only.
-      return reading.kind === 'hostname' && reading.hostname !== parts.edgeHost ? answer(visit, 421, 'misdirected') : answerRoot(visit)
+      return reading.hostname === parts.edgeHost ? answerRoot(visit) : answer(visit, 421, 'misdirected')
     }
-    if (reading.kind === 'invalid') return answer(visit, 421, 'misdirected')
     if (reading.hostname !== connection.servername) return decideForeign(visit, reading.hostname, connection.servername)
     const host = parts.findHost(reading.hostname)
     return host instanceof Promise ? host.then((found) => serveHost(visit, found)) : serveHost(visit, host)
+  }
+
+  /** An authority without a hostname: an address, an empty one, or none at all (RFC 9112 §3.2). */
+  const decideUnnamed = (visit: Visit): void => {
+    const { authority, connection } = visit.exchange
+    if (!isAuthority(authority)) answer(visit, 400)
+    else if (connection.servername === undefined) answerRoot(visit)
+    else answer(visit, 421, 'misdirected')
   }
 
   /** A hostname that is not the one in the handshake: its certificate must cover both, and both must be one tenant's. */
