@@ -4,9 +4,11 @@ import { speakPlain } from '../../test/support/raw-visitor.ts'
 
 let edge: TestEdge
 const HOST = 'shop.customer.com'
+/** Bun's node:http does not: docs/decisions/0065. */
+const KEEPS_TIME = process.env.TEST_EDGE_RUNTIME !== 'bun'
 
 beforeAll(async () => {
-  edge = await startTestEdge({ publicHttpsPort: 8443 })
+  edge = await startTestEdge({ publicHttpsPort: 8443, timeouts: { requestHeadMs: 1_000 } })
   await edge.route(HOST, 'http://127.0.0.1:1', { verified: false })
 })
 afterAll(() => edge.stop(0))
@@ -42,7 +44,7 @@ test.each(['h2c', 'websocket'])('who asks to change to %s is shown the way like 
   expect(await ask('/a', `Host: ${HOST}\r\n${upgrade}`)).toMatchObject({ status: 308, location: `https://${HOST}:8443/a` })
 })
 
-test.each(['unknown.example.com', '127.0.0.1', '[::1]:80', 'localhost', '', 'a b', 'evil.example/'])(
+test.each(['unknown.example.com', '127.0.0.1', '[::1]:80', 'localhost', '', 'a,b'])(
   'the Host %j, which nobody registered, is 404',
   async (host) => {
     expect((await ask('/', `Host: ${host}\r\n`)).status).toBe(404)
@@ -60,11 +62,30 @@ test('503 while nobody can say who is registered', async () => {
   expect((await ask('/', 'Host: later.example.com\r\n')).status).toBe(503)
 })
 
-test.each(['GET / HTTP/1.1\r\n\r\n', 'rubbish\r\n\r\n', `GET / HTTP/1.1\r\nHost: ${HOST}\r\nHost: ${HOST}\r\n\r\n`])(
-  '%j is 400',
-  async (bytes) => {
-    const reader = speakPlain(edge.httpPort, bytes)
-    expect((await reader.answer()).status).toBe(400)
-    reader.socket.destroy()
+test.each(['a b', `u@${HOST}`, `${HOST}:abc`, `${HOST}, x`, 'evil.example/'])('the Host %j, which can be none, is 400', async (host) => {
+  expect((await ask('/', `Host: ${host}\r\n`)).status).toBe(400)
+})
+
+test.each([
+  ['no Host', 'GET / HTTP/1.1\r\n\r\n', 400],
+  ['what is no HTTP', 'rubbish\r\n\r\n', 400],
+  ['two Hosts', `GET / HTTP/1.1\r\nHost: ${HOST}\r\nHost: ${HOST}\r\n\r\n`, 400],
+  ['a head of 40 KB', `GET / HTTP/1.1\r\nHost: ${HOST}\r\nX: ${'a'.repeat(40_000)}\r\n\r\n`, 431],
+  ['CONNECT', `CONNECT ${HOST}:443 HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`, 405],
+])('%s is refused with a page', async (_name, bytes, status) => {
+  const reader = speakPlain(edge.httpPort, bytes)
+  const answer = await reader.answer()
+  expect([answer.status, answer.body]).toEqual([status, expect.stringMatching(new RegExp(`^${status} .*\n.`))])
+  expect(answer.field('allow') !== undefined).toBe(status === 405)
+  reader.socket.destroy()
+})
+
+test.runIf(KEEPS_TIME)(
+  'a head that does not end in time is 408, and a connection on which nothing is said closes without a word',
+  async () => {
+    const silent = speakPlain(edge.httpPort, '')
+    const slow = speakPlain(edge.httpPort, `GET / HTTP/1.1\r\nHost: ${HOST}\r\n`)
+    expect((await slow.answer()).status).toBe(408)
+    expect([await slow.closed(), await silent.closed()]).toEqual(['', ''])
   },
 )

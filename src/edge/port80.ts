@@ -1,8 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { type Hostname, readHostname } from '../hostname.ts'
 import type { Log } from '../log.ts'
 import { FieldSection } from './field-section.ts'
-import { type FindHost, type HostAnswer, hostOf } from './host.ts'
+import { type FindHost, type HostAnswer, hostOf, isAuthority } from './host.ts'
 import { type Page, page } from './pages.ts'
 import { readPlainHead } from './port80-head.ts'
 import { REQUEST_HEAD_BYTES_MAX, REQUEST_TIMES_CHECKED_EVERY_MS } from './request-limits.ts'
@@ -19,6 +20,8 @@ export type Port80Parts = {
 
 const CHALLENGE = /^\/\.well-known\/acme-challenge\/([A-Za-z0-9_-]{1,512})$/
 const DEFAULT_HTTPS_PORT = 443
+/** What node:http finds wrong with a connection; the rest is no HTTP. */
+const REFUSED_WITH: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }
 
 /** Plain HTTP: the certificate authority's challenges, and the way to https for registered hostnames. Feed it with `emit('connection')`. */
 export function createPort80(parts: Port80Parts): Server {
@@ -44,11 +47,8 @@ export function createPort80(parts: Port80Parts): Server {
       .then((answer) => send(request, response, answer))
       .catch(() => request.socket.destroy())
   })
-  server.on('clientError', (_error, socket) => {
-    if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
-    else socket.destroy()
-  })
-  server.on('connect', (_request, socket) => socket.destroy())
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuse(socket as Socket, REFUSED_WITH[error.code ?? ''] ?? 400))
+  server.on('connect', (_request, socket) => refuse(socket as Socket, 405))
   return server
 }
 
@@ -56,7 +56,7 @@ async function decide(parts: Port80Parts, request: IncomingMessage): Promise<Pag
   const head = readPlainHead(request)
   if (head.kind === 'refused') return page(head.status)
   const reading = readHostname(hostOf(head.authority))
-  if (reading.kind === 'invalid') return page(404, 'unknown-hostname')
+  if (reading.kind === 'invalid') return isAuthority(head.authority) ? page(404, 'unknown-hostname') : page(400)
   const { hostname } = reading
   const host = await parts.findHost(hostname)
   if (host.kind === 'unknown') return page(404, 'unknown-hostname')
@@ -83,4 +83,12 @@ function send(request: IncomingMessage, response: ServerResponse, { head, body }
   response.sendDate = false
   response.writeHead(head.status, head.reason, [...head.fields.list, 'Content-Length', String(body.length)])
   response.end(request.method === 'HEAD' ? undefined : body)
+}
+
+/** Ends the connection with a page; one on which nothing was ever said, without a word. */
+function refuse(socket: Socket, status: number): void {
+  if (!socket.writable || socket.bytesRead === 0) return void socket.destroy()
+  const { head, body } = page(status)
+  const lines = `${head.fields.lines}Connection: close\r\nContent-Length: ${body.length}\r\n`
+  socket.end(`HTTP/1.1 ${status} ${head.reason}\r\n${lines}\r\n${body}`)
 }
