@@ -74,9 +74,10 @@ export class RawReader {
     return this.#text
   }
 
-  /** One whole answer, framed by Content-Length or chunks (kept as they are on the wire); `bodiless` for HEAD and the like. */
+  /** One whole answer, framed by Content-Length or chunks (kept as they are on the wire), interim ones passed over; `bodiless` for HEAD and the like. */
   async answer({ bodiless = false } = {}): Promise<RawAnswer> {
-    const head = await this.until('\r\n\r\n')
+    let head = await this.until('\r\n\r\n')
+    while (/^HTTP\/1\.1 1(?!01)/.test(head)) head = await this.until('\r\n\r\n')
     const field = (name: string) => new RegExp(`^${name}: *(.*?)\r$`, 'im').exec(head)?.[1]
     const length = field('content-length')
     let body = ''
