@@ -9,7 +9,7 @@ function parse(pieces: Buffer[], method = 'GET') {
     body: '',
     trailers: undefined as readonly string[] | undefined,
   }
-  const parser = new AnswerParser(method, false, {
+  const parser = new AnswerParser(method, undefined, {
     onInterim: ({ status }) => seen.interim.push(status),
     onHead: (head) => {
       seen.head = head

@@ -1,7 +1,7 @@
 import { ChunkedReader, Malformed } from './chunked-reader.ts'
 import type { AnswerHead, Fields } from './engine.ts'
 import { CLASSES, CR, FieldSpans, LF, readFieldLines, SPACE, VALUE } from './field-lines.ts'
-import { isLength } from './fields.ts'
+import { isLength, membersOf } from './fields.ts'
 import { type AnswerFields, readAnswerFields } from './forwarded-answer.ts'
 import { alone, partOf } from './let-go.ts'
 import { UpstreamFailure } from './upstream.ts'
@@ -41,7 +41,7 @@ type State = 'head' | 'counted' | 'chunked' | 'until-close' | 'done'
  */
 export class AnswerParser {
   readonly #method: string
-  readonly #mayUpgrade: boolean
+  readonly #upgrade: string | undefined
   readonly #listener: AnswerListener
   #state: State = 'head'
   #kept: Buffer | undefined
@@ -49,9 +49,10 @@ export class AnswerParser {
   #chunks: ChunkedReader | undefined
   #interimAnswers = 0
 
-  constructor(method: string, mayUpgrade: boolean, listener: AnswerListener) {
+  /** `upgrade`: the protocols that were asked for. */
+  constructor(method: string, upgrade: string | undefined, listener: AnswerListener) {
     this.#method = method
-    this.#mayUpgrade = mayUpgrade
+    this.#upgrade = upgrade
     this.#listener = listener
   }
 
@@ -59,9 +60,9 @@ export class AnswerParser {
     return this.#state === 'done'
   }
 
-  /** Whether not a single byte of the answer has come. */
+  /** Whether not a single byte of the answer has come, nor of an interim one. */
   get isUntouched(): boolean {
-    return this.#state === 'head' && this.#kept === undefined
+    return this.#state === 'head' && this.#kept === undefined && this.#interimAnswers === 0
   }
 
   /** Takes what arrived; returns how much of it belongs to this answer. */
@@ -121,7 +122,7 @@ export class AnswerParser {
     if (fieldsEnd === 'incomplete') return undefined
     const reason = bytes.toString('latin1', at + REASON_AT, lineEnd)
     const fields = readAnswerFields(bytes, lineEnd + 2, fieldsEnd, SPANS)
-    if (code === 101 && this.#mayUpgrade) {
+    if (code === 101 && isAmong(fields.upgrade, this.#upgrade)) {
       this.#state = 'done'
       this.#listener.onHead({ status: code, reason, fields, body: 'none', keepsAlive: false })
     } else if (code === 101) {
@@ -216,4 +217,11 @@ function couldBeHttp(bytes: Buffer, at: number): boolean {
 
 function malformed(what: string): UpstreamFailure {
   return new UpstreamFailure('malformed', `the upstream's answer is not proper HTTP/1.1: ${what}`)
+}
+
+/** Whether the application changes to a protocol that it was asked for (RFC 9110 §7.8). */
+function isAmong(chosen: string, asked: string | undefined): boolean {
+  if (asked === undefined) return false
+  const offered = membersOf(asked)
+  return membersOf(chosen).every((protocol) => offered.includes(protocol))
 }

@@ -143,8 +143,9 @@ export function sortAnswerFields(list: Fields): AnswerFields {
   for (let i = 0; i < list.length; i += 2) {
     const lower = list[i]!.toLowerCase()
     const kind = ANSWER_NAMES.kindOf(lower)
-    fields.note(kind, list[i + 1]!)
-    if (named?.has(lower)) continue
+    const isOfThisHop = named?.has(lower) === true
+    if (kind !== 'date' || !isOfThisHop) fields.note(kind, list[i + 1]!)
+    if (isOfThisHop) continue
     const line = fieldLines([list[i]!, list[i + 1]!])
     if (kind === 'pass' || kind === 'content-type' || kind === 'date') fields.passing += line
     else if (kind === 'trailer') fields.trailer += line

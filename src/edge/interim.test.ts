@@ -16,6 +16,13 @@ const SAYINGS: Record<string, (say: (text: string) => void, socket: Socket) => v
     setTimeout(() => say(OK), 100)
   },
   '/processing': (say) => say(`HTTP/1.1 102 Processing\r\n\r\n${EARLY}${OK}`),
+  '/fine': (say) => say(OK),
+  '/broken': (say, socket) => {
+    say(EARLY)
+    setTimeout(() => socket.destroy(), 20)
+  },
+  '/endless': (say) => say(EARLY.repeat(101)),
+  '/protocols': (say) => say('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n'),
   '/deaf': (say, socket) => {
     say(EARLY)
     socket.once('data', () => say(OK))
@@ -50,6 +57,40 @@ test('an interim answer goes on when it comes, without what is of one hop, and t
   expect(await reader.until('\r\n\r\n')).toMatch(/^HTTP\/1\.1 103 /)
   expect(await reader.answer()).toMatchObject({ status: 200, body: 'ok' })
   reader.socket.destroy()
+})
+
+test('of a kept connection that ends behind an interim answer nothing is asked again', async () => {
+  const reader = await get('/fine')
+  expect((await reader.answer()).status).toBe(200)
+  const before = upstream.received.length
+  reader.socket.write(`GET /broken HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  expect(await reader.until('\r\n\r\n')).toMatch(/^HTTP\/1\.1 103 /)
+  expect(await reader.until('\r\n\r\n')).toMatch(/^HTTP\/1\.1 502 .*\r\nNamesake-Error: reset\r\n/s)
+  expect(upstream.received.length).toBe(before + 1)
+  reader.socket.destroy()
+})
+
+test('requests that wait behind one another get each its own interim answers; HEAD gets them too', async () => {
+  const reader = await speak(
+    target(),
+    ['GET /early', 'HEAD /early', 'GET /fine'].map((line) => `${line} HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`).join(''),
+  )
+  expect(await reader.until('\r\n\r\n')).toMatch(/^HTTP\/1\.1 103 /)
+  expect(await reader.answer()).toMatchObject({ status: 200, body: 'ok' })
+  expect(await reader.until('\r\n\r\n')).toMatch(/^HTTP\/1\.1 103 /)
+  expect(await reader.answer({ bodiless: true })).toMatchObject({ status: 200 })
+  expect(await reader.until('\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /)
+  reader.socket.destroy()
+})
+
+test('an endless row of them is no answer, nor is a change to a protocol that nobody asked for', async () => {
+  const endless = await get('/endless')
+  expect(await endless.answer()).toMatchObject({ status: 502 })
+  endless.socket.destroy()
+  const ask = `GET /protocols HTTP/1.1\r\nHost: ${HOST}\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n`
+  const changed = await speak(target(), ask)
+  expect(await changed.answer()).toMatchObject({ status: 502 })
+  changed.socket.destroy()
 })
 
 test('HTTP/1.0 knows none of them', async () => {

@@ -90,7 +90,7 @@ export class UpstreamConnection implements AnswerListener, TurnMember {
   }
 
   send(request: UpstreamRequest, listener: UpstreamListener): void {
-    const parser = new AnswerParser(request.method, request.upgrade !== undefined, this)
+    const parser = new AnswerParser(request.method, request.upgrade, this)
     const running: Running = { parser, listener, sending: undefined, head: undefined, trailers: undefined }
     this.#exchanges += 1
     this.#running = running

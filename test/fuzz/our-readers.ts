@@ -58,7 +58,7 @@ export function readAnswersByUs(pieces: readonly Buffer[], methods: readonly str
   let rest = [...pieces]
   for (const method of methods) {
     const answer: OurAnswer = { status: 0, body: '', trailers: [], keepsAlive: false }
-    const parser = new AnswerParser(method, false, {
+    const parser = new AnswerParser(method, undefined, {
       onInterim() {},
       onHead: ({ status, keepsAlive }) => Object.assign(answer, { status, keepsAlive }),
       onData: (chunk) => {
