@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import { ServiceError } from '../errors.ts'
 import { splitMembers } from '../lib/json-members.ts'
 
@@ -13,13 +13,16 @@ export const BODY_BYTES_MAX = 1024 * 1024
 
 /**
  * Bodies are JSON (RFC 8259) in UTF-8, parsed without losing anything: `__proto__` is a key like any other, and the text stays at hand.
- * An empty body is no body, whatever its type; anything else that is not `application/json` is `unsupported_media_type`.
+ * An empty body is no body, whatever its type, and as good as `{}` where no field is required; anything else that is not `application/json`,
+ * or is compressed, is `unsupported_media_type`. Comes before all routes.
  */
 export function readJsonBodies(app: FastifyInstance): void {
   app.decorateRequest('bodyText', '')
+  app.addHook('onRoute', letBodyBeLeftOut)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request: FastifyRequest, body: Buffer, done) => {
     try {
+      if (body.length > 0) requireNoCoding(request)
       request.bodyText = decode(body)
       done(null, request.bodyText === '' ? undefined : parse(request.bodyText))
     } catch (error) {
@@ -41,6 +44,21 @@ export function rawMember(request: FastifyRequest, name: string): string | undef
 export function requireNoFields(body: unknown): void {
   if (body === undefined || (isObject(body) && Object.keys(body).length === 0)) return
   throw new ServiceError('body_invalid', 'this endpoint takes no fields: leave the body out, or send {}')
+}
+
+function letBodyBeLeftOut(route: RouteOptions): void {
+  const schema = route.schema?.body as { required?: readonly string[] } | undefined
+  if (!schema || (schema.required ?? []).length > 0) return
+  route.preValidation = (request, _reply, done) => {
+    if (request.body === undefined) request.body = {}
+    done()
+  }
+}
+
+function requireNoCoding(request: FastifyRequest): void {
+  const coding = request.headers['content-encoding']
+  if (coding === undefined || coding.toLowerCase() === 'identity') return
+  throw new ServiceError('unsupported_media_type', 'send the body as it is, without Content-Encoding')
 }
 
 function isObject(value: unknown): value is object {

@@ -1,5 +1,5 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import type { Db } from '../core/db.ts'
 import { issueToken, listTokens, revokeToken } from '../core/tokens.ts'
@@ -26,11 +26,7 @@ export function portalTokens(instance: FastifyInstance, parts: PortalTokensParts
 
   app.get(BASE, { schema: LIST }, async (request, reply) => reply.send(await listTokens(db, request.access.project.slug)))
 
-  // All that its body may say has a default, and so has the body.
-  const preValidation = async (request: FastifyRequest) => {
-    request.body ??= {}
-  }
-  app.post(BASE, { schema: ISSUE, onRequest: needs('admin'), preValidation }, async (request, reply) => {
+  app.post(BASE, { schema: ISSUE, onRequest: needs('admin') }, async (request, reply) => {
     const { project, actor } = request.access
     return reply.send(await issueToken(db, project.slug, request.body, actor))
   })

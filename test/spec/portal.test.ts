@@ -106,6 +106,8 @@ describe('projects', () => {
       brand: { color: null, logoUrl: 'https://vendor.test/logo.svg' },
     })
     expect((await change({ upstreamUrl: 'https://new.vendor.test' })).json()).toMatchObject({ upstreamCheck: { kind: 'answered' } })
+    const unchanged = await ada.call('PATCH', `/v1/portal/projects/${own}`)
+    expect(unchanged.json()).toMatchObject({ name: 'Renamed', upstreamUrl: 'https://new.vendor.test' })
     for (const brand of [{ color: 'red' }, { color: '' }, { logoUrl: 'javascript:alert(1)' }, { logoUrl: 'http://a.test/x.png' }]) {
       expect((await change({ brand })).json()).toMatchObject({ status: 400, code: 'brand_invalid' })
     }
@@ -226,6 +228,10 @@ describe('tokens', () => {
       expect([issued.status, issued.json<{ token: string }>().token]).toEqual([200, expect.stringMatching(/^svc_/)])
     },
   )
+
+  test('null is a body, and not what issues one', async () => {
+    expect((await ada.call('POST', at('/tokens'), { body: null })).json()).toMatchObject({ status: 400, code: 'body_invalid' })
+  })
 
   test('a revoked token is refused by the very next request', async () => {
     const issued = (await ada.call('POST', at('/tokens'), { body: {} })).json<{ id: string; token: string }>()
