@@ -28,6 +28,7 @@ import { type PortalProjectsParts, portalProject, portalProjects } from './porta
 import { portalTokens } from './portal-tokens.ts'
 import { createProblems, refuseConnection } from './problems.ts'
 import { createProjectNews } from './project-news.ts'
+import { checkHeads, HEADS_AS_SENT } from './request-head.ts'
 import { createRequestIds, createTrust } from './request-id.ts'
 import { resolveHostname } from './resolve.ts'
 import type { RouteFinder } from './route-finder.ts'
@@ -87,6 +88,7 @@ export function createApp(parts: AppParts): FastifyInstance {
     routerOptions: { maxParamLength: PATH_SEGMENT_MAX },
     bodyLimit: BODY_BYTES_MAX,
     requestTimeout: REQUEST_TIMEOUT_MS,
+    http: HEADS_AS_SENT,
     return503OnClosing: false, // requests on kept connections are answered until the drain ends
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
     clientErrorHandler: refuseConnection,
@@ -102,6 +104,7 @@ export function createApp(parts: AppParts): FastifyInstance {
     reply.header('x-request-id', request.id)
     done()
   })
+  checkHeads(app)
   problems.answerAll(app)
   readJsonBodies(app)
   app.setSerializerCompiler(() => JSON.stringify) // no field of an answer is dropped because a schema forgot it

@@ -3,6 +3,7 @@ import { ServiceError } from '../errors.ts'
 import { isWildcard, readHostname } from '../hostname.ts'
 import type { Log } from '../log.ts'
 import { createProblems, refuseConnection } from './problems.ts'
+import { checkHeads, HEADS_AS_SENT } from './request-head.ts'
 import type { RouteFinder } from './route-finder.ts'
 
 export type InternalAppParts = {
@@ -23,9 +24,11 @@ export function createInternalApp(parts: InternalAppParts): FastifyInstance {
   const app = fastify({
     logger: false,
     return503OnClosing: false,
+    http: HEADS_AS_SENT,
     clientErrorHandler: refuseConnection,
     frameworkErrors: problems.answerFrameworkError,
   })
+  checkHeads(app)
   problems.answerAll(app)
 
   // The contract of Caddy's `on_demand_tls { ask … }`: 200 permits a certificate for the name, anything else does not.

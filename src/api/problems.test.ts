@@ -39,11 +39,23 @@ test('a removal whose body is not JSON is refused as the description says', asyn
   expect(answer.json()).toMatchObject({ status: 415, code: 'unsupported_media_type' })
 })
 
+test('a compressed body is 415, not broken text', async () => {
+  const headers = { 'content-encoding': 'gzip' }
+  const answer = await tenant.call('POST', '/v1/edge/domains', { body: { hostname: freshHostname() }, headers })
+  expect(answer.json()).toMatchObject({ status: 415, code: 'unsupported_media_type', detail: expect.stringContaining('Content-Encoding') })
+})
+
+test('an expectation that nobody knows changes nothing', async () => {
+  const answer = await tenant.call('GET', '/v1/edge/domains', { headers: { expect: 'a-miracle' } })
+  expect(answer.status).toBe(200)
+})
+
 test.each([
   ['limit=ten', 'limit is a whole number from 1 to 1000'],
   ['limit=9999', 'limit is a whole number from 1 to 1000'],
   ['verified=yes', '"verified" is one of true, false'],
-  ['search=a&search=b', '"search" must be string'],
+  ['search=a&search=b', '"search" is given more than once'],
+  ['verified=true&verified=false', '"verified" is given more than once'],
 ])('a list asked for with %s is told: %s', async (query, detail) => {
   expect((await tenant.call('GET', `/v1/edge/domains?${query}`)).json()).toMatchObject({ status: 400, code: 'query_invalid', detail })
 })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { ConnectionError, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, ServiceError } from '../errors.ts'
 import type { Log } from '../log.ts'
 
@@ -125,7 +125,7 @@ export type Problems = {
 /** Failures as RFC 9457 problem documents. What is not a ServiceError is logged, and tells the caller nothing. */
 export function createProblems(parts: { baseUrl: URL; log: Log }): Problems {
   const answer = (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
-    const known = toServiceError(error)
+    const known = toServiceError(error, request)
     if (!known && !request.raw.destroyed) {
       parts.log.error({ err: error, requestId: request.id, method: request.method, url: request.url }, 'request failed')
     }
@@ -159,9 +159,9 @@ function challenge(request: FastifyRequest): string {
   return request.headers.authorization === undefined ? 'Bearer realm="namesake"' : 'Bearer realm="namesake", error="invalid_token"'
 }
 
-function toServiceError(error: FastifyError): ServiceError | undefined {
+function toServiceError(error: FastifyError, request: FastifyRequest): ServiceError | undefined {
   if (error instanceof ServiceError) return error
-  if (error.validation) return fromValidation(error)
+  if (error.validation) return fromValidation(error, request.query as Record<string, unknown>)
   return FRAMEWORK[error.code]?.()
 }
 
@@ -175,8 +175,11 @@ const FRAMEWORK: Record<string, () => ServiceError> = {
     new ServiceError('request_malformed', 'a part of the path is longer than anything that could stand there'),
 }
 
-function fromValidation(error: FastifyError): ServiceError {
+function fromValidation(error: FastifyError, query: Record<string, unknown>): ServiceError {
   const [first] = error.validation!
+  const name = first!.instancePath.slice(1)
+  if (error.validationContext === 'querystring' && Array.isArray(query[name]))
+    return new ServiceError('query_invalid', `"${name}" is given more than once`)
   if (error.validationContext !== 'body') return new ServiceError('query_invalid', sentenceOf(first, 'the query'))
   if (first?.instancePath === '/hostname')
     return new ServiceError('hostname_invalid', 'the hostname is a string such as "shop.customer.com"')
@@ -198,23 +201,36 @@ function sentenceOf(failure: NonNullable<FastifyError['validation']>[number] | u
 }
 
 /** Answers what never became a request: broken HTTP, too large a head, a head that does not come. */
-export function refuseConnection(error: Error & { code?: string }, socket: Socket): void {
+export function refuseConnection(error: ConnectionError, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
   }
-  const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
-  const detail =
-    error.code === 'HPE_INVALID_URL'
-      ? 'the URL has characters that must be percent-encoded'
-      : 'this is not an HTTP request that can be read'
+  const { status, detail } = refusalOf(error)
   const requestId = randomUUID()
   const body = JSON.stringify({ type: 'about:blank', title: STATUS_CODES[status], status, code: 'request_malformed', detail, requestId })
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    `date: ${new Date().toUTCString()}`,
     `x-request-id: ${requestId}`,
     'connection: close',
     'content-type: application/problem+json',
   ]
   socket.end(`${head.join('\r\n')}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
+}
+
+function refusalOf({ code, rawPacket, bytesParsed }: ConnectionError): { status: number; detail: string } {
+  switch (code) {
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return { status: 408, detail: 'the request did not arrive in time' }
+    case 'HPE_INVALID_URL':
+      return { status: 400, detail: 'the URL has characters that must be percent-encoded' }
+    case 'HPE_HEADER_OVERFLOW': {
+      // Of a head that came in pieces only the last is at hand: then it is the head that is too large.
+      const isInTarget = Buffer.isBuffer(rawPacket) && /^[A-Z]+ \S+$/.test(rawPacket.toString('latin1', 0, bytesParsed))
+      return isInTarget ? { status: 414, detail: 'the URL is too long' } : { status: 431, detail: 'the fields of the head are too large' }
+    }
+    default:
+      return { status: 400, detail: 'this is not an HTTP request that can be read' }
+  }
 }

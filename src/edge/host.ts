@@ -1,6 +1,8 @@
 import type { Hostname } from '../hostname.ts'
 import type { UpstreamProtocol } from './upstream.ts'
 
+export { isAuthority } from '../lib/authority.ts'
+
 /** What the edge needs to know of a hostname to serve it. `hostname` is the claim's name: the visited one, or the wildcard over it. */
 export type HostRoute = {
   hostname: Hostname
@@ -29,14 +31,7 @@ export function isSameTenant(one: HostAnswer, other: HostAnswer): boolean {
   return one.kind !== 'route' && other.kind !== 'route'
 }
 
-const REG_NAME = /^(?:[\w.~!$&'()*+,;=-]|%[0-9a-f]{2})*(?::\d*)?$/i
-const IP_LITERAL = /^\[(?:[0-9a-f:.]+|v[0-9a-f]+\.[\w.~!$&'()*+,;=:-]+)\](?::\d*)?$/i
 const VISIBLE_ASCII = /^[\u0021-\u007e]+$/
-
-/** Whether the text is a host with or without a port (RFC 9110 §7.2, RFC 3986 §3.2): no user information, no list, nothing beyond ASCII. */
-export function isAuthority(text: string): boolean {
-  return REG_NAME.test(text) || IP_LITERAL.test(text)
-}
 
 /**
  * The authority's host part, still unparsed and without port. Empty for what can be no hostname on the wire: an address in brackets, or

@@ -127,13 +127,25 @@ test('404 for a path that is none, and 405 with Allow for a method that a path d
 test.each([
   ['nonsense instead of HTTP', 'nonsense\r\n\r\n', 400],
   ['bytes in the URL that must be encoded', 'GET /v1/edge/resolve?hostname=b\u00fccher.test HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+  ['no Host with HTTP/1.1', 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
+  ['two Hosts', 'GET /healthz HTTP/1.1\r\nHost: a\r\nHost: a\r\nConnection: close\r\n\r\n', 400],
+  ['a Host that can be none', 'GET /healthz HTTP/1.1\r\nHost: a@b\r\nConnection: close\r\n\r\n', 400],
+  ['a URL that never ends', `GET /${'a'.repeat(20_000)} HTTP/1.1\r\nHost: a\r\n\r\n`, 414],
   ['a head that never ends', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
 ])('%s is answered with a problem document too', async (_what, bytes, status) => {
   const socket = connect(api.port, '127.0.0.1')
   socket.write(Buffer.from(bytes, 'latin1'))
   const answer = await text(socket)
   expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+  expect(answer).toMatch(/^content-type: application\/problem\+json\r$/im)
+  expect(answer).toMatch(/^date: \w{3}, .* GMT\r$/im)
   expect(JSON.parse(answer.split('\r\n\r\n')[1]!)).toMatchObject({ status, code: 'request_malformed' })
+})
+
+test('HTTP/1.0 needs no Host', async () => {
+  const socket = connect(api.port, '127.0.0.1')
+  socket.write('GET /healthz HTTP/1.0\r\n\r\n')
+  expect(await text(socket)).toMatch(/^HTTP\/1.1 200 /)
 })
 
 test('503 with Retry-After while the database is away, and nothing of its words', async () => {
