@@ -72,7 +72,8 @@ describe('the launcher', () => {
 })
 
 test('every command explains itself, and speaks JSON', () => {
-  const commands = createProgram(allCommands()).commands.flatMap((command) => (command.commands.length > 0 ? command.commands : [command]))
+  const all = createProgram(allCommands()).commands.filter((command) => command.name() !== 'help')
+  const commands = all.flatMap((command) => (command.commands.length > 0 ? command.commands : [command]))
   const named = commands.map((command) => `${command.parent!.name()} ${command.name()}`.replace('namesake ', ''))
   expect(named).toEqual([
     ...[
@@ -102,6 +103,8 @@ describe('what goes wrong is said on standard error alone', () => {
   test.each([
     [['projects', 'create'], 2, /--name/],
     [['nonsense'], 2, /unknown command/],
+    [['help', 'nonsense'], 2, /^namesake: unknown command 'nonsense'/],
+    [['help', 'projects', 'nonsense'], 2, /^namesake: unknown command 'nonsense'/],
     [['start', '--roles', 'api,kitchen'], 2, /"kitchen" is none of api, worker, edge, dns/],
     [['projects', 'update', '--slug', 'demo'], 2, /at least one/],
     [['tokens', 'issue', '--project', 'nobody'], 1, /^namesake: there is no project nobody\n$/],
@@ -142,6 +145,22 @@ test('with --json a failure is one line of JSON, with a code that stays', async 
   expect(JSON.parse(err)).toEqual({ code: 'project_not_found', detail: expect.stringContaining('nobody') })
   const wrong = await runWith({ env: { NAMESAKE_SIGNUP: 'x' } }, 'projects', 'list', '--json')
   expect(JSON.parse(wrong.err)).toMatchObject({ code: 'setting_invalid', detail: expect.stringContaining('NAMESAKE_SIGNUP=x') })
+})
+
+test.each([
+  [['projects', 'create', '--json'], /^required option '--name/],
+  [['nonsense', '--json'], /^unknown command 'nonsense'/],
+  [['projects', '--json'], /^unknown option '--json'/],
+  [['start', '--roles', 'kitchen', '--json'], /"kitchen" is none of/],
+])('and so is a wrong use: %j', async (command, detail) => {
+  const { code, out, err } = await run(...command)
+  expect([code, out]).toEqual([2, ''])
+  expect(JSON.parse(err)).toEqual({ code: 'usage_invalid', detail: expect.stringMatching(detail) })
+})
+
+test('help explains the command that is named', async () => {
+  expect(await run('help', 'projects', 'create')).toEqual(await run('projects', 'create', '--help'))
+  expect((await run('help')).out).toMatch(/^ {2}help <command> +Print the help of a command$/m)
 })
 
 test('a project is made, changed and listed', async () => {

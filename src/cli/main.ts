@@ -7,22 +7,32 @@ import { startCommand } from './start.ts'
 const FAILED = 1
 const USAGE = 2
 
+const inJson = process.argv.includes('--json')
+
 try {
   // Visitors wait for a start: it does not read the code of the other commands.
   const commands = process.argv[2] === 'start' ? [startCommand()] : (await import('./commands.ts')).allCommands()
-  await createProgram(commands).parseAsync()
+  await createProgram(commands, { isQuiet: inJson }).parseAsync()
 } catch (error) {
   process.exitCode = exitCodeFor(error)
 }
 
 /** Commander has printed its own complaint already; of any other failure the message is what its reader can act on, a program the code. */
 function exitCodeFor(error: unknown): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE
   const { message } = error as Error
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return 0
+    if (inJson) sayInJson('usage_invalid', message.replace(/^error: /, ''))
+    return USAGE
+  }
   if (process.connected) process.send?.({ type: 'failed', message }) // to the supervisor whose successor this was to be
-  if (process.argv.includes('--json')) console.error(JSON.stringify({ code: codeOf(error), detail: message }))
+  if (inJson) sayInJson(codeOf(error), message)
   else console.error(error instanceof ConfigError ? message : message.replace(/^/gm, 'namesake: '))
   return FAILED
+}
+
+function sayInJson(code: string, detail: string): void {
+  console.error(JSON.stringify({ code, detail }))
 }
 
 function codeOf(error: unknown): string {
