@@ -17,9 +17,14 @@ const OF_THE_HOP = [
   'expect',
   'content-length',
   'host',
+  'proxy',
 ]
 const SAID_BY_US = ['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host', 'x-request-id', 'cdn-loop']
-const OF_TRUSTED_PROXIES = ['x-real-ip', 'x-forwarded-port', 'forwarded']
+const OF_TRUSTED_PROXIES = [
+  ...['x-real-ip', 'x-forwarded-port', 'forwarded', 'x-forwarded-ssl', 'x-forwarded-scheme', 'x-forwarded-server', 'x-forwarded-prefix'],
+  ...['x-url-scheme', 'front-end-https', 'client-ip', 'x-client-ip', 'x-cluster-client-ip', 'true-client-ip', 'x-original-url'],
+  'x-rewrite-url',
+]
 const NEVER_PASSED = new Set([...OF_THE_HOP, ...SAID_BY_US, ...OF_TRUSTED_PROXIES])
 
 /** What arrived otherwise than it was sent; undefined when it is the same request. */
@@ -37,9 +42,10 @@ export function differenceOfRequests(sent: ReadRequest, arrived: ReadRequest, wa
 }
 
 /** The target as an application gets it: of an absolute form the part behind the authority. */
-export function originForm({ target }: ReadRequest): string {
+export function originForm({ method, target }: ReadRequest): string {
   const absolute = /^https?:\/\/[^/?#]*(.*)$/i.exec(target)
   if (!absolute) return target
+  if (absolute[1] === '' && method === 'OPTIONS') return '*'
   return absolute[1]!.startsWith('/') ? absolute[1]! : `/${absolute[1]}`
 }
 

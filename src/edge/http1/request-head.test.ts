@@ -39,6 +39,15 @@ test('every beginning of a head is incomplete, and nothing but the whole is a he
 })
 
 test.each([
+  ['OPTIONS', 'http://a.b', '*'],
+  ['OPTIONS', 'https://A.b/', '/'],
+  ['OPTIONS', 'http://a.b?c', '/?c'],
+  ['GET', 'http://a.b', '/'],
+])('%s %s asks the application for %s', (method, target, asked) => {
+  expect(read(`${method} ${target} HTTP/1.1\r\nHost: a.b\r\n\r\n`)).toMatchObject({ kind: 'head', head: { target: asked } })
+})
+
+test.each([
   ['a target of 16 KB and one', `GET /${'a'.repeat(16 * 1024)} HTTP/1.1\r\nHost: a.b\r\n\r\n`, 414],
   ['a target without end', `GET /${'a'.repeat(17 * 1024)}`, 414],
   ['a head of 32 KB without end', `GET / HTTP/1.1\r\nX: ${'a'.repeat(32 * 1024)}`, 431],
