@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document dbb689a29131789beb6439dd7444369a: npm run types.
+// Generated from the OpenAPI document 0b8c9016eb5c802640fec27145f4af4b: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -3782,7 +3782,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": {
                     brand?: {
@@ -5656,7 +5656,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": {
                     /** @description What it is for, up to 80 characters. */

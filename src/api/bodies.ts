@@ -46,9 +46,13 @@ export function requireNoFields(body: unknown): void {
   throw new ServiceError('body_invalid', 'this endpoint takes no fields: leave the body out, or send {}')
 }
 
+/** Whether a body of this schema must hold something. */
+export function requiresFields(schema: object): boolean {
+  return 'required' in schema && Array.isArray(schema.required) && schema.required.length > 0
+}
+
 function letBodyBeLeftOut(route: RouteOptions): void {
-  const schema = route.schema?.body as { required?: readonly string[] } | undefined
-  if (!schema || (schema.required ?? []).length > 0) return
+  if (!route.schema?.body || requiresFields(route.schema.body)) return
   route.preValidation = (request, _reply, done) => {
     if (request.body === undefined) request.body = {}
     done()

@@ -9,6 +9,7 @@ type Operation = {
   tags?: string[]
   security?: object[]
   parameters?: { name: string; in: string; required?: boolean; description?: string; schema: object }[]
+  requestBody?: { required: boolean }
   responses: Record<string, { description?: string; content?: Record<string, { schema: object }> }>
 }
 
@@ -32,6 +33,13 @@ test('every operation has an operationId of its own, a summary, a description an
     })
   }
   expect(new Set(operations.map(({ operation }) => operation.operationId)).size).toBe(operations.length)
+})
+
+test('a body is required where one of its fields is', () => {
+  const withBody = operations.filter(({ operation }) => operation.requestBody)
+  const optional = withBody.filter(({ operation }) => !operation.requestBody!.required)
+  expect(optional.map(({ operation }) => operation.operationId)).toEqual(['changeProject', 'issueToken'])
+  expect(withBody.length).toBeGreaterThan(5)
 })
 
 const OPEN = ['/healthz', '/v1/openapi.json', '/v1/docs', '/v1/auth/request-magic-link', '/v1/auth/callback', '/v1/auth/sign-out']

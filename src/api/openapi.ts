@@ -1,7 +1,8 @@
-import swagger from '@fastify/swagger'
+import swagger, { type SwaggerTransformObject } from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import type { ErrorCode } from '../errors.ts'
+import { requiresFields } from './bodies.ts'
 import { NAMED_PORTAL_SCHEMAS } from './portal-schemas.ts'
 import { PROBLEMS } from './problems.ts'
 import { NAMED_SCHEMAS } from './schemas.ts'
@@ -52,8 +53,21 @@ export function describeApi(app: FastifyInstance, parts: { baseUrl: URL; version
         },
       },
     },
+    transformObject: sayWhichBodiesAreNeeded,
     refResolver: { buildLocalReference: (schema, _base, _fragment, index) => (schema.$id as string | undefined) ?? `schema-${index}` },
   })
+}
+
+type Operation = { requestBody?: { required?: boolean; content: Record<string, { schema: object }> } }
+
+/** @fastify/swagger says of every body that it is required. */
+const sayWhichBodiesAreNeeded: SwaggerTransformObject = (parts) => {
+  if (!('openapiObject' in parts)) return parts.swaggerObject
+  const operations = Object.values(parts.openapiObject.paths ?? {}).flatMap((path) => Object.values(path as Record<string, Operation>))
+  for (const { requestBody } of operations) {
+    if (requestBody) requestBody.required = requiresFields(requestBody.content['application/json']!.schema)
+  }
+  return parts.openapiObject
 }
 
 /** `GET /v1/openapi.json`, written once all routes stand. */
