@@ -50,6 +50,8 @@ export async function startRecorder(): Promise<Recorder> {
       const key = hostnameOf(host)
       byHost.set(key, [...(byHost.get(key) ?? []), arrival])
       const text = `${arrived} ${host}`
+      // Behind a request that asked for an upgrade node:http says nothing to what it cannot read, as if the connection had been handed over.
+      if (request.headers.upgrade !== undefined) response.setHeader('connection', 'close')
       response.writeHead(200, { [ARRIVAL_FIELD]: text, 'content-length': text.length }).end(text)
     })
   }

@@ -56,6 +56,9 @@ test.each([
   ['a list of codings', 'POST / HTTP/1.1\r\nHost: a.b\r\nTransfer-Encoding: chunked, chunked\r\n\r\n', 501],
   ['an expectation that is not ours', 'POST / HTTP/1.1\r\nHost: a.b\r\nExpect: miracles\r\n\r\n', 417],
   ['a version of letters', 'GET / HTTP/a.b\r\n\r\n', 400],
+  ['a version that ends too soon', 'GET / HTTP\r\n\r\n', 400],
+  ['an empty version', 'GET / \r\n', 400],
+  ['a bare LF behind the version', 'GET / HTTP/1.1\n', 400],
   ['a next version', 'GET / HTTP/1.2\r\nHost: a.b\r\n\r\n', 505],
 ])('%s is refused with its own status', (_name, text, status) => {
   expect(statusOf(text)).toBe(status)

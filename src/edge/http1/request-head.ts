@@ -64,7 +64,7 @@ export function readRequestHead(bytes: Buffer, from: number, last?: LastFields):
   const targetEnd = at
   at += 1
 
-  if (end - at < 10) return outOfBytes()
+  if (end - at < 10) return couldBeVersion(bytes, at, end) ? outOfBytes() : refused(400)
   const minor = bytes[at + 7]! - 48
   for (let i = 0; i < VERSION.length; i += 1) if (bytes[at + i] !== VERSION[i]) return refused(isVersion(bytes, at) ? 505 : 400)
   if (minor !== 0 && minor !== 1) return refused(505)
@@ -119,6 +119,11 @@ function skipEmptyLines(bytes: Buffer, from: number, end: number): number {
   let at = from
   for (let i = 0; i < EMPTY_LINES_MAX && at + 1 < end && bytes[at] === CR && bytes[at + 1] === LF; i += 1) at += 2
   return at
+}
+
+/** Of a line of which not all has come: nobody shall wait for the rest of what has ended already. */
+function couldBeVersion(bytes: Buffer, at: number, end: number): boolean {
+  return /^(?:[^\r\n]{0,8}|[^\r\n]{8}\r)$/.test(bytes.toString('latin1', at, end))
 }
 
 function isVersion(bytes: Buffer, at: number): boolean {
