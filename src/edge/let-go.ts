@@ -7,6 +7,8 @@ const LARGE_BYTES = 16 * 1024
 const COUNTED_BYTES_MIN = 4 * 1024
 const KEPT_MAX = 64
 
+/** Bun is left to collect what is read: it takes no longer for large memory, and to share out or look at that of a small chunk it has to move it first. */
+const LENDS = process.versions.bun === undefined
 /** The chunks of lent memory that have not been let go, under a name of their own on the memory: a map of memories would cost more than all else here. */
 const CHUNKS = Symbol('chunks')
 type Memory = ArrayBufferLike & { [CHUNKS]?: Buffer[] }
@@ -30,8 +32,10 @@ export function takeBuffer(bytes: number): Buffer {
  */
 export function lend(buffer: Buffer, bytes: number): Buffer {
   const chunk = buffer.subarray(0, bytes)
-  const memory: Memory = buffer.buffer
-  memory[CHUNKS] = [chunk]
+  if (LENDS) {
+    const memory: Memory = buffer.buffer
+    memory[CHUNKS] = [chunk]
+  }
   return chunk
 }
 
@@ -50,11 +54,19 @@ export function copyOf(bytes: Uint8Array): Buffer {
 /** A part of what may have to be let go, as a chunk that is let go on its own. */
 export function partOf(bytes: Buffer, start: number, end: number): Buffer {
   const chunks = chunksOf(bytes)
-  if (!chunks) return start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end)
+  if (!chunks && start === 0 && end === bytes.length) return bytes
+  if (!LENDS && end - start < COUNTED_BYTES_MIN) return copyOfPart(bytes, start, end)
   const part = bytes.subarray(start, end)
+  if (!chunks) return part
   if (part.length < COUNTED_BYTES_MIN) return Buffer.from(part)
   chunks.push(part)
   return part
+}
+
+function copyOfPart(bytes: Buffer, start: number, end: number): Buffer {
+  const copy = Buffer.allocUnsafe(end - start)
+  bytes.copy(copy, 0, start, end)
+  return copy
 }
 
 /** The bytes to be kept, in memory of their own: a small piece of memory that many share would hold on to all of it, and what is lent goes. */
@@ -75,7 +87,7 @@ export function letGo(chunk: Buffer): void {
 }
 
 function chunksOf(bytes: Buffer): Buffer[] | undefined {
-  return (bytes.buffer as Memory)[CHUNKS]
+  return LENDS ? (bytes.buffer as Memory)[CHUNKS] : undefined
 }
 
 /** Of a buffer that was taken and is not needed, or of a chunk's: the whole memory can be taken again. */

@@ -6,7 +6,7 @@ import { type BodySending, sendBody } from './request-body.ts'
 import type { Timeouts } from './timeouts.ts'
 import type { Turn, TurnMember } from './turn.ts'
 import { type Upstream, UpstreamFailure } from './upstream.ts'
-import { giveBytesBack, takeBytes } from './upstream-reads.ts'
+import { takeBytes } from './upstream-reads.ts'
 import { requestHead, type UpstreamRequest } from './upstream-request.ts'
 
 export type UpstreamListener = {
@@ -34,6 +34,7 @@ export class UpstreamConnection implements AnswerListener, TurnMember {
   readonly #timeouts: Timeouts
   readonly #onFree: (connection: UpstreamConnection) => void
   readonly #turn: Turn
+  readonly #takeNoMore: () => void
   #running: Running | undefined
   #unsent = ''
   #exchanges = 0
@@ -47,7 +48,6 @@ export class UpstreamConnection implements AnswerListener, TurnMember {
   #silenceMsMax: number
   #silentSinceMs = 0
   #moved = -1
-  /** Counted here: Bun's sockets do not count what they read into a buffer of ours. */
   #received = 0
   /** Infinite while it carries an exchange. */
   restsSinceMs = Number.POSITIVE_INFINITY
@@ -66,7 +66,7 @@ export class UpstreamConnection implements AnswerListener, TurnMember {
     this.#idleMs = timeouts.keepAliveMs
     this.#silenceMsMax = timeouts.answerHeadMs
     this.#onFree = on.free
-    takeBytes(socket, this.#receive)
+    this.#takeNoMore = takeBytes(socket, this.#receive)
     socket.resume()
     socket.on('end', this.#end)
     socket.on('error', this.#error)
@@ -217,7 +217,7 @@ export class UpstreamConnection implements AnswerListener, TurnMember {
   #handOver(running: Running, behind: Buffer): void {
     this.#running = undefined
     const socket = this.#socket.off('end', this.#end)
-    giveBytesBack(socket, this.#receive)
+    this.#takeNoMore()
     socket.pause()
     running.listener.onUpgrade(socket, behind)
   }

@@ -1,7 +1,6 @@
 import { connect, type Socket, type TcpNetConnectOpts } from 'node:net'
 import { copyOf, giveBack, lend, QUICK_READ_BYTES_MAX, READ_BYTES_MAX, takeBuffer } from './let-go.ts'
-
-export type Take = (chunk: Buffer) => void
+import { READS_ARE_PUSHED, type Take, takePushed } from './pushed-reads.ts'
 
 /** Smaller chunks are copied out of the shared buffer; a larger one says that more of its kind follow, which get buffers of their own. */
 const COPIED_BYTES_MAX = 32 * 1024
@@ -16,6 +15,7 @@ const sockets = new WeakMap<Socket, SharedReads>()
  * buffer and an event for each read. Without `takeBytes` the socket is a stream like any other.
  */
 export function connectSharing(options: TcpNetConnectOpts): Socket {
+  if (READS_ARE_PUSHED) return connect(options)
   const reads = new SharedReads()
   const socket = connect({ ...options, onread: { buffer: reads.next, callback: reads.arrived } })
   reads.socket = socket
@@ -23,18 +23,17 @@ export function connectSharing(options: TcpNetConnectOpts): Socket {
   return socket
 }
 
-/** From now on `take` gets what arrives on the socket, of whatever kind it is, instead of the stream. The chunk is its own. */
-export function takeBytes(socket: Socket, take: Take): void {
+/**
+ * From now on `take` gets what arrives on the socket, of whatever kind it is, instead of the stream. The chunk is its own. Returns how to end that:
+ * what arrives then goes into the stream again.
+ */
+export function takeBytes(socket: Socket, take: Take): () => void {
   const reads = sockets.get(socket)
-  if (reads) reads.take = take
-  else socket.on('data', take)
-}
-
-/** From now on what arrives goes into the stream again. */
-export function giveBytesBack(socket: Socket, take: Take): void {
-  const reads = sockets.get(socket)
-  if (reads) reads.take = undefined
-  else socket.off('data', take)
+  if (!reads) return takePushed(socket, take)
+  reads.take = take
+  return () => {
+    reads.take = undefined
+  }
 }
 
 class SharedReads {

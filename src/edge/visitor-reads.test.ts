@@ -2,8 +2,9 @@ import { randomBytes, randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { connect, createServer, type Server, type TLSSocket } from 'node:tls'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestCa } from '../../test/support/certificates.ts'
+import { takePushed } from './pushed-reads.ts'
 import { digest, resumeToEnd, sendBlocks } from './reads.fixture.ts'
 import { SHARES_VISITOR_READS, takeVisitorBytes } from './visitor-reads.ts'
 
@@ -38,68 +39,73 @@ test.skipIf(process.versions.bun !== undefined)('this Node lets visitors be read
   expect(SHARES_VISITOR_READS).toBe(true)
 })
 
-test('what twenty visitors send at once is what each of them sent, also with pauses', async () => {
-  const sizes = [1, 300, 16_383, 16_384, 16_385, 40_000, 200_000]
-  const pairs = []
-  for (let i = 0; i < 20; i += 1) pairs.push(await open())
-  const runs = pairs.map(async ({ near, far }, i) => {
-    const taken: Buffer[] = []
-    takeVisitorBytes(near, (chunk) => {
-      taken.push(chunk)
-      if (i % 2 === 0 || randomInt(4) > 0) return
+describe.each([
+  ['into one buffer', takeVisitorBytes],
+  ['as they are pushed', takePushed],
+])('read %s', (_how, takeThem) => {
+  test('what twenty visitors send at once is what each of them sent, also with pauses', async () => {
+    const sizes = [1, 300, 16_383, 16_384, 16_385, 40_000, 200_000]
+    const pairs = []
+    for (let i = 0; i < 20; i += 1) pairs.push(await open())
+    const runs = pairs.map(async ({ near, far }, i) => {
+      const taken: Buffer[] = []
+      takeThem(near, (chunk) => {
+        taken.push(chunk)
+        if (i % 2 === 0 || randomInt(4) > 0) return
+        near.pause()
+        const goOn = [queueMicrotask, process.nextTick, setImmediate][randomInt(3)] as (callback: () => void) => void
+        goOn(() => near.resume())
+      })
+      near.resume()
+      const sent = await sendBlocks(far, sizes)
+      await once(near, 'end')
+      expect(digest(Buffer.concat(taken))).toBe(sent)
+    })
+    await Promise.all(runs)
+  })
+
+  test('while it is paused nothing is taken', async () => {
+    const { near, far } = await open()
+    let bytes = 0
+    takeThem(near, (chunk) => {
+      bytes += chunk.length
       near.pause()
-      const goOn = [queueMicrotask, process.nextTick, setImmediate][randomInt(3)] as (callback: () => void) => void
-      goOn(() => near.resume())
     })
     near.resume()
-    const sent = await sendBlocks(far, sizes)
-    await once(near, 'end')
-    expect(digest(Buffer.concat(taken))).toBe(sent)
+    const block = Buffer.alloc(2_000_000, 'x')
+    far.end(block)
+    await until(() => bytes > 0)
+    for (let i = 0; i < 20; i += 1) await turn()
+    expect(bytes).toBeLessThanOrEqual(16_384)
+    await resumeToEnd(near)
+    expect(bytes).toBe(block.length)
   })
-  await Promise.all(runs)
-})
 
-test('while it is paused nothing is taken', async () => {
-  const { near, far } = await open()
-  let bytes = 0
-  takeVisitorBytes(near, (chunk) => {
-    bytes += chunk.length
+  test('what came before is taken first', async () => {
+    const { near, far } = await open()
+    far.write('one ')
+    await once(near, 'readable')
+    const taken: Buffer[] = []
+    takeThem(near, (chunk) => taken.push(chunk))
+    far.write('two')
+    near.resume()
+    await until(() => Buffer.concat(taken).length === 7)
+    expect(taken.join('')).toBe('one two')
+  })
+
+  test('once no more is taken, the connection is a stream like any other', async () => {
+    const { near, far } = await open()
+    const taken: Buffer[] = []
+    const takeNoMore = takeThem(near, (chunk) => taken.push(chunk))
+    near.resume()
+    far.write('head')
+    await until(() => taken.length > 0)
+    takeNoMore()
     near.pause()
+    const block = randomBytes(3_000_000)
+    far.end(block)
+    const rest = (await near.toArray()) as Buffer[]
+    expect(taken.join('')).toBe('head')
+    expect(digest(Buffer.concat(rest))).toBe(digest(block))
   })
-  near.resume()
-  const block = Buffer.alloc(2_000_000, 'x')
-  far.end(block)
-  await until(() => bytes > 0)
-  for (let i = 0; i < 20; i += 1) await turn()
-  expect(bytes).toBeLessThanOrEqual(16_384)
-  await resumeToEnd(near)
-  expect(bytes).toBe(block.length)
-})
-
-test('what came before is taken first', async () => {
-  const { near, far } = await open()
-  far.write('one ')
-  await once(near, 'readable')
-  const taken: Buffer[] = []
-  takeVisitorBytes(near, (chunk) => taken.push(chunk))
-  far.write('two')
-  near.resume()
-  await until(() => Buffer.concat(taken).length === 7)
-  expect(taken.join('')).toBe('one two')
-})
-
-test('once no more is taken, the connection is a stream like any other', async () => {
-  const { near, far } = await open()
-  const taken: Buffer[] = []
-  const takeNoMore = takeVisitorBytes(near, (chunk) => taken.push(chunk))
-  near.resume()
-  far.write('head')
-  await until(() => taken.length > 0)
-  takeNoMore()
-  near.pause()
-  const block = randomBytes(3_000_000)
-  far.end(block)
-  const rest = (await near.toArray()) as Buffer[]
-  expect(taken.join('')).toBe('head')
-  expect(digest(Buffer.concat(rest))).toBe(digest(block))
 })

@@ -1,7 +1,7 @@
 import { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { copyOf } from './let-go.ts'
-import type { Take } from './upstream-reads.ts'
+import { READS_ARE_PUSHED, type Take, takePushed } from './pushed-reads.ts'
 
 /** One record of TLS holds 16 KB at most (RFC 8446 §5.1), and each is read on its own. */
 const shared = Buffer.allocUnsafeSlow(16 * 1024)
@@ -20,6 +20,7 @@ export const SHARES_VISITOR_READS = FIELDS !== undefined
  * of what a small request costs. Node does so for sockets that connect (`onread`), and has no option for those that were accepted.
  */
 export function takeVisitorBytes(socket: TLSSocket, take: Take): () => void {
+  if (READS_ARE_PUSHED) return takePushed(socket, take)
   let isTaking = true
   const arrived = (bytes: number): boolean => {
     const chunk = copyOf(shared.subarray(0, bytes))
