@@ -2,7 +2,7 @@
 // the whole edge's figures (edge) vary by tenths.
 import type { Socket } from 'node:net'
 import { PerformanceObserver } from 'node:perf_hooks'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { TLSSocket } from 'node:tls'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
@@ -12,6 +12,7 @@ import { createEdgeMetrics } from '../src/edge/metrics.ts'
 import { createServe } from '../src/edge/serve.ts'
 import { TIMEOUTS } from '../src/edge/timeouts.ts'
 import { createTunnels } from '../src/edge/tunnel.ts'
+import { createTurn } from '../src/edge/turn.ts'
 import { createUpstreamChannels } from '../src/edge/upstream-channels.ts'
 import { createUpstreamHttp2Pools } from '../src/edge/upstream-http2-pools.ts'
 import { createUpstreamPools } from '../src/edge/upstream-pools.ts'
@@ -80,7 +81,8 @@ function createScriptedEdge(script: Script, accessLogSample: number) {
   }
   const log = pino({ enabled: false })
   const metrics = createEdgeMetrics(new Registry())
-  const ways = { connect, timeouts: TIMEOUTS }
+  const turn = createTurn()
+  const ways = { connect, turn, timeouts: TIMEOUTS }
   const channels = createUpstreamChannels(createUpstreamPools(ways), createUpstreamHttp2Pools(ways))
   const route = { hostname: HOSTNAME, projectId: '1', projectSlug: 'bench', upstreamUrl: 'http://127.0.0.1:9000', verified: true }
   const line = new LineBytes(2 * LOT_BYTES)
@@ -95,10 +97,11 @@ function createScriptedEdge(script: Script, accessLogSample: number) {
     trustedProxies: createAddressSet([]),
     accessLogSample,
     channels,
+    turn,
     bridge: createBridge({ bridgeMs: 0, log, probe: channels.probe, onHeldEnd: metrics.heldEnded }),
     tunnels: createTunnels(),
   })
-  const engine = createEngine({ timeouts: TIMEOUTS, onExchange: serving.serve }, 'own')
+  const engine = createEngine({ timeouts: TIMEOUTS, turn, onExchange: serving.serve }, 'own')
   const visitors = Array.from({ length: script.connections }, () => {
     const socket = new ScriptedSocket({ alpnProtocol: script.alpnProtocol })
     engine.serve(socket as unknown as TLSSocket, { servername: HOSTNAME, peer: '127.0.0.1', covers: () => false })
@@ -109,9 +112,9 @@ function createScriptedEdge(script: Script, accessLogSample: number) {
     async serve(requests: number): Promise<void> {
       for (let done = 0; done < requests; done += perTurn) {
         for (const { socket, visitor } of visitors) visitor.sendTurn(socket)
-        while (asked.length < perTurn) await turn()
+        while (asked.length < perTurn) await nextTurn()
         for (const socket of asked.splice(0)) socket.emit('data', Buffer.from(ANSWER))
-        await turn()
+        await nextTurn()
       }
       if (serving.count() > 0) throw new Error(`${serving.count()} requests have no answer`)
     },

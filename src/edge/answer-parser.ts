@@ -15,6 +15,7 @@ const MINOR_AT = 7
 const CODE_AT = 9
 const REASON_AT = STATUS_LINE.length
 const VERSION = Buffer.from('HTTP/1.')
+const OK = Buffer.from('OK')
 const ZERO = 48
 const ONE = 49
 
@@ -120,7 +121,7 @@ export class AnswerParser {
     if (fieldsEnd === 'malformed') throw malformed('a field line')
     if (fieldsEnd === 'too-many' || (fieldsEnd === 'incomplete' && end - at === HEAD_BYTES_MAX)) throw malformed('the head is too large')
     if (fieldsEnd === 'incomplete') return undefined
-    const reason = bytes.toString('latin1', at + REASON_AT, lineEnd)
+    const reason = reasonIn(bytes, at + REASON_AT, lineEnd)
     const fields = readAnswerFields(bytes, lineEnd + 2, fieldsEnd, SPANS)
     if (code === 101 && isAmong(fields.upgrade, this.#upgrade)) {
       this.#state = 'done'
@@ -208,6 +209,12 @@ function statusIn(bytes: Buffer, at: number, lineEnd: number): number | undefine
     code = code * 10 + digit
   }
   return code < 100 ? undefined : code
+}
+
+/** Nearly always the same two letters, which need not become another string for each answer. */
+function reasonIn(bytes: Buffer, from: number, end: number): string {
+  const isOk = end - from === OK.length && bytes[from] === OK[0] && bytes[from + 1] === OK[1]
+  return isOk ? 'OK' : bytes.toString('latin1', from, end)
 }
 
 function couldBeHttp(bytes: Buffer, at: number): boolean {

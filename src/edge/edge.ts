@@ -14,6 +14,7 @@ import { createServe } from './serve.ts'
 import { TIMEOUTS, type Timeouts } from './timeouts.ts'
 import { type CertificateAnswer, createTls } from './tls.ts'
 import { createTunnels } from './tunnel.ts'
+import { createTurn } from './turn.ts'
 import { createUpstreamChannels } from './upstream-channels.ts'
 import { createConnect } from './upstream-connect.ts'
 import { createUpstreamGuard } from './upstream-guard.ts'
@@ -82,13 +83,14 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
   const ownPorts: number[] = [parts.publicHttpsPort]
   const guard = createUpstreamGuard({ ...parts.upstream, ownPorts })
   const { sourceIps, ca = [] } = parts.upstream
-  const ways = { connect: createConnect({ guard, connectTimeoutMs: timeouts.connectMs, sourceIps, ca }), timeouts }
+  const turn = createTurn()
+  const ways = { turn, connect: createConnect({ guard, connectTimeoutMs: timeouts.connectMs, sourceIps, ca }), timeouts }
   const channels = createUpstreamChannels(createUpstreamPools(ways), createUpstreamHttp2Pools(ways))
   const bridge = createBridge({ bridgeMs: parts.bridgeMs, log, probe: channels.probe, onHeldEnd: metrics.heldEnded })
   const tunnels = createTunnels()
   const trustedProxies = createAddressSet(parts.trustedProxies)
-  const serving = createServe({ ...parts, trustedProxies, channels, bridge, tunnels })
-  const engine = createEngine({ timeouts, onExchange: serving.serve }, parts.http2Engine)
+  const serving = createServe({ ...parts, turn, trustedProxies, channels, bridge, tunnels })
+  const engine = createEngine({ timeouts, turn, onExchange: serving.serve }, parts.http2Engine)
   const noteVisit = (hostname: Hostname): void => {
     try {
       const host = findHost(hostname)

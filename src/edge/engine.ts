@@ -7,6 +7,7 @@ import { createHttp1Server } from './http1/server.ts'
 import { createOwnHttp2Server } from './http2/server.ts'
 import { createHttp2Server } from './http2-server.ts'
 import type { Timeouts } from './timeouts.ts'
+import type { Turn } from './turn.ts'
 
 /** Field names and values in turn, as they came: `['Host', 'shop.customer.com', 'Accept', '*' + '/*']`. */
 export type Fields = readonly string[]
@@ -93,6 +94,7 @@ export interface Exchange {
 
 export type EngineParts = {
   timeouts: Timeouts
+  turn: Turn
   onExchange(exchange: Exchange): void
 }
 

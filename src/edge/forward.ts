@@ -5,6 +5,7 @@ import type { Exchange, Fields } from './engine.ts'
 import type { FieldSection } from './field-section.ts'
 import { trailersToForward } from './forwarded-trailers.ts'
 import type { Outage } from './outage.ts'
+import type { Turn } from './turn.ts'
 import { type FailureReason, type Upstream, UpstreamFailure } from './upstream.ts'
 import type { UpstreamChannel, UpstreamChannels } from './upstream-channels.ts'
 import type { UpstreamListener } from './upstream-connection.ts'
@@ -25,6 +26,7 @@ export type Refusal = { status: number; error: FailureReason | undefined; retryA
 export type ForwardParts<Visit> = {
   channels: UpstreamChannels
   bridge: Bridge
+  turn: Turn
   /** Takes both ends of a connection whose protocol was changed. */
   onTunnel(visit: Visit, ends: { upstream: Socket; behind: Buffer }): void
   /** Whether the hostname is still served for whom it was served when the request came. */
@@ -65,7 +67,7 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
   readonly #visit: Visit
   readonly #exchange: Exchange
   readonly #request: ForwardRequest
-  readonly #startedAt = performance.now()
+  readonly #startedAt: number
   #channel: UpstreamChannel | undefined
   #continueTimer: NodeJS.Timeout | undefined
   #isAnswered = false
@@ -81,6 +83,7 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
     this.#visit = visit
     this.#exchange = visit.exchange
     this.#request = request
+    this.#startedAt = parts.turn.nowMs()
     visit.exchange.onGone(() => this.#leave())
     visit.exchange.onDrain(() => this.#goOn())
   }
@@ -188,7 +191,7 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
   onHead({ status, reason, fields, body }: ParsedHead): void {
     clearTimeout(this.#continueTimer)
     this.outcome.status = status
-    this.outcome.upstreamMs = performance.now() - this.#startedAt
+    this.outcome.upstreamMs = this.#parts.turn.nowMs() - this.#startedAt
     const isEmpty = body === 0 && this.#exchange.protocol === 'HTTP/2'
     const keepLength = (body === 'none' || isEmpty) && status !== 204
     const keepTrailer = body === 'unknown' && this.#exchange.protocol !== 'HTTP/1.0'

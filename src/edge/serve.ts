@@ -15,6 +15,7 @@ import type { EdgeMetrics } from './metrics.ts'
 import { htmlPage, livenessPage, page, sendPage } from './pages.ts'
 import { createRequestIds } from './request-ids.ts'
 import type { createTunnels } from './tunnel.ts'
+import type { Turn } from './turn.ts'
 import { readUpstream, type Upstream, type UpstreamProtocol } from './upstream.ts'
 import type { UpstreamChannels } from './upstream-channels.ts'
 
@@ -30,6 +31,7 @@ export type ServeParts = {
   accessLogSample: number
   channels: UpstreamChannels
   bridge: Bridge
+  turn: Turn
   tunnels: ReturnType<typeof createTunnels>
 }
 
@@ -80,7 +82,7 @@ export function createServe(parts: ServeParts) {
     open -= 1
     const { outcome } = visit
     if (refusal !== undefined) outcome.status = refusal
-    const totalMs = performance.now() - visit.startedAt
+    const totalMs = parts.turn.nowMs() - visit.startedAt
     parts.metrics.requestEnded(outcome.status, totalMs / 1000)
     if (outcome.failure) parts.metrics.upstreamFailed(outcome.failure)
     logAccess(visit, totalMs)
@@ -116,6 +118,7 @@ export function createServe(parts: ServeParts) {
   const forwarding: ForwardParts<Visit> = {
     channels: parts.channels,
     bridge: parts.bridge,
+    turn: parts.turn,
     onTunnel(visit, { upstream, behind }) {
       const { socket, head: behindRequest } = visit.exchange.takeOver()
       const onClose = (bytes: number) => {
@@ -203,7 +206,7 @@ export function createServe(parts: ServeParts) {
         view,
         requestId: nextRequestId(),
         client: view.isTrusted ? clientAddress(peer, exchange.fields.forwardedFor, parts.trustedProxies) : peer,
-        startedAt: performance.now(),
+        startedAt: parts.turn.nowMs(),
         hostname: '',
         project: undefined,
         projectId: undefined,

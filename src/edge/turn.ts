@@ -2,19 +2,44 @@ export type TurnMember = { endTurn(): void }
 
 export type Turn = ReturnType<typeof createTurn>
 
-/** Calls whoever asked for it at the end of this turn of the loop, when all that has arrived is read: what they write then leaves in one piece. */
+/**
+ * The turns of the loop. One begins with the first thing that is asked of it and ends when all that has arrived is read. Whoever asked is called
+ * then: what is written until the end leaves in one piece.
+ */
 export function createTurn() {
   let members: TurnMember[] = []
-  const end = () => {
-    const asked = members
-    members = []
-    for (const member of asked) member.endTurn()
+  let isUnderWay = false
+  let beganMs = 0
+
+  const begin = () => {
+    isUnderWay = true
+    beganMs = performance.now()
+    setImmediate(end)
   }
+
+  /** What ends may ask others to send something, who belong to the same turn. */
+  const end = () => {
+    try {
+      while (members.length > 0) {
+        const asked = members
+        members = []
+        for (const member of asked) member.endTurn()
+      }
+    } finally {
+      isUnderWay = false
+    }
+  }
+
   return {
     /** To be asked once a turn. */
     add(member: TurnMember) {
-      if (members.length === 0) setImmediate(end)
+      if (!isUnderWay) begin()
       members.push(member)
+    },
+    /** By performance.now(), as of this turn's beginning: one look at the clock serves all that happens in it. */
+    nowMs(): number {
+      if (!isUnderWay) begin()
+      return beganMs
     },
   }
 }

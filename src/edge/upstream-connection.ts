@@ -77,7 +77,7 @@ export class UpstreamConnection implements AnswerListener, TurnMember {
   /** Whether it can carry an exchange now: open, and not idle for longer than the upstream keeps it. */
   get isUsable(): boolean {
     if (this.#isOver || this.#socket.destroyed) return false
-    return !this.isResting || performance.now() - this.restsSinceMs < this.#idleMs
+    return !this.isResting || this.#turn.nowMs() - this.restsSinceMs < this.#idleMs
   }
 
   get isResting(): boolean {
@@ -127,7 +127,7 @@ export class UpstreamConnection implements AnswerListener, TurnMember {
 
   /** It waits for its next exchange: for our keep-alive time at most, or less when the upstream said so. */
   rest(): void {
-    this.restsSinceMs = performance.now()
+    this.restsSinceMs = this.#turn.nowMs()
   }
 
   /** Ends what has waited for too long. */

@@ -1,9 +1,6 @@
-import type { Socket } from 'node:net'
 import { createFrameBuffers } from './http2/frame-buffers.ts'
 import { HpackEncoder } from './http2/hpack-encoder.ts'
-import type { Timeouts } from './timeouts.ts'
-import { createTurn } from './turn.ts'
-import type { Upstream, UpstreamFailure } from './upstream.ts'
+import type { Upstream, UpstreamFailure, UpstreamWays } from './upstream.ts'
 import { UpstreamHttp2Connection } from './upstream-http2-connection.ts'
 import { UpstreamHttp2Request } from './upstream-http2-request.ts'
 import { UpstreamLine } from './upstream-line.ts'
@@ -28,10 +25,10 @@ export type UpstreamHttp2Pools = ReturnType<typeof createUpstreamHttp2Pools>
  * Connections of HTTP/2 to upstreams, each shared by as many requests as the upstream allows. A further one is opened when all are full.
  * Everything is bounded: connections and waiting requests per upstream, idle connections in all. A pool disappears with its last connection.
  */
-export function createUpstreamHttp2Pools({ connect, timeouts }: { connect(upstream: Upstream): Promise<Socket>; timeouts: Timeouts }) {
+export function createUpstreamHttp2Pools({ connect, timeouts, turn }: UpstreamWays) {
   const pools = new Map<string, Pool>()
   const connections = new Set<UpstreamHttp2Connection>()
-  const shared = { timeouts, turn: createTurn(), buffers: createFrameBuffers(), encoder: new HpackEncoder() }
+  const shared = { timeouts, turn, buffers: createFrameBuffers(), encoder: new HpackEncoder() }
 
   let isDestroyed = false
   const timer = setInterval(() => {

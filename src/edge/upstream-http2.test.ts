@@ -10,6 +10,7 @@ import type { Fields, RequestBody } from './engine.ts'
 import { FieldSection } from './field-section.ts'
 import { bodyOfStream } from './stream-body.ts'
 import { TIMEOUTS, type Timeouts } from './timeouts.ts'
+import { createTurn } from './turn.ts'
 import { readUpstream, type UpstreamFailure } from './upstream.ts'
 import type { UpstreamListener } from './upstream-connection.ts'
 import { createUpstreamHttp2Pools } from './upstream-http2-pools.ts'
@@ -88,6 +89,7 @@ async function waysTo(server: Http2Server | ReturnType<typeof createTcpServer>, 
   const { port } = server.address() as AddressInfo
   const upstream = readUpstream(`http://127.0.0.1:${port}`, 'h2c', '1')
   const pools = createUpstreamHttp2Pools({
+    turn: createTurn(),
     timeouts: { ...TIMEOUTS, ...timeouts },
     async connect() {
       const socket = connect(port, '127.0.0.1')

@@ -1,7 +1,4 @@
-import type { Socket } from 'node:net'
-import type { Timeouts } from './timeouts.ts'
-import { createTurn } from './turn.ts'
-import type { Upstream } from './upstream.ts'
+import type { Upstream, UpstreamWays } from './upstream.ts'
 import { UpstreamConnection } from './upstream-connection.ts'
 import { UpstreamLine } from './upstream-line.ts'
 
@@ -19,10 +16,9 @@ export type UpstreamPools = ReturnType<typeof createUpstreamPools>
  * Keep-alive connections to upstreams. The one used last is used next, so that what is not needed falls idle and closes. Everything is
  * bounded: connections and waiting requests per upstream, idle connections in all. A pool disappears with its last connection.
  */
-export function createUpstreamPools({ connect, timeouts }: { connect(upstream: Upstream): Promise<Socket>; timeouts: Timeouts }) {
+export function createUpstreamPools({ connect, timeouts, turn }: UpstreamWays) {
   const pools = new Map<string, Pool>()
   let idle = 0
-  const turn = createTurn()
   const opened = new Set<UpstreamConnection>()
   const lookEveryMs = Math.min(LOOK_EVERY_MS_MAX, Math.min(...Object.values(timeouts)) / LOOKS_PER_TIMEOUT)
   // One timer for all deadlines: one each would cost more than reading an answer.

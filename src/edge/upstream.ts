@@ -1,3 +1,7 @@
+import type { Socket } from 'node:net'
+import type { Timeouts } from './timeouts.ts'
+import type { Turn } from './turn.ts'
+
 /** How an upstream is spoken to: HTTP/1.1, HTTP/2 over TLS, or HTTP/2 in plain text without asking first (RFC 9113 §3.3). */
 export type UpstreamProtocol = 'http1' | 'h2' | 'h2c'
 
@@ -15,6 +19,9 @@ export type Upstream = {
   /** Our own api role, which lives on a private address. */
   isOurs: boolean
 }
+
+/** What pools of connections are made of. `connect` rejects with UpstreamFailure. */
+export type UpstreamWays = { connect(upstream: Upstream): Promise<Socket>; timeouts: Timeouts; turn: Turn }
 
 export function readUpstream(upstreamUrl: string, protocol: UpstreamProtocol, owner: string | undefined): Upstream {
   const url = new URL(upstreamUrl)

@@ -1,14 +1,13 @@
 import type { TLSSocket } from 'node:tls'
 import type { EngineParts, VisitorConnection } from '../engine.ts'
 import { REQUEST_TIMES_CHECKED_EVERY_MS } from '../request-limits.ts'
-import { createTurn } from '../turn.ts'
 import { Http1Visitor } from './visitor.ts'
 
 /** HTTP/1.1 and 1.0 for connections whose TLS is done, read from their bytes by us. */
-export function createHttp1Server({ timeouts, onExchange }: EngineParts) {
+export function createHttp1Server(engine: EngineParts) {
   const visitors = new Set<Http1Visitor>()
   let isDraining = false
-  const parts = { timeouts, onExchange, isDraining: () => isDraining, turn: createTurn() }
+  const parts = { ...engine, isDraining: () => isDraining }
 
   // One number stored for each deadline and one timer for all of them: a timer each would cost more than reading the request.
   const timer = setInterval(() => {

@@ -1,24 +1,18 @@
 import type { TLSSocket } from 'node:tls'
 import { Malformed } from '../chunked-reader.ts'
-import type { Exchange, VisitorConnection } from '../engine.ts'
+import type { EngineParts, VisitorConnection } from '../engine.ts'
 import { RequestFields } from '../forwarded-request.ts'
 import { alone, letGo } from '../let-go.ts'
 import { page, sendPage } from '../pages.ts'
 import { DISCARDED_BYTES_MAX, DISCARDING_MS_MAX, PIPELINED_BYTES_MAX, REQUEST_HEAD_BYTES_MAX } from '../request-limits.ts'
-import type { Timeouts } from '../timeouts.ts'
-import type { Turn, TurnMember } from '../turn.ts'
+import type { TurnMember } from '../turn.ts'
 import { takeVisitorBytes } from '../visitor-reads.ts'
 import { LastFields } from './collected-fields.ts'
 import { type ExchangeHost, Http1Exchange } from './exchange.ts'
 import { createIncomingBody, type IncomingBody } from './request-body.ts'
 import { type RequestHead, readRequestHead } from './request-head.ts'
 
-export type VisitorParts = {
-  timeouts: Timeouts
-  isDraining(): boolean
-  turn: Turn
-  onExchange(exchange: Exchange): void
-}
+export type VisitorParts = EngineParts & { isDraining(): boolean }
 
 /** What the connection is at: every state but the tunnel has a deadline. */
 type State = 'idle' | 'head' | 'busy' | 'reading-answer' | 'closing' | 'tunnel'
@@ -225,7 +219,7 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
 
   #rest(): void {
     this.#state = 'idle'
-    this.#deadlineAt = performance.now() + (this.#parts.isDraining() ? LEAVING_MS : this.#parts.timeouts.keepAliveMs)
+    this.#deadlineAt = this.#parts.turn.nowMs() + (this.#parts.isDraining() ? LEAVING_MS : this.#parts.timeouts.keepAliveMs)
   }
 
   #refuse(status: number): void {

@@ -2,7 +2,7 @@ import type { TLSSocket } from 'node:tls'
 import type { EngineParts, VisitorConnection } from '../engine.ts'
 import { type Http2Head, LastHttp2Head } from '../http2-head.ts'
 import { REQUEST_HEAD_BYTES_MAX, STREAMS_PER_CONNECTION_MAX } from '../request-limits.ts'
-import type { Turn, TurnMember } from '../turn.ts'
+import type { TurnMember } from '../turn.ts'
 import { takeVisitorBytes } from '../visitor-reads.ts'
 import { Budget, COST, WITH_VISITOR } from './budget.ts'
 import type { ExchangeHost, Http2Exchange } from './exchange.ts'
@@ -21,7 +21,7 @@ import { Stream } from './stream.ts'
 import { WaitingMessages } from './waiting-messages.ts'
 import { INITIAL_WINDOW_BYTES, ReceiveWindow, SendWindow, tooMuch } from './windows.ts'
 
-export type ConnectionParts = EngineParts & { turn: Turn; buffers: FrameBuffers; encoder: HpackEncoder }
+export type ConnectionParts = EngineParts & { buffers: FrameBuffers; encoder: HpackEncoder }
 
 /** `leaving`: the visitor knows that it should open no more streams; `last`: none is taken any more; `closed`: nothing is said or heard. */
 type State = 'open' | 'leaving' | 'last' | 'closed'
@@ -302,7 +302,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     this.#headBytes -= stream.headBytes
     stream.close()
     if (this.#streams.size > 0 || this.#state === 'closed') return
-    this.#idleDeadlineAt = performance.now() + this.#parts.timeouts.keepAliveMs
+    this.#idleDeadlineAt = this.#parts.turn.nowMs() + this.#parts.timeouts.keepAliveMs
     if (this.#state === 'last') this.#close()
   }
 

@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream'
 import type { Fields } from '../engine.ts'
 import type { FieldSection } from '../field-section.ts'
+import type { Turn } from '../turn.ts'
 import { BEFORE_BODY_BYTES_MAX, BODY_FRAMES_BYTES_MAX, FRAME_BUFFER_BYTES, type FrameBuffers } from './frame-buffers.ts'
 import type { HpackEncoder } from './hpack-encoder.ts'
 import { FLAG, FRAME, FRAME_BYTES_MAX, FRAME_HEAD_BYTES } from './protocol.ts'
@@ -11,6 +12,8 @@ const WORD_BYTES = 4
 /** A change of the table's size, a status and a length. */
 const HEAD_OVERHEAD_BYTES = 40
 
+export type WriterParts = { turn: Turn; buffers: FrameBuffers; encoder: HpackEncoder }
+
 type Filled = { buffer: Buffer; bytes: number }
 
 /**
@@ -19,6 +22,7 @@ type Filled = { buffer: Buffer; bytes: number }
  */
 export class FrameWriter {
   readonly #socket: Duplex
+  readonly #turn: Turn
   readonly #buffers: FrameBuffers
   readonly #encoder: HpackEncoder
   readonly #on: { dirty(): void; sent(): void }
@@ -33,8 +37,9 @@ export class FrameWriter {
   #movedAtMs = 0
 
   /** `dirty`: something waits to be flushed; `sent`: some of it has left. */
-  constructor(socket: Duplex, parts: { buffers: FrameBuffers; encoder: HpackEncoder }, on: { dirty(): void; sent(): void }) {
+  constructor(socket: Duplex, parts: WriterParts, on: { dirty(): void; sent(): void }) {
     this.#socket = socket
+    this.#turn = parts.turn
     this.#buffers = parts.buffers
     this.#encoder = parts.encoder
     this.#on = on
@@ -183,7 +188,7 @@ export class FrameWriter {
     const next = this.#full.shift()
     if (!next) return
     const { buffer, bytes } = next
-    if (this.#writing === 0) this.#movedAtMs = performance.now()
+    if (this.#writing === 0) this.#movedAtMs = this.#turn.nowMs()
     this.#writing += 1
     this.#socket.write(buffer.subarray(0, bytes), () => this.#written(buffer, bytes))
   }
@@ -193,8 +198,10 @@ export class FrameWriter {
     this.#unsent -= bytes
     if (this.#socket.destroyed) return // what the kernel or TLS still holds is not ours to use again
     this.#buffers.give(buffer)
-    this.#movedAtMs = performance.now()
-    if (this.#writing > 0) return
+    if (this.#writing > 0) {
+      this.#movedAtMs = this.#turn.nowMs()
+      return
+    }
     if (this.#full.length > 0) return this.#writeNext()
     this.#write()
     this.#on.sent()

@@ -1,6 +1,5 @@
 import type { TLSSocket } from 'node:tls'
 import type { EngineParts, VisitorConnection } from '../engine.ts'
-import { createTurn } from '../turn.ts'
 import { Http2Connection } from './connection.ts'
 import { createFrameBuffers } from './frame-buffers.ts'
 import { HpackEncoder } from './hpack-encoder.ts'
@@ -9,7 +8,7 @@ const DEADLINES_CHECKED_EVERY_MS = 250
 
 /** HTTP/2 for connections whose TLS is done and whose ALPN says h2, by our own framing. */
 export function createOwnHttp2Server(engine: EngineParts) {
-  const parts = { ...engine, turn: createTurn(), buffers: createFrameBuffers(), encoder: new HpackEncoder() }
+  const parts = { ...engine, buffers: createFrameBuffers(), encoder: new HpackEncoder() }
   const connections = new Set<Http2Connection>()
   let isDraining = false
 

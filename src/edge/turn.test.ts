@@ -1,0 +1,35 @@
+import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { createTurn } from './turn.ts'
+
+test('who asks is called once, when the turn ends, in the order of asking', async () => {
+  const turn = createTurn()
+  const called: string[] = []
+  turn.add({ endTurn: () => called.push('one') })
+  turn.add({ endTurn: () => called.push('two') })
+  expect(called).toEqual([])
+  await nextTurn()
+  await nextTurn()
+  expect(called).toEqual(['one', 'two'])
+})
+
+test('who asks while a turn ends is called before the next one begins', async () => {
+  const turn = createTurn()
+  const called: string[] = []
+  turn.add({ endTurn: () => turn.add({ endTurn: () => called.push('answer to it') }) })
+  turn.add({ endTurn: () => called.push('second') })
+  await nextTurn()
+  expect(called).toEqual(['second', 'answer to it'])
+})
+
+test('the clock stands still within a turn, and is never behind by more', async () => {
+  const turn = createTurn()
+  const beforeMs = performance.now()
+  const ms = turn.nowMs()
+  while (performance.now() < ms + 3);
+  expect(turn.nowMs()).toBe(ms)
+  expect(ms).toBeGreaterThanOrEqual(beforeMs)
+  await wait(5)
+  const laterMs = performance.now()
+  expect(turn.nowMs()).toBeGreaterThanOrEqual(laterMs)
+})
