@@ -62,7 +62,10 @@ export function readFieldLines(
     }
     const nameAt = at
     let seen = 0
-    for (let its = CLASSES[bytes[at]!]!; at < end && its & TOKEN; its = CLASSES[bytes[at]!]!) {
+    // Not a byte behind the end is looked at: one look there, once, and V8 reads them all with more care.
+    while (at < end) {
+      const its = CLASSES[bytes[at]!]!
+      if (!(its & TOKEN)) break
       seen |= its
       at += 1
     }
