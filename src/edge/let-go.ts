@@ -45,9 +45,10 @@ export function emptyChunk(bytes: number): Buffer {
 }
 
 /** A copy that can be let go when it is large. */
-export function copyOf(bytes: Uint8Array): Buffer {
-  const copy = bytes.length < LARGE_BYTES ? Buffer.allocUnsafe(bytes.length) : emptyChunk(bytes.length)
-  copy.set(bytes)
+export function copyOf(bytes: Buffer, start = 0, end = bytes.length): Buffer {
+  const size = end - start
+  const copy = size < LARGE_BYTES ? Buffer.allocUnsafe(size) : emptyChunk(size)
+  bytes.copy(copy, 0, start, end)
   return copy
 }
 
@@ -55,18 +56,10 @@ export function copyOf(bytes: Uint8Array): Buffer {
 export function partOf(bytes: Buffer, start: number, end: number): Buffer {
   const chunks = chunksOf(bytes)
   if (!chunks && start === 0 && end === bytes.length) return bytes
-  if (!LENDS && end - start < COUNTED_BYTES_MIN) return copyOfPart(bytes, start, end)
+  if ((chunks || !LENDS) && end - start < COUNTED_BYTES_MIN) return copyOf(bytes, start, end)
   const part = bytes.subarray(start, end)
-  if (!chunks) return part
-  if (part.length < COUNTED_BYTES_MIN) return Buffer.from(part)
-  chunks.push(part)
+  chunks?.push(part)
   return part
-}
-
-function copyOfPart(bytes: Buffer, start: number, end: number): Buffer {
-  const copy = Buffer.allocUnsafe(end - start)
-  bytes.copy(copy, 0, start, end)
-  return copy
 }
 
 /** The bytes to be kept, in memory of their own: a small piece of memory that many share would hold on to all of it, and what is lent goes. */

@@ -46,17 +46,17 @@ class SharedReads {
   readonly next = (): Buffer => this.#own ?? shared
 
   /** False: read no more until the stream asks for it. */
-  readonly arrived = (bytes: number, buffer: Uint8Array): boolean => {
+  readonly arrived = (bytes: number, buffer: Buffer): boolean => {
     const chunk = this.#detach(buffer, bytes)
     if (!this.take) return this.socket!.push(chunk)
     this.take(chunk)
     return true
   }
 
-  #detach(buffer: Uint8Array, bytes: number): Buffer {
+  #detach(buffer: Buffer, bytes: number): Buffer {
     const own = buffer === this.#own ? this.#own : undefined
     const isHandedOn = own !== undefined && bytes > own.length / 2
-    const chunk = isHandedOn ? lend(own, bytes) : copyOf(buffer.subarray(0, bytes))
+    const chunk = isHandedOn ? lend(own, bytes) : copyOf(buffer, 0, bytes)
     if (isHandedOn) this.#own = undefined
     this.#want(this.#bytesWanted(bytes))
     return chunk

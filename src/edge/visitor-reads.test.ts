@@ -1,11 +1,12 @@
-import { randomBytes, randomInt } from 'node:crypto'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { connect, createServer, type Server, type TLSSocket } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestCa } from '../../test/support/certificates.ts'
 import { takePushed } from './pushed-reads.ts'
-import { digest, resumeToEnd, sendBlocks } from './reads.fixture.ts'
+import { digest, expectStreamBehindHead, resumeToEnd, sendBlocks, until } from './reads.fixture.ts'
 import { SHARES_VISITOR_READS, takeVisitorBytes } from './visitor-reads.ts'
 
 let server: Server
@@ -29,10 +30,6 @@ async function open(): Promise<{ near: TLSSocket; far: TLSSocket }> {
   const [near] = (await accepted) as [TLSSocket]
   for (const socket of [near, far]) sockets.push(socket.on('error', () => {}))
   return { near, far }
-}
-const turn = () => new Promise((resolve) => setImmediate(resolve))
-const until = async (isSo: () => boolean) => {
-  while (!isSo()) await turn()
 }
 
 test.skipIf(process.versions.bun !== undefined)('this Node lets visitors be read into one buffer', () => {
@@ -75,7 +72,7 @@ describe.each([
     const block = Buffer.alloc(2_000_000, 'x')
     far.end(block)
     await until(() => bytes > 0)
-    for (let i = 0; i < 20; i += 1) await turn()
+    for (let i = 0; i < 20; i += 1) await nextTurn()
     expect(bytes).toBeLessThanOrEqual(16_384)
     await resumeToEnd(near)
     expect(bytes).toBe(block.length)
@@ -94,18 +91,6 @@ describe.each([
   })
 
   test('once no more is taken, the connection is a stream like any other', async () => {
-    const { near, far } = await open()
-    const taken: Buffer[] = []
-    const takeNoMore = takeThem(near, (chunk) => taken.push(chunk))
-    near.resume()
-    far.write('head')
-    await until(() => taken.length > 0)
-    takeNoMore()
-    near.pause()
-    const block = randomBytes(3_000_000)
-    far.end(block)
-    const rest = (await near.toArray()) as Buffer[]
-    expect(taken.join('')).toBe('head')
-    expect(digest(Buffer.concat(rest))).toBe(digest(block))
+    await expectStreamBehindHead(await open(), takeThem, 3_000_000)
   })
 })

@@ -23,7 +23,7 @@ export function takeVisitorBytes(socket: TLSSocket, take: Take): () => void {
   if (READS_ARE_PUSHED) return takePushed(socket, take)
   let isTaking = true
   const arrived = (bytes: number): boolean => {
-    const chunk = copyOf(shared.subarray(0, bytes))
+    const chunk = copyOf(shared, 0, bytes)
     if (!isTaking || socket.isPaused() || socket.readableLength > 0) return socket.push(chunk)
     take(chunk)
     return true

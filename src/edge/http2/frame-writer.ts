@@ -12,7 +12,7 @@ const WORD_BYTES = 4
 /** A change of the table's size, a status and a length. */
 const HEAD_OVERHEAD_BYTES = 40
 
-export type WriterParts = { turn: Turn; buffers: FrameBuffers; encoder: HpackEncoder }
+type WriterParts = { turn: Turn; buffers: FrameBuffers; encoder: HpackEncoder }
 
 type Filled = { buffer: Buffer; bytes: number }
 
