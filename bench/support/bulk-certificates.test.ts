@@ -3,13 +3,17 @@ import { expect, test } from 'vitest'
 import { createBulkAuthority } from './bulk-certificates.ts'
 import { nameAt } from './numbered-names.ts'
 
-test('each of many certificates is for its own name and key, and the root vouches for it', async () => {
+test('each of many certificates is for its own name and key, and the root vouches for the one behind it', async () => {
   const authority = await createBulkAuthority()
   const names = [0, 1, 2].map((number) => nameAt('bench.localhost', number))
   const made = await authority.issueMany(names)
   const read = made.map(({ chainPem }) => new X509Certificate(chainPem))
   expect(read.map(({ subjectAltName }) => subjectAltName)).toEqual(names.map((name) => `DNS:${name}`))
-  expect(read.every((one) => one.verify(new X509Certificate(authority.ca).publicKey))).toBe(true)
+  for (const [i, leaf] of read.entries()) {
+    const issuer = new X509Certificate(made[i]!.chainPem.slice(leaf.toString().length))
+    expect(leaf.checkIssued(issuer) && leaf.verify(issuer.publicKey)).toBe(true)
+    expect(issuer.verify(new X509Certificate(authority.ca).publicKey)).toBe(true)
+  }
   expect(made.every(({ keyPem }, i) => read[i]!.checkPrivateKey(createPrivateKey(keyPem)))).toBe(true)
   expect(new Set(read.map(({ serialNumber }) => serialNumber)).size).toBe(3)
 })

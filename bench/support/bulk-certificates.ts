@@ -6,7 +6,7 @@ import type { Hostname } from '../../src/hostname.ts'
 export type BulkCertificate = { hostname: Hostname; chainPem: string; keyPem: string; notAfter: Date }
 
 export type BulkAuthority = {
-  /** Its root, in PEM. */
+  /** Its root, in PEM. What it issues has an intermediate certificate behind it, as those of public authorities. */
   ca: string
   /** One certificate for the hostname and whatever else it is to cover. */
   issue(hostname: Hostname, others?: readonly string[]): Promise<BulkCertificate>
@@ -23,38 +23,48 @@ const POINT_BYTES = 65 // of a public key on P-256, at the end of its SPKI
 
 /** An authority that makes P-256 certificates by the thousand a second: it builds the first, and exchanges name, key and serial number in its bytes. */
 export async function createBulkAuthority(): Promise<BulkAuthority> {
-  const own = await generateKeys()
+  const [rootKeys, keys] = await Promise.all([generateKeys(), generateKeys()])
+  const extensions = [
+    new x509.BasicConstraintsExtension(true, undefined, true),
+    new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true),
+  ]
+  const common = { ...validity(), signingAlgorithm: ALGORITHM, extensions }
   const root = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: serialHex(),
     name: 'CN=Bench CA',
-    ...validity(),
-    signingAlgorithm: ALGORITHM,
-    keys: own,
-    extensions: [
-      new x509.BasicConstraintsExtension(true, undefined, true),
-      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true),
-    ],
+    ...common,
+    keys: rootKeys,
   })
+  const intermediate = await x509.X509CertificateGenerator.create({
+    serialNumber: serialHex(),
+    subject: 'CN=Bench Intermediate CA',
+    issuer: root.subject,
+    ...common,
+    publicKey: keys.publicKey,
+    signingKey: rootKeys.privateKey,
+  })
+  const issuerPem = `${intermediate.toString('pem')}\n`
   const signingKey = createPrivateKey({
-    key: Buffer.from(await webcrypto.subtle.exportKey('pkcs8', own.privateKey)),
+    key: Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)),
     format: 'der',
     type: 'pkcs8',
   })
+  const chainOf = (leaf: Buffer) => pem('CERTIFICATE', leaf) + issuerPem
 
   const issue: BulkAuthority['issue'] = async (hostname, others = []) => {
-    const keys = await generateKeys()
+    const own = await generateKeys()
     const leaf = await x509.X509CertificateGenerator.create({
       serialNumber: serialHex(),
       subject: `CN=${hostname}`,
-      issuer: root.subject,
+      issuer: intermediate.subject,
       ...validity(),
       signingAlgorithm: ALGORITHM,
-      publicKey: keys.publicKey,
-      signingKey: own.privateKey,
+      publicKey: own.publicKey,
+      signingKey: keys.privateKey,
       extensions: [new x509.SubjectAlternativeNameExtension([hostname, ...others].map((value) => ({ type: 'dns', value })))],
     })
-    const keyPem = pem('PRIVATE KEY', Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)))
-    return { hostname, chainPem: pem('CERTIFICATE', Buffer.from(leaf.rawData)), keyPem, notAfter: leaf.notAfter }
+    const keyPem = pem('PRIVATE KEY', Buffer.from(await webcrypto.subtle.exportKey('pkcs8', own.privateKey)))
+    return { hostname, chainPem: chainOf(Buffer.from(leaf.rawData)), keyPem, notAfter: leaf.notAfter }
   }
   return {
     ca: `${root.toString('pem')}\n`,
@@ -63,13 +73,14 @@ export async function createBulkAuthority(): Promise<BulkAuthority> {
       const [first] = hostnames
       if (first === undefined) return []
       const { chainPem, notAfter } = await issue(first)
-      const template = { hostname: first, notAfter, parsed: new x509.X509Certificate(chainPem) }
+      const [leaf] = x509.PemConverter.decode(chainPem)
+      const template = { hostname: first, notAfter, parsed: new x509.X509Certificate(leaf!), chainOf }
       return hostnames.map((hostname) => likeTemplate(template, hostname, signingKey))
     },
   }
 }
 
-type Template = { hostname: Hostname; notAfter: Date; parsed: x509.X509Certificate }
+type Template = { hostname: Hostname; notAfter: Date; parsed: x509.X509Certificate; chainOf(leaf: Buffer): string }
 
 function likeTemplate(template: Template, hostname: Hostname, signingKey: KeyObject): BulkCertificate {
   if (hostname.length !== template.hostname.length) throw new Error(`${hostname} is not as long as ${template.hostname}`)
@@ -84,7 +95,7 @@ function likeTemplate(template: Template, hostname: Hostname, signingKey: KeyObj
   const signature = sign('sha256', changed, signingKey)
   const der = element(SEQUENCE, changed, algorithm, element(BIT_STRING, Buffer.of(0), signature))
   const keyPem = privateKey.export({ format: 'pem', type: 'pkcs8' }) as string
-  return { hostname, chainPem: pem('CERTIFICATE', der), keyPem, notAfter: template.notAfter }
+  return { hostname, chainPem: template.chainOf(der), keyPem, notAfter: template.notAfter }
 }
 
 function exchange(bytes: Buffer, from: Buffer, to: Buffer): void {
