@@ -7,7 +7,7 @@ import type { WaitingClient } from './tls.ts'
 const shop = parseHostname('shop.customer.com')
 const certificate = { id: '1', leafPem: 'leaf', issuersPem: '', keyPem: 'key', notAfterMs: 2_000 }
 
-function source(served = true, names = (hostname: Hostname) => [hostname]) {
+function source(served = true, names: (hostname: Hostname) => Iterable<Hostname> = (hostname) => [hostname]) {
   const copy = new Map<Hostname, CertificateKnowledge>()
   const asked: Hostname[] = []
   let refusal: string | undefined
@@ -169,6 +169,19 @@ test("a name has its own certificate before its wildcard's, which stands in whil
   expect(made.certificateFor(shop, from('192.0.2.1'))).toMatchObject({ id: '2' })
   expect(made.certificateFor(other, from('192.0.2.1'))).toMatchObject({ id: '1' })
   expect(asked).toEqual([])
+})
+
+test('nobody looks for the wildcard over a name that has a certificate', () => {
+  const looked: Hostname[] = []
+  const { made, copy } = source(true, function* (hostname) {
+    yield hostname
+    looked.push(hostname)
+    yield wildcardOver(hostname)
+  })
+  copy.set(wildcard, { kind: 'certificate', certificate })
+  copy.set(shop, { kind: 'certificate', certificate })
+  for (const hostname of [shop, other]) expect(made.certificateFor(hostname, from('192.0.2.1'))).toMatchObject({ id: '1' })
+  expect(looked).toEqual([other])
 })
 
 test("a wildcard's back-off does not keep a name from its own certificate", async () => {

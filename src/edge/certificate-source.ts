@@ -19,9 +19,9 @@ export type CertificateSourceParts = {
   read(claimed: Hostname): CertificateKnowledge
   /**
    * The names whose certificates may serve the hostname, the one to order first: its own, if it is claimed or one of the service's; then the
-   * wildcard over it, if it is the same project's. None: it is not served here at all.
+   * wildcard over it, if it is the same project's, which nobody looks for before it is needed. None: it is not served here at all.
    */
-  servedBy(hostname: Hostname): readonly Hostname[] | Promise<readonly Hostname[]>
+  servedBy(hostname: Hostname): Iterable<Hostname> | Promise<Iterable<Hostname>>
   /** Asks for an order. Resolves once the wish is stored, not when the certificate is there. */
   requestIssuance(claimed: Hostname): Promise<{ kind: 'requested' } | { kind: 'refused'; reason: string }>
   now(): number
@@ -77,11 +77,15 @@ export function createCertificateSource(parts: CertificateSourceParts): Certific
     }
   }
 
-  const obtain = (names: readonly Hostname[], client: WaitingClient) => {
-    const [first] = names
-    if (first === undefined) return NOT_REGISTERED
-    const found = names.map((name) => remembered(name) ?? inCopy(name))
-    return found.find((answer) => answer?.kind === 'certificate') ?? found[0] ?? waitForIssuance(first, client)
+  const obtain = (names: Iterable<Hostname>, client: WaitingClient) => {
+    let first: { name: Hostname; found: CertificateAnswer | undefined } | undefined
+    for (const name of names) {
+      const found = remembered(name) ?? inCopy(name)
+      if (found?.kind === 'certificate') return found
+      first ??= { name, found }
+    }
+    if (!first) return NOT_REGISTERED
+    return first.found ?? waitForIssuance(first.name, client)
   }
 
   const waitForIssuance = async (hostname: Hostname, client: WaitingClient): Promise<CertificateAnswer> => {

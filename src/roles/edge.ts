@@ -86,11 +86,13 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     const host = findHost(hostname)
     return host instanceof Promise ? host.then((found) => namesFor(hostname, found)) : namesFor(hostname, host)
   }
-  const namesFor = (hostname: Hostname, host: HostAnswer): Hostname[] => {
-    if (host.kind !== 'route') return isOurs(host) ? [hostname] : []
-    if (host.route.hostname !== hostname) return [host.route.hostname]
+  function* namesFor(hostname: Hostname, host: HostAnswer): Iterable<Hostname> {
+    if (!isOurs(host)) return
+    if (host.kind !== 'route') return yield hostname
+    yield host.route.hostname
+    if (host.route.hostname !== hostname) return
     const over = copy.reader.findRoute(wildcardOver(hostname))
-    return over && !over.proofNeeded && over.projectId === host.route.projectId ? [hostname, over.hostname] : [hostname]
+    if (over && !over.proofNeeded && over.projectId === host.route.projectId) yield over.hostname
   }
   const certificates = createCertificateSource({
     read: readCertificate,
