@@ -18,6 +18,8 @@ export type Waiter = {
   /** How often it has been held before. */
   timesHeld: number
   letGo(): void
+  /** Its upstream is still away. Whoever leads elsewhere by now ends its holding. */
+  lookAgain(): void
   giveUp(failure: UpstreamFailure): void
 }
 
@@ -115,6 +117,7 @@ export function createBridge(parts: BridgeParts) {
         holding.end()
         waiter.letGo()
       },
+      lookAgain: () => waiter.lookAgain(),
     }
     const holding: Holding = {
       end() {

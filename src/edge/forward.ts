@@ -29,8 +29,8 @@ export type ForwardParts<Visit> = {
   turn: Turn
   /** Takes both ends of a connection whose protocol was changed. */
   onTunnel(visit: Visit, ends: { upstream: Socket; behind: Buffer }): void
-  /** Whether the hostname is still served for whom it was served when the request came. */
-  stillLeads(visit: Visit): Promise<boolean>
+  /** Where it is to be sent by now; undefined when the hostname is not served any more for whom it was served when the request came. */
+  upstreamNow(visit: Visit, upstream: Upstream): Promise<Upstream | undefined>
   /** Answers with a page. */
   refuse(visit: Visit, refusal: Refusal): void
 }
@@ -66,7 +66,8 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
   readonly #parts: ForwardParts<Visit>
   readonly #visit: Visit
   readonly #exchange: Exchange
-  readonly #request: ForwardRequest
+  readonly #fields: FieldSection
+  #upstream: Upstream
   readonly #startedAt: number
   #channel: UpstreamChannel | undefined
   #continueTimer: NodeJS.Timeout | undefined
@@ -78,18 +79,19 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
   #timesHeld = 0
   #heldSinceMs = 0
 
-  constructor(parts: ForwardParts<Visit>, visit: Visit, request: ForwardRequest) {
+  constructor(parts: ForwardParts<Visit>, visit: Visit, { upstream, fields }: ForwardRequest) {
     this.#parts = parts
     this.#visit = visit
     this.#exchange = visit.exchange
-    this.#request = request
+    this.#fields = fields
+    this.#upstream = upstream
     this.#startedAt = parts.turn.nowMs()
     visit.exchange.onGone(() => this.#leave())
     visit.exchange.onDrain(() => this.#goOn())
   }
 
   begin(): void {
-    const outage = this.#parts.bridge.outageOf(this.#request.upstream)
+    const outage = this.#parts.bridge.outageOf(this.#upstream)
     if (outage?.state === 'open') this.#refuse(502, 'circuit-open', Math.ceil(Math.max(1, outage.nextTryMs / 1000)))
     else if (outage?.state !== 'down' || !this.#isHoldable()) this.#attempt(false)
     else if (!this.#hold(outage)) this.#fail(outage.failure)
@@ -98,7 +100,7 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
   #attempt(fresh: boolean): void {
     this.#isRetry = fresh
     try {
-      const acquired = this.#parts.channels.acquire(this.#request.upstream, { fresh })
+      const acquired = this.#parts.channels.acquire(this.#upstream, { fresh })
       if (acquired instanceof Promise) this.#sendOnce(acquired)
       else if (this.#isReplayable()) this.#send(acquired)
       else this.#sendOnce(this.#lookTwice(acquired))
@@ -119,14 +121,14 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
     this.#channel = channel
     const { method, target, authority, body, expectsContinue, upgrade } = this.#exchange
     const { acceptsTrailers } = this.#exchange.fields
-    channel.send({ method, target, authority, fields: this.#request.fields, body, expectsContinue, upgrade, acceptsTrailers }, this)
+    channel.send({ method, target, authority, fields: this.#fields, body, expectsContinue, upgrade, acceptsTrailers }, this)
     if (expectsContinue && body) this.#continueTimer = setTimeout(() => this.#continue(), CONTINUE_PATIENCE_MS)
   }
 
   /** There is no connection. */
   #giveUp(error: unknown): void {
     const failure = error instanceof UpstreamFailure ? error : new UpstreamFailure('unreachable', String(error), { cause: error })
-    const outage = this.#parts.bridge.connectFailed(this.#request.upstream, failure)
+    const outage = this.#parts.bridge.connectFailed(this.#upstream, failure)
     if (this.#isOver) return
     if (!outage || !this.#isHoldable() || !this.#hold(outage)) this.#fail(failure)
   }
@@ -143,6 +145,7 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
         this.#wasHeld()
         this.#goAfterAll().catch((error) => this.#giveUp(error))
       },
+      lookAgain: () => void this.#leaveIfLedElsewhere(entered).catch(() => {}),
       giveUp: (failure) => {
         this.#wasHeld()
         this.#fail(failure)
@@ -155,13 +158,31 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
     return true
   }
 
-  /** Meanwhile the hostname may have been removed, or have become another project's. */
+  /** Meanwhile the hostname may have been removed, or have become another project's, and the project may have another upstream. */
   async #goAfterAll(): Promise<void> {
-    const isServed = await this.#parts.stillLeads(this.#visit)
-    if (this.#isOver) return
-    if (isServed) return this.#attempt(false)
-    this.#parts.bridge.heldEnded('failed')
-    this.#refuse(404)
+    const upstream = await this.#parts.upstreamNow(this.#visit, this.#upstream)
+    if (!this.#isOver) this.#goTo(upstream)
+  }
+
+  /** A vendor who has moved its application does not leave those waiting who came before the news. */
+  async #leaveIfLedElsewhere(holding: Holding | undefined): Promise<void> {
+    const upstream = await this.#parts.upstreamNow(this.#visit, this.#upstream)
+    if (this.#holding !== holding || !holding || upstream?.key === this.#upstream.key) return
+    holding.end()
+    this.#wasHeld()
+    this.#goTo(upstream)
+  }
+
+  #goTo(upstream: Upstream | undefined): void {
+    if (!upstream) {
+      this.#parts.bridge.heldEnded('failed')
+      this.#refuse(404)
+      return
+    }
+    const isElsewhere = upstream.key !== this.#upstream.key
+    this.#upstream = upstream
+    if (isElsewhere) this.begin()
+    else this.#attempt(false)
   }
 
   #wasHeld(): void {
@@ -174,7 +195,7 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
     if (channel.isUsable) return channel
     channel.destroy()
-    return this.#parts.channels.acquire(this.#request.upstream, { fresh: true })
+    return this.#parts.channels.acquire(this.#upstream, { fresh: true })
   }
 
   /** All but 100 go on (RFC 9110 §15.2): that one is ours to say, to those who wait for it. */
@@ -200,7 +221,7 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
     // Over HTTP/2 an answer can be complete with its head and say nothing of a length: so a call of gRPC ends that came to nothing.
     this.#exchange.answer({ status, reason, fields: kept, body: isEmpty ? 'none' : body })
     this.#isAnswered = true // not before: what cannot be said to the visitor is still a failed exchange
-    this.#parts.bridge.succeeded(this.#request.upstream)
+    this.#parts.bridge.succeeded(this.#upstream)
     if (this.#timesHeld > 0) this.#parts.bridge.heldEnded('served')
   }
 
@@ -229,7 +250,7 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
   }
 
   #holdAlone(failure: UpstreamFailure): boolean {
-    return this.#held((waiter) => this.#parts.bridge.holdAlone(this.#request.upstream, waiter, failure))
+    return this.#held((waiter) => this.#parts.bridge.holdAlone(this.#upstream, waiter, failure))
   }
 
   #isHoldable(): boolean {

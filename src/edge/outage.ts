@@ -6,6 +6,8 @@ export type Held = {
   readyAtMs: number
   /** It is sent now. */
   letGo(): void
+  /** The upstream is still away: it may lead elsewhere by now. */
+  lookAgain(): void
 }
 
 export type OutageParts = {
@@ -166,6 +168,7 @@ export class Outage {
     if (!failure || !this.#parts.isBrief(failure)) return this.succeeded()
     this.#pauseMs = this.#isOpen ? Math.min(this.#pauseMs * PROBES_SLOWER_BY, PROBE_MS_MAX) : Math.min(this.#pauseMs * 2, TRY_AGAIN_MS_MAX)
     this.connectFailed(failure)
+    for (const held of [...this.#held]) held.lookAgain()
   }
 
   #endIfWell(): void {

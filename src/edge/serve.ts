@@ -125,10 +125,13 @@ export function createServe(parts: ServeParts) {
         visit.tunnelBytes = bytes
         close(visit)
       }
-      const isServed = () => stillLeads(visit)
+      const isServed = async () => (await destinationNow(visit)) !== undefined
       parts.tunnels.open({ visitor: socket, upstream, behindRequest, behindAnswer: behind, isServed, onClose })
     },
-    stillLeads,
+    async upstreamNow(visit, upstream) {
+      const destination = await destinationNow(visit)
+      return destination === 'unavailable' ? upstream : destination && upstreamOf(destination)
+    },
     refuse: (visit, { status, error, retryAfterS }) =>
       explain(visit, status, error, retryAfterS === undefined ? [] : ['Retry-After', String(retryAfterS)]),
   }
@@ -138,10 +141,12 @@ export function createServe(parts: ServeParts) {
     visit.exchange.abort()
   }
 
-  async function stillLeads({ hostname, projectId }: Visit): Promise<boolean> {
+  /** Undefined: the hostname is not served any more, or is another project's. */
+  async function destinationNow({ hostname, projectId }: Visit): Promise<Destination | 'unavailable' | undefined> {
     const host: HostAnswer = hostname === '' ? { kind: 'unknown' } : await parts.findHost(hostname)
-    if (host.kind === 'route') return host.route.projectId === projectId
-    return host.kind === 'service' || host.kind === 'unavailable'
+    if (host.kind === 'route') return host.route.projectId === projectId ? host.route : undefined
+    if (host.kind === 'service') return { upstreamUrl: host.upstreamUrl }
+    return host.kind === 'unavailable' ? 'unavailable' : undefined
   }
 
   const serveHost = (visit: Visit, host: HostAnswer) => {
