@@ -14,7 +14,7 @@ import { hasOption, option, words } from './support/measure.ts'
 import { beginMeasurement } from './support/results.ts'
 
 const PEERS = ['nginx', 'haproxy', 'caddy']
-const RUN_BESIDE = ['nginx', 'haproxy', 'caddy', 'wrk', 'nghttp2-client', 'curl']
+const RUN_BESIDE = ['nginx', 'haproxy', 'caddy', 'wrk', 'nghttp2-client', 'curl', 'libjemalloc2']
 
 process.env.PATH = systemPath(process.env.PATH)
 installMissing(PACKAGES.filter(({ name }) => RUN_BESIDE.includes(name)))

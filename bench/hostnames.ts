@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { closeDatabase, connectDatabase } from '../src/core/db.ts'
 import { migrate, readMigrations } from '../src/core/migrations.ts'
 import { createProject } from '../src/core/projects.ts'
+import { installMissing, PACKAGES } from '../test/install.ts'
 import { administer, sibling, startPostgres } from '../test/support/postgres-server.ts'
 import { freePorts } from '../test/support/tree.ts'
 import { measureNamesake, type OursAtSize } from './support/hostnames-ours.ts'
@@ -32,6 +33,7 @@ const PAUSE_MS_MAX = 50
 const LOOKUP_GROWTH_MAX = { gate: 3, goal: 2 }
 
 const measurement = beginMeasurement('hostnames')
+installMissing(PACKAGES.filter(({ name }) => name === 'libjemalloc2'))
 const undo = new AsyncDisposableStack()
 try {
   report(await measureAll())

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test } from 'vitest'
 import { ConfigError } from './config.ts'
+import { allocatorEnvironment, findAllocator } from './edge/allocator.ts'
 import { findBun, findEdgeRuntime } from './edge-runtime.ts'
 
 const OURS = fileURLToPath(new URL('..', import.meta.url))
@@ -28,6 +29,15 @@ function folderWith(bins: Record<string, string>): string {
 test('the edge runs on the Node that runs everything else, unless Bun is asked for', () => {
   expect(findEdgeRuntime({ edgeRuntime: 'node' }).program).toBe(process.execPath)
   expect(findEdgeRuntime({ edgeRuntime: 'bun' }).program).toBe(findBun({ folder: OURS, path: '' }))
+})
+
+test("jemalloc is taken from the first place that has it, and where none has it all stays with the C library's allocator", () => {
+  const [empty, first, second] = [folderWith({}), folderWith({}), folderWith({})]
+  for (const folder of [first, second]) writeFileSync(join(folder, 'libjemalloc.so.2'), '')
+  expect(findAllocator([empty, undefined, first, second])).toBe(join(first, 'libjemalloc.so.2'))
+  expect(allocatorEnvironment(findAllocator([first]))).toEqual({ LD_PRELOAD: join(first, 'libjemalloc.so.2'), MALLOC_CONF: 'narenas:1' })
+  expect(findAllocator([empty, undefined])).toBeUndefined()
+  expect(findEdgeRuntime({ edgeRuntime: 'node' }).env).toMatchObject(allocatorEnvironment())
 })
 
 test('Bun is taken from our own packages, from beside us, else from the PATH', () => {

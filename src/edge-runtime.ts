@@ -3,6 +3,7 @@ import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { NODE, type Runtime } from './child.ts'
 import { type Config, ConfigError } from './config.ts'
+import { allocatorEnvironment } from './edge/allocator.ts'
 import { EDGE_ENVIRONMENT, EDGE_NODE_FLAGS } from './edge/node-flags.ts'
 
 const BUN_MIN = [1, 4] as const
@@ -16,7 +17,10 @@ const BUN_ENVIRONMENT = { BUN_RUNTIME_TRANSPILER_CACHE_PATH: '0' }
 
 /** What runs the edge processes. Throws ConfigError when that is to be Bun and there is none that will do: it says how to install one. */
 export function findEdgeRuntime({ edgeRuntime }: Pick<Config, 'edgeRuntime'>, path = ''): Runtime {
-  if (edgeRuntime === 'node') return { program: NODE.program, flags: [...NODE.flags, ...EDGE_NODE_FLAGS], env: EDGE_ENVIRONMENT }
+  if (edgeRuntime === 'node') {
+    const env = { ...EDGE_ENVIRONMENT, ...allocatorEnvironment() }
+    return { program: NODE.program, flags: [...NODE.flags, ...EDGE_NODE_FLAGS], env }
+  }
   return { program: findBun({ folder: OWN_FOLDER, path }), flags: BUN_FLAGS, env: BUN_ENVIRONMENT }
 }
 

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -35,7 +36,7 @@ beforeAll(async () => {
   })
   ;[here, there] = (await startTrees(
     { env: { ...env, ...at('here', port) } },
-    { env: { ...env, ...at('there', otherPort) }, args: ['--roles', 'edge'] },
+    { env: { ...env, ...at('there', otherPort), LD_PRELOAD: '' }, args: ['--roles', 'edge'] },
   )) as [Tree, Tree]
   await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve))
   const to = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`
@@ -67,6 +68,13 @@ async function untilMissing(hostname: string, edge: string, of = vendor): Promis
   await eventually(async () => (await liveOf(hostname, of)).sentence?.includes(`edge ${edge}`) ?? false, 20_000)
   expect((await liveOf(hostname, of)).seenAt).toBeNull()
 }
+
+test('edge processes, and no others, allocate with jemalloc, but where the operator has another wish', async () => {
+  const hasJemalloc = ({ pid }: { pid: number }) => readFileSync(`/proc/${pid}/maps`, 'utf8').includes('libjemalloc.so.2')
+  const [ofHere, ofThere] = await Promise.all([here, there].map((tree) => processesOf(tree)))
+  expect(ofHere!.filter(hasJemalloc).map(({ pid }) => pid)).toEqual(ofHere!.filter(({ role }) => role === 'edge').map(({ pid }) => pid))
+  expect(ofThere!.filter(hasJemalloc)).toEqual([])
+})
 
 test('edges list shows every machine as it says of itself', async () => {
   await vendor.claim('first.localhost')

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { accessSync, constants, existsSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-/** A Debian package, the program that shows that it is there, and the services that it would start by itself. */
+/** A Debian package, the program or library that shows that it is there, and the services that it would start by itself. */
 export type DebianPackage = { name: string; program: string; services?: string[] }
 
 /** What the tests and measurements run beside Namesake. */
@@ -23,6 +23,7 @@ export const PACKAGES: readonly DebianPackage[] = [
   { name: 'iproute2', program: 'ip' },
   { name: 'nftables', program: 'nft', services: ['nftables'] },
   { name: 'faketime', program: 'faketime' },
+  { name: 'libjemalloc2', program: `/usr/lib/${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu/libjemalloc.so.2` },
 ]
 
 // Where Debian puts servers: not in an ordinary user's PATH.
@@ -56,12 +57,11 @@ export function installMissing(packages: readonly DebianPackage[]): void {
 }
 
 function isThere(program: string): boolean {
-  const candidates = program.startsWith('/')
-    ? [program]
-    : systemPath(process.env.PATH)
-        .split(delimiter)
-        .map((folder) => join(folder, program))
-  return candidates.some(isExecutable)
+  if (program.startsWith('/')) return existsSync(program)
+  return systemPath(process.env.PATH)
+    .split(delimiter)
+    .map((folder) => join(folder, program))
+    .some(isExecutable)
 }
 
 function isExecutable(path: string): boolean {

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, release, type } from 'node:os'
 import { fileURLToPath } from 'node:url'
+import { findAllocator } from '../../src/edge/allocator.ts'
 import { table } from './measure.ts'
 
 /** A ratio or figure that is held to something. Below the gate is a failure; `smaller` when less is better. */
@@ -100,7 +101,8 @@ function shown(value: number): string {
 }
 
 function circumstances(name: string, at: Date, load: number): string {
-  const machine = `${availableParallelism()} × ${cpus()[0]?.model.trim() ?? 'unknown processor'}, ${type()} ${release()}, Node ${process.versions.node}`
+  const runtime = `Node ${process.versions.node}${findAllocator() ? ', edge processes on Debian’s libjemalloc2' : ''}`
+  const machine = `${availableParallelism()} × ${cpus()[0]?.model.trim() ?? 'unknown processor'}, ${type()} ${release()}, ${runtime}`
   const command = ['npm run bench --', name, ...process.argv.slice(2)].join(' ')
   const busy = load < QUIET_LOAD ? '' : ': not a quiet machine, trust the ratios of interleaved rounds alone'
   return `\`${command}\` on ${at.toISOString().slice(0, 16).replace('T', ' ')} UTC. ${machine}. Load average before: ${load.toFixed(1)}${busy}.`

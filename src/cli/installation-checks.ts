@@ -5,6 +5,7 @@ import type { Config } from '../config.ts'
 import { databaseHost } from '../config-values.ts'
 import { closeDatabase, connectDatabase, type Db } from '../core/db.ts'
 import { CREATE_EDGE_ROLE, EDGE_ROLE, edgeRoleStands } from '../core/edge-role.ts'
+import { findAllocator } from '../edge/allocator.ts'
 import { ownCommand } from '../own-command.ts'
 import { findPortHolders } from '../port-holder.ts'
 import { runsScript } from '../program-folder.ts'
@@ -78,6 +79,17 @@ export async function checkPorts(config: Config): Promise<Check[]> {
         return { name, state: 'bad', sentence: `${where} is held by ${who}: stop it, or set ${variable} to another` }
       }
     })
+}
+
+/** Whether edge processes find the allocator that they would rather have. */
+export function checkAllocator({ edgeRuntime, local }: Config): Check[] {
+  if (edgeRuntime !== 'node') return []
+  const name = 'memory'
+  const file = findAllocator()
+  if (file !== undefined) return [{ name, state: 'good', sentence: `edge processes allocate with ${file}` }]
+  const sentence =
+    'edge processes allocate with the C library, which costs them processor time and memory once they have had thousands of visitors: install jemalloc (on Debian: apt install libjemalloc2) and start anew'
+  return [{ name, state: local ? 'good' : 'doubtful', sentence }]
 }
 
 /** Whether the edge host leads to the edge's addresses, and its CAA records, which govern every customer's name that is an alias of it. */
