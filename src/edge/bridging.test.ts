@@ -271,6 +271,7 @@ test('a hostname that is removed, or goes to another project, while its visitor 
   edge.hosts.delete('other.customer.com')
   expect(await moved.answer).toMatchObject({ status: 404 })
   expect(await removed.answer).toMatchObject({ status: 404 })
+  expect(await metric(edge, 'namesake_edge_held_requests_total\\{outcome="failed"\\}')).toBe(2)
 })
 
 test("who waits goes to the project's new upstream as soon as there is one, and waits there too", async () => {

@@ -175,14 +175,13 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
 
   #goTo(upstream: Upstream | undefined): void {
     if (!upstream) {
-      this.#parts.bridge.heldEnded('failed')
       this.#refuse(404)
-      return
+    } else if (upstream.key === this.#upstream.key) {
+      this.#attempt(false)
+    } else {
+      this.#upstream = upstream
+      this.begin()
     }
-    const isElsewhere = upstream.key !== this.#upstream.key
-    this.#upstream = upstream
-    if (isElsewhere) this.begin()
-    else this.#attempt(false)
   }
 
   #wasHeld(): void {
@@ -265,7 +264,6 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
     this.outcome.failure = reason
     this.#isOver = true
     if (this.#isAnswered) return this.#exchange.abort()
-    if (this.#timesHeld > 0) this.#parts.bridge.heldEnded('failed')
     this.#refuse(502, reason)
   }
 
@@ -274,6 +272,7 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
     this.#isOver = true
     this.outcome.status = status
     this.outcome.failure = error
+    if (this.#timesHeld > 0) this.#parts.bridge.heldEnded('failed')
     this.#parts.refuse(this.#visit, { status, error, retryAfterS })
   }
 
