@@ -35,8 +35,9 @@ test("jemalloc is taken from the first place that has it, and where none has it 
   const [empty, first, second] = [folderWith({}), folderWith({}), folderWith({})]
   for (const folder of [first, second]) writeFileSync(join(folder, 'libjemalloc.so.2'), '')
   expect(findAllocator([empty, undefined, first, second])).toBe(join(first, 'libjemalloc.so.2'))
-  expect(allocatorEnvironment(findAllocator([first]))).toEqual({ LD_PRELOAD: join(first, 'libjemalloc.so.2'), MALLOC_CONF: 'narenas:1' })
+  expect(allocatorEnvironment([first])).toEqual({ LD_PRELOAD: join(first, 'libjemalloc.so.2'), MALLOC_CONF: 'narenas:1' })
   expect(findAllocator([empty, undefined])).toBeUndefined()
+  expect(allocatorEnvironment([empty])).toEqual({})
   expect(findEdgeRuntime({ edgeRuntime: 'node' }).env).toMatchObject(allocatorEnvironment())
 })
 

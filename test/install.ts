@@ -1,9 +1,13 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { accessSync, constants, existsSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import { findAllocator } from '../src/edge/allocator.ts'
 
-/** A Debian package, the program or library that shows that it is there, and the services that it would start by itself. */
-export type DebianPackage = { name: string; program: string; services?: string[] }
+/**
+ * A Debian package, the program that shows that it is there, and the services that it would start by itself. `isThere` where it is no program
+ * that shows it.
+ */
+export type DebianPackage = { name: string; program: string; services?: string[]; isThere?(): boolean }
 
 /** What the tests and measurements run beside Namesake. */
 export const PACKAGES: readonly DebianPackage[] = [
@@ -23,7 +27,7 @@ export const PACKAGES: readonly DebianPackage[] = [
   { name: 'iproute2', program: 'ip' },
   { name: 'nftables', program: 'nft', services: ['nftables'] },
   { name: 'faketime', program: 'faketime' },
-  { name: 'libjemalloc2', program: `/usr/lib/${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu/libjemalloc.so.2` },
+  { name: 'libjemalloc2', program: 'libjemalloc.so.2', isThere: () => findAllocator() !== undefined },
 ]
 
 // Where Debian puts servers: not in an ordinary user's PATH.
@@ -42,7 +46,7 @@ export function systemPath(path = ''): string {
  * Throws an Error that names the command to run when that cannot be done: not root, no apt-get, or apt-get failed.
  */
 export function installMissing(packages: readonly DebianPackage[]): void {
-  const missing = packages.filter(({ program }) => !isThere(program))
+  const missing = packages.filter((one) => !isInstalled(one))
   if (missing.length === 0) return
   const names = missing.map(({ name }) => name)
   console.log(`Installing from Debian what the tests run beside Namesake: ${names.join(', ')}`)
@@ -52,16 +56,21 @@ export function installMissing(packages: readonly DebianPackage[]): void {
   const status = withoutStartingServices(() => apt('install', '--yes', '--no-install-recommends', ...names))
   for (const service of missing.flatMap(({ services = [] }) => services)) disable(service)
   if (status !== 0) throw cannotInstall(names, 'apt-get failed, see above')
-  const stillMissing = missing.filter(({ program }) => !isThere(program)).map(({ name, program }) => `${program} (${name})`)
+  const stillMissing = missing.filter((one) => !isInstalled(one)).map(({ name, program }) => `${program} (${name})`)
   if (stillMissing.length > 0) throw new Error(`apt-get succeeded, but did not bring ${stillMissing.join(', ')}`)
 }
 
+function isInstalled(one: DebianPackage): boolean {
+  return one.isThere?.() ?? isThere(one.program)
+}
+
 function isThere(program: string): boolean {
-  if (program.startsWith('/')) return existsSync(program)
-  return systemPath(process.env.PATH)
-    .split(delimiter)
-    .map((folder) => join(folder, program))
-    .some(isExecutable)
+  const candidates = program.startsWith('/')
+    ? [program]
+    : systemPath(process.env.PATH)
+        .split(delimiter)
+        .map((folder) => join(folder, program))
+  return candidates.some(isExecutable)
 }
 
 function isExecutable(path: string): boolean {

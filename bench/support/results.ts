@@ -101,7 +101,7 @@ function shown(value: number): string {
 }
 
 function circumstances(name: string, at: Date, load: number): string {
-  const runtime = `Node ${process.versions.node}${findAllocator() ? ', edge processes on Debian’s libjemalloc2' : ''}`
+  const runtime = `Node ${process.versions.node}${findAllocator() ? ', edge processes on jemalloc' : ''}`
   const machine = `${availableParallelism()} × ${cpus()[0]?.model.trim() ?? 'unknown processor'}, ${type()} ${release()}, ${runtime}`
   const command = ['npm run bench --', name, ...process.argv.slice(2)].join(' ')
   const busy = load < QUIET_LOAD ? '' : ': not a quiet machine, trust the ratios of interleaved rounds alone'

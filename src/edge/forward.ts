@@ -145,7 +145,7 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
         this.#wasHeld()
         this.#goAfterAll().catch((error) => this.#giveUp(error))
       },
-      lookAgain: () => void this.#leaveIfLedElsewhere(entered).catch(() => {}),
+      lookAgain: () => void this.#leaveIfLedElsewhere(entered).catch((error) => this.#holding ?? this.#giveUp(error)),
       giveUp: (failure) => {
         this.#wasHeld()
         this.#fail(failure)
