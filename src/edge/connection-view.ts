@@ -4,6 +4,9 @@ import type { VisitorConnection } from './engine.ts'
 import { type ForwardedLines, forwardedLines, type RequestFields } from './forwarded-request.ts'
 import { hostOf } from './host.ts'
 
+/** Where the view is kept: on the connection itself, since a map of so many that come and go would be renewed all the time. */
+const VIEW = Symbol('view')
+
 /** What is the same for request after request of one connection, worked out once: most visitors ask for one authority all the time. */
 export class ConnectionView {
   readonly isTrusted: boolean
@@ -45,12 +48,6 @@ export class ConnectionView {
 }
 
 export function createConnectionViews(trustedProxies: AddressSet): (connection: VisitorConnection) => ConnectionView {
-  const views = new WeakMap<VisitorConnection, ConnectionView>()
-  return (connection) => {
-    const known = views.get(connection)
-    if (known) return known
-    const view = new ConnectionView(connection.peer, trustedProxies.has(connection.peer))
-    views.set(connection, view)
-    return view
-  }
+  return (connection: VisitorConnection & { [VIEW]?: ConnectionView }) =>
+    (connection[VIEW] ??= new ConnectionView(connection.peer, trustedProxies.has(connection.peer)))
 }

@@ -1,5 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { unmapped } from '../lib/addresses.ts'
+import { Members } from '../lib/members.ts'
 import type { Admission } from './admission.ts'
 import { takeProxyHeader } from './proxy-protocol.ts'
 
@@ -18,12 +19,12 @@ const BACKLOG = 4_096
 /** Accepts connections on all of the addresses; resolves when every one listens. */
 export async function startListeners(listens: readonly Listen[], parts: ListenerParts) {
   const servers: Server[] = []
-  const sockets = new Set<Socket>()
+  const sockets = new Members<Socket>()
   const accept = (socket: Socket) => {
     socket.on('error', () => socket.destroy())
     if (parts.admission.admit(socket) === 'turned-away') return void socket.destroy()
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
+    const place = sockets.add(socket)
+    socket.once('close', () => sockets.delete(place))
     const address = unmapped(socket.remoteAddress ?? '')
     if (parts.proxyProtocol === 'off') hand(socket, address)
     else void takeProxyHeader(socket, address).then((source) => source !== undefined && hand(socket, source))
@@ -51,7 +52,7 @@ export async function startListeners(listens: readonly Listen[], parts: Listener
     /** Takes no further connection; resolves when the last one that was taken has closed. */
     close,
     destroy() {
-      for (const socket of sockets) socket.destroy()
+      for (const socket of sockets.all()) socket.destroy()
     },
   }
 }

@@ -7,6 +7,7 @@ import type { CertificateText } from './certificate-text.ts'
 import type { ChallengeSource } from './challenge-source.ts'
 import { createChallengeTls } from './challenge-tls.ts'
 import { holdBack, isValidation, peekClientHello } from './client-hello.ts'
+import { lightenOnceClosed } from './closed-sockets.ts'
 import type { VisitorConnection } from './engine.ts'
 import type { HandshakeOutcome } from './metrics.ts'
 import { type Certified, createSecureContexts, TLS_SETTINGS } from './secure-contexts.ts'
@@ -74,6 +75,7 @@ export function createTls(parts: TlsParts) {
       arrival.handshakeEnded()
       parts.onOutcome(socket.isSessionReused() ? 'resumed' : 'completed')
       socket.on('error', () => socket.destroy())
+      lightenOnceClosed(socket)
       parts.onConnection(socket, toConnection(arrival))
     })
     server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
@@ -123,6 +125,7 @@ export function createTls(parts: TlsParts) {
       if (arrivals.get(key) === arrival) arrivals.delete(key)
       handshakeEnded()
     })
+    lightenOnceClosed(socket)
   }
 
   const negotiate = async (socket: Socket, peer: string): Promise<void> => {

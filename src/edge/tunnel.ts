@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream'
+import { Members } from '../lib/members.ts'
 import { TCP_KEEP_ALIVE_MS } from './timeouts.ts'
 
 /** How soon after a hostname was removed or moved its tunnels end. */
@@ -21,10 +22,10 @@ export type TunnelEnds = {
  * the hostname is no longer served, or the edge stops.
  */
 export function createTunnels() {
-  const open = new Map<Duplex, TunnelEnds>()
+  const open = new Members<TunnelEnds>()
 
   const lookAfter = async () => {
-    for (const ends of [...open.values()]) {
+    for (const ends of open.all()) {
       const isServed = await Promise.resolve(ends.isServed()).catch(() => true)
       if (!isServed) ends.visitor.destroy()
     }
@@ -36,7 +37,7 @@ export function createTunnels() {
     open(ends: TunnelEnds) {
       const { visitor, upstream } = ends
       let bytes = ends.behindAnswer.length
-      open.set(visitor, ends)
+      const place = open.add(ends)
       for (const [from, to] of [
         [visitor, upstream],
         [upstream, visitor],
@@ -47,7 +48,7 @@ export function createTunnels() {
       }
       upstream.on('data', (chunk: Buffer) => (bytes += chunk.length))
       visitor.once('close', () => {
-        open.delete(visitor)
+        open.delete(place)
         ends.onClose(bytes)
       })
       if (ends.behindAnswer.length > 0) visitor.write(ends.behindAnswer)
@@ -59,7 +60,7 @@ export function createTunnels() {
     count: () => open.size,
     destroy() {
       clearInterval(timer)
-      for (const { visitor, upstream } of open.values()) {
+      for (const { visitor, upstream } of open.all()) {
         visitor.destroy()
         upstream.destroy()
       }

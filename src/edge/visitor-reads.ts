@@ -31,7 +31,9 @@ export function takeVisitorBytes(socket: TLSSocket, take: Take): () => void {
   const { _handle: handle } = socket as unknown as { _handle: Handle | null }
   const readInto = handle?.useUserBuffer
   if (FIELDS && readInto) {
-    Object.assign(socket, { [FIELDS.buffer]: shared, [FIELDS.callback]: arrived })
+    const { buffer, callback } = FIELDS
+    Object.assign(socket, { [buffer]: shared, [callback]: arrived })
+    socket.once('close', () => Object.assign(socket, { [callback]: null })) // a closed socket may be there for long (lightenOnceClosed)
     readInto.call(handle, shared)
   }
   socket.on('data', take) // what came before, or while it was paused

@@ -1,35 +1,36 @@
 import type { TLSSocket } from 'node:tls'
+import { Members } from '../../lib/members.ts'
 import type { EngineParts, VisitorConnection } from '../engine.ts'
 import { REQUEST_TIMES_CHECKED_EVERY_MS } from '../request-limits.ts'
 import { Http1Visitor } from './visitor.ts'
 
 /** HTTP/1.1 and 1.0 for connections whose TLS is done, read from their bytes by us. */
 export function createHttp1Server(engine: EngineParts) {
-  const visitors = new Set<Http1Visitor>()
+  const visitors = new Members<Http1Visitor>()
   let isDraining = false
   const parts = { ...engine, isDraining: () => isDraining }
 
   // One number stored for each deadline and one timer for all of them: a timer each would cost more than reading the request.
   const timer = setInterval(() => {
     const nowMs = performance.now()
-    for (const visitor of visitors) visitor.look(nowMs)
+    for (const visitor of visitors.all()) visitor.look(nowMs)
   }, REQUEST_TIMES_CHECKED_EVERY_MS)
   timer.unref()
 
   return {
     serve(socket: TLSSocket, connection: VisitorConnection) {
       const visitor = new Http1Visitor(socket, connection, parts)
-      visitors.add(visitor)
-      socket.once('close', () => visitors.delete(visitor))
+      const place = visitors.add(visitor)
+      socket.once('close', () => visitors.delete(place))
       if (isDraining) visitor.leave()
     },
     drain() {
       isDraining = true
-      for (const visitor of visitors) visitor.leave()
+      for (const visitor of visitors.all()) visitor.leave()
     },
     destroy() {
       clearInterval(timer)
-      for (const visitor of visitors) visitor.socket.destroy()
+      for (const visitor of visitors.all()) visitor.socket.destroy()
     },
     count: () => visitors.size,
   }

@@ -1,4 +1,5 @@
 import type { TLSSocket } from 'node:tls'
+import { Members } from '../../lib/members.ts'
 import type { EngineParts, VisitorConnection } from '../engine.ts'
 import { Http2Connection } from './connection.ts'
 import { createFrameBuffers } from './frame-buffers.ts'
@@ -9,29 +10,29 @@ const DEADLINES_CHECKED_EVERY_MS = 250
 /** HTTP/2 for connections whose TLS is done and whose ALPN says h2, by our own framing. */
 export function createOwnHttp2Server(engine: EngineParts) {
   const parts = { ...engine, buffers: createFrameBuffers(), encoder: new HpackEncoder() }
-  const connections = new Set<Http2Connection>()
+  const connections = new Members<Http2Connection>()
   let isDraining = false
 
   const timer = setInterval(() => {
     const nowMs = performance.now()
-    for (const connection of connections) connection.look(nowMs)
+    for (const connection of connections.all()) connection.look(nowMs)
   }, DEADLINES_CHECKED_EVERY_MS)
   timer.unref()
 
   return {
     serve(socket: TLSSocket, visitor: VisitorConnection) {
       const connection = new Http2Connection(socket, visitor, parts)
-      connections.add(connection)
-      socket.once('close', () => connections.delete(connection))
+      const place = connections.add(connection)
+      socket.once('close', () => connections.delete(place))
       if (isDraining) connection.leave()
     },
     drain() {
       isDraining = true
-      for (const connection of connections) connection.leave()
+      for (const connection of connections.all()) connection.leave()
     },
     destroy() {
       clearInterval(timer)
-      for (const connection of connections) connection.destroy()
+      for (const connection of connections.all()) connection.destroy()
     },
     count: () => connections.size,
   }
