@@ -37,7 +37,18 @@ export type TlsParts = {
 }
 
 /** What was learnt of a connection before its TLS; node does not say the name of a resumed TLS 1.2 session. */
-type Arrival = { peer: string; servername: Hostname | undefined; certified: Certified; handshakeEnded(): void }
+type Arrival = {
+  peer: string
+  /** As it was sent. */
+  sni: string | undefined
+  servername: Hostname | undefined
+  certified: Certified
+  handshakeEnded(): void
+}
+
+/** Where a connection's Arrival stands: on its TCP socket, which node and Bun keep below the TLS socket as `_parent`. */
+const ARRIVAL = Symbol('arrival')
+type TcpSocket = Socket & { [ARRIVAL]?: Arrival | undefined }
 
 /** Fatal handshake_failure (RFC 8446 §6.2), before any key exists. */
 const REFUSAL = Buffer.from([21, 3, 3, 0, 2, 2, 40])
@@ -54,10 +65,6 @@ const TICKET_KEYS_BYTES = 48
 export function createTls(parts: TlsParts) {
   let ticketKeys = parts.ticketKeys ?? randomBytes(TICKET_KEYS_BYTES)
   const contexts = createSecureContexts(parts.contextBytesMax)
-  /** By both ends' addresses, which tell a live TCP connection from all others. */
-  const arrivals = new Map<string, Arrival>()
-  /** What the handshakes for a name show, while there are any. */
-  const shown = new Map<Hostname, { certified: Certified; handshakes: number }>()
   const validations = createChallengeTls(parts)
   let nameless: { id: string; server: Server } | undefined
 
@@ -70,7 +77,7 @@ export function createTls(parts: TlsParts) {
       ...more,
     })
     server.on('secureConnection', (socket) => {
-      const arrival = arrivals.get(addressesOf(socket))
+      const arrival = arrivalOf(socket)
       if (!arrival) return void socket.destroy() // it closed while its handshake ended
       arrival.handshakeEnded()
       parts.onOutcome(socket.isSessionReused() ? 'resumed' : 'completed')
@@ -86,9 +93,9 @@ export function createTls(parts: TlsParts) {
   }
 
   const named = begin({
-    SNICallback(servername, answer) {
-      const reading = readHostname(servername)
-      answer(null, reading.kind === 'hostname' ? shown.get(reading.hostname)?.certified.context : undefined)
+    SNICallback(this: TLSSocket, servername, answer) {
+      const arrival = arrivalOf(this)
+      answer(null, arrival?.sni === servername ? arrival.certified.context : undefined)
     },
   })
 
@@ -97,32 +104,18 @@ export function createTls(parts: TlsParts) {
     return nameless.server
   }
 
-  /**
-   * Keeps what is known of the connection until it has closed, and its certificate until its handshake has ended: what was shown then is the
-   * connection's own. Of two with the same addresses the newer one is alive, and the other has not heard yet that its visitor is gone.
-   */
-  const remember = (socket: Socket, known: Omit<Arrival, 'handshakeEnded'>) => {
-    const key = addressesOf(socket)
-    const { servername, certified } = known
+  /** Keeps what is known of the connection until it has closed, and its certificate until its handshake has ended: what was shown then is its own. */
+  const remember = (socket: TcpSocket, known: Omit<Arrival, 'handshakeEnded'>) => {
+    const { certified } = known
     certified.hold()
-    const name = servername && (shown.get(servername) ?? { certified, handshakes: 0 })
-    if (name) {
-      name.certified = certified
-      name.handshakes += 1
-      shown.set(servername, name)
-    }
     let isUnderWay = true
     const handshakeEnded = () => {
-      if (!isUnderWay) return
+      if (isUnderWay) certified.release()
       isUnderWay = false
-      certified.release()
-      if (name) name.handshakes -= 1
-      if (name?.handshakes === 0) shown.delete(servername!)
     }
-    const arrival = { ...known, handshakeEnded }
-    arrivals.set(key, arrival)
+    socket[ARRIVAL] = { ...known, handshakeEnded }
     socket.once('close', () => {
-      if (arrivals.get(key) === arrival) arrivals.delete(key)
+      socket[ARRIVAL] = undefined
       handshakeEnded()
     })
     lightenOnceClosed(socket)
@@ -145,7 +138,7 @@ export function createTls(parts: TlsParts) {
     const answer = asked instanceof Promise ? await heldBack(socket, asked) : asked
     if (socket.destroyed) return parts.onOutcome('timeout')
     if (answer.kind === 'refused') return refuse(socket, 'refused')
-    remember(socket, { peer, servername: reading?.hostname, certified: contexts.certify(answer) })
+    remember(socket, { peer, sni: hello.servername, servername: reading?.hostname, certified: contexts.certify(answer) })
     const server = reading ? named : namelessServer(answer)
     server.emit('connection', socket)
   }
@@ -202,6 +195,6 @@ function toConnection({ peer, servername, certified }: Arrival): VisitorConnecti
   return { servername, peer, covers }
 }
 
-function addressesOf(socket: Socket): string {
-  return `${socket.remoteAddress} ${socket.remotePort} ${socket.localAddress} ${socket.localPort}`
+function arrivalOf(socket: TLSSocket): Arrival | undefined {
+  return (socket as unknown as { _parent: TcpSocket | null })._parent?.[ARRIVAL]
 }
