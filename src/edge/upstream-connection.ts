@@ -57,7 +57,7 @@ export class UpstreamConnection implements AnswerListener, TurnMember {
     socket: Socket,
     upstream: Upstream,
     timeouts: Timeouts,
-    on: { free(connection: UpstreamConnection): void; close(connection: UpstreamConnection): void; turn: Turn },
+    on: { free(connection: UpstreamConnection): void; close(): void; turn: Turn },
   ) {
     this.#turn = on.turn
     this.upstream = upstream
@@ -71,7 +71,7 @@ export class UpstreamConnection implements AnswerListener, TurnMember {
     socket.on('end', this.#end)
     socket.on('error', this.#error)
     socket.on('close', this.#closed)
-    socket.once('close', () => on.close(this))
+    socket.once('close', () => on.close())
   }
 
   /** Whether it can carry an exchange now: open, and not idle for longer than the upstream keeps it. */

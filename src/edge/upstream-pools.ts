@@ -1,3 +1,4 @@
+import { Members } from '../lib/members.ts'
 import type { Upstream, UpstreamWays } from './upstream.ts'
 import { UpstreamConnection } from './upstream-connection.ts'
 import { UpstreamLine } from './upstream-line.ts'
@@ -19,12 +20,12 @@ export type UpstreamPools = ReturnType<typeof createUpstreamPools>
 export function createUpstreamPools({ connect, timeouts, turn }: UpstreamWays) {
   const pools = new Map<string, Pool>()
   let idle = 0
-  const opened = new Set<UpstreamConnection>()
+  const opened = new Members<UpstreamConnection>()
   const lookEveryMs = Math.min(LOOK_EVERY_MS_MAX, Math.min(...Object.values(timeouts)) / LOOKS_PER_TIMEOUT)
   // One timer for all deadlines: one each would cost more than reading an answer.
   const timer = setInterval(() => {
     const nowMs = performance.now()
-    for (const connection of opened) connection.look(nowMs)
+    for (const connection of opened.all()) connection.look(nowMs)
   }, lookEveryMs)
   timer.unref()
 
@@ -48,8 +49,12 @@ export function createUpstreamPools({ connect, timeouts, turn }: UpstreamWays) {
   const open = async (upstream: Upstream, pool: Pool): Promise<UpstreamConnection> => {
     pool.open += 1
     try {
-      const connection = new UpstreamConnection(await connect(upstream), upstream, timeouts, { free, close: forget, turn })
-      opened.add(connection)
+      const close = () => {
+        opened.delete(place)
+        forget(connection)
+      }
+      const connection = new UpstreamConnection(await connect(upstream), upstream, timeouts, { free, close, turn })
+      const place = opened.add(connection)
       return connection
     } catch (error) {
       leave(upstream, pool)
@@ -79,13 +84,15 @@ export function createUpstreamPools({ connect, timeouts, turn }: UpstreamWays) {
 
   /** Many at a time, so that looking for them is seldom. */
   const closeLongestIdle = () => {
-    const byAge = [...opened].filter(({ isResting }) => isResting).sort((one, other) => one.restsSinceMs - other.restsSinceMs)
+    const byAge = opened
+      .all()
+      .filter(({ isResting }) => isResting)
+      .sort((one, other) => one.restsSinceMs - other.restsSinceMs)
     for (const connection of byAge.slice(0, CLOSED_AT_ONCE)) connection.destroy()
   }
 
   const forget = (connection: UpstreamConnection) => {
     const pool = poolOf(connection.upstream)
-    opened.delete(connection)
     const place = pool.idle.indexOf(connection)
     if (place >= 0) {
       pool.idle.splice(place, 1)
@@ -109,7 +116,7 @@ export function createUpstreamPools({ connect, timeouts, turn }: UpstreamWays) {
     counts: () => ({ pools: pools.size, connections: opened.size, idle }),
     destroy() {
       clearInterval(timer)
-      for (const connection of opened) connection.destroy()
+      for (const connection of opened.all()) connection.destroy()
     },
   }
 }
