@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -5,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test } from 'vitest'
 import { ConfigError } from './config.ts'
 import { allocatorEnvironment, findAllocator } from './edge/allocator.ts'
-import { findBun, findEdgeRuntime } from './edge-runtime.ts'
+import { accepts, findBun, findEdgeRuntime } from './edge-runtime.ts'
 
 const OURS = fileURLToPath(new URL('..', import.meta.url))
 const ARCH = process.arch === 'arm64' ? 'aarch64' : process.arch
@@ -29,6 +30,17 @@ function folderWith(bins: Record<string, string>): string {
 test('the edge runs on the Node that runs everything else, unless Bun is asked for', () => {
   expect(findEdgeRuntime({ edgeRuntime: 'node' }).program).toBe(process.execPath)
   expect(findEdgeRuntime({ edgeRuntime: 'bun' }).program).toBe(findBun({ folder: OURS, path: '' }))
+})
+
+test('Bun keeps its compiled code while nobody asks, as long as it knows that setting', () => {
+  const { program, env } = findEdgeRuntime({ edgeRuntime: 'bun' })
+  const { stderr } = spawnSync(program, ['-e', '0'], { encoding: 'utf8', env: { ...env, BUN_JSC_dumpOptions: '1' } })
+  expect(stderr).toContain('forceCodeBlockLiveness=true (default: false)')
+  const strict = join(folderWith({ bin: '1.4.5' }), 'bin/bun')
+  writeFileSync(strict, '#!/bin/sh\n[ -z "$BUN_JSC_forceCodeBlockLiveness" ] || exit 1\n')
+  expect(accepts(strict, {})).toBe(true)
+  expect(accepts(strict, { BUN_JSC_forceCodeBlockLiveness: '1' })).toBe(false)
+  expect(accepts(program, { BUN_JSC_unheardOf: '1' })).toBe(false)
 })
 
 test("jemalloc is taken from the first place that has it, and where none has it all stays with the C library's allocator", () => {

@@ -8,12 +8,14 @@ import { EDGE_ENVIRONMENT, EDGE_NODE_FLAGS } from './edge/node-flags.ts'
 
 const BUN_MIN = [1, 4] as const
 const BUN_INSTALLED = '1.4.5' // what the tests run on
-const VERSION_TIMEOUT_MS = 5_000
+const ANSWER_TIMEOUT_MS = 5_000
 const OWN_FOLDER = fileURLToPath(new URL('..', import.meta.url))
 
 // By itself Bun reads .env and its own settings from the working folder, fetches packages that are missing, and writes compiled files to a cache.
 const BUN_FLAGS = ['--no-env-file', '--no-install', '--config=/dev/null', '--no-warnings']
 const BUN_ENVIRONMENT = { BUN_RUNTIME_TRANSPILER_CACHE_PATH: '0' }
+/** Its engine throws compiled code away while nobody asks, and whoever asks next would pay for it (docs/decisions/0090). */
+const BUN_KEEPS_CODE = { BUN_JSC_forceCodeBlockLiveness: '1' }
 
 /** What runs the edge processes. Throws ConfigError when that is to be Bun and there is none that will do: it says how to install one. */
 export function findEdgeRuntime({ edgeRuntime }: Pick<Config, 'edgeRuntime'>, path = ''): Runtime {
@@ -21,7 +23,13 @@ export function findEdgeRuntime({ edgeRuntime }: Pick<Config, 'edgeRuntime'>, pa
     const env = { ...EDGE_ENVIRONMENT, ...allocatorEnvironment() }
     return { program: NODE.program, flags: [...NODE.flags, ...EDGE_NODE_FLAGS], env }
   }
-  return { program: findBun({ folder: OWN_FOLDER, path }), flags: BUN_FLAGS, env: BUN_ENVIRONMENT }
+  const program = findBun({ folder: OWN_FOLDER, path })
+  return { program, flags: BUN_FLAGS, env: { ...BUN_ENVIRONMENT, ...(accepts(program, BUN_KEEPS_CODE) ? BUN_KEEPS_CODE : {}) } }
+}
+
+/** Settings of Bun's engine come and go with its versions, and it does not start with one that it does not know. */
+export function accepts(program: string, settings: NodeJS.ProcessEnv): boolean {
+  return spawnSync(program, [...BUN_FLAGS, '-e', '0'], { env: settings, timeout: ANSWER_TIMEOUT_MS }).status === 0
 }
 
 /** The Bun that stands beside our own packages, or beside us where we are somebody's dependency ourselves, else the one in `path`. */
@@ -47,7 +55,7 @@ export function findBun({ folder, path }: { folder: string; path: string }): str
 }
 
 function versionOf(program: string): string | undefined {
-  const { status, stdout } = spawnSync(program, ['--version'], { encoding: 'utf8', timeout: VERSION_TIMEOUT_MS })
+  const { status, stdout } = spawnSync(program, ['--version'], { encoding: 'utf8', timeout: ANSWER_TIMEOUT_MS })
   return status === 0 ? stdout.trim() : undefined
 }
 
