@@ -16,7 +16,9 @@ const QUIET_TIME = `
 /** How many functions a node with these flags has thrown the compiled code of away, collection by collection. */
 function flushed(flags: readonly string[]): number[] {
   const told = ['--trace-flush-code', '--input-type=module', '--eval', QUIET_TIME]
-  const { stdout } = spawnSync(NODE.program, [...flags, '--max-semi-space-size=1', ...told], { encoding: 'utf8' })
+  const { stdout } = spawnSync(NODE.program, [...flags, '--min-semi-space-size=1', '--max-semi-space-size=1', ...told], {
+    encoding: 'utf8',
+  })
   return Array.from(stdout.matchAll(/(\d+) flushed SharedFunctionInfo/g), ([, count]) => Number(count))
 }
 

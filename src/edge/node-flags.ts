@@ -2,9 +2,16 @@
  * How node is started for a process that runs the edge. A small young generation lets go of the buffers of bodies that passed through: with node's
  * own choice 64 MB of them pile up before anybody looks. And V8 is not to learn where objects live long, to make them among the old ones: a few
  * uploads teach it that of requests, and each one costs up to a fifth more for as long as the process lives (docs/decisions/0086). Nor is it to
- * throw away compiled code while nobody asks, which whoever asks next would pay for (docs/decisions/0090).
+ * throw away compiled code while nobody asks, or to make the heap as small as it can be after eight seconds: whoever asks next would pay for both
+ * (docs/decisions/0090).
  */
-export const EDGE_NODE_FLAGS = ['--max-semi-space-size=16', '--no-allocation-site-pretenuring', '--no-flush-bytecode']
+export const EDGE_NODE_FLAGS = [
+  '--min-semi-space-size=16',
+  '--max-semi-space-size=16',
+  '--no-allocation-site-pretenuring',
+  '--no-flush-bytecode',
+  '--gc-memory-reducer-start-delay-ms=60000',
+]
 
 /**
  * What stands in its environment. Look-ups of upstreams take threads of libuv's: with its four, four names that time out would hold up all others.
