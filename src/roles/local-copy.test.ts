@@ -46,14 +46,7 @@ test.each([
   "a project's new upstream reaches what a process remembers of its hostnames (%s) as soon as the follower tells of it, and nothing else",
   async (_, remember) => {
     const writer = openCopyWriter(copyPath(context.config))
-    const server = await startCopyServer({
-      socketPath: followerSocket(context),
-      on: {
-        findRoute: async () => ({ kind: 'unavailable' }),
-        requestCertificate: async () => ({ kind: 'requested' }),
-        visitorCame: () => {},
-      },
-    })
+    const server = await startServer()
     const copy = openLocalCopy<LightRoute>(context, { keep: toLight, ...(remember && { remember }) })
     const lookUp = (hostname: Hostname) => copy.findRoute(hostname) as LocalAnswer<LightRoute>
     try {
@@ -81,6 +74,27 @@ test.each([
     }
   },
 )
+
+test('a name that comes into the copy while the follower is away is found at once, even by a process that has missed it before', async () => {
+  const writer = openCopyWriter(copyPath(context.config))
+  const server = await startServer()
+  const copy = openLocalCopy<LightRoute>(context, { keep: toLight, remember: rememberAll })
+  const late = parseHostname('late.customer.com')
+  try {
+    await copy.follower.firstHeard(10_000)
+    server.heartbeat({ lagMs: 0, complete: true, asOfMs: 1 })
+    await expect.poll(copy.isFresh).toBe(true)
+    await server.stop()
+    await expect.poll(() => copy.follower.status().connected).toBe(false)
+    expect(copy.findRoute(late)).toEqual({ kind: 'unknown' })
+    writer.apply({ routes: [routeOf(late)] })
+    expect(copy.findRoute(late)).toMatchObject({ kind: 'route', route: { hostname: late } })
+    expect(copy.isFresh()).toBe(true)
+  } finally {
+    copy.close()
+    writer.close()
+  }
+})
 
 test('a process that remembers all of a copy answers from memory alone once it has read it, and reads anew what changes', async () => {
   const writer = openCopyWriter(copyPath(context.config))
@@ -119,6 +133,17 @@ test('a process that remembers all of a copy answers from memory alone once it h
     writer.close()
   }
 })
+
+/** A follower's socket behind which nobody looks anything up. */
+const startServer = () =>
+  startCopyServer({
+    socketPath: followerSocket(context),
+    on: {
+      findRoute: async () => ({ kind: 'unavailable' }),
+      requestCertificate: async () => ({ kind: 'requested' }),
+      visitorCame: () => {},
+    },
+  })
 
 function toLight({ metadataJson: _, createdAtMs: __, version: ___, ...light }: Route): LightRoute {
   return light

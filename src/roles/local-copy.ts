@@ -34,7 +34,8 @@ const UNKNOWN: { kind: 'unknown' } = { kind: 'unknown' }
 
 /**
  * How an api or edge process reads this machine's local copy: memory first, then the copy, then, only while the copy is behind or
- * incomplete, the follower. The follower's pushes drop what changed from memory; when the link to it breaks, all of it is dropped.
+ * incomplete, the follower. The follower's pushes drop what changed from memory; when the link to it breaks, all of it is dropped, and each name that
+ * memory does not hold is looked for in the copy until the link stands again.
  */
 export function openLocalCopy<Kept extends Pick<Route, 'hostname' | 'projectId'>>(context: RoleContext, parts: LocalCopyParts<Kept>) {
   const misses = new Lru<Hostname, typeof UNKNOWN>(MISSES_IN_MEMORY_MAX)
@@ -81,7 +82,8 @@ export function openLocalCopy<Kept extends Pick<Route, 'hostname' | 'projectId'>
     if (found.kind === 'unavailable') return
     if (found.kind === 'route' && (parts.isLight?.(found.route) ?? true)) routes.set(found)
     if (found.kind === 'route' && found.route.hostname === hostname) return
-    // A miss is remembered too: a scanner's guesses must not become reads.
+    // A miss is remembered too: a scanner's guesses must not become reads. But not while nobody would tell that it is none any more.
+    if (!follower.status().connected) return
     misses.set(hostname, UNKNOWN)
     if (found.kind === 'unknown') misses.set(wildcardOver(hostname), UNKNOWN)
   }
