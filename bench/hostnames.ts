@@ -1,5 +1,5 @@
 // A million claimed hostnames, a tenth of them with certificates (--hostnames N, from --smallest N on): start, memory, look-ups, and claims that come in, beside
-// Caddy, nginx and HAProxy (not with --alone).
+// Caddy, nginx and HAProxy (not with --alone, which saves nothing).
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -16,7 +16,7 @@ import { measurePeer, type PeerAtSize } from './support/hostnames-peers.ts'
 import { option, table } from './support/measure.ts'
 import { createPopulation } from './support/population.ts'
 import { certificatesAmong } from './support/population-names.ts'
-import { beginMeasurement } from './support/results.ts'
+import { beginMeasurement, type Results } from './support/results.ts'
 import { layCertificates, PEERS, type PeerName } from './support/static-peers.ts'
 
 type AtSize = { hostnames: number; ours: OursAtSize; peers: Map<PeerName, PeerAtSize> }
@@ -36,7 +36,7 @@ const measurement = beginMeasurement('hostnames')
 installMissing(PACKAGES.filter(({ name }) => name === 'libjemalloc2'))
 const undo = new AsyncDisposableStack()
 try {
-  report(await measureAll())
+  measurement.publish(resultsOf(await measureAll()), { save: !ALONE })
 } finally {
   await undo.disposeAsync()
 }
@@ -89,7 +89,7 @@ async function measureAll(): Promise<AtSize[]> {
   return measured
 }
 
-function report(measured: AtSize[]): void {
+function resultsOf(measured: readonly AtSize[]): Results {
   const heading = (first: string) => [first, ...measured.map(({ hostnames }) => hostnames.toLocaleString('en'))]
   const row = (what: string, of: (at: AtSize) => number, digits = 0) => [what, ...measured.map((at) => shown(of(at), digits))]
   const ofPeer = (name: PeerName, of: (peer: PeerAtSize & { kind: 'loaded' }) => number, digits = 0) =>
@@ -112,7 +112,7 @@ function report(measured: AtSize[]): void {
     title,
     rows: [heading('hostnames'), row('namesake', (at) => ours(at.ours), digits), ...PEERS.map((name) => ofPeer(name, theirs, digits))],
   })
-  measurement.publish({
+  return {
     tables: [
       {
         title:
@@ -185,7 +185,7 @@ function report(measured: AtSize[]): void {
       'A tenth of the hostnames have certificates of their own, all with one key pair. Starts are medians of three, with everything else of the machine at rest; the start is that of the whole service with its role edge.',
       'Pauses are upper bounds of a histogram that each process keeps (namesake_event_loop_pause_seconds); pauses below 10 ms count as none. On a busy machine they tell how long a process waited for a core: compare with those before the claims.',
     ],
-  })
+  }
 }
 
 function atMost(what: string, reached: number, gate: number, goal = gate) {

@@ -32,15 +32,35 @@ test('the edge runs on the Node that runs everything else, unless Bun is asked f
   expect(findEdgeRuntime({ edgeRuntime: 'bun' }).program).toBe(findBun({ folder: OURS, path: '' }))
 })
 
-test('Bun keeps its compiled code while nobody asks, as long as it knows that setting', () => {
+test('Bun keeps its compiled code while nobody asks, and collects after 16 MB, as long as it knows those settings', () => {
   const { program, env } = findEdgeRuntime({ edgeRuntime: 'bun' })
   const { stderr } = spawnSync(program, ['-e', '0'], { encoding: 'utf8', env: { ...env, BUN_JSC_dumpOptions: '1' } })
   expect(stderr).toContain('forceCodeBlockLiveness=true (default: false)')
+  expect(stderr).toContain('gcMaxHeapSize=16777216 (default: 0)')
   const strict = join(folderWith({ bin: '1.4.5' }), 'bin/bun')
   writeFileSync(strict, '#!/bin/sh\n[ -z "$BUN_JSC_forceCodeBlockLiveness" ] || exit 1\n')
   expect(accepts(strict, {})).toBe(true)
   expect(accepts(strict, { BUN_JSC_forceCodeBlockLiveness: '1' })).toBe(false)
   expect(accepts(program, { BUN_JSC_unheardOf: '1' })).toBe(false)
+})
+
+/** Makes and forgets buffers as requests do; says how often the system was asked for memory once that goes on for a while. */
+const REQUESTS = `
+  const load = async (ms) => {
+    for (const end = performance.now() + ms; performance.now() < end; await Bun.sleep(1))
+      for (let i = 0; i < 20; i += 1) Buffer.allocUnsafeSlow(16 * 1024).fill(i)
+  }
+  await load(500)
+  const before = process.resourceUsage().minorPageFault
+  await load(1_500)
+  console.log(process.resourceUsage().minorPageFault - before)
+`
+
+test('Bun uses memory again that requests have left, instead of giving it back and asking for it anew', () => {
+  const { program, flags, env } = findEdgeRuntime({ edgeRuntime: 'bun' })
+  const pageFaults = (settings: NodeJS.ProcessEnv) =>
+    Number(spawnSync(program, [...flags, '-e', REQUESTS], { encoding: 'utf8', env: settings }).stdout)
+  expect(pageFaults(env)).toBeLessThan(pageFaults({}) / 4)
 })
 
 test("jemalloc is taken from the first place that has it, and where none has it all stays with the C library's allocator", () => {

@@ -13,9 +13,13 @@ const OWN_FOLDER = fileURLToPath(new URL('..', import.meta.url))
 
 // By itself Bun reads .env and its own settings from the working folder, fetches packages that are missing, and writes compiled files to a cache.
 const BUN_FLAGS = ['--no-env-file', '--no-install', '--config=/dev/null', '--no-warnings']
-const BUN_ENVIRONMENT = { BUN_RUNTIME_TRANSPILER_CACHE_PATH: '0' }
-/** Its engine throws compiled code away while nobody asks, and whoever asks next would pay for it (docs/decisions/0090). */
-const BUN_KEEPS_CODE = { BUN_JSC_forceCodeBlockLiveness: '1' }
+/** Its allocator gives memory back to the system as soon as it is free, and the next request asks for it anew: a minute later will do (docs/decisions/0091). */
+const BUN_ENVIRONMENT = { BUN_RUNTIME_TRANSPILER_CACHE_PATH: '0', MIMALLOC_PURGE_DELAY: '60000', MIMALLOC_PURGE_HOLES: '0' }
+/**
+ * Its engine throws compiled code away while nobody asks, and whoever asks next would pay for it (docs/decisions/0090). And it collects when as much
+ * has been made as was there before; after 16 MB, what is free is used again while the processor's caches know it (docs/decisions/0091).
+ */
+const BUN_ENGINE = { BUN_JSC_forceCodeBlockLiveness: '1', BUN_JSC_gcMaxHeapSize: String(16 * 1024 * 1024) }
 
 /** What runs the edge processes. Throws ConfigError when that is to be Bun and there is none that will do: it says how to install one. */
 export function findEdgeRuntime({ edgeRuntime }: Pick<Config, 'edgeRuntime'>, path = ''): Runtime {
@@ -24,7 +28,7 @@ export function findEdgeRuntime({ edgeRuntime }: Pick<Config, 'edgeRuntime'>, pa
     return { program: NODE.program, flags: [...NODE.flags, ...EDGE_NODE_FLAGS], env }
   }
   const program = findBun({ folder: OWN_FOLDER, path })
-  return { program, flags: BUN_FLAGS, env: { ...BUN_ENVIRONMENT, ...(accepts(program, BUN_KEEPS_CODE) ? BUN_KEEPS_CODE : {}) } }
+  return { program, flags: BUN_FLAGS, env: { ...BUN_ENVIRONMENT, ...(accepts(program, BUN_ENGINE) ? BUN_ENGINE : {}) } }
 }
 
 /** Settings of Bun's engine come and go with its versions, and it does not start with one that it does not know. */

@@ -4,8 +4,8 @@ import { planRounds, takeTurns } from './turns.ts'
 const PROXIES = ['namesake', 'nginx'].map((name) => ({ name, port: 0, processes: () => [] }))
 const PLAN = { rounds: 2, readMs: 1, warmUpMs: () => 1 }
 
-test('without a number of seconds there are five rounds of one second', () => {
-  expect(planRounds(['namesake', 'nginx'], undefined)).toMatchObject({ rounds: 5, readMs: 1_000 })
+test('without a number of seconds there are seven rounds of one second', () => {
+  expect(planRounds(['namesake', 'nginx'], undefined)).toMatchObject({ rounds: 7, readMs: 1_000 })
 })
 
 test('a shape whose caches fill slowly warms up longer in a whole run, every proxy alike', () => {
@@ -23,13 +23,13 @@ test('more time makes more rounds, then longer ones; little time makes short one
   expect(planRounds(places, 20).readMs).toBeLessThan(1_000)
 })
 
-test('the proxies take turns, and what they warm up with does not count', async () => {
+test('the proxies take turns, of which each begins one round in turn, and what they warm up with does not count', async () => {
   const order: string[] = []
   const { rounds } = await takeTurns(PROXIES, PLAN, {
     warmUp: async ({ name }) => order.push(`${name} warms up`),
     measure: async ({ name }) => ({ value: order.push(name) }),
   })
-  expect(order).toEqual(['namesake warms up', 'nginx warms up', 'namesake', 'nginx', 'namesake', 'nginx'])
+  expect(order).toEqual(['namesake warms up', 'nginx warms up', 'namesake', 'nginx', 'nginx', 'namesake'])
   expect(rounds.get('nginx')).toHaveLength(2)
 })
 

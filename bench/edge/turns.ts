@@ -8,6 +8,7 @@ const ROUND_OVERHEAD_MS = 450 // until the load has begun and is even, and until
 const READ_MS = 1_000
 const READ_MS_MIN = 400
 const ROUNDS = [9, 7, 5]
+const ROUNDS_OF_WHOLE_RUN = 7
 const WARM_UP_SHARE_MAX = 0.3
 const TRIES = 4
 const MESSAGE_CHARACTERS_MAX = 300
@@ -17,23 +18,23 @@ function fullWarmUpMs(proxy: string): number {
   return proxy.startsWith('namesake') ? 4_000 : 700
 }
 
-/** So many seconds over these places (a proxy in a shape each); without `seconds`, five rounds of one second each. */
+/** So many seconds over these places (a proxy in a shape each); without `seconds`, seven rounds of one second each. */
 export function planRounds(places: readonly string[], seconds: number | undefined): Plan {
-  const fewest = ROUNDS.at(-1)!
   if (seconds === undefined) {
-    return { rounds: fewest, readMs: READ_MS, warmUpMs: (proxy, leastMs = 0) => Math.max(leastMs, fullWarmUpMs(proxy)) }
+    return { rounds: ROUNDS_OF_WHOLE_RUN, readMs: READ_MS, warmUpMs: (proxy, leastMs = 0) => Math.max(leastMs, fullWarmUpMs(proxy)) }
   }
   const total = seconds * 1_000
   const warmUp = places.reduce((sum, proxy) => sum + fullWarmUpMs(proxy), 0)
   const scale = Math.min(1, (total * WARM_UP_SHARE_MAX) / warmUp)
   const placeMs = (total - warmUp * scale) / places.length
-  const rounds = ROUNDS.find((count) => placeMs / count >= READ_MS + ROUND_OVERHEAD_MS) ?? fewest
+  const rounds = ROUNDS.find((count) => placeMs / count >= READ_MS + ROUND_OVERHEAD_MS) ?? ROUNDS.at(-1)!
   const readMs = Math.max(READ_MS_MIN, placeMs / rounds - ROUND_OVERHEAD_MS)
   return { rounds, readMs, warmUpMs: (proxy) => Math.max(READ_MS_MIN, fullWarmUpMs(proxy) * scale) }
 }
 
 /**
- * Lets the proxies take turns, so that whatever else the machine does comes to each of them: once to warm up, then for the rounds that count.
+ * Lets the proxies take turns, so that whatever else the machine does comes to each of them: once to warm up, then for the rounds that count, each
+ * round beginning with another one.
  * What fails is tried again; a proxy that fails for good is left out from then on, with the reason.
  */
 export async function takeTurns(
@@ -54,7 +55,9 @@ export async function takeTurns(
   }
   for (const proxy of proxies) await turn(proxy, async () => void (await each.warmUp(proxy, plan.warmUpMs(proxy.name))))
   for (let round = 0; round < plan.rounds; round += 1) {
-    for (const proxy of proxies) await turn(proxy, async () => void rounds.get(proxy.name)!.push(await each.measure(proxy, plan.readMs)))
+    const first = round % proxies.length
+    for (const proxy of [...proxies.slice(first), ...proxies.slice(0, first)])
+      await turn(proxy, async () => void rounds.get(proxy.name)!.push(await each.measure(proxy, plan.readMs)))
   }
   return { rounds, failures }
 }
