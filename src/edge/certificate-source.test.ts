@@ -45,6 +45,20 @@ test('a changed certificate replaces the remembered one', async () => {
   expect(made.certificateFor(shop, from('192.0.2.1'))).toMatchObject({ id: '2' })
 })
 
+test('fifteen thousand hostnames are read from the copy once, in whatever order they are visited', () => {
+  const { made, copy } = source()
+  const names = Array.from({ length: 15_000 }, (_, i) => parseHostname(`shop-${i}.customer.com`))
+  for (const name of names) copy.set(name, { kind: 'certificate', certificate })
+  for (const name of names) void made.certificateFor(name, from('192.0.2.1'))
+  let reads = 0
+  copy.get = () => {
+    reads += 1
+    return undefined
+  }
+  for (const name of names.reverse()) void made.certificateFor(name, from('192.0.2.1'))
+  expect(reads).toBe(0)
+})
+
 test('news of a certificate whose key cannot be opened ends the wait of its handshakes, and nothing else', async () => {
   const { made, copy } = source()
   const answer = made.certificateFor(shop, from('192.0.2.1'))

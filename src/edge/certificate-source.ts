@@ -1,6 +1,6 @@
 import type { Hostname } from '../hostname.ts'
 import { type AddressSet, addressKey } from '../lib/addresses.ts'
-import { Lru } from '../lib/lru.ts'
+import { ExactLru } from '../lib/exact-lru.ts'
 import { createOnce } from '../lib/once.ts'
 import type { CertificateText } from './certificate-text.ts'
 import type { WaitingClient } from './tls.ts'
@@ -40,7 +40,7 @@ export type CertificateSource = {
   waiting(): number
 }
 
-const CERTIFICATES_IN_MEMORY_MAX = 15_000 // 1 to 4 KB each; to read one from the copy costs a twentieth of its handshake
+const CERTIFICATES_IN_MEMORY_MAX = 15_000 // 1 to 4 KB each
 const WAIT_MS_MAX = 10_000
 const WAITING_MAX = 1_000
 const WAITING_PER_CLIENT_MAX = 20
@@ -52,7 +52,7 @@ const NOT_REGISTERED: CertificateAnswer = { kind: 'refused', reason: 'not regist
  * the project's wildcard certificate can stand in. All is remembered by claimed name, so a wildcard's certificate once for all it covers.
  */
 export function createCertificateSource(parts: CertificateSourceParts): CertificateSource {
-  const memory = new Lru<Hostname, KeptCertificate>(CERTIFICATES_IN_MEMORY_MAX)
+  const memory = new ExactLru<Hostname, KeptCertificate>({ max: () => CERTIFICATES_IN_MEMORY_MAX, weightOf: () => 1, onLeave() {} })
   const room = createWaitingRoom()
   const requests = createOnce<Hostname, Awaited<ReturnType<CertificateSourceParts['requestIssuance']>>>()
   const request = (hostname: Hostname) => requests(hostname, () => parts.requestIssuance(hostname))
