@@ -20,7 +20,7 @@ const isMistake = name !== undefined && name !== '--help' && !names.includes(nam
 if (isMistake) console.error(`There is no measurement called ${name}.\n`)
 console.log(`npm run bench -- NAME [--seconds N] [--no-save]
 
-Measures for about N seconds (a minute at most unless told otherwise; edge: twelve), prints a table, and replaces the measurement's section of bench/RESULTS.md
+Measures for about N seconds (a minute at most unless told otherwise; edge: thirty), prints a table, and replaces the measurement's section of bench/RESULTS.md
 unless told not to. Exits with 1 when a gate is missed.
 `)
 for (const known of names) console.log(`  ${known.padEnd(14)} ${purposeOf(known)}`)
