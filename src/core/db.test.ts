@@ -2,7 +2,7 @@ import { createServer, type Socket } from 'node:net'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
-import { closeDatabase, connectDatabase, databaseIsReachable, rows, transaction } from './db.ts'
+import { closeDatabase, connectDatabase, databaseIsReachable, preparedRows, rows, transaction } from './db.ts'
 import { listProjects } from './projects.ts'
 import { readSetting, writeSetting } from './settings.ts'
 import { findTokenOwner } from './tokens.ts'
@@ -52,6 +52,18 @@ test('a transaction that throws leaves nothing', async () => {
   })
   await expect(failed).rejects.toThrow('on purpose')
   expect(await readSetting(database.db, 'half')).toBeUndefined()
+})
+
+test('what a constraint refuses costs no connection, any other error does', async () => {
+  const one = connectDatabase(database.url, { applicationName: 'test', poolMax: 1 })
+  const pid = async () => (await rows(one, sql<{ pid: number }>`select pg_backend_pid() as pid`))[0]!.pid
+  const first = await pid()
+  const twice = `insert into settings (name, value) values ('twice', ''), ('twice', '')`
+  await expect(preparedRows(one, 'twice', twice, [])).rejects.toMatchObject({ code: '23505' })
+  expect(await pid()).toBe(first)
+  await expect(preparedRows(one, 'unknown', 'select nothing_such', [])).rejects.toMatchObject({ code: '42703' })
+  expect(await pid()).not.toBe(first)
+  await closeDatabase(one)
 })
 
 test('what is acknowledged is on disk even where the server would rather not wait', async () => {

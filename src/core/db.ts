@@ -78,9 +78,26 @@ export async function preparedRows<R extends pg.QueryResultRow>(
   values: unknown[],
 ): Promise<R[]> {
   return reachable(async () => {
-    const answer = 'pool' in on ? on.pool.query<R>({ name, text, values }) : on.kysely.executeQuery<R>(CompiledQuery.raw(text, values))
-    return (await answer).rows
+    if (!('pool' in on)) return (await on.kysely.executeQuery<R>(CompiledQuery.raw(text, values))).rows
+    const client = await on.pool.connect()
+    let isSpent = false
+    try {
+      return (await client.query<R>({ name, text, values })).rows
+    } catch (error) {
+      isSpent = !isRefusal(error)
+      throw error
+    } finally {
+      client.release(isSpent)
+    }
   })
+}
+
+/**
+ * A constraint of ours that refuses a statement (SQLSTATE class 23) says nothing against the connection, which `pool.query` would close. After
+ * other errors it is closed: a plan from before a migration fails for as long as its connection lives.
+ */
+function isRefusal(error: unknown): boolean {
+  return String((error as { code?: unknown }).code).startsWith('23')
 }
 
 /** Ends every connection, when the statements under way are done. */
