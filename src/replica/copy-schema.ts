@@ -3,10 +3,11 @@ import type { DatabaseSync } from 'node:sqlite'
 // A file of another version is never converted: the next snapshot builds a new one beside it. Until that stands, which takes a database,
 // the files of former versions are read as if they were of today, by way of what they lack: temporary tables and views of the connection,
 // which stand before the file's own.
-const SCHEMA_VERSION = 5
+const SCHEMA_VERSION = 6
 /** Each route held what is its project's, and its version grew with either. */
 const WHOLE_ROUTES = 'create temp view whole_routes as select *, version as project_version from main.routes;'
 const FORMER_LACKS = new Map([
+  [5, ''], // certificates were without rowid, too
   [4, WHOLE_ROUTES],
   [
     3,
@@ -20,6 +21,8 @@ const FORMER_LACKS = new Map([
 const APPLICATION_ID = 0x4e414d45 // "NAME"
 
 // Without rowid a table is one tree, its key inside the row: no index that, damaged, could lead a hostname to another one's row.
+// Not so certificates: while it looks for a key, SQLite reads the whole of each row that it passes, which takes four times as long as an index
+// where rows are longer than a page holds them (docs/decisions/0092). Another hostname's row would be of no use: its sealed key does not open.
 const TABLES = `
   create table routes (
     hostname text primary key, project_id integer not null, verified integer not null, proof_needed integer not null,
@@ -39,7 +42,7 @@ const TABLES = `
   create table certificates (
     hostname text primary key, state text not null, chain_pem text, sealed_key blob, not_after_ms integer, reason text,
     next_attempt_at_ms integer, version integer not null
-  ) strict, without rowid;
+  ) strict;
   create index certificate_ends on certificates (not_after_ms) where not_after_ms is not null;
   create table settings (name text primary key, value blob not null) strict, without rowid;
   create table challenges (
@@ -95,7 +98,7 @@ export function unfitness(db: DatabaseSync, wanted: Partial<CopyScope> = {}): st
 /** Why readers cannot use this file, or undefined when they can: what a former release wrote is read too, by a connection made for it here. */
 export function unreadability(db: DatabaseSync, wanted: Partial<CopyScope> = {}): string | undefined {
   const lacks = FORMER_LACKS.get(versionOf(db))
-  if (!lacks) return unfitness(db, wanted)
+  if (lacks === undefined) return unfitness(db, wanted)
   db.exec(lacks)
   return whyNot(db, wanted)
 }

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Hostname, wildcardOver } from '../hostname.ts'
-import { foundRoute, routeOf, shop, snapshotOf, temporaryFolder } from './copy.fixture.ts'
+import { certificateOf, foundRoute, pagesOf, routeOf, shop, snapshotOf, temporaryFolder } from './copy.fixture.ts'
 import { currentGeneration } from './copy-files.ts'
 import { openCopyReader } from './copy-reader.ts'
 import { openCopyWriter } from './copy-writer.ts'
@@ -67,6 +67,29 @@ for (const [version, tables] of TABLES) {
     expect(reader.findRoute(shop(3))).toEqual(foundRoute(routeOf(shop(3))))
   })
 }
+
+test('certificates of the copy of a former release, whose table had no rowid, are read until a new one stands', async () => {
+  const { path, remove } = temporaryFolder()
+  undo.push(remove)
+  const first = openCopyWriter(path)
+  await first.replaceAll(snapshotOf([routeOf(shop(1))], { certificates: pagesOf([certificateOf(shop(1))]) }))
+  first.close()
+  const db = new DatabaseSync(currentGeneration(path)!)
+  const { sql } = db.prepare(`select sql from sqlite_schema where name = 'certificates'`).get() as { sql: string }
+  db.exec(`alter table certificates rename to ours; ${sql}, without rowid; insert into certificates select * from ours; drop table ours`)
+  db.exec('pragma user_version = 5')
+  db.close()
+  const reader = openCopyReader(path, {})
+  undo.push(reader.close)
+  expect(reader.findCertificate(shop(1))).toEqual(certificateOf(shop(1)))
+  const writer = openCopyWriter(path)
+  undo.push(writer.close)
+  expect(writer.state().unfit).toContain('version 5')
+  await writer.replaceAll(snapshotOf([routeOf(shop(1))], { certificates: pagesOf([certificateOf(shop(1))]) }))
+  reader.lookAgain()
+  expect(reader.state()).toMatchObject({ usable: true, complete: true })
+  expect(reader.findCertificate(shop(1))).toEqual(certificateOf(shop(1)))
+})
 
 /** In the place of one of today's, and as the former release's follower goes on writing it. */
 async function layFormerCopy(path: string, version: number, tables: string) {
