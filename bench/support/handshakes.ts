@@ -1,5 +1,6 @@
-// TLS 1.3 handshakes with one request each: `node handshakes.ts PORT MS ZONE NAMES AT_ONCE [SESSIONS]`, for random ones of NAMES hostnames below ZONE.
-// Without SESSIONS all are full. With it, the sessions of that file are resumed; if there is no file, it is filled from full ones. Prints a LoadResult.
+// TLS 1.3 handshakes with one request each: `node handshakes.ts PORT MS ZONE NAMES AT_ONCE GROUPS [SESSIONS]`, for random ones of NAMES hostnames
+// below ZONE. GROUPS are what the client offers for the key exchange, the first with a share (`X25519MLKEM768:X25519`). Without SESSIONS all are
+// full. With it, the sessions of that file are resumed; if there is no file, it is filled from full ones. Prints a LoadResult.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { type ConnectionOptions, connect } from 'node:tls'
 import { nameAt } from './numbered-names.ts'
@@ -7,7 +8,7 @@ import { nameAt } from './numbered-names.ts'
 const TIMEOUT_MS = 5_000
 const ANSWER = /^HTTP\/1\.1 200 [\s\S]*x{700}/
 
-const [port, ms, zone, names, atOnce, file] = process.argv.slice(2) as [string, string, string, string, string, string?]
+const [port, ms, zone, names, atOnce, groups, file] = process.argv.slice(2) as [string, string, string, string, string, string, string?]
 const kept: [hostname: string, session: string][] = file && existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : []
 const resuming = kept.length > 0
 const gathered = new Map<string, string>()
@@ -30,7 +31,13 @@ console.log(JSON.stringify({ done, bad: failures.length, example: failures[0] })
 
 function visitOnce(): Promise<void> {
   const [hostname, session] = resuming ? kept[random(kept.length)]! : [nameAt(zone, random(Number(names)))]
-  const options: ConnectionOptions = { host: '127.0.0.1', port: Number(port), servername: hostname, rejectUnauthorized: false }
+  const options: ConnectionOptions = {
+    host: '127.0.0.1',
+    port: Number(port),
+    servername: hostname,
+    rejectUnauthorized: false,
+    ecdhCurve: groups,
+  }
   if (session) options.session = Buffer.from(session, 'base64')
   return new Promise((resolve, reject) => {
     const socket = connect({ ...options, ALPNProtocols: ['http/1.1'] })
