@@ -73,6 +73,14 @@ test("jemalloc is taken from the first place that has it, and where none has it 
   expect(findEdgeRuntime({ edgeRuntime: 'node' }).env).toMatchObject(allocatorEnvironment())
 })
 
+test('a process knows whether it runs on jemalloc, whatever is installed', () => {
+  const script = `import { runsOnJemalloc } from '${new URL('./edge/allocator.ts', import.meta.url)}'; console.log(runsOnJemalloc())`
+  const answer = (env: NodeJS.ProcessEnv) =>
+    spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8', env }).stdout.trim()
+  expect(answer({})).toBe('false')
+  expect(answer(allocatorEnvironment())).toBe(String(findAllocator() !== undefined))
+})
+
 test('Bun is taken from our own packages, from beside us, else from the PATH', () => {
   const own = `node_modules/@oven/bun-linux-${ARCH}/bin`
   const beside = `@oven/bun-linux-${ARCH}/bin`

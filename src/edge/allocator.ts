@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 
 /** Where Debian, Ubuntu and other distributions put it: their packages are called libjemalloc2, or jemalloc. */
 const PLACES: readonly (string | undefined)[] = [
@@ -17,4 +17,9 @@ export function findAllocator(places = PLACES): string | undefined {
 export function allocatorEnvironment(places = PLACES): Readonly<Record<string, string>> {
   const file = findAllocator(places)
   return file === undefined ? {} : { LD_PRELOAD: file, MALLOC_CONF: 'narenas:1' }
+}
+
+/** Whether this process allocates with it; an `LD_PRELOAD` of the operator's may have put another one before it. On Bun, which brings its own, nothing does. */
+export function runsOnJemalloc(): boolean {
+  return process.versions.bun === undefined && readFileSync('/proc/self/maps', 'utf8').includes(LIBRARY)
 }
