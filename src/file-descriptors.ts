@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readOwnProc } from './lib/own-proc.ts'
 
 /** A visitor's connection, and for half of them one to an upstream: the others are idle. */
 const PER_CONNECTION = 1.5
@@ -7,7 +7,7 @@ const RESERVED = 512
 const CONNECTIONS_MIN = 64
 
 /** How many files this process may have open. Node raises the soft limit to the hard one when it starts; undefined where the system has no /proc. */
-export function fileDescriptorsMax(limits = readLimits()): number | undefined {
+export function fileDescriptorsMax(limits = readOwnProc('limits')): number | undefined {
   const hard = /^Max open files\s+(\d+)/m.exec(limits)?.[1]
   return hard === undefined ? undefined : Number(hard)
 }
@@ -25,12 +25,4 @@ export function descriptorShortage(wanted: number, descriptors: number | undefin
   if (wanted === 0 || ceiling >= wanted) return undefined
   const needed = Math.ceil(wanted * PER_CONNECTION) + RESERVED
   return `An edge process may open ${descriptors} files, which is enough for ${ceiling} visitors at once and not for the ${wanted} of NAMESAKE_EDGE_CONNECTIONS. Raise the limit (LimitNOFILE=${needed} in the systemd unit, or ulimit -Hn ${needed}), or set NAMESAKE_EDGE_CONNECTIONS=${ceiling}`
-}
-
-function readLimits(): string {
-  try {
-    return readFileSync('/proc/self/limits', 'utf8')
-  } catch {
-    return ''
-  }
 }

@@ -1,4 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
+import { readOwnProc } from '../lib/own-proc.ts'
 
 /** Where Debian, Ubuntu and other distributions put it: their packages are called libjemalloc2, or jemalloc. */
 const PLACES: readonly (string | undefined)[] = [
@@ -21,5 +22,5 @@ export function allocatorEnvironment(places = PLACES): Readonly<Record<string, s
 
 /** Whether this process allocates with it; an `LD_PRELOAD` of the operator's may have put another one before it. On Bun, which brings its own, nothing does. */
 export function runsOnJemalloc(): boolean {
-  return process.versions.bun === undefined && readFileSync('/proc/self/maps', 'utf8').includes(LIBRARY)
+  return process.versions.bun === undefined && readOwnProc('maps').includes(LIBRARY)
 }
