@@ -1,7 +1,7 @@
-import { collectDefaultMetrics, Registry } from 'prom-client'
+import { Registry } from 'prom-client'
 import { type Config, ConfigError, readConfig } from './config.ts'
 import { ServiceError } from './errors.ts'
-import { measurePauses } from './event-loop-pauses.ts'
+import { measurePauses, measureProcess } from './event-loop-pauses.ts'
 import { createLog } from './log.ts'
 import type { Listen, ProcessReport, RoleContext, RunningRole } from './roles/role.ts'
 import { dropPrivileges } from './service-user.ts'
@@ -30,7 +30,7 @@ async function main(role: string): Promise<void> {
   const start = await load(config)
   const log = createLog(role, config.logLevel)
   const metrics = new Registry()
-  collectDefaultMetrics({ register: metrics })
+  measureProcess(metrics)
   measurePauses(metrics, role)
   let running: RunningRole | undefined
 
