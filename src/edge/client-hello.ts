@@ -1,4 +1,6 @@
 import type { Socket } from 'node:net'
+import { copyOf } from './let-go.ts'
+import { readIntoShared, readIntoStream, shared } from './own-reads.ts'
 
 /** `extensions`: as they came, for what is seldom asked of them. */
 export type ClientHello =
@@ -16,6 +18,7 @@ const RECORD_HANDSHAKE = 22
 const MESSAGE_CLIENT_HELLO = 1
 const EXTENSION_SERVER_NAME = 0
 const EXTENSION_ALPN = 16
+const NOTHING = Buffer.alloc(0)
 const ACME_TLS_ALONE = Buffer.concat([Buffer.from([0, ACME_TLS.length + 1, ACME_TLS.length]), Buffer.from(ACME_TLS)])
 
 /** Reads the server name out of the first bytes of a TLS connection (RFC 8446 §4.1.2, RFC 6066 §3); the message may span records. */
@@ -51,10 +54,8 @@ export function isValidation({ extensions }: ClientHello & { kind: 'hello' }): b
  */
 export function peekClientHello(socket: Socket): Promise<ClientHello> {
   return new Promise((resolve) => {
-    let kept: Buffer = Buffer.alloc(0)
-    const look = () => {
-      const bytes = socket.read() as Buffer | null
-      if (!bytes) return
+    let kept: Buffer = NOTHING
+    const look = (bytes: Buffer) => {
       kept = kept.length === 0 ? bytes : Buffer.concat([kept, bytes])
       const hello = kept.length > HELLO_BYTES_MAX ? ({ kind: 'unreadable' } as const) : readClientHello(kept)
       if (hello.kind === 'incomplete') return
@@ -63,11 +64,29 @@ export function peekClientHello(socket: Socket): Promise<ClientHello> {
     }
     const gone = () => settle({ kind: 'incomplete' })
     const settle = (hello: ClientHello) => {
-      socket.off('readable', look).off('end', gone).off('close', gone)
+      takeNoMore()
+      socket.off('end', gone).off('close', gone)
       resolve(hello)
     }
-    socket.on('readable', look).once('end', gone).once('close', gone)
+    const takeNoMore = takeFirstBytes(socket, look)
+    socket.once('end', gone).once('close', gone)
   })
+}
+
+/** Hands what comes to `take`, never before this returns. What it returns ends that: from then on what comes goes into the stream. */
+function takeFirstBytes(socket: Socket, take: (bytes: Buffer) => void): () => void {
+  const arrived = (bytes: number): boolean => {
+    take(copyOf(shared, 0, bytes))
+    return true
+  }
+  // A stream's events, each of them a turn of its own, are a twelfth of a handshake.
+  if (socket.readableLength === 0 && readIntoShared(socket, arrived)) return () => readIntoStream(socket)
+  const look = () => {
+    const bytes = socket.read() as Buffer | null
+    if (bytes) take(bytes)
+  }
+  socket.on('readable', look)
+  return () => socket.off('readable', look)
 }
 
 /**

@@ -5,9 +5,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { connect, createServer, type Server, type TLSSocket } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestCa } from '../../test/support/certificates.ts'
+import { READS_INTO_OURS } from './own-reads.ts'
 import { takePushed } from './pushed-reads.ts'
 import { digest, expectStreamBehindHead, resumeToEnd, sendBlocks, until } from './reads.fixture.ts'
-import { SHARES_VISITOR_READS, takeVisitorBytes } from './visitor-reads.ts'
+import { takeVisitorBytes } from './visitor-reads.ts'
 
 let server: Server
 let port: number
@@ -33,7 +34,7 @@ async function open(): Promise<{ near: TLSSocket; far: TLSSocket }> {
 }
 
 test.skipIf(process.versions.bun !== undefined)('this Node lets visitors be read into one buffer', () => {
-  expect(SHARES_VISITOR_READS).toBe(true)
+  expect(READS_INTO_OURS).toBe(true)
 })
 
 describe.each([
