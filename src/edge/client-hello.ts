@@ -79,7 +79,7 @@ function takeFirstBytes(socket: Socket, take: (bytes: Buffer) => void): () => vo
     take(copyOf(shared, 0, bytes))
     return true
   }
-  // A stream's events, each of them a turn of its own, are a twelfth of a handshake.
+  // A stream's events, each of them a turn of its own, are a tenth of what a handshake costs a bare server (docs/decisions/0070).
   if (socket.readableLength === 0 && readIntoShared(socket, arrived)) return () => readIntoStream(socket)
   const look = () => {
     const bytes = socket.read() as Buffer | null

@@ -9,17 +9,16 @@ import { READS_ARE_PUSHED, type Take, takePushed } from './pushed-reads.ts'
  */
 export function takeVisitorBytes(socket: TLSSocket, take: Take): () => void {
   if (READS_ARE_PUSHED) return takePushed(socket, take)
-  let isTaking = true
   const arrived = (bytes: number): boolean => {
     const chunk = copyOf(shared, 0, bytes)
-    if (!isTaking || socket.isPaused() || socket.readableLength > 0) return socket.push(chunk)
+    if (socket.isPaused() || socket.readableLength > 0) return socket.push(chunk)
     take(chunk)
     return true
   }
   if (readIntoShared(socket, arrived)) socket.once('close', () => readIntoStream(socket)) // a closed socket may be there for long (lightenOnceClosed)
   socket.on('data', take) // what came before, or while it was paused
   return () => {
-    isTaking = false
+    readIntoStream(socket)
     socket.off('data', take)
   }
 }
