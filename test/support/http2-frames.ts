@@ -96,6 +96,11 @@ export class RawHttp2 {
     return this.socket.writable && this.socket.write(Buffer.concat(frames))
   }
 
+  /** Until what was sent has left, or the connection is over, in whatever way the edge ended it. */
+  async drained(): Promise<void> {
+    await Promise.race([new Promise((resolve) => this.socket.once('drain', resolve)), this.closed()])
+  }
+
   /** The first frame so far or to come that is meant. Rejects when the connection closes before. */
   until(isMeant: (frame: RawFrame) => boolean): Promise<RawFrame> {
     return new Promise((resolve, reject) => {

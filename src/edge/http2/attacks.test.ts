@@ -97,7 +97,7 @@ test.each(ATTACKS)('a flood of %s ends the connection, costs little, and others 
   const other = ask()
   for (let i = 0, open = true; open && i < 100_000; i += 50) {
     const frames = Array.from({ length: 50 }, (_, k) => attack(i + k)).flat()
-    if (!visitor.send(...frames)) await Promise.race([once(visitor.socket, 'drain'), visitor.closed()])
+    if (!visitor.send(...frames)) await visitor.drained()
     await new Promise((resolve) => setImmediate(resolve))
     open = visitor.socket.writable && !visitor.frames.some(({ type }) => type === 7)
   }
