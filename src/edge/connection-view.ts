@@ -34,6 +34,7 @@ export class ConnectionView {
     if (fields !== this.#fields || this.#lines === undefined) {
       this.#fields = fields
       this.#lines = forwardedLines(fields, { peer: this.#peer, isTrusted: this.isTrusted, authority })
+      joinNow(this.#lines.before)
     }
     const { before, id, behind } = this.#lines
     return before + (id ?? requestId) + behind
@@ -45,6 +46,11 @@ export class ConnectionView {
     this.#reading = undefined
     this.#lines = undefined
   }
+}
+
+/** Engines join the pieces of a string once somebody looks into it: here, and not in each of the longer strings that it becomes a piece of. */
+function joinNow(text: string): void {
+  text.charCodeAt(0)
 }
 
 export function createConnectionViews(trustedProxies: AddressSet): (connection: VisitorConnection) => ConnectionView {

@@ -2,7 +2,9 @@ import type { Fields } from './engine.ts'
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const NONE: readonly string[] = []
-const LENGTH = /^\d{1,15}$/
+const LENGTH_DIGITS_MAX = 15
+const ZERO = 48
+const NINE = 57
 const TARGET = /^[\u0021\u0022\u0024-\u007e\u0080-\u00ff]+$/
 const VALUE = /^[\t\u0020-\u007e\u0080-\u00ff]*$/
 
@@ -23,7 +25,13 @@ export function isTarget(text: string): boolean {
 
 /** Whether the text can be the value of Content-Length (RFC 9110 §8.6): so many digits are exact in a number. */
 export function isLength(text: string): boolean {
-  return LENGTH.test(text)
+  const { length } = text
+  if (length === 0 || length > LENGTH_DIGITS_MAX) return false
+  for (let i = 0; i < length; i += 1) {
+    const code = text.charCodeAt(i)
+    if (code < ZERO || code > NINE) return false
+  }
+  return true
 }
 
 /** All values of one field, in order; `name` in lower case. */

@@ -31,6 +31,8 @@ const ANSWER_NAMES = new NameTable<AnswerKind>(
 
 const IDLE = /timeout=(\d{1,6})/i
 const EVENT_STREAM = /^text\/event-stream\b/i
+/** Where `text/event-stream` and `text/html` part: most answers need no closer look. */
+const PARTING_AT = 5
 
 /** `keepUpgrade`: what a 426 says must be asked for (RFC 9110 §15.5.22), over HTTP/1.1. */
 export type KeptFields = { keepLength: boolean; keepTrailer: boolean; keepUpgrade: boolean }
@@ -73,7 +75,7 @@ export class AnswerFields {
         this.upgrade += `,${value}`
         return
       case 'content-type':
-        this.isEventStream ||= EVENT_STREAM.test(value)
+        this.isEventStream ||= (value[PARTING_AT] === 'e' || value[PARTING_AT] === 'E') && EVENT_STREAM.test(value)
         return
       case 'date':
         this.hasDate = true

@@ -12,6 +12,7 @@ import type { VisitorConnection } from './engine.ts'
 import type { HandshakeOutcome } from './metrics.ts'
 import { type Certified, createSecureContexts, TLS_SETTINGS } from './secure-contexts.ts'
 import { setTicketKeys } from './ticket-keys.ts'
+import { forgoTimeout } from './untimed-sockets.ts'
 
 export type CertificateAnswer =
   /** `id` changes whenever the certificate does. */
@@ -83,6 +84,7 @@ export function createTls(parts: TlsParts) {
       parts.onOutcome(socket.isSessionReused() ? 'resumed' : 'completed')
       socket.on('error', () => socket.destroy())
       lightenOnceClosed(socket)
+      forgoTimeout(socket)
       parts.onConnection(socket, toConnection(arrival))
     })
     server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {

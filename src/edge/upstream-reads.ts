@@ -1,6 +1,7 @@
 import { connect, type Socket, type TcpNetConnectOpts } from 'node:net'
 import { copyOf, giveBack, lend, QUICK_READ_BYTES_MAX, READ_BYTES_MAX, takeBuffer } from './let-go.ts'
 import { READS_ARE_PUSHED, type Take, takePushed } from './pushed-reads.ts'
+import { forgoTimeout } from './untimed-sockets.ts'
 
 /** Smaller chunks are copied out of the shared buffer; a larger one says that more of its kind follow, which get buffers of their own. */
 const COPIED_BYTES_MAX = 32 * 1024
@@ -19,6 +20,7 @@ export function connectSharing(options: TcpNetConnectOpts): Socket {
   const reads = new SharedReads()
   const socket = connect({ ...options, onread: { buffer: reads.next, callback: reads.arrived } })
   reads.socket = socket
+  forgoTimeout(socket)
   sockets.set(socket, reads)
   return socket
 }
