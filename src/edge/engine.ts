@@ -1,4 +1,3 @@
-import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import type { Hostname } from '../hostname.ts'
 import type { FieldSection } from './field-section.ts'
@@ -89,7 +88,7 @@ export interface Exchange {
   /** Called once when the exchange is over, however it ended; with a status when the visitor was told it because its body was no proper one. */
   onClose(listener: (refusal?: number) => void): void
   /** Only with `upgrade`: the connection itself, and what the visitor sent behind the request. Nothing else may be called after it. */
-  takeOver(): { socket: Duplex; head: Buffer }
+  takeOver(): { socket: TLSSocket; head: Buffer }
 }
 
 export type EngineParts = {

@@ -1,3 +1,5 @@
+import type { Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
 import { speak } from '../../test/support/raw-visitor.ts'
@@ -60,6 +62,34 @@ test('a large transfer through a tunnel arrives whole', async () => {
   for (let i = 0; i < 10; i += 1) reader.socket.write(block)
   expect((await reader.take(10_000_000)).length).toBe(10_000_000)
   reader.socket.destroy()
+})
+
+test('who does not read holds up who sends, whichever end it is, and all of it arrives when it reads again', async () => {
+  const bytes = 64_000_000
+  let application: Socket | undefined
+  const raw = await startRawUpstream((socket) => {
+    application = socket.removeAllListeners('data')
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+  })
+  await edge.route(HOST, raw.url)
+  const reader = await open()
+  await reader.until('\r\n\r\n')
+  const visitor = reader.socket
+  for (const [from, to] of [
+    [visitor, application!],
+    [application!, visitor],
+  ] as const) {
+    to.removeAllListeners('data').pause()
+    from.write(Buffer.alloc(bytes))
+    await pause(500)
+    expect(from.writableLength).toBeGreaterThan(bytes / 2)
+    let arrived = 0
+    to.on('data', (chunk: Buffer) => (arrived += chunk.length)).resume()
+    await expect.poll(() => arrived, { timeout: 20_000 }).toBe(bytes)
+  }
+  visitor.destroy()
+  await edge.route(HOST, upstream.url)
+  await raw.stop()
 })
 
 test('an upstream that refuses the change of protocol answers as usual', async () => {

@@ -1,14 +1,17 @@
-import type { Duplex } from 'node:stream'
+import type { Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
 import { Members } from '../lib/members.ts'
 import { TCP_KEEP_ALIVE_MS } from './timeouts.ts'
+import { takeBytes } from './upstream-reads.ts'
+import { takeVisitorBytes } from './visitor-reads.ts'
 
 /** How soon after a hostname was removed or moved its tunnels end. */
 const LOOKED_AFTER_EVERY_MS = 500
 const LINGER_MS_MAX = 5_000
 
 export type TunnelEnds = {
-  visitor: Duplex
-  upstream: Duplex
+  visitor: TLSSocket
+  upstream: Socket
   /** What the visitor sent behind its request, and the upstream behind its answer. */
   behindRequest: Buffer
   behindAnswer: Buffer
@@ -42,19 +45,23 @@ export function createTunnels() {
         [visitor, upstream],
         [upstream, visitor],
       ] as const) {
-        keepAlive(from)
+        from.setTimeout(0).setKeepAlive(true, TCP_KEEP_ALIVE_MS)
         from.on('error', () => to.destroy())
         from.once('close', () => endSoon(to))
       }
-      upstream.on('data', (chunk: Buffer) => (bytes += chunk.length))
       visitor.once('close', () => {
         open.delete(place)
         ends.onClose(bytes)
       })
       if (ends.behindAnswer.length > 0) visitor.write(ends.behindAnswer)
       if (ends.behindRequest.length > 0) upstream.write(ends.behindRequest)
-      visitor.pipe(upstream)
-      upstream.pipe(visitor)
+      takeVisitorBytes(visitor, (chunk) => write(chunk, visitor, upstream))
+      takeBytes(upstream, (chunk) => {
+        bytes += chunk.length
+        write(chunk, upstream, visitor)
+      })
+      join(visitor, upstream)
+      join(upstream, visitor)
       if (visitor.destroyed) upstream.destroy()
     },
     count: () => open.size,
@@ -68,17 +75,22 @@ export function createTunnels() {
   }
 }
 
+/** Has one end read again when the other takes more, and lets its end be the other's. */
+function join(from: Socket, to: Socket): void {
+  to.on('drain', () => from.resume())
+  from.once('end', () => to.end())
+  from.resume()
+}
+
+function write(chunk: Buffer, from: Socket, to: Socket): void {
+  if (!to.write(chunk)) from.pause()
+}
+
 /** What it was sent already may still leave, but for no longer than that. */
-function endSoon(end: Duplex): void {
+function endSoon(end: Socket): void {
   const timer = setTimeout(() => end.destroy(), LINGER_MS_MAX)
   end.once('close', () => clearTimeout(timer))
   if (end.destroyed) clearTimeout(timer)
   else if (end.writableFinished) end.destroy()
   else end.end(() => end.destroy())
-}
-
-function keepAlive(end: Duplex): void {
-  const socket = end as Duplex & { setKeepAlive?(on: boolean, delay: number): void; setTimeout?(ms: number): void }
-  socket.setTimeout?.(0)
-  socket.setKeepAlive?.(true, TCP_KEEP_ALIVE_MS)
 }

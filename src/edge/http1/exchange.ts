@@ -1,4 +1,3 @@
-import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import type { AnswerHead, Exchange, Fields, InterimAnswer, RequestBody, VisitorConnection } from '../engine.ts'
 import { fieldLines } from '../field-section.ts'
@@ -133,7 +132,7 @@ export class Http1Exchange implements Exchange {
     this.#onClose = listener
   }
 
-  takeOver(): { socket: Duplex; head: Buffer } {
+  takeOver(): { socket: TLSSocket; head: Buffer } {
     this.#isClosed = true
     return { socket: this.#host.socket, head: this.#host.takeOver() }
   }

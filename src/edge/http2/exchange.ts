@@ -1,4 +1,4 @@
-import type { Duplex } from 'node:stream'
+import type { TLSSocket } from 'node:tls'
 import type { AnswerHead, Exchange, Fields, InterimAnswer, RequestBody, VisitorConnection } from '../engine.ts'
 import { RequestFields } from '../forwarded-request.ts'
 import type { Http2Head } from '../http2-head.ts'
@@ -150,7 +150,7 @@ export class Http2Exchange implements Exchange {
     this.#onClose = listener
   }
 
-  takeOver(): { socket: Duplex; head: Buffer } {
+  takeOver(): { socket: TLSSocket; head: Buffer } {
     throw new Error('an HTTP/2 stream does not change protocols')
   }
 
