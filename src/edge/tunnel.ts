@@ -45,7 +45,7 @@ export function createTunnels() {
         [visitor, upstream],
         [upstream, visitor],
       ] as const) {
-        from.setTimeout(0).setKeepAlive(true, TCP_KEEP_ALIVE_MS)
+        from.setKeepAlive(true, TCP_KEEP_ALIVE_MS)
         from.on('error', () => to.destroy())
         from.once('close', () => endSoon(to))
       }
