@@ -17,7 +17,7 @@ const VISIT: LoggedVisit = {
 test('a line says to the millisecond when it was written, also when the clock is set back', () => {
   vi.useFakeTimers({ toFake: ['Date'] })
   const line = new LineBytes(1_000)
-  const log = createAccessLog({ line, ended() {} }, 1)
+  const log = createAccessLog({ line, ended() {} }, 1, Date.now)
   const times = ['23:59:58.007', '23:59:58.999', '23:59:59.000', '23:59:59.120', '21:00:00.045'].map((time) => `2026-12-31T${time}Z`)
   for (const time of times) {
     vi.setSystemTime(time)

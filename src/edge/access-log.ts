@@ -30,12 +30,12 @@ const QUOTE = Buffer.from('"')
 const END = Buffer.from(',"msg":"request"}\n')
 const ZERO = 48
 
-/** One JSON line a request, like the other lines of the log, for the given share of them (0 to 1). */
-export function createAccessLog({ line, ended }: LineSink, sample: number) {
+/** One JSON line a request, like the other lines of the log, for the given share of them (0 to 1). `now` as Date.now. */
+export function createAccessLog({ line, ended }: LineSink, sample: number, now: () => number) {
   const beginningAt = createBeginnings()
   return ({ exchange, requestId, hostname, project, client, outcome, tunnelBytes }: LoggedVisit, totalMs: number) => {
     if (sample < 1 && Math.random() >= sample) return
-    line.bytes(beginningAt(Date.now()))
+    line.bytes(beginningAt(now()))
     line.json(requestId)
     line.bytes(HOSTNAME)
     line.json(hostname)

@@ -77,7 +77,7 @@ export interface Exchange {
   sendInterim(head: InterimAnswer): void
   /** Begins the answer; like all that is written, it leaves at the end of this turn of the loop at the latest. */
   answer(head: AnswerHead): void
-  /** False means: write no more until the drain listener is called. The chunk is the exchange's from now on. */
+  /** False means: write no more until the drain listener is called. The chunk is the exchange's from now on; what does not leave at once it keeps (`keep`). */
   write(chunk: Buffer): boolean
   end(trailers?: Fields): void
   /** Ends the answer so that no visitor takes it for complete. */

@@ -3,7 +3,7 @@ import type { TLSSocket } from 'node:tls'
 import type { AnswerHead, Exchange, Fields, InterimAnswer, RequestBody, VisitorConnection } from './engine.ts'
 import { RequestFields } from './forwarded-request.ts'
 import type { Http2Head } from './http2-head.ts'
-import { letGo } from './let-go.ts'
+import { keep, letGo } from './let-go.ts'
 import { page, sendPage } from './pages.ts'
 import { bodyOfStream } from './stream-body.ts'
 
@@ -72,7 +72,8 @@ export class Http2Exchange implements Exchange {
   write(chunk: Buffer): boolean {
     if (this.#stream.destroyed) return true
     this.bytesSent += chunk.length
-    return this.#stream.write(chunk, () => letGo(chunk))
+    const kept = keep(chunk)
+    return this.#stream.write(kept, () => letGo(kept))
   }
 
   end(trailers: Fields = []): void {

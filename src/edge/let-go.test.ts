@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { alone, copyOf, emptyChunk, lend, letGo, partOf, READ_BYTES_MAX, takeBuffer } from './let-go.ts'
+import { alone, commonBuffer, copyOf, emptyChunk, keep, lend, letGo, partOf, READ_BYTES_MAX, takeBuffer } from './let-go.ts'
 
 const LARGE = 40_000
 
@@ -36,6 +36,18 @@ test('a small part, and what is kept, are copies', () => {
   letGo(chunk)
   expect(small.toString()).toBe('d'.repeat(10))
   expect(kept.toString()).toBe('d'.repeat(LARGE))
+})
+
+test('what lies in a common buffer is copied to be kept, all of the buffer too', () => {
+  const common = commonBuffer(1_000).fill('f')
+  const kept = [keep(common.subarray(10, 20)), keep(partOf(common, 10, 20)), keep(common), alone(common), alone(common.subarray(10, 20))]
+  common.fill('g')
+  for (const chunk of kept) expect(chunk.toString()).toBe('f'.repeat(chunk.length))
+})
+
+test('what has memory of its own is kept as it is', () => {
+  const own = [Buffer.alloc(10), copyOf(Buffer.alloc(LARGE)), lend(takeBuffer(READ_BYTES_MAX), 60_000)]
+  for (const chunk of own) expect(keep(chunk)).toBe(chunk)
 })
 
 test('what nobody lent is cut without a copy, and stays', () => {

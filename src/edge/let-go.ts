@@ -11,7 +11,9 @@ const KEPT_MAX = 64
 const LENDS = process.versions.bun === undefined
 /** The chunks of lent memory that have not been let go, under a name of their own on the memory: a map of memories would cost more than all else here. */
 const CHUNKS = Symbol('chunks')
-type Memory = ArrayBufferLike & { [CHUNKS]?: Buffer[] }
+/** On memory that many connections are read into, one after the other. */
+const COMMON = Symbol('common')
+type Memory = ArrayBufferLike & { [CHUNKS]?: Buffer[]; [COMMON]?: true }
 
 /** What has been let go, by size, from the smallest. */
 const kept: { bytes: number; buffers: Buffer[] }[] = [LARGE_BYTES, 32 * 1024, READ_BYTES_MAX, QUICK_READ_BYTES_MAX].map((bytes) => ({
@@ -52,6 +54,19 @@ export function copyOf(bytes: Buffer, start = 0, end = bytes.length): Buffer {
   return copy
 }
 
+/** A buffer for the reads of many connections. What lies in it may be handed over as it lies there: it is the taker's until the call returns. */
+export function commonBuffer(bytes: number): Buffer {
+  const buffer = Buffer.allocUnsafeSlow(bytes)
+  const memory: Memory = buffer.buffer
+  memory[COMMON] = true
+  return buffer
+}
+
+/** The chunk for whoever needs it beyond the call that handed it over: a copy, where the next read will overwrite it. */
+export function keep(chunk: Buffer): Buffer {
+  return isCommon(chunk) ? copyOf(chunk) : chunk
+}
+
 /** A part of what may have to be let go, as a chunk that is let go on its own. */
 export function partOf(bytes: Buffer, start: number, end: number): Buffer {
   const chunks = chunksOf(bytes)
@@ -64,7 +79,7 @@ export function partOf(bytes: Buffer, start: number, end: number): Buffer {
 
 /** The bytes to be kept, in memory of their own: a small piece of memory that many share would hold on to all of it, and what is lent goes. */
 export function alone(bytes: Buffer): Buffer {
-  if (bytes.buffer.byteLength === bytes.length && !chunksOf(bytes)) return bytes
+  if (bytes.buffer.byteLength === bytes.length && !chunksOf(bytes) && !isCommon(bytes)) return bytes
   const copy = Buffer.allocUnsafeSlow(bytes.length)
   copy.set(bytes)
   return copy
@@ -81,6 +96,11 @@ export function letGo(chunk: Buffer): void {
 
 function chunksOf(bytes: Buffer): Buffer[] | undefined {
   return LENDS ? (bytes.buffer as Memory)[CHUNKS] : undefined
+}
+
+/** Bun's sockets are not read into buffers of ours. */
+function isCommon({ buffer }: Buffer): boolean {
+  return LENDS && (buffer as Memory)[COMMON] === true
 }
 
 /** Of a buffer that was taken and is not needed, or of a chunk's: the whole memory can be taken again. */

@@ -60,7 +60,7 @@ const UPSTREAMS_MAX = 1_000 // read anew for the next request when they are more
  * order: methods that no proxy should pass, loops, the authority against the connection, then the host.
  */
 export function createServe(parts: ServeParts) {
-  const logAccess = createAccessLog(parts.accessLog, parts.accessLogSample)
+  const logAccess = createAccessLog(parts.accessLog, parts.accessLogSample, parts.turn.timeMs)
   const viewOf = createConnectionViews(parts.trustedProxies)
   const nextRequestId = createRequestIds()
   let open = 0

@@ -12,6 +12,10 @@ const HOST = 'shop.customer.com'
 const FLOOD_BYTES = 200_000_000
 let flooding: ((written: () => number) => void) | undefined
 let opened: ((response: ServerResponse) => void) | undefined
+/** Those that have been asked for a marked body, and wait until all have. */
+const waiting: (() => void)[] = []
+const MARKED_BYTES = [1, 700, 1_500, 1_501, 4_096, 12_000, 16_384, 24_000, 24_577, 33_000, 56_000, 70_000]
+const PIECE_BYTES = 28_000 // two of them in one read: the second waits for the first to leave
 
 beforeAll(async () => {
   upstream = await startUpstream({
@@ -22,6 +26,11 @@ beforeAll(async () => {
         const block = Buffer.alloc(100_000, 'f')
         response.writeHead(200, { 'content-length': FLOOD_BYTES })
         Readable.from(Array.from({ length: FLOOD_BYTES / block.length }, () => block)).pipe(response)
+        return true
+      }
+      if (request.url?.startsWith('/marked/')) {
+        waiting.push(() => answerMarked(request.url!, response))
+        if (waiting.length === 2 * MARKED_BYTES.length) for (const answer of waiting.splice(0)) answer()
         return true
       }
       if (request.url !== '/events') return false
@@ -39,6 +48,34 @@ afterAll(async () => {
   await upstream.stop()
 })
 const target = () => ({ port: edge.httpsPort, hostname: HOST, ca: edge.ca.certPem })
+/** `/marked/counted/700/a`: so many bytes of a text that no other path's body has anywhere. */
+function marked(path: string): string {
+  const bytes = Number(path.split('/')[3])
+  return `${path};`.repeat(Math.ceil(bytes / path.length)).slice(0, bytes)
+}
+
+function unchunked(text: string): string {
+  let body = ''
+  for (let at = 0; ; ) {
+    const lineEnd = text.indexOf('\r\n', at)
+    const bytes = Number.parseInt(text.slice(at, lineEnd), 16)
+    if (!(bytes > 0)) return body
+    body += text.slice(lineEnd + 2, lineEnd + 2 + bytes)
+    at = lineEnd + 2 + bytes + 2
+  }
+}
+
+function answerMarked(path: string, response: ServerResponse): void {
+  const body = marked(path)
+  if (path.includes('counted')) return void response.writeHead(200, { 'content-length': body.length }).end(body)
+  let chunks = ''
+  for (let at = 0; at < body.length; at += PIECE_BYTES) {
+    const piece = body.slice(at, at + PIECE_BYTES)
+    chunks += `${piece.length.toString(16)}\r\n${piece}\r\n`
+  }
+  response.socket!.end(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`) // node would make one chunk of them
+}
+
 /** Resolves with how many bytes of it have been written. */
 const nextFlood = () => new Promise<() => number>((resolve) => (flooding = resolve))
 const nextStream = () => new Promise<ServerResponse>((resolve) => (opened = resolve))
@@ -138,6 +175,29 @@ test('a large upload over HTTP/2 arrives whole', async () => {
   expect(JSON.parse(body)).toMatchObject({ bytes: 20_000_000 })
   session.close()
 })
+
+test.each(['counted', 'chunked'])(
+  'answers of many sizes that come at once reach each their own visitor, fast or slow (%s)',
+  async (framing) => {
+    const overHttp1 = async (path: string) => {
+      const socket = await openTls(target())
+      socket.pause()
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+      setTimeout(() => socket.resume(), 100)
+      const reader = new RawReader(socket)
+      const { body } = await reader.answer()
+      socket.destroy()
+      return framing === 'counted' ? body : unchunked(body)
+    }
+    const session = await openHttp2(target(), { initialWindowSize: 1_000 })
+    const overHttp2 = async (path: string) => (await requestHttp2(session, { ':path': path, ':authority': HOST })).body
+    const paths = (visitor: string) => MARKED_BYTES.map((bytes) => `/marked/${framing}/${bytes}/${visitor}`)
+    const asked = [...paths('one').map((path) => ({ path, ask: overHttp1 })), ...paths('two').map((path) => ({ path, ask: overHttp2 }))]
+    const bodies = await Promise.all(asked.map(({ path, ask }) => ask(path)))
+    for (const [i, { path }] of asked.entries()) expect(bodies[i] === marked(path), path).toBe(true)
+    session.close()
+  },
+)
 
 test('the upstream is not read faster than the visitor reads', async () => {
   const started = nextFlood()

@@ -10,10 +10,12 @@ export function createTurn() {
   let members: TurnMember[] = []
   let isUnderWay = false
   let beganMs = 0
+  let beganAtMs: number | undefined
 
   const begin = () => {
     isUnderWay = true
     beganMs = performance.now()
+    beganAtMs = undefined
     setImmediate(end)
   }
 
@@ -40,6 +42,12 @@ export function createTurn() {
     nowMs(): number {
       if (!isUnderWay) begin()
       return beganMs
+    },
+    /** By Date.now(), as of when this turn was first asked. */
+    timeMs(): number {
+      if (!isUnderWay) begin()
+      beganAtMs ??= Date.now()
+      return beganAtMs
     },
   }
 }

@@ -1,17 +1,18 @@
 import type { Socket } from 'node:net'
 import { type AnswerListener, AnswerParser, type InterimHead, type ParsedHead } from './answer-parser.ts'
 import type { Fields } from './engine.ts'
-import { letGo } from './let-go.ts'
+import { keep, letGo } from './let-go.ts'
 import { type BodySending, sendBody } from './request-body.ts'
 import type { Timeouts } from './timeouts.ts'
 import type { Turn, TurnMember } from './turn.ts'
 import { type Upstream, UpstreamFailure } from './upstream.ts'
-import { takeBytes } from './upstream-reads.ts'
+import { borrowBytes } from './upstream-reads.ts'
 import { requestHead, type UpstreamRequest } from './upstream-request.ts'
 
 export type UpstreamListener = {
   onInterim(head: InterimHead): void
   onHead(head: ParsedHead): void
+  /** The chunk is the listener's, but what of it is needed after the call is to be kept (`keep`). */
   onData(chunk: Buffer): void
   onEnd(trailers: Fields): void
   /** After a 101: the connection itself, and what came behind the answer. */
@@ -66,7 +67,7 @@ export class UpstreamConnection implements AnswerListener, TurnMember {
     this.#idleMs = timeouts.keepAliveMs
     this.#silenceMsMax = timeouts.answerHeadMs
     this.#onFree = on.free
-    this.#takeNoMore = takeBytes(socket, this.#receive)
+    this.#takeNoMore = borrowBytes(socket, this.#receive)
     socket.resume()
     socket.on('end', this.#end)
     socket.on('error', this.#error)
@@ -208,7 +209,7 @@ export class UpstreamConnection implements AnswerListener, TurnMember {
       return this.#fail(error instanceof UpstreamFailure ? error : new UpstreamFailure('malformed', String(error), { cause: error }))
     }
     if (this.#running === running && running.parser.isDone) {
-      if (running.head?.status === 101) return this.#handOver(running, chunk.subarray(used))
+      if (running.head?.status === 101) return this.#handOver(running, keep(chunk.subarray(used)))
       this.#finish(running, used === chunk.length)
     }
     letGo(chunk)

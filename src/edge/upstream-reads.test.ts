@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { keep } from './let-go.ts'
 import { digest, expectStreamBehindHead, resumeToEnd, sendBlocks, until } from './reads.fixture.ts'
-import { connectSharing, takeBytes } from './upstream-reads.ts'
+import { borrowBytes, connectSharing, takeBytes } from './upstream-reads.ts'
 
 let server: Server
 let port: number
@@ -28,13 +29,16 @@ describe.each([
   ['into one buffer', connectSharing],
   ['as they are pushed', connect],
 ])('read %s', (_how, connectTo) => {
-  test('what twenty sockets read at once stays what each was sent', async () => {
+  test.each([
+    ['is taken', takeBytes, (chunk: Buffer) => chunk],
+    ['is borrowed and kept', borrowBytes, keep],
+  ])('what twenty sockets read at once and %s stays what each was sent', async (_what, read, kept) => {
     const sizes = [1, 700, 16_384, 16_385, 65_536, 65_537, 300_000]
     const pairs = []
     for (let i = 0; i < 20; i += 1) pairs.push(await open(connectTo))
     const runs = pairs.map(async ({ near, far }) => {
       const taken: Buffer[] = []
-      takeBytes(near, (chunk) => taken.push(chunk))
+      read(near, (chunk) => taken.push(kept(chunk)))
       near.resume()
       const sent = await sendBlocks(far, sizes)
       await once(near, 'end')

@@ -36,7 +36,7 @@ const NO_TICKET_KEYS =
 export async function startEdgeRole(context: RoleContext): Promise<RunningRole> {
   const { config, log } = context
   const lines = createLineSink()
-  const own = ownHosts(config)
+  const own = [...ownHosts(config)]
   const keptBytes = Math.min(KEPT_BYTES_MAX, (machineMemory() * KEPT_SHARE) / config.edgeWorkers)
   const keys = certificateKeys(config)
   const copy = openLocalCopy(context, {
@@ -75,8 +75,7 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     return { kind: 'failed', reason: row.reason ?? 'the last attempt failed', nextAttemptAtMs: row.nextAttemptAtMs ?? 0 }
   }
   const findHost = (hostname: Hostname) => {
-    const ours = own.get(hostname)
-    if (ours) return ours
+    for (const [name, host] of own) if (name === hostname) return host // they are few; a map would have to read the name, which nearly always is another
     const found = copy.findRoute(hostname)
     return found instanceof Promise ? found.then(toHost) : toHost(found)
   }

@@ -1,4 +1,10 @@
-import { type ClientHttp2Session, connect as connectHttp2, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2'
+import {
+  type ClientHttp2Session,
+  connect as connectHttp2,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+  type Settings,
+} from 'node:http2'
 import { connect as connectTcp, type Socket } from 'node:net'
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls'
 
@@ -120,10 +126,10 @@ export function speakPlain(port: number, bytes: string): RawReader {
 }
 
 /** An HTTP/2 connection to the edge. */
-export function openHttp2({ port, hostname, ca, more }: Target): Promise<ClientHttp2Session> {
+export function openHttp2({ port, hostname, ca, more }: Target, settings: Settings = {}): Promise<ClientHttp2Session> {
   return new Promise((resolve, reject) => {
     const createConnection = () => connectTls({ host: '127.0.0.1', port, servername: hostname ?? '', ca, ALPNProtocols: ['h2'], ...more })
-    const session = connectHttp2(`https://${hostname}`, { createConnection })
+    const session = connectHttp2(`https://${hostname}`, { createConnection, settings })
     session.once('connect', () => resolve(session))
     session.once('error', reject)
     session.on('error', () => {})

@@ -2,7 +2,7 @@ import type { TLSSocket } from 'node:tls'
 import type { AnswerHead, Exchange, Fields, InterimAnswer, RequestBody, VisitorConnection } from '../engine.ts'
 import { fieldLines } from '../field-section.ts'
 import type { RequestFields } from '../forwarded-request.ts'
-import { letGo } from '../let-go.ts'
+import { keep, letGo } from '../let-go.ts'
 import type { RequestHead } from './request-head.ts'
 
 /** Up to here head and body leave in one piece; beyond, joining costs more than a second write. */
@@ -17,6 +17,8 @@ export type ExchangeHost = {
   sendContinue(): void
   /** Text of one character a byte; what is sent in one turn of the loop leaves in one piece. */
   send(text: string): void
+  /** Bytes, copied at once; with all that has not left they are no more than a gathering buffer holds. */
+  sendPiece(piece: Buffer): void
   /** Bytes of this turn that have not left. */
   readonly unsentBytes: number
   /** Lets what was sent leave now. */
@@ -100,11 +102,13 @@ export class Http1Exchange implements Exchange {
     const size = this.#framing === 'chunked' ? `${chunk.length.toString(16)}\r\n` : ''
     const tail = this.#framing === 'chunked' ? '\r\n' : ''
     if (this.#host.unsentBytes + chunk.length <= JOINED_BYTES_MAX) {
-      this.#host.send(size + chunk.toString('latin1') + tail)
+      if (size !== '') this.#host.send(size)
+      this.#host.sendPiece(chunk)
+      if (tail !== '') this.#host.send(tail)
       letGo(chunk)
       return !this.#host.socket.writableNeedDrain
     }
-    return this.#writeLarge(size, chunk, tail)
+    return this.#writeLarge(size, keep(chunk), tail)
   }
 
   end(trailers: Fields = []): void {

@@ -28,6 +28,7 @@ export type RequestHead = {
 export type HeadReading = { kind: 'head'; head: RequestHead; end: number } | { kind: 'incomplete' } | { kind: 'refused'; status: number }
 
 const VERSION = Buffer.from('HTTP/1.')
+const GET = Buffer.from('GET')
 const SPANS = new FieldSpans(REQUEST_FIELDS_MAX)
 
 const INCOMPLETE: HeadReading = { kind: 'incomplete' }
@@ -77,7 +78,7 @@ export function readRequestHead(bytes: Buffer, from: number, last?: LastFields):
   const text = bytes.toString('latin1', methodAt, again === undefined ? fieldsEnd - 2 : targetEnd)
   const collected = again === undefined ? collectFields(bytes, { from: at, text: text.slice(at - methodAt) }, SPANS) : last!.collected
   if (again === undefined) last?.remember(bytes, at, fieldsEnd, collected)
-  const method = text.slice(0, methodEnd - methodAt)
+  const method = isGet(bytes, methodAt, methodEnd) ? 'GET' : text.slice(0, methodEnd - methodAt)
   const target = text.slice(targetAt - methodAt, targetEnd - methodAt)
   return decide({ method, target, isHttp11: minor === 1, collected }, fieldsEnd)
 }
@@ -112,6 +113,11 @@ function decide({ method, target: raw, isHttp11, collected }: Read, end: number)
 function lengthFraming(length: string | undefined): RequestFraming {
   const bytes = length === undefined ? 0 : Number(length)
   return bytes === 0 ? NO_BODY : { kind: 'length', bytes }
+}
+
+/** For nearly all requests the method is one and the same string then, and sets that are asked for it need not read it first. */
+function isGet(bytes: Buffer, at: number, end: number): boolean {
+  return end - at === GET.length && bytes[at] === GET[0] && bytes[at + 1] === GET[1] && bytes[at + 2] === GET[2]
 }
 
 /** RFC 9112 §2.2: at least one empty line before a request is ignored. */

@@ -11,14 +11,13 @@ import { LastFields } from './collected-fields.ts'
 import { type ExchangeHost, Http1Exchange } from './exchange.ts'
 import { createIncomingBody, type IncomingBody } from './request-body.ts'
 import { type RequestHead, readRequestHead } from './request-head.ts'
+import { GATHERED_BYTES_MAX, Unsent } from './unsent.ts'
 
 export type VisitorParts = EngineParts & { isDraining(): boolean }
 
 /** What the connection is at: every state but the tunnel has a deadline. */
 type State = 'idle' | 'head' | 'busy' | 'reading-answer' | 'closing' | 'tunnel'
 
-/** More does not wait for the end of its turn. */
-const UNSENT_BYTES_MAX = 32 * 1024
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
 const LF = 10
 const EMPTY = Buffer.alloc(0)
@@ -38,7 +37,7 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
   readonly #lastFields = new LastFields()
   #kept: Buffer = EMPTY
   /** Of this turn's answers. */
-  #unsent = ''
+  readonly #unsent = new Unsent()
   #exchange: Http1Exchange | undefined
   #incoming: IncomingBody | undefined
   #discarded = 0
@@ -73,16 +72,18 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
   }
 
   send(text: string): void {
-    if (this.#unsent === '') this.#parts.turn.add(this)
-    this.#unsent += text
-    if (this.#unsent.length > UNSENT_BYTES_MAX) this.sendOut()
+    if (this.#unsent.length === 0) this.#parts.turn.add(this)
+    this.#unsent.addText(text)
+    if (this.#unsent.length > GATHERED_BYTES_MAX) this.sendOut() // more does not wait for the end of its turn
+  }
+
+  sendPiece(piece: Buffer): void {
+    if (this.#unsent.length === 0) this.#parts.turn.add(this)
+    this.#unsent.addPiece(piece)
   }
 
   sendOut(): void {
-    if (this.#unsent === '') return
-    const unsent = this.#unsent
-    this.#unsent = ''
-    this.socket.write(unsent, 'latin1')
+    if (this.#unsent.length > 0) this.#unsent.writeTo(this.socket)
   }
 
   endTurn(): void {

@@ -2,7 +2,7 @@ import type { TLSSocket } from 'node:tls'
 import type { AnswerHead, Exchange, Fields, InterimAnswer, RequestBody, VisitorConnection } from '../engine.ts'
 import { RequestFields } from '../forwarded-request.ts'
 import type { Http2Head } from '../http2-head.ts'
-import { letGo } from '../let-go.ts'
+import { keep, letGo } from '../let-go.ts'
 import { page, sendPage } from '../pages.ts'
 import type { FrameWriter } from './frame-writer.ts'
 import { FLAG, FRAME, FRAME_BYTES_MAX } from './protocol.ts'
@@ -229,7 +229,7 @@ export class Http2Exchange implements Exchange {
 
   #keep(chunk: Buffer, sent: number): void {
     if (sent > 0) this.#sentOfFirst = sent
-    this.#queue.push(chunk)
+    this.#queue.push(keep(chunk))
     this.#host.kept(chunk.length - sent)
   }
 }

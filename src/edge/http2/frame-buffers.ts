@@ -1,4 +1,5 @@
 import { QUICK_READ_BYTES_MAX } from '../let-go.ts'
+import { SpareBuffers } from '../spare-buffers.ts'
 import { FRAME_BYTES_MAX, FRAME_HEAD_BYTES } from './protocol.ts'
 
 export const FRAME_BUFFER_BYTES = 32 * 1024
@@ -14,17 +15,11 @@ export type FrameBuffers = ReturnType<typeof createFrameBuffers>
 
 /** Memory for frames on their way out, used again and again: as much as is being written now, and a few to spare. */
 export function createFrameBuffers() {
-  const spare: Buffer[] = []
-  const spareForBodies: Buffer[] = []
+  const small = new SpareBuffers(FRAME_BUFFER_BYTES, SPARE_MAX)
+  const large = new SpareBuffers(BODY_BUFFER_BYTES, SPARE_BODY_BUFFERS_MAX)
   return {
-    take: (): Buffer => spare.pop() ?? Buffer.allocUnsafeSlow(FRAME_BUFFER_BYTES),
-    takeForBody: (): Buffer => spareForBodies.pop() ?? Buffer.allocUnsafeSlow(BODY_BUFFER_BYTES),
-    give(buffer: Buffer) {
-      if (buffer.length === FRAME_BUFFER_BYTES) {
-        if (spare.length < SPARE_MAX) spare.push(buffer)
-      } else if (spareForBodies.length < SPARE_BODY_BUFFERS_MAX) {
-        spareForBodies.push(buffer)
-      }
-    },
+    take: (): Buffer => small.take(),
+    takeForBody: (): Buffer => large.take(),
+    give: (buffer: Buffer): void => (buffer.length === FRAME_BUFFER_BYTES ? small : large).give(buffer),
   }
 }
