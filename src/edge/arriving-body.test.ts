@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ArrivingBody } from './arriving-body.ts'
+import { commonBuffer, lend, letGo, READ_BYTES_MAX, takeBuffer } from './let-go.ts'
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 const bytesOf = (chunks: Buffer[]) => chunks.reduce((sum, { length }) => sum + length, 0)
@@ -111,4 +112,22 @@ test('a body of single bytes that nobody takes is kept as few pieces, and counts
   expect(waiting.seen.read.length).toBeLessThan(50)
   cut.body.cut()
   expect([waiting.seen.told, cut.seen.told]).toEqual([100_000, 100_000])
+})
+
+test('what waits for its reader stays when the buffer that it came in is read into again', async () => {
+  const { body, seen, start } = begin()
+  const common = commonBuffer(16_384)
+  for (const bytes of [16_384, 5_000, 10]) body.push(common.fill('w').subarray(0, bytes))
+  common.fill('x')
+  start()
+  await turn()
+  expect(Buffer.concat(seen.read).toString()).toBe('w'.repeat(16_384 + 5_000 + 10))
+})
+
+test('what the reader lets go of at once counts as taken all the same', () => {
+  let told = 0
+  const body = new ArrivingBody(undefined, (bytes) => (told += bytes))
+  body.start({ take: letGo, end() {} })
+  body.push(lend(takeBuffer(READ_BYTES_MAX), 50_000))
+  expect(told).toBe(50_000)
 })

@@ -79,8 +79,9 @@ export class ArrivingBody implements RequestBody {
   }
 
   #hand(chunk: Buffer): void {
+    const bytes = chunk.length // the reader may let go of it
     this.#reader?.take(chunk)
-    this.#onTaken(chunk.length)
+    this.#onTaken(bytes)
   }
 
   /** Not at once: whoever resumes, or ends, is in the middle of something. */

@@ -22,6 +22,7 @@ export type VisitorConnection = {
 }
 
 export type BodyReader = {
+  /** The chunk is the reader's, but what of it is needed after the call is to be kept (`keep`). */
   take(chunk: Buffer): void
   /** It was whole, and all of it was taken. */
   end(): void

@@ -1,3 +1,5 @@
+import { keep } from './let-go.ts'
+
 /** Pieces smaller than this share memory: whoever sends single bytes must not cost an object for each. */
 const GATHERED_BYTES = 4 * 1024
 
@@ -15,7 +17,7 @@ export class KeptChunks {
   push(chunk: Buffer): void {
     if (chunk.length >= GATHERED_BYTES) {
       this.#gathering = undefined
-      this.#chunks.push(chunk)
+      this.#chunks.push(keep(chunk))
       return
     }
     if (!this.#gathering || this.#gatheredBytes + chunk.length > GATHERED_BYTES) {

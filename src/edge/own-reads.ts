@@ -1,5 +1,5 @@
 import { Socket } from 'node:net'
-import { copyOf } from './let-go.ts'
+import { commonBuffer, copyOf } from './let-go.ts'
 
 /** Told how many bytes have come; false has the socket read no more until it is asked to. `this` is the socket. */
 type Arrived = (this: Socket, bytes: number) => boolean
@@ -7,7 +7,7 @@ type Fields = Record<symbol, unknown>
 type Handle = { useUserBuffer?(buffer: Buffer): void }
 
 /** What every connection is read into, to be copied or used up before the next one is. One record of TLS holds 16 KB at most (RFC 8446 §5.1). */
-export const shared = Buffer.allocUnsafeSlow(16 * 1024)
+export const shared = commonBuffer(16 * 1024)
 
 const FIELDS = findFields()
 

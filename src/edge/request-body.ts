@@ -1,55 +1,44 @@
-import type { Socket } from 'node:net'
 import type { RequestBody } from './engine.ts'
 import { trailersToForward } from './forwarded-trailers.ts'
-import { letGo } from './let-go.ts'
 
 export type BodySending = {
   readonly isComplete: boolean
   /** Whether the next move is the visitor's: the upstream would take more. */
   readonly waitsForVisitor: boolean
+  /** The upstream takes no more for now, or again. */
+  block(): void
+  goOn(): void
   stop(): void
 }
 
-type SendingListener = {
-  /** Something is about to be written; what is until the end of the turn leaves in one piece. */
-  gather(): void
-  complete(): void
+/** Where a body goes; what is sent until the end of the turn leaves in one piece. */
+export type BodySink = {
+  /** Of one character a byte. */
+  sendText(text: string): void
+  /** The piece is the sink's from now on; what does not leave at once it keeps (`keep`). */
+  sendPiece(piece: Buffer): void
+  bodyComplete(): void
 }
 
-const COPIED_BYTES_MAX = 8 * 1024
-
-/** Passes a request's body on to the upstream as it comes, never faster than the upstream takes it. */
-export function sendBody(socket: Socket, body: RequestBody, on: SendingListener): BodySending {
+/** Passes a request's body on to the upstream as it comes. */
+export function sendBody(sink: BodySink, body: RequestBody): BodySending {
+  const isChunked = body.length === undefined
   let isComplete = false
   let isBlocked = false
 
-  const send = (chunk: Buffer) => {
-    on.gather()
-    const taken = body.length === undefined ? writeChunk(socket, chunk) : socket.write(chunk, () => letGo(chunk))
-    if (taken) return
-    isBlocked = true
-    body.pause()
+  const take = (chunk: Buffer) => {
+    if (isChunked) sink.sendText(`${chunk.length.toString(16)}\r\n`)
+    sink.sendPiece(chunk)
+    if (isChunked) sink.sendText('\r\n')
   }
-  const goOn = () => {
-    isBlocked = false
-    body.resume()
-  }
-  const complete = () => {
+  const end = () => {
     isComplete = true
-    stop()
-    if (body.length === undefined) {
-      on.gather()
-      socket.write(`0\r\n${trailerLines(body.trailers())}\r\n`, 'latin1')
-    }
-    on.complete()
-  }
-  const stop = () => {
     body.stop()
-    socket.off('drain', goOn)
+    if (isChunked) sink.sendText(`0\r\n${trailerLines(body.trailers())}\r\n`)
+    sink.bodyComplete()
   }
 
-  socket.on('drain', goOn)
-  body.start({ take: send, end: complete })
+  body.start({ take, end })
   return {
     get isComplete() {
       return isComplete
@@ -57,20 +46,17 @@ export function sendBody(socket: Socket, body: RequestBody, on: SendingListener)
     get waitsForVisitor() {
       return !isComplete && !isBlocked
     },
-    stop,
+    block() {
+      isBlocked = true
+      body.pause()
+    },
+    goOn() {
+      if (!isBlocked) return
+      isBlocked = false
+      body.resume()
+    },
+    stop: () => body.stop(),
   }
-}
-
-function writeChunk(socket: Socket, chunk: Buffer): boolean {
-  const size = `${chunk.length.toString(16)}\r\n`
-  if (chunk.length <= COPIED_BYTES_MAX) {
-    const text = chunk.toString('latin1')
-    letGo(chunk)
-    return socket.write(`${size}${text}\r\n`, 'latin1')
-  }
-  socket.write(size, 'latin1')
-  socket.write(chunk)
-  return socket.write('\r\n', 'latin1', () => letGo(chunk))
 }
 
 function trailerLines(trailers: readonly string[]): string {

@@ -1,16 +1,16 @@
 /** Memory of one size for what is on its way out, used again and again: as much as is being written now, and some to spare. */
 export class SpareBuffers {
-  readonly #bytes: number
+  readonly bytes: number
   readonly #max: number
   readonly #spare: Buffer[] = []
 
   constructor(bytes: number, max: number) {
-    this.#bytes = bytes
+    this.bytes = bytes
     this.#max = max
   }
 
   take(): Buffer {
-    return this.#spare.pop() ?? Buffer.allocUnsafeSlow(this.#bytes)
+    return this.#spare.pop() ?? Buffer.allocUnsafeSlow(this.bytes)
   }
 
   /** Not before all of it has left: somebody else's bytes are next. */

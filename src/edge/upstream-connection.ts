@@ -2,9 +2,11 @@ import type { Socket } from 'node:net'
 import { type AnswerListener, AnswerParser, type InterimHead, type ParsedHead } from './answer-parser.ts'
 import type { Fields } from './engine.ts'
 import { keep, letGo } from './let-go.ts'
-import { type BodySending, sendBody } from './request-body.ts'
+import { type BodySending, type BodySink, sendBody } from './request-body.ts'
+import { SpareBuffers } from './spare-buffers.ts'
 import type { Timeouts } from './timeouts.ts'
 import type { Turn, TurnMember } from './turn.ts'
+import { Unsent } from './unsent.ts'
 import { type Upstream, UpstreamFailure } from './upstream.ts'
 import { borrowBytes } from './upstream-reads.ts'
 import { requestHead, type UpstreamRequest } from './upstream-request.ts'
@@ -28,8 +30,13 @@ type Running = {
   trailers: Fields | undefined
 }
 
+/** Of bodies on their way to upstreams: what one turn brings of an upload, four records of TLS (RFC 8446 §5.1) behind their head. */
+const BUFFERS = new SpareBuffers(72 * 1024, 64)
+/** A larger piece leaves by itself: to copy it would cost more than a second write. */
+const GATHERED_BYTES_MAX = 32 * 1024
+
 /** One connection to an upstream, which carries one exchange at a time. Who opens it calls `look` about every second: time-outs are kept there. */
-export class UpstreamConnection implements AnswerListener, TurnMember {
+export class UpstreamConnection implements AnswerListener, BodySink, TurnMember {
   readonly upstream: Upstream
   readonly #socket: Socket
   readonly #timeouts: Timeouts
@@ -37,13 +44,12 @@ export class UpstreamConnection implements AnswerListener, TurnMember {
   readonly #turn: Turn
   readonly #takeNoMore: () => void
   #running: Running | undefined
-  #unsent = ''
+  readonly #unsent = new Unsent(BUFFERS)
+  #isAsked = false
   #exchanges = 0
   /** The other side has ended it, or we have. */
   #isOver = false
   #isPaused = false
-  /** The socket holds what it gets until the end of this turn. */
-  #isGathering = false
   #idleMs: number
   /** For how long nothing may move in either direction, and since when nothing has. */
   #silenceMsMax: number
@@ -69,6 +75,7 @@ export class UpstreamConnection implements AnswerListener, TurnMember {
     this.#onFree = on.free
     this.#takeNoMore = borrowBytes(socket, this.#receive)
     socket.resume()
+    socket.on('drain', this.#drained)
     socket.on('end', this.#end)
     socket.on('error', this.#error)
     socket.on('close', this.#closed)
@@ -97,22 +104,34 @@ export class UpstreamConnection implements AnswerListener, TurnMember {
     this.#running = running
     this.restsSinceMs = Number.POSITIVE_INFINITY
     this.#allowSilence(request.body ? this.#timeouts.bodyIdleMs : this.#timeouts.answerHeadMs)
-    this.#unsent = requestHead(request)
-    if (request.body) {
-      this.#gather()
-      this.#sendHead()
-      running.sending = sendBody(this.#socket, request.body, { gather: this.#gather, complete: () => this.#bodySent(running) })
-    } else {
-      this.#turn.add(this)
+    this.#isAsked = false
+    this.sendText(requestHead(request))
+    if (request.body) running.sending = sendBody(this, request.body)
+  }
+
+  sendText(text: string): void {
+    if (this.#unsent.length === 0) this.#turn.add(this)
+    this.#unsent.addText(text)
+  }
+
+  sendPiece(piece: Buffer): void {
+    if (!this.#unsent.hasRoomFor(piece.length)) this.#sendOut()
+    if (piece.length > GATHERED_BYTES_MAX) {
+      this.#sendLarge(keep(piece))
+      return
     }
+    if (this.#unsent.length === 0) this.#turn.add(this)
+    this.#unsent.addPiece(piece)
+    letGo(piece)
+  }
+
+  bodyComplete(): void {
+    if (this.#running?.head === undefined) this.#allowSilence(this.#timeouts.answerHeadMs)
   }
 
   /** Requests leave together: each write alone would wake who waits for it. */
   endTurn(): void {
-    this.#sendHead()
-    if (!this.#isGathering) return
-    this.#isGathering = false
-    this.#socket.uncork()
+    this.#sendOut()
   }
 
   pause(): void {
@@ -173,18 +192,17 @@ export class UpstreamConnection implements AnswerListener, TurnMember {
     if (this.#running) this.#running.trailers = trailers
   }
 
-  #sendHead(): void {
-    const head = this.#unsent
-    this.#unsent = ''
-    if (head !== '' && !this.#socket.destroyed) this.#socket.write(head, 'latin1')
+  #sendOut(): void {
+    if (this.#unsent.length === 0 || this.#socket.destroyed) return
+    this.#isAsked = true
+    if (!this.#unsent.writeTo(this.#socket)) this.#running?.sending?.block()
   }
 
-  /** What is written until the end of the turn leaves in one piece: a visitor's bytes come in records of 16 KB, several at a time. */
-  readonly #gather = () => {
-    if (this.#isGathering) return
-    this.#isGathering = true
+  #sendLarge(piece: Buffer): void {
     this.#socket.cork()
-    this.#turn.add(this)
+    this.#sendOut()
+    if (!this.#socket.write(piece, () => letGo(piece))) this.#running?.sending?.block()
+    this.#socket.uncork()
   }
 
   #allowSilence(ms: number): void {
@@ -192,15 +210,11 @@ export class UpstreamConnection implements AnswerListener, TurnMember {
     this.#moved = -1
   }
 
-  #bodySent(running: Running): void {
-    if (running.head === undefined) this.#allowSilence(this.#timeouts.answerHeadMs)
-  }
-
   readonly #receive = (chunk: Buffer) => {
     this.#received += chunk.length
     const running = this.#running
     if (!running) return this.destroy() // bytes that nobody asked for
-    if (this.#unsent !== '') return this.#fail(new UpstreamFailure('reset', 'the upstream answered before it was asked'))
+    if (!this.#isAsked) return this.#fail(new UpstreamFailure('reset', 'the upstream answered before it was asked'))
     let used: number
     try {
       used = running.parser.feed(chunk)
@@ -217,7 +231,7 @@ export class UpstreamConnection implements AnswerListener, TurnMember {
 
   #handOver(running: Running, behind: Buffer): void {
     this.#running = undefined
-    const socket = this.#socket.off('end', this.#end)
+    const socket = this.#socket.off('drain', this.#drained).off('end', this.#end)
     this.#takeNoMore()
     socket.pause()
     running.listener.onUpgrade(socket, behind)
@@ -232,6 +246,10 @@ export class UpstreamConnection implements AnswerListener, TurnMember {
     if (isFit) this.#onFree(this)
     else this.#socket.destroy()
     listener.onEnd(trailers ?? [])
+  }
+
+  readonly #drained = () => {
+    this.#running?.sending?.goOn()
   }
 
   readonly #end = () => {

@@ -1,5 +1,6 @@
 import type { Fields, RequestBody } from './engine.ts'
 import { trailersToForward } from './forwarded-trailers.ts'
+import { keep } from './let-go.ts'
 
 /** A request whose body has gone no further than this can be sent again, should the upstream not have looked at it. */
 const REPEATABLE_BYTES_MAX = 64 * 1024
@@ -75,7 +76,8 @@ export class BodySending {
     this.#sent = undefined
   }
 
-  readonly #take = (chunk: Buffer) => {
+  readonly #take = (taken: Buffer) => {
+    const chunk = keep(taken)
     this.#sentBytes += chunk.length
     if (this.#sentBytes > REPEATABLE_BYTES_MAX) this.#sent = undefined
     this.#sent?.push(chunk)

@@ -1,5 +1,5 @@
 import type { TLSSocket } from 'node:tls'
-import { copyOf } from './let-go.ts'
+import { keep } from './let-go.ts'
 import { readIntoShared, readIntoStream, shared } from './own-reads.ts'
 import { READS_ARE_PUSHED, type Take, takePushed } from './pushed-reads.ts'
 
@@ -8,10 +8,15 @@ import { READS_ARE_PUSHED, type Take, takePushed } from './pushed-reads.ts'
  * from then on it goes into the stream. All connections are read into one buffer where that is possible, a tenth of what a small request costs.
  */
 export function takeVisitorBytes(socket: TLSSocket, take: Take): () => void {
+  return borrowVisitorBytes(socket, (chunk) => take(keep(chunk)))
+}
+
+/** As takeVisitorBytes, for who needs most of it within the call alone: the chunk is not copied first, and what is to be kept has to be (`keep`). */
+export function borrowVisitorBytes(socket: TLSSocket, take: Take): () => void {
   if (READS_ARE_PUSHED) return takePushed(socket, take)
   const arrived = (bytes: number): boolean => {
-    const chunk = copyOf(shared, 0, bytes)
-    if (socket.isPaused() || socket.readableLength > 0) return socket.push(chunk)
+    const chunk = shared.subarray(0, bytes)
+    if (socket.isPaused() || socket.readableLength > 0) return socket.push(keep(chunk))
     take(chunk)
     return true
   }

@@ -5,19 +5,22 @@ import { RequestFields } from '../forwarded-request.ts'
 import { alone, letGo } from '../let-go.ts'
 import { page, sendPage } from '../pages.ts'
 import { DISCARDED_BYTES_MAX, DISCARDING_MS_MAX, PIPELINED_BYTES_MAX, REQUEST_HEAD_BYTES_MAX } from '../request-limits.ts'
+import { SpareBuffers } from '../spare-buffers.ts'
 import type { TurnMember } from '../turn.ts'
-import { takeVisitorBytes } from '../visitor-reads.ts'
+import { Unsent } from '../unsent.ts'
+import { borrowVisitorBytes } from '../visitor-reads.ts'
 import { LastFields } from './collected-fields.ts'
 import { type ExchangeHost, Http1Exchange } from './exchange.ts'
 import { createIncomingBody, type IncomingBody } from './request-body.ts'
 import { type RequestHead, readRequestHead } from './request-head.ts'
-import { GATHERED_BYTES_MAX, Unsent } from './unsent.ts'
 
 export type VisitorParts = EngineParts & { isDraining(): boolean }
 
 /** What the connection is at: every state but the tunnel has a deadline. */
 type State = 'idle' | 'head' | 'busy' | 'reading-answer' | 'closing' | 'tunnel'
 
+/** Of answers on their way: what is more than one holds leaves before the end of its turn. */
+const BUFFERS = new SpareBuffers(32 * 1024, 256)
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
 const LF = 10
 const EMPTY = Buffer.alloc(0)
@@ -37,7 +40,7 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
   readonly #lastFields = new LastFields()
   #kept: Buffer = EMPTY
   /** Of this turn's answers. */
-  readonly #unsent = new Unsent()
+  readonly #unsent = new Unsent(BUFFERS)
   #exchange: Http1Exchange | undefined
   #incoming: IncomingBody | undefined
   #discarded = 0
@@ -48,7 +51,7 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
     this.connection = connection
     this.#parts = parts
     this.#deadlineAt = performance.now() + parts.timeouts.requestHeadMs
-    this.#takeNoMore = takeVisitorBytes(socket, this.#receive)
+    this.#takeNoMore = borrowVisitorBytes(socket, this.#receive)
     socket.on('drain', this.#drained)
     socket.once('end', this.#ended)
     socket.once('close', this.#closed)
@@ -74,7 +77,7 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
   send(text: string): void {
     if (this.#unsent.length === 0) this.#parts.turn.add(this)
     this.#unsent.addText(text)
-    if (this.#unsent.length > GATHERED_BYTES_MAX) this.sendOut() // more does not wait for the end of its turn
+    if (!this.#unsent.hasRoomFor(0)) this.sendOut()
   }
 
   sendPiece(piece: Buffer): void {

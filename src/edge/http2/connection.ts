@@ -3,7 +3,7 @@ import type { EngineParts, VisitorConnection } from '../engine.ts'
 import { type Http2Head, LastHttp2Head } from '../http2-head.ts'
 import { REQUEST_HEAD_BYTES_MAX, STREAMS_PER_CONNECTION_MAX } from '../request-limits.ts'
 import type { TurnMember } from '../turn.ts'
-import { takeVisitorBytes } from '../visitor-reads.ts'
+import { borrowVisitorBytes } from '../visitor-reads.ts'
 import { Budget, COST, WITH_VISITOR } from './budget.ts'
 import type { ExchangeHost, Http2Exchange } from './exchange.ts'
 import type { FrameBuffers } from './frame-buffers.ts'
@@ -74,7 +74,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     this.#waitedFor = this.#receiver.unfinished
     this.#headDeadlineAt = performance.now() + parts.timeouts.requestHeadMs
     this.#idleDeadlineAt = performance.now() + parts.timeouts.keepAliveMs
-    takeVisitorBytes(socket, this.#receive)
+    borrowVisitorBytes(socket, this.#receive)
     socket.once('end', () => socket.destroy())
     socket.once('close', () => this.#end())
     this.writer.frame(FRAME.settings, FLAG.none, 0, OUR_SETTINGS)

@@ -5,7 +5,7 @@ import { ConnectionError, ERROR_CODE, FLAG, FRAME, FRAME_BYTES_MAX, FRAME_HEAD_B
 export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 const EMPTY = Buffer.alloc(0)
 
-/** One frame; its payload lies in `bytes` from `start` to `end` and is the receiver's to keep. */
+/** One frame; its payload lies in `bytes` from `start` to `end`; what of it is needed after the call is to be kept (`keep`). */
 export type OnFrame = (type: number, flags: number, streamId: number, bytes: Buffer, start: number, end: number) => void
 
 /** Cuts a peer's bytes into frames (RFC 9113 §3.4 and §4.1). What is incomplete is kept, at most one frame. */

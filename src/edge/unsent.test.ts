@@ -1,6 +1,10 @@
 import { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { GATHERED_BYTES_MAX, Unsent } from './unsent.ts'
+import { SpareBuffers } from './spare-buffers.ts'
+import { Unsent } from './unsent.ts'
+
+const GATHERED_BYTES_MAX = 32 * 1024
+const BUFFERS = new SpareBuffers(GATHERED_BYTES_MAX, 2)
 
 /** Takes writes as a socket does: what comes while it is corked comes as one. */
 function createSocket() {
@@ -34,7 +38,7 @@ test.each([
     'b'.repeat(24_000) + 'x'.repeat(GATHERED_BYTES_MAX - 24_000),
   ],
 ] as const)('%s leaves in one write, in order', (_what, parts, expected) => {
-  const unsent = new Unsent()
+  const unsent = new Unsent(BUFFERS)
   const { socket, written } = createSocket()
   for (const part of parts) {
     if (typeof part === 'string') unsent.addText(part)
@@ -47,14 +51,14 @@ test.each([
 })
 
 test("a piece is the caller's again at once, and what was written is not touched before it has left", () => {
-  const first = new Unsent()
+  const first = new Unsent(BUFFERS)
   const piece = large('a', 4_000)
   first.addPiece(piece)
   piece.fill('z')
   const held: { chunk: Buffer; done: () => void }[] = []
   const slow = new Writable({ write: (chunk, _encoding, done) => void held.push({ chunk, done }) })
   first.writeTo(slow as never)
-  const second = new Unsent()
+  const second = new Unsent(BUFFERS)
   second.addPiece(large('b', 4_000))
   expect(held[0]!.chunk.toString()).toBe('a'.repeat(4_000))
 })
