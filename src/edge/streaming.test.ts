@@ -48,6 +48,7 @@ afterAll(async () => {
   await upstream.stop()
 })
 const target = () => ({ port: edge.httpsPort, hostname: HOST, ca: edge.ca.certPem })
+
 /** `/marked/counted/700/a`: so many bytes of a text that no other path's body has anywhere. */
 function marked(path: string): string {
   const bytes = Number(path.split('/')[3])

@@ -55,6 +55,27 @@ test('a 101 whose fields make no sense still opens the tunnel, without them', as
   await raw.stop()
 })
 
+test('what each upstream says right behind its 101 reaches its own visitor, when many tunnels open at once', async () => {
+  const tunnels = 20
+  const waiting: (() => void)[] = []
+  const raw = await startRawUpstream((socket, connection) => {
+    const behind = String.fromCharCode(64 + connection).repeat(5_000)
+    waiting.push(() =>
+      socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nX-Is: ${behind[0]}\r\n\r\n${behind}`),
+    )
+    if (waiting.length === tunnels) for (const say of waiting) say()
+  })
+  await edge.route(HOST, raw.url)
+  const readers = await Promise.all(Array.from({ length: tunnels }, () => open()))
+  for (const reader of readers) {
+    const mark = /^X-Is: (.)\r$/m.exec(await reader.until('\r\n\r\n'))![1]!
+    expect(await reader.take(5_000)).toBe(mark.repeat(5_000))
+    reader.socket.destroy()
+  }
+  await edge.route(HOST, upstream.url)
+  await raw.stop()
+})
+
 test('a large transfer through a tunnel arrives whole', async () => {
   const reader = await open()
   await reader.until('first')

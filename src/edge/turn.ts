@@ -10,12 +10,12 @@ export function createTurn() {
   let members: TurnMember[] = []
   let isUnderWay = false
   let beganMs = 0
-  let beganAtMs: number | undefined
+  let askedAtMs: number | undefined
 
   const begin = () => {
     isUnderWay = true
     beganMs = performance.now()
-    beganAtMs = undefined
+    askedAtMs = undefined
     setImmediate(end)
   }
 
@@ -46,8 +46,8 @@ export function createTurn() {
     /** By Date.now(), as of when this turn was first asked. */
     timeMs(): number {
       if (!isUnderWay) begin()
-      beganAtMs ??= Date.now()
-      return beganAtMs
+      askedAtMs ??= Date.now()
+      return askedAtMs
     },
   }
 }

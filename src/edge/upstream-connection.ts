@@ -45,6 +45,7 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
   readonly #takeNoMore: () => void
   #running: Running | undefined
   readonly #unsent = new Unsent(BUFFERS)
+  /** Whether something of the request that it carries has left. */
   #isAsked = false
   #exchanges = 0
   /** The other side has ended it, or we have. */
