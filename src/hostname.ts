@@ -57,10 +57,14 @@ export function wildcardOver(hostname: Hostname): Hostname {
   return `*${hostname.slice(hostname.indexOf('.'))}` as Hostname
 }
 
+/** Whether the text is a hostname as it stands, which almost every name that arrives is; what has "--" in third place may be punycode and needs a closer look. */
+export function isPlainHostname(text: string): text is ExactHostname {
+  return PLAIN.test(text) && !text.includes('--')
+}
+
 /** As parseHostname, but a refusal is a value: for doors where bad input is ordinary (SNI, Host). */
 export function readHostname(text: string): HostnameReading {
-  // Almost every name that arrives is plain already; what has "--" in third place may be punycode and is looked at below.
-  if (PLAIN.test(text) && !text.includes('--')) return { kind: 'hostname', hostname: text as ExactHostname }
+  if (isPlainHostname(text)) return { kind: 'hostname', hostname: text }
   const shape = misshapen(text)
   if (shape) return invalid(shape)
   const ascii = toAscii(text.endsWith('.') ? text.slice(0, -1) : text)

@@ -36,21 +36,21 @@ export function createAccessLog({ line, ended }: LineSink, sample: number, now: 
   return ({ exchange, requestId, hostname, project, client, outcome, tunnelBytes }: LoggedVisit, totalMs: number) => {
     if (sample < 1 && Math.random() >= sample) return
     line.bytes(beginningAt(now()))
-    line.json(requestId)
+    line.plain(requestId)
     line.bytes(HOSTNAME)
-    line.json(hostname)
+    line.plain(hostname)
     if (project !== undefined) {
       line.bytes(PROJECT)
       line.json(project)
     }
     line.bytes(METHOD)
-    line.json(exchange.method)
+    line.plain(exchange.method)
     line.bytes(PATH)
     line.json(pathOf(exchange.target))
     line.bytes(PROTOCOL)
-    line.json(exchange.protocol)
+    line.plain(exchange.protocol)
     line.bytes(CLIENT)
-    line.json(client)
+    line.plain(client)
     line.bytes(STATUS)
     line.integer(outcome.status)
     line.bytes(BYTES)

@@ -1,6 +1,7 @@
 import { ChunkedReader, Malformed } from './chunked-reader.ts'
 import type { AnswerHead, Fields } from './engine.ts'
 import { CLASSES, CR, FieldSpans, LF, readFieldLines, SPACE, VALUE } from './field-lines.ts'
+import { FieldSection } from './field-section.ts'
 import { isLength, membersOf } from './fields.ts'
 import { type AnswerFields, readAnswerFields } from './forwarded-answer.ts'
 import { alone, partOf } from './let-go.ts'
@@ -123,8 +124,15 @@ export class AnswerParser {
     if (fieldsEnd === 'incomplete') return undefined
     const reason = reasonIn(bytes, at + REASON_AT, lineEnd)
     const fields = readAnswerFields(bytes, lineEnd + 2, fieldsEnd, SPANS)
+    this.#tell(code, reason, fields, bytes[at + MINOR_AT] === ONE)
+    fields.passing.leaveBytes()
+    return fieldsEnd
+  }
+
+  #tell(code: number, reason: string, fields: AnswerFields, isHttp11: boolean): void {
     if (code === 101 && isAmong(fields.upgrade, this.#upgrade)) {
       this.#state = 'done'
+      fields.passing = FieldSection.ofLines(fields.passing.lines) // the visitor is told once the connection can be handed over
       this.#listener.onHead({ status: code, reason, fields, body: 'none', keepsAlive: false })
     } else if (code === 101) {
       throw malformed('a change of protocol that nobody asked for')
@@ -133,9 +141,8 @@ export class AnswerParser {
       if (this.#interimAnswers > INTERIM_ANSWERS_MAX) throw malformed('too many interim answers')
       this.#listener.onInterim({ status: code, reason, fields })
     } else {
-      this.#begin(code, reason, fields, bytes[at + MINOR_AT] === ONE)
+      this.#begin(code, reason, fields, isHttp11)
     }
-    return fieldsEnd
   }
 
   /** How the body ends, RFC 9112 §6.3. */

@@ -19,7 +19,7 @@ test.each([
 
 function headOf(fields: string[], isTrusted: boolean): string {
   const lines = forwardedLines(sortRequestFields(fields), { peer: '10.0.0.1', isTrusted, authority: 'shop.customer.com' })
-  return lines.before + (lines.id ?? 'ours') + lines.behind
+  return lines.with(lines.id ?? 'ours')
 }
 
 test('what a trusted proxy says of the visitor is passed on, with itself added', () => {

@@ -1,8 +1,8 @@
-import { type HostnameReading, readHostname } from '../hostname.ts'
+import { type HostnameReading, isPlainHostname, readHostname } from '../hostname.ts'
 import type { AddressSet } from '../lib/addresses.ts'
 import type { VisitorConnection } from './engine.ts'
-import { type ForwardedLines, forwardedLines, type RequestFields } from './forwarded-request.ts'
-import { hostOf } from './host.ts'
+import { ForwardedFields, type ForwardedLines, forwardedLines, type RequestFields } from './forwarded-request.ts'
+import { type HostAnswer, hostOf } from './host.ts'
 
 /** Where the view is kept: on the connection itself, since a map of so many that come and go would be renewed all the time. */
 const VIEW = Symbol('view')
@@ -15,6 +15,8 @@ export class ConnectionView {
   #reading: HostnameReading | undefined
   #fields: RequestFields | undefined
   #lines: ForwardedLines | undefined
+  #host: HostAnswer | undefined
+  #hostRevision = 0
 
   constructor(peer: string, isTrusted: boolean) {
     this.#peer = peer
@@ -24,20 +26,28 @@ export class ConnectionView {
   /** The hostname in an authority. */
   read(authority: string): HostnameReading {
     this.#turnTo(authority)
-    this.#reading ??= readHostname(hostOf(authority))
+    this.#reading ??= isPlainHostname(authority) ? { kind: 'hostname', hostname: authority } : readHostname(hostOf(authority))
     return this.#reading
   }
 
   /** The end-to-end lines of a request as its upstream gets them. */
-  forwardedLines(fields: RequestFields, authority: string, requestId: string): string {
+  forwardedFields(fields: RequestFields, authority: string, requestId: string): ForwardedFields {
     this.#turnTo(authority)
     if (fields !== this.#fields || this.#lines === undefined) {
       this.#fields = fields
       this.#lines = forwardedLines(fields, { peer: this.#peer, isTrusted: this.isTrusted, authority })
-      joinNow(this.#lines.before)
     }
-    const { before, id, behind } = this.#lines
-    return before + (id ?? requestId) + behind
+    return new ForwardedFields(this.#lines, requestId)
+  }
+
+  /** What the connection's own name leads to, if that was kept and all hosts have been the same since. */
+  hostAt(revision: number): HostAnswer | undefined {
+    return revision === this.#hostRevision ? this.#host : undefined
+  }
+
+  keepHost(host: HostAnswer, revision: number): void {
+    this.#host = host
+    this.#hostRevision = revision
   }
 
   #turnTo(authority: string): void {
@@ -46,11 +56,6 @@ export class ConnectionView {
     this.#reading = undefined
     this.#lines = undefined
   }
-}
-
-/** Engines join the pieces of a string once somebody looks into it: here, and not in each of the longer strings that it becomes a piece of. */
-function joinNow(text: string): void {
-  text.charCodeAt(0)
 }
 
 export function createConnectionViews(trustedProxies: AddressSet): (connection: VisitorConnection) => ConnectionView {

@@ -29,6 +29,8 @@ export type EdgeParts = {
   publicHttpsPort: number
   edgeHost: Hostname
   findHost: FindHost
+  /** Another number whenever `findHost` may have another answer than before; without it, each request asks. */
+  hostsRevision?(): number
   /** How a project's page for a failed exchange looks; asked only when one is sent. */
   brandOf(projectId: string): ErrorPageBrand | undefined
   certificateFor(hostname: Hostname, client: { address: string }): CertificateAnswer | Promise<CertificateAnswer>

@@ -1,5 +1,10 @@
 import type { Fields } from './engine.ts'
 
+/** Takes lines: text of one character a byte, or what lies in `bytes` from `from` to `end`, which it copies at once. */
+export type LineSink = { send(text: string): void; sendBytes(bytes: Buffer, from: number, end: number): void }
+
+const NO_RUNS: readonly number[] = []
+
 /**
  * The fields of a message (RFC 9110 §6.3) as lines on the wire, `Name: value` and CRLF each, and as a list; whichever was not given is made
  * when it is first asked for. HTTP/1.1 copies lines through, HTTP/2 needs the list.
@@ -8,29 +13,61 @@ export class FieldSection {
   static readonly EMPTY = FieldSection.ofLines('')
   #lines: string | undefined
   #list: Fields | undefined
+  #bytes: Buffer | undefined
+  /** Where each run of lines begins and ends in `#bytes`, in turn. */
+  readonly #runs: readonly number[]
 
-  private constructor(lines: string | undefined, list: Fields | undefined) {
+  private constructor(lines: string | undefined, list: Fields | undefined, bytes: Buffer | undefined, runs: readonly number[]) {
     this.#lines = lines
     this.#list = list
+    this.#bytes = bytes
+    this.#runs = runs
   }
 
   static ofLines(lines: string): FieldSection {
-    return new FieldSection(lines, undefined)
+    return new FieldSection(lines, undefined, undefined, NO_RUNS)
   }
 
   static ofList(list: Fields): FieldSection {
-    return new FieldSection(undefined, list)
+    return new FieldSection(undefined, list, undefined, NO_RUNS)
+  }
+
+  /** Of lines where they were read, in runs that begin and end at the given places in turn: to be used up before the call that read them returns. */
+  static ofRuns(bytes: Buffer, runs: readonly number[]): FieldSection {
+    return new FieldSection(undefined, undefined, bytes, runs)
   }
 
   get lines(): string {
-    this.#lines ??= fieldLines(this.#list!)
+    this.#lines ??= this.#bytes ? runsAsText(this.#bytes, this.#runs) : fieldLines(this.#list!)
     return this.#lines
   }
 
   get list(): Fields {
-    this.#list ??= listOf(this.#lines!)
+    this.#list ??= listOf(this.lines)
     return this.#list
   }
+
+  /** What others have read into the bytes by now is not taken for the lines: whoever asks for them from now on, and has not before, fails. */
+  leaveBytes(): void {
+    this.#bytes = undefined
+  }
+
+  /** Sends the lines, without making text of them where they are bytes. */
+  sendTo(sink: LineSink): void {
+    const bytes = this.#bytes
+    if (!bytes) {
+      sink.send(this.lines)
+      return
+    }
+    const runs = this.#runs
+    for (let i = 0; i < runs.length; i += 2) sink.sendBytes(bytes, runs[i]!, runs[i + 1]!)
+  }
+}
+
+function runsAsText(bytes: Buffer, runs: readonly number[]): string {
+  let text = ''
+  for (let i = 0; i < runs.length; i += 2) text += bytes.toString('latin1', runs[i]!, runs[i + 1]!)
+  return text
 }
 
 export function fieldLines(list: Fields): string {

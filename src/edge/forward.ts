@@ -2,13 +2,13 @@ import type { Socket } from 'node:net'
 import type { InterimHead, ParsedHead } from './answer-parser.ts'
 import type { Bridge, Holding, Waiter } from './bridge.ts'
 import type { Exchange, Fields } from './engine.ts'
-import type { FieldSection } from './field-section.ts'
 import { trailersToForward } from './forwarded-trailers.ts'
 import type { Outage } from './outage.ts'
 import type { Turn } from './turn.ts'
 import { type FailureReason, type Upstream, UpstreamFailure } from './upstream.ts'
 import type { UpstreamChannel, UpstreamChannels } from './upstream-channels.ts'
 import type { UpstreamListener } from './upstream-connection.ts'
+import type { UpstreamFields } from './upstream-request.ts'
 
 /** What became of a forwarded request, filled in as it happens; complete when the exchange closes. */
 export type Forwarded = {
@@ -35,7 +35,7 @@ export type ForwardParts<Visit> = {
   refuse(visit: Visit, refusal: Refusal): void
 }
 
-type ForwardRequest = { upstream: Upstream; fields: FieldSection }
+type ForwardRequest = { upstream: Upstream; fields: UpstreamFields }
 
 /** May be sent again without harm (RFC 9110 §9.2.2). */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'PROPFIND', 'SEARCH', 'QUERY'])
@@ -66,7 +66,7 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
   readonly #parts: ForwardParts<Visit>
   readonly #visit: Visit
   readonly #exchange: Exchange
-  readonly #fields: FieldSection
+  readonly #fields: UpstreamFields
   #upstream: Upstream
   readonly #startedAt: number
   #channel: UpstreamChannel | undefined

@@ -3,6 +3,7 @@ import type { FieldSpans } from './field-lines.ts'
 import { FieldSection, fieldLines } from './field-section.ts'
 import { membersOf, namedInConnection, namesFurther } from './fields.ts'
 import { NameTable } from './name-table.ts'
+import { digitsIn, SeenTexts } from './seen-texts.ts'
 
 /** What becomes of an answer's field on its way to the visitor. `hop`: of this hop alone, or said anew by us; `Alt-Svc` would lead visitors past the edge. */
 type AnswerKind = 'pass' | 'hop' | 'length' | 'coding' | 'connection' | 'keep-alive' | 'trailer' | 'upgrade' | 'content-type' | 'date'
@@ -33,6 +34,9 @@ const IDLE = /timeout=(\d{1,6})/i
 const EVENT_STREAM = /^text\/event-stream\b/i
 /** Where `text/event-stream` and `text/html` part: most answers need no closer look. */
 const PARTING_AT = 5
+const LOWER_E = 101
+const UPPER_E = 69
+const SEEN = new SeenTexts()
 
 /** `keepUpgrade`: what a 426 says must be asked for (RFC 9110 §15.5.22), over HTTP/1.1. */
 export type KeptFields = { keepLength: boolean; keepTrailer: boolean; keepUpgrade: boolean }
@@ -40,7 +44,7 @@ export type KeptFields = { keepLength: boolean; keepTrailer: boolean; keepUpgrad
 /** An answer's fields, sorted by what becomes of them. */
 export class AnswerFields {
   /** The end-to-end lines. */
-  passing = ''
+  passing = FieldSection.EMPTY
   /** The lines of `Trailer`, which stay only where trailers can follow. */
   trailer = ''
   lengths = 0
@@ -75,7 +79,7 @@ export class AnswerFields {
         this.upgrade += `,${value}`
         return
       case 'content-type':
-        this.isEventStream ||= (value[PARTING_AT] === 'e' || value[PARTING_AT] === 'E') && EVENT_STREAM.test(value)
+        this.isEventStream ||= mayBeEventStream(value.charCodeAt(PARTING_AT)) && EVENT_STREAM.test(value)
         return
       case 'date':
         this.hasDate = true
@@ -88,21 +92,21 @@ export class AnswerFields {
 
   /** What the visitor gets besides what says how the body is framed; with the time, where the application has no clock (RFC 9110 §6.6.1). */
   toVisitor({ keepLength, keepTrailer, keepUpgrade }: KeptFields): FieldSection {
-    let lines = this.hasDate ? this.passing : this.passing + dateLine()
-    if (keepUpgrade && this.upgrade !== '') lines += this.#upgradeLines()
-    if (keepLength && this.lengths > 0) lines += `Content-Length: ${this.length}\r\n`
-    if (keepTrailer) lines += this.trailer
-    return FieldSection.ofLines(lines)
+    let further = this.hasDate ? '' : dateLine()
+    if (keepUpgrade && this.upgrade !== '') further += this.#upgradeLines()
+    if (keepLength && this.lengths > 0) further += `Content-Length: ${this.length}\r\n`
+    if (keepTrailer) further += this.trailer
+    return further === '' ? this.passing : FieldSection.ofLines(this.passing.lines + further)
   }
 
   /** A 101's: as they are, with the change of protocol itself. */
   toUpgrade(): FieldSection {
-    return FieldSection.ofLines(this.passing + this.#upgradeLines())
+    return FieldSection.ofLines(this.passing.lines + this.#upgradeLines())
   }
 
   /** Another 1xx's. */
   toInterim(): FieldSection {
-    return FieldSection.ofLines(this.passing)
+    return this.passing
   }
 
   #upgradeLines(): string {
@@ -116,32 +120,57 @@ export class AnswerFields {
   }
 }
 
-/** Sorts the fields of a head whose lines lie in `bytes` from `from` to `end`, the empty line included. */
+/**
+ * Sorts the fields of a head whose lines lie in `bytes` from `from` to `end`, the empty line included. Those that pass stay where they are: they are
+ * to be used up before `bytes` is another's.
+ */
 export function readAnswerFields(bytes: Buffer, from: number, end: number, spans: FieldSpans): AnswerFields {
   if (!spans.arePlain) return sortAnswerFields(spans.list(bytes))
   const fields = new AnswerFields()
-  const text = bytes.toString('latin1', from, end - 2)
   const { offsets, count } = spans
-  let keptFrom = 0
+  const passing: number[] = []
+  let keptFrom = from
   for (let i = 0; i < count * 4; i += 4) {
     const nameAt = offsets[i]!
     const kind = ANSWER_NAMES.kindIn(bytes, nameAt, offsets[i + 1]!)
     if (kind === 'pass') continue
-    const valueEnd = offsets[i + 3]! - from
-    fields.note(kind, text.slice(offsets[i + 2]! - from, valueEnd))
+    const valueEnd = offsets[i + 3]!
+    fields.note(kind, valueIn(bytes, offsets[i + 2]!, valueEnd, kind))
     if (kind === 'content-type' || kind === 'date') continue
-    fields.passing += text.slice(keptFrom, nameAt - from)
+    if (nameAt > keptFrom) passing.push(keptFrom, nameAt)
     keptFrom = valueEnd + 2
-    if (kind === 'trailer') fields.trailer += text.slice(nameAt - from, keptFrom)
+    if (kind === 'trailer') fields.trailer += bytes.toString('latin1', nameAt, keptFrom)
   }
-  fields.passing += text.slice(keptFrom)
+  if (end - 2 > keptFrom) passing.push(keptFrom, end - 2)
+  fields.passing = FieldSection.ofRuns(bytes, passing)
   return namesFurther(fields.connection, passesOn) ? sortAnswerFields(spans.list(bytes)) : fields
+}
+
+/** What there is to note of a field's value. */
+function valueIn(bytes: Buffer, at: number, end: number, kind: AnswerKind): string {
+  switch (kind) {
+    case 'length':
+      return digitsIn(bytes, at, end)
+    case 'content-type':
+      return mayBeEventStream(bytes[at + PARTING_AT]) ? bytes.toString('latin1', at, end) : ''
+    case 'date':
+    case 'trailer':
+    case 'hop':
+      return ''
+    default:
+      return SEEN.textIn(bytes, at, end)
+  }
+}
+
+function mayBeEventStream(parting: number | undefined): boolean {
+  return parting === LOWER_E || parting === UPPER_E
 }
 
 /** Sorts an answer's fields, names and values in turn. */
 export function sortAnswerFields(list: Fields): AnswerFields {
   const fields = new AnswerFields()
   const named = namedInConnection(list)
+  let passing = ''
   for (let i = 0; i < list.length; i += 2) {
     const lower = list[i]!.toLowerCase()
     const kind = ANSWER_NAMES.kindOf(lower)
@@ -149,9 +178,10 @@ export function sortAnswerFields(list: Fields): AnswerFields {
     if (kind !== 'date' || !isOfThisHop) fields.note(kind, list[i + 1]!)
     if (isOfThisHop) continue
     const line = fieldLines([list[i]!, list[i + 1]!])
-    if (kind === 'pass' || kind === 'content-type' || kind === 'date') fields.passing += line
+    if (kind === 'pass' || kind === 'content-type' || kind === 'date') passing += line
     else if (kind === 'trailer') fields.trailer += line
   }
+  fields.passing = FieldSection.ofLines(passing)
   return fields
 }
 

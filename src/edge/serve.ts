@@ -8,7 +8,6 @@ import { clientAddress } from './client-address.ts'
 import { type ConnectionView, createConnectionViews } from './connection-view.ts'
 import type { Exchange } from './engine.ts'
 import { acceptsHtml, type ErrorPageBrand, renderErrorPage } from './error-page.ts'
-import { FieldSection } from './field-section.ts'
 import { type Forwarded, type ForwardParts, forward } from './forward.ts'
 import { type FindHost, type HostAnswer, isAuthority, isSameTenant } from './host.ts'
 import type { EdgeMetrics } from './metrics.ts'
@@ -25,6 +24,7 @@ export type ServeParts = {
   metrics: EdgeMetrics
   edgeHost: Hostname
   findHost: FindHost
+  hostsRevision?(): number
   brandOf(projectId: string): ErrorPageBrand | undefined
   unverifiedVisit(claimed: Hostname): void
   trustedProxies: AddressSet
@@ -110,7 +110,7 @@ export function createServe(parts: ServeParts) {
 
   const proxy = (visit: Visit, destination: Destination) => {
     const { exchange, requestId, view } = visit
-    const fields = FieldSection.ofLines(view.forwardedLines(exchange.fields, exchange.authority, requestId))
+    const fields = view.forwardedFields(exchange.fields, exchange.authority, requestId)
     visit.projectId = destination.projectId
     visit.outcome = forward(forwarding, visit, { upstream: upstreamOf(destination), fields })
   }
@@ -167,6 +167,17 @@ export function createServe(parts: ServeParts) {
     }
   }
 
+  /** The host of the connection's own name: the one of the request before, as long as no host has changed. */
+  const findOwnHost = ({ view }: Visit, servername: Hostname): HostAnswer | Promise<HostAnswer> => {
+    const revision = parts.hostsRevision?.() ?? Number.NaN
+    const kept = view.hostAt(revision)
+    if (kept) return kept
+    const host = parts.findHost(servername)
+    // Whether a wildcard over the name is what counts is another question for a copy that is behind: it is asked each time.
+    if (!(host instanceof Promise) && host.kind === 'route' && host.route.hostname === servername) view.keepHost(host, revision)
+    return host
+  }
+
   const decide = (visit: Visit): void | Promise<void> => {
     const { method, fields, authority, connection } = visit.exchange
     if (method === 'TRACE') return answer(visit, 405, 'method')
@@ -179,7 +190,7 @@ export function createServe(parts: ServeParts) {
       return reading.hostname === parts.edgeHost ? answerRoot(visit) : answer(visit, 421, 'misdirected')
     }
     if (reading.hostname !== connection.servername) return decideForeign(visit, reading.hostname, connection.servername)
-    const host = parts.findHost(reading.hostname)
+    const host = findOwnHost(visit, connection.servername)
     return host instanceof Promise ? host.then((found) => serveHost(visit, found)) : serveHost(visit, host)
   }
 
@@ -195,7 +206,7 @@ export function createServe(parts: ServeParts) {
   const decideForeign = (visit: Visit, hostname: Hostname, servername: Hostname): void | Promise<void> => {
     if (!visit.exchange.connection.covers(hostname)) return answer(visit, 421, 'misdirected')
     const host = parts.findHost(hostname)
-    const first = parts.findHost(servername)
+    const first = findOwnHost(visit, servername)
     const decideBoth = (one: HostAnswer, other: HostAnswer) =>
       isSameTenant(one, other) ? serveHost(visit, one) : answer(visit, 421, 'misdirected')
     if (!(host instanceof Promise || first instanceof Promise)) return decideBoth(host, first)

@@ -62,3 +62,59 @@ test("a piece is the caller's again at once, and what was written is not touched
   second.addPiece(large('b', 4_000))
   expect(held[0]!.chunk.toString()).toBe('a'.repeat(4_000))
 })
+
+const added = (add: (unsent: Unsent) => void): string[] => {
+  const unsent = new Unsent(BUFFERS)
+  const { socket, written } = createSocket()
+  add(unsent)
+  unsent.writeTo(socket)
+  return written
+}
+
+test('bytes and text leave in one write in the order in which they were added, short and long ones', () => {
+  const long = '\u00e9'.repeat(100)
+  const bytes = Buffer.from(`xx${long}abcyy`, 'latin1')
+  const all = added((unsent) => {
+    unsent.addText('1')
+    unsent.addBytes(bytes, 102, 105)
+    unsent.addText('2')
+    unsent.addBytes(bytes, 2, 102)
+    unsent.addText(long)
+    unsent.addPiece(Buffer.from('small'))
+    unsent.addText('')
+  })
+  expect(all).toEqual([`1abc2${long}${long}small`])
+})
+
+test('bytes for which there is no room leave too, behind the others', () => {
+  const head = Buffer.alloc(GATHERED_BYTES_MAX + 10, 'h')
+  const all = added((unsent) => {
+    unsent.addText('1')
+    unsent.addBytes(head, 0, 20_000)
+    unsent.addBytes(head, 0, head.length)
+    unsent.addText('2')
+  })
+  expect(all).toEqual([`1${'h'.repeat(20_000 + head.length)}2`])
+})
+
+test('what a socket has not taken at once is not touched before it has left', () => {
+  const buffers = new SpareBuffers(GATHERED_BYTES_MAX, 2)
+  const held: { chunk: Buffer; done: () => void }[] = []
+  const slow = new Writable({ write: (chunk, _encoding, done) => void held.push({ chunk, done }) })
+  const { socket: quick, written } = createSocket()
+  for (const [socket, mark] of [
+    [slow, 'a'],
+    [slow, 'b'],
+    [quick, 'c'],
+    [quick, 'd'],
+  ] as const) {
+    const unsent = new Unsent(buffers, { areTakenAtOnce: true })
+    unsent.gather()
+    unsent.addText(mark.repeat(100))
+    unsent.writeTo(socket as never)
+  }
+  expect(written).toEqual(['c'.repeat(100), 'd'.repeat(100)])
+  expect(held[0]!.chunk.toString()).toBe('a'.repeat(100))
+  held[0]!.done()
+  expect(held[1]!.chunk.toString()).toBe('b'.repeat(100))
+})

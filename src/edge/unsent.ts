@@ -3,19 +3,26 @@ import type { SpareBuffers } from './spare-buffers.ts'
 
 /** Larger pieces are not turned into text, which would be copied twice more on its way. */
 const TEXT_BYTES_MAX = 1_500
+/** To hear when so little has left costs more than to lose its buffer once in a while. */
+const SMALL_BYTES_MAX = 8 * 1024
+/** Up to here a loop is faster than a call. */
+const LOOPED_LENGTH_MAX = 20
 
 /**
- * What one connection is to be sent at the end of the turn: text, which costs least for little, or bytes with text behind once a larger piece is among
- * it. The bytes lie in one of `buffers`, and are no more than it holds.
+ * What one connection is to be sent at the end of the turn: text, which costs least for a little of it, or bytes with text behind once there are bytes
+ * among it. The bytes lie in one of `buffers`, and are no more than it holds.
  */
 export class Unsent {
   readonly #buffers: SpareBuffers
+  readonly #areTakenAtOnce: boolean
   #buffer: Buffer | undefined
   #bytes = 0
   #text = ''
 
-  constructor(buffers: SpareBuffers) {
+  /** `areTakenAtOnce`: the socket takes what it can within a write, as one of TCP does, and nearly always that is all of it. */
+  constructor(buffers: SpareBuffers, { areTakenAtOnce = false } = {}) {
     this.#buffers = buffers
+    this.#areTakenAtOnce = areTakenAtOnce
   }
 
   get length(): number {
@@ -28,18 +35,41 @@ export class Unsent {
 
   /** Of one character a byte. */
   addText(text: string): void {
-    this.#text += text
+    const { length } = text
+    const buffer = this.#buffer
+    if (!buffer || this.#text !== '' || !this.hasRoomFor(length)) {
+      this.#text += text
+      return
+    }
+    const at = this.#bytes
+    if (length > LOOPED_LENGTH_MAX) buffer.write(text, at, 'latin1')
+    else for (let i = 0; i < length; i += 1) buffer[at + i] = text.charCodeAt(i)
+    this.#bytes = at + length
+  }
+
+  /** What is added to nothing is put together as bytes from now on. */
+  gather(): void {
+    this.#gathered()
+  }
+
+  /** What lies in `bytes` from `from` to `end`, which is the caller's again afterwards. What follows in the same turn lies behind it as bytes. */
+  addBytes(bytes: Buffer, from: number, end: number): void {
+    const length = end - from
+    if (!this.hasRoomFor(length)) {
+      this.#text += bytes.toString('latin1', from, end)
+      return
+    }
+    const buffer = this.#gathered()
+    const at = this.#bytes
+    if (length > LOOPED_LENGTH_MAX) bytes.copy(buffer, at, from, end)
+    else for (let i = 0; i < length; i += 1) buffer[at + i] = bytes[from + i]!
+    this.#bytes = at + length
   }
 
   /** A piece for which there is room. It is the caller's again afterwards. */
   addPiece(piece: Buffer): void {
-    if (piece.length <= TEXT_BYTES_MAX) {
-      this.#text += piece.toString('latin1')
-      return
-    }
-    const buffer = this.#gathered()
-    piece.copy(buffer, this.#bytes)
-    this.#bytes += piece.length
+    if (this.#buffer || piece.length > TEXT_BYTES_MAX) this.addBytes(piece, 0, piece.length)
+    else this.#text += piece.toString('latin1')
   }
 
   /** Writes all of it, in one piece. False: the socket wants no more for now. */
@@ -51,6 +81,11 @@ export class Unsent {
     this.#bytes = 0
     this.#text = ''
     if (!buffer) return socket.write(text, 'latin1')
+    if (this.#areTakenAtOnce && bytes <= SMALL_BYTES_MAX && text === '') {
+      const wantsMore = socket.write(buffer.subarray(0, bytes))
+      if (socket.writableLength === 0) this.#buffers.give(buffer)
+      return wantsMore
+    }
     const written = () => {
       if (!socket.destroyed) this.#buffers.give(buffer) // what the kernel or TLS still holds is not ours to use again
     }

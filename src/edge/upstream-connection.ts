@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
 import { type AnswerListener, AnswerParser, type InterimHead, type ParsedHead } from './answer-parser.ts'
 import type { Fields } from './engine.ts'
 import { keep, letGo } from './let-go.ts'
@@ -9,7 +10,7 @@ import type { Turn, TurnMember } from './turn.ts'
 import { Unsent } from './unsent.ts'
 import { type Upstream, UpstreamFailure } from './upstream.ts'
 import { borrowBytes } from './upstream-reads.ts'
-import { requestHead, type UpstreamRequest } from './upstream-request.ts'
+import { addRequestHead, type UpstreamRequest } from './upstream-request.ts'
 
 export type UpstreamListener = {
   onInterim(head: InterimHead): void
@@ -44,7 +45,7 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
   readonly #turn: Turn
   readonly #takeNoMore: () => void
   #running: Running | undefined
-  readonly #unsent = new Unsent(BUFFERS)
+  readonly #unsent: Unsent
   /** Whether something of the request that it carries has left. */
   #isAsked = false
   #exchanges = 0
@@ -68,6 +69,7 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
     on: { free(connection: UpstreamConnection): void; close(): void; turn: Turn },
   ) {
     this.#turn = on.turn
+    this.#unsent = new Unsent(BUFFERS, { areTakenAtOnce: !(socket instanceof TLSSocket) })
     this.upstream = upstream
     this.#socket = socket
     this.#timeouts = timeouts
@@ -106,7 +108,8 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
     this.restsSinceMs = Number.POSITIVE_INFINITY
     this.#allowSilence(request.body ? this.#timeouts.bodyIdleMs : this.#timeouts.answerHeadMs)
     this.#isAsked = false
-    this.sendText(requestHead(request))
+    if (this.#unsent.length === 0) this.#turn.add(this)
+    addRequestHead(this.#unsent, request)
     if (request.body) running.sending = sendBody(this, request.body)
   }
 

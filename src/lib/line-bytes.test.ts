@@ -12,6 +12,11 @@ test.each(['', 'plain', 'a "quoted" \\ one', 'tab\tand\nend', 'Köln', '\u0000\u
   (text) => expect(written((line) => line.json(text))).toBe(JSON.stringify(text).slice(1, -1)),
 )
 
+test.each(['', 'GET', 'x'.repeat(20), 'x'.repeat(21), 'ab'.repeat(500).slice(1)])(
+  'what needs no escaping is written as it is: %j',
+  (text) => expect(written((line) => line.plain(text))).toBe(text),
+)
+
 test.each([0, 1, 9, 10, 99, 100, 2_147_483_647, 2_147_483_648, Number.MAX_SAFE_INTEGER])('the integer %d is written whole', (value) =>
   expect(written((line) => line.integer(value))).toBe(String(value)),
 )

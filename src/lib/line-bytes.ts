@@ -43,6 +43,17 @@ export class LineBytes {
     this.#length = at + length
   }
 
+  /** Of printable ASCII alone, without a quotation mark or backslash: it stands in a JSON string as it is. */
+  plain(text: string): void {
+    const { length } = text
+    this.#reserve(length)
+    const bytes = this.#bytes
+    const at = this.#length
+    if (length > LOOPED_LENGTH_MAX) bytes.write(text, at, 'latin1')
+    else for (let i = 0; i < length; i += 1) bytes[at + i] = text.charCodeAt(i)
+    this.#length = at + length
+  }
+
   /** What stands between the quotes of a JSON string. */
   json(text: string): void {
     const { length } = text

@@ -132,6 +132,7 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     publicHttpsPort: config.publicHttpsPort,
     edgeHost: config.edgeHost,
     findHost,
+    hostsRevision: copy.revision,
     brandOf,
     certificateFor: certificates.certificateFor,
     answerChallenge: async (hostname, token) =>

@@ -38,9 +38,11 @@ const UNKNOWN: { kind: 'unknown' } = { kind: 'unknown' }
  * memory does not hold is looked for in the copy until the link stands again.
  */
 export function openLocalCopy<Kept extends Pick<Route, 'hostname' | 'projectId'>>(context: RoleContext, parts: LocalCopyParts<Kept>) {
+  let revision = 0
   const misses = new Lru<Hostname, typeof UNKNOWN>(MISSES_IN_MEMORY_MAX)
   const follower = connectToFollower(followerSocket(context), {
     onChanged(keys) {
+      revision += 1
       reader.lookAgain()
       for (const hostname of keys.routes) {
         routes.delete(hostname)
@@ -50,6 +52,7 @@ export function openLocalCopy<Kept extends Pick<Route, 'hostname' | 'projectId'>
       parts.changed?.(keys)
     },
     onReset() {
+      revision += 1
       reader.lookAgain()
       routes.clear()
       misses.clear()
@@ -63,7 +66,9 @@ export function openLocalCopy<Kept extends Pick<Route, 'hostname' | 'projectId'>
   const uses = createNameUses({
     tell: follower.hostnamesUsed,
     forget() {
-      if (isBounded) routes.clear()
+      if (!isBounded) return
+      revision += 1
+      routes.clear()
     },
   })
   const isFresh = () => missIsFinal(follower.status())
@@ -109,6 +114,8 @@ export function openLocalCopy<Kept extends Pick<Route, 'hostname' | 'projectId'>
       remember(hostname, found)
       return found
     },
+    /** Another number whenever a route that was found before may be another one by now. */
+    revision: () => revision,
     /** What the remembered routes take, or may take soon. */
     routeBytes: routes.bytes,
     close() {

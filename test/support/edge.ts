@@ -36,7 +36,7 @@ export async function startTestEdge(
 ): Promise<TestEdge> {
   const ca = await createTestCa()
   const lines: Record<string, unknown>[] = []
-  const hosts = new Map<string, HostAnswer>([[EDGE_HOST, { kind: 'edge-root' }]])
+  const hosts = new CountedHosts([[EDGE_HOST, { kind: 'edge-root' }]])
   const certificates = new Map<string, CertificateAnswer | Promise<CertificateAnswer>>()
   const unverifiedVisits: string[] = []
   let issued = 0
@@ -57,6 +57,7 @@ export async function startTestEdge(
     publicHttpsPort: 443,
     edgeHost: parseHostname(EDGE_HOST),
     findHost: (hostname) => hosts.get(hostname) ?? { kind: 'unknown' },
+    ...(!more.findHost && { hostsRevision: () => hosts.revision }),
     certificateFor: (hostname) => certificates.get(hostname) ?? { kind: 'refused', reason: 'not registered' },
     answerChallenge: (_hostname, token) => (token.startsWith('known') ? `${token}.thumbprint` : undefined),
     challenges: { arePending: () => false, challengeFor: () => undefined },
@@ -88,6 +89,26 @@ export async function startTestEdge(
       })
       await certify(hostname, [hostname, ...alsoFor])
     },
+  }
+}
+
+/** Counts its changes. */
+class CountedHosts extends Map<string, HostAnswer> {
+  revision = 0
+
+  override set(hostname: string, host: HostAnswer): this {
+    this.revision = (this.revision ?? 0) + 1 // it is not there yet when the first ones are set
+    return super.set(hostname, host)
+  }
+
+  override delete(hostname: string): boolean {
+    this.revision += 1
+    return super.delete(hostname)
+  }
+
+  override clear(): void {
+    this.revision += 1
+    super.clear()
   }
 }
 

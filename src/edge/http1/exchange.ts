@@ -8,6 +8,8 @@ import type { RequestHead } from './request-head.ts'
 /** Up to here head and body leave in one piece; beyond, joining costs more than a second write. */
 const JOINED_BYTES_MAX = 24 * 1024
 const LAST_CHUNK = '0\r\n'
+const LENGTH = Buffer.from('Content-Length: ')
+const CHUNKED = Buffer.from('Transfer-Encoding: chunked\r\n')
 
 export type ExchangeHost = {
   readonly socket: TLSSocket
@@ -17,7 +19,9 @@ export type ExchangeHost = {
   sendContinue(): void
   /** Text of one character a byte; what is sent in one turn of the loop leaves in one piece. */
   send(text: string): void
-  /** Bytes, copied at once; with all that has not left they are no more than a gathering buffer holds. */
+  /** The bytes from `from` to `end`, copied at once. */
+  sendBytes(bytes: Buffer, from: number, end: number): void
+  /** A piece, copied at once; with all that has not left they are no more than a gathering buffer holds. */
   sendPiece(piece: Buffer): void
   /** Bytes of this turn that have not left. */
   readonly unsentBytes: number
@@ -80,7 +84,9 @@ export class Http1Exchange implements Exchange {
 
   sendInterim({ status, reason, fields }: InterimAnswer): void {
     if (this.#hasBegun || this.#isClosed || this.protocol === 'HTTP/1.0' || this.#host.socket.writableNeedDrain) return
-    this.#host.send(`${statusLine(status, reason)}${fields.lines}\r\n`)
+    this.#sendLine(statusLine(status, reason))
+    fields.sendTo(this.#host)
+    this.#host.send('\r\n')
   }
 
   answer({ status, reason, fields, body }: AnswerHead): void {
@@ -88,11 +94,17 @@ export class Http1Exchange implements Exchange {
     this.#hasBegun = true
     this.#framing = this.#framingOf(body)
     if (this.#framing === 'until-close' || this.#host.isLast()) this.keepsAlive = false
-    let head = statusLine(status, reason)
-    if (this.#framing === 'length') head += `Content-Length: ${body}\r\n`
-    else if (this.#framing === 'chunked') head += 'Transfer-Encoding: chunked\r\n'
-    if (status !== 101) head += this.#connectionField()
-    this.#host.send(`${head}${fields.lines}\r\n`)
+    this.#sendLine(statusLine(status, reason))
+    if (this.#framing === 'length') {
+      this.#sendLine(LENGTH)
+      this.#host.send(String(body))
+      this.#host.send('\r\n')
+    } else if (this.#framing === 'chunked') {
+      this.#sendLine(CHUNKED)
+    }
+    if (status !== 101) this.#host.send(this.#connectionField())
+    fields.sendTo(this.#host)
+    this.#host.send('\r\n')
   }
 
   /** The chunk is let go once it has left. */
@@ -154,6 +166,10 @@ export class Http1Exchange implements Exchange {
     this.#onClose?.(refusal)
   }
 
+  #sendLine(line: Buffer): void {
+    this.#host.sendBytes(line, 0, line.length)
+  }
+
   #framingOf(body: AnswerHead['body']): Framing {
     if (body === 'none') return 'none'
     if (typeof body === 'number') return 'length'
@@ -183,12 +199,12 @@ export class Http1Exchange implements Exchange {
 const REASON_CHARACTERS_MAX = 64
 
 /** The line of each status as it was said last: most applications say one reason for a status. */
-const STATUS_LINES: { reason: string; line: string }[] = []
+const STATUS_LINES: { reason: string; line: Buffer }[] = []
 
-function statusLine(status: number, reason: string): string {
+function statusLine(status: number, reason: string): Buffer {
   const last = STATUS_LINES[status]
   if (last?.reason === reason) return last.line
-  const line = `HTTP/1.1 ${status} ${reason}\r\n`
+  const line = Buffer.from(`HTTP/1.1 ${status} ${reason}\r\n`, 'latin1')
   if (reason.length <= REASON_CHARACTERS_MAX) STATUS_LINES[status] = { reason, line }
   return line
 }

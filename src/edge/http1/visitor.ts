@@ -80,6 +80,12 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
     if (!this.#unsent.hasRoomFor(0)) this.sendOut()
   }
 
+  sendBytes(bytes: Buffer, from: number, end: number): void {
+    if (this.#unsent.length === 0) this.#parts.turn.add(this)
+    this.#unsent.addBytes(bytes, from, end)
+    if (!this.#unsent.hasRoomFor(0)) this.sendOut()
+  }
+
   sendPiece(piece: Buffer): void {
     if (this.#unsent.length === 0) this.#parts.turn.add(this)
     this.#unsent.addPiece(piece)
