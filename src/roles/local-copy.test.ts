@@ -96,6 +96,25 @@ test('a name that comes into the copy while the follower is away is found at onc
   }
 })
 
+test('the revision is another one with each news and once the follower is away, and stays with what is only looked up', async () => {
+  const server = await startServer()
+  const copy = openLocalCopy<LightRoute>(context, { keep: toLight, remember: rememberAll })
+  try {
+    await copy.follower.firstHeard(10_000)
+    server.heartbeat({ lagMs: 0, complete: true, asOfMs: 1 })
+    await expect.poll(copy.isFresh).toBe(true)
+    for (const change of [() => server.changed({ routes: [shop(1)] }), () => server.changed({ projects: ['7'] }), () => server.stop()]) {
+      const before = copy.revision()
+      for (let n = 0; n < 10; n += 1) copy.findRoute(shop(n))
+      expect(copy.revision()).toBe(before)
+      await change()
+      await expect.poll(copy.revision).not.toBe(before)
+    }
+  } finally {
+    copy.close()
+  }
+})
+
 test('a process that remembers all of a copy answers from memory alone once it has read it, and reads anew what changes', async () => {
   const writer = openCopyWriter(copyPath(context.config))
   const star = parseClaimName('*.another.com')
