@@ -1,7 +1,8 @@
 import { type HostnameReading, isPlainHostname, readHostname } from '../hostname.ts'
 import type { AddressSet } from '../lib/addresses.ts'
 import type { VisitorConnection } from './engine.ts'
-import { ForwardedFields, type ForwardedLines, forwardedLines, type RequestFields } from './forwarded-request.ts'
+import { ForwardedFields, type ForwardedLines } from './forwarded-lines.ts'
+import { forwardedLines, type RequestFields } from './forwarded-request.ts'
 import { type HostAnswer, hostOf } from './host.ts'
 
 /** Where the view is kept: on the connection itself, since a map of so many that come and go would be renewed all the time. */

@@ -8,7 +8,7 @@ import type { Turn } from './turn.ts'
 import { type FailureReason, type Upstream, UpstreamFailure } from './upstream.ts'
 import type { UpstreamChannel, UpstreamChannels } from './upstream-channels.ts'
 import type { UpstreamListener } from './upstream-connection.ts'
-import type { UpstreamFields } from './upstream-request.ts'
+import type { UpstreamRequest } from './upstream-request.ts'
 
 /** What became of a forwarded request, filled in as it happens; complete when the exchange closes. */
 export type Forwarded = {
@@ -35,7 +35,7 @@ export type ForwardParts<Visit> = {
   refuse(visit: Visit, refusal: Refusal): void
 }
 
-type ForwardRequest = { upstream: Upstream; fields: UpstreamFields }
+type ForwardRequest = { upstream: Upstream; fields: UpstreamRequest['fields'] }
 
 /** May be sent again without harm (RFC 9110 §9.2.2). */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'PROPFIND', 'SEARCH', 'QUERY'])
@@ -66,7 +66,7 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
   readonly #parts: ForwardParts<Visit>
   readonly #visit: Visit
   readonly #exchange: Exchange
-  readonly #fields: UpstreamFields
+  readonly #fields: UpstreamRequest['fields']
   #upstream: Upstream
   readonly #startedAt: number
   #channel: UpstreamChannel | undefined

@@ -1,6 +1,6 @@
 import type { Fields } from './engine.ts'
-import { FieldSection } from './field-section.ts'
 import { membersOf, namedInConnection } from './fields.ts'
+import { ForwardedLines } from './forwarded-lines.ts'
 import { NameTable } from './name-table.ts'
 
 /**
@@ -99,69 +99,6 @@ export function passesOn(lower: string): boolean {
   return kind === 'pass' || kind === 'vouched'
 }
 
-/** What stands in each head of one connection alike, as bytes: from behind the target to the request's id, which comes at `idAt`, and on to the end of the lines. */
-export type ReadyHead = { bytes: Buffer; idAt: number }
-
-/** The end-to-end lines as an upstream gets them, but for the request's id, which stands between them. */
-export class ForwardedLines {
-  readonly #authority: string
-  readonly #before: string
-  readonly #behind: string
-  /** What a proxy that we trust has called the request. */
-  readonly id: string | undefined
-  #ready: ReadyHead | undefined
-  #isAgain = false
-
-  constructor(authority: string, { before, id, behind }: { before: string; id: string | undefined; behind: string }) {
-    this.#authority = authority
-    this.#before = before
-    this.id = id
-    this.#behind = behind
-  }
-
-  with(id: string): string {
-    return this.#before + id + this.#behind
-  }
-
-  /** Of HTTP/1.1. Undefined when it is asked for first: what is said once is not worth it. */
-  get ready(): ReadyHead | undefined {
-    if (this.#isAgain) this.#ready ??= this.#makeReady()
-    this.#isAgain = true
-    return this.#ready
-  }
-
-  #makeReady(): ReadyHead {
-    const start = ` HTTP/1.1\r\nHost: ${this.#authority}\r\n${this.#before}`
-    const bytes = Buffer.allocUnsafeSlow(start.length + this.#behind.length)
-    bytes.write(start, 'latin1')
-    bytes.write(this.#behind, start.length, 'latin1')
-    return { bytes, idAt: start.length }
-  }
-}
-
-/** Those of one request. */
-export class ForwardedFields {
-  readonly id: string
-  readonly #lines: ForwardedLines
-
-  constructor(lines: ForwardedLines, requestId: string) {
-    this.#lines = lines
-    this.id = lines.id ?? requestId
-  }
-
-  get lines(): string {
-    return this.#lines.with(this.id)
-  }
-
-  get list(): Fields {
-    return FieldSection.ofLines(this.lines).list
-  }
-
-  get ready(): ReadyHead | undefined {
-    return this.#lines.ready
-  }
-}
-
 /** Who connected, and the authority that is asked for. `isTrusted`: the peer is one of the proxies whose word on the visitor counts. */
 export type ForwardedFor = { peer: string; isTrusted: boolean; authority: string }
 
@@ -170,11 +107,8 @@ export function forwardedLines(fields: RequestFields, { peer, isTrusted, authori
   const { passing, vouched, forwardedFor, cdnLoop, requestId } = fields
   const said = isTrusted ? passing + vouched : passing
   const chain = isTrusted ? join(forwardedFor, peer) : peer
-  return new ForwardedLines(authority, {
-    before: `${said}X-Forwarded-For: ${chain}\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: ${authority}\r\nX-Request-Id: `,
-    id: isTrusted && requestId !== undefined && GIVEN_ID.test(requestId) ? requestId : undefined,
-    behind: `\r\nCDN-Loop: ${join(cdnLoop, EDGE_NAME)}\r\n`,
-  })
+  const id = isTrusted && requestId !== undefined && GIVEN_ID.test(requestId) ? requestId : undefined
+  return new ForwardedLines({ said, chain, authority, id, loop: join(cdnLoop, EDGE_NAME) })
 }
 
 /** Whether an application could take the field for one of those that mean something to us. */

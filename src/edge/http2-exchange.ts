@@ -33,6 +33,7 @@ export class Http2Exchange implements Exchange {
   #requestTrailers: Fields = []
   #answerTrailers: Fields = []
   #hasEnded = false
+  #awaitsTrailers = false
 
   constructor({ stream, head, connection, endsHere, lastBytesMs }: Http2Parts) {
     this.#stream = stream
@@ -66,14 +67,17 @@ export class Http2Exchange implements Exchange {
     const { list } = fields
     for (let i = 0; i < list.length; i += 2) head.push(list[i]!.toLowerCase(), list[i + 1]!)
     if (typeof body === 'number') head.push('content-length', String(body))
-    this.#stream.respond(head, { endStream: body === 'none', waitForTrailers: body === 'unknown' })
+    this.#awaitsTrailers = body === 'unknown'
+    this.#stream.respond(head, { endStream: body === 'none', waitForTrailers: this.#awaitsTrailers })
   }
 
   write(chunk: Buffer): boolean {
     if (this.#stream.destroyed) return true
     this.bytesSent += chunk.length
     const kept = keep(chunk)
-    return this.#stream.write(kept, () => letGo(kept))
+    return this.#stream.write(kept, () => {
+      if (!this.#stream.destroyed) letGo(kept) // node says so of what it still holds, once it destroys the stream
+    })
   }
 
   end(trailers: Fields = []): void {
@@ -83,10 +87,12 @@ export class Http2Exchange implements Exchange {
     this.#stream.end()
     const timer = setTimeout(() => this.abort(), this.#lastBytesMs)
     this.#stream.once('close', () => clearTimeout(timer))
-    // RFC 9113 §8.1: a complete answer may come before the request has ended; the visitor is told not to send the rest.
-    this.#stream.once('finish', () => {
-      if (!this.#stream.readableEnded && this.body) this.#stream.close(constants.NGHTTP2_NO_ERROR)
-    })
+    if (!this.#awaitsTrailers) this.#stream.once('finish', () => this.#stopRequest())
+  }
+
+  /** RFC 9113 §8.1: a complete answer may come before the request has ended; the visitor is told not to send the rest. */
+  #stopRequest(): void {
+    if (!this.#stream.readableEnded && this.body) this.#stream.close(constants.NGHTTP2_NO_ERROR)
   }
 
   abort(): void {
@@ -122,6 +128,7 @@ export class Http2Exchange implements Exchange {
 
   #sendTrailers(): void {
     this.#stream.sendTrailers(recordOf(this.#answerTrailers))
+    setImmediate(() => this.#stopRequest()) // RST_STREAM would overtake them
   }
 }
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
+import { frame, RawHttp2, requestBlock } from '../../test/support/http2-frames.ts'
 import { openHttp2, openTls, RawReader, requestHttp2, speak } from '../../test/support/raw-visitor.ts'
 import { startRawUpstream, startUpstream, type Upstream } from '../../test/support/upstream.ts'
 
@@ -215,6 +216,26 @@ test('trailers over HTTP/2', async () => {
     trailers: { 'x-checksum': 'abc' },
   })
   session.close()
+})
+
+test('trailers of an answer over HTTP/2 that does not wait for its request arrive before the visitor is told to stop', async () => {
+  const early = await startRawUpstream((socket) =>
+    socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n5\r\nearly\r\n0\r\nX-Sum: 5\r\n\r\n'),
+  )
+  await edge.route('early.customer.com', early.url)
+  const raw = await RawHttp2.open(target('early.customer.com'))
+  const head = requestBlock('early.customer.com', { method: 'POST', more: ['te', 'trailers'] })
+  raw.send(frame(1, 0x4, 1, head), frame(0, 0, 1, Buffer.from('more follows')))
+  await expect.poll(() => raw.frames.some(({ type, streamId }) => type === 3 && streamId === 1)).toBe(true)
+  const ofStream = raw.frames.filter(({ streamId, type }) => streamId === 1 && type <= 3)
+  expect(ofStream.map(({ type, flags }) => [type, type === 3 ? 0 : flags & 1])).toEqual([
+    [1, 0],
+    [0, 0],
+    [1, 1],
+    [3, 0],
+  ])
+  raw.socket.destroy()
+  await early.stop()
 })
 
 test('a body that waits for 100 Continue gets it from the upstream', async () => {

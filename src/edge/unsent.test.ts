@@ -97,6 +97,16 @@ test('bytes for which there is no room leave too, behind the others', () => {
   expect(all).toEqual([`1${'h'.repeat(20_000 + head.length)}2`])
 })
 
+test('text for which there was no room stays whole when more is to be put together as bytes', () => {
+  const all = added((unsent) => {
+    unsent.addBytes(Buffer.alloc(GATHERED_BYTES_MAX - 3, 'b'), 0, GATHERED_BYTES_MAX - 3)
+    unsent.addText('0\r\n\r\n')
+    unsent.gather()
+    unsent.addText('GET')
+  })
+  expect(all).toEqual([`${'b'.repeat(GATHERED_BYTES_MAX - 3)}0\r\n\r\nGET`])
+})
+
 test('what a socket has not taken at once is not touched before it has left', () => {
   const buffers = new SpareBuffers(GATHERED_BYTES_MAX, 2)
   const held: { chunk: Buffer; done: () => void }[] = []

@@ -47,9 +47,9 @@ export class Unsent {
     this.#bytes = at + length
   }
 
-  /** What is added to nothing is put together as bytes from now on. */
+  /** What is added from now on is put together as bytes, as long as there is room. */
   gather(): void {
-    this.#gathered()
+    if (this.hasRoomFor(0)) this.#gathered()
   }
 
   /** What lies in `bytes` from `from` to `end`, which is the caller's again afterwards. What follows in the same turn lies behind it as bytes. */
@@ -97,7 +97,7 @@ export class Unsent {
     return wantsMore
   }
 
-  /** The buffer, with the text in it. */
+  /** The buffer, with the text in it, for which there must be room. */
   #gathered(): Buffer {
     this.#buffer ??= this.#buffers.take()
     if (this.#text !== '') this.#bytes += this.#buffer.write(this.#text, this.#bytes, 'latin1')

@@ -119,6 +119,10 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
   }
 
   sendPiece(piece: Buffer): void {
+    if (this.#socket.destroyed) {
+      letGo(piece) // nothing leaves any more: the news of it is on its way
+      return
+    }
     if (!this.#unsent.hasRoomFor(piece.length)) this.#sendOut()
     if (piece.length > GATHERED_BYTES_MAX) {
       this.#sendLarge(keep(piece))
@@ -205,7 +209,10 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
   #sendLarge(piece: Buffer): void {
     this.#socket.cork()
     this.#sendOut()
-    if (!this.#socket.write(piece, () => letGo(piece))) this.#running?.sending?.block()
+    const written = () => {
+      if (!this.#socket.destroyed) letGo(piece)
+    }
+    if (!this.#socket.write(piece, written)) this.#running?.sending?.block()
     this.#socket.uncork()
   }
 
@@ -244,7 +251,8 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
   #finish({ head, sending, listener, trailers }: Running, nothingBehind: boolean): void {
     this.#running = undefined
     sending?.stop()
-    const isFit = head!.keepsAlive && nothingBehind && (sending?.isComplete ?? true) && this.isUsable
+    const hasLeft = (sending?.isComplete ?? true) && this.#unsent.length === 0
+    const isFit = head!.keepsAlive && nothingBehind && hasLeft && this.isUsable
     this.#idleMs = Math.min(this.#timeouts.keepAliveMs, head!.fields.idleMs)
     this.resume() // a slow visitor may have paused it, and it is the next one's now
     if (isFit) this.#onFree(this)

@@ -7,7 +7,6 @@ import { afterEach, expect, test, vi } from 'vitest'
 import { frame, word } from '../../test/support/http2-frames.ts'
 import type { InterimHead, ParsedHead } from './answer-parser.ts'
 import type { Fields, RequestBody } from './engine.ts'
-import { FieldSection } from './field-section.ts'
 import { bodyOfStream } from './stream-body.ts'
 import { TIMEOUTS, type Timeouts } from './timeouts.ts'
 import { createTurn } from './turn.ts'
@@ -114,8 +113,12 @@ function answerOk(stream: ServerHttp2Stream): void {
   stream.end('ok')
 }
 
+function fieldsOf(list: Fields): UpstreamRequest['fields'] {
+  return { list, addTo: () => {} }
+}
+
 function requestOf(more: Partial<UpstreamRequest>): UpstreamRequest {
-  const plain = { method: 'GET', target: '/', authority: 'shop.customer.com', fields: FieldSection.EMPTY, body: undefined }
+  const plain = { method: 'GET', target: '/', authority: 'shop.customer.com', fields: fieldsOf([]), body: undefined }
   return { ...plain, expectsContinue: false, upgrade: undefined, acceptsTrailers: false, ...more }
 }
 
@@ -137,7 +140,7 @@ test('a request crosses with its fields and body, and its answer with body and t
   const answering = ask({
     method: 'POST',
     target: '/a?b',
-    fields: FieldSection.ofList(['X-One', '1', 'cookie', 'a=b']),
+    fields: fieldsOf(['X-One', '1', 'cookie', 'a=b']),
     acceptsTrailers: true,
     body: bodyOf(stream, ['x-end', 'e']),
   })

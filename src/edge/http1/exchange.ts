@@ -183,7 +183,9 @@ export class Http1Exchange implements Exchange {
 
   #writeLarge(size: string, chunk: Buffer, tail: string): boolean {
     const { socket } = this.#host
-    const sent = () => letGo(chunk)
+    const sent = () => {
+      if (!socket.destroyed) letGo(chunk) // what TLS or the kernel still holds is not ours to use again
+    }
     if (size === '' && this.#host.unsentBytes === 0) return socket.write(chunk, sent)
     socket.cork()
     if (size !== '') this.#host.send(size)

@@ -4,6 +4,7 @@ import { ConnectionError, ERROR_CODE, FLAG, FRAME, FRAME_BYTES_MAX, FRAME_HEAD_B
 /** What a client says before its first frame. */
 export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 const EMPTY = Buffer.alloc(0)
+const TYPE_AT = 3
 
 /** One frame; its payload lies in `bytes` from `start` to `end`; what of it is needed after the call is to be kept (`keep`). */
 export type OnFrame = (type: number, flags: number, streamId: number, bytes: Buffer, start: number, end: number) => void
@@ -26,7 +27,8 @@ export class FrameReader {
   /** What has begun and should be complete before long: anything but a piece of a body. It is another object for each. */
   get unfinished(): object | undefined {
     if (!this.#hasSettings) return PREFACE
-    return this.#keptBytes > 0 && this.#kept[3] !== FRAME.data ? this.#kept : undefined
+    const isOfBody = this.#keptBytes > TYPE_AT && this.#kept[TYPE_AT] === FRAME.data
+    return this.#keptBytes > 0 && !isOfBody ? this.#kept : undefined
   }
 
   /** Calls for every complete frame. Throws ConnectionError, of its own and of whoever is called. */

@@ -1,0 +1,122 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { ArrivingBody } from './arriving-body.ts'
+import { TIMEOUTS } from './timeouts.ts'
+import type { Turn, TurnMember } from './turn.ts'
+import { readUpstream, type UpstreamFailure } from './upstream.ts'
+import { UpstreamConnection } from './upstream-connection.ts'
+import { connectSharing } from './upstream-reads.ts'
+import type { UpstreamRequest } from './upstream-request.ts'
+
+const GATHERED_BYTES = 72 * 1024
+const RECORD_BYTES = 16 * 1024
+const EARLY = 'HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n'
+
+let server: Server
+let socket: Socket
+let application: Socket
+let received: string
+beforeEach(async () => {
+  received = ''
+  server = createServer((accepted) => {
+    application = accepted.on('error', () => {})
+    application.on('data', (chunk) => {
+      received += chunk.toString('latin1')
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  socket = connectSharing({ host: '127.0.0.1', port: (server.address() as AddressInfo).port })
+  await Promise.all([once(socket, 'connect'), once(server, 'connection')])
+})
+afterEach(() => {
+  socket.destroy()
+  application.destroy()
+  server.close()
+})
+
+/** The turns end when the test says so. */
+function createHandTurn() {
+  let members: TurnMember[] = []
+  const turn: Turn = { add: (member) => void members.push(member), nowMs: () => performance.now(), timeMs: () => Date.now() }
+  const end = () => {
+    const asked = members
+    members = []
+    for (const member of asked) member.endTurn()
+  }
+  return { turn, end }
+}
+
+function begin(turn: Turn) {
+  const freed: UpstreamConnection[] = []
+  const statuses: number[] = []
+  const failures: UpstreamFailure[] = []
+  const upstream = readUpstream('http://127.0.0.1', 'http1', 'one')
+  const free = (connection: UpstreamConnection) => void freed.push(connection)
+  const connection = new UpstreamConnection(socket, upstream, TIMEOUTS, { free, close: () => {}, turn })
+  const send = (request: Partial<UpstreamRequest>) =>
+    connection.send(
+      { ...PLAIN, ...request },
+      {
+        onInterim: () => {},
+        onHead: ({ status }) => void statuses.push(status),
+        onData: () => {},
+        onEnd: () => {},
+        onUpgrade: () => {},
+        onFailure: (failure) => void failures.push(failure),
+      },
+    )
+  return { freed, statuses, failures, send }
+}
+
+const PLAIN: UpstreamRequest = {
+  method: 'POST',
+  target: '/',
+  authority: 'shop.customer.com',
+  fields: { list: [], addTo: (unsent) => unsent.addText(' HTTP/1.1\r\nHost: shop.customer.com\r\n') },
+  body: undefined,
+  expectsContinue: false,
+  upgrade: undefined,
+  acceptsTrailers: false,
+}
+
+const tick = () => new Promise((resolve) => process.nextTick(resolve))
+
+test("a connection is not the next one's while the end of an upload that was answered early has not left", async () => {
+  const { turn, end } = createHandTurn()
+  const { freed, statuses, send } = begin(turn)
+  const body = new ArrivingBody(undefined, () => {})
+  send({ body })
+  end()
+  await expect.poll(() => received).toContain('chunked')
+  for (let sent = 0; sent + RECORD_BYTES < GATHERED_BYTES; sent += RECORD_BYTES) body.push(Buffer.alloc(RECORD_BYTES, 'u'))
+  body.end([])
+  await tick()
+  application.write(EARLY)
+  await expect.poll(() => statuses).toEqual([401])
+  expect(freed).toEqual([])
+  expect(socket.destroyed).toBe(true)
+})
+
+test("a connection whose request has left is the next one's as soon as it is answered", async () => {
+  const { turn, end } = createHandTurn()
+  const { freed, send } = begin(turn)
+  send({})
+  end()
+  await expect.poll(() => received).toContain('\r\n\r\n')
+  application.write(EARLY)
+  await expect.poll(() => freed.length).toBe(1)
+  expect(socket.destroyed).toBe(false)
+})
+
+test('a large upload whose connection has just broken is a failure that is told', async () => {
+  const { turn, end } = createHandTurn()
+  const { failures, send } = begin(turn)
+  const body = new ArrivingBody(undefined, () => {})
+  send({ body })
+  end()
+  for (let sent = 0; sent < 3 * GATHERED_BYTES; sent += RECORD_BYTES) body.push(Buffer.alloc(RECORD_BYTES, 'u'))
+  socket.destroy(new Error('write ECONNRESET')) // which is told later than the body is handed over
+  await tick()
+  await expect.poll(() => failures.map(({ reason }) => reason)).toEqual(['reset'])
+})
