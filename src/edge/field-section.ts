@@ -64,10 +64,14 @@ export class FieldSection {
   }
 }
 
+/** One call for all that lies between the first run and the last, from which they are cut, costs less than one for each. */
 function runsAsText(bytes: Buffer, runs: readonly number[]): string {
-  let text = ''
-  for (let i = 0; i < runs.length; i += 2) text += bytes.toString('latin1', runs[i]!, runs[i + 1]!)
-  return text
+  if (runs.length === 0) return ''
+  const from = runs[0]!
+  const text = bytes.toString('latin1', from, runs[runs.length - 1]!)
+  let lines = ''
+  for (let i = 0; i < runs.length; i += 2) lines += text.slice(runs[i]! - from, runs[i + 1]! - from)
+  return lines
 }
 
 export function fieldLines(list: Fields): string {

@@ -56,8 +56,8 @@ const RETRY_AFTER_S = '5'
 const UPSTREAMS_MAX = 1_000 // read anew for the next request when they are more
 
 /**
- * Decides what each request gets, anew for every request: nothing is remembered from the handshake but the certificate's names. In this
- * order: methods that no proxy should pass, loops, the authority against the connection, then the host.
+ * Decides what each request gets, anew for every request: nothing is remembered from the handshake but the certificate's names, and where the
+ * connection's own name leads only until some host changes. In this order: methods that no proxy should pass, loops, the authority against the connection, then the host.
  */
 export function createServe(parts: ServeParts) {
   const logAccess = createAccessLog(parts.accessLog, parts.accessLogSample, parts.turn.timeMs)

@@ -18,3 +18,6 @@ export class SpareBuffers {
     if (this.#spare.length < this.#max) this.#spare.push(buffer)
   }
 }
+
+/** Of heads and little more. Not of 4 KB: buffers that begin at the same place of a page are in each other's way in the processor's cache. */
+export const smallBuffers = new SpareBuffers(5 * 1024, 1_024)

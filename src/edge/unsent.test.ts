@@ -4,7 +4,9 @@ import { SpareBuffers } from './spare-buffers.ts'
 import { Unsent } from './unsent.ts'
 
 const GATHERED_BYTES_MAX = 32 * 1024
-const BUFFERS = new SpareBuffers(GATHERED_BYTES_MAX, 2)
+const SMALL_BYTES = 2 * 1024
+const createBuffers = () => ({ small: new SpareBuffers(SMALL_BYTES, 2), large: new SpareBuffers(GATHERED_BYTES_MAX, 2) })
+const BUFFERS = createBuffers()
 
 /** Takes writes as a socket does: what comes while it is corked comes as one. */
 function createSocket() {
@@ -108,7 +110,7 @@ test('text for which there was no room stays whole when more is to be put togeth
 })
 
 test('what a socket has not taken at once is not touched before it has left', () => {
-  const buffers = new SpareBuffers(GATHERED_BYTES_MAX, 2)
+  const buffers = createBuffers()
   const held: { chunk: Buffer; done: () => void }[] = []
   const slow = new Writable({ write: (chunk, _encoding, done) => void held.push({ chunk, done }) })
   const { socket: quick, written } = createSocket()
@@ -127,4 +129,23 @@ test('what a socket has not taken at once is not touched before it has left', ()
   expect(held[0]!.chunk.toString()).toBe('a'.repeat(100))
   held[0]!.done()
   expect(held[1]!.chunk.toString()).toBe('b'.repeat(100))
+})
+
+test('what outgrows a small buffer moves to a large one, text behind it too, and the small one serves the next', () => {
+  const buffers = createBuffers()
+  const one = new Unsent(buffers)
+  const { socket, written } = createSocket()
+  one.gather()
+  one.addText('a'.repeat(SMALL_BYTES - 1))
+  one.addText('bc')
+  const other = new Unsent(buffers)
+  one.addBytes(Buffer.alloc(10, 'd'), 0, 10)
+  other.gather()
+  other.addText('x'.repeat(SMALL_BYTES))
+  one.addPiece(Buffer.alloc(GATHERED_BYTES_MAX - one.length, 'e'))
+  expect(one.hasRoomFor(1)).toBe(false)
+  other.writeTo(socket)
+  one.writeTo(socket)
+  const beginning = `${'a'.repeat(SMALL_BYTES - 1)}bc${'d'.repeat(10)}`
+  expect(written).toEqual(['x'.repeat(SMALL_BYTES), beginning + 'e'.repeat(GATHERED_BYTES_MAX - beginning.length)])
 })

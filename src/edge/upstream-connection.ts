@@ -4,7 +4,7 @@ import { type AnswerListener, AnswerParser, type InterimHead, type ParsedHead } 
 import type { Fields } from './engine.ts'
 import { keep, letGo } from './let-go.ts'
 import { type BodySending, type BodySink, sendBody } from './request-body.ts'
-import { SpareBuffers } from './spare-buffers.ts'
+import { SpareBuffers, smallBuffers } from './spare-buffers.ts'
 import type { Timeouts } from './timeouts.ts'
 import type { Turn, TurnMember } from './turn.ts'
 import { Unsent } from './unsent.ts'
@@ -31,8 +31,8 @@ type Running = {
   trailers: Fields | undefined
 }
 
-/** Of bodies on their way to upstreams: what one turn brings of an upload, four records of TLS (RFC 8446 §5.1) behind their head. */
-const BUFFERS = new SpareBuffers(72 * 1024, 64)
+/** Of requests on their way: a large one holds what one turn brings of an upload, four records of TLS (RFC 8446 §5.1) behind their head. */
+const BUFFERS = { small: smallBuffers, large: new SpareBuffers(72 * 1024, 64) }
 /** A larger piece leaves by itself: to copy it would cost more than a second write. */
 const GATHERED_BYTES_MAX = 32 * 1024
 

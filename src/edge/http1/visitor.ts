@@ -5,7 +5,7 @@ import { RequestFields } from '../forwarded-request.ts'
 import { alone, letGo } from '../let-go.ts'
 import { page, sendPage } from '../pages.ts'
 import { DISCARDED_BYTES_MAX, DISCARDING_MS_MAX, PIPELINED_BYTES_MAX, REQUEST_HEAD_BYTES_MAX } from '../request-limits.ts'
-import { SpareBuffers } from '../spare-buffers.ts'
+import { SpareBuffers, smallBuffers } from '../spare-buffers.ts'
 import type { TurnMember } from '../turn.ts'
 import { Unsent } from '../unsent.ts'
 import { borrowVisitorBytes } from '../visitor-reads.ts'
@@ -19,8 +19,8 @@ export type VisitorParts = EngineParts & { isDraining(): boolean }
 /** What the connection is at: every state but the tunnel has a deadline. */
 type State = 'idle' | 'head' | 'busy' | 'reading-answer' | 'closing' | 'tunnel'
 
-/** Of answers on their way: what is more than one holds leaves before the end of its turn. */
-const BUFFERS = new SpareBuffers(32 * 1024, 256)
+/** Of answers on their way: what is more than a large one holds leaves before the end of its turn. */
+const BUFFERS = { small: smallBuffers, large: new SpareBuffers(32 * 1024, 256) }
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
 const LF = 10
 const EMPTY = Buffer.alloc(0)

@@ -65,7 +65,8 @@ export class HpackEncoder {
   }
 
   putLength(into: Buffer, at: number, length: number): number {
-    return this.putFields(into, at, ['content-length', String(length)])
+    const index = INDEX_OF_NAME.get('content-length')!
+    return putText(into, putInteger(into, at, LITERAL, 0x0f, index), String(length))
   }
 
   /** The section as putFields encodes it. Nobody may write into what is returned. */
