@@ -28,6 +28,7 @@ export type InterimHead = { status: number; reason: string; fields: AnswerFields
 export type ParsedHead = Omit<AnswerHead, 'fields'> & { fields: AnswerFields; keepsAlive: boolean }
 
 export type AnswerListener = {
+  /** The lines of a head that pass are there until the call returns. */
   onInterim(head: InterimHead): void
   onHead(head: ParsedHead): void
   onData(chunk: Buffer): void

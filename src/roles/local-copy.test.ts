@@ -105,7 +105,7 @@ test('the revision is another one with each news and once the follower is away, 
     await expect.poll(copy.isFresh).toBe(true)
     for (const change of [() => server.changed({ routes: [shop(1)] }), () => server.changed({ projects: ['7'] }), () => server.stop()]) {
       const before = copy.revision()
-      for (let n = 0; n < 10; n += 1) copy.findRoute(shop(n))
+      for (let n = 0; n < 10; n += 1) void copy.findRoute(shop(n))
       expect(copy.revision()).toBe(before)
       await change()
       await expect.poll(copy.revision).not.toBe(before)
