@@ -1,7 +1,7 @@
 import type { Fields } from './engine.ts'
 
 /** Takes lines: text of one character a byte, or what lies in `bytes` from `from` to `end`, which it copies at once. */
-export type LineSink = { send(text: string): void; sendBytes(bytes: Buffer, from: number, end: number): void }
+type SectionSink = { send(text: string): void; sendBytes(bytes: Buffer, from: number, end: number): void }
 
 const NO_RUNS: readonly number[] = []
 
@@ -53,7 +53,7 @@ export class FieldSection {
   }
 
   /** Sends the lines, without making text of them where they are bytes. */
-  sendTo(sink: LineSink): void {
+  sendTo(sink: SectionSink): void {
     const bytes = this.#bytes
     if (!bytes) {
       sink.send(this.lines)

@@ -7,6 +7,7 @@ const FOR = 'X-Forwarded-For: '
 const PROTO_AND_HOST = '\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: '
 const ID = '\r\nX-Request-Id: '
 const LOOP = '\r\nCDN-Loop: '
+const LINES_AT = 3
 
 export type ForwardedParts = {
   /** The visitor's own lines that go on. */
@@ -23,21 +24,23 @@ export type ForwardedParts = {
 /** The end-to-end lines as an upstream gets them, but for the request's id, which stands between them: what requests of one connection have in common. */
 export class ForwardedLines {
   readonly id: string | undefined
-  readonly #parts: ForwardedParts
+  /** The pieces of a head of HTTP/1.1 from behind its target to the id, the lines from LINES_AT on, and those behind the id. */
+  readonly #before: readonly string[]
+  readonly #behind: readonly string[]
   #isAgain = false
-  /** A head of HTTP/1.1 from behind its target, as bytes; the id comes at `#idAt`. */
+  /** All pieces as bytes; the id comes at `#idAt`. */
   #ready: Buffer | undefined
   #idAt = 0
 
-  constructor(parts: ForwardedParts) {
-    this.#parts = parts
-    this.id = parts.id
+  constructor({ said, chain, authority, id, loop }: ForwardedParts) {
+    this.id = id
+    this.#before = [HOST, authority, '\r\n', said, FOR, chain, PROTO_AND_HOST, authority, ID]
+    this.#behind = [LOOP, loop, '\r\n']
   }
 
   /** The lines with a request's id. */
   with(id: string): string {
-    const { said, chain, authority, loop } = this.#parts
-    return `${said}${FOR}${chain}${PROTO_AND_HOST}${authority}${ID}${id}${LOOP}${loop}\r\n`
+    return `${this.#before.slice(LINES_AT).join('')}${id}${this.#behind.join('')}`
   }
 
   /** Adds the request line's end, `Host` and the lines. What is said again is kept ready: twice is the beginning of often. */
@@ -50,30 +53,18 @@ export class ForwardedLines {
       unsent.addBytes(this.#ready, this.#idAt, this.#ready.length)
       return
     }
-    const { said, chain, authority, loop } = this.#parts
-    unsent.addText(HOST)
-    unsent.addText(authority)
-    unsent.addText('\r\n')
-    unsent.addText(said)
-    unsent.addText(FOR)
-    unsent.addText(chain)
-    unsent.addText(PROTO_AND_HOST)
-    unsent.addText(authority)
-    unsent.addText(ID)
+    for (const piece of this.#before) unsent.addText(piece)
     unsent.addText(id)
-    unsent.addText(LOOP)
-    unsent.addText(loop)
-    unsent.addText('\r\n')
+    for (const piece of this.#behind) unsent.addText(piece)
   }
 
+  /** In memory of its own, since it stays as long as its connection. */
   #makeReady(): Buffer {
-    const { said, chain, authority, loop } = this.#parts
-    const before = `${HOST}${authority}\r\n${said}${FOR}${chain}${PROTO_AND_HOST}${authority}${ID}`
-    const behind = `${LOOP}${loop}\r\n`
+    const before = this.#before.join('')
+    const behind = this.#behind.join('')
     this.#idAt = before.length
-    const ready = Buffer.allocUnsafeSlow(before.length + behind.length) // memory of its own: it stays as long as its connection
-    ready.write(before, 'latin1')
-    ready.write(behind, before.length, 'latin1')
+    const ready = Buffer.allocUnsafeSlow(before.length + behind.length)
+    ready.write(before + behind, 'latin1')
     return ready
   }
 }

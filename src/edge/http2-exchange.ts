@@ -3,7 +3,7 @@ import type { TLSSocket } from 'node:tls'
 import type { AnswerHead, Exchange, Fields, InterimAnswer, RequestBody, VisitorConnection } from './engine.ts'
 import { RequestFields } from './forwarded-request.ts'
 import type { Http2Head } from './http2-head.ts'
-import { keep, letGo } from './let-go.ts'
+import { keep, letGoOnceWritten } from './let-go.ts'
 import { page, sendPage } from './pages.ts'
 import { bodyOfStream } from './stream-body.ts'
 
@@ -75,9 +75,7 @@ export class Http2Exchange implements Exchange {
     if (this.#stream.destroyed) return true
     this.bytesSent += chunk.length
     const kept = keep(chunk)
-    return this.#stream.write(kept, () => {
-      if (!this.#stream.destroyed) letGo(kept) // node says so of what it still holds, once it destroys the stream
-    })
+    return this.#stream.write(kept, letGoOnceWritten(this.#stream, kept))
   }
 
   end(trailers: Fields = []): void {

@@ -94,6 +94,13 @@ export function letGo(chunk: Buffer): void {
   if (chunks!.length === 0) giveBack(chunk)
 }
 
+/** What a stream is to call once it has written the chunk: of what it did not write before it was destroyed it may hold the memory still. */
+export function letGoOnceWritten(stream: { readonly destroyed: boolean }, chunk: Buffer): () => void {
+  return () => {
+    if (!stream.destroyed) letGo(chunk)
+  }
+}
+
 function chunksOf(bytes: Buffer): Buffer[] | undefined {
   return LENDS ? (bytes.buffer as Memory)[CHUNKS] : undefined
 }

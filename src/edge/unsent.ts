@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { writeLatin1 } from '../lib/latin1.ts'
 import type { SpareBuffers } from './spare-buffers.ts'
 
 /** Larger pieces are not turned into text, which would be copied twice more on its way. */
@@ -36,16 +37,9 @@ export class Unsent {
 
   /** Of one character a byte. */
   addText(text: string): void {
-    const { length } = text
     const buffer = this.#buffer
-    if (!buffer || this.#text !== '' || this.#bytes + length > buffer.length) {
-      this.#text += text
-      return
-    }
-    const at = this.#bytes
-    if (length > LOOPED_LENGTH_MAX) buffer.write(text, at, 'latin1')
-    else for (let i = 0; i < length; i += 1) buffer[at + i] = text.charCodeAt(i)
-    this.#bytes = at + length
+    if (!buffer || this.#text !== '' || this.#bytes + text.length > buffer.length) this.#text += text
+    else this.#bytes = writeLatin1(buffer, text, this.#bytes)
   }
 
   /** What is added from now on is put together as bytes, as long as there is room. */

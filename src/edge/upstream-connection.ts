@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { type AnswerListener, AnswerParser, type InterimHead, type ParsedHead } from './answer-parser.ts'
 import type { Fields } from './engine.ts'
-import { keep, letGo } from './let-go.ts'
+import { keep, letGo, letGoOnceWritten } from './let-go.ts'
 import { type BodySending, type BodySink, sendBody } from './request-body.ts'
 import { SpareBuffers, smallBuffers } from './spare-buffers.ts'
 import type { Timeouts } from './timeouts.ts'
@@ -108,13 +108,13 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
     this.restsSinceMs = Number.POSITIVE_INFINITY
     this.#allowSilence(request.body ? this.#timeouts.bodyIdleMs : this.#timeouts.answerHeadMs)
     this.#isAsked = false
-    if (this.#unsent.length === 0) this.#turn.add(this)
+    this.#joinTurn()
     addRequestHead(this.#unsent, request)
     if (request.body) running.sending = sendBody(this, request.body)
   }
 
   sendText(text: string): void {
-    if (this.#unsent.length === 0) this.#turn.add(this)
+    this.#joinTurn()
     this.#unsent.addText(text)
   }
 
@@ -128,7 +128,7 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
       this.#sendLarge(keep(piece))
       return
     }
-    if (this.#unsent.length === 0) this.#turn.add(this)
+    this.#joinTurn()
     this.#unsent.addPiece(piece)
     letGo(piece)
   }
@@ -200,6 +200,11 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
     if (this.#running) this.#running.trailers = trailers
   }
 
+  /** To be called before something is added to what has not been sent. */
+  #joinTurn(): void {
+    if (this.#unsent.length === 0) this.#turn.add(this)
+  }
+
   #sendOut(): void {
     if (this.#unsent.length === 0 || this.#socket.destroyed) return
     this.#isAsked = true
@@ -209,10 +214,7 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
   #sendLarge(piece: Buffer): void {
     this.#socket.cork()
     this.#sendOut()
-    const written = () => {
-      if (!this.#socket.destroyed) letGo(piece)
-    }
-    if (!this.#socket.write(piece, written)) this.#running?.sending?.block()
+    if (!this.#socket.write(piece, letGoOnceWritten(this.#socket, piece))) this.#running?.sending?.block()
     this.#socket.uncork()
   }
 

@@ -1,3 +1,5 @@
+import { writeLatin1 } from './latin1.ts'
+
 const SPACE = 32
 const QUOTE = 34
 const POINT = 46
@@ -45,13 +47,8 @@ export class LineBytes {
 
   /** Of printable ASCII alone, without a quotation mark or backslash: it stands in a JSON string as it is. */
   plain(text: string): void {
-    const { length } = text
-    this.#reserve(length)
-    const bytes = this.#bytes
-    const at = this.#length
-    if (length > LOOPED_LENGTH_MAX) bytes.write(text, at, 'latin1')
-    else for (let i = 0; i < length; i += 1) bytes[at + i] = text.charCodeAt(i)
-    this.#length = at + length
+    this.#reserve(text.length)
+    this.#length = writeLatin1(this.#bytes, text, this.#length)
   }
 
   /** What stands between the quotes of a JSON string. */

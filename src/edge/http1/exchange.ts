@@ -2,7 +2,7 @@ import type { TLSSocket } from 'node:tls'
 import type { AnswerHead, Exchange, Fields, InterimAnswer, RequestBody, VisitorConnection } from '../engine.ts'
 import { fieldLines } from '../field-section.ts'
 import type { RequestFields } from '../forwarded-request.ts'
-import { keep, letGo } from '../let-go.ts'
+import { keep, letGo, letGoOnceWritten } from '../let-go.ts'
 import type { RequestHead } from './request-head.ts'
 
 /** Up to here head and body leave in one piece; beyond, joining costs more than a second write. */
@@ -183,9 +183,7 @@ export class Http1Exchange implements Exchange {
 
   #writeLarge(size: string, chunk: Buffer, tail: string): boolean {
     const { socket } = this.#host
-    const sent = () => {
-      if (!socket.destroyed) letGo(chunk) // what TLS or the kernel still holds is not ours to use again
-    }
+    const sent = letGoOnceWritten(socket, chunk)
     if (size === '' && this.#host.unsentBytes === 0) return socket.write(chunk, sent)
     socket.cork()
     if (size !== '') this.#host.send(size)

@@ -75,19 +75,19 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
   }
 
   send(text: string): void {
-    if (this.#unsent.length === 0) this.#parts.turn.add(this)
+    this.#joinTurn()
     this.#unsent.addText(text)
     if (!this.#unsent.hasRoomFor(0)) this.sendOut()
   }
 
   sendBytes(bytes: Buffer, from: number, end: number): void {
-    if (this.#unsent.length === 0) this.#parts.turn.add(this)
+    this.#joinTurn()
     this.#unsent.addBytes(bytes, from, end)
     if (!this.#unsent.hasRoomFor(0)) this.sendOut()
   }
 
   sendPiece(piece: Buffer): void {
-    if (this.#unsent.length === 0) this.#parts.turn.add(this)
+    this.#joinTurn()
     this.#unsent.addPiece(piece)
   }
 
@@ -146,6 +146,11 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
     if (!isCrumb) this.#read()
     if (this.#kept.length > 0) this.#kept = alone(this.#kept)
     letGo(chunk)
+  }
+
+  /** To be called before something is added to what has not been sent. */
+  #joinTurn(): void {
+    if (this.#unsent.length === 0) this.#parts.turn.add(this)
   }
 
   #read(): void {

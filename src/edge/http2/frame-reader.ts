@@ -81,7 +81,7 @@ export class FrameReader {
   }
 
   #pass(bytes: Buffer, at: number, end: number): void {
-    const type = bytes[at + 3]!
+    const type = bytes[at + TYPE_AT]!
     const flags = bytes[at + 4]!
     if (!this.#hasSettings) {
       if (type !== FRAME.settings || flags & FLAG.ack) throw new ConnectionError(ERROR_CODE.protocol, 'the first frame is not SETTINGS')

@@ -1,3 +1,4 @@
+import { writeLatin1 } from '../../lib/latin1.ts'
 import type { Fields } from '../engine.ts'
 import type { FieldSection } from '../field-section.ts'
 import { STATIC_TABLE } from './hpack-table.ts'
@@ -8,8 +9,6 @@ const NAMES_REMEMBERED_MAX = 1_000
 const FIELD_OVERHEAD_BYTES = 10
 /** A change of the table's size, and a status. */
 const BEGINNING_BYTES = 8
-/** Up to here a loop is faster than a call. */
-const LOOPED_LENGTH_MAX = 24
 const LITERAL = 0x00
 /** No intermediary may compress it together with what others have sent (RFC 7541 §7.1.3). */
 const LITERAL_NEVER_INDEXED = 0x10
@@ -115,8 +114,5 @@ export function putInteger(into: Buffer, from: number, first: number, mask: numb
 }
 
 function putText(into: Buffer, from: number, text: string): number {
-  const at = putInteger(into, from, 0, 0x7f, text.length)
-  if (text.length > LOOPED_LENGTH_MAX) return at + into.write(text, at, 'latin1')
-  for (let i = 0; i < text.length; i += 1) into[at + i] = text.charCodeAt(i)
-  return at + text.length
+  return writeLatin1(into, text, putInteger(into, from, 0, 0x7f, text.length))
 }
