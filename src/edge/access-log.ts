@@ -1,11 +1,12 @@
 import type { LineSink } from '../log.ts'
 import type { Exchange } from './engine.ts'
 import type { Forwarded } from './forward.ts'
+import type { RequestId } from './request-ids.ts'
 
 /** What is said of a request. Its path is shown without the query, which often holds what nobody should read. */
 export type LoggedVisit = {
   readonly exchange: Pick<Exchange, 'method' | 'target' | 'protocol' | 'bytesSent'>
-  readonly requestId: string
+  readonly requestId: RequestId
   readonly hostname: string
   readonly project: string | undefined
   readonly client: string
@@ -36,7 +37,8 @@ export function createAccessLog({ line, ended }: LineSink, sample: number, now: 
   return ({ exchange, requestId, hostname, project, client, outcome, tunnelBytes }: LoggedVisit, totalMs: number) => {
     if (sample < 1 && Math.random() >= sample) return
     line.bytes(beginningAt(now()))
-    line.plain(requestId)
+    if (typeof requestId === 'string') line.plain(requestId)
+    else line.few(requestId.bytes, requestId.at, requestId.end)
     line.bytes(HOSTNAME)
     line.plain(hostname)
     if (project !== undefined) {

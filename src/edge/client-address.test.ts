@@ -18,8 +18,9 @@ test.each([
 })
 
 function headOf(fields: string[], isTrusted: boolean): string {
-  const lines = forwardedLines(sortRequestFields(fields), { peer: '10.0.0.1', isTrusted, authority: 'shop.customer.com' })
-  return lines.with(lines.id ?? 'ours')
+  const sorted = sortRequestFields(fields)
+  const lines = forwardedLines(sorted, { peer: '10.0.0.1', isTrusted })
+  return lines.with('shop.customer.com', sorted.requestId ?? 'ours')
 }
 
 test('what a trusted proxy says of the visitor is passed on, with itself added', () => {

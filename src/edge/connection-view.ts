@@ -4,6 +4,7 @@ import type { VisitorConnection } from './engine.ts'
 import { ForwardedFields, type ForwardedLines } from './forwarded-lines.ts'
 import { forwardedLines, type RequestFields } from './forwarded-request.ts'
 import { type HostAnswer, hostOf } from './host.ts'
+import type { RequestId } from './request-ids.ts'
 
 /** Where the view is kept: on the connection itself, since a map of so many that come and go would be renewed all the time. */
 const VIEW = Symbol('view')
@@ -26,19 +27,20 @@ export class ConnectionView {
 
   /** The hostname in an authority. */
   read(authority: string): HostnameReading {
-    this.#turnTo(authority)
-    this.#reading ??= isPlainHostname(authority) ? { kind: 'hostname', hostname: authority } : readHostname(hostOf(authority))
+    if (authority !== this.#authority || this.#reading === undefined) {
+      this.#authority = authority
+      this.#reading = isPlainHostname(authority) ? { kind: 'hostname', hostname: authority } : readHostname(hostOf(authority))
+    }
     return this.#reading
   }
 
   /** The end-to-end lines of a request as its upstream gets them. */
-  forwardedFields(fields: RequestFields, authority: string, requestId: string): ForwardedFields {
-    this.#turnTo(authority)
+  forwardedFields(fields: RequestFields, authority: string, id: RequestId): ForwardedFields {
     if (fields !== this.#fields || this.#lines === undefined) {
       this.#fields = fields
-      this.#lines = forwardedLines(fields, { peer: this.#peer, isTrusted: this.isTrusted, authority })
+      this.#lines = forwardedLines(fields, { peer: this.#peer, isTrusted: this.isTrusted })
     }
-    return new ForwardedFields(this.#lines, requestId)
+    return new ForwardedFields(this.#lines, authority, id)
   }
 
   /** What the connection's own name leads to, if that was kept and all hosts have been the same since. */
@@ -49,13 +51,6 @@ export class ConnectionView {
   keepHost(host: HostAnswer, revision: number): void {
     this.#host = host
     this.#hostRevision = revision
-  }
-
-  #turnTo(authority: string): void {
-    if (authority === this.#authority) return
-    this.#authority = authority
-    this.#reading = undefined
-    this.#lines = undefined
   }
 }
 

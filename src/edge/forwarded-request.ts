@@ -56,6 +56,7 @@ export class RequestFields {
   vouched = ''
   forwardedFor = ''
   cdnLoop = ''
+  /** What whoever sent the request calls it. */
   requestId: string | undefined
   acceptsTrailers = false
 
@@ -63,7 +64,7 @@ export class RequestFields {
   note(kind: RequestKind, value: string): void {
     if (kind === 'forwarded-for') this.forwardedFor = join(this.forwardedFor, value)
     else if (kind === 'cdn-loop') this.cdnLoop = join(this.cdnLoop, value)
-    else if (kind === 'request-id') this.requestId = value
+    else if (kind === 'request-id') this.requestId = GIVEN_ID.test(value) ? value : undefined
     else if (kind === 'te') this.acceptsTrailers ||= membersOf(value).includes('trailers')
   }
 
@@ -99,16 +100,15 @@ export function passesOn(lower: string): boolean {
   return kind === 'pass' || kind === 'vouched'
 }
 
-/** Who connected, and the authority that is asked for. `isTrusted`: the peer is one of the proxies whose word on the visitor counts. */
-export type ForwardedFor = { peer: string; isTrusted: boolean; authority: string }
+/** Who connected. `isTrusted`: it is one of the proxies whose word on the visitor counts. */
+export type ForwardedFor = { peer: string; isTrusted: boolean }
 
 /** The visitor's own lines without its words on addresses, then what only we can know. */
-export function forwardedLines(fields: RequestFields, { peer, isTrusted, authority }: ForwardedFor): ForwardedLines {
-  const { passing, vouched, forwardedFor, cdnLoop, requestId } = fields
+export function forwardedLines(fields: RequestFields, { peer, isTrusted }: ForwardedFor): ForwardedLines {
+  const { passing, vouched, forwardedFor, cdnLoop } = fields
   const said = isTrusted ? passing + vouched : passing
   const chain = isTrusted ? join(forwardedFor, peer) : peer
-  const id = isTrusted && requestId !== undefined && GIVEN_ID.test(requestId) ? requestId : undefined
-  return new ForwardedLines({ said, chain, authority, id, loop: join(cdnLoop, EDGE_NAME) })
+  return new ForwardedLines({ said, chain, loop: join(cdnLoop, EDGE_NAME) })
 }
 
 /** Whether an application could take the field for one of those that mean something to us. */

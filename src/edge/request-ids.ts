@@ -6,22 +6,46 @@ const CHARACTERS = 36
 const HYPHEN = 45
 const DIGITS = Buffer.from('0123456789abcdef')
 
-/** Random UUIDs (RFC 9562 §5.4), written many at a time as one text: a string from pieces for each would cost more than the rest of a request's bookkeeping. */
-export function createRequestIds(): () => string {
+/** What a request is called: by us, or by a proxy that we trust. */
+export type RequestId = RandomId | string
+
+/** A random UUID (RFC 9562 §5.4). It stays bytes: writing them costs a fifth of what a text cut from that of many would. */
+export class RandomId {
+  /** Never written to again. */
+  readonly bytes: Buffer
+  /** Where its 36 characters begin. */
+  readonly at: number
+
+  constructor(bytes: Buffer, at: number) {
+    this.bytes = bytes
+    this.at = at
+  }
+
+  get end(): number {
+    return this.at + CHARACTERS
+  }
+
+  toString(): string {
+    return this.bytes.toString('latin1', this.at, this.end)
+  }
+}
+
+/** Makes ids, many at a time: asking for random bytes for each would cost more than the rest of a request's bookkeeping. */
+export function createRequestIds(): () => RandomId {
   const random = Buffer.alloc(RANDOM_BYTES * MADE_AT_ONCE)
-  const written = Buffer.alloc(CHARACTERS * MADE_AT_ONCE)
-  let ids = ''
+  let written = Buffer.alloc(0)
   let at = 0
   const writeAll = () => {
     randomFillSync(random)
+    written = Buffer.allocUnsafeSlow(CHARACTERS * MADE_AT_ONCE)
     for (let i = 0; i < MADE_AT_ONCE; i += 1) writeId(random, i * RANDOM_BYTES, written, i * CHARACTERS)
-    ids = written.toString('latin1')
     at = 0
   }
   return () => {
-    if (at === ids.length) writeAll()
+    if (at === written.length) writeAll()
+    const id = new RandomId(written, at)
     at += CHARACTERS
-    return ids.slice(at - CHARACTERS, at)
+    return id
   }
 }
 

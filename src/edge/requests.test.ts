@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
 import { frame, RawHttp2, requestBlock } from '../../test/support/http2-frames.ts'
 import { openHttp2, openTls, RawReader, requestHttp2, speak } from '../../test/support/raw-visitor.ts'
@@ -50,6 +50,32 @@ test('who the visitor is, only we say: all that it claims itself is left out', a
   expect(sent('x-request-id')[0]).toMatch(/^[0-9a-f-]{36}$/)
   expect(sent('x-own')).toEqual(['kept'])
   expect(seen.fields.join('\n')).not.toMatch(/_|\d\.\d\.1\.1|[234]\.[234]|mine|evil|X-Real-IP|^Forwarded/m)
+})
+
+test('the log calls a request what its upstream and a trusted proxy before us call it', async () => {
+  const behind = await startTestEdge({ trustedProxies: ['127.0.0.1'] })
+  onTestFinished(() => behind.stop(1_000))
+  await behind.route(HOST, upstream.url, { alsoFor: ['www.customer.com'] })
+  await behind.route('www.customer.com', upstream.url)
+  const reader = new RawReader(await openTls({ port: behind.httpsPort, hostname: HOST, ca: behind.ca.certPem }))
+  const asked = [
+    [HOST, 'theirs-1'],
+    ['www.customer.com', 'theirs-1'],
+    ['www.customer.com', 'theirs-2'],
+    [HOST, undefined],
+    ['www.customer.com', undefined],
+    ['www.customer.com', 'not "an" id'],
+  ] as const
+  for (const [host, given] of asked) {
+    reader.socket.write(`GET / HTTP/1.1\r\nHost: ${host}\r\n${given === undefined ? '' : `X-Request-Id: ${given}\r\n`}\r\n`)
+    const { fields } = JSON.parse((await reader.answer()).body) as { fields: string[] }
+    const [id] = valuesIn(fields, 'x-request-id')
+    expect(id).toMatch(given?.startsWith('theirs') ? given : /^[0-9a-f-]{36}$/)
+    expect([valuesIn(fields, 'host'), valuesIn(fields, 'x-forwarded-host')]).toEqual([[host], [host]])
+    await expect.poll(() => behind.lines.find(({ requestId }) => requestId === id && id !== undefined)).toMatchObject({ hostname: host })
+    behind.lines.length = 0
+  }
+  reader.socket.destroy()
 })
 
 test('the fields of this hop stay on this hop, both ways', async () => {

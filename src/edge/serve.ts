@@ -12,7 +12,7 @@ import { type Forwarded, type ForwardParts, forward } from './forward.ts'
 import { type FindHost, type HostAnswer, isAuthority, isSameTenant } from './host.ts'
 import type { EdgeMetrics } from './metrics.ts'
 import { htmlPage, livenessPage, page, sendPage } from './pages.ts'
-import { createRequestIds } from './request-ids.ts'
+import { createRequestIds, type RequestId } from './request-ids.ts'
 import type { createTunnels } from './tunnel.ts'
 import type { Turn } from './turn.ts'
 import { readUpstream, type Upstream, type UpstreamProtocol } from './upstream.ts'
@@ -38,7 +38,7 @@ export type ServeParts = {
 type Visit = {
   exchange: Exchange
   view: ConnectionView
-  requestId: string
+  requestId: RequestId
   client: string
   startedAt: number
   hostname: Hostname | ''
@@ -99,7 +99,10 @@ export function createServe(parts: ServeParts) {
     if (!error || !acceptsHtml(exchange.fields.accept)) return sendPage(exchange, page(status, error, fields))
     const brand = projectId === undefined ? undefined : parts.brandOf(projectId)
     const canReload = exchange.method === 'GET' || exchange.method === 'HEAD'
-    sendPage(exchange, htmlPage(status, renderErrorPage({ status, hostname, requestId, brand, canReload }), error, fields))
+    sendPage(
+      exchange,
+      htmlPage(status, renderErrorPage({ status, hostname, requestId: String(requestId), brand, canReload }), error, fields),
+    )
   }
 
   const answerRoot = (visit: Visit) => {
@@ -137,7 +140,7 @@ export function createServe(parts: ServeParts) {
   }
 
   const fail = (visit: Visit, error: unknown) => {
-    parts.log.error({ err: error, requestId: visit.requestId }, 'a request could not be served')
+    parts.log.error({ err: error, requestId: String(visit.requestId) }, 'a request could not be served')
     visit.exchange.abort()
   }
 
@@ -220,7 +223,7 @@ export function createServe(parts: ServeParts) {
       const visit: Visit = {
         exchange,
         view,
-        requestId: nextRequestId(),
+        requestId: (view.isTrusted ? exchange.fields.requestId : undefined) ?? nextRequestId(),
         client: view.isTrusted ? clientAddress(peer, exchange.fields.forwardedFor, parts.trustedProxies) : peer,
         startedAt: parts.turn.nowMs(),
         hostname: '',

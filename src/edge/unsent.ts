@@ -61,6 +61,18 @@ export class Unsent {
     this.#bytes = at + length
   }
 
+  /** All of `bytes`, likewise. Faster than a part of them is. */
+  addAll(bytes: Buffer): void {
+    const { length } = bytes
+    if (!this.hasRoomFor(length)) {
+      this.#text += bytes.toString('latin1')
+      return
+    }
+    const buffer = this.#gathered(length)
+    buffer.set(bytes, this.#bytes)
+    this.#bytes += length
+  }
+
   /** A piece for which there is room. It is the caller's again afterwards. */
   addPiece(piece: Buffer): void {
     if (this.#buffer || piece.length > TEXT_BYTES_MAX) this.addBytes(piece, 0, piece.length)

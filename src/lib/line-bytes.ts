@@ -45,6 +45,15 @@ export class LineBytes {
     this.#length = at + length
   }
 
+  /** A few bytes that lie in `bytes` from `from` to `end`. */
+  few(bytes: Uint8Array, from: number, end: number): void {
+    this.#reserve(end - from)
+    const into = this.#bytes
+    const at = this.#length - from
+    for (let i = from; i < end; i += 1) into[at + i] = bytes[i]!
+    this.#length = at + end
+  }
+
   /** Of printable ASCII alone, without a quotation mark or backslash: it stands in a JSON string as it is. */
   plain(text: string): void {
     this.#reserve(text.length)

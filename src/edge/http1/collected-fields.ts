@@ -1,4 +1,4 @@
-import type { FieldSpans } from '../field-lines.ts'
+import { CLASSES, type FieldSpans, SPACE, VALUE } from '../field-lines.ts'
 import { membersOf, namesFurther } from '../fields.ts'
 import { passesOn, REQUEST_NAMES, RequestFields, type RequestKind, sortRequestFields } from '../forwarded-request.ts'
 
@@ -6,6 +6,9 @@ import { passesOn, REQUEST_NAMES, RequestFields, type RequestKind, sortRequestFi
 export class CollectedFields {
   fields = new RequestFields()
   host: string | undefined
+  /** Where the value of Host lay. */
+  hostAt = 0
+  hostEnd = 0
   length: string | undefined
   coding: string | undefined
   connection = ''
@@ -13,11 +16,15 @@ export class CollectedFields {
   upgrade: string | undefined
   isTwofold = false
 
+  /** A text of its own: it is compared, hashed and written so often that to look for it within that of all fields would cost more. */
+  noteHost(bytes: Buffer, at: number, end: number): void {
+    this.host = this.#once(this.host, bytes.toString('latin1', at, end))
+    this.hostAt = at
+    this.hostEnd = end
+  }
+
   note(kind: RequestKind, value: string): void {
     switch (kind) {
-      case 'host':
-        this.host = this.#once(this.host, value)
-        return
       case 'expect':
         this.expect = value.toLowerCase()
         return
@@ -66,11 +73,13 @@ export function collectFields(bytes: Buffer, { from, text }: Section, spans: Fie
     const nameAt = offsets[i]!
     const kind = REQUEST_NAMES.kindIn(bytes, nameAt, offsets[i + 1]!)
     if (kind === 'pass') continue
-    const valueEnd = offsets[i + 3]! - from
-    collected.note(kind, text.slice(offsets[i + 2]! - from, valueEnd))
+    const valueAt = offsets[i + 2]!
+    const valueEnd = offsets[i + 3]!
+    if (kind === 'host') collected.noteHost(bytes, valueAt, valueEnd)
+    else collected.note(kind, text.slice(valueAt - from, valueEnd - from))
     if (!arePlain) continue
     if (nameAt - from > keptFrom) fields.passing += text.slice(keptFrom, nameAt - from)
-    keptFrom = valueEnd + 2
+    keptFrom = valueEnd - from + 2
     if (kind === 'vouched') fields.vouched += text.slice(nameAt - from, keptFrom)
   }
   if (!arePlain || namesFurther(collected.connection, passesOn)) collected.fields = sortRequestFields(spans.list(bytes))
@@ -83,18 +92,30 @@ const REMEMBERED_BYTES_MAX = 4 * 1024
 const STEP_BYTES = 128
 const NOTHING = Buffer.alloc(0)
 
-/** The field section of a connection's last head. Clients say the same again with each request: the same bytes need not be read twice. */
+/**
+ * The field section of a connection's last head. Clients say the same again with each request, proxies for the visitors of many hostnames all but
+ * Host: the same bytes need not be read twice.
+ */
 export class LastFields {
+  /** The value of Host where the section was found again, which may be another one. */
+  host: string | undefined
   /** Memory of its own: connections are idle for long, and what arrives shares its memory with others. */
   #bytes: Buffer = NOTHING
   #length = 0
+  /** Where the value of Host begins and ends. */
+  #hostAt = 0
+  #hostEnd = 0
+  #hostVaries = false
   #collected: CollectedFields | undefined
 
-  /** Where the section ends when it stands in `bytes` at `at` again; what was collected from it is `collected` then. */
+  /** Where the section ends when it stands in `bytes` at `at` again, its Host apart; what was collected from it is `collected` then. */
   endIn(bytes: Buffer, at: number, limit: number): number | undefined {
-    const end = at + this.#length
-    if (this.#collected === undefined || end > limit) return undefined
-    return bytes.compare(this.#bytes, 0, this.#length, at, end) === 0 ? end : undefined
+    if (this.#collected === undefined) return undefined
+    if (!this.#hostVaries && this.#isAgain(bytes, at, limit, 0, this.#length)) {
+      this.host = this.#collected.host
+      return at + this.#length
+    }
+    return this.#endWithHost(bytes, at, limit)
   }
 
   get collected(): CollectedFields {
@@ -106,7 +127,28 @@ export class LastFields {
     const isSmall = this.#length <= REMEMBERED_BYTES_MAX
     this.#collected = isSmall ? collected : undefined
     if (!isSmall) return
+    this.#hostAt = collected.hostAt - from
+    this.#hostEnd = collected.hostEnd - from
+    this.#hostVaries = false
     if (this.#bytes.length < this.#length) this.#bytes = Buffer.allocUnsafeSlow(Math.ceil(this.#length / STEP_BYTES) * STEP_BYTES)
     bytes.copy(this.#bytes, 0, from, end)
+  }
+
+  /** A value without blanks at its ends alone: of any other it is for the reader of lines to say what it is. */
+  #endWithHost(bytes: Buffer, at: number, limit: number): number | undefined {
+    if (this.#hostEnd <= this.#hostAt || !this.#isAgain(bytes, at, limit, 0, this.#hostAt)) return undefined
+    const hostAt = at + this.#hostAt
+    let hostEnd = hostAt
+    while (hostEnd < limit && bytes[hostEnd]! > SPACE && CLASSES[bytes[hostEnd]!]! & VALUE) hostEnd += 1
+    if (hostEnd === hostAt || !this.#isAgain(bytes, hostEnd, limit, this.#hostEnd, this.#length)) return undefined
+    this.#hostVaries = true
+    this.host = bytes.toString('latin1', hostAt, hostEnd)
+    return hostEnd + this.#length - this.#hostEnd
+  }
+
+  /** Whether what lay in the section from `from` to `end` stands in `bytes` at `at`. */
+  #isAgain(bytes: Buffer, at: number, limit: number, from: number, end: number): boolean {
+    const endThere = at + end - from
+    return endThere <= limit && bytes.compare(this.#bytes, from, end, at, endThere) === 0
   }
 }

@@ -189,13 +189,21 @@ test('whatever bytes come, reading them ends, and a head has neither a bare line
   )
 })
 
+const hostValue = fc.oneof(
+  fc.constantFrom('a.b', 'c.d:443', 'other.example', '', ' ', 'a b', 'a.b ', '\ta.b', 'a\r\nX: y', 'a\nb', '\u00e9', 'a\u0001'),
+  fc.domain(),
+)
+
 test('a head whose fields are those of the head before is read as if it were the first', () => {
   fc.assert(
-    fc.property(head, head, fc.boolean(), (one, other, sameFields) => {
+    fc.property(head, head, fc.constantFrom('same fields', 'another Host', 'all else'), hostValue, (one, other, how, host) => {
       const lastFields = new LastFields()
       const fieldsOf = (text: string) => text.slice(text.indexOf('\r\n'))
-      const next = sameFields ? `${other.slice(0, other.indexOf('\r\n'))}${fieldsOf(one)}` : other
-      for (const text of [one, next, one, next]) {
+      const startOf = (text: string) => text.slice(0, text.indexOf('\r\n'))
+      const sameFields = `${startOf(other)}${fieldsOf(one)}`
+      const next =
+        how === 'all else' ? other : how === 'same fields' ? sameFields : sameFields.replace(/(?<=Host: ).*?(?=\r\n)/i, () => host)
+      for (const text of [one, next, next, one, next]) {
         const bytes = Buffer.from(`${text}behind it`, 'latin1')
         expect(readRequestHead(bytes, 0, lastFields)).toEqual(readRequestHead(bytes, 0))
       }
@@ -211,5 +219,9 @@ test('fields that begin like those of the head before are read to their own end'
   expect(read('GET /2 HTTP/1.1\r\nHost: a\r\n')).toEqual({ kind: 'incomplete' })
   expect(read('GET /3 HTTP/1.1\r\nHost: ab\r\n\r\n')).toMatchObject({ head: { target: '/3', authority: 'ab' } })
   expect(read('GET /4 HTTP/1.1\r\nHost: ab\r\nX: 1\r\n\r\n')).toMatchObject({ head: { fields: { passing: 'X: 1\r\n' } } })
+  expect(read('GET /5 HTTP/1.1\r\nHost: abc\r\nX: 1\r\n\r\n')).toMatchObject({
+    head: { authority: 'abc', fields: { passing: 'X: 1\r\n' } },
+  })
+  expect(read('GET /6 HTTP/1.1\r\nHost: abcd\r\nX: 1\r\n')).toEqual({ kind: 'incomplete' })
   expect(read('GET http://other/ HTTP/1.1\r\nHost: ab\r\nX: 1\r\n\r\n')).toEqual({ kind: 'refused', status: 400 })
 })

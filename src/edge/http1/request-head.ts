@@ -40,7 +40,7 @@ const EMPTY_LINES_MAX = 4
  * Reads a request's head in one pass (RFC 9112 §3 and §5). Strict: a bare CR or LF, a folded line, a space before a colon, a control
  * character, a second Host or length, a length beside a coding and any coding but one `chunked` are refused, since two readers could
  * understand them differently. An absolute target must name the same authority as Host. With `last`, which belongs to the connection, fields
- * that were the same bytes in its last head are taken from there.
+ * that were the same bytes in its last head, Host's value apart, are taken from there.
  */
 export function readRequestHead(bytes: Buffer, from: number, last?: LastFields): HeadReading {
   const end = Math.min(bytes.length, from + REQUEST_HEAD_BYTES_MAX)
@@ -78,15 +78,16 @@ export function readRequestHead(bytes: Buffer, from: number, last?: LastFields):
   const text = bytes.toString('latin1', methodAt, again === undefined ? fieldsEnd - 2 : targetEnd)
   const collected = again === undefined ? collectFields(bytes, { from: at, text: text.slice(at - methodAt) }, SPANS) : last!.collected
   if (again === undefined) last?.remember(bytes, at, fieldsEnd, collected)
+  const host = again === undefined ? collected.host : last!.host
   const method = isGet(bytes, methodAt, methodEnd) ? 'GET' : text.slice(0, methodEnd - methodAt)
   const target = text.slice(targetAt - methodAt, targetEnd - methodAt)
-  return decide({ method, target, isHttp11: minor === 1, collected }, fieldsEnd)
+  return decide({ method, target, isHttp11: minor === 1, host, collected }, fieldsEnd)
 }
 
-type Read = { method: string; target: string; isHttp11: boolean; collected: CollectedFields }
+type Read = { method: string; target: string; isHttp11: boolean; host: string | undefined; collected: CollectedFields }
 
-function decide({ method, target: raw, isHttp11, collected }: Read, end: number): HeadReading {
-  const { host, length, coding, fields, expect } = collected
+function decide({ method, target: raw, isHttp11, host, collected }: Read, end: number): HeadReading {
+  const { length, coding, fields, expect } = collected
   if (method === 'CONNECT') return refused(405)
   if (collected.isTwofold) return refused(400)
   if (host === undefined && isHttp11) return refused(400)
