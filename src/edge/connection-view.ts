@@ -1,4 +1,4 @@
-import { type HostnameReading, isPlainHostname, readHostname } from '../hostname.ts'
+import { type ExactHostname, type HostnameReading, isPlainHostname, readHostname } from '../hostname.ts'
 import type { AddressSet } from '../lib/addresses.ts'
 import type { VisitorConnection } from './engine.ts'
 import { ForwardedFields, type ForwardedLines } from './forwarded-lines.ts'
@@ -13,6 +13,7 @@ const VIEW = Symbol('view')
 export class ConnectionView {
   readonly isTrusted: boolean
   readonly #peer: string
+  readonly #servername: ExactHostname | undefined
   #authority: string | undefined
   #reading: HostnameReading | undefined
   #fields: RequestFields | undefined
@@ -20,18 +21,27 @@ export class ConnectionView {
   #host: HostAnswer | undefined
   #hostRevision = 0
 
-  constructor(peer: string, isTrusted: boolean) {
+  constructor({ peer, servername }: VisitorConnection, isTrusted: boolean) {
     this.#peer = peer
+    this.#servername = servername
     this.isTrusted = isTrusted
   }
 
-  /** The hostname in an authority. */
+  /** The hostname in an authority. The connection's own is its servername itself, for which a look at where it lies tells that they are the same. */
   read(authority: string): HostnameReading {
     if (authority !== this.#authority || this.#reading === undefined) {
       this.#authority = authority
-      this.#reading = isPlainHostname(authority) ? { kind: 'hostname', hostname: authority } : readHostname(hostOf(authority))
+      this.#reading = this.#readAnew(authority)
     }
     return this.#reading
+  }
+
+  #readAnew(authority: string): HostnameReading {
+    const reading: HostnameReading = isPlainHostname(authority)
+      ? { kind: 'hostname', hostname: authority }
+      : readHostname(hostOf(authority))
+    const isOwn = reading.kind === 'hostname' && reading.hostname === this.#servername
+    return isOwn ? { kind: 'hostname', hostname: this.#servername } : reading
   }
 
   /** The end-to-end lines of a request as its upstream gets them. */
@@ -56,5 +66,5 @@ export class ConnectionView {
 
 export function createConnectionViews(trustedProxies: AddressSet): (connection: VisitorConnection) => ConnectionView {
   return (connection: VisitorConnection & { [VIEW]?: ConnectionView }) =>
-    (connection[VIEW] ??= new ConnectionView(connection.peer, trustedProxies.has(connection.peer)))
+    (connection[VIEW] ??= new ConnectionView(connection, trustedProxies.has(connection.peer)))
 }

@@ -1,5 +1,5 @@
 import type { TLSSocket } from 'node:tls'
-import type { Hostname } from '../hostname.ts'
+import type { ExactHostname, Hostname } from '../hostname.ts'
 import type { FieldSection } from './field-section.ts'
 import type { RequestFields } from './forwarded-request.ts'
 import { createHttp1Server } from './http1/server.ts'
@@ -14,7 +14,7 @@ export type Fields = readonly string[]
 /** A visitor's connection after its TLS handshake. */
 export type VisitorConnection = {
   /** The name in the handshake; undefined when there was none. Also right for a resumed session. */
-  servername: Hostname | undefined
+  servername: ExactHostname | undefined
   /** The address of whoever connected: the visitor, or a proxy in front of us. */
   peer: string
   /** Whether the certificate of this connection is valid for the hostname too. */

@@ -14,8 +14,7 @@ export class FieldSection {
   #lines: string | undefined
   #list: Fields | undefined
   #bytes: Buffer | undefined
-  /** Where each run of lines begins and ends in `#bytes`, in turn. */
-  readonly #runs: readonly number[]
+  #runs: readonly number[]
 
   private constructor(lines: string | undefined, list: Fields | undefined, bytes: Buffer | undefined, runs: readonly number[]) {
     this.#lines = lines
@@ -45,6 +44,20 @@ export class FieldSection {
   get list(): Fields {
     this.#list ??= listOf(this.lines)
     return this.#list
+  }
+
+  /** What the lines lie in: `runs` says where. */
+  get bytes(): Buffer {
+    if (!this.#bytes) {
+      this.#bytes = Buffer.from(this.lines, 'latin1')
+      this.#runs = [0, this.#bytes.length]
+    }
+    return this.#bytes
+  }
+
+  /** Where each run of lines begins and ends in `bytes`, in turn. */
+  get runs(): readonly number[] {
+    return this.bytes && this.#runs
   }
 
   /** What others have read into the bytes by now is not taken for the lines: whoever asks for them from now on, and has not before, fails. */

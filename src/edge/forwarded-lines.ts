@@ -3,11 +3,11 @@ import { FieldSection } from './field-section.ts'
 import type { RequestId } from './request-ids.ts'
 import type { Unsent } from './unsent.ts'
 
-const HOST = ' HTTP/1.1\r\nHost: '
+const HOST = Buffer.from(' HTTP/1.1\r\nHost: ')
 const HOST_END = '\r\n'
 const FOR = 'X-Forwarded-For: '
 const PROTO_AND_HOST = '\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: '
-const ID = '\r\nX-Request-Id: '
+const ID = Buffer.from('\r\nX-Request-Id: ')
 const LOOP = '\r\nCDN-Loop: '
 
 export type ForwardedParts = {
@@ -63,12 +63,12 @@ export class ForwardedLines {
       this.#middleBytes ??= standing(this.#middle)
       this.#behindBytes ??= standing(this.#behind)
     }
-    unsent.addText(HOST)
+    unsent.addAll(HOST)
     unsent.addText(authority)
     if (this.#middleBytes) unsent.addAll(this.#middleBytes)
     else unsent.addText(this.#middle)
     unsent.addText(authority)
-    unsent.addText(ID)
+    unsent.addAll(ID)
   }
 }
 

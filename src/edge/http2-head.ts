@@ -129,6 +129,7 @@ export class LastHttp2Head {
   again(fields: readonly HeaderField[]): Http2Head | undefined {
     const head = this.#head
     const last = this.#fields
+    if (fields === last) return head
     if (!head || fields.length !== last.length) return undefined
     let { target } = head
     for (let i = 0; i < fields.length; i += 1) {

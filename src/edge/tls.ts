@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { createServer, type Server, type TLSSocket, type TlsOptions } from 'node:tls'
-import { type Hostname, readHostname } from '../hostname.ts'
+import { type ExactHostname, type Hostname, readHostname } from '../hostname.ts'
 import type { Log } from '../log.ts'
 import type { CertificateText } from './certificate-text.ts'
 import type { ChallengeSource } from './challenge-source.ts'
@@ -42,7 +42,7 @@ type Arrival = {
   peer: string
   /** As it was sent. */
   sni: string | undefined
-  servername: Hostname | undefined
+  servername: ExactHostname | undefined
   certified: Certified
   handshakeEnded(): void
 }

@@ -90,6 +90,8 @@ export function collectFields(bytes: Buffer, { from, text }: Section, spans: Fie
 /** Longer ones are seldom the same again, and would hold memory for an idle connection. */
 const REMEMBERED_BYTES_MAX = 4 * 1024
 const STEP_BYTES = 128
+/** Up to here a loop is faster than a call. */
+const LOOPED_LENGTH_MAX = 24
 const NOTHING = Buffer.alloc(0)
 
 /**
@@ -148,7 +150,11 @@ export class LastFields {
 
   /** Whether what lay in the section from `from` to `end` stands in `bytes` at `at`. */
   #isAgain(bytes: Buffer, at: number, limit: number, from: number, end: number): boolean {
-    const endThere = at + end - from
-    return endThere <= limit && bytes.compare(this.#bytes, from, end, at, endThere) === 0
+    const length = end - from
+    if (at + length > limit) return false
+    if (length > LOOPED_LENGTH_MAX) return bytes.compare(this.#bytes, from, end, at, at + length) === 0
+    let same = 0
+    while (same < length && bytes[at + same] === this.#bytes[from + same]) same += 1
+    return same === length
   }
 }

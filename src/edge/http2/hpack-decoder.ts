@@ -11,7 +11,12 @@ const INTEGER_BYTES_MAX = 4
 const EXPANSION_MAX = 8 / 5
 
 /** `fields` ends where the list grew too large. */
-export type DecodedHead = { fields: HeaderField[]; bytes: number; isProper: boolean; isTooLarge: boolean }
+export type DecodedHead = {
+  readonly fields: readonly HeaderField[]
+  readonly bytes: number
+  readonly isProper: boolean
+  readonly isTooLarge: boolean
+}
 
 // What a string is decoded into, before it becomes one: nothing stays in it from one string to the next.
 const scratch = Buffer.allocUnsafeSlow(Math.ceil(HEADER_BLOCK_BYTES_MAX * EXPANSION_MAX))
@@ -20,6 +25,7 @@ const scratch = Buffer.allocUnsafeSlow(Math.ceil(HEADER_BLOCK_BYTES_MAX * EXPANS
 export class HpackDecoder {
   readonly #table = new DynamicTable(TABLE_BYTES_MAX)
   readonly #listBytesMax: number
+  readonly #last = new LastBlock()
   #bytes: Buffer = scratch
   #at = 0
   #end = 0
@@ -31,10 +37,20 @@ export class HpackDecoder {
 
   /** Throws ConnectionError: after an error the tables of both sides differ, and nothing can be read any more. */
   decode(bytes: Buffer, start: number, end: number): DecodedHead {
+    const { changes } = this.#table
+    const again = this.#last.again(bytes, start, end, changes)
+    if (again) return again
+    const head = this.#read(bytes, start, end)
+    if (this.#table.changes === changes) this.#last.remember(bytes, start, end, changes, head)
+    return head
+  }
+
+  #read(bytes: Buffer, start: number, end: number): DecodedHead {
     this.#bytes = bytes
     this.#at = start
     this.#end = end
-    const head: DecodedHead = { fields: [], bytes: 0, isProper: true, isTooLarge: false }
+    const fields: HeaderField[] = []
+    const head = { fields, bytes: 0, isProper: true, isTooLarge: false }
     this.#readSizeUpdates()
     while (this.#at < end) {
       const field = this.#readField(bytes[this.#at]!)
@@ -44,7 +60,7 @@ export class HpackDecoder {
         continue
       }
       if (!field.isProper) head.isProper = false
-      head.fields.push(field)
+      fields.push(field)
     }
     this.#bytes = scratch // else the last block of a connection would stay in memory
     return head
@@ -99,6 +115,33 @@ export class HpackDecoder {
     const count = decodeHuffman(this.#bytes, start, this.#at, scratch)
     if (count < 0) throw broken('a string that is not of the Huffman code')
     return scratch.toString('latin1', 0, count)
+  }
+}
+
+/** Longer blocks are seldom the same again. */
+const REMEMBERED_BYTES_MAX = 64
+
+/** A connection's last block, if that left the table as it was: who asks for one thing again and again says so in the same few bytes, which mean the same until the table changes. */
+class LastBlock {
+  #bytes: Buffer | undefined
+  #length = 0
+  #changes = 0
+  #head: DecodedHead | undefined
+
+  again(bytes: Buffer, start: number, end: number, changes: number): DecodedHead | undefined {
+    if (!this.#head || changes !== this.#changes || end - start !== this.#length) return undefined
+    const last = this.#bytes!
+    for (let i = 0; i < this.#length; i += 1) if (bytes[start + i] !== last[i]) return undefined
+    return this.#head
+  }
+
+  remember(bytes: Buffer, start: number, end: number, changes: number, head: DecodedHead): void {
+    this.#head = undefined
+    if (end - start > REMEMBERED_BYTES_MAX) return
+    this.#bytes ??= Buffer.allocUnsafeSlow(REMEMBERED_BYTES_MAX)
+    this.#length = bytes.copy(this.#bytes, 0, start, end)
+    this.#changes = changes
+    this.#head = head
   }
 }
 

@@ -70,12 +70,12 @@ export class HpackEncoder {
 
   /** The section as putFields encodes it. Nobody may write into what is returned. */
   blockOf(section: FieldSection): Uint8Array {
-    const known = this.#blocks.get(section.lines)
+    const known = this.#blocks.get(section)
     if (known) return known
     const fields = section.list
     const bytes = Buffer.allocUnsafeSlow(this.roomFor(fields))
     const block = new Uint8Array(bytes.subarray(0, this.putFields(bytes, 0, fields)))
-    if (!hasSecret(fields)) this.#blocks.set(section.lines, block)
+    if (!hasSecret(fields)) this.#blocks.set(section, block)
     return block
   }
 

@@ -28,6 +28,7 @@ export class DynamicTable {
   #count = 0
   #size = 0
   #sizeMax: number
+  #changes = 0
 
   /** `sizeMax` is a power of two. */
   constructor(sizeMax: number) {
@@ -40,12 +41,18 @@ export class DynamicTable {
     return this.#size
   }
 
+  /** How often it has been changed: as long as the number is the same, an index means the same. */
+  get changes(): number {
+    return this.#changes
+  }
+
   /** From 0, the newest. */
   at(index: number): HeaderField | undefined {
     return index < this.#count ? this.#ring[(this.#head + index) & this.#mask] : undefined
   }
 
   add(field: HeaderField): void {
+    this.#changes += 1
     this.#shrinkTo(this.#sizeMax - field.size)
     if (field.size > this.#sizeMax) return
     this.#head = (this.#head - 1) & this.#mask
@@ -55,6 +62,7 @@ export class DynamicTable {
   }
 
   resize(sizeMax: number): void {
+    this.#changes += 1
     this.#sizeMax = sizeMax
     this.#shrinkTo(sizeMax)
   }

@@ -2,6 +2,7 @@ import { connect, type OutgoingHttpHeaders } from 'node:http2'
 import { duplexPair } from 'node:stream'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { FieldSection } from '../field-section.ts'
 import { REQUEST_HEAD_BYTES_MAX } from '../request-limits.ts'
 import { Budget, WITH_VISITOR } from './budget.ts'
 import { FrameReceiver } from './frame-receiver.ts'
@@ -140,7 +141,7 @@ test('what node’s own encoder says with its table, request after request, our 
   const heads: string[][] = []
   const ignore = () => {}
   const listener = {
-    onHead: (_id: number, _ends: boolean, head: { fields: HeaderField[] }) => void heads.push([...listOf(head.fields)]),
+    onHead: (_id: number, _ends: boolean, head: { fields: readonly HeaderField[] }) => void heads.push([...listOf(head.fields)]),
     onData: ignore,
     onReset: ignore,
     onSettings: ignore,
@@ -213,4 +214,97 @@ test.each([
 ])('the field %j: %j is not proper in HTTP/2', (key, text) => {
   const block = Buffer.concat([Buffer.from([0, key.length]), Buffer.from(key), Buffer.from([text.length]), Buffer.from(text)])
   expect(decode(block).isProper).toBe(false)
+})
+
+test('the same bytes again mean what the table says by then', () => {
+  const decoder = new HpackDecoder(LIST_BYTES_MAX)
+  const read = (block: string) => decodeWith(decoder, hex(block)).fields
+  const newest = 'be'
+  read('400161 0131')
+  for (let time = 0; time < 3; time += 1) expect(read(newest)).toEqual(['a', '1'])
+  read('400162 0132')
+  for (let time = 0; time < 3; time += 1) expect(read(newest)).toEqual(['b', '2'])
+  expect(read('400163 0133')).toEqual(['c', '3'])
+  expect(read('400163 0133')).toEqual(['c', '3']) // once more among the entries
+  expect(read('c0')).toEqual(['b', '2'])
+  expect(read('c0')).toEqual(['b', '2'])
+  expect(read('82')).toEqual([':method', 'GET'])
+  expect(read('20')).toEqual([]) // empties the table
+  expect(read('82')).toEqual([':method', 'GET'])
+  expect(() => read('c0')).toThrow(ConnectionError)
+})
+
+test('whatever a client says, and however often it says it again, one decoder for all reads as new ones would', () => {
+  const some = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'cookie', 'x'.repeat(40)), fc.constantFrom('', '1', '2', 'v'.repeat(30))), {
+    maxLength: 4,
+  })
+  const block = fc
+    .tuple(some, fc.constantFrom(0x40, 0x00), fc.subarray([0x82, 0x84, 0x87, 0xbe, 0xbf, 0xc0]))
+    .map(([pairs, kind, indices]) => {
+      const literals = pairs.map(([name, value]) =>
+        Buffer.concat([Buffer.from([kind, name.length]), Buffer.from(name), Buffer.from([value.length]), Buffer.from(value)]),
+      )
+      return Buffer.concat([...literals, Buffer.from(indices)])
+    })
+  fc.assert(
+    fc.property(fc.array(block, { maxLength: 6 }), fc.array(fc.nat(5), { maxLength: 20 }), (blocks, order) => {
+      const sent = order.map((at) => blocks[at]).filter((each) => each !== undefined)
+      const decoder = new HpackDecoder(LIST_BYTES_MAX)
+      const outcome = (read: () => string[]) => {
+        try {
+          return read()
+        } catch (error) {
+          return (error as Error).message
+        }
+      }
+      for (let count = 1; count <= sent.length; count += 1) {
+        const fresh = new HpackDecoder(LIST_BYTES_MAX)
+        const byOne = outcome(() => [...decodeWith(decoder, sent[count - 1]!).fields])
+        const byNew = outcome(
+          () =>
+            sent
+              .slice(0, count)
+              .map((each) => [...decodeWith(fresh, Buffer.concat([each, hex('82')])).fields.slice(0, -2)])
+              .at(-1)!,
+        )
+        expect(byOne).toEqual(byNew)
+        if (typeof byOne === 'string') return
+      }
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
+test('an answer\u2019s block is that of its own lines, wherever they lie and however little they differ from others', () => {
+  const encoder = new HpackEncoder()
+  const lines = [
+    'Server: nginx\r\n',
+    'Date: Sat, 21 Nov 2026 22:00:00 GMT\r\n',
+    'Content-Length: 700\r\n',
+    'X-\u00e9: \u00e9\r\n',
+    'ETag: "1"\r\n',
+  ]
+  const inRuns = (before: string, first: string[], cut: string, then: string[]) => {
+    const at = [before.length, before.length + first.join('').length, 0, 0]
+    at[2] = at[1]! + cut.length
+    at[3] = at[2] + then.join('').length
+    return FieldSection.ofRuns(Buffer.from(`${before}${first.join('')}${cut}${then.join('')}`, 'latin1'), at)
+  }
+  const decoded = (section: FieldSection) => {
+    const block = encoder.blockOf(section)
+    return decode(Buffer.from(block)).fields
+  }
+  for (let time = 0; time < 3; time += 1) {
+    for (const without of [-1, 0, 1, 2, 3, 4]) {
+      for (let split = 0; split <= lines.length; split += 1) {
+        const all = lines.map((line, i) => (i === without ? line.replace(/.\r\n$/, '#\r\n') : line))
+        const section = inRuns('HTTP/1.1 200 OK\r\n', all.slice(0, split), 'Connection: close\r\n', all.slice(split))
+        const expected = all.flatMap((line) => line.slice(0, -2).split(': ')).map((text, i) => (i % 2 === 0 ? text.toLowerCase() : text))
+        expect(decoded(section)).toEqual(expected)
+        expect(decoded(FieldSection.ofLines(all.join('')))).toEqual(expected)
+      }
+    }
+  }
+  expect(decoded(FieldSection.EMPTY)).toEqual([])
+  expect(decoded(FieldSection.ofRuns(Buffer.alloc(0), []))).toEqual([])
 })

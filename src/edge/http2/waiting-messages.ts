@@ -41,6 +41,7 @@ export class WaitingMessages {
 
   /** There is room again in the connection's window or on the way out. */
   goOn(): void {
+    if (this.#messages.size === 0) return
     for (const message of [...this.#messages]) {
       if (this.#window.available <= 0 || this.#writer.isBusy) return
       this.goOnWith(message)
