@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { LineBytes } from '../lib/line-bytes.ts'
-import { createAccessLog, type LoggedVisit } from './access-log.ts'
+import { createAccessLog, LastSaid, type LoggedVisit } from './access-log.ts'
 
 afterEach(() => void vi.useRealTimers())
 
@@ -12,6 +12,7 @@ const VISIT: LoggedVisit = {
   client: '192.0.2.1',
   outcome: { status: 200, upstreamMs: 1.25, failure: undefined, heldMs: undefined },
   tunnelBytes: 0,
+  lastSaid: new LastSaid(),
 }
 
 test('a line says to the millisecond when it was written, also when the clock is set back', () => {
@@ -25,4 +26,55 @@ test('a line says to the millisecond when it was written, also when the clock is
   }
   const lines = line.take().toString().trimEnd().split('\n')
   expect(lines.map((text) => JSON.parse(text).time)).toEqual(times)
+})
+
+test('a line says what its own request was, whatever the lines of the same connection said before', () => {
+  const line = new LineBytes(1_000)
+  const log = createAccessLog({ line, ended() {} }, 1, Date.now)
+  const changes: {
+    hostname?: string
+    project?: string | undefined
+    method?: string
+    protocol?: 'HTTP/1.0'
+    client?: string
+    path?: string
+  }[] = [
+    {},
+    {},
+    {},
+    { hostname: 'www.customer.com' },
+    { hostname: 'www.customer.com' },
+    { hostname: 'www.customer.com', project: 'a "quoted" one' },
+    { project: undefined },
+    { project: undefined },
+    { method: 'POST' },
+    { method: 'POST', client: '2001:db8::1' },
+    { client: '2001:db8::1' },
+    { client: '2001:db8::1', protocol: 'HTTP/1.0', path: '/"' },
+    {},
+    { path: `/${'x'.repeat(600)}` },
+    {},
+  ]
+  const lastSaid = new LastSaid()
+  for (const { method, protocol, path, ...others } of changes) {
+    const exchange = { ...VISIT.exchange, method: method ?? 'GET', target: path ?? '/', ...(protocol && { protocol }) }
+    log({ ...VISIT, ...others, exchange, lastSaid }, 3.4)
+  }
+  const lines = line.take().toString().trimEnd().split('\n')
+  expect(lines.map((text) => JSON.parse(text))).toEqual(
+    changes.map(({ method, protocol, path, ...others }) =>
+      expect.objectContaining({
+        hostname: VISIT.hostname,
+        client: VISIT.client,
+        ...('project' in others && others.project === undefined ? {} : { project: VISIT.project }),
+        ...JSON.parse(JSON.stringify(others)),
+        method: method ?? 'GET',
+        protocol: protocol ?? 'HTTP/1.1',
+        path: path ?? '/',
+        status: 200,
+      }),
+    ),
+  )
+  for (const text of lines.filter((_, i) => 'project' in changes[i]! && changes[i]!.project === undefined))
+    expect(text).not.toContain('project')
 })

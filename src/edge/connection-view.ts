@@ -1,5 +1,6 @@
 import { type ExactHostname, type HostnameReading, isPlainHostname, readHostname } from '../hostname.ts'
 import type { AddressSet } from '../lib/addresses.ts'
+import { LastSaid } from './access-log.ts'
 import type { VisitorConnection } from './engine.ts'
 import { ForwardedFields, type ForwardedLines } from './forwarded-lines.ts'
 import { forwardedLines, type RequestFields } from './forwarded-request.ts'
@@ -12,6 +13,7 @@ const VIEW = Symbol('view')
 /** What is the same for request after request of one connection, worked out once: most visitors ask for one authority all the time. */
 export class ConnectionView {
   readonly isTrusted: boolean
+  readonly lastSaid = new LastSaid()
   readonly #peer: string
   readonly #servername: ExactHostname | undefined
   #authority: string | undefined
