@@ -42,7 +42,7 @@ export class Certified {
   readonly #free: () => void
   /** What it takes outside of JavaScript. */
   readonly bytes: number
-  #names: readonly string[] | undefined
+  #names: readonly CertifiedName[] | undefined
   #holders = 0
   #isKept = true
 
@@ -65,7 +65,8 @@ export class Certified {
   /** Whether the certificate is valid for the hostname. */
   isFor(hostname: Hostname): boolean {
     this.#names ??= namesOf(this.#text.leafPem)
-    return this.#names.some((name) => matches(name, hostname))
+    const firstDot = hostname.indexOf('.')
+    return this.#names.some((name) => matches(name, hostname, firstDot))
   }
 
   hold(): void {
@@ -126,13 +127,19 @@ function timesIn(text: string, part: string): number {
   return text.split(part).length - 1
 }
 
-function namesOf(leafPem: string): readonly string[] {
+/** A name of a certificate: one hostname, or with a star all that have one label before what stands behind it (RFC 6125 §6.4.3). */
+type CertifiedName = { hostname: string } | { behindStar: string }
+
+function namesOf(leafPem: string): readonly CertifiedName[] {
   return (new X509Certificate(leafPem).subjectAltName ?? '')
     .split(', ')
     .filter((name) => name.startsWith('DNS:'))
     .map((name) => name.slice(4).toLowerCase())
+    .map((name) => (name.startsWith('*.') ? { behindStar: name.slice(1) } : { hostname: name }))
 }
 
-function matches(name: string, hostname: string): boolean {
-  return name === hostname || (name.startsWith('*.') && hostname.slice(hostname.indexOf('.') + 1) === name.slice(2))
+/** `firstDot`: where the hostname's is. */
+function matches(name: CertifiedName, hostname: string, firstDot: number): boolean {
+  if ('hostname' in name) return name.hostname === hostname
+  return hostname.length - firstDot === name.behindStar.length && hostname.endsWith(name.behindStar)
 }
