@@ -234,6 +234,29 @@ test('uploads whose readers are slow, stop or leave never shut the connection’
   pair.close()
 })
 
+test.each([
+  ['longer than announced', requestBlock(HOST, { method: 'POST', more: ['content-length', '1'] }), 1],
+  ['longer than the window of its stream', POST, 17],
+])('uploads that are %s never shut the connection’s window for good', async (_what, head, frames) => {
+  const pair = createHttp2Pair(() => {})
+  pair.send(BEGINNING)
+  const credit = () =>
+    65_535 +
+    pair.frames
+      .filter(({ type, streamId }) => type === WINDOW_UPDATE && streamId === 0)
+      .reduce((sum, { payload }) => sum + payload.readUInt32BE(), 0)
+  let sent = 0
+  for (let id = 1; id < 2 * 150; id += 2) {
+    pair.send(frame(HEADERS, 4, id, head))
+    for (let i = 0; i < frames; i += 1, sent += 16_384) pair.send(frame(DATA, 0, id, Buffer.alloc(16_384)))
+    await pair.settled()
+    expect(credit() - sent).toBeGreaterThanOrEqual(1_048_576 / 2)
+  }
+  expect(pair.frames.filter(({ type }) => type === RST_STREAM).length).toBe(150)
+  expect(pair.frames.filter(({ type }) => type === GOAWAY)).toEqual([])
+  pair.close()
+})
+
 type Violation = [name: string, frames: Buffer[], connection: number | undefined, stream: number | undefined]
 const violations: Violation[] = [
   ['another protocol', [Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n')], 1, undefined],

@@ -167,10 +167,16 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     if (!this.#receiveWindow.receive(size)) throw tooMuch()
     const stream = this.#streams.get(streamId)
     if (!stream || stream.isRequestComplete) return this.#onLateData(streamId, stream, size, endsStream)
-    if (!stream.receiveWindow.receive(size)) return this.#offend(stream, ERROR_CODE.flowControl)
+    if (!stream.receiveWindow.receive(size)) return this.#onUnfitData(stream, size, ERROR_CODE.flowControl)
     if (size > content.length) this.#taken(stream, size - content.length)
-    const fits = stream.receive(content) && (!endsStream || stream.complete([]))
-    if (!fits) this.#offend(stream, ERROR_CODE.protocol)
+    if (!stream.receive(content)) return this.#onUnfitData(stream, content.length, ERROR_CODE.protocol)
+    if (endsStream && !stream.complete([])) this.#offend(stream, ERROR_CODE.protocol)
+  }
+
+  /** The bytes go nowhere: the connection's window opens again for them, whatever becomes of the stream. */
+  #onUnfitData(stream: Stream, bytes: number, code: number): void {
+    this.#reopen(bytes)
+    this.#offend(stream, code)
   }
 
   #onLateData(streamId: number, stream: Stream | undefined, size: number, endsStream: boolean) {
