@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -108,6 +109,34 @@ test('who does not read holds up who sends, whichever end it is, and all of it a
     to.on('data', (chunk: Buffer) => (arrived += chunk.length)).resume()
     await expect.poll(() => arrived, { timeout: 20_000 }).toBe(bytes)
   }
+  visitor.destroy()
+  await edge.route(HOST, upstream.url)
+  await raw.stop()
+})
+
+test('what an upstream said before it went reaches a visitor that reads late and goes on sending', async () => {
+  const bytes = 300_000
+  const raw = await startRawUpstream((socket) => {
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+    socket.end(Buffer.alloc(bytes, 'x'), () => socket.destroy())
+  })
+  await edge.route(HOST, raw.url)
+  const reader = await open()
+  await reader.until('\r\n\r\n')
+  const visitor = reader.socket.removeAllListeners('data').pause()
+  for (let i = 0; i < 10; i += 1) {
+    await pause(50)
+    visitor.write('still here')
+  }
+  let arrived = 0
+  visitor.on('data', (chunk: Buffer) => {
+    arrived += chunk.length
+    visitor.write('still here')
+  })
+  visitor.on('error', () => {})
+  visitor.resume()
+  await Promise.race([once(visitor, 'end'), pause(3_000)])
+  expect(reader.rest.length + arrived).toBe(bytes)
   visitor.destroy()
   await edge.route(HOST, upstream.url)
   await raw.stop()

@@ -46,7 +46,9 @@ export function createTunnels() {
         [upstream, visitor],
       ] as const) {
         from.setKeepAlive(true, TCP_KEEP_ALIVE_MS)
-        from.on('error', () => to.destroy())
+        from.on('error', () => {
+          if (!from.readableEnded) to.destroy() // else only what went to it was lost, and all that it said is on its way
+        })
         from.once('close', () => endSoon(to))
       }
       visitor.once('close', () => {
@@ -86,11 +88,14 @@ function write(chunk: Buffer, from: Socket, to: Socket): void {
   if (!to.write(chunk)) from.pause()
 }
 
-/** What it was sent already may still leave, but for no longer than that. */
+/**
+ * What it was sent already may still leave, and it may end by itself, but for no longer than that. Closed at once, with something of it unread, it
+ * would lose what is on its way to it (RFC 9112 §9.6).
+ */
 function endSoon(end: Socket): void {
+  if (end.destroyed) return
   const timer = setTimeout(() => end.destroy(), LINGER_MS_MAX)
   end.once('close', () => clearTimeout(timer))
-  if (end.destroyed) clearTimeout(timer)
-  else if (end.writableFinished) end.destroy()
-  else end.end(() => end.destroy())
+  end.end()
+  end.resume()
 }
