@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startVendorApp } from '../examples/vendor-app/vendor-app.ts'
 import { startTree, type Tree } from './support/tree.ts'
@@ -50,6 +51,20 @@ test('the application answers while Namesake is out of reach', async () => {
   } finally {
     await alone.stop()
   }
+})
+
+test('an upload is read to its end before it is answered', async () => {
+  const sent = request(app.url, { method: 'POST', headers: { host: HOSTNAME }, agent: false })
+  let isAnswered = false
+  const answered = once(sent, 'response').then(([answer]) => {
+    isAnswered = true
+    return answer.resume().statusCode
+  })
+  sent.write(Buffer.alloc(100_000))
+  await pause(500)
+  expect(isAnswered).toBe(false)
+  sent.end(Buffer.alloc(100_000))
+  expect(await answered).toBe(200)
 })
 
 async function ask(hostname: string, accept = '*/*', url = app.url): Promise<string> {

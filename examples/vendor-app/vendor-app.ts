@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { finished } from 'node:stream/promises'
 
 /** `port` of loopback (0: any that is free), or a socket that somebody else has bound. `api` is Namesake's base URL, `token` the project's. */
 export type VendorAppSettings = { port: number | { fd: number }; api: string; token: string }
@@ -30,6 +31,7 @@ export async function startVendorApp(settings: VendorAppSettings): Promise<{ url
 async function answer(settings: VendorAppSettings, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const hostname = (request.headers.host ?? '').replace(/:\d+$/, '') // the name in the visitor's address bar says which customer this is
   const customer = await resolve(settings, hostname)
+  await finished(request.resume()) // whoever is answered before all was read must stop sending it, and some clients call that an error
   const wantsPage = request.headers.accept?.includes('text/html')
   response.setHeader('Content-Type', wantsPage ? 'text/html; charset=utf-8' : 'text/plain; charset=utf-8')
   response.end(wantsPage ? page(hostname, customer) : text(hostname, customer))
