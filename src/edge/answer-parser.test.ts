@@ -1,26 +1,37 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { AnswerParser, type ParsedHead } from './answer-parser.ts'
+import { LastAnswerHead } from './last-answer-head.ts'
 
-function parse(pieces: Buffer[], method = 'GET') {
+/** What visitors were told, head by head: its bytes are there for the call alone. */
+const told: string[] = []
+
+function parse(pieces: Buffer[], method = 'GET', last = new LastAnswerHead()) {
   const seen = {
     interim: [] as number[],
     head: undefined as ParsedHead | undefined,
     body: '',
     trailers: undefined as readonly string[] | undefined,
   }
-  const parser = new AnswerParser(method, undefined, {
-    onInterim: ({ status }) => seen.interim.push(status),
-    onHead: (head) => {
-      seen.head = head
+  const parser = new AnswerParser(
+    { method, upgrade: undefined },
+    {
+      onInterim: ({ status }) => seen.interim.push(status),
+      onHead: (head) => {
+        seen.head = head
+        told.push(
+          `${head.fields.toVisitor({ keepLength: true, keepTrailer: true, keepUpgrade: true }).lines} ${head.fields.isEventStream} ${head.fields.idleMs}`,
+        )
+      },
+      onData: (chunk) => {
+        seen.body += chunk.toString('latin1')
+      },
+      onEnd: (trailers) => {
+        seen.trailers = trailers
+      },
     },
-    onData: (chunk) => {
-      seen.body += chunk.toString('latin1')
-    },
-    onEnd: (trailers) => {
-      seen.trailers = trailers
-    },
-  })
+    last,
+  )
   let used = 0
   for (const piece of pieces) if (!parser.isDone) used += parser.feed(piece)
   return { ...seen, parser, used }
@@ -132,5 +143,81 @@ test('random bytes never do anything but parse or be refused', () => {
       },
     ),
     { numRuns: 2_000 },
+  )
+})
+
+const line = fc.constantFrom(
+  'Server: nginx',
+  'Date: Sat, 21 Nov 2026 22:00:00 GMT',
+  'Date: Sat, 21 Nov 2026 22:00:01 GMT',
+  'X-A: 1',
+  'X-A: 2',
+  'Content-Length: 3',
+  'Content-Length: 4',
+  'Content-Length: 03',
+  'Transfer-Encoding: chunked',
+  'Connection: close',
+  'Connection: X-A',
+  'Keep-Alive: timeout=5',
+  'Set-Cookie: a=b',
+  'X_low: y',
+  'X-Blank:  y ',
+  'Content-Type: text/event-stream',
+  'Trailer: X',
+)
+const answer = fc
+  .record({
+    status: fc.constantFrom(
+      'HTTP/1.1 200 OK',
+      'HTTP/1.1 200 ok',
+      'HTTP/1.0 200 OK',
+      'HTTP/1.1 204 OK',
+      'HTTP/1.1 304 OK',
+      'HTTP/1.1 103 OK\r\n\r\nHTTP/1.1 200 OK',
+    ),
+    lines: fc.array(line, { maxLength: 4 }),
+  })
+  .map(({ status, lines }) => [status, ...lines, '', 'body'].join('\r\n'))
+
+test('a head that is the last one of its upstream again, or nearly, is read as if it were the first', () => {
+  fc.assert(
+    fc.property(
+      fc.array(answer, { minLength: 1, maxLength: 3 }),
+      fc.array(fc.tuple(fc.nat(2), fc.constantFrom('GET', 'HEAD'), fc.nat(40)), { maxLength: 12 }),
+      (answers, order) => {
+        const last = new LastAnswerHead()
+        const outcome = (text: string, method: string, cut: number, of: LastAnswerHead) => {
+          const arrived = bytes(text)
+          try {
+            const { head, body, trailers, interim, used } = parse(
+              cut > 0 && cut < arrived.length ? [arrived.subarray(0, cut), arrived.subarray(cut)] : [arrived],
+              method,
+              of,
+            )
+            return {
+              status: head?.status,
+              reason: head?.reason,
+              framing: head?.body,
+              keepsAlive: head?.keepsAlive,
+              fields: told.pop(),
+              body,
+              trailers,
+              interim,
+              used,
+            }
+          } catch (error) {
+            return (error as Error).message
+          } finally {
+            told.length = 0
+            arrived.fill('z') // the memory is another's
+          }
+        }
+        for (const [which, method, cut] of order) {
+          const text = answers[which % answers.length]!
+          expect(outcome(text, method, cut, last)).toEqual(outcome(text, method, cut, new LastAnswerHead()))
+        }
+      },
+    ),
+    { numRuns: 3_000 },
   )
 })

@@ -4,6 +4,7 @@ import { CLASSES, CR, FieldSpans, LF, readFieldLines, SPACE, VALUE } from './fie
 import { FieldSection } from './field-section.ts'
 import { isLength, membersOf } from './fields.ts'
 import { type AnswerFields, readAnswerFields } from './forwarded-answer.ts'
+import type { LastAnswerHead } from './last-answer-head.ts'
 import { alone, partOf } from './let-go.ts'
 import { UpstreamFailure } from './upstream.ts'
 
@@ -46,17 +47,19 @@ export class AnswerParser {
   readonly #method: string
   readonly #upgrade: string | undefined
   readonly #listener: AnswerListener
+  readonly #last: LastAnswerHead
   #state: State = 'head'
   #kept: Buffer | undefined
   #left = 0
   #chunks: ChunkedReader | undefined
   #interimAnswers = 0
 
-  /** `upgrade`: the protocols that were asked for. */
-  constructor(method: string, upgrade: string | undefined, listener: AnswerListener) {
+  /** `upgrade`: the protocols that were asked for. `last` is the upstream's: a head that is its last one again is not read again. */
+  constructor({ method, upgrade }: { method: string; upgrade: string | undefined }, listener: AnswerListener, last: LastAnswerHead) {
     this.#method = method
     this.#upgrade = upgrade
     this.#listener = listener
+    this.#last = last
   }
 
   get isDone(): boolean {
@@ -110,6 +113,11 @@ export class AnswerParser {
   }
 
   #readHead(bytes: Buffer, at: number): number | undefined {
+    const again = at === 0 ? this.#last.again(bytes) : undefined
+    if (again) {
+      this.#tell(again.code, again.reason, again.fields, again.isHttp11)
+      return again.bytes
+    }
     const end = Math.min(bytes.length, at + HEAD_BYTES_MAX)
     const lineEnd = lineEndIn(bytes, at, end)
     if (lineEnd < 0) {
@@ -124,9 +132,12 @@ export class AnswerParser {
     if (fieldsEnd === 'too-many' || (fieldsEnd === 'incomplete' && end - at === HEAD_BYTES_MAX)) throw malformed('the head is too large')
     if (fieldsEnd === 'incomplete') return undefined
     const reason = reasonIn(bytes, at + REASON_AT, lineEnd)
-    const fields = readAnswerFields(bytes, lineEnd + 2, fieldsEnd, SPANS)
-    this.#tell(code, reason, fields, bytes[at + MINOR_AT] === ONE)
-    fields.passing.leaveBytes()
+    const isHttp11 = bytes[at + MINOR_AT] === ONE
+    const copy = at === 0 && code >= 200 ? this.#last.copyOf(bytes, fieldsEnd) : undefined
+    const fields = readAnswerFields(copy ?? bytes, lineEnd + 2, fieldsEnd, SPANS)
+    if (copy) this.#last.remember({ code, reason, fields, isHttp11, bytes: fieldsEnd })
+    this.#tell(code, reason, fields, isHttp11)
+    if (!copy) fields.passing.leaveBytes()
     return fieldsEnd
   }
 

@@ -11,6 +11,8 @@ const NO_RUNS: readonly number[] = []
  */
 export class FieldSection {
   static readonly EMPTY = FieldSection.ofLines('')
+  /** What HTTP/2 makes of them, where somebody has made it. */
+  block: Uint8Array | undefined
   #lines: string | undefined
   #list: Fields | undefined
   #bytes: Buffer | undefined

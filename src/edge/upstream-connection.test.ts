@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ArrivingBody } from './arriving-body.ts'
+import { LastAnswerHead } from './last-answer-head.ts'
 import { TIMEOUTS } from './timeouts.ts'
 import type { Turn, TurnMember } from './turn.ts'
 import { readUpstream, type UpstreamFailure } from './upstream.ts'
@@ -53,7 +54,7 @@ function begin(turn: Turn) {
   const failures: UpstreamFailure[] = []
   const upstream = readUpstream('http://127.0.0.1', 'http1', 'one')
   const free = (connection: UpstreamConnection) => void freed.push(connection)
-  const connection = new UpstreamConnection(socket, upstream, TIMEOUTS, { free, close: () => {}, turn })
+  const connection = new UpstreamConnection(socket, upstream, TIMEOUTS, { free, close: () => {}, turn, lastHead: new LastAnswerHead() })
   const send = (request: Partial<UpstreamRequest>) =>
     connection.send(
       { ...PLAIN, ...request },

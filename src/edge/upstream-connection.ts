@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { type AnswerListener, AnswerParser, type InterimHead, type ParsedHead } from './answer-parser.ts'
 import type { Fields } from './engine.ts'
+import type { LastAnswerHead } from './last-answer-head.ts'
 import { keep, letGo, letGoOnceWritten } from './let-go.ts'
 import { type BodySending, type BodySink, sendBody } from './request-body.ts'
 import { SpareBuffers, smallBuffers } from './spare-buffers.ts'
@@ -44,6 +45,7 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
   readonly #onFree: (connection: UpstreamConnection) => void
   readonly #turn: Turn
   readonly #takeNoMore: () => void
+  readonly #lastHead: LastAnswerHead
   #running: Running | undefined
   readonly #unsent: Unsent
   /** Whether something of the request that it carries has left. */
@@ -66,9 +68,10 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
     socket: Socket,
     upstream: Upstream,
     timeouts: Timeouts,
-    on: { free(connection: UpstreamConnection): void; close(): void; turn: Turn },
+    on: { free(connection: UpstreamConnection): void; close(): void; turn: Turn; lastHead: LastAnswerHead },
   ) {
     this.#turn = on.turn
+    this.#lastHead = on.lastHead
     this.#unsent = new Unsent(BUFFERS, { areTakenAtOnce: !(socket instanceof TLSSocket) })
     this.upstream = upstream
     this.#socket = socket
@@ -101,7 +104,7 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
   }
 
   send(request: UpstreamRequest, listener: UpstreamListener): void {
-    const parser = new AnswerParser(request.method, request.upgrade, this)
+    const parser = new AnswerParser(request, this, this.#lastHead)
     const running: Running = { parser, listener, sending: undefined, head: undefined, trailers: undefined }
     this.#exchanges += 1
     this.#running = running

@@ -1,4 +1,5 @@
 import { Members } from '../lib/members.ts'
+import { LastAnswerHead } from './last-answer-head.ts'
 import type { Upstream, UpstreamWays } from './upstream.ts'
 import { UpstreamConnection } from './upstream-connection.ts'
 import { UpstreamLine } from './upstream-line.ts'
@@ -9,7 +10,7 @@ const CLOSED_AT_ONCE = 64
 const LOOK_EVERY_MS_MAX = 1_000
 const LOOKS_PER_TIMEOUT = 10
 
-type Pool = { open: number; idle: UpstreamConnection[]; waiting: UpstreamLine<UpstreamConnection> }
+type Pool = { open: number; idle: UpstreamConnection[]; waiting: UpstreamLine<UpstreamConnection>; lastHead: LastAnswerHead }
 
 export type UpstreamPools = ReturnType<typeof createUpstreamPools>
 
@@ -32,7 +33,7 @@ export function createUpstreamPools({ connect, timeouts, turn }: UpstreamWays) {
   const poolOf = ({ key }: Upstream): Pool => {
     const known = pools.get(key)
     if (known) return known
-    const pool: Pool = { open: 0, idle: [], waiting: new UpstreamLine() }
+    const pool: Pool = { open: 0, idle: [], waiting: new UpstreamLine(), lastHead: new LastAnswerHead() }
     pools.set(key, pool)
     return pool
   }
@@ -53,7 +54,8 @@ export function createUpstreamPools({ connect, timeouts, turn }: UpstreamWays) {
         opened.delete(place)
         forget(connection)
       }
-      const connection = new UpstreamConnection(await connect(upstream), upstream, timeouts, { free, close, turn })
+      const { lastHead } = pool
+      const connection = new UpstreamConnection(await connect(upstream), upstream, timeouts, { free, close, turn, lastHead })
       const place = opened.add(connection)
       return connection
     } catch (error) {

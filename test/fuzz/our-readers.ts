@@ -3,6 +3,7 @@ import { Malformed } from '../../src/edge/chunked-reader.ts'
 import { LastFields } from '../../src/edge/http1/collected-fields.ts'
 import { createIncomingBody } from '../../src/edge/http1/request-body.ts'
 import { readRequestHead } from '../../src/edge/http1/request-head.ts'
+import { LastAnswerHead } from '../../src/edge/last-answer-head.ts'
 import { UpstreamFailure } from '../../src/edge/upstream.ts'
 
 /** What our readers make of bytes, in terms that do not change when they are rewritten: the only file here that knows them. */
@@ -56,18 +57,23 @@ export function readRequestsByUs(pieces: readonly Buffer[]): OurReading<OurReque
 export function readAnswersByUs(pieces: readonly Buffer[], methods: readonly string[]): OurReading<OurAnswer> {
   const messages: OurAnswer[] = []
   let rest = [...pieces]
+  const lastHead = new LastAnswerHead()
   for (const method of methods) {
     const answer: OurAnswer = { status: 0, body: '', trailers: [], keepsAlive: false }
-    const parser = new AnswerParser(method, undefined, {
-      onInterim() {},
-      onHead: ({ status, keepsAlive }) => Object.assign(answer, { status, keepsAlive }),
-      onData: (chunk) => {
-        answer.body += chunk.toString('latin1')
+    const parser = new AnswerParser(
+      { method, upgrade: undefined },
+      {
+        onInterim() {},
+        onHead: ({ status, keepsAlive }) => Object.assign(answer, { status, keepsAlive }),
+        onData: (chunk) => {
+          answer.body += chunk.toString('latin1')
+        },
+        onEnd: (trailers) => {
+          answer.trailers = [...trailers]
+        },
       },
-      onEnd: (trailers) => {
-        answer.trailers = [...trailers]
-      },
-    })
+      lastHead,
+    )
     try {
       while (rest.length > 0 && !parser.isDone) {
         const [piece, ...others] = rest as [Buffer, ...Buffer[]]

@@ -70,8 +70,11 @@ export class HpackEncoder {
 
   /** The section as putFields encodes it. Nobody may write into what is returned. */
   blockOf(section: FieldSection): Uint8Array {
-    const known = this.#blocks.get(section)
-    if (known) return known
+    section.block ??= this.#blocks.get(section) ?? this.#encodeBlock(section)
+    return section.block
+  }
+
+  #encodeBlock(section: FieldSection): Uint8Array {
     const fields = section.list
     const bytes = Buffer.allocUnsafeSlow(this.roomFor(fields))
     const block = new Uint8Array(bytes.subarray(0, this.putFields(bytes, 0, fields)))
