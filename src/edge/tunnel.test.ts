@@ -25,6 +25,12 @@ const open = (path = '/socket', more = '', behind = '') =>
     `GET ${path} HTTP/1.1\r\nHost: ${HOST}\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${more}\r\n${behind}`,
   )
 
+/** Connections to applications that carry something. */
+const used = async () => {
+  const { connections, idle } = (await edge.report()).upstream
+  return connections - idle
+}
+
 test('a WebSocket is opened with its key, subprotocol and Host, and its bytes pass untouched', async () => {
   const reader = await open('/socket', 'Sec-WebSocket-Protocol: chat, superchat\r\n', 'early')
   const head = await reader.until('\r\n\r\n')
@@ -142,6 +148,32 @@ test('what an upstream said before it went reaches a visitor that reads late and
   await raw.stop()
 })
 
+test('an end that says more when the other has gone, and then ends properly, is let go at once', async () => {
+  let application: Socket | undefined
+  const raw = await startRawUpstream((socket) => {
+    application = socket
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nfirst')
+    socket.once('end', () => socket.write('goodbye', () => socket.end()))
+  })
+  await edge.route(HOST, raw.url)
+  const gone = await open()
+  await gone.until('first')
+  gone.socket.destroy()
+  await expect.poll(used, { timeout: 3_000 }).toBe(0)
+  const left = await open()
+  await left.until('first')
+  left.socket.allowHalfOpen = true
+  application!.destroy()
+  for (let i = 0; i < 3; i += 1) {
+    await pause(100)
+    left.socket.write('still here')
+  }
+  left.socket.end()
+  await expect.poll(async () => (await edge.report()).tunnels, { timeout: 3_000 }).toBe(0)
+  await edge.route(HOST, upstream.url)
+  await raw.stop()
+})
+
 test('an upstream that refuses the change of protocol answers as usual', async () => {
   const reader = await open('/no-upgrade')
   expect(await reader.answer()).toMatchObject({ status: 403, body: 'refused' })
@@ -173,9 +205,5 @@ test('when one end of a tunnel goes, so does the other, and one line is logged',
   reader.socket.destroy()
   await expect.poll(() => edge.lines.find(({ path }) => path === '/logged-socket')).toMatchObject({ status: 101, bytes: 5 })
   expect((await edge.report()).tunnels).toBe(0)
-  const used = async () => {
-    const { connections, idle } = (await edge.report()).upstream
-    return connections - idle
-  }
   await expect.poll(used).toBe(0)
 })

@@ -84,8 +84,9 @@ function join(from: Socket, to: Socket): void {
   from.resume()
 }
 
+/** What comes for an end that is gone is dropped: nobody would have the other one read again, and it could not end by itself. */
 function write(chunk: Buffer, from: Socket, to: Socket): void {
-  if (!to.write(chunk)) from.pause()
+  if (!to.destroyed && !to.write(chunk)) from.pause()
 }
 
 /**
