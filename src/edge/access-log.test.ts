@@ -12,7 +12,7 @@ const VISIT: LoggedVisit = {
   client: '192.0.2.1',
   outcome: { status: 200, upstreamMs: 1.25, failure: undefined, heldMs: undefined },
   tunnelBytes: 0,
-  lastSaid: new LastSaid(),
+  view: { lastSaid: new LastSaid() },
 }
 
 test('a line says to the millisecond when it was written, also when the clock is set back', () => {
@@ -55,10 +55,10 @@ test('a line says what its own request was, whatever the lines of the same conne
     { path: `/${'x'.repeat(600)}` },
     {},
   ]
-  const lastSaid = new LastSaid()
+  const view = { lastSaid: new LastSaid() }
   for (const { method, protocol, path, ...others } of changes) {
     const exchange = { ...VISIT.exchange, method: method ?? 'GET', target: path ?? '/', ...(protocol && { protocol }) }
-    log({ ...VISIT, ...others, exchange, lastSaid }, 3.4)
+    log({ ...VISIT, ...others, exchange, view }, 3.4)
   }
   const lines = line.take().toString().trimEnd().split('\n')
   expect(lines.map((text) => JSON.parse(text))).toEqual(

@@ -14,7 +14,7 @@ export type LoggedVisit = {
   readonly outcome: Forwarded
   readonly tunnelBytes: number
   /** What the last line of the same connection said. */
-  readonly lastSaid: LastSaid
+  readonly view: { readonly lastSaid: LastSaid }
 }
 
 const PATH_CHARACTERS_MAX = 1_024
@@ -37,14 +37,14 @@ const ZERO = 48
 /** One JSON line a request, like the other lines of the log, for the given share of them (0 to 1). `now` as Date.now. */
 export function createAccessLog({ line, ended }: LineSink, sample: number, now: () => number) {
   const beginningAt = createBeginnings()
-  return ({ exchange, requestId, hostname, project, client, outcome, tunnelBytes, lastSaid }: LoggedVisit, totalMs: number) => {
+  return ({ exchange, requestId, hostname, project, client, outcome, tunnelBytes, view }: LoggedVisit, totalMs: number) => {
     if (sample < 1 && Math.random() >= sample) return
     line.bytes(beginningAt(now()))
     if (typeof requestId === 'string') line.plain(requestId)
     else line.few(requestId.bytes, requestId.at, requestId.end)
-    lastSaid.putBeforePath(line, { hostname, project, method: exchange.method })
+    view.lastSaid.putBeforePath(line, { hostname, project, method: exchange.method })
     line.json(pathOf(exchange.target))
-    lastSaid.putBehindPath(line, exchange.protocol, client)
+    view.lastSaid.putBehindPath(line, exchange.protocol, client)
     line.integer(outcome.status)
     line.bytes(BYTES)
     line.integer(exchange.bytesSent + tunnelBytes)

@@ -46,11 +46,11 @@ export class ForwardedLines {
     else this.#addBefore(unsent, authority)
     if (this.#beforeBytes) {
       this.#behindBytes ??= standing(this.#behind)
-      unsent.addAll(this.#beforeBytes)
+      unsent.addBytes(this.#beforeBytes)
     }
     if (typeof id === 'string') unsent.addText(id)
     else unsent.addBytes(id.bytes, id.at, id.end)
-    if (this.#behindBytes) unsent.addAll(this.#behindBytes)
+    if (this.#behindBytes) unsent.addBytes(this.#behindBytes)
     else unsent.addText(this.#behind)
   }
 
@@ -63,12 +63,12 @@ export class ForwardedLines {
       this.#middleBytes ??= standing(this.#middle)
       this.#behindBytes ??= standing(this.#behind)
     }
-    unsent.addAll(HOST)
+    unsent.addBytes(HOST)
     unsent.addText(authority)
-    if (this.#middleBytes) unsent.addAll(this.#middleBytes)
+    if (this.#middleBytes) unsent.addBytes(this.#middleBytes)
     else unsent.addText(this.#middle)
     unsent.addText(authority)
-    unsent.addAll(ID)
+    unsent.addBytes(ID)
   }
 }
 

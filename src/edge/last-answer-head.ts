@@ -1,10 +1,10 @@
 import type { AnswerFields } from './forwarded-answer.ts'
+import { KeptBytes } from './kept-bytes.ts'
 
 export type ReadHead = { code: number; reason: string; fields: AnswerFields; isHttp11: boolean; bytes: number }
 
 /** Longer ones are seldom the same again, and would hold memory for an idle connection. */
 const REMEMBERED_BYTES_MAX = 4 * 1024
-const STEP_BYTES = 128
 
 /**
  * The last head that came from an upstream, whichever connection brought it: one for each would not be found in the processor's caches. Applications
@@ -12,16 +12,13 @@ const STEP_BYTES = 128
  * remembered, since it costs a copy: others hardly come again.
  */
 export class LastAnswerHead {
-  /** Memory of its own: what arrives shares its memory with others. */
-  #bytes: Buffer | undefined
+  readonly #kept = new KeptBytes()
   #length = 0
   #head: ReadHead | undefined
 
   /** What the head says that `bytes` begin with, if it is the last one again. */
   again(bytes: Buffer): ReadHead | undefined {
-    const head = this.#head
-    if (!head || head.bytes > bytes.length) return undefined
-    return bytes.compare(this.#bytes!, 0, head.bytes, 0, head.bytes) === 0 ? head : undefined
+    return this.#head && this.#kept.isIn(bytes, 0, bytes.length) ? this.#head : undefined
   }
 
   /** A copy of the head that `bytes` begin with, of which it is to be read and then remembered; undefined where it is not likely to come again. */
@@ -31,9 +28,8 @@ export class LastAnswerHead {
     this.#head?.fields.passing.leaveBytes()
     this.#head = undefined
     if (!isLikely) return undefined
-    if (!this.#bytes || this.#bytes.length < length) this.#bytes = Buffer.allocUnsafeSlow(Math.ceil(length / STEP_BYTES) * STEP_BYTES)
-    bytes.copy(this.#bytes, 0, 0, length)
-    return this.#bytes
+    this.#kept.keep(bytes, 0, length)
+    return this.#kept.memory
   }
 
   remember(head: ReadHead): void {

@@ -2,7 +2,7 @@ import type { Hostname } from '../hostname.ts'
 import type { AddressSet } from '../lib/addresses.ts'
 import { Lru } from '../lib/lru.ts'
 import type { LineSink, Log } from '../log.ts'
-import { createAccessLog, type LastSaid, pathOf } from './access-log.ts'
+import { createAccessLog, pathOf } from './access-log.ts'
 import type { Bridge } from './bridge.ts'
 import { clientAddress } from './client-address.ts'
 import { type ConnectionView, createConnectionViews } from './connection-view.ts'
@@ -46,7 +46,6 @@ type Visit = {
   projectId: string | undefined
   outcome: Forwarded
   tunnelBytes: number
-  lastSaid: LastSaid
   isClosed: boolean
 }
 
@@ -232,7 +231,6 @@ export function createServe(parts: ServeParts) {
         projectId: undefined,
         outcome: { status: 0, upstreamMs: undefined, failure: undefined, heldMs: undefined },
         tunnelBytes: 0,
-        lastSaid: view.lastSaid,
         isClosed: false,
       }
       open += 1

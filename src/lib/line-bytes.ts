@@ -37,12 +37,13 @@ export class LineBytes {
 
   bytes(piece: Uint8Array): void {
     const { length } = piece
+    if (length <= LOOPED_LENGTH_MAX) {
+      this.few(piece, 0, length)
+      return
+    }
     this.#reserve(length)
-    const bytes = this.#bytes
-    const at = this.#length
-    if (length > LOOPED_LENGTH_MAX) bytes.set(piece, at)
-    else for (let i = 0; i < length; i += 1) bytes[at + i] = piece[i]!
-    this.#length = at + length
+    this.#bytes.set(piece, this.#length)
+    this.#length += length
   }
 
   /** A few bytes that lie in `bytes` from `from` to `end`. */

@@ -1,6 +1,7 @@
 import { CLASSES, type FieldSpans, SPACE, VALUE } from '../field-lines.ts'
 import { membersOf, namesFurther } from '../fields.ts'
 import { passesOn, REQUEST_NAMES, RequestFields, type RequestKind, sortRequestFields } from '../forwarded-request.ts'
+import { KeptBytes } from '../kept-bytes.ts'
 
 /** The fields, and what of them decides how the request is read. */
 export class CollectedFields {
@@ -89,10 +90,6 @@ export function collectFields(bytes: Buffer, { from, text }: Section, spans: Fie
 
 /** Longer ones are seldom the same again, and would hold memory for an idle connection. */
 const REMEMBERED_BYTES_MAX = 4 * 1024
-const STEP_BYTES = 128
-/** Up to here a loop is faster than a call. */
-const LOOPED_LENGTH_MAX = 24
-const NOTHING = Buffer.alloc(0)
 
 /**
  * The field section of a connection's last head. Clients say the same again with each request, proxies for the visitors of many hostnames all but
@@ -101,9 +98,7 @@ const NOTHING = Buffer.alloc(0)
 export class LastFields {
   /** The value of Host where the section was found again, which may be another one. */
   host: string | undefined
-  /** Memory of its own: connections are idle for long, and what arrives shares its memory with others. */
-  #bytes: Buffer = NOTHING
-  #length = 0
+  readonly #kept = new KeptBytes()
   /** Where the value of Host begins and ends. */
   #hostAt = 0
   #hostEnd = 0
@@ -113,9 +108,9 @@ export class LastFields {
   /** Where the section ends when it stands in `bytes` at `at` again, its Host apart; what was collected from it is `collected` then. */
   endIn(bytes: Buffer, at: number, limit: number): number | undefined {
     if (this.#collected === undefined) return undefined
-    if (!this.#hostVaries && this.#isAgain(bytes, at, limit, 0, this.#length)) {
+    if (!this.#hostVaries && this.#kept.isIn(bytes, at, limit)) {
       this.host = this.#collected.host
-      return at + this.#length
+      return at + this.#kept.length
     }
     return this.#endWithHost(bytes, at, limit)
   }
@@ -125,36 +120,24 @@ export class LastFields {
   }
 
   remember(bytes: Buffer, from: number, end: number, collected: CollectedFields): void {
-    this.#length = end - from
-    const isSmall = this.#length <= REMEMBERED_BYTES_MAX
+    const isSmall = end - from <= REMEMBERED_BYTES_MAX
     this.#collected = isSmall ? collected : undefined
     if (!isSmall) return
     this.#hostAt = collected.hostAt - from
     this.#hostEnd = collected.hostEnd - from
     this.#hostVaries = false
-    if (this.#bytes.length < this.#length) this.#bytes = Buffer.allocUnsafeSlow(Math.ceil(this.#length / STEP_BYTES) * STEP_BYTES)
-    bytes.copy(this.#bytes, 0, from, end)
+    this.#kept.keep(bytes, from, end)
   }
 
   /** A value without blanks at its ends alone: of any other it is for the reader of lines to say what it is. */
   #endWithHost(bytes: Buffer, at: number, limit: number): number | undefined {
-    if (this.#hostEnd <= this.#hostAt || !this.#isAgain(bytes, at, limit, 0, this.#hostAt)) return undefined
+    if (this.#hostEnd <= this.#hostAt || !this.#kept.isIn(bytes, at, limit, 0, this.#hostAt)) return undefined
     const hostAt = at + this.#hostAt
     let hostEnd = hostAt
     while (hostEnd < limit && bytes[hostEnd]! > SPACE && CLASSES[bytes[hostEnd]!]! & VALUE) hostEnd += 1
-    if (hostEnd === hostAt || !this.#isAgain(bytes, hostEnd, limit, this.#hostEnd, this.#length)) return undefined
+    if (hostEnd === hostAt || !this.#kept.isIn(bytes, hostEnd, limit, this.#hostEnd)) return undefined
     this.#hostVaries = true
     this.host = bytes.toString('latin1', hostAt, hostEnd)
-    return hostEnd + this.#length - this.#hostEnd
-  }
-
-  /** Whether what lay in the section from `from` to `end` stands in `bytes` at `at`. */
-  #isAgain(bytes: Buffer, at: number, limit: number, from: number, end: number): boolean {
-    const length = end - from
-    if (at + length > limit) return false
-    if (length > LOOPED_LENGTH_MAX) return bytes.compare(this.#bytes, from, end, at, at + length) === 0
-    let same = 0
-    while (same < length && bytes[at + same] === this.#bytes[from + same]) same += 1
-    return same === length
+    return hostEnd + this.#kept.length - this.#hostEnd
   }
 }

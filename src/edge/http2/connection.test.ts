@@ -37,6 +37,13 @@ function bodyOf(frames: readonly RawFrame[], streamId: number): string {
   return Buffer.concat(frames.filter((one) => one.type === DATA && one.streamId === streamId).map(({ payload }) => payload)).toString()
 }
 
+/** By how much the window of a stream was opened, or with 0 the connection's. */
+function opened(frames: readonly RawFrame[], id: number): number {
+  return frames
+    .filter(({ type, streamId }) => type === WINDOW_UPDATE && streamId === id)
+    .reduce((sum, { payload }) => sum + payload.readUInt32BE(), 0)
+}
+
 const CONVERSATION = Buffer.concat([
   BEGINNING,
   frame(HEADERS, 5, 1, requestBlock(HOST, { path: '/one', more: ['cookie', 'a=1', 'x-a', 'b', 'cookie', 'b=2'] })),
@@ -178,14 +185,10 @@ test('the visitor’s windows are opened by what was taken and by no more, so th
         if (size > 0) pair.send(frame(DATA, isPadded && size > 10 ? 8 : 0, 1, payload))
         sent += size
         await pair.settled()
-        const opened = (id: number) =>
-          pair.frames
-            .filter(({ type, streamId }) => type === WINDOW_UPDATE && streamId === id)
-            .reduce((sum, { payload: bytes }) => sum + bytes.readUInt32BE(), 0)
-        left.stream = 262_144 + opened(1)
-        left.connection = 65_535 + opened(0)
-        expect(opened(1)).toBeLessThanOrEqual(taken + steps.length * 10)
-        expect(opened(0)).toBeLessThanOrEqual(1_048_576 - 65_535 + taken + steps.length * 10)
+        left.stream = 262_144 + opened(pair.frames, 1)
+        left.connection = 65_535 + opened(pair.frames, 0)
+        expect(opened(pair.frames, 1)).toBeLessThanOrEqual(taken + steps.length * 10)
+        expect(opened(pair.frames, 0)).toBeLessThanOrEqual(1_048_576 - 65_535 + taken + steps.length * 10)
         expect(sent - taken).toBeLessThanOrEqual(262_144 + steps.length * 10)
       }
       body!.resume()
@@ -204,11 +207,7 @@ test('uploads whose readers are slow, stop or leave never shut the connection’
   const bodies: NonNullable<Exchange['body']>[] = []
   const pair = createHttp2Pair((exchange) => void bodies.push(exchange.body!))
   pair.send(BEGINNING)
-  const credit = () =>
-    65_535 +
-    pair.frames
-      .filter(({ type, streamId }) => type === WINDOW_UPDATE && streamId === 0)
-      .reduce((sum, { payload }) => sum + payload.readUInt32BE(), 0)
+  const credit = () => 65_535 + opened(pair.frames, 0)
   let sent = 0
   for (let round = 0; round < 20; round += 1) {
     for (let i = 0; i < 8; i += 1) pair.send(frame(HEADERS, 4, 1 + 2 * (round * 8 + i), POST))
@@ -240,11 +239,7 @@ test.each([
 ])('uploads that are %s never shut the connection’s window for good', async (_what, head, frames) => {
   const pair = createHttp2Pair(() => {})
   pair.send(BEGINNING)
-  const credit = () =>
-    65_535 +
-    pair.frames
-      .filter(({ type, streamId }) => type === WINDOW_UPDATE && streamId === 0)
-      .reduce((sum, { payload }) => sum + payload.readUInt32BE(), 0)
+  const credit = () => 65_535 + opened(pair.frames, 0)
   let sent = 0
   for (let id = 1; id < 2 * 150; id += 2) {
     pair.send(frame(HEADERS, 4, id, head))

@@ -1,3 +1,4 @@
+import { KeptBytes } from '../kept-bytes.ts'
 import { HeaderField } from './header-field.ts'
 import { DynamicTable, STATIC_TABLE } from './hpack-table.ts'
 import { decodeHuffman } from './huffman.ts'
@@ -123,23 +124,19 @@ const REMEMBERED_BYTES_MAX = 64
 
 /** A connection's last block, if that left the table as it was: who asks for one thing again and again says so in the same few bytes, which mean the same until the table changes. */
 class LastBlock {
-  #bytes: Buffer | undefined
-  #length = 0
+  readonly #kept = new KeptBytes()
   #changes = 0
   #head: DecodedHead | undefined
 
   again(bytes: Buffer, start: number, end: number, changes: number): DecodedHead | undefined {
-    if (!this.#head || changes !== this.#changes || end - start !== this.#length) return undefined
-    const last = this.#bytes!
-    for (let i = 0; i < this.#length; i += 1) if (bytes[start + i] !== last[i]) return undefined
-    return this.#head
+    if (!this.#head || changes !== this.#changes || end - start !== this.#kept.length) return undefined
+    return this.#kept.isIn(bytes, start, end) ? this.#head : undefined
   }
 
   remember(bytes: Buffer, start: number, end: number, changes: number, head: DecodedHead): void {
     this.#head = undefined
     if (end - start > REMEMBERED_BYTES_MAX) return
-    this.#bytes ??= Buffer.allocUnsafeSlow(REMEMBERED_BYTES_MAX)
-    this.#length = bytes.copy(this.#bytes, 0, start, end)
+    this.#kept.keep(bytes, start, end)
     this.#changes = changes
     this.#head = head
   }
