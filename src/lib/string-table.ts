@@ -1,21 +1,30 @@
-import { type HashKey, halfSipHash, randomHashKey } from './half-sip-hash.ts'
+import { halfSipHash, randomHashKey } from './half-sip-hash.ts'
 
 const SHARDS = 256 // each grows by itself: all at once, a million strings would stop the event loop for 60 ms
 // Strings do not come evenly to the shards. Each has room for a quarter more than its share, or for eight standard deviations of it where that is more.
 const SHARD_EXCESS = 0.25
 const SHARD_DEVIATIONS = 8
 const SHARD_ROOM_MIN = 4 // the tail of a Poisson distribution whose mean is far below one
-const LENGTH_MAX = 255
+const LENGTH_MAX = 254
 const SLOTS_MIN = 8
-const FILL_MAX = 0.7
+const FILL_MAX = 0.8
 const GROWTH = 1.25
-// A slot is two numbers: where the key lies in `bytes` plus one (0: nowhere, the slot is free) below the upper bits of its hash, and the value.
-const PLACE_BITS = 21
-const PLACE_MASK = (1 << PLACE_BITS) - 1
+// A slot is eight words: a tag of the key (0: the slot is free), the value, and the key's characters; behind the first 20 of a longer one the
+// place of the others. So a look-up among many reads memory that no cache holds once, not twice.
+const WORDS = 8
+const VALUE = 1
+const PLACE = 7
+const KEY_BYTE = 8
+const INLINE_MAX = 24
+const INLINE_OF_LONGER = 20
+const LENGTH_BITS = 8
+const LENGTH_MASK = (1 << LENGTH_BITS) - 1
+const HASH_STEPS = 2 ** (32 - LENGTH_BITS)
+const NOTHING = Buffer.alloc(0)
 
 /**
- * A number for each of many short ASCII strings, as hostnames. They lie in typed arrays, which no collection of garbage walks over: some 24 bytes and
- * the string's own each, where a Map takes 120 and more. A look-up among a million is 0.2 µs. What would not fit has a 256th of them forgotten.
+ * A number for each of many short ASCII strings, as hostnames. They lie in typed arrays, which no collection of garbage walks over: some 45 bytes each,
+ * and what is longer than 24 characters, where a Map takes 120 and more. What would not fit has a 256th of them forgotten.
  */
 export class StringTable {
   readonly #hashKey = randomHashKey() // who chooses the strings shall not choose their slots
@@ -26,7 +35,7 @@ export class StringTable {
   constructor(max: number) {
     const share = max / SHARDS
     this.#shardMax = Math.ceil(share + Math.max(share * SHARD_EXCESS, Math.sqrt(share) * SHARD_DEVIATIONS + SHARD_ROOM_MIN))
-    this.#shards = this.#emptyShards()
+    this.#shards = emptyShards()
   }
 
   get size(): number {
@@ -41,112 +50,147 @@ export class StringTable {
   /** 0 where there is none. */
   get(key: string): number {
     const hash = halfSipHash(key, this.#hashKey)
-    return this.#shards[hash % SHARDS]!.get(key, hash)
+    return this.#shards[hash % SHARDS]!.get(key, tagOf(key, hash))
   }
 
-  /** `value`: a whole number from 1 to 2³² − 1. A key of more than 255 characters is passed over. */
+  /** `value`: a whole number from 1 to 2³² − 1. A key of more than 254 characters is passed over. */
   set(key: string, value: number): void {
     if (key.length > LENGTH_MAX) return
     const hash = halfSipHash(key, this.#hashKey)
     const at = hash % SHARDS
-    if (this.#shards[at]!.replace(key, hash, value)) return
-    if (this.#shards[at]!.size >= this.#shardMax) this.#shards[at] = new Shard(this.#hashKey)
-    this.#shards[at]!.add(key, hash, value)
+    if (this.#shards[at]!.replace(key, tagOf(key, hash), value)) return
+    if (this.#shards[at]!.size >= this.#shardMax) this.#shards[at] = new Shard()
+    this.#shards[at]!.add(key, tagOf(key, hash), value)
   }
 
   delete(key: string): void {
     const hash = halfSipHash(key, this.#hashKey)
-    this.#shards[hash % SHARDS]!.replace(key, hash, 0)
+    this.#shards[hash % SHARDS]!.replace(key, tagOf(key, hash), 0)
   }
 
   clear(): void {
-    this.#shards = this.#emptyShards()
+    this.#shards = emptyShards()
   }
+}
 
-  #emptyShards(): Shard[] {
-    return Array.from({ length: SHARDS }, () => new Shard(this.#hashKey))
-  }
+function emptyShards(): Shard[] {
+  return Array.from({ length: SHARDS }, () => new Shard())
+}
+
+/** The upper bits of the key's hash, of which those below chose the shard, and in their place its length plus one: never 0. */
+function tagOf(key: string, hash: number): number {
+  return ((hash & ~LENGTH_MASK) | ((key.length + 1) & LENGTH_MASK)) >>> 0
 }
 
 /** Open addressing, linear probing. A key that was deleted keeps its slot, with the value 0, until the shard grows. */
 class Shard {
   size = 0
-  readonly #hashKey: HashKey
-  #slots = new Uint32Array(2 * SLOTS_MIN)
+  #slots = SLOTS_MIN
+  #words = new Uint32Array(WORDS * SLOTS_MIN)
+  #slotBytes = new Uint8Array(this.#words.buffer)
   #slotsTaken = 0
-  #bytes = Buffer.alloc(0)
-  #bytesTaken = 0
-
-  constructor(hashKey: HashKey) {
-    this.#hashKey = hashKey
-  }
+  /** What longer keys have behind their first characters. */
+  #rest = NOTHING
+  #restTaken = 0
 
   get bytes(): number {
-    return this.#slots.byteLength + this.#bytes.length
+    return this.#words.byteLength + this.#rest.length
   }
 
-  get(key: string, hash: number): number {
-    return this.#slots[this.#slotOf(key, hash) + 1]!
+  get(key: string, tag: number): number {
+    return this.#words[this.#slotOf(key, tag) + VALUE]!
   }
 
   /** False where the key has no slot. */
-  replace(key: string, hash: number, value: number): boolean {
-    const slot = this.#slotOf(key, hash)
-    if (this.#slots[slot] === 0) return false
-    this.size += Number(value !== 0) - Number(this.#slots[slot + 1] !== 0)
-    this.#slots[slot + 1] = value
+  replace(key: string, tag: number, value: number): boolean {
+    const slot = this.#slotOf(key, tag)
+    if (this.#words[slot] === 0) return false
+    this.size += Number(value !== 0) - Number(this.#words[slot + VALUE] !== 0)
+    this.#words[slot + VALUE] = value
     return true
   }
 
   /** Of a key that has no slot yet. */
-  add(key: string, hash: number, value: number): void {
-    const isFull = this.#slotsTaken >= (this.#slots.length / 2) * FILL_MAX || this.#bytesTaken + key.length + 1 > this.#bytes.length
-    if (isFull) this.#grow(key.length + 1)
-    const slot = this.#slotOf(key, hash)
-    const place = this.#bytesTaken
-    this.#bytes[place] = key.length
-    this.#bytes.write(key, place + 1, 'latin1')
-    this.#bytesTaken += key.length + 1
-    this.#slots[slot] = (((hash >>> PLACE_BITS) << PLACE_BITS) | (place + 1)) >>> 0
-    this.#slots[slot + 1] = value
+  add(key: string, tag: number, value: number): void {
+    if (this.#slotsTaken >= this.#slots * FILL_MAX) this.#grow()
+    const slot = this.#slotOf(key, tag)
+    this.#words[slot] = tag
+    this.#words[slot + VALUE] = value
+    const inline = inlineLength(key)
+    for (let i = 0; i < inline; i += 1) this.#slotBytes[slot * 4 + KEY_BYTE + i] = key.charCodeAt(i)
+    if (inline < key.length) this.#words[slot + PLACE] = this.#addRest(key.slice(inline))
     this.#slotsTaken += 1
     this.size += 1
   }
 
   /** Where the key's slot begins, or else the free one that it would take. */
-  #slotOf(key: string, hash: number): number {
-    const slots = this.#slots
-    const mask = slots.length - 1
-    for (let at = ((hash >>> 8) * 2) & mask; ; at = (at + 2) & mask) {
-      const word = slots[at]!
-      if (word === 0 || (word >>> PLACE_BITS === hash >>> PLACE_BITS && this.#isAt((word & PLACE_MASK) - 1, key))) return at
+  #slotOf(key: string, tag: number): number {
+    const words = this.#words
+    for (let at = this.#firstSlotOf(tag); ; at = this.#slotBehind(at)) {
+      const word = words[at]!
+      if (word === 0 || (word === tag && this.#isAt(at, key))) return at
     }
   }
 
-  #isAt(place: number, key: string): boolean {
-    const bytes = this.#bytes
-    if (bytes[place] !== key.length) return false
-    for (let i = 0; i < key.length; i += 1) if (bytes[place + 1 + i] !== key.charCodeAt(i)) return false
+  #isAt(slot: number, key: string): boolean {
+    const bytes = this.#slotBytes
+    const at = slot * 4 + KEY_BYTE
+    const inline = inlineLength(key)
+    for (let i = 0; i < inline; i += 1) if (bytes[at + i] !== key.charCodeAt(i)) return false
+    return inline === key.length || this.#isRest(this.#words[slot + PLACE]!, key)
+  }
+
+  #isRest(place: number, key: string): boolean {
+    for (let i = INLINE_OF_LONGER; i < key.length; i += 1) if (this.#rest[place + i - INLINE_OF_LONGER] !== key.charCodeAt(i)) return false
     return true
   }
 
-  /** Makes room for so many bytes and a key more; what was deleted goes. */
-  #grow(bytesMore: number): void {
-    const entries: [string, number][] = []
-    let bytesWanted = bytesMore
-    for (let at = 0; at < this.#slots.length; at += 2) {
-      const value = this.#slots[at + 1]!
-      if (value === 0) continue
-      const start = (this.#slots[at]! & PLACE_MASK) - 1
-      const key = this.#bytes.toString('latin1', start + 1, start + 1 + this.#bytes[start]!)
-      entries.push([key, value])
-      bytesWanted += key.length + 1
+  #addRest(rest: string): number {
+    const place = this.#restTaken
+    const end = place + rest.length
+    if (end > this.#rest.length) {
+      const before = this.#rest
+      this.#rest = Buffer.alloc(Math.ceil(end * GROWTH))
+      before.copy(this.#rest)
     }
-    let slots = SLOTS_MIN
-    while (slots * FILL_MAX < entries.length * GROWTH) slots *= 2
-    this.#slots = new Uint32Array(2 * slots)
-    this.#bytes = Buffer.alloc(Math.ceil(bytesWanted * GROWTH))
-    this.size = this.#slotsTaken = this.#bytesTaken = 0
-    for (const [key, value] of entries) this.add(key, halfSipHash(key, this.#hashKey), value)
+    this.#rest.write(rest, place, 'latin1')
+    this.#restTaken = end
+    return place
   }
+
+  /** Makes room for more; what was deleted goes. */
+  #grow(): void {
+    const words = this.#words
+    const rest = this.#rest
+    this.#slots = Math.max(SLOTS_MIN, Math.ceil((this.size * GROWTH) / FILL_MAX))
+    this.#words = new Uint32Array(WORDS * this.#slots)
+    this.#slotBytes = new Uint8Array(this.#words.buffer)
+    this.#rest = NOTHING
+    this.#restTaken = 0
+    this.#slotsTaken = this.size
+    for (let at = 0; at < words.length; at += WORDS) if (words[at + VALUE] !== 0) this.#move(words.subarray(at, at + WORDS), rest)
+  }
+
+  #move(slot: Uint32Array, rest: Buffer): void {
+    let to = this.#firstSlotOf(slot[0]!)
+    while (this.#words[to] !== 0) to = this.#slotBehind(to)
+    this.#words.set(slot, to)
+    const behind = (slot[0]! & LENGTH_MASK) - 1 - INLINE_OF_LONGER
+    if (behind > INLINE_MAX - INLINE_OF_LONGER) {
+      const place = slot[PLACE]!
+      this.#words[to + PLACE] = this.#addRest(rest.toString('latin1', place, place + behind))
+    }
+  }
+
+  #firstSlotOf(tag: number): number {
+    return Math.floor(((tag >>> LENGTH_BITS) * this.#slots) / HASH_STEPS) * WORDS
+  }
+
+  #slotBehind(slot: number): number {
+    return slot + WORDS === this.#words.length ? 0 : slot + WORDS
+  }
+}
+
+function inlineLength(key: string): number {
+  return key.length > INLINE_MAX ? INLINE_OF_LONGER : key.length
 }
