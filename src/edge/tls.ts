@@ -10,6 +10,7 @@ import { holdBack, isValidation, peekClientHello } from './client-hello.ts'
 import { lightenOnceClosed } from './closed-sockets.ts'
 import type { VisitorConnection } from './engine.ts'
 import type { HandshakeOutcome } from './metrics.ts'
+import { forgetOfferedProtocols } from './offered-protocols.ts'
 import { type Certified, createSecureContexts, TLS_SETTINGS } from './secure-contexts.ts'
 import { setTicketKeys } from './ticket-keys.ts'
 import { forgoTimeout } from './untimed-sockets.ts'
@@ -85,6 +86,7 @@ export function createTls(parts: TlsParts) {
       socket.on('error', () => socket.destroy())
       lightenOnceClosed(socket)
       forgoTimeout(socket)
+      forgetOfferedProtocols(socket)
       parts.onConnection(socket, toConnection(arrival))
     })
     server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
