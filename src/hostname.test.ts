@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseClaimName, parseHostname, readHostname, wildcardOver, withoutStar } from './hostname.ts'
+import { isPlainHostname, parseClaimName, parseHostname, readHostname, wildcardOver, withoutStar } from './hostname.ts'
 
 test.each([
   ['shop.customer.com', 'shop.customer.com'],
@@ -105,5 +105,22 @@ test('whatever comes in, a hostname is plain, short, lower case, and reads as it
       return /^[a-z0-9.-]{3,253}$/.test(reading.hostname) && parseHostname(reading.hostname) === reading.hostname
     }),
     { numRuns: 2_000 },
+  )
+})
+
+test('what is taken as it stands is what the closer look would take, and nothing else but names that need one', () => {
+  const label = fc.oneof(
+    fc.string({ unit: fc.constantFrom('a', 'z', '0', '9', '-', '.'), maxLength: 6 }),
+    fc.constantFrom('', '-', 'a'.repeat(62), 'a'.repeat(63), 'a'.repeat(64), 'a-b', '_', 'é', '*', '`', '{', '/', ':'),
+  )
+  const name = fc.array(label, { minLength: 1, maxLength: 6 }).map((labels) => labels.join('.'))
+  fc.assert(
+    fc.property(name, (text) => {
+      const closer = readHostname(text.toUpperCase()) // which is never taken as it stands, and is the same name
+      const isSame = closer.kind === 'hostname' && closer.hostname === text
+      const needsCloserLook = text.includes('--') || /(?:^|\.)[^a-z][^.]*$/.test(text) || !/[a-z]/.test(text)
+      expect(isPlainHostname(text)).toBe(isSame && !needsCloserLook)
+    }),
+    { numRuns: 5_000 },
   )
 })
