@@ -15,6 +15,7 @@ import { beatEdge, type EdgeAddress } from './edges.ts'
 import { findLiveCheck, LIVE_TRIES_MAX, type LiveOutcome } from './live-checks.ts'
 import { findProbeTarget, recordProbes } from './probes.ts'
 import type { Project } from './projects.ts'
+import { claimDueRenewalInfo } from './renewals.ts'
 
 const SEEN: LiveOutcome = { kind: 'seen' }
 const NOT_SEEN: LiveOutcome = { kind: 'not-seen', sentence: 'Nobody answered.' }
@@ -68,6 +69,13 @@ test('a domain with record and certificate is live once a request of our own has
   await visited(hostname, SEEN)
   expect(await status()).toBe('live')
   expect((await findDomain(db, project, hostname, EDGE_HOST)).live).toEqual({ seenAt: expect.any(String), sentence: null })
+})
+
+test('asking an authority about renewals does not make a look at a new certificate wait for edges again', async () => {
+  const { hostname } = await prepare()
+  const before = await findLiveCheck(db, hostname)
+  await claimDueRenewalInfo(db, 1_000, 60)
+  expect(await findLiveCheck(db, hostname)).toEqual(before)
 })
 
 test('where no request ever comes through, it counts as live after some tries, and a sentence says why', async () => {
