@@ -75,16 +75,12 @@ export function isPlainHostname(text: string): text is ExactHostname {
     const code = text.charCodeAt(at)
     if (!isLetter(code) && !isDigit(code)) {
       // A label has a letter or digit at both ends, and no two hyphens in a row here.
-      if ((code !== DOT && code !== HYPHEN) || before === DOT || before === HYPHEN) return false
-      if (code === DOT) {
-        if (at - labelAt > LABEL_BYTES_MAX) return false
-        labelAt = at + 1
-      }
+      if ((code !== DOT && code !== HYPHEN) || before === DOT || before === HYPHEN || at - labelAt > LABEL_BYTES_MAX) return false
+      if (code === DOT) labelAt = at + 1
     }
     before = code
   }
-  const lastLength = length - labelAt
-  return labelAt > 0 && before !== HYPHEN && lastLength > 0 && lastLength <= LABEL_BYTES_MAX && isLetter(text.charCodeAt(labelAt))
+  return labelAt > 0 && before !== HYPHEN && length - labelAt <= LABEL_BYTES_MAX && isLetter(text.charCodeAt(labelAt))
 }
 
 function isLetter(code: number): boolean {

@@ -5,7 +5,6 @@ const SHARDS = 256 // each grows by itself: all at once, a million strings would
 const SHARD_EXCESS = 0.25
 const SHARD_DEVIATIONS = 8
 const SHARD_ROOM_MIN = 4 // the tail of a Poisson distribution whose mean is far below one
-const LENGTH_MAX = 254
 const SLOTS_MIN = 8
 const FILL_MAX = 0.8
 const GROWTH = 1.25
@@ -19,6 +18,7 @@ const INLINE_MAX = 24
 const INLINE_OF_LONGER = 20
 const LENGTH_BITS = 8
 const LENGTH_MASK = (1 << LENGTH_BITS) - 1
+const LENGTH_MAX = LENGTH_MASK - 1
 const HASH_STEPS = 2 ** (32 - LENGTH_BITS)
 const NOTHING = Buffer.alloc(0)
 
@@ -77,9 +77,9 @@ function emptyShards(): Shard[] {
   return Array.from({ length: SHARDS }, () => new Shard())
 }
 
-/** The upper bits of the key's hash, of which those below chose the shard, and in their place its length plus one: never 0. */
+/** The upper bits of the key's hash, of which those below chose the shard, and in their place its length plus one; 0 for one that no slot holds. */
 function tagOf(key: string, hash: number): number {
-  return ((hash & ~LENGTH_MASK) | ((key.length + 1) & LENGTH_MASK)) >>> 0
+  return ((hash & ~LENGTH_MASK) | (key.length > LENGTH_MAX ? 0 : key.length + 1)) >>> 0
 }
 
 /** Open addressing, linear probing. A key that was deleted keeps its slot, with the value 0, until the shard grows. */
