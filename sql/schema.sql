@@ -49,6 +49,7 @@ create table certificates (
   waits_for text collate "C",
   waits_since timestamp with time zone,
   leased_by text collate "C",
+  xid xid8 not null default pg_current_xact_id(),
   constraint certificates_pkey PRIMARY KEY (hostname),
   constraint certificate_complete CHECK ((((state = 'issued'::text) = (chain_pem IS NOT NULL)) AND ((chain_pem IS NULL) = (sealed_key IS NULL)))),
   constraint certificate_origin CHECK ((origin = ANY (ARRAY['ordered'::text, 'imported'::text]))),
@@ -61,6 +62,7 @@ CREATE INDEX certificate_due ON public.certificates USING btree (next_attempt_at
 CREATE INDEX certificate_line ON public.certificates USING btree (waits_for, waits_since) WHERE (waits_for IS NOT NULL);
 CREATE INDEX certificate_turns ON public.certificates USING btree (waits_for, project_id, waits_since, hostname) WHERE (waits_for IS NOT NULL);
 CREATE INDEX certificate_waiting ON public.certificates USING btree (project_id) WHERE ((chain_pem IS NULL) AND (next_attempt_at IS NOT NULL));
+CREATE TRIGGER certificate_version_xid BEFORE UPDATE OF version ON public.certificates FOR EACH ROW EXECUTE FUNCTION set_version_xid();
 
 create table challenges (
   type text not null,
@@ -101,6 +103,7 @@ create table domains (
   created_at timestamp with time zone not null default date_trunc('milliseconds'::text, now()),
   verified_at timestamp with time zone,
   deleted_at timestamp with time zone,
+  xid xid8 not null default pg_current_xact_id(),
   constraint domains_pkey PRIMARY KEY (id),
   constraint domains_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
 );
@@ -109,6 +112,7 @@ CREATE INDEX domain_project_live ON public.domains USING btree (project_id, crea
 CREATE INDEX domain_released ON public.domains USING btree (hostname, deleted_at) WHERE (deleted_at IS NOT NULL);
 CREATE UNIQUE INDEX domain_hostname_live ON public.domains USING btree (hostname) WHERE (deleted_at IS NULL);
 CREATE TRIGGER domain_family_room BEFORE INSERT ON public.domains FOR EACH ROW EXECUTE FUNCTION require_room_in_family();
+CREATE TRIGGER domain_version_xid BEFORE UPDATE OF version ON public.domains FOR EACH ROW EXECUTE FUNCTION set_version_xid();
 
 create table edges (
   id uuid not null,
@@ -447,6 +451,16 @@ begin
   if found is not null and not exists (select from domains where hostname = new.hostname and deleted_at is null) then
     raise exception using errcode = 'exclusion_violation', constraint = 'domain_family_room', message = found;
   end if;
+  return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.set_version_xid()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  new.xid := pg_current_xact_id();
   return new;
 end
 $function$;

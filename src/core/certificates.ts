@@ -38,9 +38,6 @@ const RETRY_AFTER_S_MAX = 7 * 86_400 // the longest window of the public authori
 const KEPT_FOR = sql.lit('30 days')
 const TRIED_AFTER_END = sql.lit('30 days')
 const STOPPED_PAUSE = sql.lit('10 minutes') // visitors may ask for what is not tried by itself, but not for each visit
-// A look whether the hostname is live waits for what last wrote its certificate's row to reach the edges: the authority's wish, which nobody needs soon,
-// would hold it up for some ten seconds.
-const FIRST_ARI_AFTER = sql.lit('1 minute')
 
 /**
  * Somebody needs the hostname's certificate: has it issued if it is registered (or the service's own), has none that is valid, and no
@@ -124,7 +121,7 @@ export async function recordCertificate(
           update certificates set state = 'issued', chain_pem = ${issued.chainPem}, sealed_key = ${issued.sealedKey}, issuer = ${issued.issuer},
             serial = ${issued.serial}, not_before = ${issued.notBefore}, not_after = ${issued.notAfter}, renew_at = ${issued.renewAt},
             attempts = 0, last_problem = null, last_sentence = null, lease_until = null, leased_by = null, next_attempt_at = ${issued.renewAt},
-            directory = ${issued.directory ?? null}, ari_checked_at = null, ari_due_at = now() + interval ${FIRST_ARI_AFTER}, wished_from = null,
+            directory = ${issued.directory ?? null}, ari_checked_at = null, ari_due_at = now(), wished_from = null,
             explanation_url = null, dns_left_at = null, renewal_stopped_at = null, origin = 'ordered', version = nextval('versions')
           where hostname = ${hostname} and ${isOf(attempted)} and ${replaceable('certificates')} returning hostname
         ), ended as (

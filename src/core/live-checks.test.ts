@@ -71,11 +71,24 @@ test('a domain with record and certificate is live once a request of our own has
   expect((await findDomain(db, project, hostname, EDGE_HOST)).live).toEqual({ seenAt: expect.any(String), sentence: null })
 })
 
-test('asking an authority about renewals does not make a look at a new certificate wait for edges again', async () => {
-  const { hostname } = await prepare()
-  const before = await findLiveCheck(db, hostname)
+test('edges are waited for again when route or certificate changes for them, and not for what no edge is told', async () => {
+  const { project, hostname } = await prepare()
+  const xid = async () => BigInt((await findLiveCheck(db, hostname))!.xid)
+  const first = await xid()
   await claimDueRenewalInfo(db, 1_000, 60)
-  expect(await findLiveCheck(db, hostname)).toEqual(before)
+  expect(await xid()).toBe(first)
+  await certified(hostname, '0b')
+  const renewed = await xid()
+  expect(renewed).toBeGreaterThan(first)
+  await claim(db, project, hostname, '{"plan":"gold"}')
+  expect(await xid()).toBeGreaterThan(renewed)
+})
+
+test('a transaction of the database that a restored one was taken from is not waited for', async () => {
+  const { hostname } = await prepare()
+  await db.pool.query(`update domains set xid = '9000000000000000000' where hostname = $1`, [hostname])
+  const { rows } = await db.pool.query<{ xid: string }>('select xid::text from certificates where hostname = $1', [hostname])
+  expect((await findLiveCheck(db, hostname))?.xid).toBe(rows[0]!.xid)
 })
 
 test('where no request ever comes through, it counts as live after some tries, and a sentence says why', async () => {

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Hostname } from '../hostname.ts'
 import { type Db, type Queryable, rows } from './db.ts'
 import { type EdgeBehind, findEdgesBehind } from './edges.ts'
@@ -7,7 +7,7 @@ import { RELEASED_BY_ANOTHER_AT } from './proof.ts'
 
 /**
  * A domain whose record and certificate are right, to be asked over HTTPS. `serial` is that of the certificate to be presented, `xid` the transaction
- * that wrote route or certificate last, `releasedAt` when another project gave the hostname up.
+ * that gave route or certificate its version last, `releasedAt` when another project gave the hostname up.
  */
 export type LiveCheck = { domainId: string; hostname: Hostname; serial: string; xid: string; releasedAt: Date | null }
 
@@ -33,10 +33,10 @@ export async function addLiveJobs(on: Queryable, hostnames: readonly Hostname[],
   await addHostnameJobs(on, LIVE, hostnames, inS)
 }
 
-// The transactions of two rows, whose numbers there have 32 bits of the 64: those that lie no further than 2^32 back. One that is older is taken
-// for a newer one, which the edges reach as well.
-const XID = sql<string>`greatest(next.xid - ((next.xid - d.xmin::text::bigint) & 4294967295),
-  next.xid - ((next.xid - c.xmin::text::bigint) & 4294967295))::text`
+// A restored database may hold transactions of a future that is not its own, which edges would be waited for to reach: their rows are in its snapshot.
+const xidOf = (column: RawBuilder<unknown>) =>
+  sql`case when ${column} < pg_snapshot_xmax(pg_current_snapshot()) then ${column} else '0' end`
+const XID = sql<string>`greatest(${xidOf(sql`d.xid`)}, ${xidOf(sql`c.xid`)})::text`
 
 /** The hostname, if there is something to look at: a right record, and a certificate that is valid now. */
 export async function findLiveCheck(db: Db, hostname: Hostname): Promise<LiveCheck | undefined> {
@@ -46,7 +46,6 @@ export async function findLiveCheck(db: Db, hostname: Hostname): Promise<LiveChe
       select d.id as "domainId", d.hostname, c.serial, ${XID} as xid, ${RELEASED_BY_ANOTHER_AT} as "releasedAt"
       from domains d join probes p on p.domain_id = d.id
       join certificates c on c.hostname = d.hostname and c.project_id = d.project_id
-      cross join lateral (select pg_snapshot_xmax(pg_current_snapshot())::text::bigint as xid) next
       where d.hostname = ${hostname} and d.deleted_at is null and d.verified_at is not null and p.state = 'verified'
         and c.chain_pem is not null and c.not_after > now()`,
   )
