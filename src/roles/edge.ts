@@ -27,7 +27,7 @@ const FOLLOWER_WAIT_MS = 2_000
  * The routes and the certificates ready for handshakes of one process: what node and requests leave of 400 MB; less on a small machine. With jemalloc
  * they take less than is counted, and less lies idle beside them.
  */
-const KEPT_BYTES_MAX = runsOnJemalloc() ? 215_000_000 : 170_000_000
+const KEPT_BYTES_MAX = runsOnJemalloc() ? 235_000_000 : 170_000_000
 const KEPT_SHARE = 1 / 8 // of the machine's memory, for all its edge processes together
 const NO_TICKET_KEYS =
   'the keys of session tickets that all edges share cannot be opened: sessions resume at this process alone until they can. Give this machine all secrets that the others have (NAMESAKE_SECRET)'
