@@ -21,7 +21,7 @@ const FILE = fileURLToPath(new URL('../RESULTS.md', import.meta.url))
 const PLOTS = fileURLToPath(new URL('../plots/', import.meta.url))
 const HEAD = `# What was measured
 
-Each section is written by the command that it names and holds the newest run alone. Ratios travel from machine to machine; absolute figures do not.
+Each section is written by the command that it names and holds the newest run alone. Ratios travel further than absolute figures, but not from one kind of processor to another (docs/decisions/0069).
 `
 
 /** Call it before anything is measured: it notes how busy the machine is with other things. */
