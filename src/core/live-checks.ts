@@ -33,7 +33,7 @@ export async function addLiveJobs(on: Queryable, hostnames: readonly Hostname[],
   await addHostnameJobs(on, LIVE, hostnames, inS)
 }
 
-// A restored database may hold transactions of a future that is not its own, which edges would be waited for to reach: their rows are in its snapshot.
+// A restored database may hold rows of a future that is not its own. Edges read it anew, and would never reach those.
 const xidOf = (column: RawBuilder<unknown>) =>
   sql`case when ${column} < pg_snapshot_xmax(pg_current_snapshot()) then ${column} else '0' end`
 const XID = sql<string>`greatest(${xidOf(sql`d.xid`)}, ${xidOf(sql`c.xid`)})::text`
