@@ -36,7 +36,8 @@ try {
   }))
   const small = [...mainVariants, ...PEERS]
   const ofLatency = isWanted(LATENCY) ? Array.from({ length: ROUNDS_FACTOR }, () => small).flat() : []
-  const places = [...carriers.flatMap(({ names }) => names), ...ofLatency]
+  const ofShapes = carriers.flatMap(({ shape, names }) => Array.from({ length: shape.roundsFactor ?? 1 }, () => names).flat())
+  const places = [...ofShapes, ...ofLatency]
   if (places.length === 0 && !isWanted(IDLE)) throw new Error(`--only ${only}: no shape's name contains this`)
   const plan = planRounds(places, hasOption('seconds') ? option('seconds', 1) : undefined)
   const names = shapes.some(({ id }) => id === 'http1-million') ? NAMES_MAX : NAMES_WITH_CERTIFICATE

@@ -18,7 +18,7 @@ const LOAD_TIMEOUT_MS = 15_000 // h2load waits for ever when a connection of its
 export async function measureShape(shape: Shape, proxies: readonly Peer[], counters: Counters, plan: Plan): Promise<Figure> {
   const measure = (proxy: Peer, ms: number) => measureOnce(proxy, shape, counters, ms)
   const warmUp = (proxy: Peer) => measure(proxy, plan.warmUpMs(proxy.name, shape.warmUpMs))
-  const turns = await takeTurns(proxies, plan, { warmUp, measure })
+  const turns = await takeTurns(proxies, { ...plan, rounds: plan.rounds * (shape.roundsFactor ?? 1) }, { warmUp, measure })
   return { id: shape.id, title: shape.title, unit: `µs ${shape.unit}`, held: shape.held, ...turns }
 }
 

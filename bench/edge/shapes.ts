@@ -18,6 +18,8 @@ export type Shape = {
   tuned?: readonly string[]
   /** How long every proxy warms up at least in a whole run, where its caches fill by chance. */
   warmUpMs?: number
+  /** How many times as many rounds, where they differ more than elsewhere. */
+  roundsFactor?: number
   held: readonly Held[]
 }
 
@@ -142,6 +144,7 @@ export function shapesOf({ filesDir, urlsFile, sessionsFile }: Place): Shape[] {
       counts: 'requests',
       load: client('handshakes.ts', () => [...handshakes, ALL_KNOW]),
       warmUpMs: NAMES_MET_MS,
+      roundsFactor: 3,
       held: [{ peer: 'caddy', node: { gate: 1.25, goal: 1.1 }, bun: { gate: 0.8, goal: 0.7 } }],
     },
     {
