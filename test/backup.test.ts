@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { pruneChanges, recordChange } from '../src/core/changes.ts'
+import { closeDatabase, connectDatabase } from '../src/core/db.ts'
 import { startLoad } from './support/load.ts'
 import { administer, type PostgresServer, sibling, startPostgres } from './support/postgres-server.ts'
 import { addVendor, eventually, localRoot, processesOf, startTree, type Tree } from './support/tree.ts'
@@ -33,6 +35,19 @@ async function serialAt(tree: Tree, hostname: string, ca: string): Promise<strin
   const { serialNumber } = new X509Certificate(socket.getPeerCertificate().raw)
   socket.destroy()
   return serialNumber
+}
+
+/** Makes a database what one is after days: it has given away many transaction numbers, and has pruned its feed. */
+async function growOld(url: string): Promise<void> {
+  const db = connectDatabase(url, { applicationName: 'test' })
+  try {
+    await db.pool.query('do $$ begin for n in 1..20000 loop perform pg_current_xact_id(); commit; end loop; end $$')
+    await recordChange(db, { kind: 'setting', key: 'days ago' })
+    await db.pool.query(`update changes set created_at = created_at - interval '3 days'`)
+    await pruneChanges(db, 48)
+  } finally {
+    await closeDatabase(db)
+  }
 }
 
 const serves = (tree: Tree, hostname: string, ca: string) =>
@@ -106,6 +121,7 @@ describe('a PostgreSQL server that was lost', () => {
     const serials = [await serialAt(edge, SHOP, root), await serialAt(edge, REMOVED_LATER, root)]
     const ordersBefore = await orders(url)
 
+    await growOld(url)
     await asDocumented('pg_dump ', env, dir)
     await vendor.claim(CLAIMED_LATER)
     await serves(edge, CLAIMED_LATER, root)
@@ -142,6 +158,9 @@ describe('a PostgreSQL server that was lost', () => {
     const later = await vendor.call('/v1/edge/domains', { method: 'POST', body: { hostname: CLAIMED_LATER }, at: newControl })
     expect(later.status).toBe(200)
     await serves(edge, CLAIMED_LATER, root)
+    const [follower] = (await processesOf(edge, 'follower')) as { snapshots?: number; lagMs?: number }[]
+    expect(follower!.snapshots).toBe(snapshotsBefore + 1)
+    expect(follower!.lagMs).toBeLessThan(5_000)
   })
 })
 

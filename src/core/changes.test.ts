@@ -114,6 +114,21 @@ test('a reader that is behind what was pruned takes a snapshot; one at the end g
   expect((await follow(middle)).keys).toEqual(['new'])
 })
 
+test('a restored database has been pruned up to nowhere yet, whatever the server had said that it comes from', async () => {
+  const { rows: now } = await db.pool.query<{ future: string }>(
+    `select (pg_snapshot_xmax(pg_current_snapshot())::text::bigint + 50)::text as future`,
+  )
+  await db.pool.query('update feed set pruned_xid = $1::xid8, pruned_seq = 7', [now[0]!.future])
+  const start = await endOfFeed(db)
+  await record('first')
+  await endOfFeed(db)
+  expect((await follow(start)).keys).toEqual(['first'])
+  await pruneChanges(db, 1)
+  for (let i = 0; i < 60; i += 1) await record(`later-${i}`) // beyond the number that the other server had reached
+  await endOfFeed(db)
+  expect((await follow(start)).keys).toHaveLength(61)
+})
+
 test('of a key that changed a thousand times one change is left, for a reader that slept and one that was in the middle', async () => {
   const start = await endOfFeed(db)
   for (let i = 0; i < 1_000; i += 1) await record('restless')

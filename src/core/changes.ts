@@ -34,6 +34,9 @@ const PLACE = sql<FeedPlace>`
   case when not pg_is_in_recovery() then ${TIMELINE} end as timeline, ${LIFE} as life,
   case when pg_is_in_recovery() then greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) else pg_current_wal_insert_lsn() end::text as lsn`
 
+// A restored database says how far it was pruned on the server that it comes from, which had given away more transaction numbers than its own has.
+const PRUNED_ELSEWHERE = sql`pruned_xid >= pg_snapshot_xmax(pg_current_snapshot())`
+
 type FeedPlace = { system: string; standby: boolean; timeline: number | null; life: string; lsn: string }
 /** The feed's epoch on the primary, as statements of other verbs compare it with readers' cursors; they select from `feed`. */
 export const EPOCH = sql<string>`concat_ws('/', ${SYSTEM}, ${TIMELINE_DIGITS}, ${LIFE})`
@@ -87,7 +90,7 @@ export async function readChanges(db: Db, cursor: Cursor, limit: number, primary
           then pg_snapshot_xmin(pg_current_snapshot()) end::text as end,
         coalesce((select extract(epoch from clock_timestamp() - min(created_at)) * 1000 from changes
           where xid >= pg_snapshot_xmin(pg_current_snapshot())), 0)::float8 as "heldMs",
-        (${cursor.xid}::xid8, ${cursor.seq}::bigint) >= (pruned_xid, pruned_seq) as covered,
+        ((${cursor.xid}::xid8, ${cursor.seq}::bigint) >= (pruned_xid, pruned_seq) or ${PRUNED_ELSEWHERE}) as covered,
         ${cursor.xid}::xid8 > pg_snapshot_xmax(pg_current_snapshot()) as ahead,
         ${LAST_MARK} as mark, ${hasForgotten(cursor.mark)} as "hasForgotten"
       from feed left join lateral (
@@ -148,6 +151,7 @@ function atEnd({ end }: FeedRow, last: FeedRow, { xid, seq }: Cursor): FeedPosit
 
 /** Drops the changes that are older than so many hours and remembers up to where, so that a reader behind that point is told. */
 export async function pruneChanges(db: Db, olderThanHours: number): Promise<void> {
+  await rows(db, sql`update feed set pruned_xid = default, pruned_seq = default where ${PRUNED_ELSEWHERE}`)
   await rows(
     db,
     sql`
