@@ -56,7 +56,7 @@ export async function startFollowerRole(context: RoleContext): Promise<RunningRo
   })
   follower.start(server)
   const facts = () => copyFacts(writer, copyPath(config), Date.now())
-  const heartbeat = startEdgeHeartbeat({ db, config, log, applied: server.applied, count: facts, now: Date.now })
+  const heartbeat = startEdgeHeartbeat({ db, config, log, applied: server.applied, count: facts, now: steadyNowMs })
   measureCopy(context.metrics, { follower, writer, path: copyPath(config) })
   const findInCopy = async (hostname: Hostname) => {
     const found = await follower.findRoute(hostname)

@@ -47,6 +47,8 @@ export type ProcessState = {
   pid: number
   ready: boolean
   lagMs?: number
+  /** Of the follower: what it says of the machine's edge. */
+  edge?: { behindMs: number }
   http1Connections?: number
   http2Connections?: number
 }
