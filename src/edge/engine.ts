@@ -49,6 +49,8 @@ export type AnswerHead = {
   fields: FieldSection
   /** `none`: no body can follow (HEAD, 204, 304); a number: exactly so many bytes; `unknown`: until `end`. */
   body: 'none' | 'unknown' | number
+  /** Trailers may follow a body whose length is known, as HTTP/2 allows. */
+  mayHaveTrailers?: boolean
 }
 
 /** The head of a 1xx answer other than 100 and 101, without what is of one hop. */

@@ -91,6 +91,7 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
   }
 
   begin(): void {
+    if (this.#isOver) return // the visitor went while its hostname was looked up
     const outage = this.#parts.bridge.outageOf(this.#upstream)
     if (outage?.state === 'open') this.#refuse(502, 'circuit-open', Math.ceil(Math.max(1, outage.nextTryMs / 1000)))
     else if (outage?.state !== 'down' || !this.#isHoldable()) this.#attempt(false)
@@ -208,17 +209,18 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
     if (this.#exchange.expectsContinue && !this.#isAnswered) this.#exchange.sendContinue()
   }
 
-  onHead({ status, reason, fields, body }: ParsedHead): void {
+  onHead({ status, reason, fields, body, mayHaveTrailers = false }: ParsedHead): void {
     clearTimeout(this.#continueTimer)
     this.outcome.status = status
     this.outcome.upstreamMs = this.#parts.turn.nowMs() - this.#startedAt
-    const isEmpty = body === 0 && this.#exchange.protocol === 'HTTP/2'
+    const isEmpty = body === 0 && this.#exchange.protocol === 'HTTP/2' && !mayHaveTrailers
     const keepLength = (body === 'none' || isEmpty) && status !== 204
-    const keepTrailer = body === 'unknown' && this.#exchange.protocol !== 'HTTP/1.0'
+    const isCounted = body !== 'unknown' && !(mayHaveTrailers && this.#exchange.protocol === 'HTTP/2')
+    const keepTrailer = !isCounted && this.#exchange.protocol !== 'HTTP/1.0'
     const keepUpgrade = status === 426 && this.#exchange.protocol === 'HTTP/1.1'
     const kept = status === 101 ? fields.toUpgrade() : fields.toVisitor({ keepLength, keepTrailer, keepUpgrade })
     // Over HTTP/2 an answer can be complete with its head and say nothing of a length: so a call of gRPC ends that came to nothing.
-    this.#exchange.answer({ status, reason, fields: kept, body: isEmpty ? 'none' : body })
+    this.#exchange.answer({ status, reason, fields: kept, body: isEmpty ? 'none' : body, mayHaveTrailers })
     this.#isAnswered = true // not before: what cannot be said to the visitor is still a failed exchange
     this.#parts.bridge.succeeded(this.#upstream)
     if (this.#timesHeld > 0) this.#parts.bridge.heldEnded('served')

@@ -61,13 +61,13 @@ export class Http2Exchange implements Exchange {
     this.#stream.additionalHeaders({ ':status': status, ...recordOf(fields.list) })
   }
 
-  answer({ status, fields, body }: AnswerHead): void {
+  answer({ status, fields, body, mayHaveTrailers = false }: AnswerHead): void {
     if (this.#stream.destroyed || this.#stream.closed) return
     const head: string[] = [':status', String(status)]
     const { list } = fields
     for (let i = 0; i < list.length; i += 2) head.push(list[i]!.toLowerCase(), list[i + 1]!)
     if (typeof body === 'number') head.push('content-length', String(body))
-    this.#awaitsTrailers = body === 'unknown'
+    this.#awaitsTrailers = body === 'unknown' || mayHaveTrailers
     this.#stream.respond(head, { endStream: body === 'none', waitForTrailers: this.#awaitsTrailers })
   }
 

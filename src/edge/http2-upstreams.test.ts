@@ -17,6 +17,11 @@ let secure: Http2SecureServer
 
 function answer(stream: ServerHttp2Stream, headers: Record<string, unknown>) {
   stream.on('error', () => {})
+  if (headers[':path'] === '/counted') {
+    stream.respond({ ':status': 200, 'content-length': 5, trailer: 'x-sum' }, { waitForTrailers: true })
+    stream.on('wantTrailers', () => stream.sendTrailers({ 'x-sum': '7' }))
+    return stream.end('whole')
+  }
   if (headers[':path'] === '/empty') return stream.respond({ ':status': 200, 'x-a': 'b' }, { endStream: true })
   stream.respond({ ':status': 200, 'set-cookie': ['a=1', 'b=2'], 'alt-svc': 'h3=":443"' }, { waitForTrailers: true })
   stream.on('wantTrailers', () => stream.sendTrailers({ 'x-sum': '7' }))
@@ -61,6 +66,21 @@ test('trailers reach a visitor over HTTP/1.1 too', async () => {
   const target = { port: edge.httpsPort, hostname: HOST, ca: edge.ca.certPem }
   const reader = await speak(target, `GET / HTTP/1.1\r\nHost: ${HOST}\r\nTE: trailers\r\nConnection: close, TE\r\n\r\n`)
   expect(await reader.closed()).toMatch(/\r\n0\r\nx-sum: 7\r\n\r\n$/)
+})
+
+test.each(['own', 'node'] as const)('trailers behind a body of a known length reach a visitor over HTTP/2 (%s)', async (http2Engine) => {
+  const own = await startTestEdge({ http2Engine })
+  await own.route(HOST, `http://localhost:${portOf(plain)}`, { upstreamProtocol: 'h2c' })
+  const session = connect(`https://${HOST}:${own.httpsPort}`, { lookup, ca: own.ca.certPem })
+  const stream = session.request({ ':path': '/counted' })
+  const seen = { headers: {}, trailers: {}, body: '' }
+  stream.on('response', (headers) => Object.assign(seen.headers, headers))
+  stream.on('trailers', (trailers) => Object.assign(seen.trailers, trailers))
+  stream.on('data', (chunk: Buffer) => (seen.body += chunk.toString()))
+  await once(stream, 'close')
+  expect(seen).toMatchObject({ headers: { 'content-length': '5', trailer: 'x-sum' }, body: 'whole', trailers: { 'x-sum': '7' } })
+  session.destroy()
+  await own.stop(0)
 })
 
 test.each(['own', 'node'] as const)('a visitor over HTTP/2 that reads nothing stops the upstream before long (%s)', async (http2Engine) => {

@@ -10,6 +10,14 @@ export class KeptChunks {
   #gathering: Buffer | undefined
   #gatheredBytes = 0
 
+  get first(): Buffer | undefined {
+    return this.#chunks[0]
+  }
+
+  get size(): number {
+    return this.#chunks.length
+  }
+
   get isEmpty(): boolean {
     return this.#chunks.length === 0
   }

@@ -3,6 +3,19 @@ import { ArrivingBody } from './arriving-body.ts'
 import { commonBuffer } from './let-go.ts'
 import { BodySending } from './upstream-http2-body.ts'
 
+test('of a body in single bytes not an object each is kept, in case that it is sent again', () => {
+  const body = new ArrivingBody(undefined, () => {})
+  const sending = new BodySending(body, { sendBody: (chunk) => chunk.length, endBody() {}, waitForRoom() {} })
+  const push = (count: number) => {
+    for (let i = 0; i < count; i += 1) body.push(Buffer.from('x'))
+  }
+  push(400)
+  expect(sending.rewind()).toBe(true)
+  sending.goOn()
+  push(200)
+  expect(sending.rewind()).toBe(false)
+})
+
 test('what waits for a window, and what is sent again, stays when the buffer that it came in is read into again', () => {
   const body = new ArrivingBody(undefined, () => {})
   let room = 3_000

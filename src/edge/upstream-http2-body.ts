@@ -4,6 +4,8 @@ import { keep } from './let-go.ts'
 
 /** A request whose body has gone no further than this can be sent again, should the upstream not have looked at it. */
 const REPEATABLE_BYTES_MAX = 64 * 1024
+/** What an object takes, whatever its bytes: whoever sends single ones must not have it kept for each. */
+const PIECE_BYTES = 128
 
 export type BodySink = {
   /** Sends what there is room for and returns how much that was. */
@@ -21,6 +23,7 @@ export class BodySending {
   #unsent: Buffer[] = []
   /** All that was sent, while it is little enough to be sent again. */
   #sent: Buffer[] | undefined = []
+  /** With what the pieces take themselves. */
   #sentBytes = 0
   #hasEnded = false
   #isHeld = false
@@ -78,7 +81,7 @@ export class BodySending {
 
   readonly #take = (taken: Buffer) => {
     const chunk = keep(taken)
-    this.#sentBytes += chunk.length
+    this.#sentBytes += chunk.length + PIECE_BYTES
     if (this.#sentBytes > REPEATABLE_BYTES_MAX) this.#sent = undefined
     this.#sent?.push(chunk)
     this.#unsent.push(chunk)

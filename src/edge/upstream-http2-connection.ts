@@ -7,7 +7,7 @@ import { FrameWriter } from './http2/frame-writer.ts'
 import type { DecodedHead } from './http2/hpack-decoder.ts'
 import type { HpackEncoder } from './http2/hpack-encoder.ts'
 import { OpenStreams } from './http2/open-streams.ts'
-import { ConnectionError, ERROR_CODE, FLAG, FRAME, SETTING, STREAM_ID_MAX } from './http2/protocol.ts'
+import { ConnectionError, ERROR_CODE, FLAG, FRAME, SETTING, STREAM_ID_MAX, violation } from './http2/protocol.ts'
 import { CONNECTION_WINDOW_BYTES, encodeSettings, type PeerSettings, STREAM_WINDOW_BYTES } from './http2/settings.ts'
 import { WaitingMessages } from './http2/waiting-messages.ts'
 import { INITIAL_WINDOW_BYTES, ReceiveWindow, SendWindow, tooMuch } from './http2/windows.ts'
@@ -87,7 +87,8 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
     this.#greetingEndsAt = performance.now() + parts.timeouts.connectMs
     this.writer = new FrameWriter(socket, parts, { dirty: () => this.#mark(), sent: () => this.#sent() })
     this.#waiting = new WaitingMessages(this.sendWindow, this.writer)
-    this.#receiver = new FrameReceiver(this, new Budget(WITH_UPSTREAM), { hasPreface: false, headBytesMax: HEAD_BYTES_MAX })
+    const takePingDue = () => this.writer.takeNews()
+    this.#receiver = new FrameReceiver(this, new Budget(WITH_UPSTREAM), { hasPreface: false, headBytesMax: HEAD_BYTES_MAX, takePingDue })
     takeBytes(socket, this.#receive)
     socket.resume()
     socket.on('error', (error) => this.#fail(new UpstreamFailure('reset', error.message, { cause: error })))
@@ -212,11 +213,12 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
     this.#pass(streamId, (request) => request.onData(content, size, endsStream))
   }
 
-  onReset(streamId: number, code: number): void {
+  onReset(streamId: number, code: number): boolean {
     const request = this.#find(streamId)
-    if (!request) return
+    if (!request) return false
     this.remove(request)
     request.onReset(code)
+    return true
   }
 
   onSettings({ initialWindow = this.peerWindow, maxStreams, shrinksTable }: PeerSettings): void {
@@ -246,9 +248,11 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
 
   onWindowUpdate(streamId: number, bytes: number) {
     if (streamId === 0) {
-      if (bytes === 0) throw new ConnectionError(ERROR_CODE.protocol, 'WINDOW_UPDATE by nothing')
+      if (bytes === 0) throw violation('WINDOW_UPDATE by nothing')
+      const wasShut = this.sendWindow.available <= 0
       if (!this.sendWindow.grow(bytes)) throw tooMuch()
-      return this.#waiting.goOn()
+      if (wasShut) this.#waiting.goOn() // else who waits does so for another window
+      return
     }
     this.#pass(streamId, (request) => {
       if (bytes === 0 || !request.sendWindow.grow(bytes))
@@ -271,7 +275,7 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
   }
 
   #find(streamId: number): UpstreamHttp2Request | undefined {
-    if (streamId % 2 === 0 || streamId >= this.#nextId) throw new ConnectionError(ERROR_CODE.protocol, 'a stream that was never opened')
+    if (streamId % 2 === 0 || streamId >= this.#nextId) throw violation('a stream that was never opened')
     return this.#requests.get(streamId)
   }
 

@@ -43,7 +43,8 @@ export function readAnswerStart(decoded: DecodedHead, { method, endsStream }: { 
   const length = sorted.lengths === 1 ? Number(sorted.length) : undefined
   if (endsStream && !isBodiless && (length ?? 0) > 0) throw malformed('a body that is shorter than announced')
   const body = isBodiless ? 'none' : endsStream ? 0 : (length ?? 'unknown')
-  return { kind: 'head', head: { status, reason: STATUS_CODES[status] ?? '', fields: sorted, body, keepsAlive: true } }
+  const mayHaveTrailers = !endsStream && !isBodiless
+  return { kind: 'head', head: { status, reason: STATUS_CODES[status] ?? '', fields: sorted, body, mayHaveTrailers, keepsAlive: true } }
 }
 
 /** The fields behind a body. Throws UpstreamFailure `malformed`. */

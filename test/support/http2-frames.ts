@@ -4,6 +4,8 @@ import { openTls, type Target } from './raw-visitor.ts'
 export type RawFrame = { type: number; flags: number; streamId: number; payload: Buffer }
 
 export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
+const DATA = 0
+const WINDOW_UPDATE = 8
 const WAIT_MS_MAX = 10_000
 const EMPTY = Buffer.alloc(0)
 
@@ -40,6 +42,18 @@ function integer(value: number, mask: number): Buffer {
   let rest = value - mask
   for (; rest > 127; rest >>>= 7) bytes.push((rest & 127) | 128)
   return Buffer.from([...bytes, rest])
+}
+
+/** What came of a stream's body. */
+export function bodyOf(frames: readonly RawFrame[], streamId: number): string {
+  return Buffer.concat(frames.filter((one) => one.type === DATA && one.streamId === streamId).map(({ payload }) => payload)).toString()
+}
+
+/** By how much the window of a stream was opened, or with 0 the connection's. */
+export function opened(frames: readonly RawFrame[], id: number): number {
+  return frames
+    .filter(({ type, streamId }) => type === WINDOW_UPDATE && streamId === id)
+    .reduce((sum, { payload }) => sum + payload.readUInt32BE(), 0)
 }
 
 /** Frames out of bytes that come in any pieces. */

@@ -11,11 +11,13 @@ import { FrameCollector, type RawFrame } from './http2-frames.ts'
 /** Our side of HTTP/2 over a socket in memory; the test is the visitor. */
 export function createHttp2Pair(onExchange: (exchange: Exchange) => void) {
   const collector = new FrameCollector()
+  let held: (() => void)[] | undefined
   const socket = new Duplex({
     read() {},
     write(chunk: Buffer, _encoding, done) {
       collector.add(Buffer.from(chunk)) // the original is used again once it is written
-      setImmediate(done)
+      if (held) held.push(done)
+      else setImmediate(done)
     },
   })
   const parts = { timeouts: TIMEOUTS, onExchange, turn: createTurn(), buffers: createFrameBuffers(), encoder: new HpackEncoder() }
@@ -29,6 +31,15 @@ export function createHttp2Pair(onExchange: (exchange: Exchange) => void) {
     async settled() {
       for (let turns = 0; turns < 10; turns += 1) await new Promise((resolve) => setImmediate(resolve))
     },
+    /** From now on the system takes nothing, until `release`. */
+    hold() {
+      held ??= []
+    },
+    release() {
+      for (const done of held ?? []) done()
+      held = undefined
+    },
+    isClosed: () => socket.destroyed,
     close: () => void socket.destroy(),
   }
 }

@@ -110,6 +110,24 @@ test.each(ATTACKS)('a flood of %s ends the connection, costs little, and others 
   await visitor.closed()
 })
 
+test('who opens the connection’s window again and again, while all its streams wait for theirs, costs little', async () => {
+  const visitor = await open([0, 4, 0, 0, 0, 0])
+  visitor.send(...Array.from({ length: 200 }, (_, i) => frame(HEADERS, 5, id(i), requestBlock(HOST, { path: '/bytes?count=100' }))))
+  const heads = () => visitor.frames.filter(({ type }) => type === HEADERS).length
+  await expect.poll(heads, { timeout: 10_000 }).toBe(200)
+  const before = process.cpuUsage()
+  const updates = Buffer.concat(Array.from({ length: 1_000 }, () => frame(WINDOW_UPDATE, 0, 0, word(1))))
+  for (let i = 0; i < 200; i += 1) {
+    if (!visitor.send(updates)) await visitor.drained()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  expect((await ask()).headers[':status']).toBe(200)
+  visitor.send(frame(PING, 0, 0, Buffer.alloc(8)))
+  await visitor.until(({ type, flags }) => type === PING && flags === 1) // by then it has read them all
+  const { user, system } = process.cpuUsage(before)
+  expect((user + system) / 1_000).toBeLessThan(CPU_MS_MAX)
+})
+
 test('requests that are taken back in the same breath reach no upstream', async () => {
   const untouched = await startUpstream()
   sessions.push({ destroy: () => void untouched.stop() })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { frame, literals, PREFACE, type RawFrame, requestBlock, word } from '../../../test/support/http2-frames.ts'
+import { bodyOf, frame, literals, opened, PREFACE, requestBlock, word } from '../../../test/support/http2-frames.ts'
 import { createHttp2Pair } from '../../../test/support/http2-pair.ts'
 import type { Exchange } from '../engine.ts'
 import { FieldSection } from '../field-section.ts'
@@ -31,17 +31,6 @@ function echo(exchange: Exchange): void {
   }
   body?.start({ take: (chunk) => void chunks.push(chunk), end })
   if (!body) end()
-}
-
-function bodyOf(frames: readonly RawFrame[], streamId: number): string {
-  return Buffer.concat(frames.filter((one) => one.type === DATA && one.streamId === streamId).map(({ payload }) => payload)).toString()
-}
-
-/** By how much the window of a stream was opened, or with 0 the connection's. */
-function opened(frames: readonly RawFrame[], id: number): number {
-  return frames
-    .filter(({ type, streamId }) => type === WINDOW_UPDATE && streamId === id)
-    .reduce((sum, { payload }) => sum + payload.readUInt32BE(), 0)
 }
 
 const CONVERSATION = Buffer.concat([

@@ -13,7 +13,7 @@ import { listOf } from './header-field.ts'
 import type { DecodedHead } from './hpack-decoder.ts'
 import type { HpackEncoder } from './hpack-encoder.ts'
 import { OpenStreams } from './open-streams.ts'
-import { ConnectionError, ERROR_CODE, FLAG, FRAME, STREAM_ID_MAX } from './protocol.ts'
+import { ConnectionError, ERROR_CODE, FLAG, FRAME, STREAM_ID_MAX, violation } from './protocol.ts'
 import { areWellFormedTrailers, readRequest } from './request-fields.ts'
 import { ResetStreams } from './reset-streams.ts'
 import { CONNECTION_WINDOW_BYTES, OUR_SETTINGS, type PeerSettings, STREAM_WINDOW_BYTES } from './settings.ts'
@@ -31,7 +31,7 @@ const HEADS_BYTES_MAX = 2 * 1024 * 1024
 /** What is on its way from the visitor when it hears that we go arrives before the answer to our PING, or never. */
 const GOAWAY_GRACE_MS = 2_000
 const LAST_PING = Buffer.from('namesake')
-/** For the last frames to be taken. */
+/** For what the visitor has on its way when the last frames have left; for an attacker, for those to leave, too. */
 const LINGER_MS = 1_000
 const EMPTY = Buffer.alloc(0)
 
@@ -70,7 +70,8 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     this.#parts = parts
     this.writer = new FrameWriter(socket, parts, { dirty: () => this.#mark(), sent: () => this.#goOn() })
     this.#waiting = new WaitingMessages(this.sendWindow, this.writer)
-    this.#receiver = new FrameReceiver(this, this.#budget, { hasPreface: true, headBytesMax: REQUEST_HEAD_BYTES_MAX })
+    const takePingDue = () => this.writer.takeNews()
+    this.#receiver = new FrameReceiver(this, this.#budget, { hasPreface: true, headBytesMax: REQUEST_HEAD_BYTES_MAX, takePingDue })
     this.#waitedFor = this.#receiver.unfinished
     this.#headDeadlineAt = performance.now() + parts.timeouts.requestHeadMs
     this.#idleDeadlineAt = performance.now() + parts.timeouts.keepAliveMs
@@ -223,11 +224,12 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     if (!isWellFormed || !stream.complete(listOf(fields))) this.#offend(stream, ERROR_CODE.protocol)
   }
 
-  onReset(streamId: number): void {
+  onReset(streamId: number): boolean {
     if (this.#isIdle(streamId)) throw violation('RST_STREAM of a stream that was never opened')
     this.#resetStreams.delete(streamId)
     const stream = this.#streams.get(streamId)
     if (stream) this.#remove(stream)
+    return stream !== undefined
   }
 
   onSettings({ initialWindow = this.#peerWindow, shrinksTable }: PeerSettings): void {
@@ -251,8 +253,10 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   onWindowUpdate(streamId: number, bytes: number) {
     if (streamId === 0) {
       if (bytes === 0) throw violation('WINDOW_UPDATE by nothing')
+      const wasShut = this.sendWindow.available <= 0
       if (!this.sendWindow.grow(bytes)) throw tooMuch()
-      return this.#goOn()
+      if (wasShut) this.#goOn() // else who waits does so for another window
+      return
     }
     if (this.#isIdle(streamId)) throw violation('WINDOW_UPDATE of a stream that was never opened')
     const stream = this.#streams.get(streamId)
@@ -322,13 +326,13 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   #fail(code: number): void {
     if (this.#state === 'closed') return
     this.#socket.pause() // nothing that it sends on is worth the deciphering
+    this.#closeDeadlineAt = performance.now() + LINGER_MS
     this.writer.words(FRAME.goaway, 0, this.#lastStreamId, code)
     this.#close()
   }
 
   #close(): void {
-    this.#closeDeadlineAt = performance.now() + LINGER_MS
-    this.writer.end()
+    this.writer.end(() => (this.#closeDeadlineAt = Math.min(this.#closeDeadlineAt, performance.now() + LINGER_MS)))
     this.#end()
   }
 
@@ -343,8 +347,4 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     this.#isMarked = true
     this.#parts.turn.add(this)
   }
-}
-
-function violation(what: string): ConnectionError {
-  return new ConnectionError(ERROR_CODE.protocol, what)
 }

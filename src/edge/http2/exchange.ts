@@ -2,7 +2,8 @@ import type { TLSSocket } from 'node:tls'
 import type { AnswerHead, Exchange, Fields, InterimAnswer, RequestBody, VisitorConnection } from '../engine.ts'
 import { RequestFields } from '../forwarded-request.ts'
 import type { Http2Head } from '../http2-head.ts'
-import { keep, letGo } from '../let-go.ts'
+import { KeptChunks } from '../kept-chunks.ts'
+import { letGo } from '../let-go.ts'
 import { page, sendPage } from '../pages.ts'
 import type { FrameWriter } from './frame-writer.ts'
 import { FLAG, FRAME, FRAME_BYTES_MAX } from './protocol.ts'
@@ -53,7 +54,8 @@ export class Http2Exchange implements Exchange {
   readonly #host: ExchangeHost
   readonly #head: Http2Head
   /** What no window had room for yet. */
-  #queue: Buffer[] = []
+  #queue = new KeptChunks()
+  #queuedBytes = 0
   #sentOfFirst = 0
   /** Bytes of a counted answer that are still to be written. */
   #left: number | undefined
@@ -62,6 +64,8 @@ export class Http2Exchange implements Exchange {
   #hasEnded = false
   #hasSentEnd = false
   #hasDribbled = false
+  /** The last byte of a counted answer is not its end then. */
+  #mayHaveTrailers = false
   #isClosed = false
   #onDrain: (() => void) | undefined
   #onGone: (() => void) | undefined
@@ -97,11 +101,12 @@ export class Http2Exchange implements Exchange {
     this.#host.writer.head(this.streamId, status, fields.list, { endsStream: false })
   }
 
-  answer({ status, fields, body }: AnswerHead): void {
+  answer({ status, fields, body, mayHaveTrailers = false }: AnswerHead): void {
     if (this.#isClosed || this.#hasBegun) return
     this.#hasBegun = true
     this.#left = typeof body === 'number' ? body : undefined
-    this.#hasSentEnd = body === 'none' || body === 0
+    this.#mayHaveTrailers = mayHaveTrailers
+    this.#hasSentEnd = body === 'none' || (body === 0 && !mayHaveTrailers)
     this.#host.writer.answer(this.streamId, status, fields, { length: this.#left, endsStream: this.#hasSentEnd })
   }
 
@@ -113,7 +118,7 @@ export class Http2Exchange implements Exchange {
       this.abort()
       return true
     }
-    const sent = this.#queue.length === 0 ? this.#send(chunk, 0, this.#left === 0) : 0
+    const sent = this.#queue.isEmpty ? this.#send(chunk, 0, this.#mayEndWithData) : 0
     if (sent < chunk.length) {
       this.#keep(chunk, sent)
     } else {
@@ -129,8 +134,8 @@ export class Http2Exchange implements Exchange {
     if (!this.#hasBegun || (this.#left ?? 0) > 0) return this.abort()
     this.#hasEnded = true
     this.#trailers = trailers
-    if (this.#queue.length > 0) this.#host.ending(this)
-    else this.#sendEnd()
+    if (this.#queue.isEmpty) this.#sendEnd()
+    else this.#host.ending(this)
   }
 
   abort(): void {
@@ -156,10 +161,9 @@ export class Http2Exchange implements Exchange {
 
   /** Sends what waits, as far as there is room. False: it has to wait on. */
   goOn(): boolean {
-    while (this.#queue.length > 0) {
-      const chunk = this.#queue[0]!
-      const sent = this.#send(chunk, this.#sentOfFirst, this.#queue.length === 1 && this.#mayEndWithData)
-      this.#host.kept(-sent)
+    for (let chunk = this.#queue.first; chunk; chunk = this.#queue.first) {
+      const sent = this.#send(chunk, this.#sentOfFirst, this.#queue.size === 1 && this.#mayEndWithData)
+      this.#queued(-sent)
       this.#sentOfFirst += sent
       if (this.#sentOfFirst < chunk.length) return false
       this.#queue.shift()
@@ -176,9 +180,8 @@ export class Http2Exchange implements Exchange {
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    for (const chunk of this.#queue) this.#host.kept(-chunk.length)
-    this.#host.kept(this.#sentOfFirst)
-    this.#queue = []
+    this.#queued(-this.#queuedBytes)
+    this.#queue = new KeptChunks()
     this.#sentOfFirst = 0
     if (!this.#isComplete) this.#onGone?.()
     this.#onClose?.()
@@ -189,7 +192,7 @@ export class Http2Exchange implements Exchange {
   }
 
   get #mayEndWithData(): boolean {
-    return this.#left === 0 || (this.#hasEnded && this.#trailers.length === 0)
+    return this.#hasEnded ? this.#trailers.length === 0 : this.#left === 0 && !this.#mayHaveTrailers
   }
 
   /** Sends of the chunk, from `from`, what both windows allow and returns how much that was. The last frame ends the stream when `isLast`. */
@@ -229,7 +232,12 @@ export class Http2Exchange implements Exchange {
 
   #keep(chunk: Buffer, sent: number): void {
     if (sent > 0) this.#sentOfFirst = sent
-    this.#queue.push(keep(chunk))
-    this.#host.kept(chunk.length - sent)
+    this.#queued(chunk.length - sent)
+    this.#queue.push(chunk)
+  }
+
+  #queued(bytes: number): void {
+    this.#queuedBytes += bytes
+    this.#host.kept(bytes)
   }
 }

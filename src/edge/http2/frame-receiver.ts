@@ -13,7 +13,8 @@ export type FrameListener = {
   onHead(streamId: number, endsStream: boolean, head: DecodedHead): void
   /** `size` is what counts against the windows: the content with its padding. */
   onData(streamId: number, endsStream: boolean, content: Buffer, size: number): void
-  onReset(streamId: number, code: number): void
+  /** Returns whether a stream ended by it. */
+  onReset(streamId: number, code: number): boolean
   onSettings(settings: PeerSettings): void
   onPing(payload: Buffer, isAnswer: boolean): void
   onGoaway(lastStreamId: number, code: number): void
@@ -24,12 +25,15 @@ export type ReceiverRules = {
   /** The peer is a client, which begins with a preface. */
   hasPreface: boolean
   headBytesMax: number
+  /** Whether a PING measures the way of something that was sent to the peer since the last one: many do so while data comes, and are to. */
+  takePingDue(): boolean
 }
 
 /** Reads a peer's bytes as frames that keep to the rules of their kind, puts heads together, and charges for what brings nothing. */
 export class FrameReceiver {
   readonly #listener: FrameListener
   readonly #budget: Budget
+  readonly #rules: ReceiverRules
   readonly #reader: FrameReader
   readonly #decoder: HpackDecoder
   #block: HeaderBlock | undefined
@@ -37,6 +41,7 @@ export class FrameReceiver {
   constructor(listener: FrameListener, budget: Budget, rules: ReceiverRules) {
     this.#listener = listener
     this.#budget = budget
+    this.#rules = rules
     const onFrame: OnFrame = (type, flags, streamId, bytes, start, end) => this.#pass(type, flags, streamId, bytes, start, end)
     this.#reader = new FrameReader(onFrame, rules)
     this.#decoder = new HpackDecoder(rules.headBytesMax)
@@ -69,15 +74,14 @@ export class FrameReceiver {
         this.#continueHead(flags, streamId, bytes.subarray(start, end))
         break
       case FRAME.rstStream:
-        this.#budget.charge(COST.reset)
-        this.#listener.onReset(streamId, bytes.readUInt32BE(start))
+        this.#budget.charge(this.#listener.onReset(streamId, bytes.readUInt32BE(start)) ? COST.reset : COST.ignored)
         break
       case FRAME.settings:
         this.#budget.charge(COST.settings)
         if (!isAnswer) this.#listener.onSettings(readSettings(bytes, start, end))
         break
       case FRAME.ping:
-        this.#budget.charge(COST.ping)
+        if (isAnswer || !this.#rules.takePingDue()) this.#budget.charge(COST.ping)
         this.#listener.onPing(bytes.subarray(start, end), isAnswer)
         break
       case FRAME.goaway:

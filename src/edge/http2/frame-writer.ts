@@ -33,6 +33,8 @@ export class FrameWriter {
   #writing = 0
   #mustDisownTable = false
   #hasEnded = false
+  /** Whether HEADERS or DATA were written since somebody asked. */
+  #hasNews = false
   /** When the socket last took something, or was idle and got something to do. */
   #movedAtMs = 0
 
@@ -54,6 +56,13 @@ export class FrameWriter {
     return this.#writing === 0 ? 0 : nowMs - this.#movedAtMs
   }
 
+  /** Whether a head or a part of a body was written since this was asked last. */
+  takeNews(): boolean {
+    const hadNews = this.#hasNews
+    this.#hasNews = false
+    return hadNews
+  }
+
   /** So much of a body follows: what fits a buffer leaves in one piece. */
   expect(bytes: number): void {
     const frames = Math.ceil(bytes / FRAME_BYTES_MAX) * FRAME_HEAD_BYTES
@@ -73,6 +82,7 @@ export class FrameWriter {
     const at = this.#reserve(FRAME_HEAD_BYTES + size)
     putFrameHead(this.#buffer!, at, size, type, flags, streamId)
     if (size > 0) payload.copy(this.#buffer!, at + FRAME_HEAD_BYTES, start, end)
+    if (type === FRAME.data) this.#hasNews = true
     this.#commit(FRAME_HEAD_BYTES + size)
   }
 
@@ -88,6 +98,7 @@ export class FrameWriter {
 
   /** HEADERS, with CONTINUATION when it is long. Without a status they are trailers. */
   head(streamId: number, status: number | undefined, fields: Fields, { endsStream }: { endsStream: boolean }) {
+    this.#hasNews = true
     const room = this.#encoder.roomFor(fields)
     if (room > FRAME_BYTES_MAX) return this.#longHead(streamId, status, fields, endsStream)
     const start = this.#reserve(FRAME_HEAD_BYTES + room)
@@ -104,6 +115,7 @@ export class FrameWriter {
     section: FieldSection,
     { length, endsStream }: { length: number | undefined; endsStream: boolean },
   ) {
+    this.#hasNews = true
     const block = this.#encoder.blockOf(section)
     const room = HEAD_OVERHEAD_BYTES + block.length
     if (room > FRAME_BYTES_MAX) {
@@ -131,12 +143,12 @@ export class FrameWriter {
     if (this.#writing === 0) this.#write()
   }
 
-  /** The last of all frames have been written. */
-  end(): void {
+  /** The last of all frames have been written. `onSent`: once the system has taken them all. */
+  end(onSent?: () => void): void {
     this.#setAside()
     this.#hasEnded = true
     while (this.#full.length > 0) this.#writeNext()
-    this.#socket.end()
+    this.#socket.end(onSent)
   }
 
   #longHead(streamId: number, status: number | undefined, fields: Fields, endsStream: boolean): void {

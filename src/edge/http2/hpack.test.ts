@@ -143,13 +143,14 @@ test('what node’s own encoder says with its table, request after request, our 
   const listener = {
     onHead: (_id: number, _ends: boolean, head: { fields: readonly HeaderField[] }) => void heads.push([...listOf(head.fields)]),
     onData: ignore,
-    onReset: ignore,
+    onReset: () => false,
     onSettings: ignore,
     onPing: ignore,
     onGoaway: ignore,
     onWindowUpdate: ignore,
   }
-  const receiver = new FrameReceiver(listener, new Budget(WITH_VISITOR), { hasPreface: true, headBytesMax: REQUEST_HEAD_BYTES_MAX })
+  const rules = { hasPreface: true, headBytesMax: REQUEST_HEAD_BYTES_MAX, takePingDue: () => false }
+  const receiver = new FrameReceiver(listener, new Budget(WITH_VISITOR), rules)
   near.on('data', (chunk) => receiver.feed(chunk))
   const said = fc.sample(fc.array(fc.tuple(name, value), { maxLength: 20 }), 100).map((pairs) => {
     const unique = new Map(pairs.map(([key, text]) => [`x-${key}`, text]))

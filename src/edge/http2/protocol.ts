@@ -43,3 +43,8 @@ export class ConnectionError extends Error {
     this.code = code
   }
 }
+
+/** What no connection goes on after. */
+export function violation(what: string): ConnectionError {
+  return new ConnectionError(ERROR_CODE.protocol, what)
+}

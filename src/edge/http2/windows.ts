@@ -18,7 +18,13 @@ export class SendWindow {
   }
 }
 
-/** How much the peer may still send. It is opened again by half its size at a time, and only for bytes that somebody has taken. */
+/** By less than this no window is opened: who may send a few bytes sends a few bytes. */
+const OPENED_BYTES_MIN = 4 * 1024
+
+/**
+ * How much the peer may still send. It is opened again by half its size at a time, or by as much as the peer has left, which is less where others
+ * hold much and take nothing; and only for bytes that somebody has taken.
+ */
 export class ReceiveWindow {
   readonly #size: number
   #available: number
@@ -42,7 +48,8 @@ export class ReceiveWindow {
   /** Somebody has taken bytes. Returns by how much the window opens: that is to be told the peer when it is not 0. */
   take(bytes: number): number {
     this.#taken += bytes
-    if (this.#taken < this.#size / 2) return 0
+    const enough = Math.min(this.#size / 2, Math.max(this.#available, OPENED_BYTES_MIN))
+    if (this.#taken < enough) return 0
     const opened = this.#taken
     this.#available += opened
     this.#taken = 0
