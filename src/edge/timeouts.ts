@@ -26,5 +26,5 @@ export const TIMEOUTS: Timeouts = {
   pingMs: 10_000,
 }
 
-/** TCP keep-alive is the only way to learn that a silent tunnel's other end is gone. */
+/** TCP keep-alive is the only way to learn that the other end of a silent tunnel, or of a stream of events that have not come, is gone. */
 export const TCP_KEEP_ALIVE_MS = 60_000

@@ -13,6 +13,7 @@ import type { HandshakeOutcome } from './metrics.ts'
 import { forgetOfferedProtocols } from './offered-protocols.ts'
 import { type Certified, createSecureContexts, TLS_SETTINGS } from './secure-contexts.ts'
 import { setTicketKeys } from './ticket-keys.ts'
+import { TCP_KEEP_ALIVE_MS } from './timeouts.ts'
 import { forgoTimeout } from './untimed-sockets.ts'
 
 export type CertificateAnswer =
@@ -86,6 +87,7 @@ export function createTls(parts: TlsParts) {
       socket.on('error', () => socket.destroy())
       lightenOnceClosed(socket)
       forgoTimeout(socket)
+      socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS)
       forgetOfferedProtocols(socket)
       parts.onConnection(socket, toConnection(arrival))
     })

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -47,6 +48,25 @@ test('a WebSocket is opened with its key, subprotocol and Host, and its bytes pa
   expect((await edge.report()).tunnels).toBe(1)
   reader.socket.end()
   await reader.closed()
+})
+
+test('tunnels take no places of the requests to their application', async () => {
+  const before = (await edge.report()).upstream.connections
+  const readers = await Promise.all([1, 2, 3].map(() => open()))
+  for (const reader of readers) await reader.until('\r\n\r\n')
+  expect((await edge.report()).upstream.connections).toBe(before)
+  for (const reader of readers) reader.socket.destroy()
+  await expect.poll(async () => (await edge.report()).tunnels).toBe(0)
+  expect((await edge.report()).upstream.connections).toBe(before)
+})
+
+test('a visitor that vanishes without a word is found out by TCP, whatever it waits for', async () => {
+  const { socket } = await speak({ port: edge.httpsPort, hostname: HOST, ca: edge.ca.certPem }, `GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  const hex = (port: number) => port.toString(16).toUpperCase().padStart(4, '0')
+  const ends = new RegExp(`:${hex(edge.httpsPort)} \\S+:${hex(socket.localPort!)} 01 \\S+ (\\d\\d):`)
+  const timer = () => ['tcp', 'tcp6'].map((file) => ends.exec(readFileSync(`/proc/net/${file}`, 'latin1'))?.[1]).find(Boolean)
+  await expect.poll(timer).toBe('02') // the timer of keep-alive, as proc_net_tcp.txt of Linux counts them
+  socket.destroy()
 })
 
 test('a 101 whose fields make no sense still opens the tunnel, without them', async () => {

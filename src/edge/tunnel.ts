@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { Members } from '../lib/members.ts'
-import { TCP_KEEP_ALIVE_MS } from './timeouts.ts'
 import { takeBytes } from './upstream-reads.ts'
 import { takeVisitorBytes } from './visitor-reads.ts'
 
@@ -45,7 +44,6 @@ export function createTunnels() {
         [visitor, upstream],
         [upstream, visitor],
       ] as const) {
-        from.setKeepAlive(true, TCP_KEEP_ALIVE_MS)
         from.on('error', () => {
           if (!from.readableEnded) to.destroy() // else only what went to it was lost, and all that it said is on its way
         })

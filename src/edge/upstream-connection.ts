@@ -43,6 +43,7 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
   readonly #socket: Socket
   readonly #timeouts: Timeouts
   readonly #onFree: (connection: UpstreamConnection) => void
+  #onClose: (() => void) | undefined
   readonly #turn: Turn
   readonly #takeNoMore: () => void
   readonly #lastHead: LastAnswerHead
@@ -63,7 +64,7 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
   /** Infinite while it carries an exchange. */
   restsSinceMs = Number.POSITIVE_INFINITY
 
-  /** `onFree` is called when an exchange has left the connection fit for another one, `onClose` once when the connection is gone. */
+  /** `free` is called when an exchange has left the connection fit for another one, `close` once when it is gone, or carries another protocol. */
   constructor(
     socket: Socket,
     upstream: Upstream,
@@ -85,7 +86,7 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
     socket.on('end', this.#end)
     socket.on('error', this.#error)
     socket.on('close', this.#closed)
-    socket.once('close', () => on.close())
+    this.#onClose = on.close
   }
 
   /** Whether it can carry an exchange now: open, and not idle for longer than the upstream keeps it. */
@@ -250,6 +251,7 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
     const socket = this.#socket.off('drain', this.#drained).off('end', this.#end)
     this.#takeNoMore()
     socket.pause()
+    this.#leave()
     running.listener.onUpgrade(socket, behind)
   }
 
@@ -282,6 +284,12 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
 
   readonly #closed = () => {
     this.#fail(new UpstreamFailure('reset', 'the connection to the upstream was closed'))
+    this.#leave()
+  }
+
+  #leave(): void {
+    this.#onClose?.()
+    this.#onClose = undefined
   }
 
   #fail(failure: UpstreamFailure): void {

@@ -111,9 +111,9 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
   close(): void {
     if (this.#state === 'closing') return
     this.#state = 'closing'
-    this.#deadlineAt = performance.now() + LINGER_MS
+    this.#deadlineAt = performance.now() + this.#parts.timeouts.bodyIdleMs // as long as a slow reader has for any other piece of an answer
     this.sendOut()
-    this.socket.end()
+    this.socket.end(() => (this.#deadlineAt = performance.now() + LINGER_MS))
     this.#goOn()
   }
 
@@ -222,8 +222,12 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
       this.close()
       return
     }
-    if (this.#incoming) this.#deadlineAt = performance.now() + DISCARDING_MS_MAX
-    else this.#rest()
+    if (this.#incoming) {
+      this.#state = 'busy'
+      this.#deadlineAt = performance.now() + DISCARDING_MS_MAX
+    } else {
+      this.#rest()
+    }
     this.#goOn()
     if (this.#kept.length > 0) queueMicrotask(() => this.#readOn())
   }
