@@ -29,6 +29,13 @@ export type CopyReader = {
 const BUSY_TIMEOUT_MS = 250
 const REOPEN_INTERVAL_MS = 1_000
 
+export type CopyReaderOptions = {
+  metadata?: boolean
+  onDamaged?: (sentence: string) => void
+  /** A copy that could not be opened when it came is read from now on: what was read since then stands in the former one. */
+  onLate?: () => void
+}
+
 type Opened = { file: string; db: DatabaseSync; lookups: CopyLookups }
 
 /**
@@ -36,7 +43,7 @@ type Opened = { file: string; db: DatabaseSync; lookups: CopyLookups }
  * it began; that the copy has been replaced, those of the next turn of the loop see, or of this one after `lookAgain`. Never throws: without a copy, or where it is damaged, nothing is found, `state()` says so,
  * and `onDamaged` is called once for that file. The undamaged part of a file goes on being served until its replacement stands.
  */
-export function openCopyReader(path: string, options: { metadata?: boolean; onDamaged?: (sentence: string) => void } = {}): CopyReader {
+export function openCopyReader(path: string, options: CopyReaderOptions = {}): CopyReader {
   let opened: Opened | undefined
   let failed: { file: string; retryAt: number } | undefined
   let damaged: string | undefined
@@ -54,11 +61,13 @@ export function openCopyReader(path: string, options: { metadata?: boolean; onDa
     if (opened && opened.file === file) return opened.lookups
     if (failed?.file === file && performance.now() < failed!.retryAt) return opened?.lookups
     const next = file === undefined ? undefined : openGeneration(file)
+    const isLate = next !== undefined && failed !== undefined
     failed = next || file === undefined ? undefined : { file, retryAt: performance.now() + REOPEN_INTERVAL_MS }
     // What this release cannot read, as a later one's copy, takes nobody's place: whoever still serves goes on with what it knows.
     if (!next && file !== undefined && opened) return opened.lookups
     opened?.db.close()
     opened = next
+    if (isLate) options.onLate?.()
     return opened?.lookups
   }
 

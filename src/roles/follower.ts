@@ -30,7 +30,8 @@ export async function startFollowerRole(context: RoleContext): Promise<RunningRo
   const db = connectDatabase(config.databaseUrl!, { applicationName: 'namesake follower', poolMax: 5, log })
   const { feedDatabaseUrl } = config
   const feed = feedDatabaseUrl
-    ? connectDatabase(feedDatabaseUrl, { applicationName: 'namesake feed', poolMax: 3, log, need: 'prefer-standby' })
+    ? // One connection: another one could lead to another standby, which may be behind the place in the feed that this one has given.
+      connectDatabase(feedDatabaseUrl, { applicationName: 'namesake feed', poolMax: 1, log, need: 'prefer-standby' })
     : db
   const reading = { metadata: context.roles.includes('api') } // resolve answers with it; visitors need none
   mkdirSync(dirname(copyPath(config)), { recursive: true, mode: 0o700 })

@@ -51,16 +51,21 @@ export function openLocalCopy<Kept extends Pick<Route, 'hostname' | 'projectId'>
       if (keys.projects.length > 0) forgetProjects(new Set(keys.projects))
       parts.changed?.(keys)
     },
-    onReset() {
-      revision += 1
-      reader.lookAgain()
-      routes.clear()
-      misses.clear()
-      parts.reset?.()
-    },
+    onReset: () => forgetAll(),
     ...(parts.vitals && { vitals: parts.vitals }),
   })
-  const reader = openCopyReader(copyPath(context.config), { metadata: parts.metadata ?? false, onDamaged: follower.copyDamaged })
+  const forgetAll = () => {
+    revision += 1
+    reader.lookAgain()
+    routes.clear()
+    misses.clear()
+    parts.reset?.()
+  }
+  const reader = openCopyReader(copyPath(context.config), {
+    metadata: parts.metadata ?? false,
+    onDamaged: follower.copyDamaged,
+    onLate: forgetAll,
+  })
   const isBounded = context.config.copyHostnamesMax > 0
   const routes = (!isBounded && parts.remember?.(reader)) || rememberUsed<Kept>()
   const uses = createNameUses({
