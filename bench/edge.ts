@@ -35,9 +35,9 @@ try {
     names: [...(shape.http2 ? VARIANTS.map(({ name }) => name) : mainVariants), ...PEERS, ...(shape.tuned ?? [])],
   }))
   const small = [...mainVariants, ...PEERS]
-  const ofLatency = isWanted(LATENCY) ? Array.from({ length: ROUNDS_FACTOR }, () => small).flat() : []
-  const ofShapes = carriers.flatMap(({ shape, names }) => Array.from({ length: shape.roundsFactor ?? 1 }, () => names).flat())
-  const places = [...ofShapes, ...ofLatency]
+  const repeated = (names: readonly string[], factor = 1) => Array.from({ length: factor }, () => names).flat()
+  const ofLatency = isWanted(LATENCY) ? repeated(small, ROUNDS_FACTOR) : []
+  const places = [...carriers.flatMap(({ shape, names }) => repeated(names, shape.roundsFactor)), ...ofLatency]
   if (places.length === 0 && !isWanted(IDLE)) throw new Error(`--only ${only}: no shape's name contains this`)
   const plan = planRounds(places, hasOption('seconds') ? option('seconds', 1) : undefined)
   const names = shapes.some(({ id }) => id === 'http1-million') ? NAMES_MAX : NAMES_WITH_CERTIFICATE

@@ -8,7 +8,7 @@ import type { Peer } from '../support/peers.ts'
 import type { Figure, Held, Round } from './figures.ts'
 import { parseH2load, parseRequestLog } from './load-output.ts'
 import { HOT, type Place } from './place.ts'
-import { type Plan, takeTurns } from './turns.ts'
+import { type Plan, takeTurns, times } from './turns.ts'
 
 const HELD: readonly Held[] = [{ peer: 'nginx', node: { gate: 1.5, goal: 1.2 }, bun: { gate: 1.5, goal: 1.2 } }]
 const PEAK_CONNECTIONS = 64
@@ -28,14 +28,10 @@ export const LATENCY = { id: 'http1-p99', title: 'HTTP/1.1 small, p99 at half of
 /** The 99th percentile of answer times while each proxy gets half the requests a second that it can answer at most. */
 export async function measureLatency(proxies: readonly Peer[], place: Place, plan: Plan): Promise<Figure> {
   const peaks = new Map<string, number>()
-  const turns = await takeTurns(
-    proxies,
-    { ...plan, rounds: plan.rounds * ROUNDS_FACTOR },
-    {
-      warmUp: async (proxy, ms) => peaks.set(proxy.name, await peakOf(proxy, ms)),
-      measure: (proxy, ms) => atHalf(proxy, peaks.get(proxy.name)!, place, ms),
-    },
-  )
+  const turns = await takeTurns(proxies, times(plan, ROUNDS_FACTOR), {
+    warmUp: async (proxy, ms) => peaks.set(proxy.name, await peakOf(proxy, ms)),
+    measure: (proxy, ms) => atHalf(proxy, peaks.get(proxy.name)!, place, ms),
+  })
   return { ...LATENCY, unit: 'ms', held: HELD, ...turns }
 }
 

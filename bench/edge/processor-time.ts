@@ -4,7 +4,7 @@ import type { Peer } from '../support/peers.ts'
 import type { Counters } from './counters.ts'
 import type { Figure, Round } from './figures.ts'
 import type { Shape } from './shapes.ts'
-import { type Plan, takeTurns } from './turns.ts'
+import { type Plan, takeTurns, times } from './turns.ts'
 
 const RAMP_MS = 200 // connections are made, code is warm, before the first reading
 const TAIL_MS = 150 // the load outlasts the second reading
@@ -18,7 +18,7 @@ const LOAD_TIMEOUT_MS = 15_000 // h2load waits for ever when a connection of its
 export async function measureShape(shape: Shape, proxies: readonly Peer[], counters: Counters, plan: Plan): Promise<Figure> {
   const measure = (proxy: Peer, ms: number) => measureOnce(proxy, shape, counters, ms)
   const warmUp = (proxy: Peer) => measure(proxy, plan.warmUpMs(proxy.name, shape.warmUpMs))
-  const turns = await takeTurns(proxies, { ...plan, rounds: plan.rounds * (shape.roundsFactor ?? 1) }, { warmUp, measure })
+  const turns = await takeTurns(proxies, times(plan, shape.roundsFactor), { warmUp, measure })
   return { id: shape.id, title: shape.title, unit: `µs ${shape.unit}`, held: shape.held, ...turns }
 }
 

@@ -32,6 +32,11 @@ export function planRounds(places: readonly string[], seconds: number | undefine
   return { rounds, readMs, warmUpMs: (proxy) => Math.max(READ_MS_MIN, fullWarmUpMs(proxy) * scale) }
 }
 
+/** With so many times as many rounds. */
+export function times(plan: Plan, factor = 1): Plan {
+  return { ...plan, rounds: plan.rounds * factor }
+}
+
 /**
  * Lets the proxies take turns, so that whatever else the machine does comes to each of them: once to warm up, then for the rounds that count, each
  * round beginning with another one.

@@ -249,9 +249,7 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
   onWindowUpdate(streamId: number, bytes: number) {
     if (streamId === 0) {
       if (bytes === 0) throw violation('WINDOW_UPDATE by nothing')
-      const wasShut = this.sendWindow.available <= 0
-      if (!this.sendWindow.grow(bytes)) throw tooMuch()
-      if (wasShut) this.#waiting.goOn() // else who waits does so for another window
+      if (!this.#waiting.grow(bytes)) throw tooMuch()
       return
     }
     this.#pass(streamId, (request) => {

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer as createTcpServer, type Socket
 import { PassThrough } from 'node:stream'
 import fc from 'fast-check'
 import { afterEach, expect, test, vi } from 'vitest'
-import { frame, word } from '../../test/support/http2-frames.ts'
+import { DATA, frame, GOAWAY, HEADERS, PING, RST_STREAM, SETTINGS, word } from '../../test/support/http2-frames.ts'
 import type { InterimHead, ParsedHead } from './answer-parser.ts'
 import type { Fields, RequestBody } from './engine.ts'
 import { bodyOfStream } from './stream-body.ts'
@@ -16,12 +16,6 @@ import { createUpstreamHttp2Pools } from './upstream-http2-pools.ts'
 import type { UpstreamHttp2Request } from './upstream-http2-request.ts'
 import type { UpstreamRequest } from './upstream-request.ts'
 
-const DATA = 0
-const HEADERS = 1
-const RST_STREAM = 3
-const SETTINGS = 4
-const PING = 6
-const GOAWAY = 7
 const PATIENCE = { timeout: 10_000 } // a busy machine takes its time
 const ends: (() => void)[] = []
 afterEach(() => {

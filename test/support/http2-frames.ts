@@ -4,8 +4,16 @@ import { openTls, type Target } from './raw-visitor.ts'
 export type RawFrame = { type: number; flags: number; streamId: number; payload: Buffer }
 
 export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
-const DATA = 0
-const WINDOW_UPDATE = 8
+// The kinds of frames (RFC 9113 §6), written down apart from what is tested.
+export const DATA = 0
+export const HEADERS = 1
+export const PRIORITY = 2
+export const RST_STREAM = 3
+export const SETTINGS = 4
+export const PING = 6
+export const GOAWAY = 7
+export const WINDOW_UPDATE = 8
+export const CONTINUATION = 9
 const WAIT_MS_MAX = 10_000
 const EMPTY = Buffer.alloc(0)
 
@@ -18,6 +26,9 @@ export function frame(type: number, flags: number, streamId: number, payload: Bu
   head.writeUInt32BE(streamId, 5)
   return Buffer.concat([head, bytes])
 }
+
+/** What a visitor says first. */
+export const BEGINNING = Buffer.concat([PREFACE, frame(SETTINGS, 0, 0)])
 
 export function word(value: number): Buffer {
   const bytes = Buffer.alloc(4)
@@ -134,7 +145,7 @@ export class RawHttp2 {
 
   /** The error code of the GOAWAY that ends the connection. */
   async goaway(): Promise<number> {
-    return (await this.until(({ type }) => type === 7)).payload.readUInt32BE(4)
+    return (await this.until(({ type }) => type === GOAWAY)).payload.readUInt32BE(4)
   }
 
   async closed(): Promise<void> {

@@ -8,6 +8,11 @@ import { TIMEOUTS } from '../../src/edge/timeouts.ts'
 import { createTurn } from '../../src/edge/turn.ts'
 import { FrameCollector, type RawFrame } from './http2-frames.ts'
 
+/** Until what was sent in memory has been read, served and answered as far as it goes without waiting. */
+export async function settled(): Promise<void> {
+  for (let turns = 0; turns < 10; turns += 1) await new Promise((resolve) => setImmediate(resolve))
+}
+
 /** Our side of HTTP/2 over a socket in memory; the test is the visitor. */
 export function createHttp2Pair(onExchange: (exchange: Exchange) => void) {
   const collector = new FrameCollector()
@@ -27,10 +32,7 @@ export function createHttp2Pair(onExchange: (exchange: Exchange) => void) {
     connection,
     frames: collector.frames as readonly RawFrame[],
     send: (...frames: Buffer[]) => void socket.push(Buffer.concat(frames)),
-    /** Until what was sent has been read, served and answered as far as it goes without waiting. */
-    async settled() {
-      for (let turns = 0; turns < 10; turns += 1) await new Promise((resolve) => setImmediate(resolve))
-    },
+    settled,
     /** From now on the system takes nothing, until `release`. */
     hold() {
       held ??= []

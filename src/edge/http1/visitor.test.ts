@@ -1,14 +1,11 @@
 import { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { expect, test } from 'vitest'
+import { settled } from '../../../test/support/http2-pair.ts'
 import { FieldSection } from '../field-section.ts'
 import { TIMEOUTS } from '../timeouts.ts'
 import { createTurn } from '../turn.ts'
 import { Http1Visitor } from './visitor.ts'
-
-const settled = async () => {
-  for (let turns = 0; turns < 10; turns += 1) await new Promise((resolve) => setImmediate(resolve))
-}
 
 test('an answer that has not left when its connection closes has the time of any body, and only then a moment more', async () => {
   let written = ''

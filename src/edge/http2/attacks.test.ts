@@ -3,20 +3,27 @@ import { once } from 'node:events'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
-import { frame, literals, RawHttp2, requestBlock, word } from '../../../test/support/http2-frames.ts'
+import {
+  CONTINUATION,
+  DATA,
+  frame,
+  GOAWAY,
+  HEADERS,
+  literals,
+  PING,
+  PRIORITY,
+  RawHttp2,
+  RST_STREAM,
+  requestBlock,
+  SETTINGS,
+  WINDOW_UPDATE,
+  word,
+} from '../../../test/support/http2-frames.ts'
 import { openHttp2, openTls, requestHttp2 } from '../../../test/support/raw-visitor.ts'
 import { startUpstream, type Upstream } from '../../../test/support/upstream.ts'
 import type { Timeouts } from '../timeouts.ts'
 
 const HOST = 'shop.customer.com'
-const DATA = 0
-const HEADERS = 1
-const PRIORITY = 2
-const RST_STREAM = 3
-const SETTINGS = 4
-const PING = 6
-const WINDOW_UPDATE = 8
-const CONTINUATION = 9
 const ENHANCE_YOUR_CALM = 11
 const COMPRESSION_ERROR = 9
 const CPU_MS_MAX = 1_500 // prototypes spent 1 to 82; this machine and this process do other things too
@@ -99,7 +106,7 @@ test.each(ATTACKS)('a flood of %s ends the connection, costs little, and others 
     const frames = Array.from({ length: 50 }, (_, k) => attack(i + k)).flat()
     if (!visitor.send(...frames)) await visitor.drained()
     await new Promise((resolve) => setImmediate(resolve))
-    open = visitor.socket.writable && !visitor.frames.some(({ type }) => type === 7)
+    open = visitor.socket.writable && !visitor.frames.some(({ type }) => type === GOAWAY)
   }
   expect(await visitor.goaway()).toBe(code)
   const { user, system } = process.cpuUsage(before)
@@ -215,13 +222,13 @@ test('a draining edge says so twice: no more streams soon, and the last one that
   const stopped = leaving.stop(10_000)
   const ping = await visitor.until(({ type, flags }) => type === PING && flags === 0)
   visitor.send(frame(HEADERS, 5, 3, GET), frame(PING, 1, 0, ping.payload))
-  await visitor.until(({ type, payload }) => type === 7 && payload.readUInt32BE() === 3)
+  await visitor.until(({ type, payload }) => type === GOAWAY && payload.readUInt32BE() === 3)
   visitor.send(frame(HEADERS, 5, 5, GET))
   expect((await visitor.until(({ type, streamId }) => type === RST_STREAM && streamId === 5)).payload.readUInt32BE()).toBe(7)
   visitor.send(frame(DATA, 1, 1, Buffer.from('late')))
   for (const stream of [1, 3]) await visitor.until(({ type, flags, streamId }) => type === DATA && streamId === stream && flags === 1)
   await stopped
-  expect(visitor.frames.filter(({ type }) => type === 7).map(({ payload }) => payload.readUInt32BE())).toEqual([2 ** 31 - 1, 3])
+  expect(visitor.frames.filter(({ type }) => type === GOAWAY).map(({ payload }) => payload.readUInt32BE())).toEqual([2 ** 31 - 1, 3])
 })
 
 test('a visitor that shrinks its table hears that ours is empty', async () => {
@@ -237,7 +244,7 @@ test('an upload that was answered early may send on what was on its way', async 
   expect((await visitor.until(({ type }) => type === RST_STREAM)).payload.readUInt32BE()).toBe(0)
   visitor.send(frame(DATA, 1, 1, Buffer.alloc(1_000)), frame(HEADERS, 5, 3, GET))
   await visitor.until(({ type, streamId }) => type === DATA && streamId === 3)
-  expect(visitor.frames.filter(({ type }) => type === 7)).toEqual([])
+  expect(visitor.frames.filter(({ type }) => type === GOAWAY)).toEqual([])
 })
 
 test('curl gets answers, uploads and trailers over HTTP/2', async () => {

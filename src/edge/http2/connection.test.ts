@@ -1,21 +1,29 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { bodyOf, frame, literals, opened, PREFACE, requestBlock, word } from '../../../test/support/http2-frames.ts'
+import {
+  BEGINNING,
+  bodyOf,
+  CONTINUATION,
+  DATA,
+  frame,
+  GOAWAY,
+  HEADERS,
+  literals,
+  opened,
+  PING,
+  PREFACE,
+  RST_STREAM,
+  requestBlock,
+  SETTINGS,
+  WINDOW_UPDATE,
+  word,
+} from '../../../test/support/http2-frames.ts'
 import { createHttp2Pair } from '../../../test/support/http2-pair.ts'
 import type { Exchange } from '../engine.ts'
 import { FieldSection } from '../field-section.ts'
 import { copyOf } from '../let-go.ts'
 
 const HOST = 'shop.customer.com'
-const DATA = 0
-const HEADERS = 1
-const RST_STREAM = 3
-const SETTINGS = 4
-const PING = 6
-const GOAWAY = 7
-const WINDOW_UPDATE = 8
-const CONTINUATION = 9
-const BEGINNING = Buffer.concat([PREFACE, frame(SETTINGS, 0, 0)])
 const GET = requestBlock(HOST)
 const POST = requestBlock(HOST, { method: 'POST' })
 const priority = (on: number) => [...word(on), 16]

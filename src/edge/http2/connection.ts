@@ -253,9 +253,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   onWindowUpdate(streamId: number, bytes: number) {
     if (streamId === 0) {
       if (bytes === 0) throw violation('WINDOW_UPDATE by nothing')
-      const wasShut = this.sendWindow.available <= 0
-      if (!this.sendWindow.grow(bytes)) throw tooMuch()
-      if (wasShut) this.#goOn() // else who waits does so for another window
+      if (!this.#waiting.grow(bytes)) throw tooMuch()
       return
     }
     if (this.#isIdle(streamId)) throw violation('WINDOW_UPDATE of a stream that was never opened')

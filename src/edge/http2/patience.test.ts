@@ -1,18 +1,25 @@
 import { expect, test } from 'vitest'
-import { bodyOf, frame, opened, PREFACE, requestBlock, word } from '../../../test/support/http2-frames.ts'
+import {
+  BEGINNING,
+  bodyOf,
+  DATA,
+  frame,
+  GOAWAY,
+  HEADERS,
+  opened,
+  PING,
+  PREFACE,
+  RST_STREAM,
+  requestBlock,
+  SETTINGS,
+  WINDOW_UPDATE,
+  word,
+} from '../../../test/support/http2-frames.ts'
 import { createHttp2Pair } from '../../../test/support/http2-pair.ts'
 import type { Exchange } from '../engine.ts'
 import { FieldSection } from '../field-section.ts'
 
 const HOST = 'shop.customer.com'
-const DATA = 0
-const HEADERS = 1
-const RST_STREAM = 3
-const SETTINGS = 4
-const PING = 6
-const GOAWAY = 7
-const WINDOW_UPDATE = 8
-const BEGINNING = Buffer.concat([PREFACE, frame(SETTINGS, 0, 0)])
 const GET = requestBlock(HOST)
 const POST = requestBlock(HOST, { method: 'POST' })
 

@@ -39,6 +39,14 @@ export class WaitingMessages {
     this.#keptBytes += bytes
   }
 
+  /** The connection's window grows. While it was not shut, who waits does so for another window. False: larger than any window may be. */
+  grow(bytes: number): boolean {
+    const wasShut = this.#window.available <= 0
+    if (!this.#window.grow(bytes)) return false
+    if (wasShut) this.goOn()
+    return true
+  }
+
   /** There is room again in the connection's window or on the way out. */
   goOn(): void {
     if (this.#messages.size === 0) return
