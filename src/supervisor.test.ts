@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test } from 'vitest'
-import { eventually, freePorts } from '../test/support/tree.ts'
+import { freePorts } from '../test/support/ports.ts'
+import { eventually } from '../test/support/tree.ts'
 import { identify, isRunning, isStill, listProcesses } from './processes.ts'
 
 const FIXTURE = fileURLToPath(new URL('../test/support/supervisor.fixture.ts', import.meta.url))

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { freePort } from './support/dns.ts'
+import { freePort } from './support/ports.ts'
 import { addVendor, eventually, localRoot, startTree, type Tree, type Vendor } from './support/tree.ts'
 import { startUpstream, type Upstream } from './support/upstream.ts'
 import { handshake, visit } from './support/visitor.ts'

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { freePorts } from '../../test/support/tree.ts'
+import { freePorts } from '../../test/support/ports.ts'
 import { pause } from './measure.ts'
 
 /** `namesake start --roles edge` on a database and a data directory that outlive it. */

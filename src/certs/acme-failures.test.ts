@@ -2,6 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
+import { freePort } from '../../test/support/ports.ts'
 import { parseHostname } from '../hostname.ts'
 import { createAcmeAuthority } from './acme-authority.ts'
 import { type Authority, IssueError } from './authority.ts'
@@ -211,7 +212,7 @@ test.for<[string, () => Promise<string>, RegExp]>([
 })
 
 test('an authority that is down is a failed connection', async () => {
-  const authority = createAcmeAuthority({ directoryUrl: `http://127.0.0.1:${await closedPort()}/dir`, accountKeyPem })
+  const authority = createAcmeAuthority({ directoryUrl: `http://127.0.0.1:${await freePort()}/dir`, accountKeyPem })
   const { problem, message } = await failureOf(authority)
   expect(problem.type).toBe(own('connectionFailed'))
   expect(message).toMatch(/no connection to 127\.0\.0\.1:\d+: .*ECONNREFUSED/)
@@ -280,12 +281,4 @@ const inTime = () => ({ signal: AbortSignal.timeout(20_000) })
 async function localAuthority() {
   const { keyPem, certPem } = await createLocalCa()
   return createLocalAuthority({ caKeyPem: keyPem, caCertPem: certPem, lifetimeDays: 90 })
-}
-
-async function closedPort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import dnsPacket, { type DecodedPacket, type Packet } from 'dns-packet'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { freePort } from '../../test/support/dns.ts'
+import { freePort } from '../../test/support/ports.ts'
 import type { Outcome } from './responder.ts'
 import { startDnsServer } from './server.ts'
 

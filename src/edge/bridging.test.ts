@@ -3,6 +3,7 @@ import { createServer as createHttp2Server } from 'node:http2'
 import { createServer, type Server, type Socket } from 'node:net'
 import { afterEach, expect, test, vi } from 'vitest'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
+import { freePort } from '../../test/support/ports.ts'
 import { openHttp2, requestHttp2, speak } from '../../test/support/raw-visitor.ts'
 import type { EdgeParts } from './edge.ts'
 
@@ -29,13 +30,6 @@ async function listen(server: Server, port: number): Promise<number> {
     await new Promise((resolve) => server.close(resolve))
   })
   return (server.address() as { port: number }).port
-}
-
-/** A port where nobody listens until the test does. */
-async function quietPort(): Promise<number> {
-  const port = await listen(createServer(), 0)
-  await ends.pop()!()
-  return port
 }
 
 /** An application that counts who is in it at the same time. */
@@ -72,7 +66,7 @@ const metric = async (edge: TestEdge, line: string) => Number(new RegExp(`^${lin
 
 test.each(['GET', 'HEAD', 'OPTIONS'])('%s waits while the upstream restarts, and is answered by it', async (method) => {
   const edge = await startEdge(8_000)
-  const port = await quietPort()
+  const port = await freePort()
   await edge.route(HOST, `http://127.0.0.1:${port}`)
   const { answer } = await visit(edge, `${method} / HTTP/1.1`)
   await held(edge, 1)
@@ -94,7 +88,7 @@ test.each([
   ['GET / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket', ''],
 ])('what is no plain reading gets 502 at once: %j', async (request, body) => {
   const edge = await startEdge(60_000)
-  await edge.route(HOST, `http://127.0.0.1:${await quietPort()}`)
+  await edge.route(HOST, `http://127.0.0.1:${await freePort()}`)
   expect(await ask(edge, request, { body })).toMatchObject({ status: 502, error: 'refused' })
   // Also while others wait.
   const waiting = await visit(edge)
@@ -106,7 +100,7 @@ test.each([
 
 test('a visitor over HTTP/2 waits too, and an upstream over HTTP/2 is waited for', async () => {
   const edge = await startEdge(8_000)
-  const port = await quietPort()
+  const port = await freePort()
   await edge.route(HOST, `http://127.0.0.1:${port}`, { upstreamProtocol: 'h2c' })
   const session = await openHttp2({ port: edge.httpsPort, hostname: HOST, ca: edge.ca.certPem })
   const answers = [1, 2, 3].map(() => requestHttp2(session, { ':path': '/', ':authority': HOST }))
@@ -161,7 +155,7 @@ test('one request that the application falls over holds up nobody else', async (
 
 test('the bound holds: after it there is a 502 with the reason', async () => {
   const edge = await startEdge(500)
-  await edge.route(HOST, `http://127.0.0.1:${await quietPort()}`)
+  await edge.route(HOST, `http://127.0.0.1:${await freePort()}`)
   expect(await ask(edge)).toMatchObject({ status: 502, error: 'refused' })
   expect(await metric(edge, 'namesake_edge_held_requests_total\\{outcome="failed"\\}')).toBe(1)
   await vi.waitFor(() => expect(edge.lines.find(({ msg }) => msg === 'request')).toBeDefined())
@@ -172,7 +166,7 @@ test('the bound holds: after it there is a 502 with the reason', async () => {
 
 test('of 60 visitors of one project 50 wait and 10 are told at once; those of another still find room', async () => {
   const edge = await startEdge(30_000)
-  const port = await quietPort()
+  const port = await freePort()
   await edge.route(HOST, `http://127.0.0.1:${port}`)
   await edge.route('other.customer.com', `http://127.0.0.1:${port}`, { projectId: '2' })
   const outcomes: (number | undefined)[] = []
@@ -196,7 +190,7 @@ test('of 60 visitors of one project 50 wait and 10 are told at once; those of an
 
 test('those who waited come to a starting application in growing lots, and not all at once', async () => {
   const edge = await startEdge(30_000)
-  const port = await quietPort()
+  const port = await freePort()
   await edge.route(HOST, `http://127.0.0.1:${port}`)
   const all = Array.from({ length: 40 }, () => ask(edge))
   await held(edge, 40)
@@ -213,7 +207,7 @@ test('those who waited come to a starting application in growing lots, and not a
 
 test('when a visitor goes while it is held, nothing of it is left and nothing is sent', async () => {
   const edge = await startEdge(30_000)
-  const port = await quietPort()
+  const port = await freePort()
   await edge.route(HOST, `http://127.0.0.1:${port}`)
   const { reader } = await visit(edge, 'GET /gone HTTP/1.1')
   const session = await openHttp2({ port: edge.httpsPort, hostname: HOST, ca: edge.ca.certPem })
@@ -233,7 +227,7 @@ test('when a visitor goes while it is held, nothing of it is left and nothing is
 
 test('an upstream that stays down opens its circuit; others are served; it closes when the upstream is back', async () => {
   const edge = await startEdge(400)
-  const port = await quietPort()
+  const port = await freePort()
   const well = await startApplication(0)
   await edge.route(HOST, `http://127.0.0.1:${port}`)
   await edge.route('other.customer.com', `http://127.0.0.1:${well.port}`, { projectId: '2' })
@@ -252,7 +246,7 @@ test('an upstream that stays down opens its circuit; others are served; it close
 
 test('another project with the same upstream has a circuit of its own', async () => {
   const edge = await startEdge(300)
-  const port = await quietPort()
+  const port = await freePort()
   await edge.route(HOST, `http://127.0.0.1:${port}`)
   await edge.route('other.customer.com', `http://127.0.0.1:${port}`, { projectId: '2' })
   await vi.waitFor(async () => expect(await ask(edge)).toMatchObject({ error: 'circuit-open' }), { timeout: 20_000 })
@@ -261,7 +255,7 @@ test('another project with the same upstream has a circuit of its own', async ()
 
 test('a hostname that is removed, or goes to another project, while its visitor waits is not served any more', async () => {
   const edge = await startEdge(30_000)
-  const port = await quietPort()
+  const port = await freePort()
   await edge.route(HOST, `http://127.0.0.1:${port}`)
   await edge.route('other.customer.com', `http://127.0.0.1:${port}`)
   const moved = await visit(edge)
@@ -276,7 +270,7 @@ test('a hostname that is removed, or goes to another project, while its visitor 
 
 test("who waits goes to the project's new upstream as soon as there is one, and waits there too", async () => {
   const edge = await startEdge(30_000)
-  await edge.route(HOST, `http://127.0.0.1:${await quietPort()}`)
+  await edge.route(HOST, `http://127.0.0.1:${await freePort()}`)
   const session = await openHttp2({ port: edge.httpsPort, hostname: HOST, ca: edge.ca.certPem })
   const first = await visit(edge)
   const second = requestHttp2(session, { ':path': '/', ':authority': HOST })
@@ -287,10 +281,10 @@ test("who waits goes to the project's new upstream as soon as there is one, and 
   expect((await second).headers[':status']).toBe(200)
   expect(well.seen).toHaveLength(2)
 
-  await edge.route(HOST, `http://127.0.0.1:${await quietPort()}`)
+  await edge.route(HOST, `http://127.0.0.1:${await freePort()}`)
   const third = await visit(edge)
   await held(edge, 1)
-  const late = await quietPort()
+  const late = await freePort()
   await edge.route(HOST, `http://127.0.0.1:${late}`)
   await vi.waitFor(async () => expect((await edge.report()).bridge).toMatchObject({ held: 1, outages: 3 }), { timeout: 10_000 })
   const application = await startApplication(late)
@@ -303,7 +297,7 @@ test("who waits goes to the project's new upstream as soon as there is one, and 
 
 test('a stop of the edge ends the waiting soon, with an answer', async () => {
   const edge = await startEdge(60_000)
-  await edge.route(HOST, `http://127.0.0.1:${await quietPort()}`)
+  await edge.route(HOST, `http://127.0.0.1:${await freePort()}`)
   const { answer } = await visit(edge)
   const session = await openHttp2({ port: edge.httpsPort, hostname: HOST, ca: edge.ca.certPem })
   const other = requestHttp2(session, { ':path': '/', ':authority': HOST })

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
+import { freePort } from '../../test/support/ports.ts'
 import { openHttp2, requestHttp2, speak } from '../../test/support/raw-visitor.ts'
 import { type RawUpstream, startRawUpstream, startUpstream, type Upstream } from '../../test/support/upstream.ts'
 
@@ -42,16 +43,8 @@ async function ask(upstreamUrl: string, request = 'GET / HTTP/1.1', { at = edge,
   return { status: answer.status, error: answer.field('namesake-error'), body: answer.body }
 }
 
-async function closedPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
-
 test('nobody listens there: 502, refused', async () => {
-  expect(await ask(`http://127.0.0.1:${await closedPort()}`)).toMatchObject({ status: 502, error: 'refused' })
+  expect(await ask(`http://127.0.0.1:${await freePort()}`)).toMatchObject({ status: 502, error: 'refused' })
 })
 
 test('the name does not exist: 502, dns', async () => {

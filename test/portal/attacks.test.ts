@@ -8,7 +8,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { embeddedUrl } from '../../src/embedded-postgres.ts'
 import { locateRun } from '../../src/run-directory.ts'
-import { freePort } from '../support/dns.ts'
+import { freePort } from '../support/ports.ts'
 import { EDGE_HOST, type PortalWorld, startPortalWorld } from './portal-world.ts'
 
 const ZONE = 'acme.namesake.example'

@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { freePort } from '../support/dns.ts'
+import { freePort } from '../support/ports.ts'
 import { collectErrors, findBarriers } from './chromium.ts'
 import { EDGE_HOST, type PortalWorld, startPortalWorld } from './portal-world.ts'
 

@@ -5,7 +5,7 @@ import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { freePorts } from './tree.ts'
+import { freePorts } from './ports.ts'
 
 export type Caddy = {
   /** What a visitor of the hostname gets over HTTPS; rejects when Caddy refuses the handshake. */

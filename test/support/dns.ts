@@ -6,6 +6,7 @@ import { createServer, isIPv6, type Server, type Socket as TcpSocket } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import dnsPacket, { type Answer, type DecodedPacket, type Packet } from 'dns-packet'
+import { freePort } from './ports.ts'
 
 export type DnsType = 'A' | 'AAAA' | 'CNAME' | 'TXT' | 'NS' | 'SOA' | 'CAA'
 type Transport = 'udp' | 'tcp'
@@ -345,15 +346,6 @@ function closeQuietly(udp: Socket, done: () => void): void {
   } catch {
     done() // it never was open
   }
-}
-
-/** A port that was free for UDP and TCP a moment ago, at 127.0.0.1 unless told otherwise. */
-export async function freePort(address = '127.0.0.1'): Promise<number> {
-  const { udp, tcp, port } = await bindBoth(address, 0)
-  udp.close()
-  tcp.close()
-  await once(tcp, 'close')
-  return port
 }
 
 function untilNsdServes(child: ChildProcess): Promise<void> {

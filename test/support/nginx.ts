@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemPath } from '../install.ts'
-import { freePorts } from './tree.ts'
+import { freePorts } from './ports.ts'
 
 /** A request as nginx understood it, in the order in which they ended. */
 export type NginxSeen = { status: number; method: string; target: string; host: string; bytes: number }

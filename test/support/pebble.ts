@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SubjectAlternativeNameExtension, X509CertificateGenerator } from '@peculiar/x509'
 import { Agent, request } from 'undici'
-import { eventually, freePorts } from './tree.ts'
+import { freePorts } from './ports.ts'
+import { eventually } from './tree.ts'
 
 const START_TRIES_MAX = 3
 const START_TIMEOUT_MS = 15_000

@@ -5,8 +5,9 @@ import { chown, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { signal } from '../../src/processes.ts'
+import { freePorts } from './ports.ts'
 import { administer, run, SERVER_USER } from './postgres-server.ts'
-import { eventually, freePorts } from './tree.ts'
+import { eventually } from './tree.ts'
 
 /** One server of a pair. `url` leads to the pair's database on this server alone, as superuser. */
 export type PairServer = {

@@ -1,11 +1,11 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { signal as signalTo } from '../../src/processes.ts'
+import { freePorts } from './ports.ts'
 
 const LAUNCHER = fileURLToPath(new URL('../../bin/namesake', import.meta.url))
 const READY_TIMEOUT_MS = 60_000
@@ -175,19 +175,6 @@ export async function eventually(check: () => Promise<boolean> | boolean, timeou
     await new Promise((resolve) => setTimeout(resolve, everyMs))
   }
   throw new Error(`not within ${timeoutMs} ms`, { cause: last })
-}
-
-export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer()
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-      return server
-    }),
-  )
-  const ports = servers.map((server) => (server.address() as { port: number }).port)
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
-  return ports
 }
 
 function bare(env: NodeJS.ProcessEnv): Record<string, string> {
