@@ -451,6 +451,7 @@ begin
   if found is not null and not exists (select from domains where hostname = new.hostname and deleted_at is null) then
     raise exception using errcode = 'exclusion_violation', constraint = 'domain_family_room', message = found;
   end if;
+  new.version := nextval('versions');
   return new;
 end
 $function$;

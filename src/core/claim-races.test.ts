@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { addProject, CLAIM_RULES, claim, freshHostname } from '../../test/support/tenants.ts'
 import { type Hostname, wildcardOver } from '../hostname.ts'
 import type { Db } from './db.ts'
-import { listDomains, registerDomain, removeDomain } from './domains.ts'
+import { changeMetadata, listDomains, registerDomain, removeDomain } from './domains.ts'
 import { findProbeTarget } from './probes.ts'
 import type { Project } from './projects.ts'
 
@@ -69,6 +69,28 @@ test('a hostname that changes hands under parallel claims always owes its proof'
     }),
   )
   for (const [i, hostname] of hostnames.entries()) expect((await findProbeTarget(db, heirs[i]!, hostname)).proofNeeded).toBe(true)
+})
+
+test('a claim that had to wait is newer than all that its hostname went through meanwhile', async () => {
+  const [holder, heir] = [await addProject(db), await addProject(db)]
+  const hostname = await claim(db, holder)
+  const versions = async () =>
+    (await db.pool.query<{ version: string }>('select version from domains where hostname = $1 order by id', [hostname])).rows
+  const blocker = await db.pool.connect()
+  await blocker.query('begin')
+  await blocker.query(`select pg_advisory_xact_lock(hashtextextended('family of ' || substr($1, strpos($1, '.') + 1), 0))`, [hostname])
+  const waiting = outcome(heir, hostname)
+  await vi.waitFor(async () => {
+    const { rowCount } = await db.pool.query(`select from pg_stat_activity where wait_event = 'advisory' and datname = current_database()`)
+    expect(rowCount).toBe(1)
+  })
+  await changeMetadata(db, holder, { hostname, metadataJson: '{"plan":"gold"}' })
+  const [{ version: last }] = (await versions()) as [{ version: string }]
+  await removeDomain(db, holder, hostname)
+  await blocker.query('commit')
+  blocker.release()
+  expect(await waiting).toBe('claimed')
+  expect(Number((await versions()).at(-1)!.version)).toBeGreaterThan(Number(last))
 })
 
 const wild = { ...CLAIM_RULES, wildcards: true }
