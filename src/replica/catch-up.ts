@@ -41,15 +41,39 @@ type SnapshotPages = Pick<Snapshot, 'routes' | 'certificates' | 'usedAtMs' | 'pi
 export function createCatchUp(parts: CatchUpParts): CatchUp {
   const { source, writer, now, signal, pinned = [] } = parts
   const recent = createRecentReads(now)
-  const read = <T>(what: string, promise: Promise<T>): Promise<T> => within(READ_TIMEOUT_MS, what, promise, signal)
+  let server: number | undefined
+
+  /** What is read of the feed says up to where the rows of the server are read that answers. */
+  const readFeed = async <T>(what: string, promise: Promise<T>): Promise<T> => {
+    const answer = await within(READ_TIMEOUT_MS, what, promise, signal)
+    server = source.server?.()
+    return answer
+  }
+  const read = async <T>(what: string, promise: Promise<T>): Promise<T> => {
+    const answer = await within(READ_TIMEOUT_MS, what, promise, signal)
+    requireSameServer()
+    return answer
+  }
+  async function* readPages<T>(what: string, pages: AsyncIterable<T>): AsyncIterable<T> {
+    for await (const page of pagesWithin(PAGE_TIMEOUT_MS, what, pages, signal)) {
+      requireSameServer()
+      yield page
+    }
+    requireSameServer()
+  }
+  /** Rows of a server that is behind would stay, since the feed is past their changes. */
+  const requireSameServer = (): void => {
+    if (source.server?.() !== server)
+      throw new Error('the connection to the feed was lost in the middle, and the next may lead to another server')
+  }
 
   /** The cursor comes first: what changes while the pages are read is in the feed after it, and is applied again. */
   const takeSnapshot = async (reason: string): Promise<void> => {
     const asOfMs = now()
-    const cursor = await read('the cursor', source.currentCursor())
+    const cursor = await readFeed('the cursor', source.currentCursor())
     const settings = await loadSettings(parts.settingNames)
     const challenges = await read('the challenges', source.loadChallenges())
-    const projects = pagesWithin(PAGE_TIMEOUT_MS, 'a page of projects', source.eachProjectPage(PROJECTS_PER_PAGE), signal)
+    const projects = readPages('a page of projects', source.eachProjectPage(PROJECTS_PER_PAGE))
     const pages = writer.hostnamesMax > 0 ? pagesOfSome() : pagesOfAll()
     recent.forget()
     await writer.replaceAll({ cursor, asOfMs, settings, challenges, projects, ...pages })
@@ -57,8 +81,8 @@ export function createCatchUp(parts: CatchUpParts): CatchUp {
   }
 
   const pagesOfAll = (): SnapshotPages => ({
-    routes: pagesWithin(PAGE_TIMEOUT_MS, 'a page of routes', source.eachRoutePage(HOSTNAMES_PER_PAGE), signal),
-    certificates: pagesWithin(PAGE_TIMEOUT_MS, 'a page of certificates', source.eachCertificatePage(HOSTNAMES_PER_PAGE), signal),
+    routes: readPages('a page of routes', source.eachRoutePage(HOSTNAMES_PER_PAGE)),
+    certificates: readPages('a page of certificates', source.eachCertificatePage(HOSTNAMES_PER_PAGE)),
   })
 
   /** What a bounded copy held before, the most recently used first, and others while there is room. */
@@ -142,7 +166,7 @@ export function createCatchUp(parts: CatchUpParts): CatchUp {
         const asOfMs = now()
         const { cursor, asOfMs: storedMs } = writer.state()
         if (!cursor) throw new Error('the copy became unusable while it was followed')
-        const step = await read('the feed', source.readChanges(cursor, CHANGES_PER_READ))
+        const step = await readFeed('the feed', source.readChanges(cursor, CHANGES_PER_READ))
         if ('kind' in step) {
           if (step.kind === 'promoted' && (await goBack(step.epoch, step.sharedLsn)) === 'went-back') continue
           if (isNew) throw new Error('the feed does not know the cursor that it gave') // the caller waits before it tries again

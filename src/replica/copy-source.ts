@@ -5,6 +5,8 @@ export type Change = { kind: 'host' | 'certificate' | 'project' | 'token' | 'set
 
 /** What the follower needs from the database. Every function may reject, and may be slow: the follower gives up waiting by itself. */
 export type CopySource = {
+  /** Another number once what is read may come from another server, which may be behind the one before. Absent where all comes from one. */
+  server?(): number
   currentCursor(): Promise<Cursor>
   /**
    * The changes after the cursor, in order, `limit` at most; fewer means that there are no more now, but for those held back for `heldMs`. `lsn`: no

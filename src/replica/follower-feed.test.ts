@@ -1,10 +1,10 @@
 import { pino } from 'pino'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { createTestDatabase } from '../../test/support/postgres.ts'
 import { CLAIM_RULES, PROJECT_RULES } from '../../test/support/tenants.ts'
 import { presentChallenge, withdrawChallenge } from '../core/challenges.ts'
 import { createAnnouncer } from '../core/changes.ts'
-import type { Db } from '../core/db.ts'
+import { closeDatabase, connectDatabase, type Db } from '../core/db.ts'
 import { registerDomain, removeDomain } from '../core/domains.ts'
 import { createProject, deleteProject, type Project, updateProject } from '../core/projects.ts'
 import { loadRoutes } from '../core/routes.ts'
@@ -61,6 +61,22 @@ afterEach(() => end())
 const named = (number: number) => parseHostname(`shop${number}.p${projects}.example.org`)
 const claim = (number: number) => registerDomain(db, project, { hostname: named(number), metadataJson: '{"n":1}' }, CLAIM_RULES)
 const routed = (count: number) => Array.from({ length: count }, (_, number) => reader.findRoute(named(number))).filter((route) => route)
+
+test('each connection to a feed of its own counts as another server, which may be a standby that is behind', async () => {
+  const feed = connectDatabase(database.url, { applicationName: 'feed', poolMax: 1 })
+  try {
+    const source = databaseSource(db, { feed })
+    await source.currentCursor()
+    const before = source.server!()
+    await source.currentCursor()
+    expect(source.server!()).toBe(before)
+    await db.pool.query(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'feed'`)
+    await vi.waitFor(() => source.currentCursor())
+    expect(source.server!()).toBe(before + 1)
+  } finally {
+    await closeDatabase(feed)
+  }
+})
 
 test('claims made by many transactions at once all reach the copy', { timeout: 30_000 }, async () => {
   const announcer = createAnnouncer(db)

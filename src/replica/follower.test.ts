@@ -21,7 +21,7 @@ function createSource() {
   const fail = { with: undefined as Error | undefined }
   const calls = { snapshots: 0, reads: 0, loads: [] as Hostname[][] }
   const during = { page: () => {}, load: async () => {} }
-  const place = { epoch: 'one', prunedTo: 0 }
+  const place = { epoch: 'one', prunedTo: 0, server: 1 }
   let hint = () => {}
 
   const ready = async (): Promise<void> => {
@@ -36,6 +36,7 @@ function createSource() {
     }
   }
   const source: CopySource = {
+    server: () => place.server,
     async currentCursor() {
       await ready()
       calls.snapshots += 1
@@ -251,6 +252,26 @@ test('what changes while a snapshot is read is not lost', async () => {
   await startAndFill()
   expect(reader.findRoute(first)?.metadataJson).toBe('"new"')
   expect(reader.findRoute(shop(900_000))).toBeDefined()
+})
+
+test('what another server answers than the one that the feed was read of is not taken: it may be behind', async () => {
+  for (let number = 0; number < 3_000; number += 1) database.put(routeOf(shop(number)))
+  const first = [...database.routes.keys()].sort()[0]!
+  database.during.page = () => {
+    database.during.page = () => {}
+    database.put(routeOf(first, { version: 2, metadataJson: '"of before the cursor"' })) // the server of the first page had not come so far
+    database.place.server += 1
+  }
+  await startAndFill()
+  expect(reader.findRoute(first)?.metadataJson).toBe('"of before the cursor"')
+  database.during.load = async () => {
+    database.during.load = async () => {}
+    database.put(routeOf(first, { version: 3, metadataJson: '"of the change"' }))
+    database.place.server += 1
+  }
+  database.change(host(first))
+  await expect.poll(() => reader.findRoute(first)?.metadataJson).toBe('"of the change"')
+  expect(follower.report().trouble).toBeUndefined()
 })
 
 test('more changes than one read holds all arrive', async () => {

@@ -8,7 +8,10 @@ import type { CopySource } from '../replica/copy-source.ts'
 
 /** What the follower reads of the database: all from `feed`, which may be a standby, but hints and what must be the newest. */
 export function databaseSource(db: Db, { feed = db, reading }: { feed?: Db; reading?: RouteReading } = {}): CopySource {
+  let connections = 0
+  if (feed !== db) feed.pool.on('connect', () => (connections += 1)) // each may lead to another of the standbys
   return {
+    server: () => connections,
     currentCursor: () => currentCursor(feed),
     readChanges: (cursor, limit) => readChanges(feed, cursor, limit, db),
     loadRoutes: (hostnames) => loadRouteRows(feed, hostnames, reading),
