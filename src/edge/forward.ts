@@ -102,9 +102,9 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
     this.#isRetry = fresh
     try {
       const acquired = this.#parts.channels.acquire(this.#upstream, { fresh })
-      if (acquired instanceof Promise) this.#sendOnce(acquired)
-      else if (this.#isReplayable()) this.#send(acquired)
-      else this.#sendOnce(this.#lookTwice(acquired))
+      if (!this.#isReplayable()) this.#sendOnce(this.#lookTwice(acquired))
+      else if (acquired instanceof Promise) this.#sendOnce(acquired)
+      else this.#send(acquired)
     } catch (error) {
       this.#giveUp(error)
     }
@@ -116,7 +116,7 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
 
   #send(channel: UpstreamChannel): void {
     if (this.#isOver) {
-      channel.destroy()
+      channel.release() // the visitor went while it waited for one
       return
     }
     this.#channel = channel
@@ -191,7 +191,8 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
   }
 
   /** A kept connection may have been closed just now: for what cannot be sent twice, the news gets one full turn of the loop to arrive. */
-  async #lookTwice(channel: UpstreamChannel): Promise<UpstreamChannel> {
+  async #lookTwice(acquired: UpstreamChannel | Promise<UpstreamChannel>): Promise<UpstreamChannel> {
+    const channel = await acquired
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
     if (channel.isUsable) return channel
     channel.destroy()

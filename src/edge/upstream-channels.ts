@@ -17,6 +17,8 @@ export interface UpstreamChannel {
   resume(): void
   /** Ends the exchange wherever it is. */
   destroy(): void
+  /** In place of `send`: another exchange may have it. */
+  release(): void
 }
 
 /** All ways to upstreams: each is spoken to as its project says. */
@@ -31,7 +33,7 @@ export function createUpstreamChannels(http1: UpstreamPools, http2: UpstreamHttp
     async probe(upstream: Upstream): Promise<void> {
       if (upstream.protocol === 'http1') return http1.probe(upstream)
       const channel = await http2.acquire(upstream)
-      channel.destroy() // gives back its place on the connection
+      channel.release()
     },
     counts() {
       const [one, two] = [http1.counts(), http2.counts()]

@@ -184,6 +184,11 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
     this.#socket.destroy()
   }
 
+  release(): void {
+    if (this.isUsable) this.#onFree(this)
+    else this.destroy()
+  }
+
   onInterim(head: InterimHead): void {
     this.#running?.listener.onInterim(head)
   }

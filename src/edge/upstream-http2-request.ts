@@ -113,6 +113,10 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
     else if (state === 'running') this.#host.reset(this, ERROR_CODE.cancel)
   }
 
+  release(): void {
+    this.destroy() // which gives back what was reserved
+  }
+
   /** Throws UpstreamFailure. */
   onHead(decoded: DecodedHead, endsStream: boolean) {
     if (this.#hasBegun) return this.#complete(readTrailers(decoded, endsStream))
