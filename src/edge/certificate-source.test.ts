@@ -11,6 +11,7 @@ function source(served = true, names: (hostname: Hostname) => Iterable<Hostname>
   const copy = new Map<Hostname, CertificateKnowledge>()
   const asked: Hostname[] = []
   let refusal: string | undefined
+  let nowMs = 1_000
   const made = createCertificateSource({
     read: (hostname) => copy.get(hostname) ?? { kind: 'none' },
     servedBy: (hostname) => (served ? names(hostname) : []),
@@ -18,13 +19,16 @@ function source(served = true, names: (hostname: Hostname) => Iterable<Hostname>
       asked.push(hostname)
       return refusal ? { kind: 'refused', reason: refusal } : { kind: 'requested' }
     },
-    now: () => 1_000,
+    now: () => nowMs,
     trustedProxies: createAddressSet(['192.0.2.200']),
   })
   const refuse = (reason: string) => {
     refusal = reason
   }
-  return { made, copy, asked, refuse }
+  const wait = (ms: number) => {
+    nowMs += ms
+  }
+  return { made, copy, asked, refuse, wait }
 }
 
 const from = (address: string, onceGone: WaitingClient['onceGone'] = () => {}): WaitingClient => ({ address, onceGone })
@@ -154,6 +158,34 @@ test('an expired certificate is not served', async () => {
   copy.set(shop, { kind: 'certificate', certificate: { ...certificate, notAfterMs: 999 } })
   refuse('in back-off')
   expect(await made.certificateFor(shop, from('192.0.2.1'))).toEqual({ kind: 'refused', reason: 'in back-off' })
+})
+
+test('what was refused is not asked for again at each visit, until there is news or some seconds are over', async () => {
+  const { made, asked, refuse, wait } = source()
+  refuse('it is not tried any more')
+  const visit = () => made.certificateFor(shop, from('192.0.2.1'))
+  for (let n = 0; n < 50; n += 1) expect(await visit()).toEqual({ kind: 'refused', reason: 'it is not tried any more' })
+  expect(asked).toHaveLength(1)
+  for (const again of [() => made.changed(shop), () => made.reset(), () => wait(5_000)]) {
+    const before = asked.length
+    again()
+    await visit()
+    expect(asked).toHaveLength(before + 1)
+  }
+})
+
+test('who waits goes on waiting when all has to be looked at anew and there is nothing yet', async () => {
+  const { made, copy } = source()
+  const answer = made.certificateFor(shop, from('192.0.2.1'))
+  for (let n = 0; n < 3; n += 1) {
+    await turn()
+    made.reset()
+  }
+  await turn()
+  expect(made.waiting()).toBe(1)
+  copy.set(shop, { kind: 'certificate', certificate })
+  made.changed(shop)
+  expect(await answer).toMatchObject({ kind: 'certificate' })
 })
 
 const wildcard = parseClaimName('*.customer.com')

@@ -1,6 +1,7 @@
 import type { Hostname } from '../hostname.ts'
 import { type AddressSet, addressKey } from '../lib/addresses.ts'
 import { ExactLru } from '../lib/exact-lru.ts'
+import { Lru } from '../lib/lru.ts'
 import { createOnce } from '../lib/once.ts'
 import type { CertificateText } from './certificate-text.ts'
 import type { WaitingClient } from './tls.ts'
@@ -44,6 +45,9 @@ const CERTIFICATES_IN_MEMORY_MAX = 15_000 // 1 to 4 KB each
 const WAIT_MS_MAX = 10_000
 const WAITING_MAX = 1_000
 const WAITING_PER_CLIENT_MAX = 20
+// As long as nobody tells of news, nobody asks again sooner: a name whose certificate is not ordered any more may be asked for at any rate.
+const REFUSED_MS = 5_000
+const REFUSALS_MAX = 10_000
 const NOT_REGISTERED: CertificateAnswer = { kind: 'refused', reason: 'not registered' }
 
 /**
@@ -56,6 +60,7 @@ export function createCertificateSource(parts: CertificateSourceParts): Certific
   const room = createWaitingRoom()
   const requests = createOnce<Hostname, Awaited<ReturnType<CertificateSourceParts['requestIssuance']>>>()
   const request = (hostname: Hostname) => requests(hostname, () => parts.requestIssuance(hostname))
+  const refusals = new Lru<Hostname, { reason: string; untilMs: number }>(REFUSALS_MAX)
 
   const remembered = (hostname: Hostname): CertificateAnswer | undefined => {
     const known = memory.get(hostname)
@@ -67,6 +72,11 @@ export function createCertificateSource(parts: CertificateSourceParts): Certific
     if (knowledge.kind !== 'certificate' || knowledge.certificate.notAfterMs <= parts.now()) return undefined
     memory.set(hostname, knowledge.certificate)
     return { kind: 'certificate', ...knowledge.certificate }
+  }
+
+  const refused = (hostname: Hostname): CertificateAnswer | undefined => {
+    const refusal = refusals.get(hostname)
+    return refusal && refusal.untilMs > parts.now() ? { kind: 'refused', reason: refusal.reason } : undefined
   }
 
   const hasNews = (hostname: Hostname): boolean => {
@@ -85,7 +95,7 @@ export function createCertificateSource(parts: CertificateSourceParts): Certific
       first ??= { name, found }
     }
     if (!first) return NOT_REGISTERED
-    return first.found ?? waitForIssuance(first.name, client)
+    return first.found ?? refused(first.name) ?? waitForIssuance(first.name, client)
   }
 
   const waitForIssuance = async (hostname: Hostname, client: WaitingClient): Promise<CertificateAnswer> => {
@@ -100,11 +110,13 @@ export function createCertificateSource(parts: CertificateSourceParts): Certific
     try {
       const asked = await request(hostname)
       // The certificate may have arrived while we asked: then the refusal says so, and the copy is the better witness.
-      const arrived = inCopy(hostname)
-      if (arrived) return arrived
-      if (asked.kind === 'refused') return asked
-      await seat.news
-      return inCopy(hostname) ?? { kind: 'refused', reason: 'the certificate was not issued in time' }
+      let arrived = inCopy(hostname)
+      if (!arrived && asked.kind === 'refused') {
+        refusals.set(hostname, { reason: asked.reason, untilMs: parts.now() + REFUSED_MS })
+        return asked
+      }
+      while (!arrived && (await seat.called())) arrived = inCopy(hostname)
+      return arrived ?? inCopy(hostname) ?? { kind: 'refused', reason: 'the certificate was not issued in time' }
     } finally {
       seat.leave()
     }
@@ -120,17 +132,20 @@ export function createCertificateSource(parts: CertificateSourceParts): Certific
     },
     changed(hostname) {
       memory.delete(hostname)
+      refusals.delete(hostname)
       if (room.holds(hostname) && hasNews(hostname)) room.call(hostname)
     },
     reset() {
       memory.clear()
+      refusals.clear()
       room.callAll()
     },
     waiting: () => room.size(),
   }
 }
 
-type Seat = { news: Promise<void>; giveUp(): void; leave(): void }
+/** `called`: whether there may be news, again and again; false once the time is over or its client has gone. */
+type Seat = { called(): Promise<boolean>; giveUp(): void; leave(): void }
 
 function createWaitingRoom() {
   const byHostname = new Map<Hostname, Set<() => void>>()
@@ -143,21 +158,32 @@ function createWaitingRoom() {
     if (size >= WAITING_MAX || ofClient >= WAITING_PER_CLIENT_MAX) return undefined
     size += 1
     if (client !== undefined) byClient.set(client, ofClient + 1)
-    const called = Promise.withResolvers<void>()
-    const timer = setTimeout(called.resolve, WAIT_MS_MAX)
+    let isOver = false
+    let next = Promise.withResolvers<void>()
+    const wake = () => next.resolve()
+    const called = async () => {
+      await next.promise
+      next = Promise.withResolvers()
+      return !isOver
+    }
+    const giveUp = () => {
+      isOver = true
+      wake()
+    }
+    const timer = setTimeout(giveUp, WAIT_MS_MAX)
     const seats = byHostname.get(hostname) ?? new Set()
-    byHostname.set(hostname, seats.add(called.resolve))
+    byHostname.set(hostname, seats.add(wake))
     const leave = () => {
       clearTimeout(timer)
       size -= 1
-      seats.delete(called.resolve)
+      seats.delete(wake)
       if (seats.size === 0) byHostname.delete(hostname)
       if (client === undefined) return
       const left = (byClient.get(client) ?? 1) - 1
       if (left > 0) byClient.set(client, left)
       else byClient.delete(client)
     }
-    return { news: called.promise, giveUp: called.resolve, leave }
+    return { called, giveUp, leave }
   }
 
   return {

@@ -60,7 +60,7 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
 
   const readCertificate = (hostname: Hostname): CertificateKnowledge => {
     const row = copy.reader.findCertificate(hostname)
-    if (row?.chainPem && row.sealedKey && row.notAfterMs) {
+    if (row?.chainPem && row.sealedKey && row.notAfterMs && row.notAfterMs > Date.now()) {
       const keyPem = keys.open(row.sealedKey, hostname)
       return {
         kind: 'certificate',
@@ -100,7 +100,7 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
   const certificates = createCertificateSource({
     read: readCertificate,
     servedBy,
-    requestIssuance: (hostname) => copy.follower.requestCertificate(hostname),
+    requestIssuance: copy.requestCertificate,
     now: Date.now,
     trustedProxies: createAddressSet(config.trustedProxies),
   })

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { heapBytes } from '../../test/support/heap.ts'
 import { type Hostname, parseClaimName, parseHostname } from '../hostname.ts'
-import { projectOf, routeOf, shop, snapshotOf, temporaryFolder } from '../replica/copy.fixture.ts'
+import { certificateOf, foundRoute, projectOf, routeOf, shop, snapshotOf, temporaryFolder } from '../replica/copy.fixture.ts'
 import { openCopyReader } from '../replica/copy-reader.ts'
 import { openCopyWriter } from '../replica/copy-writer.ts'
 import type { LightRoute, Route, RouteRow } from '../replica/rows.ts'
@@ -115,6 +115,37 @@ test('the revision is another one with each news and once the follower is away, 
   }
 })
 
+test('whose certificate is asked for that a bounded copy has let go comes back with it, and asks for no look-up otherwise', async () => {
+  const bounded = { ...context, config: { ...context.config, copyHostnamesMax: 2 } } as RoleContext
+  const writer = openCopyWriter(copyPath(context.config), { metadata: false, hostnamesMax: 2 })
+  await writer.replaceAll(snapshotOf([]))
+  const bring = (hostname: Hostname, usedAtMs: number) =>
+    writer.apply({ routes: [routeOf(hostname)], certificates: [certificateOf(hostname)], known: [{ hostname, usedAtMs }] })
+  const lookedUp: Hostname[] = []
+  const server = await startServer({
+    async findRoute(hostname) {
+      lookedUp.push(hostname)
+      bring(hostname, 9)
+      return { kind: 'route', route: foundRoute(routeOf(hostname)) }
+    },
+  })
+  const copy = openLocalCopy<LightRoute>(bounded, { keep: toLight })
+  try {
+    await copy.follower.firstHeard(10_000)
+    for (const number of [1, 2, 3]) bring(shop(number), number)
+    expect(copy.reader.findRoute(shop(1))).toBeUndefined()
+    for (const number of [1, 3]) {
+      await copy.requestCertificate(shop(number))
+      expect(copy.reader.findCertificate(shop(number))).toBeDefined()
+    }
+    expect(lookedUp).toEqual([shop(1)])
+  } finally {
+    copy.close()
+    await server.stop()
+    writer.close()
+  }
+})
+
 test('a process that remembers all of a copy answers from memory alone once it has read it, and reads anew what changes', async () => {
   const writer = openCopyWriter(copyPath(context.config))
   const star = parseClaimName('*.another.com')
@@ -153,14 +184,15 @@ test('a process that remembers all of a copy answers from memory alone once it h
   }
 })
 
-/** A follower's socket behind which nobody looks anything up. */
-const startServer = () =>
+/** A follower's socket behind which nobody looks anything up, unless told otherwise. */
+const startServer = (on: Partial<Parameters<typeof startCopyServer>[0]['on']> = {}) =>
   startCopyServer({
     socketPath: followerSocket(context),
     on: {
       findRoute: async () => ({ kind: 'unavailable' }),
       requestCertificate: async () => ({ kind: 'requested' }),
       visitorCame: () => {},
+      ...on,
     },
   })
 

@@ -119,6 +119,11 @@ export function openLocalCopy<Kept extends Pick<Route, 'hostname' | 'projectId'>
       remember(hostname, found)
       return found
     },
+    /** Has the hostname's certificate issued. A name that a bounded copy has let go is brought back first, with the certificate that it may have. */
+    async requestCertificate(hostname: Hostname) {
+      if (isBounded && !reader.findRoute(hostname)) await follower.findRoute(hostname)
+      return follower.requestCertificate(hostname)
+    },
     /** Another number whenever a route that was found before may be another one by now. */
     revision: () => revision,
     /** What the remembered routes take, or may take soon. */
