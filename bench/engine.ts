@@ -7,6 +7,7 @@ import type { TLSSocket } from 'node:tls'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { createBridge } from '../src/edge/bridge.ts'
+import { createEndlessWatch } from '../src/edge/endless.ts'
 import { createEngine } from '../src/edge/engine.ts'
 import { createEdgeMetrics } from '../src/edge/metrics.ts'
 import { createServe } from '../src/edge/serve.ts'
@@ -100,6 +101,7 @@ function createScriptedEdge(script: Script, accessLogSample: number) {
     turn,
     bridge: createBridge({ bridgeMs: 0, log, probe: channels.probe, onHeldEnd: metrics.heldEnded }),
     tunnels: createTunnels(),
+    endless: createEndlessWatch(),
   })
   const engine = createEngine({ timeouts: TIMEOUTS, turn, onExchange: serving.serve }, 'own')
   const visitors = Array.from({ length: script.connections }, () => {

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { type AddressSet, addressKey } from '../lib/addresses.ts'
+import { createSeldom } from '../lib/seldom.ts'
 import type { Log } from '../log.ts'
 
 /** How many connections of visitors are held at once; 0: as many as come. */
@@ -20,8 +21,6 @@ export type AdmissionParts = {
 
 export type Admission = ReturnType<typeof createAdmission>
 
-const LOGGED_EVERY_MS = 60_000
-
 /**
  * Counts the connections of visitors, of this process and of each client (an IPv4 address or an IPv6 /64), and says who may stay: beyond a
  * ceiling it is the newest that goes, before its first byte is read. What is turned away is counted, and logged once a minute at most.
@@ -29,18 +28,12 @@ const LOGGED_EVERY_MS = 60_000
 export function createAdmission({ log, ceilings, trustedProxies, onTurnedAway, now = () => performance.now() }: AdmissionParts) {
   const { processMax, perClientMax } = ceilings
   const byClient = new Map<string, number>()
-  const loggedAt = new Map<TurnedAwayReason, number>()
-  const unlogged = { process: 0, client: 0 }
+  const seldom = { process: createSeldom(now), client: createSeldom(now) }
   let open = 0
 
   const turnAway = (reason: TurnedAwayReason, details: object): 'turned-away' => {
     onTurnedAway(reason)
-    unlogged[reason] += 1
-    if (now() - (loggedAt.get(reason) ?? Number.NEGATIVE_INFINITY) >= LOGGED_EVERY_MS) {
-      loggedAt.set(reason, now())
-      log.warn({ ...details, turnedAway: unlogged[reason] }, ADVICE[reason])
-      unlogged[reason] = 0
-    }
+    seldom[reason]((turnedAway) => log.warn({ ...details, turnedAway }, ADVICE[reason]))
     return 'turned-away'
   }
 

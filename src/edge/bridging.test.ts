@@ -244,6 +244,14 @@ test('an upstream that stays down opens its circuit; others are served; it close
   expect((await edge.report()).bridge).toEqual({ held: 0, outages: 0, circuits: 0 })
 })
 
+test('what an open circuit refuses is logged and counted as what its visitor was told', async () => {
+  const edge = await startEdge(200)
+  await edge.route(HOST, `http://127.0.0.1:${await freePort()}`)
+  await vi.waitFor(async () => expect(await ask(edge)).toMatchObject({ error: 'circuit-open' }), { timeout: 20_000 })
+  await vi.waitFor(() => expect(edge.lines.at(-1)).toMatchObject({ status: 502, error: 'circuit-open' }))
+  expect(await metric(edge, 'namesake_edge_upstream_errors_total\\{reason="circuit-open"\\}')).toBeGreaterThan(0)
+})
+
 test('another project with the same upstream has a circuit of its own', async () => {
   const edge = await startEdge(300)
   const port = await freePort()

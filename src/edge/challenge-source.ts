@@ -38,8 +38,12 @@ export function createChallengeSource(parts: ChallengeSourceParts): ChallengeSou
     arePending: () => pending.size > 0,
     challengeFor(hostname) {
       const challenge = pending.get(hostname)
-      if (challenge) challenge.certificate ??= parts.certify(hostname, challenge.keyAuthorization)
-      return challenge?.certificate
+      if (!challenge) return undefined
+      challenge.certificate ??= parts.certify(hostname, challenge.keyAuthorization).catch((error) => {
+        delete challenge.certificate // the next one may be made
+        throw error
+      })
+      return challenge.certificate
     },
     changed,
   }

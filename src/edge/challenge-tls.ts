@@ -23,7 +23,8 @@ export function createChallengeTls({ handshakeMs, onOutcome }: ChallengeTlsParts
     server.on('secureConnection', (socket) => {
       onOutcome('validated')
       socket.on('error', () => socket.destroy())
-      socket.setTimeout(handshakeMs, () => socket.destroy())
+      const timer = setTimeout(() => socket.destroy(), handshakeMs)
+      socket.once('close', () => clearTimeout(timer))
       socket.resume() // no application data is meant to come, and none is kept
       socket.end()
     })

@@ -4,6 +4,7 @@ import type { LineSink, Log } from '../log.ts'
 import { type ConnectionCeilings, createAdmission } from './admission.ts'
 import { createBridge } from './bridge.ts'
 import type { ChallengeSource } from './challenge-source.ts'
+import { createEndlessWatch } from './endless.ts'
 import { createEngine, type Http2Engine } from './engine.ts'
 import type { ErrorPageBrand } from './error-page.ts'
 import type { FindHost, HostAnswer } from './host.ts'
@@ -90,8 +91,9 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
   const channels = createUpstreamChannels(createUpstreamPools(ways), createUpstreamHttp2Pools(ways))
   const bridge = createBridge({ bridgeMs: parts.bridgeMs, log, probe: channels.probe, onHeldEnd: metrics.heldEnded })
   const tunnels = createTunnels()
+  const endless = createEndlessWatch()
   const trustedProxies = createAddressSet(parts.trustedProxies)
-  const serving = createServe({ ...parts, turn, trustedProxies, channels, bridge, tunnels })
+  const serving = createServe({ ...parts, turn, trustedProxies, channels, bridge, tunnels, endless })
   const engine = createEngine({ timeouts, turn, onExchange: serving.serve }, parts.http2Engine)
   const noteVisit = (hostname: Hostname): void => {
     try {
@@ -125,7 +127,7 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
   const http = await startListeners(parts.listen.http, {
     proxyProtocol,
     admission,
-    onSocket: (socket) => port80.emit('connection', socket),
+    onSocket: port80.accept,
   })
   const https = await startListeners(parts.listen.https, { proxyProtocol, admission, onSocket: tls.accept }).catch(async (error) => {
     await http.close()
@@ -149,14 +151,16 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
     setTicketKeys: tls.setTicketKeys,
     async stop(drainMs) {
       const closed = Promise.all([https.close(), http.close()])
-      port80.close()
+      port80.drain()
       engine.drain()
       bridge.drain()
       await within(drainMs, closed)
+      endless.destroy()
       tunnels.destroy()
       engine.destroy()
       https.destroy()
       http.destroy()
+      port80.close()
       bridge.destroy()
       channels.destroy()
       await closed

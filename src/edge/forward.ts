@@ -29,6 +29,8 @@ export type ForwardParts<Visit> = {
   turn: Turn
   /** Takes both ends of a connection whose protocol was changed. */
   onTunnel(visit: Visit, ends: { upstream: Socket; behind: Buffer }): void
+  /** The answer may go on for ever. */
+  onEndless(visit: Visit): void
   /** Where it is to be sent by now; undefined when the hostname is not served any more for whom it was served when the request came. */
   upstreamNow(visit: Visit, upstream: Upstream): Promise<Upstream | undefined>
   /** Answers with a page. */
@@ -51,14 +53,14 @@ const CONTINUE_PATIENCE_MS = 1_000
  * an answer came, an idempotent request without a body is sent once more on a fresh one; while the upstream cannot be reached, GET, HEAD and OPTIONS are held. A failed exchange is a 502 page; once the answer has begun,
  * its end is an error that no visitor takes for the end of the answer.
  */
-export function forward<Visit extends { exchange: Exchange }>(
+export function forward<Visit extends { exchange: Exchange; outcome: Forwarded }>(
   parts: ForwardParts<Visit>,
   visit: Visit,
   request: ForwardRequest,
-): Forwarded {
+): void {
   const forwarding = new Forwarding(parts, visit, request)
+  visit.outcome = forwarding.outcome // before it begins, since it may be over with that
   forwarding.begin()
-  return forwarding.outcome
 }
 
 class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListener {
@@ -222,6 +224,7 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
     const kept = status === 101 ? fields.toUpgrade() : fields.toVisitor({ keepLength, keepTrailer, keepUpgrade })
     // Over HTTP/2 an answer can be complete with its head and say nothing of a length: so a call of gRPC ends that came to nothing.
     this.#exchange.answer({ status, reason, fields: kept, body: isEmpty ? 'none' : body, mayHaveTrailers })
+    if (fields.isEventStream || this.#upstream.protocol !== 'http1') this.#parts.onEndless(this.#visit) // over HTTP/2 it may be gRPC
     this.#isAnswered = true // not before: what cannot be said to the visitor is still a failed exchange
     this.#parts.bridge.succeeded(this.#upstream)
     if (this.#timesHeld > 0) this.#parts.bridge.heldEnded('served')

@@ -248,6 +248,29 @@ test('what is no TLS gets an alert and the end, and the edge goes on', async () 
   session.close()
 })
 
+test('a key that cannot be used is logged once, however many ask for its name', async () => {
+  const own = await startTestEdge()
+  const broken = { kind: 'certificate', id: '1', leafPem: 'no certificate', issuersPem: '', keyPem: 'no key' } as CertificateAnswer
+  own.certificates.set(HOST, broken)
+  for (let n = 0; n < 20; n += 1) await expect(openTls({ ...target(), port: own.httpsPort })).rejects.toThrow()
+  await expect.poll(() => own.lines).toMatchObject([{ msg: 'a handshake could not be served', handshakes: 1 }])
+  await own.stop(0)
+})
+
+test('who closes before its ClientHello is whole counts as gone, who takes too long as a time-out', async () => {
+  const hasty = await startTestEdge({ timeouts: { handshakeMs: 300 } })
+  const count = async (outcome: string) =>
+    Number(new RegExp(`^namesake_edge_handshakes_total\\{outcome="${outcome}"\\} (.*)$`, 'm').exec(await hasty.metrics())?.[1] ?? 0)
+  for (let n = 0; n < 3; n += 1) connectTcp(hasty.httpsPort, '127.0.0.1').end(Buffer.from([22, 3]))
+  await expect.poll(() => count('gone')).toBe(3)
+  expect(await count('timeout')).toBe(0)
+  const slow = connectTcp(hasty.httpsPort, '127.0.0.1')
+  slow.write(Buffer.from([22, 3]))
+  await expect.poll(() => count('timeout')).toBe(1)
+  slow.destroy()
+  await hasty.stop(0)
+})
+
 test('a silent connection is closed when the handshake’s time is over', async () => {
   const hasty = await startTestEdge({ timeouts: { handshakeMs: 100 } })
   const socket = connectTcp(hasty.httpsPort, '127.0.0.1')

@@ -4,7 +4,7 @@ import { DurationHistogram } from './duration-histogram.ts'
 import { HELD_OUTCOMES, type HeldOutcome } from './held-requests.ts'
 import { FAILURE_REASONS, type FailureReason } from './upstream.ts'
 
-export const HANDSHAKE_OUTCOMES = ['completed', 'resumed', 'validated', 'refused', 'failed', 'timeout'] as const
+export const HANDSHAKE_OUTCOMES = ['completed', 'resumed', 'validated', 'refused', 'failed', 'timeout', 'gone'] as const
 export type HandshakeOutcome = (typeof HANDSHAKE_OUTCOMES)[number]
 
 export type EdgeCounts = {

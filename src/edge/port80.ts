@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { type Hostname, readHostname } from '../hostname.ts'
 import type { Log } from '../log.ts'
@@ -23,8 +23,11 @@ const DEFAULT_HTTPS_PORT = 443
 /** What node:http finds wrong with a connection; the rest is no HTTP. */
 const REFUSED_WITH: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }
 
-/** Plain HTTP: the certificate authority's challenges, and the way to https for registered hostnames. Feed it with `emit('connection')`. */
-export function createPort80(parts: Port80Parts): Server {
+export type Port80 = ReturnType<typeof createPort80>
+
+/** Plain HTTP: the certificate authority's challenges, and the way to https for registered hostnames. */
+export function createPort80(parts: Port80Parts) {
+  let isDraining = false
   const server = createServer({
     maxHeaderSize: REQUEST_HEAD_BYTES_MAX,
     insecureHTTPParser: false,
@@ -44,12 +47,24 @@ export function createPort80(parts: Port80Parts): Server {
         parts.log.error({ err: error }, 'a plain HTTP request could not be served')
         return page(503)
       })
-      .then((answer) => send(request, response, answer))
+      .then((answer) => {
+        if (isDraining) response.shouldKeepAlive = false
+        send(request, response, answer)
+      })
       .catch(() => request.socket.destroy())
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuse(socket as Socket, REFUSED_WITH[error.code ?? ''] ?? 400))
   server.on('connect', (_request, socket) => refuse(socket as Socket, 405))
-  return server
+  return {
+    accept: (socket: Socket) => void server.emit('connection', socket),
+    /** Closes connections that rest, and the others behind their next answer. */
+    drain() {
+      isDraining = true
+      server.closeIdleConnections()
+    },
+    /** Ends the watch over connections' times. */
+    close: () => void server.close(),
+  }
 }
 
 async function decide(parts: Port80Parts, request: IncomingMessage): Promise<Page> {

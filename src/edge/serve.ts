@@ -6,6 +6,7 @@ import { createAccessLog, pathOf } from './access-log.ts'
 import type { Bridge } from './bridge.ts'
 import { clientAddress } from './client-address.ts'
 import { type ConnectionView, createConnectionViews } from './connection-view.ts'
+import type { createEndlessWatch } from './endless.ts'
 import type { Exchange } from './engine.ts'
 import { acceptsHtml, type ErrorPageBrand, renderErrorPage } from './error-page.ts'
 import { type Forwarded, type ForwardParts, forward } from './forward.ts'
@@ -33,6 +34,7 @@ export type ServeParts = {
   bridge: Bridge
   turn: Turn
   tunnels: ReturnType<typeof createTunnels>
+  endless: ReturnType<typeof createEndlessWatch>
 }
 
 type Visit = {
@@ -47,6 +49,7 @@ type Visit = {
   outcome: Forwarded
   tunnelBytes: number
   isClosed: boolean
+  endWatch: (() => void) | undefined
 }
 
 /** Where a request goes; without a project to the service itself. */
@@ -79,6 +82,7 @@ export function createServe(parts: ServeParts) {
   const close = (visit: Visit, refusal?: number) => {
     if (visit.isClosed) return
     visit.isClosed = true
+    visit.endWatch?.()
     open -= 1
     const { outcome } = visit
     if (refusal !== undefined) outcome.status = refusal
@@ -115,7 +119,7 @@ export function createServe(parts: ServeParts) {
     const { exchange, requestId, view } = visit
     const fields = view.forwardedFields(exchange.fields, exchange.authority, requestId)
     visit.projectId = destination.projectId
-    visit.outcome = forward(forwarding, visit, { upstream: upstreamOf(destination), fields })
+    forward(forwarding, visit, { upstream: upstreamOf(destination), fields })
   }
 
   const forwarding: ForwardParts<Visit> = {
@@ -128,15 +132,21 @@ export function createServe(parts: ServeParts) {
         visit.tunnelBytes = bytes
         close(visit)
       }
-      const isServed = async () => (await destinationNow(visit)) !== undefined
-      parts.tunnels.open({ visitor: socket, upstream, behindRequest, behindAnswer: behind, isServed, onClose })
+      watch(visit, () => socket.destroy())
+      parts.tunnels.open({ visitor: socket, upstream, behindRequest, behindAnswer: behind, onClose })
     },
+    onEndless: (visit) => watch(visit, () => visit.exchange.abort()),
     async upstreamNow(visit, upstream) {
       const destination = await destinationNow(visit)
       return destination === 'unavailable' ? upstream : destination && upstreamOf(destination)
     },
     refuse: (visit, { status, error, retryAfterS }) =>
       explain(visit, status, error, retryAfterS === undefined ? [] : ['Retry-After', String(retryAfterS)]),
+  }
+
+  const watch = (visit: Visit, end: () => void) => {
+    if (visit.isClosed) return
+    visit.endWatch = parts.endless.watch({ isServed: async () => (await destinationNow(visit)) !== undefined, end })
   }
 
   const fail = (visit: Visit, error: unknown) => {
@@ -232,6 +242,7 @@ export function createServe(parts: ServeParts) {
         outcome: { status: 0, upstreamMs: undefined, failure: undefined, heldMs: undefined },
         tunnelBytes: 0,
         isClosed: false,
+        endWatch: undefined,
       }
       open += 1
       exchange.onClose((refusal) => close(visit, refusal))

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { afterEach, expect, test } from 'vitest'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
-import { openHttp2, openTls, RawReader, requestHttp2, speak } from '../../test/support/raw-visitor.ts'
+import { openHttp2, openTls, RawReader, requestHttp2, speak, speakPlain } from '../../test/support/raw-visitor.ts'
 import { startUpstream, type Upstream } from '../../test/support/upstream.ts'
 
 const HOST = 'shop.customer.com'
@@ -29,6 +29,18 @@ async function start(): Promise<{
   await edge.route(HOST, upstream.url)
   return { edge, upstream, held: held.promise, target: { port: edge.httpsPort, hostname: HOST, ca: edge.ca.certPem } }
 }
+
+test('connections to port 80 that are kept end with their next answer, and hold up no stop', async () => {
+  const { edge } = await start()
+  const reader = speakPlain(edge.httpPort, `GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\nGET / HTTP/1.1\r\nHost: ${HOST}\r\n`)
+  expect((await reader.answer()).status).toBe(308)
+  const stopped = edge.stop(60_000)
+  await expect(openTls({ port: edge.httpsPort, ca: edge.ca.certPem })).rejects.toThrow()
+  reader.socket.write('\r\n')
+  expect((await reader.answer()).field('connection')).toBe('close')
+  await reader.closed()
+  await stopped
+})
 
 test('what runs at the stop ends well, says Connection: close, and nothing new is accepted', async () => {
   const { edge, held, target } = await start()

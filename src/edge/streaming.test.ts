@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -93,6 +94,30 @@ test('the head of an event stream arrives before its first event, and every even
   response.end()
   await reader.until('0\r\n\r\n')
   reader.socket.destroy()
+})
+
+test('an event stream ends soon after its hostname is removed, and so does its connection to the application', async () => {
+  const to = { ...target(), hostname: 'leaving.customer.com' }
+  const overHttp1 = async () => {
+    const reader = await speak(to, `GET /events HTTP/1.1\r\nHost: ${to.hostname}\r\n\r\n`)
+    return { reader, closed: () => reader.closed() }
+  }
+  const overHttp2 = async () => {
+    const visitor = (await openHttp2(to)).request({ ':path': '/events', ':authority': to.hostname })
+    return { reader: new RawReader(visitor as never), closed: () => once(visitor, 'error').finally(() => visitor.session?.destroy()) }
+  }
+  for (const visit of [overHttp1, overHttp2]) {
+    await edge.route(to.hostname, upstream.url)
+    const stream = nextStream()
+    const { reader, closed } = await visit()
+    const response = await stream
+    const timer = setInterval(() => response.write('data: tick\n\n'), 100)
+    await reader.until('tick')
+    edge.hosts.delete(to.hostname)
+    await Promise.all([once(response, 'close'), closed()])
+    clearInterval(timer)
+    await expect.poll(async () => (await edge.report()).exchanges).toBe(0)
+  }
 })
 
 test('an event stream over HTTP/2 arrives at once too, and its end of silence has no limit', async () => {

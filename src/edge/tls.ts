@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { createServer, type Server, type TLSSocket, type TlsOptions } from 'node:tls'
 import { type ExactHostname, type Hostname, readHostname } from '../hostname.ts'
+import { createSeldom } from '../lib/seldom.ts'
 import type { Log } from '../log.ts'
 import type { CertificateText } from './certificate-text.ts'
 import type { ChallengeSource } from './challenge-source.ts'
@@ -69,6 +70,7 @@ export function createTls(parts: TlsParts) {
   let ticketKeys = parts.ticketKeys ?? randomBytes(TICKET_KEYS_BYTES)
   const contexts = createSecureContexts(parts.contextBytesMax)
   const validations = createChallengeTls(parts)
+  const seldom = createSeldom() // anybody can ask for a name whose key cannot be opened, as often as they like
   let nameless: { id: string; server: Server } | undefined
 
   const begin = (more: TlsOptions): Server => {
@@ -127,12 +129,13 @@ export function createTls(parts: TlsParts) {
     lightenOnceClosed(socket)
   }
 
-  const negotiate = async (socket: Socket, peer: string): Promise<void> => {
+  /** `endOf`: how it came to its end when it was closed on the way. */
+  const negotiate = async (socket: Socket, peer: string, endOf: () => 'timeout' | 'gone'): Promise<void> => {
     const hello = await peekClientHello(socket)
-    if (hello.kind !== 'hello') return refuse(socket, hello.kind === 'unreadable' ? 'failed' : 'timeout')
+    if (hello.kind !== 'hello') return refuse(socket, hello.kind === 'unreadable' ? 'failed' : endOf())
     const reading = hello.servername === undefined ? undefined : readHostname(hello.servername)
     if (reading?.kind === 'invalid') return refuse(socket, 'refused')
-    if (parts.challenges.arePending() && isValidation(hello)) return validate(socket, reading?.hostname)
+    if (parts.challenges.arePending() && isValidation(hello)) return validate(socket, reading?.hostname, endOf)
     const hostname = reading?.hostname ?? parts.edgeHost
     parts.onName(hostname)
     const asked = parts.certificateFor(hostname, { address: peer, onceGone: (listener) => socket.once('close', listener) })
@@ -142,17 +145,17 @@ export function createTls(parts: TlsParts) {
       return refuse(socket, 'refused', NO_PROTOCOL)
     }
     const answer = asked instanceof Promise ? await heldBack(socket, asked) : asked
-    if (socket.destroyed) return parts.onOutcome('timeout')
+    if (socket.destroyed) return parts.onOutcome(endOf())
     if (answer.kind === 'refused') return refuse(socket, 'refused')
     remember(socket, { peer, sni: hello.servername, servername: reading?.hostname, certified: contexts.certify(answer) })
     const server = reading ? named : namelessServer(answer)
     server.emit('connection', socket)
   }
 
-  const validate = async (socket: Socket, hostname: Hostname | undefined): Promise<void> => {
+  const validate = async (socket: Socket, hostname: Hostname | undefined, endOf: () => 'timeout' | 'gone'): Promise<void> => {
     const certificate = await (hostname && parts.challenges.challengeFor(hostname))
     if (!certificate) return refuse(socket, 'refused', NO_PROTOCOL)
-    if (socket.destroyed) return parts.onOutcome('timeout')
+    if (socket.destroyed) return parts.onOutcome(endOf())
     validations.serve(socket, certificate)
   }
 
@@ -174,10 +177,14 @@ export function createTls(parts: TlsParts) {
     },
     /** `peer`: as VisitorConnection has it. Who hands the socket over listens to its errors. */
     accept(socket: Socket, peer: string) {
-      const timer = setTimeout(() => socket.destroy(), parts.handshakeMs)
-      negotiate(socket, peer)
+      let isLate = false
+      const timer = setTimeout(() => {
+        isLate = true
+        socket.destroy()
+      }, parts.handshakeMs)
+      negotiate(socket, peer, () => (isLate ? 'timeout' : 'gone'))
         .catch((error) => {
-          parts.log.error({ err: error }, 'a handshake could not be served')
+          seldom((handshakes) => parts.log.error({ err: error, handshakes }, 'a handshake could not be served'))
           refuse(socket, 'failed')
         })
         .finally(() => clearTimeout(timer))

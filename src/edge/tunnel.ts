@@ -4,8 +4,6 @@ import { Members } from '../lib/members.ts'
 import { takeBytes } from './upstream-reads.ts'
 import { takeVisitorBytes } from './visitor-reads.ts'
 
-/** How soon after a hostname was removed or moved its tunnels end. */
-const LOOKED_AFTER_EVERY_MS = 500
 const LINGER_MS_MAX = 5_000
 
 export type TunnelEnds = {
@@ -14,26 +12,15 @@ export type TunnelEnds = {
   /** What the visitor sent behind its request, and the upstream behind its answer. */
   behindRequest: Buffer
   behindAnswer: Buffer
-  /** Whether the hostname still leads to this upstream's project. */
-  isServed(): boolean | Promise<boolean>
   onClose(bytesToVisitor: number): void
 }
 
 /**
- * Connections whose protocol was changed, as with WebSockets: bytes pass both ways untouched and without an idle limit, until one side ends,
- * the hostname is no longer served, or the edge stops.
+ * Connections whose protocol was changed, as with WebSockets: bytes pass both ways untouched and without an idle limit, until one side ends
+ * or the edge stops.
  */
 export function createTunnels() {
   const open = new Members<TunnelEnds>()
-
-  const lookAfter = async () => {
-    for (const ends of open.all()) {
-      const isServed = await Promise.resolve(ends.isServed()).catch(() => true)
-      if (!isServed) ends.visitor.destroy()
-    }
-  }
-  const timer = setInterval(() => void lookAfter(), LOOKED_AFTER_EVERY_MS)
-  timer.unref()
 
   return {
     open(ends: TunnelEnds) {
@@ -66,7 +53,6 @@ export function createTunnels() {
     },
     count: () => open.size,
     destroy() {
-      clearInterval(timer)
       for (const { visitor, upstream } of open.all()) {
         visitor.destroy()
         upstream.destroy()

@@ -1,0 +1,30 @@
+import { Members } from '../lib/members.ts'
+
+/** How soon after a hostname was removed or moved what goes on without end is over. */
+const LOOKED_AFTER_EVERY_MS = 500
+
+/** `isServed`: whether its hostname still leads to the same project. */
+export type Endless = { isServed(): boolean | Promise<boolean>; end(): void }
+
+/** Looks after what may go on for ever, as tunnels, event streams and calls of gRPC do: it ends when its hostname is no longer served. */
+export function createEndlessWatch() {
+  const watched = new Members<Endless>()
+
+  const lookAfter = async () => {
+    for (const each of watched.all()) {
+      const isServed = await Promise.resolve(each.isServed()).catch(() => true)
+      if (!isServed) each.end()
+    }
+  }
+  const timer = setInterval(() => void lookAfter(), LOOKED_AFTER_EVERY_MS)
+  timer.unref()
+
+  return {
+    /** Until what it returns is called. */
+    watch(each: Endless): () => void {
+      const place = watched.add(each)
+      return () => watched.delete(place)
+    },
+    destroy: () => clearInterval(timer),
+  }
+}
