@@ -21,7 +21,7 @@ const HTTP2_TESTS = [
 /** And all that they and others meet must be the same with the edge in a process of Bun's. */
 const BUN_TESTS = [
   ...HTTP2_TESTS,
-  ...['admission', 'grpc', 'http2/attacks', 'http2-upstreams', 'port80', 'proxy-protocol', 'tunnel', 'unknown-names'].map(
+  ...['admission', 'early-answers', 'grpc', 'http2/attacks', 'http2-upstreams', 'port80', 'proxy-protocol', 'tunnel', 'unknown-names'].map(
     (name) => `src/edge/${name}.test.ts`,
   ),
   'test/edge-safety/*.test.ts',

@@ -7,6 +7,8 @@ export const STREAMS_PER_CONNECTION_MAX = 256
 /** What a visitor may send ahead while its request before is answered; then it waits. */
 export const PIPELINED_BYTES_MAX = 64 * 1024
 
-/** What is read and thrown away of an upload whose answer is complete, so that its sender sees the answer and not a broken connection. */
-export const DISCARDED_BYTES_MAX = 1024 * 1024
-export const DISCARDING_MS_MAX = 5_000
+/**
+ * How long an upload whose answer is complete is read and thrown away, so that its sender sees the answer and not a broken connection: many read
+ * nothing before they have sent all. It costs no more than one that is wanted.
+ */
+export const DISCARDING_MS_MAX = 30_000

@@ -3,6 +3,7 @@ import { TLSSocket } from 'node:tls'
 import { type AnswerListener, AnswerParser, type InterimHead, type ParsedHead } from './answer-parser.ts'
 import type { Fields } from './engine.ts'
 import type { LastAnswerHead } from './last-answer-head.ts'
+import { hearLastWords } from './last-words.ts'
 import { keep, letGo, letGoOnceWritten } from './let-go.ts'
 import { type BodySending, type BodySink, sendBody } from './request-body.ts'
 import { SpareBuffers, smallBuffers } from './spare-buffers.ts'
@@ -87,6 +88,7 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
     socket.on('error', this.#error)
     socket.on('close', this.#closed)
     this.#onClose = on.close
+    hearLastWords(socket)
   }
 
   /** Whether it can carry an exchange now: open, and not idle for longer than the upstream keeps it. */

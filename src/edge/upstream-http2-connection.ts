@@ -6,6 +6,7 @@ import { type FrameListener, FrameReceiver } from './http2/frame-receiver.ts'
 import { FrameWriter } from './http2/frame-writer.ts'
 import type { DecodedHead } from './http2/hpack-decoder.ts'
 import type { HpackEncoder } from './http2/hpack-encoder.ts'
+import { LINGER_MS } from './http2/limits.ts'
 import { OpenStreams } from './http2/open-streams.ts'
 import { ConnectionError, ERROR_CODE, FLAG, FRAME, SETTING, STREAM_ID_MAX, violation } from './http2/protocol.ts'
 import { CONNECTION_WINDOW_BYTES, encodeSettings, type PeerSettings, STREAM_WINDOW_BYTES } from './http2/settings.ts'
@@ -33,17 +34,16 @@ export type ConnectionParts = {
   }
 }
 
-const STREAMS_MAX = 256
+/** What is open when a connection leaves may still be cancelled: with `RESETS_MAX` no more than the 200 that Netty's servers forgive. */
+const STREAMS_MAX = 100
 const HEAD_BYTES_MAX = 64 * 1024
 /** A server measures the way to us by PING as often as it gets data: what is an attack from a visitor is usual here. */
 const WITH_UPSTREAM: Patience = { framesMax: 20_000, refillPerMs: 20 }
 /** Answers to PING and SETTINGS that lie here while the upstream reads nothing. */
 const UNREAD_ANSWERS_MAX = 1_000
 /** Servers count what is cancelled on a connection against its client. */
-const RESETS_MAX = 500
+const RESETS_MAX = 100
 const PING_PAYLOAD = Buffer.from('namesake')
-/** For the last frames to be taken. */
-const LINGER_MS = 1_000
 const EMPTY = Buffer.alloc(0)
 const OUR_SETTINGS = encodeSettings([
   [SETTING.enablePush, 0],
@@ -176,8 +176,8 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
     for (const request of this.#requests.all()) if (nowMs >= request.deadlineAt) request.late()
   }
 
-  destroy(): void {
-    this.#fail(new UpstreamFailure('reset', 'the edge stops'))
+  destroy(why = 'the edge stops'): void {
+    this.#fail(new UpstreamFailure('reset', why))
     this.#socket.destroy()
   }
 

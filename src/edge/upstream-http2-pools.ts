@@ -6,6 +6,8 @@ import { UpstreamHttp2Request } from './upstream-http2-request.ts'
 import { UpstreamLine } from './upstream-line.ts'
 
 const CONNECTIONS_PER_UPSTREAM_MAX = 64
+/** Those that take no more requests, and wait for the end of the ones they have. */
+const LEAVING_PER_UPSTREAM_MAX = 192
 /** What a new connection is expected to carry at least (RFC 9113 §6.5.2). */
 const STREAMS_EXPECTED = 100
 const IDLE_CONNECTIONS_MAX = 2_048
@@ -14,8 +16,8 @@ const LOOKED_AT_EVERY_MS = 250
 type Pool = {
   upstream: Upstream
   open: Set<UpstreamHttp2Connection>
+  leaving: Set<UpstreamHttp2Connection>
   opening: number
-  all: number
   waiting: UpstreamLine<UpstreamHttp2Connection>
 }
 
@@ -45,14 +47,13 @@ export function createUpstreamHttp2Pools({ connect, timeouts, turn }: UpstreamWa
   const poolOf = (upstream: Upstream): Pool => {
     const known = pools.get(upstream.key)
     if (known) return known
-    const pool: Pool = { upstream, open: new Set(), opening: 0, all: 0, waiting: new UpstreamLine() }
+    const pool: Pool = { upstream, open: new Set(), leaving: new Set(), opening: 0, waiting: new UpstreamLine() }
     pools.set(upstream.key, pool)
     return pool
   }
 
   const open = async (pool: Pool): Promise<void> => {
     pool.opening += 1
-    pool.all += 1
     try {
       const socket = await connect(pool.upstream)
       if (isDestroyed) socket.destroy()
@@ -60,7 +61,6 @@ export function createUpstreamHttp2Pools({ connect, timeouts, turn }: UpstreamWa
       const connection = new UpstreamHttp2Connection(socket, pool.upstream, { ...shared, on })
       connections.add(connection)
     } catch (error) {
-      pool.all -= 1
       giveUp(pool, error)
     }
   }
@@ -81,25 +81,32 @@ export function createUpstreamHttp2Pools({ connect, timeouts, turn }: UpstreamWa
   const giveUp = (pool: Pool, reason: unknown) => {
     pool.opening -= 1
     if (pool.open.size === 0) pool.waiting.rejectBehind(pool.opening * STREAMS_EXPECTED, reason)
-    if (pool.all === 0 && pool.waiting.length === 0) pools.delete(pool.upstream.key)
+    if (isOver(pool)) pools.delete(pool.upstream.key)
   }
 
   const leave = (connection: UpstreamHttp2Connection, failure: UpstreamFailure) => {
     const pool = poolOf(connection.upstream)
+    pool.leaving.add(connection)
     if (pool.open.delete(connection)) openMore(pool)
     else giveUp(pool, failure)
+    const [oldest] = pool.leaving
+    if (pool.leaving.size > LEAVING_PER_UPSTREAM_MAX) oldest!.destroy('too many connections to the upstream wait for their last answers')
   }
 
   const forget = (connection: UpstreamHttp2Connection) => {
     const pool = poolOf(connection.upstream)
     connections.delete(connection)
-    pool.all -= 1
-    if (pool.all === 0 && pool.waiting.length === 0) pools.delete(connection.upstream.key)
+    pool.leaving.delete(connection)
+    if (isOver(pool)) pools.delete(connection.upstream.key)
     else openMore(pool)
   }
 
+  const isOver = ({ open, leaving, opening, waiting }: Pool) => open.size + leaving.size + opening + waiting.length === 0
+
   const openMore = (pool: Pool) => {
-    if (pool.waiting.length > pool.opening * STREAMS_EXPECTED && pool.all < CONNECTIONS_PER_UPSTREAM_MAX) void open(pool)
+    if (pool.waiting.length <= pool.opening * STREAMS_EXPECTED || pool.open.size + pool.opening >= CONNECTIONS_PER_UPSTREAM_MAX) return
+    for (const { isIdle, hasRoom } of pool.open) if (isIdle && !hasRoom) return // it allows none at the moment, and would not on another one
+    void open(pool)
   }
 
   const wait = (pool: Pool): Promise<UpstreamHttp2Connection> => {

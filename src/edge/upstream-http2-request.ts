@@ -3,7 +3,7 @@ import { valuesOf } from './fields.ts'
 import type { FrameWriter } from './http2/frame-writer.ts'
 import type { DecodedHead } from './http2/hpack-decoder.ts'
 import { ERROR_CODE, FLAG, FRAME, FRAME_BYTES_MAX } from './http2/protocol.ts'
-import { STREAM_WINDOW_BYTES } from './http2/settings.ts'
+import { STREAM_WINDOW_BYTES, STREAM_WINDOW_BYTES_MAX } from './http2/settings.ts'
 import type { Waiting } from './http2/waiting-messages.ts'
 import { ReceiveWindow, SendWindow } from './http2/windows.ts'
 import { KeptChunks } from './kept-chunks.ts'
@@ -51,7 +51,7 @@ const NOTHING = Buffer.alloc(0)
 export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting {
   streamId = 0
   sendWindow = new SendWindow(0)
-  receiveWindow = new ReceiveWindow(STREAM_WINDOW_BYTES)
+  receiveWindow = new ReceiveWindow(STREAM_WINDOW_BYTES, STREAM_WINDOW_BYTES_MAX)
   /** When it has waited for too long. */
   deadlineAt = Number.POSITIVE_INFINITY
   #host: RequestHost
@@ -159,7 +159,7 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
   /** The upstream has not looked at it. */
   unprocessed() {
     const failure = new UpstreamFailure('reset', 'the upstream takes no requests on this connection')
-    if (this.#repeats === REPEATS_MAX || !(this.#sending?.rewind() ?? true)) return this.#fail(failure)
+    if (this.#hasBegun || this.#repeats === REPEATS_MAX || !(this.#sending?.rewind() ?? true)) return this.#fail(failure)
     this.#repeats += 1
     if (this.#state === 'reserved') this.#host.giveBack()
     this.#state = 'moving'
@@ -212,7 +212,7 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
     this.streamId = this.#host.open(this)
     this.#state = 'running'
     this.sendWindow = new SendWindow(peerWindow)
-    this.receiveWindow = new ReceiveWindow(STREAM_WINDOW_BYTES)
+    this.receiveWindow = new ReceiveWindow(STREAM_WINDOW_BYTES, STREAM_WINDOW_BYTES_MAX)
     this.#waitFor(this.#isGrpc ? GRPC_ANSWER_MS_MAX : this.#sending ? timeouts.bodyIdleMs : timeouts.answerHeadMs)
     writer.head(this.streamId, undefined, requestFields(this.#request!, upstream.isTls), { endsStream: !this.#sending })
     if (!this.goOn()) this.waitForRoom()

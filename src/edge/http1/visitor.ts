@@ -4,7 +4,7 @@ import type { EngineParts, VisitorConnection } from '../engine.ts'
 import { RequestFields } from '../forwarded-request.ts'
 import { alone, letGo } from '../let-go.ts'
 import { page, sendPage } from '../pages.ts'
-import { DISCARDED_BYTES_MAX, DISCARDING_MS_MAX, PIPELINED_BYTES_MAX, REQUEST_HEAD_BYTES_MAX } from '../request-limits.ts'
+import { DISCARDING_MS_MAX, PIPELINED_BYTES_MAX, REQUEST_HEAD_BYTES_MAX } from '../request-limits.ts'
 import { SpareBuffers, smallBuffers } from '../spare-buffers.ts'
 import type { TurnMember } from '../turn.ts'
 import { Unsent } from '../unsent.ts'
@@ -23,6 +23,7 @@ type State = 'idle' | 'head' | 'busy' | 'reading-answer' | 'closing' | 'tunnel'
 const BUFFERS = { small: smallBuffers, large: new SpareBuffers(32 * 1024, 256) }
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
 const LF = 10
+const CRLF = Buffer.from('\r\n')
 const EMPTY = Buffer.alloc(0)
 /** For the bytes that a visitor has still on their way when its last answer has left. */
 const LINGER_MS = 2_000
@@ -43,7 +44,8 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
   readonly #unsent = new Unsent(BUFFERS)
   #exchange: Http1Exchange | undefined
   #incoming: IncomingBody | undefined
-  #discarded = 0
+  /** Once all has left: by when the visitor must have closed. */
+  #lingersUntil = 0
   #isPaused = false
 
   constructor(socket: TLSSocket, connection: VisitorConnection, parts: VisitorParts) {
@@ -113,7 +115,10 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
     this.#state = 'closing'
     this.#deadlineAt = performance.now() + this.#parts.timeouts.bodyIdleMs // as long as a slow reader has for any other piece of an answer
     this.sendOut()
-    this.socket.end(() => (this.#deadlineAt = performance.now() + LINGER_MS))
+    this.socket.end(() => {
+      this.#lingersUntil = performance.now() + DISCARDING_MS_MAX
+      this.#linger()
+    })
     this.#goOn()
   }
 
@@ -138,7 +143,7 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
   }
 
   readonly #receive = (chunk: Buffer) => {
-    if (this.#state === 'closing') return this.#discard(chunk.length)
+    if (this.#state === 'closing') return this.#linger()
     const hadBytes = this.#kept.length
     this.#kept = hadBytes === 0 ? chunk : Buffer.concat([this.#kept, chunk])
     // A head that comes in crumbs is read anew with each line at most.
@@ -174,12 +179,7 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
   /** False: more bytes are needed, or nobody takes what came. */
   #readBody(incoming: IncomingBody): boolean {
     const end = incoming.feed(this.#kept, 0)
-    if (this.#exchange === undefined || this.#exchange.hasEnded) this.#discarded += end
     this.#kept = end === this.#kept.length ? EMPTY : this.#kept.subarray(end)
-    if (this.#discarded > DISCARDED_BYTES_MAX) {
-      this.socket.destroy()
-      return false
-    }
     if (!incoming.isComplete) return false
     this.#incoming = undefined
     if (!this.#exchange) this.#rest()
@@ -189,6 +189,10 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
   #readHead(): boolean {
     const reading = readRequestHead(this.#kept, 0, this.#lastFields)
     if (reading.kind === 'incomplete') {
+      if (this.#state === 'idle' && this.#kept.equals(CRLF)) {
+        this.#kept = EMPTY // an empty line behind a body (RFC 9112 §2.2) begins nothing
+        return false
+      }
       if (this.#state === 'idle') this.#deadlineAt = performance.now() + this.#parts.timeouts.requestHeadMs
       this.#state = 'head'
       return false
@@ -205,7 +209,6 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
   #begin(head: RequestHead): void {
     this.#state = 'busy'
     this.#deadlineAt = Number.POSITIVE_INFINITY // the upstream's side keeps the time of an exchange that runs
-    this.#discarded = 0
     if (head.framing.kind !== 'none') {
       this.#incoming = createIncomingBody(head.framing, { pressure: () => this.#pause(), relief: () => this.#goOn() })
     }
@@ -255,9 +258,9 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
     sendPage(this.#exchange, page(status))
   }
 
-  #discard(bytes: number): void {
-    this.#discarded += bytes
-    if (this.#discarded > DISCARDED_BYTES_MAX) this.socket.destroy()
+  /** All has left, and the visitor has a moment to close; another one as long as it sends. */
+  #linger(): void {
+    if (this.#lingersUntil > 0) this.#deadlineAt = Math.min(this.#lingersUntil, performance.now() + LINGER_MS)
   }
 
   #pause(): void {

@@ -2,8 +2,8 @@ import { ConnectionError, ERROR_CODE } from './protocol.ts'
 
 export type Patience = { framesMax: number; refillPerMs: number }
 
-/** With a visitor: 200 frames that bring nothing, and 100 a second more. */
-export const WITH_VISITOR: Patience = { framesMax: 200, refillPerMs: 0.1 }
+/** With a visitor: 600 frames that bring nothing, enough to cancel twice all that it may have open, and 100 a second more. */
+export const WITH_VISITOR: Patience = { framesMax: 600, refillPerMs: 0.1 }
 
 /** What each frame costs that makes work and brings nothing: who sends them faster than a bucket leaks is let go. */
 export const COST = { reset: 1, settings: 2, ping: 1, emptyData: 1, error: 1, dribble: 1, ignored: 0.2 } as const

@@ -12,6 +12,7 @@ import { FrameWriter } from './frame-writer.ts'
 import { listOf } from './header-field.ts'
 import type { DecodedHead } from './hpack-decoder.ts'
 import type { HpackEncoder } from './hpack-encoder.ts'
+import { EARLY_ANSWER_MS, GOAWAY_GRACE_MS, HEADS_BYTES_MAX, LINGER_MS } from './limits.ts'
 import { OpenStreams } from './open-streams.ts'
 import { ConnectionError, ERROR_CODE, FLAG, FRAME, STREAM_ID_MAX, violation } from './protocol.ts'
 import { areWellFormedTrailers, readRequest } from './request-fields.ts'
@@ -26,13 +27,7 @@ export type ConnectionParts = EngineParts & { buffers: FrameBuffers; encoder: Hp
 /** `leaving`: the visitor knows that it should open no more streams; `last`: none is taken any more; `closed`: nothing is said or heard. */
 type State = 'open' | 'leaving' | 'last' | 'closed'
 
-/** Heads of open requests, together. */
-const HEADS_BYTES_MAX = 2 * 1024 * 1024
-/** What is on its way from the visitor when it hears that we go arrives before the answer to our PING, or never. */
-const GOAWAY_GRACE_MS = 2_000
 const LAST_PING = Buffer.from('namesake')
-/** For what the visitor has on its way when the last frames have left; for an attacker, for those to leave, too. */
-const LINGER_MS = 1_000
 const EMPTY = Buffer.alloc(0)
 
 /** One connection of HTTP/2 (RFC 9113): its streams, its windows, its deadlines, and an end to it when it costs more than it brings. */
@@ -68,7 +63,11 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     this.connection = connection
     this.#socket = socket
     this.#parts = parts
-    this.writer = new FrameWriter(socket, parts, { dirty: () => this.#mark(), sent: () => this.#goOn() })
+    const sent = () => {
+      this.#beginArrived() // before those who wait for room: they would take all of it again
+      this.#waiting.goOn()
+    }
+    this.writer = new FrameWriter(socket, parts, { dirty: () => this.#mark(), sent })
     this.#waiting = new WaitingMessages(this.sendWindow, this.writer)
     const takePingDue = () => this.writer.takeNews()
     this.#receiver = new FrameReceiver(this, this.#budget, { hasPreface: true, headBytesMax: REQUEST_HEAD_BYTES_MAX, takePingDue })
@@ -101,14 +100,12 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     if (nowMs >= this.#closeDeadlineAt || this.writer.stalledMs(nowMs) >= bodyIdleMs) return this.destroy()
     if (nowMs >= this.#headDeadlineAt || (this.#streams.size === 0 && nowMs >= this.#idleDeadlineAt)) return this.#fail(ERROR_CODE.none)
     if (nowMs >= this.#leaveDeadlineAt) this.#takeNoMore()
+    for (const id of this.#resetStreams.due(nowMs)) this.writer.words(FRAME.rstStream, id, ERROR_CODE.none)
     for (const stream of this.#ending) if (nowMs >= stream.deadlineAt) this.#reset(stream, ERROR_CODE.cancel)
   }
 
   endTurn(): void {
-    while (this.#arrived.length > 0 && !this.#waiting.areTooMany) {
-      const stream = this.#arrived.shift()!
-      if (this.#streams.get(stream.id) === stream) stream.exchange.begin(this.#parts.onExchange)
-    }
+    this.#beginArrived()
     this.#isMarked = false
     if (this.#state !== 'closed') this.writer.flush()
   }
@@ -131,7 +128,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     if (!stream) return
     // RFC 9113 §8.1: a complete answer may come before the request has ended; the visitor is told not to send the rest.
     if (stream.isRequestComplete) this.#remove(stream)
-    else this.#reset(stream, ERROR_CODE.none)
+    else this.#forget(stream, performance.now() + EARLY_ANSWER_MS)
   }
 
   ending(exchange: Http2Exchange): void {
@@ -183,22 +180,19 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   #onLateData(streamId: number, stream: Stream | undefined, size: number, endsStream: boolean) {
     this.#reopen(size)
     if (stream) return this.#offend(stream, ERROR_CODE.streamClosed)
-    if (!this.#resetStreams.receive(streamId, size)) {
-      this.#budget.charge(COST.error)
-      this.writer.words(FRAME.rstStream, streamId, ERROR_CODE.streamClosed)
-    } else if (endsStream) {
-      this.#resetStreams.delete(streamId)
-    }
+    const late = this.#resetStreams.receive(streamId, size, endsStream)
+    if (late.kind === 'refused') this.#budget.charge(COST.error)
+    if (late.kind === 'refused') this.writer.words(FRAME.rstStream, streamId, ERROR_CODE.streamClosed)
+    else if (late.kind === 'window') this.writer.words(FRAME.windowUpdate, streamId, late.opened)
+    else if (late.kind === 'end') this.writer.words(FRAME.rstStream, streamId, ERROR_CODE.none)
   }
 
   onHead(streamId: number, endsStream: boolean, decoded: DecodedHead) {
     if (this.#state === 'closed') return
     const stream = this.#streams.get(streamId)
     if (stream) return this.#onTrailers(stream, endsStream, decoded)
-    if (streamId <= this.#lastStreamId) {
-      if (!this.#resetStreams.has(streamId)) throw new ConnectionError(ERROR_CODE.streamClosed, 'HEADERS of a stream that has ended')
-      return
-    }
+    if (streamId <= this.#lastStreamId && this.#resetStreams.has(streamId)) return
+    if (streamId <= this.#lastStreamId) throw new ConnectionError(ERROR_CODE.streamClosed, 'HEADERS of a stream that has ended')
     this.#lastStreamId = streamId
     const head = readRequest(decoded, endsStream, this.#lastHead)
     if (!head) return this.#refuse(streamId, endsStream, ERROR_CODE.protocol)
@@ -238,7 +232,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     for (const { exchange } of this.#streams.all()) if (!exchange.sendWindow.grow(growth)) throw tooMuch()
     this.writer.frame(FRAME.settings, FLAG.ack, 0, EMPTY)
     if (shrinksTable) this.writer.disownTable()
-    if (growth > 0) this.#goOn()
+    if (growth > 0) this.#waiting.goOn()
   }
 
   onPing(payload: Buffer, isAnswer: boolean): void {
@@ -268,9 +262,11 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     return streamId % 2 === 0 || streamId > this.#lastStreamId
   }
 
-  readonly #goOn = () => {
-    if (this.#arrived.length > 0) this.#mark()
-    this.#waiting.goOn()
+  #beginArrived(): void {
+    while (this.#arrived.length > 0 && !this.#waiting.areTooMany) {
+      const stream = this.#arrived.shift()!
+      if (this.#streams.get(stream.id) === stream) stream.exchange.begin(this.#parts.onExchange)
+    }
   }
 
   #taken(stream: Stream, bytes: number): void {
@@ -293,13 +289,18 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
 
   #refuse(streamId: number, isComplete: boolean, code: number): void {
     this.writer.words(FRAME.rstStream, streamId, code)
-    if (!isComplete) this.#resetStreams.add(streamId, STREAM_WINDOW_BYTES)
+    if (!isComplete) this.#resetStreams.add(streamId, new ReceiveWindow(STREAM_WINDOW_BYTES))
     this.#budget.charge(COST.error)
   }
 
   #reset(stream: Stream, code: number): void {
     this.writer.words(FRAME.rstStream, stream.id, code)
-    if (!stream.isRequestComplete) this.#resetStreams.add(stream.id, stream.receiveWindow.available)
+    this.#forget(stream)
+  }
+
+  /** `tellAtMs`: when the visitor is to be told, if it has not ended the stream by then. */
+  #forget(stream: Stream, tellAtMs?: number): void {
+    if (!stream.isRequestComplete) this.#resetStreams.add(stream.id, stream.receiveWindow, tellAtMs)
     this.#remove(stream)
   }
 

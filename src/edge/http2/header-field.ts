@@ -14,7 +14,7 @@ export const CONNECTION_FIELDS: ReadonlySet<string> = new Set([
 ])
 
 const NAME = /^:?[!#$%&'*+\-.^_`|~0-9a-z]+$/
-const BLANKS_AROUND = /^[\t ]|[\t ]$/
+const BLANKS_AROUND = /^[\t ]+|[\t ]+$/g
 
 /** The pseudo fields of a request (RFC 9113 §8.3.1). `:protocol` is not offered (RFC 8441), so it is like any unknown one. */
 export type PseudoName = ':method' | ':scheme' | ':path' | ':authority'
@@ -34,16 +34,17 @@ export class HeaderField {
   readonly value: string
   /** RFC 7541 §4.1. */
   readonly size: number
-  /** Whether name and value are such as HTTP/2 allows (RFC 9113 §8.2.1): no upper case, no control characters, no blanks around. */
+  /** Whether name and value are such as HTTP/2 allows (RFC 9113 §8.2.1): no upper case, no control characters. */
   readonly isProper: boolean
   #role: RequestRole | undefined
   #line: string | undefined
 
-  constructor(name: string, value: string) {
+  /** Blanks around a value are nobody's meaning, and go: grpc-go and net/http of Go say them, though HTTP/2 forbids it. */
+  constructor(name: string, said: string) {
     this.name = name
-    this.value = value
-    this.size = name.length + value.length + ENTRY_OVERHEAD_BYTES
-    this.isProper = NAME.test(name) && isFieldValue(value) && !BLANKS_AROUND.test(value)
+    this.value = said.replace(BLANKS_AROUND, '')
+    this.size = name.length + said.length + ENTRY_OVERHEAD_BYTES
+    this.isProper = NAME.test(name) && isFieldValue(this.value) && (this.value === said || !name.startsWith(':'))
   }
 
   get role(): RequestRole {

@@ -208,13 +208,20 @@ test.each([
   ['Upper', 'x'],
   ['a b', 'x'],
   ['', 'x'],
-  ['x', ' blank'],
-  ['x', 'blank '],
+  [':path', ' /'],
+  [':path', '/ '],
   ['x', 'a\r\nb'],
   ['x', 'a\0'],
 ])('the field %j: %j is not proper in HTTP/2', (key, text) => {
   const block = Buffer.concat([Buffer.from([0, key.length]), Buffer.from(key), Buffer.from([text.length]), Buffer.from(text)])
   expect(decode(block).isProper).toBe(false)
+})
+
+test('blanks around a value go, and count in the table as they were said', () => {
+  const decoder = new HpackDecoder(LIST_BYTES_MAX)
+  const said = decodeWith(decoder, Buffer.concat([Buffer.from([0x40, 1]), Buffer.from('x'), Buffer.from([8]), Buffer.from(' \t a b \t')]))
+  expect(said).toMatchObject({ fields: ['x', 'a b'], isProper: true, bytes: 1 + 8 + 32 })
+  expect(decodeWith(decoder, hex('be'))).toMatchObject({ fields: ['x', 'a b'], bytes: 1 + 8 + 32 })
 })
 
 test('the same bytes again mean what the table says by then', () => {

@@ -18,6 +18,8 @@ import {
 import { createHttp2Pair } from '../../../test/support/http2-pair.ts'
 import type { Exchange } from '../engine.ts'
 import { FieldSection } from '../field-section.ts'
+import { STREAMS_PER_CONNECTION_MAX } from '../request-limits.ts'
+import { STREAM_WINDOW_BYTES } from './settings.ts'
 
 const HOST = 'shop.customer.com'
 const GET = requestBlock(HOST)
@@ -50,19 +52,87 @@ test('uploads that nobody takes leave to the others of their connection what the
   const upload = (id: number, bytes: number) => {
     for (let at = 0; at < bytes; at += 16_384) pair.send(frame(DATA, 0, id, Buffer.alloc(Math.min(16_384, bytes - at))))
   }
-  pair.send(BEGINNING, ...[1, 3, 5, 7].map((id) => frame(HEADERS, 4, id, POST)))
+  const stuck = Array.from({ length: 30 }, (_, i) => 2 * i + 3)
+  pair.send(BEGINNING, ...[1, ...stuck].map((id) => frame(HEADERS, 4, id, POST)))
   await pair.settled()
-  for (const id of [1, 3, 5]) upload(id, 250_000)
-  bodies[3]!.start({ take() {}, end() {} })
-  let sent = 3 * 250_000
+  for (const id of stuck) upload(id, STREAM_WINDOW_BYTES)
+  bodies[0]!.start({ take() {}, end() {} })
+  let sent = stuck.length * STREAM_WINDOW_BYTES
   for (let round = 0; round < 50; round += 1) {
-    const bytes = Math.min(65_535 + opened(pair.frames, 0) - sent, 100_000)
+    const bytes = Math.min(65_535 + opened(pair.frames, 0) - sent, 60_000)
     expect(bytes).toBeGreaterThan(4_096)
-    upload(7, bytes)
+    upload(1, bytes)
     sent += bytes
     await pair.settled()
   }
   expect(pair.frames.filter(({ type }) => type === GOAWAY || type === RST_STREAM)).toEqual([])
+  pair.close()
+})
+
+test('a request begins in time beside answers that always have more to send', async () => {
+  const many = 8
+  const begun: Exchange[] = []
+  const pair = createHttp2Pair((exchange) => {
+    begun.push(exchange)
+    if (begun.length > many) return
+    exchange.answer({ status: 200, reason: '', fields: FieldSection.EMPTY, body: 'unknown' })
+    const fill = () => void exchange.write(Buffer.alloc(96 * 1024)) // what one read of an upstream brings
+    exchange.onDrain(() => setImmediate(fill))
+    fill()
+  })
+  pair.send(PREFACE, frame(SETTINGS, 0, 0, [0, 4, 0x7f, 0xff, 0xff, 0xff]), frame(WINDOW_UPDATE, 0, 0, word(0x7fff0000)))
+  pair.hold()
+  pair.send(...Array.from({ length: many }, (_, i) => frame(HEADERS, 5, 2 * i + 1, GET)))
+  await pair.settled()
+  pair.send(frame(HEADERS, 5, 2 * many + 1, GET))
+  await pair.settled()
+  for (let round = 0; round < 100 && begun.length <= many; round += 1) {
+    pair.release()
+    pair.hold()
+    await pair.settled()
+  }
+  expect(begun.length).toBe(many + 1)
+  pair.close()
+})
+
+test('who cancels all that it may have open at once keeps its connection', async () => {
+  const pair = createHttp2Pair(() => {})
+  pair.send(BEGINNING)
+  const ids = Array.from({ length: STREAMS_PER_CONNECTION_MAX }, (_, i) => 2 * i + 1)
+  for (const from of [0, 2 * ids.length]) {
+    for (const id of ids) pair.send(frame(HEADERS, 5, from + id, GET))
+    await pair.settled()
+    for (const id of ids) pair.send(frame(RST_STREAM, 0, from + id, word(8)))
+    await pair.settled()
+  }
+  expect(pair.frames.filter(({ type }) => type === GOAWAY)).toEqual([])
+  pair.close()
+})
+
+test('who is answered before it has sent all is told so after a while, or when it ends, and may send on until then', async () => {
+  const pair = createHttp2Pair((exchange) => {
+    exchange.answer({ status: 413, reason: '', fields: FieldSection.EMPTY, body: 'none' })
+    exchange.end()
+  })
+  const resets = () =>
+    pair.frames.filter(({ type }) => type === RST_STREAM).map(({ streamId, payload }) => [streamId, payload.readUInt32BE()])
+  pair.send(BEGINNING, ...[1, 3, 5].map((id) => frame(HEADERS, 4, id, POST)))
+  await pair.settled()
+  pair.send(frame(DATA, 0, 1, Buffer.alloc(16_384)), frame(DATA, 1, 3, Buffer.alloc(16_384)), frame(RST_STREAM, 0, 5, word(8)))
+  await pair.settled()
+  for (let n = 0; n < 20; n += 1) pair.send(frame(DATA, 0, 1, Buffer.alloc(16_384)))
+  await pair.settled()
+  expect(opened(pair.frames, 1)).toBeGreaterThan(10 * 16_384)
+  pair.connection.look(performance.now())
+  expect(resets()).toEqual([[3, 0]])
+  pair.connection.look(performance.now() + 1_000)
+  pair.connection.look(performance.now() + 2_000)
+  await pair.settled()
+  expect(resets()).toEqual([
+    [3, 0],
+    [1, 0],
+  ])
+  expect(pair.frames.filter(({ type }) => type === GOAWAY)).toEqual([])
   pair.close()
 })
 
@@ -81,7 +151,7 @@ test('who measures its way by PING as often as something comes, as clients of gR
   }
   await pair.settled()
   expect(goaways()).toEqual([])
-  for (let i = 0; i < 300; i += 1) pair.send(ping)
+  for (let i = 0; i < 700; i += 1) pair.send(ping)
   await pair.settled()
   expect(goaways()).toEqual([11])
   pair.close()

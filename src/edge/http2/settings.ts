@@ -2,8 +2,10 @@ import { REQUEST_HEAD_BYTES_MAX, STREAMS_PER_CONNECTION_MAX } from '../request-l
 import { ConnectionError, ERROR_CODE, FRAME_BYTES_MAX, SETTING } from './protocol.ts'
 import { tooMuch, WINDOW_BYTES_MAX } from './windows.ts'
 
-export const STREAM_WINDOW_BYTES = 256 * 1024
-export const CONNECTION_WINDOW_BYTES = 1024 * 1024
+/** What nobody takes of one message; as much as `STREAM_WINDOW_BYTES_MAX` is on its way only to somebody who takes all that comes. */
+export const STREAM_WINDOW_BYTES = 64 * 1024
+export const STREAM_WINDOW_BYTES_MAX = 256 * 1024
+export const CONNECTION_WINDOW_BYTES = 2 * 1024 * 1024
 const SETTING_BYTES = 6
 const SETTINGS_MAX = 32
 const FRAME_BYTES_LIMIT = 2 ** 24 - 1

@@ -2,7 +2,7 @@ import { ArrivingBody } from '../arriving-body.ts'
 import type { Fields } from '../engine.ts'
 import type { Http2Head } from '../http2-head.ts'
 import { type ExchangeHost, Http2Exchange } from './exchange.ts'
-import { STREAM_WINDOW_BYTES } from './settings.ts'
+import { STREAM_WINDOW_BYTES, STREAM_WINDOW_BYTES_MAX } from './settings.ts'
 import { ReceiveWindow, SendWindow } from './windows.ts'
 
 export type StreamParts = {
@@ -22,7 +22,7 @@ export class Stream {
   readonly id: number
   readonly headBytes: number
   readonly exchange: Http2Exchange
-  readonly receiveWindow = new ReceiveWindow(STREAM_WINDOW_BYTES)
+  readonly receiveWindow = new ReceiveWindow(STREAM_WINDOW_BYTES, STREAM_WINDOW_BYTES_MAX)
   /** Whether the visitor has sent all that it will. */
   isRequestComplete: boolean
   /** By when the visitor must have taken the rest of a complete answer. */

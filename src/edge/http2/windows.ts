@@ -23,20 +23,18 @@ const OPENED_BYTES_MIN = 4 * 1024
 
 /**
  * How much the peer may still send. It is opened again by half its size at a time, or by as much as the peer has left, which is less where others
- * hold much and take nothing; and only for bytes that somebody has taken.
+ * hold much and take nothing; and only for bytes that somebody has taken. Where all that came has been taken it doubles, up to `bytesMax`.
  */
 export class ReceiveWindow {
-  readonly #size: number
+  readonly #bytesMax: number
+  #size: number
   #available: number
   #taken = 0
 
-  constructor(bytes: number) {
+  constructor(bytes: number, bytesMax = bytes) {
+    this.#bytesMax = bytesMax
     this.#size = bytes
     this.#available = bytes
-  }
-
-  get available(): number {
-    return this.#available
   }
 
   /** Bytes have arrived. False: more than the peer was allowed. */
@@ -50,7 +48,10 @@ export class ReceiveWindow {
     this.#taken += bytes
     const enough = Math.min(this.#size / 2, Math.max(this.#available, OPENED_BYTES_MIN))
     if (this.#taken < enough) return 0
-    const opened = this.#taken
+    const isKeptUpWith = this.#available + this.#taken >= this.#size
+    const growth = isKeptUpWith ? Math.min(this.#size, this.#bytesMax - this.#size) : 0
+    const opened = this.#taken + growth
+    this.#size += growth
     this.#available += opened
     this.#taken = 0
     return opened

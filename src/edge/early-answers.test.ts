@@ -1,0 +1,83 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import type { Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
+import { openTls, RawReader, speak } from '../../test/support/raw-visitor.ts'
+import { startRawUpstream } from '../../test/support/upstream.ts'
+
+// What an application says of an upload before it has read all of it, if it reads any.
+
+const HOST = 'shop.customer.com'
+const TOO_LARGE = 'HTTP/1.1 413 Content Too Large\r\nContent-Length: 9\r\nConnection: close\r\n\r\ntoo large'
+const UPLOAD_BYTES = 5_000_000
+
+let edge: TestEdge
+let folder: string
+let file: string
+beforeAll(async () => {
+  edge = await startTestEdge({ timeouts: { requestHeadMs: 1_000 } })
+  folder = mkdtempSync(join(tmpdir(), 'namesake-upload-'))
+  file = join(folder, 'upload')
+  writeFileSync(file, Buffer.alloc(UPLOAD_BYTES))
+})
+afterAll(async () => {
+  await edge.stop(0)
+  rmSync(folder, { recursive: true })
+})
+const target = () => ({ port: edge.httpsPort, hostname: HOST, ca: edge.ca.certPem })
+
+async function lead(onConnection: (socket: Socket) => void): Promise<void> {
+  const upstream = await startRawUpstream(onConnection)
+  onTestFinished(() => upstream.stop())
+  await edge.route(HOST, upstream.url)
+}
+
+const readsOn = (socket: Socket) => void socket.removeAllListeners('data').resume().write(TOO_LARGE)
+const closes = (socket: Socket) => {
+  socket.pause()
+  socket.write(TOO_LARGE, () => socket.destroy())
+}
+
+test('who sends all of its upload before it reads has the answer too', async () => {
+  await lead(readsOn)
+  const socket = await openTls(target())
+  socket.pause()
+  socket.write(`POST / HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: ${10 * UPLOAD_BYTES}\r\n\r\n`)
+  for (let n = 0; n < 10; n += 1) await new Promise((sent) => socket.write(Buffer.alloc(UPLOAD_BYTES), sent))
+  const reader = new RawReader(socket)
+  socket.resume()
+  expect((await reader.answer()).status).toBe(413)
+  socket.destroy()
+})
+
+test('the answer of an application that reads nothing of an upload and closes reaches the visitor', async () => {
+  await lead(closes)
+  const reader = await speak(target(), `POST / HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: ${UPLOAD_BYTES}\r\n\r\n`)
+  reader.socket.write(Buffer.alloc(900_000))
+  expect((await reader.answer()).status).toBe(413)
+  reader.socket.destroy()
+})
+
+test.each(['--http1.1', '--http2'])('curl %s has the answer that comes before its upload has ended', async (protocol) => {
+  await lead(readsOn)
+  const to = `${HOST}:${edge.httpsPort}`
+  const args = ['-sk', protocol, '--max-time', '20', '--resolve', `${to}:127.0.0.1`, '-H', 'Expect:', '-w', ' %{http_code}']
+  for (let n = 0; n < 5; n += 1) {
+    const { stdout } = await promisify(execFile)('curl', [...args, '--data-binary', `@${file}`, `https://${to}/`])
+    expect(stdout).toBe('too large 413')
+  }
+})
+
+test('an empty line behind a body begins no request that would be late', async () => {
+  await lead((socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'))
+  const reader = await speak(target(), `POST / HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 2\r\n\r\nhi\r\n`)
+  expect((await reader.answer()).body).toBe('ok')
+  await new Promise((resolve) => setTimeout(resolve, 2_500)) // a head has a second here
+  reader.socket.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  expect((await reader.answer()).body).toBe('ok')
+  reader.socket.destroy()
+})

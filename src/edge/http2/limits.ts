@@ -1,0 +1,8 @@
+/** Heads of one connection's open requests, together. */
+export const HEADS_BYTES_MAX = 4 * 1024 * 1024
+/** What is on its way from the visitor when it hears that we go arrives before the answer to our PING, or never. */
+export const GOAWAY_GRACE_MS = 2_000
+/** For what the other side has on its way when our last frames have left; for those to leave, too. */
+export const LINGER_MS = 1_000
+/** curl, told in the same breath as it is answered that the rest of its upload is not wanted, throws the answer away. */
+export const EARLY_ANSWER_MS = 500
