@@ -3,6 +3,7 @@ import type { InterimHead, ParsedHead } from './answer-parser.ts'
 import type { Bridge, Holding, Waiter } from './bridge.ts'
 import type { Exchange, Fields } from './engine.ts'
 import { trailersToForward } from './forwarded-trailers.ts'
+import { isGrpc, UNAVAILABLE } from './grpc.ts'
 import type { Outage } from './outage.ts'
 import type { Turn } from './turn.ts'
 import { type FailureReason, type Upstream, UpstreamFailure } from './upstream.ts'
@@ -269,8 +270,9 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
   #fail({ reason }: UpstreamFailure) {
     this.outcome.failure = reason
     this.#isOver = true
-    if (this.#isAnswered) return this.#exchange.abort()
-    this.#refuse(502, reason)
+    if (!this.#isAnswered) this.#refuse(502, reason)
+    else if (this.#exchange.protocol === 'HTTP/2' && isGrpc(this.#fields.list)) this.#exchange.end(UNAVAILABLE)
+    else this.#exchange.abort()
   }
 
   #refuse(status: number, error?: FailureReason, retryAfterS?: number): void {

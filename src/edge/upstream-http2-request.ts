@@ -1,5 +1,5 @@
 import type { Fields } from './engine.ts'
-import { valuesOf } from './fields.ts'
+import { isGrpc } from './grpc.ts'
 import type { FrameWriter } from './http2/frame-writer.ts'
 import type { DecodedHead } from './http2/hpack-decoder.ts'
 import { ERROR_CODE, FLAG, FRAME, FRAME_BYTES_MAX } from './http2/protocol.ts'
@@ -90,7 +90,7 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
     this.#listener = listener
     if (request.upgrade !== undefined)
       return this.#fail(new UpstreamFailure('no-upgrade', 'this upstream is spoken to over HTTP/2, which knows no change of protocol'))
-    this.#isGrpc = valuesOf(request.fields.list, 'content-type').some((type) => /^application\/grpc\b/i.test(type))
+    this.#isGrpc = isGrpc(request.fields.list)
     if (request.body) this.#sending = new BodySending(request.body, this)
     if (this.#host.isOpen) this.#begin()
     else this.unprocessed()
