@@ -63,11 +63,10 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     this.connection = connection
     this.#socket = socket
     this.#parts = parts
-    const sent = () => {
-      this.#beginArrived() // before those who wait for room: they would take all of it again
-      this.#waiting.goOn()
-    }
-    this.writer = new FrameWriter(socket, parts, { dirty: () => this.#mark(), sent })
+    this.writer = new FrameWriter(socket, parts, {
+      dirty: () => this.#mark(),
+      sent: () => (this.#arrived.length > 0 ? this.#mark() : this.#waiting.goOn()),
+    })
     this.#waiting = new WaitingMessages(this.sendWindow, this.writer)
     const takePingDue = () => this.writer.takeNews()
     this.#receiver = new FrameReceiver(this, this.#budget, { hasPreface: true, headBytesMax: REQUEST_HEAD_BYTES_MAX, takePingDue })
@@ -105,7 +104,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   }
 
   endTurn(): void {
-    this.#beginArrived()
+    if (this.#arrived.length > 0) this.#beginArrived()
     this.#isMarked = false
     if (this.#state !== 'closed') this.writer.flush()
   }
@@ -262,11 +261,13 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     return streamId % 2 === 0 || streamId > this.#lastStreamId
   }
 
+  /** Before those who wait for room: they would take all of it again. */
   #beginArrived(): void {
     while (this.#arrived.length > 0 && !this.#waiting.areTooMany) {
       const stream = this.#arrived.shift()!
       if (this.#streams.get(stream.id) === stream) stream.exchange.begin(this.#parts.onExchange)
     }
+    this.#waiting.goOn()
   }
 
   #taken(stream: Stream, bytes: number): void {
