@@ -146,6 +146,7 @@ export function createServe(parts: ServeParts) {
 
   const watch = (visit: Visit, end: () => void) => {
     if (visit.isClosed) return
+    visit.endWatch?.()
     visit.endWatch = parts.endless.watch({ isServed: async () => (await destinationNow(visit)) !== undefined, end })
   }
 

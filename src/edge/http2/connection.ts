@@ -95,9 +95,9 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
 
   /** To be asked several times a second: ends what has waited for too long. */
   look(nowMs: number) {
-    const { bodyIdleMs } = this.#parts.timeouts
-    if (nowMs >= this.#closeDeadlineAt || this.writer.stalledMs(nowMs) >= bodyIdleMs) return this.destroy()
+    if (nowMs >= this.#closeDeadlineAt || this.writer.stalledMs(nowMs) >= this.#parts.timeouts.bodyIdleMs) return this.destroy()
     if (nowMs >= this.#headDeadlineAt || (this.#streams.size === 0 && nowMs >= this.#idleDeadlineAt)) return this.#fail(ERROR_CODE.none)
+    if (this.#state === 'closed') return
     if (nowMs >= this.#leaveDeadlineAt) this.#takeNoMore()
     for (const id of this.#resetStreams.due(nowMs)) this.writer.words(FRAME.rstStream, id, ERROR_CODE.none)
     for (const stream of this.#ending) if (nowMs >= stream.deadlineAt) this.#reset(stream, ERROR_CODE.cancel)
