@@ -4,7 +4,7 @@ import { Members } from '../lib/members.ts'
 const LOOKED_AFTER_EVERY_MS = 500
 
 /** `isServed`: whether its hostname still leads to the same project. */
-export type Endless = { isServed(): boolean | Promise<boolean>; end(): void }
+export type Endless = { isServed(): Promise<boolean>; end(): void }
 
 /** Looks after what may go on for ever, as tunnels, event streams and calls of gRPC do: it ends when its hostname is no longer served. */
 export function createEndlessWatch() {
@@ -12,7 +12,7 @@ export function createEndlessWatch() {
 
   const lookAfter = async () => {
     for (const each of watched.all()) {
-      const isServed = await Promise.resolve(each.isServed()).catch(() => true)
+      const isServed = await each.isServed().catch(() => true)
       if (!isServed) each.end()
     }
   }

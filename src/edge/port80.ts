@@ -23,8 +23,6 @@ const DEFAULT_HTTPS_PORT = 443
 /** What node:http finds wrong with a connection; the rest is no HTTP. */
 const REFUSED_WITH: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }
 
-export type Port80 = ReturnType<typeof createPort80>
-
 /** Plain HTTP: the certificate authority's challenges, and the way to https for registered hostnames. */
 export function createPort80(parts: Port80Parts) {
   let isDraining = false

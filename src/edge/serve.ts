@@ -147,7 +147,10 @@ export function createServe(parts: ServeParts) {
   const watch = (visit: Visit, end: () => void) => {
     if (visit.isClosed) return
     visit.endWatch?.()
-    visit.endWatch = parts.endless.watch({ isServed: async () => (await destinationNow(visit)) !== undefined, end })
+    visit.endWatch = parts.endless.watch({
+      isServed: async () => (await destinationNow(visit)) !== undefined,
+      end: () => visit.isClosed || end(), // it may have ended while we looked, and its connection be another's
+    })
   }
 
   const fail = (visit: Visit, error: unknown) => {

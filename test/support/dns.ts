@@ -2,11 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer, isIPv6, type Server, type Socket as TcpSocket } from 'node:net'
+import { isIPv6, type Socket as TcpSocket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import dnsPacket, { type Answer, type DecodedPacket, type Packet } from 'dns-packet'
-import { freePort } from './ports.ts'
+import { bindBoth, freePort } from './ports.ts'
 
 export type DnsType = 'A' | 'AAAA' | 'CNAME' | 'TXT' | 'NS' | 'SOA' | 'CAA'
 type Transport = 'udp' | 'tcp'
@@ -320,32 +320,6 @@ function lengthOf(message: Buffer): Buffer {
   const length = Buffer.alloc(2)
   length.writeUInt16BE(message.length)
   return length
-}
-
-async function bindBoth(address: string, port: number): Promise<{ udp: Socket; tcp: Server; port: number }> {
-  for (let n = 1; ; n++) {
-    const udp = createSocket(isIPv6(address) ? 'udp6' : 'udp4')
-    const tcp = createServer()
-    try {
-      udp.bind(port, address)
-      await once(udp, 'listening')
-      const bound = udp.address().port
-      tcp.listen(bound, address)
-      await once(tcp, 'listening')
-      return { udp, tcp, port: bound }
-    } catch (error) {
-      await new Promise<void>((resolve) => closeQuietly(udp, resolve))
-      if (port !== 0 || n >= PORT_TRIES) throw error
-    }
-  }
-}
-
-function closeQuietly(udp: Socket, done: () => void): void {
-  try {
-    udp.close(done)
-  } catch {
-    done() // it never was open
-  }
 }
 
 function untilNsdServes(child: ChildProcess): Promise<void> {

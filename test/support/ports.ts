@@ -1,13 +1,14 @@
-import { createSocket } from 'node:dgram'
+import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { createServer, isIPv6, type Server } from 'node:net'
 
 const LOWEST = 10_000
 /** From here on the system gives ports to whoever asks for any: one of those is taken by a stranger while we hand it on. */
 const EPHEMERAL = Number(/^\d+/.exec(readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'latin1'))![0])
 const COUNT = EPHEMERAL - LOWEST
 const OF_ONE_PROCESS = 64
+const PORT_TRIES = 20
 
 /** Test files run in processes of their own, which stand side by side: each takes ports from where no other begins. */
 let next = (process.pid * OF_ONE_PROCESS) % COUNT
@@ -29,18 +30,39 @@ export async function freePort(address?: string): Promise<number> {
 }
 
 async function isFree(port: number, address: string): Promise<boolean> {
-  const udp = createSocket(address.includes(':') ? 'udp6' : 'udp4')
-  const tcp = createServer()
   try {
-    udp.bind(port, address)
-    await once(udp, 'listening')
-    tcp.listen(port, address)
-    await once(tcp, 'listening')
+    const { udp, tcp } = await bindBoth(address, port)
+    udp.close()
+    await new Promise((closed) => tcp.close(closed))
     return true
   } catch {
     return false
-  } finally {
-    udp.close()
-    await new Promise((closed) => tcp.close(closed))
+  }
+}
+
+/** One port for both UDP and TCP; `0`: whichever the system gives. */
+export async function bindBoth(address: string, port: number): Promise<{ udp: Socket; tcp: Server; port: number }> {
+  for (let n = 1; ; n++) {
+    const udp = createSocket(isIPv6(address) ? 'udp6' : 'udp4')
+    const tcp = createServer()
+    try {
+      udp.bind(port, address)
+      await once(udp, 'listening')
+      const bound = udp.address().port
+      tcp.listen(bound, address)
+      await once(tcp, 'listening')
+      return { udp, tcp, port: bound }
+    } catch (error) {
+      await new Promise<void>((resolve) => closeQuietly(udp, resolve))
+      if (port !== 0 || n >= PORT_TRIES) throw error
+    }
+  }
+}
+
+function closeQuietly(udp: Socket, done: () => void): void {
+  try {
+    udp.close(done)
+  } catch {
+    done() // it never was open
   }
 }
