@@ -23,7 +23,7 @@ export type PebbleOptions = {
   /** Per cent of good nonces that it refuses; 0 by default. */
   nonceReject?: number
   strict?: boolean
-  /** Per cent of orders that reuse a valid authorization; 0 by default. */
+  /** Per cent of orders that reuse a valid authorization; 0 by default. Pebble adds one to it, so that it never reuses none. */
   authzReuse?: number
   /** Key id → base64url HMAC key. When given, an account needs one of them. */
   eab?: Record<string, string>
