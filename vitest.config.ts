@@ -34,6 +34,7 @@ export default defineConfig({
     testTimeout: 150_000,
     hookTimeout: 90_000,
     teardownTimeout: 20_000,
+    expect: { poll: { timeout: 10_000 } }, // a second, which is the default, passes on a busy machine without anything having been done
     projects: [
       {
         extends: true,

@@ -18,7 +18,7 @@ afterEach(async () => {
 })
 
 test('as an ordinary user, the demo answers to the curl line that it prints; a second start finds everything again', {
-  timeout: 60_000,
+  timeout: 150_000,
 }, async () => {
   const user = isRoot ? NOBODY : undefined
   const project = copyProject(0o755)
@@ -46,7 +46,7 @@ test('as an ordinary user, the demo answers to the curl line that it prints; a s
 test.runIf(isRoot)(
   'as root, from a project below a folder that only root can enter, the demo answers too, and only the supervisor stays root',
   {
-    timeout: 60_000,
+    timeout: 150_000,
   },
   async () => {
     const project = copyProject(0o700)

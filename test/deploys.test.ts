@@ -5,12 +5,12 @@ import { type ClientHttp2Session, constants } from 'node:http2'
 import { Agent, request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { pause } from '../src/lib/back-off.ts'
 import { isRunning } from '../src/processes.ts'
+import { API_RESTS_MS, askKept, EDGE_RESTS_MS } from './support/kept-connection.ts'
 import { type Load, startLoad } from './support/load.ts'
 import { openHttp2, requestHttp2 } from './support/raw-visitor.ts'
 import { addVendor, eventually, localRoot, processesOf, startTree, type Tree, type Vendor } from './support/tree.ts'
@@ -69,7 +69,7 @@ test.each(['reload', 'upgrade'])(
   },
 )
 
-test('a release that cannot start leaves the present one serving, and upgrade says why and fails', { timeout: 60_000 }, async () => {
+test('a release that cannot start leaves the present one serving, and upgrade says why and fails', async () => {
   const broken = join(folder, 'next')
   symlinkSync(join(folder, 'nowhere'), broken)
   renameSync(broken, join(folder, 'current'))
@@ -107,23 +107,21 @@ function everybody(ends: (() => void)[]): Record<string, () => Promise<unknown>>
     ends.push(() => agent.destroy())
     lanes[`kept connection, at leisure ${leisureMs} ms`] = async () => {
       const target = { host: '127.0.0.1', port: tree.httpsPort, servername: HOSTNAME, ca: root, agent, headers: { host: HOSTNAME } }
-      expectStatus(200, await statusOf((done) => request(target, done)))
+      expectStatus(200, (await askKept(agent, EDGE_RESTS_MS, () => request(target))).status)
       await pause(Math.random() * leisureMs)
     }
     const callers = new HttpAgent({ keepAlive: true, maxSockets: 1 })
     ends.push(() => callers.destroy())
     let claims = 0
-    const call = (method: string, path: string, body?: object) =>
-      statusOf((done) => {
-        const sent = body && JSON.stringify(body)
-        const headers = {
-          authorization: `Bearer ${vendor.token}`,
-          ...(sent && { 'content-type': 'application/json', 'content-length': sent.length }),
-        }
-        const called = httpRequest(`${tree.apiUrl}${path}`, { agent: callers, method, headers }, done)
-        if (sent) called.write(sent)
-        return called
-      })
+    const call = async (method: string, path: string, body?: object) => {
+      const sent = body && JSON.stringify(body)
+      const headers = {
+        authorization: `Bearer ${vendor.token}`,
+        ...(sent && { 'content-type': 'application/json', 'content-length': sent.length }),
+      }
+      const begin = () => httpRequest(`${tree.apiUrl}${path}`, { agent: callers, method, headers })
+      return (await askKept(callers, API_RESTS_MS, begin, sent)).status
+    }
     lanes[`vendor, at leisure ${leisureMs} ms`] = async () => {
       claims += 1
       const hostname = `claim-${leisureMs}-${claims}-${process.pid}.localhost`
@@ -149,15 +147,6 @@ function everybody(ends: (() => void)[]): Record<string, () => Promise<unknown>>
     await pause(BREATH_MS)
   }
   return lanes
-}
-
-function statusOf(
-  begin: (done: (incoming: import('node:http').IncomingMessage) => void) => import('node:http').ClientRequest,
-): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const sent = begin((incoming) => void text(incoming).then(() => resolve(incoming.statusCode!), reject))
-    sent.on('error', reject).end()
-  })
 }
 
 function expectStatus(wanted: number, status: unknown): void {

@@ -40,20 +40,20 @@ afterAll(async () => {
 
 const visitAt = async (tree: Tree, hostname: string) => (await visit({ port: tree.httpsPort, hostname, ca: root })).status
 
-test('an edge machine says which grant its login lacks, and comes up by itself once it has it', { timeout: 60_000 }, async () => {
+test('an edge machine says which grant its login lacks, and comes up by itself once it has it', async () => {
   await eventually(() => edge.output().includes('grant namesake_edge to it'), 20_000)
   await database.db.pool.query(`grant namesake_edge to ${login}`)
   await untilReady(edge)
 })
 
-test('with that login it serves what others claim, and has a certificate ordered for its first visitor', { timeout: 60_000 }, async () => {
+test('with that login it serves what others claim, and has a certificate ordered for its first visitor', async () => {
   await vendor.claim('shop.localhost')
   await eventually(async () => (await visitAt(edge, 'shop.localhost')) === 200, 30_000)
   await expect(handshake({ port: edge.httpsPort, hostname: 'nobodys.localhost', ca: root })).rejects.toThrow(/handshake failure/)
   expect(edge.output()).not.toContain('permission denied')
 })
 
-test('it starts again with its part of the secret alone, and goes on serving and following', { timeout: 90_000 }, async () => {
+test('it starts again with its part of the secret alone, and goes on serving and following', async () => {
   const { statements, secret } = await control.command<{ statements: string[]; secret: string }>('edge-access')
   expect(statements).toEqual([expect.stringContaining('in role namesake_edge')])
   expect(secret).not.toContain(SECRET)
@@ -65,7 +65,7 @@ test('it starts again with its part of the secret alone, and goes on serving and
   expect(edge.output()).not.toContain('permission denied')
 })
 
-test('a part of the secret starts neither an api nor a worker, and another secret no edge', { timeout: 60_000 }, async () => {
+test('a part of the secret starts neither an api nor a worker, and another secret no edge', async () => {
   const { secret } = await control.command<{ secret: string }>('edge-access')
   const refused = async (args: string[], url: string, NAMESAKE_SECRET: string): Promise<string> => {
     const tree = await startTree({ awaitReady: false, args, env: { NAMESAKE_DATABASE_URL: url, NAMESAKE_SECRET } })

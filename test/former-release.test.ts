@@ -52,7 +52,7 @@ afterAll(async () => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true })
 }, 60_000)
 
-test("yesterday's release claims, verifies, issues and serves on today's schema", { timeout: 60_000 }, async () => {
+test("yesterday's release claims, verifies, issues and serves on today's schema", async () => {
   vendor = await addVendor(former, 'shop', upstream.url)
   await vendor.claim(SHOP)
   await eventually(() => serves(former), 20_000)
@@ -64,7 +64,7 @@ test("yesterday's release claims, verifies, issues and serves on today's schema"
 })
 
 test("both releases serve one database, and visitors move from yesterday's to today's without losing a request", {
-  timeout: 60_000,
+  timeout: 150_000,
 }, async () => {
   const today = await startTree({ dataDir: dataDir(), env: env() })
   try {
@@ -96,7 +96,7 @@ test("both releases serve one database, and visitors move from yesterday's to to
   }
 })
 
-test("today's edge serves from the copy that yesterday's release made, with the database away", { timeout: 60_000 }, async () => {
+test("today's edge serves from the copy that yesterday's release made, with the database away", async () => {
   await former.stop()
   const today = await startTree({
     dataDir: former.dataDir,

@@ -176,7 +176,7 @@ describe.each([
     expect((await api(`/v1/edge/domains/${SHOP}`, { method: 'DELETE' })).status).toBe(204)
     await eventually(
       async () => (await visit({ port: world.visits.httpsPort, hostname: SHOP, ca: root }).catch(() => ({ status: 0 }))).status !== 200,
-      3_000,
+      10_000,
     )
   })
 
@@ -187,8 +187,12 @@ describe.each([
     expect(answer.status).toBe(200)
   })
 
-  const handshakeFrom = (i: number, hostname: string) =>
-    handshake({ port: world.visits.httpsPort, hostname, ca: root, localAddress: `127.0.1.${1 + Math.floor(i / 10)}` })
+  /** A visitor is kept waiting for ten seconds at most, and comes again when a busy machine took longer. */
+  const handshakeFrom = async (i: number, hostname: string) => {
+    const to = { port: world.visits.httpsPort, hostname, ca: root, localAddress: `127.0.1.${1 + Math.floor(i / 10)}` }
+    const beganAt = performance.now()
+    return handshake(to).catch((error) => (performance.now() - beganAt > 9_000 ? handshake(to) : Promise.reject(error as Error)))
+  }
 })
 
 type Details = {

@@ -48,7 +48,7 @@ const kill = (pid: number) => {
 }
 
 test('after kill -9 of every process under writes, 20 times, no acknowledged claim is missing and no orphan is left', {
-  timeout: 240_000,
+  timeout: 600_000,
 }, async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'namesake-kill-'))
   const acknowledged = new Set<string>()
@@ -61,7 +61,7 @@ test('after kill -9 of every process under writes, 20 times, no acknowledged cla
   for (let round = 0; round < ROUNDS; round++) {
     const stopWriters = startWriters(tree, token, acknowledged, round)
     const before = acknowledged.size
-    await eventually(() => acknowledged.size > before + 5 + ((round * 7) % 40))
+    await eventually(() => acknowledged.size > before + 5 + ((round * 7) % 40), 30_000)
     const pids = tree.pids()
     for (const pid of pids) seen.add(pid)
     // Every other round all die in one blow; in between only one of them does, and the tree must mend itself.

@@ -8,6 +8,7 @@ import { findProbeTarget, recordProbes } from '../src/core/probes.ts'
 import type { Project } from '../src/core/projects.ts'
 import { type Hostname, parseHostname } from '../src/hostname.ts'
 import { createSealer } from '../src/lib/seal.ts'
+import { signal } from '../src/processes.ts'
 import { type AcmeStub, type StubStep, startAcmeStub } from './support/acme-stub.ts'
 import { type DnsServer, startDnsServer } from './support/dns.ts'
 import { createTestDatabase, type TestDatabase } from './support/postgres.ts'
@@ -67,7 +68,7 @@ async function inTime(moment: Promise<void>, tree: Tree): Promise<void> {
 async function killAll(tree: Tree): Promise<void> {
   if (tree.process.exitCode !== null || tree.process.signalCode !== null) return
   const gone = new Promise((resolve) => tree.process.once('exit', resolve))
-  for (const pid of tree.pids()) process.kill(pid, 'SIGKILL')
+  for (const pid of tree.pids()) signal(pid, 'SIGKILL')
   await gone
 }
 

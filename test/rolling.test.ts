@@ -1,9 +1,9 @@
 import { type ClientHttp2Session, constants, type OutgoingHttpHeaders } from 'node:http2'
 import { Agent, request } from 'node:https'
-import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { pause } from '../src/lib/back-off.ts'
 import { isRunning, signal } from '../src/processes.ts'
+import { askKept, EDGE_RESTS_MS } from './support/kept-connection.ts'
 import { type Load, startLoad } from './support/load.ts'
 import { type Http2Answer, openHttp2, requestHttp2 } from './support/raw-visitor.ts'
 import { addVendor, eventually, localRoot, processesOf, startTree, type Tree } from './support/tree.ts'
@@ -46,18 +46,21 @@ afterAll(async () => {
   await upstream?.stop()
 }, 60_000)
 
-test('while all edge processes are replaced, no request that has an end is lost', { timeout: 60_000 }, async () => {
+test('while all edge processes are replaced, no request that has an end is lost', { timeout: 400_000 }, async () => {
   const stopLanes: (() => void)[] = []
   const load = startLoad(everyKindOfVisitor(stopLanes))
   for (let round = 0; round < 2; round++) {
     await moreAnswers(load)
-    const former = await edgePids()
-    expect(former).toHaveLength(2)
+    let former: number[] = []
+    await eventually(async () => {
+      former = await edgePids()
+      return former.length === 2
+    })
     tree.process.kill('SIGHUP')
     await eventually(async () => {
       const present = await edgePids()
       return present.length === 2 && !present.some((pid) => former.includes(pid)) && !former.some(isRunning)
-    }, 25_000)
+    }, 60_000)
   }
   await moreAnswers(load)
   await load.stop()
@@ -82,7 +85,7 @@ const edgePids = async () => (await processesOf(tree, 'edge')).filter(({ ready }
 
 async function moreAnswers(load: Load): Promise<void> {
   const before = load.answered()
-  await eventually(() => load.answered() >= before + SETTLE_ANSWERS || load.lost.length > 0, 15_000)
+  await eventually(() => load.answered() >= before + SETTLE_ANSWERS || load.lost.length > 0, 60_000)
 }
 
 /** No lane repeats a request that may have been read: what a kept connection or a session did not answer counts as lost. */
@@ -137,14 +140,9 @@ function expectUploaded(body: string): void {
 
 /** One request over the agent's only connection. */
 function ask(agent: Agent, path: string, body?: string): Promise<{ status: number; body: string }> {
-  return new Promise((resolve, reject) => {
-    const target = { host: '127.0.0.1', port: tree.httpsPort, servername: HOSTNAME, ca: root, agent, path, method: body ? 'POST' : 'GET' }
-    const sent = request({ ...target, headers: { host: HOSTNAME, ...(body ? { 'content-length': body.length } : {}) } }, (answer) => {
-      text(answer).then((whole) => resolve({ status: answer.statusCode!, body: whole }), reject)
-    })
-    sent.on('error', reject)
-    sent.end(body)
-  })
+  const target = { host: '127.0.0.1', port: tree.httpsPort, servername: HOSTNAME, ca: root, agent, path, method: body ? 'POST' : 'GET' }
+  const headers = { host: HOSTNAME, ...(body ? { 'content-length': body.length } : {}) }
+  return askKept(agent, EDGE_RESTS_MS, () => request({ ...target, headers }), body)
 }
 
 /** A stream that the server refuses was not read; clients send it again, on the next session (RFC 9113 §8.7). */

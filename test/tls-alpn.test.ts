@@ -58,19 +58,19 @@ afterAll(async () => {
   await database?.drop()
 }, 60_000)
 
-test('where port 80 is closed, a claimed hostname gets its certificate by TLS-ALPN-01', { timeout: 40_000 }, async () => {
+test('where port 80 is closed, a claimed hostname gets its certificate by TLS-ALPN-01', async () => {
   for (const hostname of VISITED) await eventually(async () => (await visit(at(hostname))).status === 200, 15_000)
   expect(await validations()).toBeGreaterThanOrEqual(2 * VISITED.length)
 })
 
-test("where port 80 is closed, so does the service's own host", { timeout: 40_000 }, async () => {
+test("where port 80 is closed, so does the service's own host", async () => {
   const { db } = database
   const issued = async () =>
     (await db.pool.query("select from certificates where hostname = 'edge.localhost' and state = 'issued'")).rowCount
   await eventually(async () => (await issued()) === 1, 30_000)
 })
 
-test('fifty validations by TLS-ALPN-01 disturb no visitor, whatever visitors do meanwhile', { timeout: 60_000 }, async () => {
+test('fifty validations by TLS-ALPN-01 disturb no visitor, whatever visitors do meanwhile', async () => {
   const { db } = database
   const announcer = createAnnouncer(db)
   const probe = { leadsToEdge: async () => ({ kind: 'yes' as const, addresses: ['127.0.0.1'] }) }
@@ -100,7 +100,7 @@ test('fifty validations by TLS-ALPN-01 disturb no visitor, whatever visitors do 
   expect(await findChallenges(db, 'tls-alpn-01')).toEqual([])
 })
 
-test('a pending challenge is answered by processes that start while it is pending', { timeout: 40_000 }, async () => {
+test('a pending challenge is answered by processes that start while it is pending', async () => {
   const { db } = database
   const hostname = parseHostname('pending.localhost')
   const challenge = { type: 'tls-alpn-01', key: hostname, value: 'token.thumbprint' } as const

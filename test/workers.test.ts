@@ -65,13 +65,17 @@ async function one(statement: string, ...values: unknown[]): Promise<Found> {
 
 const pidOfAttempt = async (hostname: Hostname) =>
   (await one('select w.pid from workers w join certificates c on c.leased_by = w.id where c.hostname = $1', hostname)).pid
-const pidOfMail = async (to: string) =>
-  (
-    await one(
-      `select w.pid from workers w join graphile_worker._private_jobs j on j.locked_by = w.id where j.payload->>'to' = $1 and w.heartbeat_at > now() - interval '5 s'`,
-      to,
-    )
-  ).pid
+const HOLDER_OF_MAIL = `select w.pid from workers w join graphile_worker._private_jobs j on j.locked_by = w.id
+  where j.payload->>'to' = $1 and w.heartbeat_at > now() - interval '5 s'`
+const pidOfMail = async (to: string) => {
+  let pid = 0
+  // Behind a pause of the machine its heartbeat comes again first.
+  await eventually(async () => {
+    pid = (await one(HOLDER_OF_MAIL, to)).pid
+    return true
+  })
+  return pid
+}
 
 async function claimNew(name: string): Promise<Hostname> {
   const hostname = parseHostname(`${name}.customer-of-${name}.com`)

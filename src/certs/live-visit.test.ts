@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { type AddressInfo, createServer as createTcpServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
+import { freePort } from '../../test/support/ports.ts'
 import { parseHostname } from '../hostname.ts'
 import { readCertificate } from './certificate.ts'
 import { visitLive } from './live-visit.ts'
@@ -50,10 +51,7 @@ test('a hostname that the edge refuses is not seen', async () => {
 })
 
 test('an address that cannot be reached is named, with the port', async () => {
-  const taken = createTcpServer().listen(0, '127.0.0.1')
-  await once(taken, 'listening')
-  const { port } = taken.address() as AddressInfo
-  taken.close()
+  const port = await freePort()
   expect(await visit({ port })).toMatchObject({ sentence: expect.stringContaining(`port ${port} of 127.0.0.1: connect ECONNREFUSED`) })
 })
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { addProject, CLAIM_RULES, claim, freshHostname } from '../../test/support/tenants.ts'
 import { type Hostname, wildcardOver } from '../hostname.ts'
@@ -80,10 +80,8 @@ test('a claim that had to wait is newer than all that its hostname went through 
   await blocker.query('begin')
   await blocker.query(`select pg_advisory_xact_lock(hashtextextended('family of ' || substr($1, strpos($1, '.') + 1), 0))`, [hostname])
   const waiting = outcome(heir, hostname)
-  await vi.waitFor(async () => {
-    const { rowCount } = await db.pool.query(`select from pg_stat_activity where wait_event = 'advisory' and datname = current_database()`)
-    expect(rowCount).toBe(1)
-  })
+  const waits = `select from pg_stat_activity where wait_event = 'advisory' and datname = current_database()`
+  await expect.poll(async () => (await db.pool.query(waits)).rowCount).toBe(1)
   await changeMetadata(db, holder, { hostname, metadataJson: '{"plan":"gold"}' })
   const [{ version: last }] = (await versions()) as [{ version: string }]
   await removeDomain(db, holder, hostname)

@@ -12,7 +12,7 @@ import { createDatabaseHosts } from './database-hosts.ts'
 import { connectDatabase } from './db.ts'
 
 const SOCKET = '.s.PGSQL.5432'
-const SILENCE_MS = 2_500
+const SILENCE_MS = 6_000
 const STOPPED_WITHIN_MS = 5_000
 
 test('a listener stops soon when the way to the database swallows everything, as a network does that drops packets', async () => {
@@ -54,7 +54,7 @@ test('a connection that only listens outlives any quiet time, while its server a
   const client = new HostedClient({ connectionString: database.url, hosts: createDatabaseHosts(database.url), silenceMaxMs: SILENCE_MS })
   await client.connect()
   await client.query('listen quiet')
-  const outcome = await Promise.race([once(client, 'error'), pause(3 * SILENCE_MS)])
+  const outcome = await Promise.race([once(client, 'error'), pause(1.5 * SILENCE_MS)])
   expect(outcome).toBeUndefined()
   const heard = once(client, 'notification')
   await database.db.pool.query('notify quiet')

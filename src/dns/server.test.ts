@@ -44,7 +44,7 @@ beforeEach(() => {
 })
 
 async function dig(...args: string[]): Promise<string> {
-  const { stdout } = await promisify(execFile)('dig', ['@127.0.0.1', '-p', String(port), '+norecurse', '+time=2', '+tries=1', ...args])
+  const { stdout } = await promisify(execFile)('dig', ['@127.0.0.1', '-p', String(port), '+norecurse', '+time=20', '+tries=1', ...args])
   return stdout
 }
 
@@ -175,7 +175,8 @@ test('whatever arrives, what is answered is a response to its id without data, a
       fc.pre(packet.length < 2 || packet.readUInt16BE(0) !== 65_535)
       const reply = await exchange(packet)
       if (!reply) return
-      expect([reply.id, reply.type, reply.answers]).toEqual([packet.readUInt16BE(0), 'response', []])
+      const data = reply.answers!.filter(({ type }) => type !== 'HINFO') // of ANY that is said, if a broken byte asks for it (RFC 8482 §4.2)
+      expect([reply.id, reply.type, data]).toEqual([packet.readUInt16BE(0), 'response', []])
     }),
     { numRuns: 200 },
   )

@@ -8,6 +8,7 @@ import { openHttp2, requestHttp2, speak } from '../../test/support/raw-visitor.t
 import type { EdgeParts } from './edge.ts'
 
 const HOST = 'shop.customer.com'
+const PATIENCE = { timeout: 10_000 }
 const ends: (() => Promise<unknown>)[] = []
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end()
@@ -60,7 +61,7 @@ async function visit(edge: TestEdge, request = 'GET / HTTP/1.1', { hostname = HO
 const ask = async (...parameters: Parameters<typeof visit>) => (await visit(...parameters)).answer
 
 const held = async (edge: TestEdge, count: number) =>
-  vi.waitFor(async () => expect((await edge.report()).bridge.held).toBe(count), { timeout: 10_000, interval: 20 })
+  vi.waitFor(async () => expect((await edge.report()).bridge.held).toBe(count), { ...PATIENCE, interval: 20 })
 
 const metric = async (edge: TestEdge, line: string) => Number(new RegExp(`^${line} (\\S+)$`, 'm').exec(await edge.metrics())?.[1] ?? 0)
 
@@ -75,9 +76,12 @@ test.each(['GET', 'HEAD', 'OPTIONS'])('%s waits while the upstream restarts, and
   expect(application.seen).toEqual([`${method} /`])
   expect((await edge.report()).bridge).toEqual({ held: 0, outages: 0, circuits: 0 })
   expect(await metric(edge, 'namesake_edge_held_requests_total\\{outcome="served"\\}')).toBe(1)
-  await vi.waitFor(() => expect(edge.lines.find(({ msg }) => msg === 'request')).toMatchObject({ status: 200, heldMs: expect.any(Number) }))
+  await vi.waitFor(
+    () => expect(edge.lines.find(({ msg }) => msg === 'request')).toMatchObject({ status: 200, heldMs: expect.any(Number) }),
+    PATIENCE,
+  )
   expect(await ask(edge)).toMatchObject({ status: 200 })
-  await vi.waitFor(() => expect(edge.lines.filter(({ msg }) => msg === 'request')).toHaveLength(2))
+  await vi.waitFor(() => expect(edge.lines.filter(({ msg }) => msg === 'request')).toHaveLength(2), PATIENCE)
   expect(edge.lines.findLast(({ msg }) => msg === 'request')).not.toHaveProperty('heldMs')
 })
 
@@ -150,15 +154,15 @@ test('one request that the application falls over holds up nobody else', async (
   await held(edge, 1)
   expect(await ask(edge)).toMatchObject({ status: 200, body: 'fine' })
   fatal.reader.socket.destroy()
-  await vi.waitFor(async () => expect((await edge.report()).bridge).toEqual({ held: 0, outages: 0, circuits: 0 }))
+  await vi.waitFor(async () => expect((await edge.report()).bridge).toEqual({ held: 0, outages: 0, circuits: 0 }), PATIENCE)
 })
 
 test('the bound holds: after it there is a 502 with the reason', async () => {
-  const edge = await startEdge(500)
+  const edge = await startEdge(2_000)
   await edge.route(HOST, `http://127.0.0.1:${await freePort()}`)
   expect(await ask(edge)).toMatchObject({ status: 502, error: 'refused' })
   expect(await metric(edge, 'namesake_edge_held_requests_total\\{outcome="failed"\\}')).toBe(1)
-  await vi.waitFor(() => expect(edge.lines.find(({ msg }) => msg === 'request')).toBeDefined())
+  await vi.waitFor(() => expect(edge.lines.find(({ msg }) => msg === 'request')).toBeDefined(), PATIENCE)
   const { heldMs } = edge.lines.find(({ msg }) => msg === 'request') as { heldMs: number }
   expect(heldMs).toBeGreaterThan(300)
   expect((await edge.report()).bridge.held).toBe(0)
@@ -175,7 +179,7 @@ test('of 60 visitors of one project 50 wait and 10 are told at once; those of an
     outcomes.push(answer?.status)
     return answer
   })
-  await vi.waitFor(() => expect(outcomes).toHaveLength(10), { timeout: 10_000 })
+  await vi.waitFor(() => expect(outcomes).toHaveLength(10), PATIENCE)
   expect(outcomes).toEqual(Array(10).fill(502))
   await held(edge, 50)
   const other = await visit(edge, undefined, { hostname: 'other.customer.com' })
@@ -217,7 +221,7 @@ test('when a visitor goes while it is held, nothing of it is left and nothing is
   reader.socket.destroy()
   stream.close()
   await held(edge, 0)
-  await vi.waitFor(async () => expect((await edge.report()).exchanges).toBe(0))
+  await vi.waitFor(async () => expect((await edge.report()).exchanges).toBe(0), PATIENCE)
   const application = await startApplication(port)
   expect(await ask(edge)).toMatchObject({ status: 200 })
   expect(application.seen).toEqual(['GET /'])
@@ -248,7 +252,7 @@ test('what an open circuit refuses is logged and counted as what its visitor was
   const edge = await startEdge(200)
   await edge.route(HOST, `http://127.0.0.1:${await freePort()}`)
   await vi.waitFor(async () => expect(await ask(edge)).toMatchObject({ error: 'circuit-open' }), { timeout: 20_000 })
-  await vi.waitFor(() => expect(edge.lines.at(-1)).toMatchObject({ status: 502, error: 'circuit-open' }))
+  await vi.waitFor(() => expect(edge.lines.at(-1)).toMatchObject({ status: 502, error: 'circuit-open' }), PATIENCE)
   expect(await metric(edge, 'namesake_edge_upstream_errors_total\\{reason="circuit-open"\\}')).toBeGreaterThan(0)
 })
 
@@ -294,7 +298,7 @@ test("who waits goes to the project's new upstream as soon as there is one, and 
   await held(edge, 1)
   const late = await freePort()
   await edge.route(HOST, `http://127.0.0.1:${late}`)
-  await vi.waitFor(async () => expect((await edge.report()).bridge).toMatchObject({ held: 1, outages: 3 }), { timeout: 10_000 })
+  await vi.waitFor(async () => expect((await edge.report()).bridge).toMatchObject({ held: 1, outages: 3 }), PATIENCE)
   const application = await startApplication(late)
   expect(await third.answer).toMatchObject({ status: 200 })
   expect(application.seen).toEqual(['GET /'])

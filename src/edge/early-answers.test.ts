@@ -19,7 +19,7 @@ let edge: TestEdge
 let folder: string
 let file: string
 beforeAll(async () => {
-  edge = await startTestEdge({ timeouts: { requestHeadMs: 1_000 } })
+  edge = await startTestEdge()
   folder = mkdtempSync(join(tmpdir(), 'namesake-upload-'))
   file = join(folder, 'upload')
   writeFileSync(file, Buffer.alloc(UPLOAD_BYTES))
@@ -28,12 +28,12 @@ afterAll(async () => {
   await edge.stop(0)
   rmSync(folder, { recursive: true })
 })
-const target = () => ({ port: edge.httpsPort, hostname: HOST, ca: edge.ca.certPem })
+const target = (at = edge) => ({ port: at.httpsPort, hostname: HOST, ca: at.ca.certPem })
 
-async function lead(onConnection: (socket: Socket) => void): Promise<void> {
+async function lead(onConnection: (socket: Socket) => void, at = edge): Promise<void> {
   const upstream = await startRawUpstream(onConnection)
   onTestFinished(() => upstream.stop())
-  await edge.route(HOST, upstream.url)
+  await at.route(HOST, upstream.url)
 }
 
 const readsOn = (socket: Socket) => void socket.removeAllListeners('data').resume().write(TOO_LARGE)
@@ -73,8 +73,10 @@ test.each(['--http1.1', '--http2'])('curl %s has the answer that comes before it
 })
 
 test('an empty line behind a body begins no request that would be late', async () => {
-  await lead((socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'))
-  const reader = await speak(target(), `POST / HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 2\r\n\r\nhi\r\n`)
+  const hasty = await startTestEdge({ timeouts: { requestHeadMs: 1_000 } })
+  onTestFinished(() => hasty.stop(0))
+  await lead((socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'), hasty)
+  const reader = await speak(target(hasty), `POST / HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 2\r\n\r\nhi\r\n`)
   expect((await reader.answer()).body).toBe('ok')
   await new Promise((resolve) => setTimeout(resolve, 2_500)) // a head has a second here
   reader.socket.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)

@@ -47,7 +47,7 @@ test('a browser gets the page of the project, whole and kept by nobody, with the
   expect(answer.body).toContain('Acme Shops')
   expect(answer.body).toContain('#1a56c4')
   expect(answer.body).toContain(HOST)
-  await vi.waitFor(() => expect(edge.lines.some(({ status }) => status === 502)).toBe(true))
+  await vi.waitFor(() => expect(edge.lines.some(({ status }) => status === 502)).toBe(true), { timeout: 10_000 })
   const { requestId } = edge.lines.find(({ status }) => status === 502) as { requestId: string }
   expect(answer.body).toContain(requestId)
   expect(answer.body.length).toBeLessThan(8 * 1024)

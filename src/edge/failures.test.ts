@@ -8,6 +8,8 @@ import { openHttp2, requestHttp2, speak } from '../../test/support/raw-visitor.t
 import { type RawUpstream, startRawUpstream, startUpstream, type Upstream } from '../../test/support/upstream.ts'
 
 let edge: TestEdge
+/** Waits for nothing longer than a moment: whatever is asked of it may fail by `timeout`. */
+let hasty: TestEdge
 let strict: TestEdge
 let upstream: Upstream
 const HOST = 'shop.customer.com'
@@ -16,7 +18,8 @@ const children: ChildProcess[] = []
 
 beforeAll(async () => {
   upstream = await startUpstream()
-  edge = await startTestEdge({ timeouts: { connectMs: 600, answerHeadMs: 400, bodyIdleMs: 700 } })
+  edge = await startTestEdge()
+  hasty = await startTestEdge({ timeouts: { connectMs: 600, answerHeadMs: 400, bodyIdleMs: 700 } })
   strict = await startTestEdge({ upstream: { allowPrivate: false, ownAddresses: ['1.1.1.1'] } })
 })
 afterEach(async () => {
@@ -25,6 +28,7 @@ afterEach(async () => {
 afterAll(async () => {
   for (const child of children) child.kill()
   await edge.stop(1_000)
+  await hasty.stop(1_000)
   await strict.stop(1_000)
   await upstream.stop()
 })
@@ -63,7 +67,7 @@ test('the answer is no HTTP: 502, malformed', async () => {
 })
 
 test('the upstream is silent: 502 and never 504, timeout', async () => {
-  expect(await ask(upstream.url, 'GET /never HTTP/1.1')).toMatchObject({ status: 502, error: 'timeout' })
+  expect(await ask(upstream.url, 'GET /never HTTP/1.1', { at: hasty })).toMatchObject({ status: 502, error: 'timeout' })
 })
 
 test('the upstream does not accept in time: 502, timeout', async () => {
@@ -75,7 +79,7 @@ test('the upstream does not accept in time: 502, timeout', async () => {
   const child = spawn('python3', ['-c', script])
   children.push(child)
   const [line] = (await once(child.stdout, 'data')) as [Buffer]
-  expect(await ask(`http://127.0.0.1:${Number(line)}`)).toMatchObject({ status: 502, error: 'timeout' })
+  expect(await ask(`http://127.0.0.1:${Number(line)}`, 'GET / HTTP/1.1', { at: hasty })).toMatchObject({ status: 502, error: 'timeout' })
   child.kill()
   server.close()
   expect(port).toBeGreaterThan(0)
@@ -203,15 +207,15 @@ test.each([
   ['a silent body', 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nok'],
 ])('%s ends the visitor’s answer with an error', async (_name, text) => {
   const raw = await rawUpstream((socket) => socket.write(text))
-  await edge.route(HOST, raw.url)
-  const reader = await speak({ port: edge.httpsPort, hostname: HOST, ca: edge.ca.certPem }, `GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  await hasty.route(HOST, raw.url)
+  const reader = await speak({ port: hasty.httpsPort, hostname: HOST, ca: hasty.ca.certPem }, `GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
   expect(bodyOf(await reader.closed())).not.toContain('0\r\n\r\n')
 })
 
 test('a visitor that stops in the middle of its upload is told so with 408', async () => {
-  await edge.route(HOST, upstream.url)
+  await hasty.route(HOST, upstream.url)
   const reader = await speak(
-    { port: edge.httpsPort, hostname: HOST, ca: edge.ca.certPem },
+    { port: hasty.httpsPort, hostname: HOST, ca: hasty.ca.certPem },
     `POST /swallow HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 10\r\n\r\nhalf`,
   )
   expect((await reader.answer()).status).toBe(408)
@@ -240,10 +244,12 @@ test('bytes behind an answer, or before a request, end the kept connection', asy
 })
 
 test('failures are counted by reason', async () => {
-  const text = await edge.metrics()
-  for (const reason of ['refused', 'dns', 'reset', 'malformed', 'timeout']) {
-    expect(text).toMatch(new RegExp(`namesake_edge_upstream_errors_total\\{reason="${reason}"\\} [1-9]`))
-  }
+  for (const [at, reasons] of [
+    [edge, ['refused', 'dns', 'reset', 'malformed']],
+    [hasty, ['timeout']],
+  ] as const)
+    for (const reason of reasons)
+      expect(await at.metrics()).toMatch(new RegExp(`namesake_edge_upstream_errors_total\\{reason="${reason}"\\} [1-9]`))
 })
 
 function bodyOf(answer: string): string {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestCa, type TestCa } from '../../test/support/certificates.ts'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
 import { type EchoClient, type GrpcUpstream, type Note, startGrpcUpstream, visitGrpc } from '../../test/support/grpc.ts'
+import { freePort } from '../../test/support/ports.ts'
 
 const HOST = 'shop.customer.com'
 const PATIENCE = { timeout: 10_000 } // a busy machine takes its time
@@ -23,14 +24,14 @@ describe.each(PATHS)('gRPC through the edge with the %s engine, to an upstream b
   let upstreamCa: TestCa
   let client: EchoClient
 
-  const startUpstream = async (port = 0) => {
+  const startUpstream = async (port: number) => {
     const { keyPem, chainPem } = await upstreamCa.issue(['localhost'])
     return startGrpcUpstream({ port, ...(upstreamProtocol === 'h2' && { tls: { key: keyPem, chain: chainPem } }) })
   }
 
   beforeAll(async () => {
     upstreamCa = await createTestCa()
-    upstream = await startUpstream()
+    upstream = await startUpstream(await freePort()) // the same one again when it comes back
     edge = await startTestEdge({ http2Engine, upstream: { ca: [upstreamCa.certPem] } })
     const scheme = upstreamProtocol === 'h2' ? 'https' : 'http'
     await edge.route(HOST, `${scheme}://localhost:${upstream.port}`, { upstreamProtocol })
@@ -108,7 +109,7 @@ describe.each(PATHS)('gRPC through the edge with the %s engine, to an upstream b
 
   test('a call that is too late ends at its deadline, here and at the upstream', async () => {
     const before = upstream.cancelled()
-    expect(await failureOf(say({ text: 'hang' }, new Metadata(), Date.now() + 300))).toMatchObject({ code: status.DEADLINE_EXCEEDED })
+    expect(await failureOf(say({ text: 'hang' }, new Metadata(), Date.now() + 2_000))).toMatchObject({ code: status.DEADLINE_EXCEEDED })
     await expect.poll(() => upstream.cancelled(), PATIENCE).toBe(before + 1)
   })
 

@@ -258,22 +258,25 @@ test('a key that cannot be used is logged once, however many ask for its name', 
 })
 
 test('who closes before its ClientHello is whole counts as gone, who takes too long as a time-out', async () => {
+  const patient = await startTestEdge()
   const hasty = await startTestEdge({ timeouts: { handshakeMs: 300 } })
-  const count = async (outcome: string) =>
-    Number(new RegExp(`^namesake_edge_handshakes_total\\{outcome="${outcome}"\\} (.*)$`, 'm').exec(await hasty.metrics())?.[1] ?? 0)
-  for (let n = 0; n < 3; n += 1) connectTcp(hasty.httpsPort, '127.0.0.1').end(Buffer.from([22, 3]))
-  await expect.poll(() => count('gone')).toBe(3)
-  expect(await count('timeout')).toBe(0)
-  const slow = connectTcp(hasty.httpsPort, '127.0.0.1')
+  const count = async (at: TestEdge, outcome: string) =>
+    Number(new RegExp(`^namesake_edge_handshakes_total\\{outcome="${outcome}"\\} (.*)$`, 'm').exec(await at.metrics())?.[1] ?? 0)
+  const begin = (at: TestEdge) => connectTcp(at.httpsPort, '127.0.0.1').on('error', () => {})
+  for (let n = 0; n < 3; n += 1) begin(patient).end(Buffer.from([22, 3]))
+  await expect.poll(() => count(patient, 'gone')).toBe(3)
+  expect(await count(patient, 'timeout')).toBe(0)
+  const slow = begin(hasty)
   slow.write(Buffer.from([22, 3]))
-  await expect.poll(() => count('timeout')).toBe(1)
+  await expect.poll(() => count(hasty, 'timeout')).toBe(1)
+  expect(await count(hasty, 'gone')).toBe(0)
   slow.destroy()
-  await hasty.stop(0)
+  await Promise.all([patient, hasty].map((one) => one.stop(0)))
 })
 
 test('a silent connection is closed when the handshake’s time is over', async () => {
   const hasty = await startTestEdge({ timeouts: { handshakeMs: 100 } })
-  const socket = connectTcp(hasty.httpsPort, '127.0.0.1')
+  const socket = connectTcp(hasty.httpsPort, '127.0.0.1').on('error', () => {})
   socket.write(Buffer.from([22, 3]))
   await new RawReader(socket).closed()
   await hasty.stop(0)

@@ -8,7 +8,7 @@ const HOST = 'shop.customer.com'
 const KEEPS_TIME = process.env.TEST_EDGE_RUNTIME !== 'bun'
 
 beforeAll(async () => {
-  edge = await startTestEdge({ publicHttpsPort: 8443, timeouts: { requestHeadMs: 1_000 } })
+  edge = await startTestEdge({ publicHttpsPort: 8443 })
   await edge.route(HOST, 'http://127.0.0.1:1', { verified: false })
 })
 afterAll(() => edge.stop(0))
@@ -83,9 +83,11 @@ test.each([
 test.runIf(KEEPS_TIME)(
   'a head that does not end in time is 408, and a connection on which nothing is said closes without a word',
   async () => {
-    const silent = speakPlain(edge.httpPort, '')
-    const slow = speakPlain(edge.httpPort, `GET / HTTP/1.1\r\nHost: ${HOST}\r\n`)
+    const hasty = await startTestEdge({ timeouts: { requestHeadMs: 1_000 } })
+    const silent = speakPlain(hasty.httpPort, '')
+    const slow = speakPlain(hasty.httpPort, `GET / HTTP/1.1\r\nHost: ${HOST}\r\n`)
     expect((await slow.answer()).status).toBe(408)
     expect([await slow.closed(), await silent.closed()]).toEqual(['', ''])
+    await hasty.stop(0)
   },
 )

@@ -252,7 +252,7 @@ test('trailers of an answer over HTTP/2 that does not wait for its request arriv
   const raw = await RawHttp2.open(target('early.customer.com'))
   const head = requestBlock('early.customer.com', { method: 'POST', more: ['te', 'trailers'] })
   raw.send(frame(1, 0x4, 1, head), frame(0, 0, 1, Buffer.from('more follows')))
-  await expect.poll(() => raw.frames.some(({ type, streamId }) => type === 3 && streamId === 1)).toBe(true)
+  await raw.until(({ type, streamId }) => type === 3 && streamId === 1)
   const ofStream = raw.frames.filter(({ streamId, type }) => streamId === 1 && type <= 3)
   expect(ofStream.map(({ type, flags }) => [type, type === 3 ? 0 : flags & 1])).toEqual([
     [1, 0],

@@ -41,7 +41,7 @@ beforeAll(async () => {
       return true
     },
   })
-  edge = await startTestEdge({ timeouts: { bodyIdleMs: 400 } })
+  edge = await startTestEdge()
   await edge.route(HOST, upstream.url)
 })
 afterAll(async () => {
@@ -122,7 +122,9 @@ test('an event stream ends soon after its hostname is removed, and so does its c
 
 test('an event stream over HTTP/2 arrives at once too, and its end of silence has no limit', async () => {
   const stream = nextStream()
-  const session = await openHttp2(target())
+  const hasty = await startTestEdge({ timeouts: { bodyIdleMs: 1_000 } })
+  await hasty.route(HOST, upstream.url)
+  const session = await openHttp2({ port: hasty.httpsPort, hostname: HOST, ca: hasty.ca.certPem })
   const visitor = session.request({ ':path': '/events', ':authority': HOST })
   const events = new RawReader(visitor as never)
   const response = await stream
@@ -130,12 +132,13 @@ test('an event stream over HTTP/2 arrives at once too, and its end of silence ha
   response.write('data: one\n\n')
   await events.until('data: one\n\n')
   // Longer than any other body may be silent here; that it passes is what is tested.
-  await new Promise((resolve) => setTimeout(resolve, 600))
+  await new Promise((resolve) => setTimeout(resolve, 2_500))
   response.write('data: two\n\n')
   await events.until('data: two\n\n')
   visitor.close()
   await new Promise((resolve) => response.once('close', resolve))
   session.close()
+  await hasty.stop(0)
 })
 
 test('both directions flow at the same time', async () => {
@@ -238,7 +241,7 @@ test('the upstream is not read faster than the visitor reads', async () => {
     last = written()
     return isStill
   }
-  await expect.poll(standsStill, { interval: 100, timeout: 5_000 }).toBe(true)
+  await expect.poll(standsStill, { interval: 100, timeout: 10_000 }).toBe(true)
   expect(written()).toBeGreaterThan(0)
   expect(written()).toBeLessThan(FLOOD_BYTES / 4)
   socket.destroy()

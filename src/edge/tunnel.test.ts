@@ -161,7 +161,7 @@ test('what an upstream said before it went reaches a visitor that reads late and
   })
   visitor.on('error', () => {})
   visitor.resume()
-  await Promise.race([once(visitor, 'end'), pause(3_000)])
+  await Promise.race([once(visitor, 'end'), pause(10_000)])
   expect(reader.rest.length + arrived).toBe(bytes)
   visitor.destroy()
   await edge.route(HOST, upstream.url)

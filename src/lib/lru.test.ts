@@ -43,6 +43,6 @@ test('an entry more costs the same with a hundred thousand in memory as with a t
     for (let n = 0; n < 100_000; n += 1) lru.set(`newer ${n}`, n)
     return process.cpuUsage().user - user
   }
-  timeFor(1_000) // warm
-  expect(timeFor(100_000)).toBeLessThan(timeFor(1_000) * 20)
+  const least = (max: number) => Math.min(...Array.from({ length: 3 }, () => timeFor(max)))
+  expect(least(100_000)).toBeLessThan(least(1_000) * 20)
 })

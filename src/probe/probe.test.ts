@@ -3,6 +3,7 @@ import { networkInterfaces } from 'node:os'
 import dnsPacket from 'dns-packet'
 import { afterEach, expect, test } from 'vitest'
 import { type DnsServer, startAuthorities, startChallengeTestServer, startDnsServer, startNsd } from '../../test/support/dns.ts'
+import { freePort } from '../../test/support/ports.ts'
 import { parseClaimName, parseHostname } from '../hostname.ts'
 import { createProbe, type Probe, type ProbeSettings } from './probe.ts'
 
@@ -364,9 +365,7 @@ test('a private address is never asked as an authority at port 53', async () => 
 
 test('NSD as the authority of a delegated zone: followed from the parent, and verified', async () => {
   const resolver = await startResolver()
-  const placeholders = await startAuthorities([['test'], ['customer.test']], 12)
-  const port = placeholders[0]!.port
-  await Promise.all(placeholders.map((server) => server.stop()))
+  const port = await freePort('127.0.0.12') // nobody has it at the next address either
   const delegation = 'customer NS ns.customer\nns.customer A 127.0.0.13\nns A 127.0.0.12'
   keep(await startNsd({ address: '127.0.0.12', port, zones: { test: { nameServers: ['ns.test'], records: delegation } } }))
   const records = `ns A 127.0.0.13\nshop CNAME ${EDGE}.\nold CNAME gone.example.`

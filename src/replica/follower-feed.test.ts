@@ -71,7 +71,7 @@ test('each connection to a feed of its own counts as another server, which may b
     await source.currentCursor()
     expect(source.server!()).toBe(before)
     await db.pool.query(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'feed'`)
-    await vi.waitFor(() => source.currentCursor())
+    await vi.waitFor(() => source.currentCursor(), { timeout: 10_000 })
     expect(source.server!()).toBe(before + 1)
   } finally {
     await closeDatabase(feed)

@@ -66,7 +66,7 @@ export function createMachine({ name, network, folders, env: common, ownClock }:
     chmodSync(clockFile, 0o644)
   }
   let program: Program | undefined
-  const ready = () => fetch(`${internalUrl}/ready`, { signal: AbortSignal.timeout(2_000) })
+  const ready = () => fetch(`${internalUrl}/ready`, { signal: AbortSignal.timeout(10_000) })
   return {
     name,
     address,

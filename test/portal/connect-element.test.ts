@@ -91,7 +91,7 @@ beforeAll(async () => {
 afterAll(async () => {
   vendorSite?.close()
   await world?.stop()
-}, 60_000)
+})
 
 test('on a page of another origin with a strict policy it leads from the record to "It works" without a reload', async () => {
   const { page, unexpected } = await openHost(await link('shop.element-customer.com'))
@@ -118,7 +118,7 @@ test('on a page of another origin with a strict policy it leads from the record 
   expect(told[0]).toBe('namesake-status waiting-for-dns')
   expect(told.slice(-2)).toEqual(['namesake-status live', 'namesake-connected shop.element-customer.com'])
   expect(unexpected()).toEqual([])
-}, 60_000)
+})
 
 test('a mangled token says that the link has ended, a missing one that it is incomplete, and a dead API that it did not answer', async () => {
   const { page, unexpected } = await openHost('mangled')
@@ -186,7 +186,7 @@ test('at 320 px on a dark page nothing is cut off, and without a colour scheme o
   const { page: plain } = await openHost(token, { options: small })
   await plain.getByRole('button', { name: 'Check now' }).waitFor()
   expect(await plain.evaluate(background)).toBe('rgb(255, 255, 255)')
-}, 40_000)
+})
 
 test('with the keyboard alone one chooses the provider, copies the value and checks, and keeps the place while the page updates', async () => {
   const { page } = await openHost(await link('keys.element-customer.com'), {
@@ -212,7 +212,7 @@ test('with the keyboard alone one chooses the provider, copies the value and che
   world.dns.set('keys.element-customer.com', 'CNAME', 'elsewhere.example.net')
   await page.getByText('Almost: one thing to correct').first().waitFor({ timeout: SEEN_WITHIN_MS })
   expect(await focused(page)).toBe('Check now')
-}, 40_000)
+})
 
 test('news that change what is shown take neither the focus nor the choice away', async () => {
   const { page } = await openHost('mangled')
@@ -246,7 +246,7 @@ test('news that change what is shown take neither the focus nor the choice away'
   await page.getByText('my.place', { exact: true }).first().waitFor()
   expect(await provider.inputValue()).toBe('godaddy')
   expect(await focused(page)).toBe('provider')
-}, 80_000)
+})
 
 test('news that come while one checks do not take the answer away, and a check that fails does not end without a word', async () => {
   const { page } = await openHost('mangled')
@@ -276,7 +276,7 @@ test('news that come while one checks do not take the answer away, and a check t
   await page.route('**/v1/connect/check', (route) => route.abort())
   await checkNow.click()
   await page.getByRole('status').filter({ hasText: 'The service did not answer' }).waitFor()
-}, 40_000)
+})
 
 test('the file is served to any origin, for an hour, and is under 15 KB compressed', async () => {
   const answer = await fetch(`${world.tree.apiUrl}/connect-element.js`, { headers: { origin: 'https://vendor.example' } })

@@ -245,14 +245,20 @@ describe('POST /v1/edge/domains/{hostname}/check', () => {
   })
 
   test('at most one probe in two seconds a hostname, however many ask', async () => {
-    const hostname = freshHostname()
-    await register({ hostname })
-    const asked = () => api.dns.queries.filter(({ name, type }) => name === hostname && type === 'CNAME').length
-    await tenant.call('POST', `/v1/edge/domains/${hostname}/check`)
-    const once = asked()
-    const answers = await Promise.all(Array.from({ length: 20 }, () => tenant.call('POST', `/v1/edge/domains/${hostname}/check`)))
-    expect(answers.every(({ status }) => status === 200)).toBe(true)
-    expect(asked()).toBe(once)
+    const probes = async () => {
+      const hostname = freshHostname()
+      await register({ hostname })
+      const asked = () => api.dns.queries.filter(({ name, type }) => name === hostname && type === 'CNAME').length
+      const beganAt = performance.now()
+      await tenant.call('POST', `/v1/edge/domains/${hostname}/check`)
+      const once = asked()
+      const answers = await Promise.all(Array.from({ length: 20 }, () => tenant.call('POST', `/v1/edge/domains/${hostname}/check`)))
+      expect(answers.every(({ status }) => status === 200)).toBe(true)
+      return { more: asked() - once, tookMs: performance.now() - beganAt }
+    }
+    let probed = await probes()
+    for (let tries = 1; tries < 4 && probed.tookMs > 1_800; tries += 1) probed = await probes() // after two seconds another one is right
+    expect(probed.more).toBe(0)
   })
 
   test('404 for a hostname of another project, which is not probed', async () => {

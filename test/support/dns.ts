@@ -279,7 +279,7 @@ async function askOnce(port: number, name: string, type: DnsType): Promise<Decod
   const socket = createSocket('udp4')
   try {
     socket.send(dnsPacket.encode({ type: 'query', id: 1, questions: [{ name, type }] }), port, '127.0.0.1')
-    const [bytes] = (await once(socket, 'message', { signal: AbortSignal.timeout(2_000) })) as [Buffer]
+    const [bytes] = (await once(socket, 'message', { signal: AbortSignal.timeout(10_000) })) as [Buffer]
     return dnsPacket.decode(bytes)
   } catch {
     return undefined

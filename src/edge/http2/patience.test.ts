@@ -151,7 +151,7 @@ test('who measures its way by PING as often as something comes, as clients of gR
   }
   await pair.settled()
   expect(goaways()).toEqual([])
-  for (let i = 0; i < 700; i += 1) pair.send(ping)
+  for (let i = 0; i < 2_000; i += 1) pair.send(ping)
   await pair.settled()
   expect(goaways()).toEqual([11])
   pair.close()

@@ -18,7 +18,11 @@ export const KILLS: readonly Fault[] = [
     async inflict(scene) {
       const edge = scene.chance.of(EDGES)
       const hit = scene.hit(edge)
-      await killRole(scene.fleet.machines[edge], 'edge', () => scene.hold(IN_FLIGHT_MS).then(hit.over))
+      await killRole(scene.fleet.machines[edge], 'edge', async () => {
+        await scene.hold(IN_FLIGHT_MS)
+        await new Promise(setImmediate) // what has arrived by then is read first
+        hit.over()
+      })
     },
   },
   {
