@@ -186,8 +186,11 @@ test.each(['TLSv1.2', 'TLSv1.3'] as const)(
     await reader.answer()
     const session = version === 'TLSv1.2' ? first.getSession()! : await ticket
     first.destroy()
+    if (SHARES_TICKETS) await edge.route(HOST, upstream.url) // another certificate, which nobody needs in order to resume
+    const { made } = (await edge.report()).tls
     const again = await openTls(target(HOST, { session, maxVersion: version, minVersion: version }))
     expect(again.isSessionReused()).toBe(true)
+    if (SHARES_TICKETS) expect((await edge.report()).tls.made).toBe(made)
     const second = new RawReader(again)
     again.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
     expect((await second.answer()).status).toBe(200)

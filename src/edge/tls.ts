@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
-import { createServer, type Server, type TLSSocket, type TlsOptions } from 'node:tls'
+import { createServer, type SecureContext, type Server, type TLSSocket, type TlsOptions } from 'node:tls'
 import { type ExactHostname, type Hostname, readHostname } from '../hostname.ts'
 import { createSeldom } from '../lib/seldom.ts'
 import type { Log } from '../log.ts'
@@ -20,6 +20,8 @@ import { forgoTimeout } from './untimed-sockets.ts'
 export type CertificateAnswer =
   /** `id` changes whenever the certificate does. */
   ({ kind: 'certificate'; id: string } & CertificateText) | { kind: 'refused'; reason: string }
+
+type Shown = CertificateAnswer & { kind: 'certificate' }
 
 /** Who is told of a certificate: by its address, and whether it still waits. */
 export type WaitingClient = { address: string; onceGone(listener: () => void): void }
@@ -46,7 +48,8 @@ type Arrival = {
   /** As it was sent. */
   sni: string | undefined
   servername: ExactHostname | undefined
-  certified: Certified
+  /** Made ready when it is first asked for: a session that resumes shows no certificate. Throws when the key cannot be used. */
+  certified(): Certified
   handshakeEnded(): void
 }
 
@@ -71,6 +74,8 @@ export function createTls(parts: TlsParts) {
   const contexts = createSecureContexts(parts.contextBytesMax)
   const validations = createChallengeTls(parts)
   const seldom = createSeldom() // anybody can ask for a name whose key cannot be opened, as often as they like
+  const notServed = (error: unknown) =>
+    seldom((handshakes) => parts.log.error({ err: error, handshakes }, 'a handshake could not be served'))
   let nameless: { id: string; server: Server } | undefined
 
   const begin = (more: TlsOptions): Server => {
@@ -100,28 +105,43 @@ export function createTls(parts: TlsParts) {
     return server
   }
 
+  /** Undefined ends the handshake by an alert: the server has no certificate of its own. */
+  const contextFor = (arrival: Arrival): SecureContext | undefined => {
+    try {
+      return arrival.certified().context
+    } catch (error) {
+      notServed(error)
+      return undefined
+    }
+  }
+
   const named = begin({
     SNICallback(this: TLSSocket, servername, answer) {
       const arrival = arrivalOf(this)
-      answer(null, arrival?.sni === servername ? arrival.certified.context : undefined)
+      answer(null, arrival?.sni === servername ? contextFor(arrival) : undefined)
     },
   })
 
-  const namelessServer = ({ id, leafPem, issuersPem, keyPem }: CertificateAnswer & { kind: 'certificate' }): Server => {
+  const namelessServer = ({ id, leafPem, issuersPem, keyPem }: Shown): Server => {
     if (nameless?.id !== id) nameless = { id, server: begin({ cert: leafPem + issuersPem, key: keyPem }) }
     return nameless.server
   }
 
   /** Keeps what is known of the connection until it has closed, and its certificate until its handshake has ended: what was shown then is its own. */
-  const remember = (socket: TcpSocket, known: Omit<Arrival, 'handshakeEnded'>) => {
-    const { certified } = known
-    certified.hold()
+  const remember = (socket: TcpSocket, known: Pick<Arrival, 'peer' | 'sni' | 'servername'>, answer: Shown) => {
+    let ready: Certified | undefined
     let isUnderWay = true
+    const certified = () => {
+      if (ready) return ready
+      ready = contexts.certify(answer)
+      if (isUnderWay) ready.hold()
+      return ready
+    }
     const handshakeEnded = () => {
-      if (isUnderWay) certified.release()
+      if (isUnderWay) ready?.release()
       isUnderWay = false
     }
-    socket[ARRIVAL] = { ...known, handshakeEnded }
+    socket[ARRIVAL] = { ...known, certified, handshakeEnded }
     socket.once('close', () => {
       socket[ARRIVAL] = undefined
       handshakeEnded()
@@ -147,7 +167,7 @@ export function createTls(parts: TlsParts) {
     const answer = asked instanceof Promise ? await heldBack(socket, asked) : asked
     if (socket.destroyed) return parts.onOutcome(endOf())
     if (answer.kind === 'refused') return refuse(socket, 'refused')
-    remember(socket, { peer, sni: hello.servername, servername: reading?.hostname, certified: contexts.certify(answer) })
+    remember(socket, { peer, sni: hello.servername, servername: reading?.hostname }, answer)
     const server = reading ? named : namelessServer(answer)
     server.emit('connection', socket)
   }
@@ -184,7 +204,7 @@ export function createTls(parts: TlsParts) {
       }, parts.handshakeMs)
       negotiate(socket, peer, () => (isLate ? 'timeout' : 'gone'))
         .catch((error) => {
-          seldom((handshakes) => parts.log.error({ err: error, handshakes }, 'a handshake could not be served'))
+          notServed(error)
           refuse(socket, 'failed')
         })
         .finally(() => clearTimeout(timer))
@@ -204,7 +224,7 @@ async function heldBack<T>(socket: Socket, waiting: Promise<T>): Promise<T> {
 }
 
 function toConnection({ peer, servername, certified }: Arrival): VisitorConnection {
-  const covers = (hostname: Hostname) => hostname === servername || (servername !== undefined && certified.isFor(hostname))
+  const covers = (hostname: Hostname) => hostname === servername || (servername !== undefined && certified().isFor(hostname))
   return { servername, peer, covers }
 }
 

@@ -12,7 +12,7 @@ import { FrameWriter } from './frame-writer.ts'
 import { listOf } from './header-field.ts'
 import type { DecodedHead } from './hpack-decoder.ts'
 import type { HpackEncoder } from './hpack-encoder.ts'
-import { EARLY_ANSWER_MS, GOAWAY_GRACE_MS, HEADS_BYTES_MAX, LINGER_MS } from './limits.ts'
+import { EARLY_ANSWER_MS, GOAWAY_GRACE_MS, HEADS_BYTES_MAX, LINGER_MS, RAPID_MS } from './limits.ts'
 import { OpenStreams } from './open-streams.ts'
 import { ConnectionError, ERROR_CODE, FLAG, FRAME, STREAM_ID_MAX, violation } from './protocol.ts'
 import { areWellFormedTrailers, readRequest } from './request-fields.ts'
@@ -202,8 +202,8 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   }
 
   #open(id: number, endsHere: boolean, head: Http2Head, headBytes: number): void {
-    const onTaken = (taker: Stream, taken: number) => this.#taken(taker, taken)
-    const stream = new Stream({ id, head, endsHere, headBytes, peerWindow: this.#peerWindow, host: this, onTaken })
+    const begunAtMs = this.#parts.turn.nowMs()
+    const stream = new Stream({ id, head, endsHere, headBytes, begunAtMs, peerWindow: this.#peerWindow, host: this, onTaken: this.#taken })
     this.#streams.add(id, stream)
     this.#headBytes += headBytes
     // Not at once: a request that is taken back in the same breath costs no upstream anything.
@@ -222,7 +222,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     this.#resetStreams.delete(streamId)
     const stream = this.#streams.get(streamId)
     if (stream) this.#remove(stream)
-    return stream !== undefined
+    return stream !== undefined && this.#parts.turn.nowMs() < stream.begunAtMs + RAPID_MS
   }
 
   onSettings({ initialWindow = this.#peerWindow, shrinksTable }: PeerSettings): void {
@@ -270,7 +270,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     this.#waiting.goOn()
   }
 
-  #taken(stream: Stream, bytes: number): void {
+  readonly #taken = (stream: Stream, bytes: number): void => {
     this.#reopen(bytes)
     if (this.#state === 'closed' || stream.isRequestComplete || this.#streams.get(stream.id) !== stream) return
     const opened = stream.receiveWindow.take(bytes)

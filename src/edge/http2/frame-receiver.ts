@@ -13,7 +13,7 @@ export type FrameListener = {
   onHead(streamId: number, endsStream: boolean, head: DecodedHead): void
   /** `size` is what counts against the windows: the content with its padding. */
   onData(streamId: number, endsStream: boolean, content: Buffer, size: number): void
-  /** Returns whether a stream ended by it. */
+  /** Returns whether it took back what we had work with. */
   onReset(streamId: number, code: number): boolean
   onSettings(settings: PeerSettings): void
   onPing(payload: Buffer, isAnswer: boolean): void

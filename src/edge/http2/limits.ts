@@ -4,5 +4,7 @@ export const HEADS_BYTES_MAX = 4 * 1024 * 1024
 export const GOAWAY_GRACE_MS = 2_000
 /** For what the other side has on its way when our last frames have left; for those to leave, too. */
 export const LINGER_MS = 1_000
+/** A reset that comes sooner behind its request is what costs more than it brings (CVE-2023-44487); later it is a client that waited and gave up. */
+export const RAPID_MS = 50
 /** curl, told in the same breath as it is answered that the rest of its upload is not wanted, throws the answer away. */
 export const EARLY_ANSWER_MS = 500

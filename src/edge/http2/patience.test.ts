@@ -16,6 +16,7 @@ import {
   word,
 } from '../../../test/support/http2-frames.ts'
 import { createHttp2Pair } from '../../../test/support/http2-pair.ts'
+import { pause } from '../../lib/back-off.ts'
 import type { Exchange } from '../engine.ts'
 import { FieldSection } from '../field-section.ts'
 import { STREAMS_PER_CONNECTION_MAX } from '../request-limits.ts'
@@ -102,6 +103,22 @@ test('who cancels all that it may have open at once keeps its connection', async
   for (const from of [0, 2 * ids.length]) {
     for (const id of ids) pair.send(frame(HEADERS, 5, from + id, GET))
     await pair.settled()
+    for (const id of ids) pair.send(frame(RST_STREAM, 0, from + id, word(8)))
+    await pair.settled()
+  }
+  expect(pair.frames.filter(({ type }) => type === GOAWAY)).toEqual([])
+  pair.close()
+})
+
+test('who waits for a while before it gives up, as calls of gRPC with a deadline do, may do so without end', async () => {
+  const pair = createHttp2Pair(() => {})
+  pair.send(BEGINNING)
+  const ids = Array.from({ length: STREAMS_PER_CONNECTION_MAX }, (_, i) => 2 * i + 1)
+  for (let round = 0; round < 6; round += 1) {
+    const from = 2 * ids.length * round
+    for (const id of ids) pair.send(frame(HEADERS, 5, from + id, GET))
+    await pair.settled()
+    await pause(60)
     for (const id of ids) pair.send(frame(RST_STREAM, 0, from + id, word(8)))
     await pair.settled()
   }

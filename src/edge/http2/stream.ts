@@ -11,6 +11,7 @@ export type StreamParts = {
   endsHere: boolean
   /** What the head counts against the connection's memory. */
   headBytes: number
+  begunAtMs: number
   peerWindow: number
   host: ExchangeHost
   /** The request's reader has taken so many bytes of the body. */
@@ -21,6 +22,8 @@ export type StreamParts = {
 export class Stream {
   readonly id: number
   readonly headBytes: number
+  /** By the turn's clock. */
+  readonly begunAtMs: number
   readonly exchange: Http2Exchange
   readonly receiveWindow = new ReceiveWindow(STREAM_WINDOW_BYTES, STREAM_WINDOW_BYTES_MAX)
   /** Whether the visitor has sent all that it will. */
@@ -32,9 +35,10 @@ export class Stream {
   readonly #onTaken: StreamParts['onTaken']
   #received = 0
 
-  constructor({ id, head, endsHere, headBytes, peerWindow, host, onTaken }: StreamParts) {
+  constructor({ id, head, endsHere, headBytes, begunAtMs, peerWindow, host, onTaken }: StreamParts) {
     this.id = id
     this.headBytes = headBytes
+    this.begunAtMs = begunAtMs
     this.isRequestComplete = endsHere
     this.#onTaken = onTaken
     this.#length = head.kind === 'head' ? head.length : undefined
