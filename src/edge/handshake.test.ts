@@ -15,6 +15,7 @@ let upstream: Upstream
 const HOST = 'shop.customer.com'
 /** Bun's node:tls takes ticket keys and does nothing with them: see docs/decisions/0065. */
 const SHARES_TICKETS = process.env.TEST_EDGE_RUNTIME !== 'bun'
+const BROKEN: CertificateAnswer = { kind: 'certificate', id: '1', leafPem: 'no certificate', issuersPem: '', keyPem: 'no key' }
 
 beforeAll(async () => {
   upstream = await startUpstream()
@@ -200,6 +201,25 @@ test.each(['TLSv1.2', 'TLSv1.3'] as const)(
   },
 )
 
+test.runIf(SHARES_TICKETS)('a session resumes for a name whose certificate cannot be used any more, which covers no other', async () => {
+  const own = await startTestEdge()
+  await own.route(HOST, upstream.url)
+  const session = await sessionAt(own)
+  own.certificates.set(HOST, BROKEN)
+  const socket = await openTls({ port: own.httpsPort, hostname: HOST, ca: own.ca.certPem, more: { session } })
+  expect(socket.isSessionReused()).toBe(true)
+  const reader = new RawReader(socket)
+  for (const [host, status] of [
+    [EDGE_HOST, 421],
+    [HOST, 200],
+  ] as const) {
+    socket.write(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
+    expect((await reader.answer()).status).toBe(status)
+  }
+  socket.destroy()
+  await own.stop(0)
+})
+
 test('a session resumes at another edge that has the same ticket keys, and not once they are others', async () => {
   const keys = randomBytes(48)
   const other = await startTestEdge({ ticketKeys: keys })
@@ -253,8 +273,7 @@ test('what is no TLS gets an alert and the end, and the edge goes on', async () 
 
 test('a key that cannot be used is logged once, however many ask for its name', async () => {
   const own = await startTestEdge()
-  const broken = { kind: 'certificate', id: '1', leafPem: 'no certificate', issuersPem: '', keyPem: 'no key' } as CertificateAnswer
-  own.certificates.set(HOST, broken)
+  own.certificates.set(HOST, BROKEN)
   for (let n = 0; n < 20; n += 1) await expect(openTls({ ...target(), port: own.httpsPort })).rejects.toThrow()
   await expect.poll(() => own.lines).toMatchObject([{ msg: 'a handshake could not be served', handshakes: 1 }])
   await own.stop(0)

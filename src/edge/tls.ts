@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
-import { createServer, type SecureContext, type Server, type TLSSocket, type TlsOptions } from 'node:tls'
+import { createServer, type Server, type TLSSocket, type TlsOptions } from 'node:tls'
 import { type ExactHostname, type Hostname, readHostname } from '../hostname.ts'
 import { createSeldom } from '../lib/seldom.ts'
 import type { Log } from '../log.ts'
@@ -48,8 +48,8 @@ type Arrival = {
   /** As it was sent. */
   sni: string | undefined
   servername: ExactHostname | undefined
-  /** Made ready when it is first asked for: a session that resumes shows no certificate. Throws when the key cannot be used. */
-  certified(): Certified
+  /** Made ready when it is first asked for: a session that resumes shows no certificate. Undefined when it cannot be used, which is logged. */
+  certified(): Certified | undefined
   handshakeEnded(): void
 }
 
@@ -74,8 +74,8 @@ export function createTls(parts: TlsParts) {
   const contexts = createSecureContexts(parts.contextBytesMax)
   const validations = createChallengeTls(parts)
   const seldom = createSeldom() // anybody can ask for a name whose key cannot be opened, as often as they like
-  const notServed = (error: unknown) =>
-    seldom((handshakes) => parts.log.error({ err: error, handshakes }, 'a handshake could not be served'))
+  const notServed = (error: unknown): undefined =>
+    void seldom((handshakes) => parts.log.error({ err: error, handshakes }, 'a handshake could not be served'))
   let nameless: { id: string; server: Server } | undefined
 
   const begin = (more: TlsOptions): Server => {
@@ -105,20 +105,10 @@ export function createTls(parts: TlsParts) {
     return server
   }
 
-  /** Undefined ends the handshake by an alert: the server has no certificate of its own. */
-  const contextFor = (arrival: Arrival): SecureContext | undefined => {
-    try {
-      return arrival.certified().context
-    } catch (error) {
-      notServed(error)
-      return undefined
-    }
-  }
-
   const named = begin({
     SNICallback(this: TLSSocket, servername, answer) {
       const arrival = arrivalOf(this)
-      answer(null, arrival?.sni === servername ? contextFor(arrival) : undefined)
+      answer(null, arrival?.sni === servername ? arrival.certified()?.context : undefined) // without one it ends by an alert
     },
   })
 
@@ -133,7 +123,11 @@ export function createTls(parts: TlsParts) {
     let isUnderWay = true
     const certified = () => {
       if (ready) return ready
-      ready = contexts.certify(answer)
+      try {
+        ready = contexts.certify(answer)
+      } catch (error) {
+        return notServed(error)
+      }
       if (isUnderWay) ready.hold()
       return ready
     }
@@ -224,7 +218,7 @@ async function heldBack<T>(socket: Socket, waiting: Promise<T>): Promise<T> {
 }
 
 function toConnection({ peer, servername, certified }: Arrival): VisitorConnection {
-  const covers = (hostname: Hostname) => hostname === servername || (servername !== undefined && certified().isFor(hostname))
+  const covers = (hostname: Hostname) => hostname === servername || (servername !== undefined && certified()?.isFor(hostname) === true)
   return { servername, peer, covers }
 }
 
