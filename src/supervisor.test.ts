@@ -274,7 +274,6 @@ test('a process is told from a later one with the same number', () => {
 
 test.runIf(process.getuid!() === 0)(
   'the real roles serve, as an unprivileged user, from a project that lies where only root can enter',
-  { timeout: 150_000 },
   async () => {
     const closed = mkdtempSync(join(tmpdir(), 'namesake-root-only-')) // 0700
     cleanUps.push(() => rmSync(closed, { recursive: true, force: true }))

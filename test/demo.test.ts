@@ -17,9 +17,7 @@ afterEach(async () => {
   for (const undo of undoing.splice(0).reverse()) await undo()
 })
 
-test('as an ordinary user, the demo answers to the curl line that it prints; a second start finds everything again', {
-  timeout: 150_000,
-}, async () => {
+test('as an ordinary user, the demo answers to the curl line that it prints; a second start finds everything again', async () => {
   const user = isRoot ? NOBODY : undefined
   const project = copyProject(0o755)
   undoing.push(project.remove)
@@ -45,9 +43,6 @@ test('as an ordinary user, the demo answers to the curl line that it prints; a s
 
 test.runIf(isRoot)(
   'as root, from a project below a folder that only root can enter, the demo answers too, and only the supervisor stays root',
-  {
-    timeout: 150_000,
-  },
   async () => {
     const project = copyProject(0o700)
     undoing.push(project.remove)

@@ -94,7 +94,7 @@ async function more(load: Load): Promise<void> {
   await eventually(() => load.answered() >= before + ANSWERS_BEFORE_MORE || load.lost.length > 0, 20_000)
 }
 
-/** Visitors of both protocols, and vendors who keep their connection to the API. No lane repeats what may have been read. */
+/** Visitors of both protocols, and vendors who keep their connection to the API. No lane repeats what may have been read, but for what askKept says. */
 function everybody(ends: (() => void)[]): Record<string, () => Promise<unknown>> {
   const lanes: Record<string, () => Promise<unknown>> = {
     'new connection': async () => {

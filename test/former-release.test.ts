@@ -63,9 +63,7 @@ test("yesterday's release claims, verifies, issues and serves on today's schema"
   await eventually(isVerified, 20_000)
 })
 
-test("both releases serve one database, and visitors move from yesterday's to today's without losing a request", {
-  timeout: 150_000,
-}, async () => {
+test("both releases serve one database, and visitors move from yesterday's to today's without losing a request", async () => {
   const today = await startTree({ dataDir: dataDir(), env: env() })
   try {
     let place = former

@@ -10,7 +10,7 @@ const SHOP = 'shop.localhost'
 const NOBODYS = 'nobodys.localhost'
 const SECRET = 'a secret of the outage of 32 bytes or more'
 const NOTICED_LAG_MS = 5_000
-const REFUSAL_MS_MAX = 10_000
+const REFUSAL_MS_MAX = 5_000
 
 type Outage = { tree: Tree; begin(): Promise<void>; end(): Promise<void>; stop(): Promise<void> }
 

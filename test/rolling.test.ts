@@ -1,6 +1,6 @@
 import { type ClientHttp2Session, constants, type OutgoingHttpHeaders } from 'node:http2'
 import { Agent, request } from 'node:https'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { pause } from '../src/lib/back-off.ts'
 import { isRunning, signal } from '../src/processes.ts'
 import { askKept, EDGE_RESTS_MS } from './support/kept-connection.ts'
@@ -51,11 +51,7 @@ test('while all edge processes are replaced, no request that has an end is lost'
   const load = startLoad(everyKindOfVisitor(stopLanes))
   for (let round = 0; round < 2; round++) {
     await moreAnswers(load)
-    let former: number[] = []
-    await eventually(async () => {
-      former = await edgePids()
-      return former.length === 2
-    })
+    const former = await vi.waitFor(bothEdgePids, { timeout: 10_000 })
     tree.process.kill('SIGHUP')
     await eventually(async () => {
       const present = await edgePids()
@@ -82,13 +78,18 @@ test('when an edge process is killed, new visitors go on being served at once, a
 
 const at = (path: string) => ({ port: tree.httpsPort, hostname: HOSTNAME, ca: root, path })
 const edgePids = async () => (await processesOf(tree, 'edge')).filter(({ ready }) => ready).map(({ pid }) => pid)
+const bothEdgePids = async () => {
+  const pids = await edgePids()
+  expect(pids).toHaveLength(2)
+  return pids
+}
 
 async function moreAnswers(load: Load): Promise<void> {
   const before = load.answered()
   await eventually(() => load.answered() >= before + SETTLE_ANSWERS || load.lost.length > 0, 60_000)
 }
 
-/** No lane repeats a request that may have been read: what a kept connection or a session did not answer counts as lost. */
+/** No lane repeats a request that may have been read: what a kept connection or a session did not answer counts as lost, but for what askKept says. */
 function everyKindOfVisitor(stopLanes: (() => void)[]): Record<string, () => Promise<unknown>> {
   const lanes: Record<string, () => Promise<unknown>> = {
     'new connection': async () => expectWhole(await visit(at(`/bytes?count=${ANSWER_BYTES}`))),

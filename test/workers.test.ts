@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { addMailJob } from '../src/core/mail-jobs.ts'
 import { findProbeTarget, recordProbes } from '../src/core/probes.ts'
 import type { Project } from '../src/core/projects.ts'
@@ -67,15 +67,8 @@ const pidOfAttempt = async (hostname: Hostname) =>
   (await one('select w.pid from workers w join certificates c on c.leased_by = w.id where c.hostname = $1', hostname)).pid
 const HOLDER_OF_MAIL = `select w.pid from workers w join graphile_worker._private_jobs j on j.locked_by = w.id
   where j.payload->>'to' = $1 and w.heartbeat_at > now() - interval '5 s'`
-const pidOfMail = async (to: string) => {
-  let pid = 0
-  // Behind a pause of the machine its heartbeat comes again first.
-  await eventually(async () => {
-    pid = (await one(HOLDER_OF_MAIL, to)).pid
-    return true
-  })
-  return pid
-}
+/** Behind a pause of the machine its heartbeat comes again first. */
+const pidOfMail = (to: string) => vi.waitFor(async () => (await one(HOLDER_OF_MAIL, to)).pid, { timeout: 10_000 })
 
 async function claimNew(name: string): Promise<Hostname> {
   const hostname = parseHostname(`${name}.customer-of-${name}.com`)

@@ -74,8 +74,8 @@ export function createTls(parts: TlsParts) {
   const contexts = createSecureContexts(parts.contextBytesMax)
   const validations = createChallengeTls(parts)
   const seldom = createSeldom() // anybody can ask for a name whose key cannot be opened, as often as they like
-  const notServed = (error: unknown): undefined =>
-    void seldom((handshakes) => parts.log.error({ err: error, handshakes }, 'a handshake could not be served'))
+  const notServed = (error: unknown) =>
+    seldom((handshakes) => parts.log.error({ err: error, handshakes }, 'a handshake could not be served'))
   let nameless: { id: string; server: Server } | undefined
 
   const begin = (more: TlsOptions): Server => {
@@ -126,7 +126,7 @@ export function createTls(parts: TlsParts) {
       try {
         ready = contexts.certify(answer)
       } catch (error) {
-        return notServed(error)
+        return void notServed(error)
       }
       if (isUnderWay) ready.hold()
       return ready

@@ -19,9 +19,11 @@ export async function askKept(
   body?: string,
 ): Promise<{ status: number; body: string }> {
   const restedMs = performance.now() - (restsSince.get(agent) ?? performance.now())
-  const answer = await answerTo(begin(), body).catch((error: NodeJS.ErrnoException & { onKept?: boolean }) =>
-    error.onKept && error.code === 'ECONNRESET' && restedMs >= restsMs ? answerTo(begin(), body) : Promise.reject(error as Error),
-  )
+  const sent = begin()
+  const answer = await answerTo(sent, body).catch((error: NodeJS.ErrnoException) => {
+    const mayRepeat = sent.reusedSocket && error.code === 'ECONNRESET' && restedMs >= restsMs
+    return mayRepeat ? answerTo(begin(), body) : Promise.reject(error)
+  })
   restsSince.set(agent, performance.now())
   return answer
 }
@@ -29,7 +31,6 @@ export async function askKept(
 function answerTo(sent: ClientRequest, body: string | undefined): Promise<{ status: number; body: string }> {
   return new Promise((resolve, reject) => {
     sent.on('response', (answer) => void text(answer).then((whole) => resolve({ status: answer.statusCode!, body: whole }), reject))
-    sent.on('error', (error) => reject(Object.assign(error, { onKept: sent.reusedSocket })))
-    sent.end(body)
+    sent.on('error', reject).end(body)
   })
 }
