@@ -3,6 +3,7 @@ import { findRoute, type Route } from '../core/routes.ts'
 import { type Hostname, wildcardOver } from '../hostname.ts'
 import { Lru } from '../lib/lru.ts'
 import { createOnce } from '../lib/once.ts'
+import { TokenBucket } from '../lib/token-bucket.ts'
 import { createDatabaseFirst } from './database-first.ts'
 
 /** What the machine's copy of all routes says of a hostname; `unavailable`: nobody can say. */
@@ -25,13 +26,13 @@ export type RouteFinder = {
 
 const WRITTEN_MS = 6_000 // a fresh copy is at most five seconds behind
 const WRITTEN_MAX = 10_000
-const MISSES_ASKED_PER_SECOND_MAX = 200
+const MISSES_ASKED = { perSecond: 200, burst: 200 }
 
 export function createRouteFinder(parts: RouteCopy & { db: Db; now(): Date }): RouteFinder {
   const written = new Lru<Hostname, number>(WRITTEN_MAX)
   const once = createOnce<Hostname, Route | undefined>()
   const databaseFirst = createDatabaseFirst(parts.now)
-  const misses = createAllowance(MISSES_ASKED_PER_SECOND_MAX, parts.now)
+  const misses = new TokenBucket(MISSES_ASKED, parts.now().getTime())
 
   const read = (hostname: Hostname) => findRoute(parts.db, hostname)
   const load = (hostname: Hostname) => once(hostname, () => read(hostname))
@@ -44,7 +45,7 @@ export function createRouteFinder(parts: RouteCopy & { db: Db; now(): Date }): R
     return false
   }
   // Claimed on another machine a moment ago, it may not have reached this one; so a miss is looked up, within bounds.
-  const confirmMiss = async (hostname: Hostname) => (misses.take() ? load(hostname) : undefined)
+  const confirmMiss = async (hostname: Hostname) => (misses.take(parts.now().getTime()) ? load(hostname) : undefined)
   const fromDatabase = async (hostname: Hostname): Promise<Route | undefined> => {
     const copied = await parts.resolve(hostname)
     // A reading that began before the write must not be shared by who reads after it.
@@ -67,21 +68,5 @@ export function createRouteFinder(parts: RouteCopy & { db: Db; now(): Date }): R
       return confirmMiss(hostname).catch(() => undefined)
     },
     wrote: (hostname) => written.set(hostname, parts.now().getTime()),
-  }
-}
-
-function createAllowance(perSecond: number, now: () => Date) {
-  let second = 0
-  let taken = 0
-  return {
-    take(): boolean {
-      const current = Math.floor(now().getTime() / 1000)
-      if (current !== second) {
-        second = current
-        taken = 0
-      }
-      taken += 1
-      return taken <= perSecond
-    },
   }
 }

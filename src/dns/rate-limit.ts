@@ -1,36 +1,31 @@
 import { isIPv6 } from 'node:net'
 import { unmapped } from '../lib/addresses.ts'
 import { Lru } from '../lib/lru.ts'
+import { TokenBucket } from '../lib/token-bucket.ts'
 
 /** `answer`; `slip`: answer that TCP is to be used, which a forged address cannot; `drop`. */
 export type Verdict = 'answer' | 'slip' | 'drop'
 
-const ANSWERS_A_SECOND = 100
-const BURST = 500
+const ANSWERS = { perSecond: 100, burst: 500 }
 const SLIP_EVERY = 2
 const NETWORKS_MAX = 20_000
 
-type Bucket = { left: number; filledAt: number; refused: number }
+type Network = { answers: TokenBucket; refused: number }
 
 /**
  * How many datagrams one network (/24, or /56 of IPv6) is answered: 100 a second after a burst of 500. Beyond that every second one is told to
  * come over TCP, so that a resolver whose neighbour is impersonated still gets its answer, and a victim of forged questions little of it.
  */
 export function createRateLimit(now: () => number = () => performance.now()): (address: string) => Verdict {
-  const buckets = new Lru<string, Bucket>(NETWORKS_MAX)
+  const networks = new Lru<string, Network>(NETWORKS_MAX)
   return (address) => {
-    const network = networkOf(address)
+    const key = networkOf(address)
     const at = now()
-    const bucket = buckets.get(network) ?? { left: BURST, filledAt: at, refused: 0 }
-    bucket.left = Math.min(BURST, bucket.left + ((at - bucket.filledAt) / 1_000) * ANSWERS_A_SECOND)
-    bucket.filledAt = at
-    buckets.set(network, bucket)
-    if (bucket.left >= 1) {
-      bucket.left -= 1
-      return 'answer'
-    }
-    bucket.refused += 1
-    return bucket.refused % SLIP_EVERY === 0 ? 'slip' : 'drop'
+    const network = networks.get(key) ?? { answers: new TokenBucket(ANSWERS, at), refused: 0 }
+    networks.set(key, network)
+    if (network.answers.take(at)) return 'answer'
+    network.refused += 1
+    return network.refused % SLIP_EVERY === 0 ? 'slip' : 'drop'
   }
 }
 

@@ -20,9 +20,9 @@ export type CertificateSourceParts = {
   read(claimed: Hostname): CertificateKnowledge
   /**
    * The names whose certificates may serve the hostname, the one to order first: its own, if it is claimed or one of the service's; then the
-   * wildcard over it, if it is the same project's, which nobody looks for before it is needed. None: it is not served here at all.
+   * wildcard over it, if it is the same project's, which nobody looks for before it is needed. None: it is not served here at all. `client`: who wants to know.
    */
-  servedBy(hostname: Hostname): Iterable<Hostname> | Promise<Iterable<Hostname>>
+  servedBy(hostname: Hostname, client: string): Iterable<Hostname> | Promise<Iterable<Hostname>>
   /** Asks for an order. Resolves once the wish is stored, not when the certificate is there. */
   requestIssuance(claimed: Hostname): Promise<{ kind: 'requested' } | { kind: 'refused'; reason: string }>
   now(): number
@@ -127,7 +127,7 @@ export function createCertificateSource(parts: CertificateSourceParts): Certific
       const known = remembered(hostname)
       if (known) return known
       // Before anything else is read: a scanner's guesses end here.
-      const names = parts.servedBy(hostname)
+      const names = parts.servedBy(hostname, client.address)
       return names instanceof Promise ? names.then((found) => obtain(found, client)) : obtain(names, client)
     },
     changed(hostname) {

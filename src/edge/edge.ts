@@ -95,9 +95,9 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
   const trustedProxies = createAddressSet(parts.trustedProxies)
   const serving = createServe({ ...parts, turn, trustedProxies, channels, bridge, tunnels, endless })
   const engine = createEngine({ timeouts, turn, onExchange: serving.serve }, parts.http2Engine)
-  const noteVisit = (hostname: Hostname): void => {
+  const noteVisit = (hostname: Hostname, client: string): void => {
     try {
-      const host = findHost(hostname)
+      const host = findHost(hostname, client)
       if (host instanceof Promise) host.then(noteHost).catch(() => {})
       else noteHost(host)
     } catch {

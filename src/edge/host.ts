@@ -23,7 +23,8 @@ export type HostAnswer =
   /** Nobody can say at the moment. */
   | { kind: 'unavailable' }
 
-export type FindHost = (hostname: Hostname) => HostAnswer | Promise<HostAnswer>
+/** `client`: the address of the visitor who came for it, where a stranger could come for any name at all. */
+export type FindHost = (hostname: Hostname, client?: string) => HostAnswer | Promise<HostAnswer>
 
 /** Whether both belong together so much that one connection may carry requests for both. */
 export function isSameTenant(one: HostAnswer, other: HostAnswer): boolean {

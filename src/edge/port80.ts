@@ -26,6 +26,7 @@ const REFUSED_WITH: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, ERR_HTT
 /** Plain HTTP: the certificate authority's challenges, and the way to https for registered hostnames. */
 export function createPort80(parts: Port80Parts) {
   let isDraining = false
+  const peers = new WeakMap<Socket, string>()
   const server = createServer({
     maxHeaderSize: REQUEST_HEAD_BYTES_MAX,
     insecureHTTPParser: false,
@@ -40,7 +41,7 @@ export function createPort80(parts: Port80Parts) {
   server.timeout = parts.timeouts.requestHeadMs + parts.timeouts.keepAliveMs // also for who asks and never reads the answer
   server.emit('listening') // it has no listener of its own, and this starts the watch over its connections' times
   server.on('request', (request, response) => {
-    decide(parts, request)
+    decide(parts, request, peers.get(request.socket))
       .catch((error) => {
         parts.log.error({ err: error }, 'a plain HTTP request could not be served')
         return page(503)
@@ -54,7 +55,11 @@ export function createPort80(parts: Port80Parts) {
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuse(socket as Socket, REFUSED_WITH[error.code ?? ''] ?? 400))
   server.on('connect', (_request, socket) => refuse(socket as Socket, 405))
   return {
-    accept: (socket: Socket) => void server.emit('connection', socket),
+    /** `peer`: as VisitorConnection has it. */
+    accept(socket: Socket, peer: string) {
+      peers.set(socket, peer)
+      server.emit('connection', socket)
+    },
     /** Closes connections that rest, and the others behind their next answer. */
     drain() {
       isDraining = true
@@ -65,13 +70,13 @@ export function createPort80(parts: Port80Parts) {
   }
 }
 
-async function decide(parts: Port80Parts, request: IncomingMessage): Promise<Page> {
+async function decide(parts: Port80Parts, request: IncomingMessage, peer: string | undefined): Promise<Page> {
   const head = readPlainHead(request)
   if (head.kind === 'refused') return page(head.status)
   const reading = readHostname(hostOf(head.authority))
   if (reading.kind === 'invalid') return isAuthority(head.authority) ? page(404, 'unknown-hostname') : page(400)
   const { hostname } = reading
-  const host = await parts.findHost(hostname)
+  const host = await parts.findHost(hostname, peer)
   if (host.kind === 'unknown') return page(404, 'unknown-hostname')
   if (host.kind === 'route' && !host.route.verified) parts.unverifiedVisit(host.route.hostname)
   const token = CHALLENGE.exec(head.target)?.[1]

@@ -31,7 +31,7 @@ export type TlsParts = {
   edgeHost: Hostname
   certificateFor(hostname: Hostname, client: WaitingClient): CertificateAnswer | Promise<CertificateAnswer>
   /** Told of every name that was asked for, before its certificate is. */
-  onName(hostname: Hostname): void
+  onName(hostname: Hostname, peer: string): void
   challenges: ChallengeSource
   onConnection(socket: TLSSocket, connection: VisitorConnection): void
   onOutcome(outcome: HandshakeOutcome): void
@@ -151,7 +151,7 @@ export function createTls(parts: TlsParts) {
     if (reading?.kind === 'invalid') return refuse(socket, 'refused')
     if (parts.challenges.arePending() && isValidation(hello)) return validate(socket, reading?.hostname, endOf)
     const hostname = reading?.hostname ?? parts.edgeHost
-    parts.onName(hostname)
+    parts.onName(hostname, peer)
     const asked = parts.certificateFor(hostname, { address: peer, onceGone: (listener) => socket.once('close', listener) })
     // Nobody's validation waits for the certificate that it is to bring.
     if (asked instanceof Promise && isValidation(hello)) {

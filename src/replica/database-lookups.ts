@@ -1,4 +1,5 @@
 import { type Hostname, wildcardOver } from '../hostname.ts'
+import { TokenBucket } from '../lib/token-bucket.ts'
 import { within } from './deadline.ts'
 import type { RouteAnswer } from './messages.ts'
 import type { CertificateRow, Route } from './rows.ts'
@@ -17,7 +18,7 @@ export type DatabaseLookups = {
   counts(): { asked: number; turnedAway: number }
 }
 
-const LOOKUPS_PER_SECOND_MAX = 50
+const LOOKUPS = { perSecond: 50, burst: 50 }
 const LOOKUPS_RUNNING_MAX = 100
 const LOOKUP_TIMEOUT_MS = 1_500
 const TRIES_MAX = 3
@@ -34,7 +35,7 @@ type Running = { answer: Promise<RouteAnswer>; news: News }
 export function createDatabaseLookups(parts: DatabaseLookupParts): DatabaseLookups {
   const { keep } = parts
   const byHostname = new Map<Hostname, Running>()
-  const hasRoom = createRate(parts.now)
+  const lookups = new TokenBucket(LOOKUPS, parts.now())
   let running = 0
   let asked = 0
   let turnedAway = 0
@@ -71,7 +72,7 @@ export function createDatabaseLookups(parts: DatabaseLookupParts): DatabaseLooku
     find(hostname) {
       const known = byHostname.get(hostname)
       if (known) return known.answer
-      if (running >= LOOKUPS_RUNNING_MAX || !hasRoom()) {
+      if (running >= LOOKUPS_RUNNING_MAX || !lookups.take(parts.now())) {
         turnedAway += 1
         return Promise.resolve({ kind: 'unavailable' })
       }
@@ -88,19 +89,5 @@ export function createDatabaseLookups(parts: DatabaseLookupParts): DatabaseLooku
       }
     },
     counts: () => ({ asked, turnedAway }),
-  }
-}
-
-/** A second's worth may come at once, then one every 20 ms. */
-function createRate(now: () => number): () => boolean {
-  let left = LOOKUPS_PER_SECOND_MAX
-  let at = now()
-  return () => {
-    const passedMs = Math.max(0, now() - at)
-    at = now()
-    left = Math.min(LOOKUPS_PER_SECOND_MAX, left + (passedMs / 1_000) * LOOKUPS_PER_SECOND_MAX)
-    if (left < 1) return false
-    left -= 1
-    return true
   }
 }

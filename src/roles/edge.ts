@@ -39,6 +39,7 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
   const own = [...ownHosts(config)]
   const keptBytes = Math.min(KEPT_BYTES_MAX, (machineMemory() * KEPT_SHARE) / config.edgeWorkers)
   const keys = certificateKeys(config)
+  const trustedProxies = createAddressSet(config.trustedProxies)
   const copy = openLocalCopy(context, {
     keep: toLight,
     remember: rememberAll,
@@ -52,6 +53,7 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
       challenges.changed()
       shareTickets()
     },
+    trustedProxies,
     vitals: createVitals(() => {
       const { http1Connections = 0, http2Connections = 0 } = edge?.report() ?? {}
       return http1Connections + http2Connections
@@ -74,9 +76,9 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     if (row?.state !== 'failed') return { kind: 'none' }
     return { kind: 'failed', reason: row.reason ?? 'the last attempt failed', nextAttemptAtMs: row.nextAttemptAtMs ?? 0 }
   }
-  const findHost = (hostname: Hostname) => {
+  const findHost = (hostname: Hostname, client?: string) => {
     for (const [name, host] of own) if (name === hostname) return host // they are few; a map would have to read the name, which nearly always is another
-    const found = copy.findRoute(hostname)
+    const found = copy.findRoute(hostname, client)
     return found instanceof Promise ? found.then(toHost) : toHost(found)
   }
   const isServed = async (hostname: Hostname) => isOurs(await findHost(hostname))
@@ -85,8 +87,8 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     const host = await findHost(hostname)
     return isOurs(host) && (host.kind !== 'route' || host.route.hostname === hostname)
   }
-  const servedBy = (hostname: Hostname) => {
-    const host = findHost(hostname)
+  const servedBy = (hostname: Hostname, client: string) => {
+    const host = findHost(hostname, client)
     return host instanceof Promise ? host.then((found) => namesFor(hostname, found)) : namesFor(hostname, host)
   }
   function* namesFor(hostname: Hostname, host: HostAnswer): Iterable<Hostname> {
@@ -102,7 +104,7 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     servedBy,
     requestIssuance: copy.requestCertificate,
     now: Date.now,
-    trustedProxies: createAddressSet(config.trustedProxies),
+    trustedProxies,
   })
 
   const brandOf = (projectId: string) => {

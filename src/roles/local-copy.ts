@@ -1,4 +1,5 @@
 import { type Hostname, wildcardOver } from '../hostname.ts'
+import type { AddressSet } from '../lib/addresses.ts'
 import { Lru } from '../lib/lru.ts'
 import type { Vitals } from '../replica/acknowledgements.ts'
 import { connectToFollower } from '../replica/client.ts'
@@ -6,8 +7,8 @@ import { type CopyReader, openCopyReader } from '../replica/copy-reader.ts'
 import { isCurrent, missIsFinal } from '../replica/copy-status.ts'
 import type { RouteAnswer } from '../replica/messages.ts'
 import { createNameUses } from '../replica/name-uses.ts'
-import { findLocalRoute } from '../replica/route-lookup.ts'
 import type { ChangedKeys, Route } from '../replica/rows.ts'
+import { createClientLookups } from './client-lookups.ts'
 import { copyPath, followerSocket } from './copy-place.ts'
 import type { RoleContext } from './role.ts'
 import { type LocalAnswer, type RouteMemory, rememberUsed } from './route-memory.ts'
@@ -27,14 +28,17 @@ export type LocalCopyParts<Kept> = {
   reset?(): void
   /** Of an edge process. */
   vitals?(): Vitals
+  /** Of an edge process: proxies whose connections carry many visitors each. */
+  trustedProxies?: AddressSet
 }
 
 const MISSES_IN_MEMORY_MAX = 100_000 // two of a name that is not served: its own and its wildcard's
 const UNKNOWN: { kind: 'unknown' } = { kind: 'unknown' }
+const NOBODY: AddressSet = { has: () => false }
 
 /**
- * How an api or edge process reads this machine's local copy: memory first, then the copy, then, only while the copy is behind or
- * incomplete, the follower. The follower's pushes drop what changed from memory; when the link to it breaks, all of it is dropped, and each name that
+ * How an api or edge process reads this machine's local copy: memory first, then the copy, whose hits are always served; then, only while the copy is
+ * behind or incomplete, so that a miss in it means nothing, the follower. The follower's pushes drop what changed from memory; when the link to it breaks, all of it is dropped, and each name that
  * memory does not hold is looked for in the copy until the link stands again.
  */
 export function openLocalCopy<Kept extends Pick<Route, 'hostname' | 'projectId'>>(context: RoleContext, parts: LocalCopyParts<Kept>) {
@@ -77,6 +81,7 @@ export function openLocalCopy<Kept extends Pick<Route, 'hostname' | 'projectId'>
     },
   })
   const isFresh = () => missIsFinal(follower.status())
+  const beyond = createClientLookups({ find: follower.findRoute, trustedProxies: parts.trustedProxies ?? NOBODY })
   const forgetProjects = (ids: Set<string>) => {
     routes.forgetProjects(ids)
     misses.clear() // a route counts from when its project is in the copy
@@ -99,17 +104,25 @@ export function openLocalCopy<Kept extends Pick<Route, 'hostname' | 'projectId'>
   }
   const kept = (found: RouteAnswer): LocalAnswer<Kept> =>
     found.kind === 'route' ? { kind: 'route', route: parts.keep(found.route) } : found
+  const inCopy = (hostname: Hostname): RouteAnswer | undefined => {
+    const route = reader.findRoute(hostname)
+    if (route) return { kind: 'route', route }
+    return reader.isSound() && isFresh() ? UNKNOWN : undefined
+  }
 
   return {
     reader,
     follower,
     isFresh,
     isCurrent: () => isCurrent(follower.status()),
-    /** Answers at once for every hostname that the copy holds; asks the follower only for the others, and only while the copy is not fresh. */
-    findRoute(hostname: Hostname): LocalAnswer<Kept> | Promise<LocalAnswer<Kept>> {
+    /**
+     * Answers at once for every hostname that the copy holds; asks the follower only for the others, and only while the copy is not fresh. `client`: the
+     * address of the visitor on whose behalf, who has a share of what is asked. Never throws or rejects.
+     */
+    findRoute(hostname: Hostname, client?: string): LocalAnswer<Kept> | Promise<LocalAnswer<Kept>> {
       const known = routes.get(hostname) ?? (isFresh() ? remembered(hostname) : undefined)
       if (known) return known
-      const answer = findLocalRoute(reader, follower, hostname)
+      const answer = inCopy(hostname) ?? beyond(hostname, client)
       if (answer instanceof Promise) return answer.then(kept)
       const found = kept(answer)
       if (isBounded && found.kind === 'route') {

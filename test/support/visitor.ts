@@ -78,10 +78,10 @@ export function renamed(hello: Buffer, from: string, to: string): Buffer {
 }
 
 /** Sends bytes over a connection of its own, and resolves with what came back when the other side has closed it. */
-export function knock(port: number, bytes: Buffer): Promise<Buffer> {
+export function knock(port: number, bytes: Buffer, localAddress = '127.0.0.1'): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const answered: Buffer[] = []
-    const socket = connectTcp({ host: '127.0.0.1', port }, () => void socket.write(bytes))
+    const socket = connectTcp({ host: '127.0.0.1', port, localAddress }, () => void socket.write(bytes))
     socket.setTimeout(VISIT_TIMEOUT_MS, () => socket.destroy(new Error('no answer in time')))
     socket.on('data', (chunk) => answered.push(chunk))
     socket.on('error', reject)
