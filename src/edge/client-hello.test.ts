@@ -56,6 +56,16 @@ test('a hello in many records is the same hello', () => {
   expect(readClientHello(Buffer.concat(records))).toMatchObject({ kind: 'hello', servername: 'shop.customer.com' })
 })
 
+test('what comes behind the hello is not read, as the early data of a client that has a ticket of another server', () => {
+  const record = (type: number, part: Buffer) => Buffer.concat([Buffer.from([type, 3, 3, part.length >> 8, part.length & 255]), part])
+  const early = Buffer.concat([record(20, Buffer.from([1])), record(23, Buffer.alloc(16_000)), record(23, Buffer.alloc(300))])
+  const message = named.subarray(5)
+  for (const hello of [named, Buffer.concat([record(22, message.subarray(0, 3)), record(22, message.subarray(3))])])
+    expect(readClientHello(Buffer.concat([hello, early]))).toMatchObject({ kind: 'hello', servername: 'shop.customer.com' })
+  expect(readClientHello(Buffer.concat([named.subarray(0, -1), early])).kind).toBe('hello') // its last byte is another one
+  expect(readClientHello(Buffer.concat([record(22, message.subarray(0, 100)), early])).kind).toBe('unreadable')
+})
+
 test('a hello in crumbs is given up after a few', () => {
   const crumbs = Array.from({ length: 65 }, (_, i) => [22, 3, 1, 0, 1, named[5 + i]!])
   expect(readClientHello(Buffer.from(crumbs.slice(0, 64).flat())).kind).toBe('incomplete')

@@ -57,8 +57,9 @@ export function peekClientHello(socket: Socket): Promise<ClientHello> {
     let kept: Buffer = NOTHING
     const look = (bytes: Buffer) => {
       kept = kept.length === 0 ? bytes : Buffer.concat([kept, bytes])
-      const hello = kept.length > HELLO_BYTES_MAX ? ({ kind: 'unreadable' } as const) : readClientHello(kept)
-      if (hello.kind === 'incomplete') return
+      let hello = readClientHello(kept)
+      if (hello.kind === 'incomplete' && kept.length <= HELLO_BYTES_MAX) return
+      if (hello.kind === 'incomplete') hello = { kind: 'unreadable' }
       socket.unshift(kept) // only once: each unshift makes the socket readable again
       settle(hello)
     }
@@ -111,9 +112,11 @@ export function holdBack(socket: Socket): () => void {
   }
 }
 
-/** The handshake bytes of the records so far, or why there are none. */
+/** The handshake bytes of the records up to the end of the first message, or why there are none. What lies behind it is for TLS: a request, even (RFC 8446 §4.2.10). */
 function joinRecords(bytes: Buffer): Buffer | 'incomplete' | 'unreadable' {
   const parts: Buffer[] = []
+  let joined = 0
+  let wanted: number | undefined
   let at = 0
   while (at < bytes.length) {
     if (bytes[at] !== RECORD_HANDSHAKE || (at + 1 < bytes.length && bytes[at + 1] !== 3)) return 'unreadable'
@@ -123,11 +126,16 @@ function joinRecords(bytes: Buffer): Buffer | 'incomplete' | 'unreadable' {
     parts.push(bytes.subarray(at + 5, Math.min(end, bytes.length)))
     const first = parts[0]!
     if (first.length > 0 && first[0] !== MESSAGE_CLIENT_HELLO) return 'unreadable'
+    joined += parts.at(-1)!.length
+    if (joined >= 4) wanted ??= 4 + join(parts).readUIntBE(1, 3)
+    if (wanted !== undefined && joined >= wanted) return join(parts)
     at = end
   }
-  const message = parts.length === 1 ? parts[0]! : Buffer.concat(parts)
-  if (message.length < 4 || message.length < 4 + message.readUIntBE(1, 3)) return 'incomplete'
-  return message
+  return 'incomplete'
+}
+
+function join(parts: Buffer[]): Buffer {
+  return parts.length === 1 ? parts[0]! : Buffer.concat(parts)
 }
 
 function findServername(extensions: Buffer): ClientHello {

@@ -13,7 +13,7 @@ import type { EdgeCounts, EdgeMetrics } from './metrics.ts'
 import { createPort80 } from './port80.ts'
 import { createServe } from './serve.ts'
 import { TIMEOUTS, type Timeouts } from './timeouts.ts'
-import { type CertificateAnswer, createTls } from './tls.ts'
+import { type CertificateAnswer, createTls, type WaitingClient } from './tls.ts'
 import { createTunnels } from './tunnel.ts'
 import { createTurn } from './turn.ts'
 import { createUpstreamChannels } from './upstream-channels.ts'
@@ -34,8 +34,9 @@ export type EdgeParts = {
   hostsRevision?(): number
   /** How a project's page for a failed exchange looks; asked only when one is sent. */
   brandOf(projectId: string): ErrorPageBrand | undefined
-  certificateFor(hostname: Hostname, client: { address: string }): CertificateAnswer | Promise<CertificateAnswer>
-  answerChallenge(hostname: Hostname, token: string): string | undefined | Promise<string | undefined>
+  certificateFor(hostname: Hostname, client: WaitingClient): CertificateAnswer | Promise<CertificateAnswer>
+  /** Of HTTP-01, for a hostname that is served here. */
+  answerChallenge(token: string): string | undefined
   /** Of TLS-ALPN-01. */
   challenges: ChallengeSource
   upstream: {

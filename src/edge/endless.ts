@@ -10,11 +10,16 @@ export type Endless = { isServed(): Promise<boolean>; end(): void }
 export function createEndlessWatch() {
   const watched = new Members<Endless>()
 
+  let isLooking = false // it may have to wait for somebody who knows
+
   const lookAfter = async () => {
+    if (isLooking) return
+    isLooking = true
     for (const each of watched.all()) {
       const isServed = await each.isServed().catch(() => true)
       if (!isServed) each.end()
     }
+    isLooking = false
   }
   const timer = setInterval(() => void lookAfter(), LOOKED_AFTER_EVERY_MS)
   timer.unref()

@@ -1,9 +1,15 @@
+import { execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect as connectTcp } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { EDGE_HOST, startTestEdge, type TestEdge } from '../../test/support/edge.ts'
+import { freePorts } from '../../test/support/ports.ts'
 import { openHttp2, openTls, RawReader, requestHttp2, speak, speakPlain } from '../../test/support/raw-visitor.ts'
 import { startUpstream, type Upstream } from '../../test/support/upstream.ts'
 import { recordClientHello } from '../../test/support/visitor.ts'
@@ -263,6 +269,32 @@ async function sessionAt(at: TestEdge): Promise<Buffer> {
   socket.destroy()
   return session
 }
+
+test('a client that sends its request with the handshake, as it may with a ticket of another server, is served after a full one', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'namesake-early-'))
+  const at = (name: string) => join(folder, name)
+  const [port] = (await freePorts(1)) as [number]
+  const { chainPem, keyPem } = await edge.ca.issue([HOST])
+  writeFileSync(at('pem'), chainPem + keyPem)
+  writeFileSync(at('request'), `GET / HTTP/1.1\r\nHost: ${HOST}\r\nConnection: close\r\n\r\n`)
+  const other = spawn('openssl', ['s_server', '-port', String(port), '-cert', at('pem'), '-early_data', '-quiet'], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  const visit = async (to: number, ...more: string[]) => {
+    const shell = `(sleep 1; cat "$1"; sleep 1) | openssl s_client -connect 127.0.0.1:${to} -servername ${HOST} ${more.join(' ')} 2>&1`
+    const { stdout } = await promisify(execFile)('sh', ['-c', shell, 'sh', at('request')], { timeout: 20_000 }).catch((error) => error)
+    return String(stdout)
+  }
+  try {
+    await expect.poll(() => visit(port, '-sess_out', at('ticket'))).toContain('Max Early Data: 16384')
+    expect(await visit(port, '-sess_in', at('ticket'), '-early_data', at('request'))).toContain('Early data was accepted')
+    const served = () => visit(edge.httpsPort, '-sess_in', at('ticket'), '-early_data', at('request'))
+    await expect.poll(served).toMatch(/Early data was rejected[^]*HTTP\/1\.1 200/)
+  } finally {
+    other.kill()
+    rmSync(folder, { recursive: true })
+  }
+})
 
 test('what is no TLS gets an alert and the end, and the edge goes on', async () => {
   expect(await speakPlain(edge.httpsPort, 'GET / HTTP/1.1\r\n\r\n').closed()).toBe('\x15\x03\x03\x00\x02\x02\x28')

@@ -59,7 +59,7 @@ test('a visitor of an unverified hostname is told of', async () => {
 
 test('503 while nobody can say who is registered', async () => {
   edge.hosts.set('later.example.com', { kind: 'unavailable' })
-  expect((await ask('/', 'Host: later.example.com\r\n')).status).toBe(503)
+  for (const path of ['/', '/.well-known/acme-challenge/known']) expect((await ask(path, 'Host: later.example.com\r\n')).status).toBe(503)
 })
 
 test.each(['a b', `u@${HOST}`, `${HOST}:abc`, `${HOST}, x`, 'evil.example/'])('the Host %j, which can be none, is 400', async (host) => {

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { type Hostname, readHostname } from '../hostname.ts'
 import type { Log } from '../log.ts'
 import { FieldSection } from './field-section.ts'
-import { type FindHost, type HostAnswer, hostOf, isAuthority } from './host.ts'
+import { type FindHost, hostOf, isAuthority } from './host.ts'
 import { type Page, page } from './pages.ts'
 import { readPlainHead } from './port80-head.ts'
 import { REQUEST_HEAD_BYTES_MAX, REQUEST_TIMES_CHECKED_EVERY_MS } from './request-limits.ts'
@@ -12,7 +12,7 @@ import type { Timeouts } from './timeouts.ts'
 export type Port80Parts = {
   log: Log
   findHost: FindHost
-  answerChallenge(hostname: Hostname, token: string): string | undefined | Promise<string | undefined>
+  answerChallenge(token: string): string | undefined
   unverifiedVisit(claimed: Hostname): void
   publicHttpsPort: number
   timeouts: Timeouts
@@ -78,10 +78,11 @@ async function decide(parts: Port80Parts, request: IncomingMessage, peer: string
   const { hostname } = reading
   const host = await parts.findHost(hostname, peer)
   if (host.kind === 'unknown') return page(404, 'unknown-hostname')
+  if (host.kind === 'unavailable') return page(503, 'unavailable', ['Retry-After', '5'])
   if (host.kind === 'route' && !host.route.verified) parts.unverifiedVisit(host.route.hostname)
   const token = CHALLENGE.exec(head.target)?.[1]
-  if (token !== undefined) return challengePage(await parts.answerChallenge(hostname, token))
-  return redirectPage(parts, hostname, host, head.target)
+  if (token !== undefined) return challengePage(parts.answerChallenge(token))
+  return redirectPage(parts, hostname, head.target)
 }
 
 function challengePage(answer: string | undefined): Page {
@@ -91,8 +92,7 @@ function challengePage(answer: string | undefined): Page {
   return { head: { status: 200, reason: 'OK', fields: FieldSection.ofList(fields), body: body.length }, body }
 }
 
-function redirectPage({ publicHttpsPort }: Port80Parts, hostname: Hostname, host: HostAnswer, target: string): Page {
-  if (host.kind === 'unavailable') return page(503, 'unavailable', ['Retry-After', '5'])
+function redirectPage({ publicHttpsPort }: Port80Parts, hostname: Hostname, target: string): Page {
   const port = publicHttpsPort === DEFAULT_HTTPS_PORT ? '' : `:${publicHttpsPort}`
   return page(308, undefined, ['Location', `https://${hostname}${port}${target === '*' ? '/' : target}`])
 }

@@ -222,7 +222,7 @@ export function createServe(parts: ServeParts) {
   /** A hostname that is not the one in the handshake: its certificate must cover both, and both must be one tenant's. */
   const decideForeign = (visit: Visit, hostname: Hostname, servername: Hostname): void | Promise<void> => {
     if (!visit.exchange.connection.covers(hostname)) return answer(visit, 421, 'misdirected')
-    const host = parts.findHost(hostname)
+    const host = parts.findHost(hostname, visit.client)
     const first = findOwnHost(visit, servername)
     const decideBoth = (one: HostAnswer, other: HostAnswer) =>
       isSameTenant(one, other) ? serveHost(visit, one) : answer(visit, 421, 'misdirected')

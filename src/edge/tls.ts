@@ -152,7 +152,7 @@ export function createTls(parts: TlsParts) {
     if (parts.challenges.arePending() && isValidation(hello)) return validate(socket, reading?.hostname, endOf)
     const hostname = reading?.hostname ?? parts.edgeHost
     parts.onName(hostname, peer)
-    const asked = parts.certificateFor(hostname, { address: peer, onceGone: (listener) => socket.once('close', listener) })
+    const asked = parts.certificateFor(hostname, { address: peer, onceGone: (listener) => onceClosed(socket, listener) })
     // Nobody's validation waits for the certificate that it is to bring.
     if (asked instanceof Promise && isValidation(hello)) {
       asked.catch(() => {})
@@ -205,6 +205,11 @@ export function createTls(parts: TlsParts) {
     },
     counts: contexts.counts,
   }
+}
+
+function onceClosed(socket: Socket, listener: () => void): void {
+  if (socket.closed) listener()
+  else socket.once('close', listener)
 }
 
 /** A visitor that goes away meanwhile is noticed, which it is by reading only. */

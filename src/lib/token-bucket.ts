@@ -23,8 +23,8 @@ export class TokenBucket {
     return true
   }
 
-  /** One that was taken is not counted after all. */
-  giveBack(): void {
-    this.#left += 1
+  /** One that was taken is not counted after all, or so much of it. */
+  giveBack(part = 1): void {
+    this.#left += part
   }
 }

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
-import { type Hostname, parseHostname } from '../hostname.ts'
+import { type Hostname, parseHostname, wildcardOver } from '../hostname.ts'
 import { createAddressSet } from '../lib/addresses.ts'
 import type { RouteAnswer } from '../replica/messages.ts'
+import type { Route } from '../replica/rows.ts'
 import { createClientLookups } from './client-lookups.ts'
 
 const SCANNER = '192.0.2.1'
@@ -12,13 +13,15 @@ const BURST = 20
 let at = 0
 const named = (label: string) => parseHostname(`${label}.customer.com`)
 
-/** Only names that begin with `shop` are hostnames. */
+/** Only names that begin with `shop` are hostnames, with `wild` those under a wildcard. Of `nobody` nobody can say. */
 function lookups() {
   const asked: Hostname[] = []
   const look = createClientLookups({
     async find(hostname) {
       asked.push(hostname)
-      return hostname.startsWith('shop') ? ({ kind: 'route' } as RouteAnswer) : { kind: 'unknown' }
+      if (hostname.startsWith('nobody')) return { kind: 'unavailable' }
+      if (!/^(shop|wild)/.test(hostname)) return { kind: 'unknown' }
+      return { kind: 'route', route: { hostname: hostname.startsWith('wild') ? wildcardOver(hostname) : hostname } as Route }
     },
     trustedProxies: createAddressSet([PROXY]),
     now: () => at,
@@ -65,4 +68,15 @@ test('who asks for a name that is being looked up already shares it', async () =
   ).toEqual(times(50, 'unknown'))
   expect(asked).toHaveLength(1)
   expect(await kinds(labels('another', BURST - 1), SCANNER)).toEqual(times(BURST - 1, 'unknown'))
+})
+
+test('a name under a wildcard, which anybody can make up, counts as a fifth of a guess; what nobody could say counts nothing', async () => {
+  const { kinds } = lookups()
+  const found: string[] = []
+  for (let batch = 0; batch < 20; batch += 1) found.push(...(await kinds(labels(`wild${batch}-`, 10), SCANNER)))
+  const served = found.filter((kind) => kind === 'route').length
+  expect(served).toBeGreaterThanOrEqual(4 * BURST)
+  expect(served).toBeLessThanOrEqual(5 * BURST)
+  for (let batch = 0; batch < 10; batch += 1) await kinds(labels(`nobody${batch}-`, BURST), VISITOR)
+  expect(await kinds(labels('shop', BURST), VISITOR)).toEqual(times(BURST, 'route'))
 })

@@ -15,12 +15,14 @@ export type ClientLookupParts = {
 
 /** Names that nobody claimed. A visitor needs none; who guesses names gets a twenty-fifth of what the machine asks for. */
 const GUESSES = { perSecond: 2, burst: 20 }
+/** A name under a wildcard counts as a fifth of a guess: anybody can make one up, and a customer's visitors come for many. */
+const FOUND_BY_WILDCARD = 0.8
 const CLIENTS_MAX = 10_000
 const UNAVAILABLE: RouteAnswer = { kind: 'unavailable' }
 
 /**
  * A share for each client (an IPv4 address, or an IPv6 /64) of the look-ups beyond this machine, which are few: so that who guesses names shuts
- * nobody else out. What turns out to be a hostname is not counted; beyond its share a client is told `unavailable`, since nobody looked.
+ * nobody else out. What turns out to be a hostname is not counted, nor is what nobody could say; beyond its share a client is told `unavailable`, since nobody looked.
  */
 export function createClientLookups({ find, trustedProxies, now = () => performance.now() }: ClientLookupParts) {
   const running = new Map<Hostname, Promise<RouteAnswer>>()
@@ -35,7 +37,7 @@ export function createClientLookups({ find, trustedProxies, now = () => performa
   const ask = async (hostname: Hostname, share: TokenBucket | undefined): Promise<RouteAnswer> => {
     const answer = await find(hostname)
     running.delete(hostname)
-    if (answer.kind === 'route') share?.giveBack()
+    if (answer.kind !== 'unknown') share?.giveBack(answer.kind === 'route' && answer.route.hostname !== hostname ? FOUND_BY_WILDCARD : 1)
     return answer
   }
 

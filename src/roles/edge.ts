@@ -81,7 +81,6 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     const found = copy.findRoute(hostname, client)
     return found instanceof Promise ? found.then(toHost) : toHost(found)
   }
-  const isServed = async (hostname: Hostname) => isOurs(await findHost(hostname))
   // An upstream under its vendor's wildcard has records of its own and is no loop.
   const isClaimed = async (hostname: Hostname) => {
     const host = await findHost(hostname)
@@ -137,8 +136,7 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     hostsRevision: copy.revision,
     brandOf,
     certificateFor: certificates.certificateFor,
-    answerChallenge: async (hostname, token) =>
-      (await isServed(hostname)) ? challengeAnswer(copy.reader.findSetting(THUMBPRINT), token) : undefined,
+    answerChallenge: (token) => challengeAnswer(copy.reader.findSetting(THUMBPRINT), token),
     challenges,
     upstream: {
       allowPrivate: config.allowPrivateUpstreams,

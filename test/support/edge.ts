@@ -59,7 +59,7 @@ export async function startTestEdge(
     findHost: (hostname) => hosts.get(hostname) ?? { kind: 'unknown' },
     ...(!more.findHost && { hostsRevision: () => hosts.revision }),
     certificateFor: (hostname) => certificates.get(hostname) ?? { kind: 'refused', reason: 'not registered' },
-    answerChallenge: (_hostname, token) => (token.startsWith('known') ? `${token}.thumbprint` : undefined),
+    answerChallenge: (token) => (token.startsWith('known') ? `${token}.thumbprint` : undefined),
     challenges: { arePending: () => false, challengeFor: () => undefined },
     bridgeMs: 0,
     brandOf: () => undefined,
