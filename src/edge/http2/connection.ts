@@ -12,7 +12,7 @@ import { FrameWriter } from './frame-writer.ts'
 import { listOf } from './header-field.ts'
 import type { DecodedHead } from './hpack-decoder.ts'
 import type { HpackEncoder } from './hpack-encoder.ts'
-import { EARLY_ANSWER_MS, GOAWAY_GRACE_MS, HEADS_BYTES_MAX, LINGER_MS, RAPID_MS } from './limits.ts'
+import { BEGIN_MS_MAX, EARLY_ANSWER_MS, GOAWAY_GRACE_MS, HEADS_BYTES_MAX, LINGER_MS, RAPID_MS } from './limits.ts'
 import { OpenStreams } from './open-streams.ts'
 import { ConnectionError, ERROR_CODE, FLAG, FRAME, STREAM_ID_MAX, violation } from './protocol.ts'
 import { areWellFormedTrailers, readRequest } from './request-fields.ts'
@@ -46,10 +46,10 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   /** Whose exchanges have not begun. */
   #arrived: Stream[] = []
   readonly #waiting: WaitingMessages
-  readonly #ending = new Set<Stream>()
   #state: State = 'open'
   #isMarked = false
   #lastStreamId = 0
+  #lastStreamTaken = STREAM_ID_MAX
   #peerWindow = INITIAL_WINDOW_BYTES
   #headBytes = 0
   #dribbles = 0
@@ -100,7 +100,11 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     if (this.#state === 'closed') return
     if (nowMs >= this.#leaveDeadlineAt) this.#takeNoMore()
     for (const id of this.#resetStreams.due(nowMs)) this.writer.words(FRAME.rstStream, id, ERROR_CODE.none)
-    for (const stream of this.#ending) if (nowMs >= stream.deadlineAt) this.#reset(stream, ERROR_CODE.cancel)
+    for (const stream of this.#arrived.filter((stream) => nowMs - stream.begunAtMs >= BEGIN_MS_MAX))
+      this.#reset(stream, ERROR_CODE.refusedStream)
+    if (this.#waiting.size === 0) return
+    for (const stream of this.#streams.all())
+      if (stream.exchange.isStuck(nowMs, this.#parts.timeouts.bodyIdleMs)) this.#reset(stream, ERROR_CODE.cancel)
   }
 
   endTurn(): void {
@@ -128,13 +132,6 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     // RFC 9113 §8.1: a complete answer may come before the request has ended; the visitor is told not to send the rest.
     if (stream.isRequestComplete) this.#remove(stream)
     else this.#forget(stream, performance.now() + EARLY_ANSWER_MS)
-  }
-
-  ending(exchange: Http2Exchange): void {
-    const stream = this.#streams.get(exchange.streamId)
-    if (!stream) return
-    stream.deadlineAt = performance.now() + this.#parts.timeouts.bodyIdleMs
-    this.#ending.add(stream)
   }
 
   aborted(exchange: Http2Exchange): void {
@@ -264,8 +261,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   /** Before those who wait for room: they would take all of it again. */
   #beginArrived(): void {
     while (this.#arrived.length > 0 && !this.#waiting.areTooMany) {
-      const stream = this.#arrived.shift()!
-      if (this.#streams.get(stream.id) === stream) stream.exchange.begin(this.#parts.onExchange)
+      this.#arrived.shift()!.exchange.begin(this.#parts.onExchange)
     }
     this.#waiting.goOn()
   }
@@ -308,7 +304,8 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   #remove(stream: Stream): void {
     this.#streams.delete(stream.id)
     this.#waiting.delete(stream.exchange)
-    this.#ending.delete(stream)
+    const at = this.#arrived.indexOf(stream)
+    if (at >= 0) this.#arrived.splice(at, 1)
     this.#headBytes -= stream.headBytes
     stream.close()
     if (this.#streams.size > 0 || this.#state === 'closed') return
@@ -319,7 +316,8 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   #takeNoMore(): void {
     this.#state = 'last'
     this.#leaveDeadlineAt = Number.POSITIVE_INFINITY
-    this.writer.words(FRAME.goaway, 0, this.#lastStreamId, ERROR_CODE.none)
+    this.#lastStreamTaken = this.#lastStreamId
+    this.writer.words(FRAME.goaway, 0, this.#lastStreamTaken, ERROR_CODE.none)
     if (this.#streams.size === 0) this.#close()
   }
 
@@ -327,7 +325,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     if (this.#state === 'closed') return
     this.#socket.pause() // nothing that it sends on is worth the deciphering
     this.#closeDeadlineAt = performance.now() + LINGER_MS
-    this.writer.words(FRAME.goaway, 0, this.#lastStreamId, code)
+    this.writer.words(FRAME.goaway, 0, Math.min(this.#lastStreamId, this.#lastStreamTaken), code) // never more than was said before (RFC 9113 §6.8)
     this.#close()
   }
 

@@ -24,8 +24,6 @@ export type ExchangeHost = {
   dribbled(): void
   /** The whole answer is on its way. */
   answered(exchange: Http2Exchange): void
-  /** The answer is complete but for what the visitor has to take. */
-  ending(exchange: Http2Exchange): void
   aborted(exchange: Http2Exchange): void
 }
 
@@ -57,6 +55,10 @@ export class Http2Exchange implements Exchange {
   #queue = new KeptChunks()
   #queuedBytes = 0
   #sentOfFirst = 0
+  /** When something of it was sent last, or it began. */
+  #movedAtMs = 0
+  /** When the answer was complete but for what the visitor has to take. */
+  #endedAtMs = Number.POSITIVE_INFINITY
   /** Bytes of a counted answer that are still to be written. */
   #left: number | undefined
   #trailers: Fields = []
@@ -135,7 +137,7 @@ export class Http2Exchange implements Exchange {
     this.#hasEnded = true
     this.#trailers = trailers
     if (this.#queue.isEmpty) this.#sendEnd()
-    else this.#host.ending(this)
+    else this.#endedAtMs = performance.now()
   }
 
   abort(): void {
@@ -165,6 +167,7 @@ export class Http2Exchange implements Exchange {
       const sent = this.#send(chunk, this.#sentOfFirst, this.#queue.size === 1 && this.#mayEndWithData)
       this.#queued(-sent)
       this.#sentOfFirst += sent
+      if (sent > 0) this.#movedAtMs = performance.now()
       if (this.#sentOfFirst < chunk.length) return false
       this.#queue.shift()
       this.#sentOfFirst = 0
@@ -174,6 +177,11 @@ export class Http2Exchange implements Exchange {
     else if (this.#host.writer.isBusy) return false
     else this.#onDrain?.()
     return true
+  }
+
+  /** Whether the visitor has taken nothing of what waits for it for `ms`, or not all of a complete answer. */
+  isStuck(nowMs: number, ms: number): boolean {
+    return !this.#queue.isEmpty && nowMs - Math.min(this.#movedAtMs, this.#endedAtMs) >= ms
   }
 
   /** The stream is over, however it ended. */
@@ -231,6 +239,7 @@ export class Http2Exchange implements Exchange {
   }
 
   #keep(chunk: Buffer, sent: number): void {
+    if (this.#queue.isEmpty) this.#movedAtMs = performance.now()
     if (sent > 0) this.#sentOfFirst = sent
     this.#queued(chunk.length - sent)
     this.#queue.push(chunk)

@@ -1,10 +1,13 @@
 import { writeLatin1 } from '../../lib/latin1.ts'
+import { Lru } from '../../lib/lru.ts'
 import type { Fields } from '../engine.ts'
 import type { FieldSection } from '../field-section.ts'
 import { STATIC_TABLE } from './hpack-table.ts'
 import { RememberedBlocks } from './remembered-blocks.ts'
 
 const NAMES_REMEMBERED_MAX = 1_000
+/** Longer ones are nobody's, and would hold memory for good. */
+const NAME_CHARACTERS_MAX = 64
 /** Name index or length, value length. */
 const FIELD_OVERHEAD_BYTES = 10
 /** A change of the table's size, and a status. */
@@ -27,7 +30,7 @@ STATIC_TABLE.forEach(({ name, value }, i) => {
  * names, and of whole sections of late.
  */
 export class HpackEncoder {
-  readonly #names = new Map<string, Uint8Array>()
+  readonly #names = new Lru<string, Uint8Array>(NAMES_REMEMBERED_MAX)
   readonly #blocks = new RememberedBlocks()
 
   /** Enough bytes for these fields and a status. */
@@ -89,7 +92,8 @@ export class HpackEncoder {
     const index = INDEX_OF_NAME.get(lower)
     const end = index === undefined ? putText(bytes, putInteger(bytes, 0, kind, 0x0f, 0), lower) : putInteger(bytes, 0, kind, 0x0f, index)
     const encoded = new Uint8Array(bytes.subarray(0, end))
-    if (this.#names.size < NAMES_REMEMBERED_MAX) this.#names.set(name, encoded)
+    // A text of its own: a part of a longer one holds on to all of it.
+    if (name.length <= NAME_CHARACTERS_MAX) this.#names.set(Buffer.from(name, 'latin1').toString('latin1'), encoded)
     return encoded
   }
 }

@@ -2,11 +2,12 @@ import { connect, type OutgoingHttpHeaders } from 'node:http2'
 import { duplexPair } from 'node:stream'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { heapBytes } from '../../../test/support/heap.ts'
 import { FieldSection } from '../field-section.ts'
 import { REQUEST_HEAD_BYTES_MAX } from '../request-limits.ts'
 import { Budget, WITH_VISITOR } from './budget.ts'
 import { FrameReceiver } from './frame-receiver.ts'
-import { type HeaderField, listOf } from './header-field.ts'
+import { HeaderField, listOf } from './header-field.ts'
 import { HpackDecoder } from './hpack-decoder.ts'
 import { HpackEncoder, putInteger } from './hpack-encoder.ts'
 import { CODE_LENGTHS, codesOf, decodeHuffman } from './huffman.ts'
@@ -315,4 +316,35 @@ test('an answer\u2019s block is that of its own lines, wherever they lie and how
   }
   expect(decoded(FieldSection.EMPTY)).toEqual([])
   expect(decoded(FieldSection.ofRuns(Buffer.alloc(0), []))).toEqual([])
+})
+
+test('a long row of blanks within a value costs as much as one of letters, and blanks around it go', () => {
+  const milliseconds = (text: string) => {
+    const from = performance.now()
+    for (let i = 0; i < 20; i += 1) expect(new HeaderField('x', `a${text}b`).value.length).toBe(text.length + 2)
+    return performance.now() - from
+  }
+  const letters = milliseconds('c'.repeat(60_000))
+  expect(milliseconds(' '.repeat(60_000))).toBeLessThan(100 * letters + 100)
+  expect(milliseconds('\t'.repeat(60_000))).toBeLessThan(100 * letters + 100)
+  for (const [said, value] of [
+    ['  a b\t', 'a b'],
+    ['\t \t', ''],
+    ['', ''],
+    ['a', 'a'],
+  ] as const)
+    expect(new HeaderField('x', said).value).toBe(value)
+})
+
+test('names are remembered in little memory, however many and long there are', async () => {
+  const encoder = new HpackEncoder()
+  const into = Buffer.alloc(64 * 1024)
+  const held = () => {
+    heapBytes() // collects
+    return process.memoryUsage().arrayBuffers
+  }
+  const before = held()
+  for (let i = 0; i < 3_000; i += 1) encoder.putFields(into, 0, [`x${i}-${'n'.repeat(20_000)}`, 'v', `x-${i}`, 'v'])
+  await expect.poll(held).toBeLessThan(before + 3_000_000) // they were 10 MB
+  expect(encoder.putFields(into, 0, ['x-1', 'v'])).toBe(7) // it has lived until now
 })

@@ -28,8 +28,6 @@ export class Stream {
   readonly receiveWindow = new ReceiveWindow(STREAM_WINDOW_BYTES, STREAM_WINDOW_BYTES_MAX)
   /** Whether the visitor has sent all that it will. */
   isRequestComplete: boolean
-  /** By when the visitor must have taken the rest of a complete answer. */
-  deadlineAt = Number.POSITIVE_INFINITY
   readonly #body: ArrivingBody | undefined
   readonly #length: number | undefined
   readonly #onTaken: StreamParts['onTaken']

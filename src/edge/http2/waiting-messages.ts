@@ -21,6 +21,10 @@ export class WaitingMessages {
     this.#writer = writer
   }
 
+  get size(): number {
+    return this.#messages.size
+  }
+
   /** Whether so much lies here that nothing should be added. */
   get areTooMany(): boolean {
     return this.#keptBytes >= KEPT_BYTES_HIGH || this.#writer.isBusy

@@ -1,0 +1,103 @@
+import { expect, test } from 'vitest'
+import { heapBytes } from '../../../test/support/heap.ts'
+import {
+  frame,
+  GOAWAY,
+  HEADERS,
+  PING,
+  PREFACE,
+  RST_STREAM,
+  requestBlock,
+  SETTINGS,
+  WINDOW_UPDATE,
+  word,
+} from '../../../test/support/http2-frames.ts'
+import { createHttp2Pair } from '../../../test/support/http2-pair.ts'
+import { pause } from '../../lib/back-off.ts'
+import type { Exchange } from '../engine.ts'
+import { FieldSection } from '../field-section.ts'
+import { TIMEOUTS } from '../timeouts.ts'
+import { RAPID_MS } from './limits.ts'
+
+const GET = requestBlock('shop.customer.com')
+const PIECE = 96 * 1024 // what one read of an upstream brings
+const STALLED = 50 // keep so much that no further request begins
+const REFUSED_STREAM = 7
+const CANCEL = 8
+const SHUT = Buffer.concat([PREFACE, frame(SETTINGS, 0, 0, [0, 4, 0, 0, 0, 0])])
+
+/** A visitor that opens no window, and applications that have a piece for every request. */
+async function stall(streams: number) {
+  const begun: Exchange[] = []
+  const pair = createHttp2Pair((exchange) => {
+    begun.push(exchange)
+    exchange.answer({ status: 200, reason: '', fields: FieldSection.EMPTY, body: 'unknown' })
+    exchange.write(Buffer.alloc(PIECE))
+  })
+  pair.send(SHUT, ...Array.from({ length: streams }, (_, i) => frame(HEADERS, 5, 2 * i + 1, GET)))
+  await pair.settled()
+  const resets = () =>
+    pair.frames.filter(({ type }) => type === RST_STREAM).map(({ streamId, payload }) => [streamId, payload.readUInt32BE()])
+  const goaways = () => pair.frames.filter(({ type }) => type === GOAWAY).map(({ payload }) => payload.readUInt32BE())
+  return { pair, begun, resets, goaways }
+}
+
+test('a visitor that takes nothing of an answer for as long as any body may rest loses it, and one that takes a little does not', async () => {
+  const { pair, begun, resets } = await stall(2)
+  await pause(100)
+  pair.send(frame(WINDOW_UPDATE, 0, 3, word(1_000)))
+  await pair.settled()
+  const begunAtMs = performance.now() - 100
+  pair.connection.look(begunAtMs + TIMEOUTS.bodyIdleMs - 1_000)
+  expect(resets()).toEqual([])
+  let gone = 0
+  begun[0]!.onGone(() => (gone += 1))
+  pair.connection.look(begunAtMs + TIMEOUTS.bodyIdleMs + 50)
+  await pair.settled()
+  expect([resets(), gone]).toEqual([[[1, CANCEL]], 1])
+  pair.close()
+})
+
+test('a request that cannot begin beside answers that nobody takes is given back, to be sent elsewhere', async () => {
+  const { pair, begun, resets, goaways } = await stall(STALLED)
+  const waiting = Array.from({ length: STALLED - begun.length }, (_, i) => [2 * (begun.length + i) + 1, REFUSED_STREAM])
+  expect(waiting.length).toBeGreaterThan(0)
+  pair.connection.look(performance.now() + 9_000)
+  expect(resets()).toEqual([])
+  pair.connection.look(performance.now() + 11_000)
+  await pair.settled()
+  expect([resets(), goaways()]).toEqual([waiting, []])
+  pair.close()
+})
+
+test('requests that are taken back before they begin leave nothing behind, and what comes later begins', async () => {
+  const { pair, begun, goaways } = await stall(STALLED)
+  const [long, lot] = [requestBlock('shop.customer.com', { path: `/${'x'.repeat(4_000)}` }), 150]
+  const before = { bytes: heapBytes(), begun: begun.length }
+  let id = 2 * STALLED + 1
+  for (let round = 0; round < 15; round += 1, id += 2 * lot) {
+    const ids = Array.from({ length: lot }, (_, i) => id + 2 * i)
+    for (const one of ids) pair.send(frame(HEADERS, 5, one, long))
+    await pair.settled()
+    await pause(RAPID_MS + 30)
+    for (const one of ids) pair.send(frame(RST_STREAM, 0, one, word(CANCEL)))
+    await pair.settled()
+  }
+  expect(heapBytes() - before.bytes).toBeLessThan(4_000_000) // they were 15 MB
+  expect([begun.length, goaways()]).toEqual([before.begun, []])
+  pair.send(...Array.from({ length: STALLED }, (_, i) => frame(WINDOW_UPDATE, 0, 2 * i + 1, word(PIECE))))
+  pair.send(frame(WINDOW_UPDATE, 0, 0, word(STALLED * PIECE)))
+  await expect.poll(() => begun.length).toBe(STALLED)
+  pair.close()
+})
+
+test('who goes says no later that more streams were taken than it said before', async () => {
+  const { pair, goaways } = await stall(1)
+  pair.connection.leave()
+  await pair.settled()
+  const ping = pair.frames.find(({ type, flags }) => type === PING && flags === 0)!
+  pair.send(frame(PING, 1, 0, ping.payload), frame(HEADERS, 5, 3, GET), frame(HEADERS, 5, 2, GET))
+  await pair.settled()
+  expect(goaways()).toEqual([2 ** 31 - 1, 1, 1])
+  pair.close()
+})
