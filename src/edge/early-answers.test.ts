@@ -54,6 +54,17 @@ test('who sends all of its upload before it reads has the answer too', async () 
   socket.destroy()
 })
 
+test('who asks whether its body is wanted and gets the answer at once finds the connection closed: what came next could be either', async () => {
+  await lead((socket) => void socket.write('HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\nno'))
+  const head = `POST / HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 300\r\nExpect: 100-continue\r\n\r\n`
+  const reader = await speak(target(), head)
+  reader.socket.on('error', () => {})
+  const answer = await reader.answer()
+  expect([answer.status, answer.field('connection')]).toEqual([401, 'close'])
+  reader.socket.write(`GET /next HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  expect(await reader.closed()).toBe('')
+})
+
 test('the answer of an application that reads nothing of an upload and closes reaches the visitor', async () => {
   await lead(closes)
   const reader = await speak(target(), `POST / HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: ${UPLOAD_BYTES}\r\n\r\n`)

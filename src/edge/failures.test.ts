@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
 import { freePort } from '../../test/support/ports.ts'
-import { openHttp2, requestHttp2, speak } from '../../test/support/raw-visitor.ts'
+import { openHttp2, openTls, requestHttp2, speak } from '../../test/support/raw-visitor.ts'
 import { type RawUpstream, startRawUpstream, startUpstream, type Upstream } from '../../test/support/upstream.ts'
 
 let edge: TestEdge
@@ -220,6 +220,19 @@ test('a visitor that stops in the middle of its upload is told so with 408', asy
   )
   expect((await reader.answer()).status).toBe(408)
   reader.socket.destroy()
+})
+
+test('a visitor that takes no more of an answer is let go, and nobody is told that it was the upstream', async () => {
+  const raw = await rawUpstream((socket) => socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 30000000\r\n\r\n${'x'.repeat(30_000_000)}`))
+  await hasty.route(HOST, raw.url)
+  hasty.lines.length = 0
+  const socket = await openTls({ port: hasty.httpsPort, hostname: HOST, ca: hasty.ca.certPem })
+  socket.on('error', () => {})
+  socket.write(`GET /large HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  await once(socket, 'readable')
+  await expect.poll(() => hasty.lines.filter(({ path }) => path === '/large')).toMatchObject([{ status: 200 }])
+  expect(hasty.lines.find(({ path }) => path === '/large')).not.toHaveProperty('error')
+  socket.destroy()
 })
 
 test('when the visitor goes, the upstream’s connection ends too', async () => {

@@ -251,8 +251,15 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
     if (this.#isOver) return
     const mayRetry = failure.reason === 'reset' && !answerBegan && !this.#isRetry && this.#channel?.isReused === true
     if (mayRetry && this.#isReplayable()) this.#attempt(true)
-    else if (visitorStalled && !this.#isAnswered) this.#refuse(408)
+    else if (visitorStalled) this.#leaveStalled()
     else if (answerBegan || failure.reason !== 'reset' || !this.#isHoldable() || !this.#holdAlone(failure)) this.#fail(failure)
+  }
+
+  /** It is the visitor who sends no more of its request, or takes no more of its answer. */
+  #leaveStalled(): void {
+    this.#isOver = true
+    if (this.#isAnswered) this.#exchange.abort()
+    else this.#refuse(408)
   }
 
   #holdAlone(failure: UpstreamFailure): boolean {

@@ -165,7 +165,12 @@ export class Outage {
     this.#isTrying = false
     if (this.#isOver) return
     // What is no brief failure, each request is to meet and tell for itself.
-    if (!failure || !this.#parts.isBrief(failure)) return this.succeeded()
+    if (!failure || !this.#parts.isBrief(failure)) {
+      this.succeeded()
+      // An answer over another connection may have said so before, when nothing could be planned.
+      if (this.#held.size > 0) this.#plan(0)
+      return
+    }
     this.#pauseMs = this.#isOpen ? Math.min(this.#pauseMs * PROBES_SLOWER_BY, PROBE_MS_MAX) : Math.min(this.#pauseMs * 2, TRY_AGAIN_MS_MAX)
     this.connectFailed(failure)
     for (const held of [...this.#held]) held.lookAgain()

@@ -301,7 +301,7 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
 
   #fail(failure: UpstreamFailure): void {
     const running = this.#running
-    const visitorStalled = failure.reason === 'timeout' && (running?.sending?.waitsForVisitor ?? false)
+    const visitorStalled = failure.reason === 'timeout' && (this.#isPaused || (running?.sending?.waitsForVisitor ?? false))
     this.destroy()
     running?.listener.onFailure(failure, { answerBegan: !running.parser.isUntouched, visitorStalled })
   }

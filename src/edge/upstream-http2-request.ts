@@ -270,7 +270,7 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
 
   #fail(failure: UpstreamFailure): void {
     const listener = this.#listener
-    const visitorStalled = failure.reason === 'timeout' && (this.#sending?.waitsForVisitor ?? false)
+    const visitorStalled = failure.reason === 'timeout' && (this.#isPaused || (this.#sending?.waitsForVisitor ?? false))
     if (this.#state === 'reserved') this.#host.giveBack()
     this.#end()
     listener?.onFailure(failure, { answerBegan: this.#hasBegun || this.#interimAnswers > 0, visitorStalled })

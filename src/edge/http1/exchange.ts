@@ -49,6 +49,7 @@ export class Http1Exchange implements Exchange {
   keepsAlive: boolean
   readonly #host: ExchangeHost
   #framing: Framing = 'none'
+  #hasContinued = false
   #hasBegun = false
   #hasEnded = false
   #isClosed = false
@@ -78,8 +79,15 @@ export class Http1Exchange implements Exchange {
     return this.#hasEnded
   }
 
+  /** Whether the visitor waits to be told whether its body is wanted. */
+  get awaitsContinue(): boolean {
+    return this.expectsContinue && !this.#hasContinued
+  }
+
   sendContinue(): void {
-    if (!this.#hasBegun && !this.#isClosed) this.#host.sendContinue()
+    if (this.#hasBegun || this.#isClosed) return
+    this.#hasContinued = true
+    this.#host.sendContinue()
   }
 
   sendInterim({ status, reason, fields }: InterimAnswer): void {

@@ -2,45 +2,96 @@ import { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { expect, test } from 'vitest'
 import { settled } from '../../../test/support/http2-pair.ts'
+import type { Exchange } from '../engine.ts'
 import { FieldSection } from '../field-section.ts'
 import { TIMEOUTS } from '../timeouts.ts'
 import { createTurn } from '../turn.ts'
 import { Http1Visitor } from './visitor.ts'
 
-test('an answer that has not left when its connection closes has the time of any body, and only then a moment more', async () => {
-  let written = ''
+/** A visitor over a socket in memory, whose writes are done when the test says so. */
+function createVisitor(onExchange: (exchange: Exchange) => void, { allowHalfOpen = true } = {}) {
+  const seen = { written: '', hasEnded: false }
   const held: (() => void)[] = []
   const socket = new Duplex({
+    allowHalfOpen,
     read() {},
     write(chunk: Buffer, _encoding, done) {
-      written += chunk.toString('latin1')
+      seen.written += chunk.toString('latin1')
       held.push(done)
     },
-  })
-  const visitor = new Http1Visitor(
-    socket as TLSSocket,
-    { servername: undefined, peer: '192.0.2.1', covers: () => true },
-    {
-      timeouts: TIMEOUTS,
-      turn: createTurn(),
-      isDraining: () => false,
-      onExchange(exchange) {
-        exchange.answer({ status: 200, reason: 'OK', fields: FieldSection.EMPTY, body: 5 })
-        exchange.write(Buffer.from('whole'))
-        exchange.end()
-      },
+    final(done) {
+      seen.hasEnded = true
+      done()
     },
-  )
+  })
+  const connection = { servername: undefined, peer: '192.0.2.1', covers: () => true }
+  const parts = { timeouts: TIMEOUTS, turn: createTurn(), isDraining: () => false, onExchange }
+  const visitor = new Http1Visitor(socket as TLSSocket, connection, parts)
+  const release = async () => {
+    for (const done of held.splice(0)) done()
+    await settled()
+  }
+  return { visitor, socket, seen, release }
+}
+
+const answerWhole = (exchange: Exchange) => {
+  exchange.answer({ status: 200, reason: 'OK', fields: FieldSection.EMPTY, body: 5 })
+  exchange.write(Buffer.from('whole'))
+  exchange.end()
+}
+
+test('an answer that has not left when its connection closes has the time of any body, and only then a moment more', async () => {
+  const { visitor, socket, seen, release } = createVisitor(answerWhole)
   const soon = () => performance.now() + 10_000
   socket.push('GET / HTTP/1.1\r\nHost: shop.customer.com\r\nConnection: close\r\n\r\n')
   await settled()
-  expect(written).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*whole$/)
+  expect(seen.written).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*whole$/)
   visitor.look(soon())
   expect(socket.destroyed).toBe(false)
-  for (const done of held) done()
-  await settled()
+  await release()
   visitor.look(performance.now())
   expect(socket.destroyed).toBe(false)
   visitor.look(soon())
   expect(socket.destroyed).toBe(true)
+})
+
+test('an answer under way to who has ended its own side is cut, and not ended as if it were complete', async () => {
+  const { socket, seen, release } = createVisitor(
+    (exchange) => {
+      exchange.answer({ status: 200, reason: 'OK', fields: FieldSection.EMPTY, body: 'unknown' })
+      exchange.write(Buffer.from('half'))
+    },
+    { allowHalfOpen: false },
+  )
+  socket.on('error', () => {})
+  socket.push('GET / HTTP/1.0\r\n\r\n')
+  await settled()
+  await release()
+  socket.push(null)
+  await settled()
+  await release()
+  expect(seen.written).toMatch(/half$/)
+  expect([socket.destroyed, seen.hasEnded]).toEqual([true, false])
+})
+
+test('an empty line behind a request begins nothing, also in two pieces, and one before the first has the time of a head', async () => {
+  const { visitor, socket, seen, release } = createVisitor(answerWhole)
+  socket.push('\r')
+  await settled()
+  socket.push('\nGET / HTTP/1.1\r\nHost: shop.customer.com\r\n\r\n')
+  await settled()
+  await release()
+  for (const piece of ['\r', '\n']) {
+    socket.push(piece)
+    await settled()
+  }
+  visitor.look(performance.now() + TIMEOUTS.requestHeadMs + 1_000)
+  await release()
+  expect(seen.written).not.toContain('408')
+  expect(seen.hasEnded).toBe(false)
+  socket.push('\r')
+  await settled()
+  visitor.look(performance.now() + TIMEOUTS.requestHeadMs + 1_000)
+  await settled()
+  expect(seen.written).toContain('HTTP/1.1 408')
 })

@@ -47,6 +47,8 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
   /** Once all has left: by when the visitor must have closed. */
   #lingersUntil = 0
   #isPaused = false
+  /** Whether what comes has a request before it. */
+  #isBehindAnother = false
 
   constructor(socket: TLSSocket, connection: VisitorConnection, parts: VisitorParts) {
     this.socket = socket
@@ -65,7 +67,9 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
   }
 
   isLast(): boolean {
-    return this.#parts.isDraining() || this.#exchange?.upgrade !== undefined
+    if (this.#parts.isDraining() || this.#exchange?.upgrade !== undefined) return true
+    // The visitor may send the body or not, and what comes next could be either (RFC 9110 §10.1.1).
+    return this.#incoming !== undefined && this.#exchange?.awaitsContinue === true
   }
 
   get unsentBytes(): number {
@@ -189,8 +193,9 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
   #readHead(): boolean {
     const reading = readRequestHead(this.#kept, 0, this.#lastFields)
     if (reading.kind === 'incomplete') {
-      if (this.#state === 'idle' && this.#kept.equals(CRLF)) {
+      if (this.#isBehindAnother && this.#kept.equals(CRLF)) {
         this.#kept = EMPTY // an empty line behind a body (RFC 9112 §2.2) begins nothing
+        if (this.#state === 'head') this.#rest() // it came in two pieces
         return false
       }
       if (this.#state === 'idle') this.#deadlineAt = performance.now() + this.#parts.timeouts.requestHeadMs
@@ -208,6 +213,7 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
 
   #begin(head: RequestHead): void {
     this.#state = 'busy'
+    this.#isBehindAnother = true
     this.#deadlineAt = Number.POSITIVE_INFINITY // the upstream's side keeps the time of an exchange that runs
     if (head.framing.kind !== 'none') {
       this.#incoming = createIncomingBody(head.framing, { pressure: () => this.#pause(), relief: () => this.#goOn() })
@@ -280,7 +286,11 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
   }
 
   readonly #ended = () => {
-    if (this.#exchange) return
+    if (this.#exchange) {
+      // Node ends the connection in its turn, as if the answer were complete.
+      if (!this.#exchange.hasEnded) this.#exchange.abort()
+      return
+    }
     this.sendOut()
     this.socket.destroySoon()
   }
