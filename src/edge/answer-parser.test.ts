@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, expect, test, vi } from 'vitest'
+import { milliseconds } from '../../test/support/costs.ts'
 import { AnswerParser, type ParsedHead } from './answer-parser.ts'
 import { LastAnswerHead } from './last-answer-head.ts'
 
@@ -223,4 +224,25 @@ test('a head that is the last one of its upstream again, or nearly, is read as i
     ),
     { numRuns: 3_000 },
   )
+})
+
+test('a head of 60 KB costs little more in crumbs than its crumbs do', () => {
+  const head = bytes(`HTTP/1.1 200 OK\r\nX: ${'x'.repeat(60_000)}\r\nContent-Length: 0\r\n\r\n`)
+  const crumbs = Array.from({ length: head.length }, (_, at) => head.subarray(at, at + 1))
+  const body = bytes('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n')
+  const asBody = milliseconds(() => expect(parse([body, ...crumbs]).body).toHaveLength(head.length))
+  const asHead = milliseconds(() => expect(parse(crumbs).head?.status).toBe(200))
+  expect(asHead).toBeLessThan(10 * asBody + 100)
+})
+
+test('a change of protocol costs little, however many were asked for and are chosen', () => {
+  const cost = (asked: string, chosen: string) =>
+    milliseconds(() => {
+      const listener = { onInterim() {}, onHead() {}, onData() {}, onEnd() {} }
+      const parser = new AnswerParser({ method: 'GET', upgrade: asked }, listener, new LastAnswerHead())
+      parser.feed(bytes(`HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: ${chosen}\r\n\r\n`))
+      expect(parser.isDone).toBe(true)
+    })
+  const asked = `${'a,'.repeat(16_000)}z`
+  expect(cost(asked, `${'z,'.repeat(30_000)}z`)).toBeLessThan(30 * cost(asked, 'z') + 50)
 })

@@ -22,6 +22,7 @@ const ZERO = 48
 const ONE = 49
 
 const SPANS = new FieldSpans(FIELDS_MAX)
+const NO_CRUMBS: Buffer[] = []
 
 /** A 1xx answer other than 101. */
 export type InterimHead = { status: number; reason: string; fields: AnswerFields }
@@ -50,6 +51,9 @@ export class AnswerParser {
   readonly #last: LastAnswerHead
   #state: State = 'head'
   #kept: Buffer | undefined
+  /** What has come of a head behind that, without the end of a line. */
+  #crumbs = NO_CRUMBS
+  #crumbBytes = 0
   #left = 0
   #chunks: ChunkedReader | undefined
   #interimAnswers = 0
@@ -73,9 +77,12 @@ export class AnswerParser {
 
   /** Takes what arrived; returns how much of it belongs to this answer. */
   feed(arrived: Buffer): number {
-    const before = this.#kept?.length ?? 0
-    const bytes = this.#kept ? Buffer.concat([this.#kept, arrived]) : arrived
+    if (this.#isCrumb(arrived)) return arrived.length
+    const before = (this.#kept?.length ?? 0) + this.#crumbBytes
+    const bytes = this.#kept ? Buffer.concat([this.#kept, ...this.#crumbs, arrived]) : arrived
     this.#kept = undefined
+    this.#crumbs = NO_CRUMBS
+    this.#crumbBytes = 0
     let at = 0
     while (at < bytes.length && this.#state !== 'done') {
       const next = this.#step(bytes, at)
@@ -86,6 +93,16 @@ export class AnswerParser {
       at = next
     }
     return at - before
+  }
+
+  /** A head that comes in crumbs is read anew with each line at most. */
+  #isCrumb(arrived: Buffer): boolean {
+    if (this.#state !== 'head' || !this.#kept || arrived.includes(LF)) return false
+    if (this.#kept.length + this.#crumbBytes + arrived.length >= HEAD_BYTES_MAX) return false
+    if (this.#crumbs === NO_CRUMBS) this.#crumbs = []
+    this.#crumbs.push(Buffer.from(arrived)) // what it came in is used again
+    this.#crumbBytes += arrived.length
+    return true
   }
 
   /** The connection was closed. Returns whether that completes the answer; if so, `onEnd` was called. */
@@ -248,6 +265,6 @@ function malformed(what: string): UpstreamFailure {
 /** Whether the application changes to a protocol that it was asked for (RFC 9110 §7.8). */
 function isAmong(chosen: string, asked: string | undefined): boolean {
   if (asked === undefined) return false
-  const offered = membersOf(asked)
-  return membersOf(chosen).every((protocol) => offered.includes(protocol))
+  const offered = new Set(membersOf(asked)) // as many as fit a head
+  return membersOf(chosen).every((protocol) => offered.has(protocol))
 }

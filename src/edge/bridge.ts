@@ -1,5 +1,5 @@
+import { Shares } from '../lib/shares.ts'
 import type { Log } from '../log.ts'
-import { type HeldOutcome, HeldRequests } from './held-requests.ts'
 import { type Held, Outage, withJitter } from './outage.ts'
 import type { Upstream, UpstreamFailure } from './upstream.ts'
 
@@ -27,10 +27,17 @@ export type Holding = { end(): void }
 
 export type Bridge = ReturnType<typeof createBridge>
 
+/** What became of a request that was held: `turned-away` for want of room. */
+export const HELD_OUTCOMES = ['served', 'failed', 'left', 'turned-away'] as const
+export type HeldOutcome = (typeof HELD_OUTCOMES)[number]
+
+const HELD_MAX = 1_000
+const HELD_PER_PROJECT_MAX = 50
 const OUTAGES_MAX = 10_000
 const OUTAGE_FORGOTTEN_MS = 60_000
 const SWEEP_EVERY_MS = 5_000
 const PROBES_MAX = 64
+const PROBES_PER_PROJECT_MAX = 2
 /** A request that got no answer on a good connection is sent again more and more seldom: it may be what the application falls over. */
 const SEND_AGAIN_MS = 100
 const SEND_AGAIN_DOUBLINGS_MAX = 5
@@ -45,18 +52,15 @@ export function createBridge(parts: BridgeParts) {
   const { bridgeMs } = parts
   const outages = new Map<string, Outage>()
   const holdings = new Map<Holding, () => void>()
-  const held = new HeldRequests()
+  const held = new Shares({ max: HELD_MAX, perOwnerMax: HELD_PER_PROJECT_MAX })
   let circuits = 0
-  let probes = 0
+  const probes = new Shares({ max: PROBES_MAX, perOwnerMax: PROBES_PER_PROJECT_MAX })
   let isDraining = false
   let sweeper: NodeJS.Timeout | undefined
 
   const tryConnect = (upstream: Upstream): Promise<void> | 'later' => {
-    if (probes >= PROBES_MAX) return 'later'
-    probes += 1
-    return parts.probe(upstream).finally(() => {
-      probes -= 1
-    })
+    if (!probes.enter(upstream.owner)) return 'later'
+    return parts.probe(upstream).finally(() => probes.leave(upstream.owner))
   }
 
   const outageParts = {

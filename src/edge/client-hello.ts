@@ -14,6 +14,8 @@ export const ACME_TLS = 'acme-tls/1'
 /** A hello of today has some 2 KB. It is read anew whenever more of it comes, so both ceilings bound what a sender of crumbs can cost. */
 const HELLO_BYTES_MAX = 16 * 1024
 const RECORDS_MAX = 64
+/** With what may come behind it before it is answered: 16 KB of early data (RFC 8446 §4.2.10), in however small records. */
+const HELD_BACK_BYTES_MAX = 48 * 1024
 const RECORD_HANDSHAKE = 22
 const MESSAGE_CLIENT_HELLO = 1
 const EXTENSION_SERVER_NAME = 0
@@ -102,7 +104,7 @@ export function holdBack(socket: Socket): () => void {
     if (!come) return
     kept.push(come)
     bytes += come.length
-    if (bytes > HELLO_BYTES_MAX) socket.destroy()
+    if (bytes > HELD_BACK_BYTES_MAX) socket.destroy()
   }
   socket.on('readable', take)
   take()

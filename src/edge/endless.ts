@@ -15,11 +15,14 @@ export function createEndlessWatch() {
   const lookAfter = async () => {
     if (isLooking) return
     isLooking = true
-    for (const each of watched.all()) {
-      const isServed = await each.isServed().catch(() => true)
-      if (!isServed) each.end()
+    try {
+      for (const each of watched.all()) {
+        const isServed = await each.isServed().catch(() => true)
+        if (!isServed) each.end()
+      }
+    } finally {
+      isLooking = false
     }
-    isLooking = false
   }
   const timer = setInterval(() => void lookAfter(), LOOKED_AFTER_EVERY_MS)
   timer.unref()

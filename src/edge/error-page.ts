@@ -54,12 +54,18 @@ export function previewErrorPage(brand: ErrorPageBrand): { html: string; policy:
   return renderErrorPage({ status: 502, hostname: 'shop.customer.com', requestId: PREVIEW_REQUEST_ID, brand, canReload: true })
 }
 
+/** Browsers say their first wish first, in some hundred. */
+const ACCEPT_CHARACTERS_MAX = 1_024
+
 /** Whether the visitor is a browser that shows a page: its Accept names text/html and does not refuse it (RFC 9110 §12.5.1). */
 export function acceptsHtml(accept: string): boolean {
-  return accept.split(',').some((range) => {
-    const [type, ...parameters] = range.split(';')
-    return type!.trim().toLowerCase() === 'text/html' && !parameters.some((parameter) => /^\s*q\s*=\s*0(\.0*)?\s*$/i.test(parameter))
-  })
+  return accept
+    .slice(0, ACCEPT_CHARACTERS_MAX)
+    .split(',')
+    .some((range) => {
+      const [type, ...parameters] = range.split(';')
+      return type!.trim().toLowerCase() === 'text/html' && !parameters.some((parameter) => /^\s*q\s*=\s*0(\.0*)?\s*$/i.test(parameter))
+    })
 }
 
 function fillIn(page: string, { hostname, requestId }: ErrorPageFacts): string {

@@ -64,7 +64,10 @@ export function commonBuffer(bytes: number): Buffer {
 
 /** The chunk for whoever needs it beyond the call that handed it over: a copy, where the next read will overwrite it. */
 export function keep(chunk: Buffer): Buffer {
-  return isCommon(chunk) ? copyOf(chunk) : chunk
+  if (!isCommon(chunk)) return chunk
+  const copy = emptyChunk(chunk.length) // in memory of its own: it may stay for long
+  chunk.copy(copy)
+  return copy
 }
 
 /** A part of what may have to be let go, as a chunk that is let go on its own. */

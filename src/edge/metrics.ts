@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { TURNED_AWAY_REASONS, type TurnedAwayReason } from './admission.ts'
+import { HELD_OUTCOMES, type HeldOutcome } from './bridge.ts'
 import { DurationHistogram } from './duration-histogram.ts'
-import { HELD_OUTCOMES, type HeldOutcome } from './held-requests.ts'
 import { FAILURE_REASONS, type FailureReason } from './upstream.ts'
 
 export const HANDSHAKE_OUTCOMES = ['completed', 'resumed', 'validated', 'refused', 'failed', 'timeout', 'gone'] as const

@@ -130,7 +130,7 @@ export class Outage {
   /** Of two plans the earlier one holds. */
   #plan(inMs: number): void {
     const atMs = performance.now() + Math.max(0, inMs)
-    if (this.#isOver || this.#isTrying || atMs >= this.#nextAtMs) return
+    if (this.#isOver || (this.#isTrying && this.#isDown) || atMs >= this.#nextAtMs) return
     clearTimeout(this.#timer)
     this.#nextAtMs = atMs
     this.#timer = setTimeout(() => this.#step(), Math.max(0, inMs))
@@ -138,7 +138,7 @@ export class Outage {
 
   #step() {
     this.#nextAtMs = Number.POSITIVE_INFINITY
-    if (this.#isDown) return this.#try()
+    if (this.#isDown) return this.#isTrying ? undefined : this.#try()
     const nowMs = performance.now()
     const ready = [...this.#held].filter(({ readyAtMs }) => readyAtMs <= nowMs).slice(0, this.#lot)
     this.#lot *= 2
@@ -165,12 +165,8 @@ export class Outage {
     this.#isTrying = false
     if (this.#isOver) return
     // What is no brief failure, each request is to meet and tell for itself.
-    if (!failure || !this.#parts.isBrief(failure)) {
-      this.succeeded()
-      // An answer over another connection may have said so before, when nothing could be planned.
-      if (this.#held.size > 0) this.#plan(0)
-      return
-    }
+    if (!this.#isDown) return // an answer over another connection has come meanwhile
+    if (!failure || !this.#parts.isBrief(failure)) return this.succeeded()
     this.#pauseMs = this.#isOpen ? Math.min(this.#pauseMs * PROBES_SLOWER_BY, PROBE_MS_MAX) : Math.min(this.#pauseMs * 2, TRY_AGAIN_MS_MAX)
     this.connectFailed(failure)
     for (const held of [...this.#held]) held.lookAgain()

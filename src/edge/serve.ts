@@ -185,11 +185,11 @@ export function createServe(parts: ServeParts) {
   }
 
   /** The host of the connection's own name: the one of the request before, as long as no host has changed. */
-  const findOwnHost = ({ view }: Visit, servername: Hostname): HostAnswer | Promise<HostAnswer> => {
+  const findOwnHost = ({ view, client }: Visit, servername: Hostname): HostAnswer | Promise<HostAnswer> => {
     const revision = parts.hostsRevision?.() ?? Number.NaN
     const kept = view.hostAt(revision)
     if (kept) return kept
-    const host = parts.findHost(servername)
+    const host = parts.findHost(servername, client)
     // Whether a wildcard over the name is what counts is another question for a copy that is behind: it is asked each time.
     if (!(host instanceof Promise) && host.kind === 'route' && host.route.hostname === servername) view.keepHost(host, revision)
     return host

@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest'
+import { UpstreamFailure } from './upstream.ts'
 import { createUpstreamAddresses } from './upstream-addresses.ts'
 
 function memory() {
@@ -10,15 +11,38 @@ function memory() {
     },
     () => state.nowMs,
   )
-  return { state, find: () => find('app.vendor.com') }
+  return { state, find: (host = 'app.vendor.com', owner = '1') => find(host, owner) }
 }
 
 test('a look-up serves everybody for ten seconds', async () => {
   const { state, find } = memory()
-  await Promise.all(Array.from({ length: 50 }, find))
+  await Promise.all(Array.from({ length: 50 }, () => find()))
   state.nowMs = 9_999
   expect(await find()).toEqual(['192.0.2.1'])
   expect(state.looks).toBe(1)
+})
+
+test('a failure is remembered for two seconds', async () => {
+  const { state, find } = memory()
+  state.answer = () => Promise.reject(new Error('SERVFAIL'))
+  for (let n = 0; n < 10; n += 1) await expect(find()).rejects.toThrow('SERVFAIL')
+  expect(state.looks).toBe(1)
+  state.answer = async () => ['192.0.2.1']
+  state.nowMs = 2_000
+  expect(await find()).toEqual(['192.0.2.1'])
+})
+
+test('names that nobody answers for leave room for those of other projects', async () => {
+  const { state, find } = memory()
+  const answers: (() => void)[] = []
+  state.answer = () => new Promise((resolve) => answers.push(() => resolve(['192.0.2.1'])))
+  const slow = Array.from({ length: 50 }, (_, n) => find(`slow${n}.vendor.com`, '1').catch((error: Error) => error))
+  state.answer = async () => ['192.0.2.2']
+  expect(await find('app.other.com', '2')).toEqual(['192.0.2.2'])
+  for (const answer of answers) answer()
+  const ended = await Promise.all(slow)
+  expect(ended.filter((one) => one instanceof UpstreamFailure).map(({ reason }) => reason)).toEqual(Array.from({ length: 47 }, () => 'dns'))
+  expect(await find('slow9.vendor.com', '1')).toEqual(['192.0.2.2'])
 })
 
 test('a changed address is found after ten seconds', async () => {

@@ -1,36 +1,63 @@
 import { Lru } from '../lib/lru.ts'
 import { createOnce } from '../lib/once.ts'
+import { Shares } from '../lib/shares.ts'
+import { UpstreamFailure } from './upstream.ts'
 
 const HOSTS_MAX = 10_000
 const FRESH_MS = 10_000
 const STALE_MS_MAX = 10 * 60_000
 const PATIENCE_MS = 1_000
+const FAILED_MS = 2_000
+/** Half of libuv's threads may look up names at the same time (`node-flags.ts` asks for 64), and one whose server does not answer takes ten seconds and more. */
+const LOOKUPS = { max: 30, perOwnerMax: 3 }
 
 type Known = { addresses: string[]; atMs: number }
 
 /**
  * Remembers the addresses of upstreams for ten seconds, so that a busy upstream costs a look-up now and then and not one a connection.
  * When a look-up fails or takes longer than a second, the last answer stands in, for ten minutes at most: a resolver's outage must not
- * take down upstreams that are well. Whether an address may be used is not decided here. Rejects as `look` does when nothing is known.
+ * take down upstreams that are well. A failure is remembered for two seconds, and each owner has a share of the look-ups, so that names which nobody
+ * answers for hold up no others. Whether an address may be used is not decided here. Rejects as `look` does when nothing is known.
  */
-export function createUpstreamAddresses(look: (host: string) => Promise<string[]>, now: () => number): (host: string) => Promise<string[]> {
+export function createUpstreamAddresses(
+  look: (host: string) => Promise<string[]>,
+  now: () => number,
+): (host: string, owner: string) => Promise<string[]> {
   const memory = new Lru<string, Known>(HOSTS_MAX)
+  const failures = new Lru<string, { error: unknown; atMs: number }>(HOSTS_MAX)
   const once = createOnce<string, string[]>()
+  const running = new Shares(LOOKUPS)
 
-  const refresh = (host: string) =>
-    once(host, async () => {
+  const lookUp = async (host: string, owner: string) => {
+    const failed = failures.get(host)
+    if (failed && now() - failed.atMs < FAILED_MS) throw failed.error
+    if (!running.enter(owner)) throw busy(host)
+    try {
       const addresses = await look(host)
       memory.set(host, { addresses, atMs: now() })
       return addresses
-    })
+    } catch (error) {
+      failures.set(host, { error, atMs: now() })
+      throw error
+    } finally {
+      running.leave(owner)
+    }
+  }
+  const refresh = (host: string, owner: string) => once(host, () => lookUp(host, owner))
 
-  return async (host) => {
+  return async (host, owner) => {
     const known = memory.get(host)
     const ageMs = known ? now() - known.atMs : Number.POSITIVE_INFINITY
     if (known && ageMs < FRESH_MS) return known.addresses
-    if (!known || ageMs > STALE_MS_MAX) return refresh(host)
-    return orAfter(PATIENCE_MS, refresh(host), known.addresses)
+    if (!known || ageMs > STALE_MS_MAX) return refresh(host, owner)
+    return orAfter(PATIENCE_MS, refresh(host, owner), known.addresses)
   }
+}
+
+/** As a resolver says "later". */
+function busy(host: string): UpstreamFailure {
+  const cause = Object.assign(new Error('too many names are being looked up'), { code: 'EAI_AGAIN' })
+  return new UpstreamFailure('dns', `${host} cannot be resolved at the moment`, { cause })
 }
 
 /** What the promise brings, or the stand-in when it fails or is late. */

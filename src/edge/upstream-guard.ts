@@ -31,12 +31,12 @@ export function createUpstreamGuard(rules: GuardRules): UpstreamGuard {
   }
 
   return {
-    async addressesOf({ host, port, isOurs }) {
+    async addressesOf({ host, port, isOurs, owner }) {
       const reading = readHostname(host)
       if (!isOurs && reading.kind === 'hostname' && (await rules.isRegistered(reading.hostname))) {
         throw new UpstreamFailure('forbidden-address', `${host} is itself served by this edge`)
       }
-      const addresses = isIP(host) ? [host] : await addressesOf(host)
+      const addresses = isIP(host) ? [host] : await addressesOf(host, owner)
       if (isOurs) return addresses
       const allowed = addresses.filter((address) => !isForbidden(address, port))
       if (allowed.length === 0) throw new UpstreamFailure('forbidden-address', `${host} leads only to addresses that are not allowed`)

@@ -118,6 +118,11 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
     return this.#nextId > 3
   }
 
+  /** Whether it has carried any request. */
+  get hasServed(): boolean {
+    return this.#nextId > 1
+  }
+
   /** Keeps a place for one request, which it takes or gives back. */
   reserve(): void {
     this.#kept += 1

@@ -61,6 +61,7 @@ export function createUpstreamHttp2Pools({ connect, timeouts, turn }: UpstreamWa
       const connection = new UpstreamHttp2Connection(socket, pool.upstream, { ...shared, on })
       connections.add(connection)
     } catch (error) {
+      pool.opening -= 1
       giveUp(pool, error)
     }
   }
@@ -79,7 +80,6 @@ export function createUpstreamHttp2Pools({ connect, timeouts, turn }: UpstreamWa
 
   /** A connection could not be opened: those who waited for it are told why, unless there are others or some are on their way. */
   const giveUp = (pool: Pool, reason: unknown) => {
-    pool.opening -= 1
     if (pool.open.size === 0) pool.waiting.rejectBehind(pool.opening * STREAMS_EXPECTED, reason)
     if (isOver(pool)) pools.delete(pool.upstream.key)
   }
@@ -87,7 +87,10 @@ export function createUpstreamHttp2Pools({ connect, timeouts, turn }: UpstreamWa
   const leave = (connection: UpstreamHttp2Connection, failure: UpstreamFailure) => {
     const pool = poolOf(connection.upstream)
     pool.leaving.add(connection)
-    if (pool.open.delete(connection)) openMore(pool)
+    const wasOpen = pool.open.delete(connection)
+    if (!wasOpen) pool.opening -= 1
+    // One that goes without having served is as good as none: another one at once would go on for as long as somebody waits.
+    if (wasOpen && connection.hasServed) openMore(pool)
     else giveUp(pool, failure)
     const [oldest] = pool.leaving
     if (pool.leaving.size > LEAVING_PER_UPSTREAM_MAX) oldest!.destroy('too many connections to the upstream wait for their last answers')

@@ -412,6 +412,18 @@ test('an upstream that allows no request at the moment is not connected to again
   for (const answer of await Promise.all(waiting)) expect(answer.status).toBe(200)
 })
 
+test('an upstream whose connections go away before they serve is not connected to again and again', async () => {
+  let connections = 0
+  const server = createTcpServer((socket) => {
+    connections += 1
+    socket.on('error', () => {})
+    socket.end(Buffer.concat([frame(SETTINGS, 0, 0, [0, 3, 0, 0, 0, 0]), frame(GOAWAY, 0, 0, Buffer.alloc(8))]))
+  })
+  const { ask } = await waysTo(server)
+  await expect(ask()).rejects.toMatchObject({ reason: 'reset' })
+  expect(connections).toBeLessThan(5)
+})
+
 test('a request that is refused again and again fails in the end', async () => {
   let heads = 0
   const { ask } = await startRaw((type, id, _payload, socket) => {

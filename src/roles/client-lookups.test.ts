@@ -14,7 +14,7 @@ let at = 0
 const named = (label: string) => parseHostname(`${label}.customer.com`)
 
 /** Only names that begin with `shop` are hostnames, with `wild` those under a wildcard. Of `nobody` nobody can say. */
-function lookups() {
+function lookups(processes = 2) {
   const asked: Hostname[] = []
   const look = createClientLookups({
     async find(hostname) {
@@ -24,6 +24,7 @@ function lookups() {
       return { kind: 'route', route: { hostname: hostname.startsWith('wild') ? wildcardOver(hostname) : hostname } as Route }
     },
     trustedProxies: createAddressSet([PROXY]),
+    processes,
     now: () => at,
   })
   const kinds = async (labels: string[], client?: string) => {
@@ -79,4 +80,15 @@ test('a name under a wildcard, which anybody can make up, counts as a fifth of a
   expect(served).toBeLessThanOrEqual(5 * BURST)
   for (let batch = 0; batch < 10; batch += 1) await kinds(labels(`nobody${batch}-`, BURST), VISITOR)
   expect(await kinds(labels('shop', BURST), VISITOR)).toEqual(times(BURST, 'route'))
+})
+
+test('what one client guesses at all processes of a machine together hardly grows with their number', async () => {
+  for (const [processes, atOnce] of [
+    [1, 40],
+    [4, 10],
+    [64, 5],
+  ] as const) {
+    const answers = await lookups(processes).kinds(labels('guess', 50), SCANNER)
+    expect(answers.filter((kind) => kind === 'unknown')).toHaveLength(atOnce)
+  }
 })

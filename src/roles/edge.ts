@@ -9,6 +9,7 @@ import { createEdgeMetrics } from '../edge/metrics.ts'
 import { connectionCeiling, fileDescriptorsMax } from '../file-descriptors.ts'
 import { type Hostname, wildcardOver } from '../hostname.ts'
 import { createAddressSet } from '../lib/addresses.ts'
+import { Lru } from '../lib/lru.ts'
 import { machineMemory } from '../lib/machine-memory.ts'
 import { createLineSink } from '../log.ts'
 import type { LightRoute, Route } from '../replica/rows.ts'
@@ -29,6 +30,9 @@ const FOLLOWER_WAIT_MS = 2_000
  */
 const KEPT_BYTES_MAX = runsOnJemalloc() ? 235_000_000 : 170_000_000
 const KEPT_SHARE = 1 / 8 // of the machine's memory, for all its edge processes together
+/** A bounded copy has to ask for an upstream's own name, which is no hostname of ours: not for each connection. */
+const STRANGER_MS = 5_000
+const STRANGERS_MAX = 10_000
 const NO_TICKET_KEYS =
   'the keys of session tickets that all edges share cannot be opened: sessions resume at this process alone until they can. Give this machine all secrets that the others have (NAMESAKE_SECRET)'
 
@@ -39,6 +43,7 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
   const own = [...ownHosts(config)]
   const keptBytes = Math.min(KEPT_BYTES_MAX, (machineMemory() * KEPT_SHARE) / config.edgeWorkers)
   const keys = certificateKeys(config)
+  const strangersUntil = new Lru<Hostname, number>(STRANGERS_MAX)
   const trustedProxies = createAddressSet(config.trustedProxies)
   const copy = openLocalCopy(context, {
     keep: toLight,
@@ -53,7 +58,7 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
       challenges.changed()
       shareTickets()
     },
-    trustedProxies,
+    visitors: { trustedProxies, processes: config.edgeWorkers },
     vitals: createVitals(() => {
       const { http1Connections = 0, http2Connections = 0 } = edge?.report() ?? {}
       return http1Connections + http2Connections
@@ -83,8 +88,11 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
   }
   // An upstream under its vendor's wildcard has records of its own and is no loop.
   const isClaimed = async (hostname: Hostname) => {
+    if ((strangersUntil.get(hostname) ?? 0) > Date.now()) return false
     const host = await findHost(hostname)
-    return isOurs(host) && (host.kind !== 'route' || host.route.hostname === hostname)
+    const isClaimed = isOurs(host) && (host.kind !== 'route' || host.route.hostname === hostname)
+    if (host.kind === 'unknown') strangersUntil.set(hostname, Date.now() + STRANGER_MS)
+    return isClaimed
   }
   const servedBy = (hostname: Hostname, client: string) => {
     const host = findHost(hostname, client)

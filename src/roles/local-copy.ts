@@ -1,5 +1,4 @@
 import { type Hostname, wildcardOver } from '../hostname.ts'
-import type { AddressSet } from '../lib/addresses.ts'
 import { Lru } from '../lib/lru.ts'
 import type { Vitals } from '../replica/acknowledgements.ts'
 import { connectToFollower } from '../replica/client.ts'
@@ -8,7 +7,7 @@ import { isCurrent, missIsFinal } from '../replica/copy-status.ts'
 import type { RouteAnswer } from '../replica/messages.ts'
 import { createNameUses } from '../replica/name-uses.ts'
 import type { ChangedKeys, Route } from '../replica/rows.ts'
-import { createClientLookups } from './client-lookups.ts'
+import { type ClientLookupParts, createClientLookups } from './client-lookups.ts'
 import { copyPath, followerSocket } from './copy-place.ts'
 import type { RoleContext } from './role.ts'
 import { type LocalAnswer, type RouteMemory, rememberUsed } from './route-memory.ts'
@@ -28,13 +27,13 @@ export type LocalCopyParts<Kept> = {
   reset?(): void
   /** Of an edge process. */
   vitals?(): Vitals
-  /** Of an edge process: proxies whose connections carry many visitors each. */
-  trustedProxies?: AddressSet
+  /** Of an edge process. */
+  visitors?: Pick<ClientLookupParts, 'trustedProxies' | 'processes'>
 }
 
 const MISSES_IN_MEMORY_MAX = 100_000 // two of a name that is not served: its own and its wildcard's
 const UNKNOWN: { kind: 'unknown' } = { kind: 'unknown' }
-const NOBODY: AddressSet = { has: () => false }
+const NO_VISITORS = { trustedProxies: { has: () => false }, processes: 1 }
 
 /**
  * How an api or edge process reads this machine's local copy: memory first, then the copy, whose hits are always served; then, only while the copy is
@@ -81,7 +80,7 @@ export function openLocalCopy<Kept extends Pick<Route, 'hostname' | 'projectId'>
     },
   })
   const isFresh = () => missIsFinal(follower.status())
-  const beyond = createClientLookups({ find: follower.findRoute, trustedProxies: parts.trustedProxies ?? NOBODY })
+  const beyond = createClientLookups({ find: follower.findRoute, ...(parts.visitors ?? NO_VISITORS) })
   const forgetProjects = (ids: Set<string>) => {
     routes.forgetProjects(ids)
     misses.clear() // a route counts from when its project is in the copy

@@ -49,6 +49,10 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
   #isPaused = false
   /** Whether what comes has a request before it. */
   #isBehindAnother = false
+  /** What the visitor had taken when that was looked at and had changed last; -1 while it keeps nobody waiting. */
+  #moved = -1
+  #movedAtMs = 0
+  #idleUntil = 0
 
   constructor(socket: TLSSocket, connection: VisitorConnection, parts: VisitorParts) {
     this.socket = socket
@@ -107,10 +111,21 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
 
   /** To be asked every second: ends what has waited for too long. */
   look(nowMs: number): void {
-    if (nowMs < this.#deadlineAt) return
-    if (this.#state === 'head' && this.#kept.length > 0) this.#refuse(408)
+    if (this.#isStuck(nowMs)) this.socket.destroy()
+    else if (nowMs < this.#deadlineAt) return
+    else if (this.#state === 'head' && this.#kept.length > 0) this.#refuse(408)
     else if (this.#state === 'idle' || this.#state === 'head') this.close()
     else this.socket.destroy()
+  }
+
+  /** Whether the visitor has taken nothing of an answer under way for as long as any body may rest. */
+  #isStuck(nowMs: number): boolean {
+    const moved = this.#state === 'busy' && this.socket.writableNeedDrain ? this.socket.bytesWritten - this.socket.writableLength : -1
+    if (moved >= 0 && moved === this.#moved)
+      return this.#exchange !== undefined && nowMs - this.#movedAtMs >= this.#parts.timeouts.bodyIdleMs
+    this.#moved = moved
+    this.#movedAtMs = nowMs
+    return false
   }
 
   /** Ends the connection once all that was written has left. */
@@ -195,10 +210,14 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
     if (reading.kind === 'incomplete') {
       if (this.#isBehindAnother && this.#kept.equals(CRLF)) {
         this.#kept = EMPTY // an empty line behind a body (RFC 9112 §2.2) begins nothing
-        if (this.#state === 'head') this.#rest() // it came in two pieces
+        if (this.#state === 'head') this.#deadlineAt = this.#idleUntil // it came in two pieces
+        this.#state = 'idle'
         return false
       }
-      if (this.#state === 'idle') this.#deadlineAt = performance.now() + this.#parts.timeouts.requestHeadMs
+      if (this.#state === 'idle') {
+        this.#idleUntil = this.#deadlineAt
+        this.#deadlineAt = performance.now() + this.#parts.timeouts.requestHeadMs
+      }
       this.#state = 'head'
       return false
     }

@@ -100,11 +100,12 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     if (this.#state === 'closed') return
     if (nowMs >= this.#leaveDeadlineAt) this.#takeNoMore()
     for (const id of this.#resetStreams.due(nowMs)) this.writer.words(FRAME.rstStream, id, ERROR_CODE.none)
-    for (const stream of this.#arrived.filter((stream) => nowMs - stream.begunAtMs >= BEGIN_MS_MAX))
-      this.#reset(stream, ERROR_CODE.refusedStream)
     if (this.#waiting.size === 0) return
-    for (const stream of this.#streams.all())
-      if (stream.exchange.isStuck(nowMs, this.#parts.timeouts.bodyIdleMs)) this.#reset(stream, ERROR_CODE.cancel)
+    for (const stream of this.#streams.all()) {
+      const isLate = this.#waiting.keepTooMuch && nowMs - stream.begunAtMs >= BEGIN_MS_MAX
+      if (isLate && this.#arrived.includes(stream)) this.#reset(stream, ERROR_CODE.refusedStream)
+      else if (stream.exchange.isStuck(nowMs, this.#parts.timeouts.bodyIdleMs)) this.#reset(stream, ERROR_CODE.cancel)
+    }
   }
 
   endTurn(): void {

@@ -44,15 +44,16 @@ async function stall(streams: number) {
 
 test('a visitor that takes nothing of an answer for as long as any body may rest loses it, and one that takes a little does not', async () => {
   const { pair, begun, resets } = await stall(2)
+  const stalledAtMs = performance.now()
   await pause(100)
   pair.send(frame(WINDOW_UPDATE, 0, 3, word(1_000)))
   await pair.settled()
-  const begunAtMs = performance.now() - 100
-  pair.connection.look(begunAtMs + TIMEOUTS.bodyIdleMs - 1_000)
+  pair.connection.look(stalledAtMs + TIMEOUTS.bodyIdleMs - 1_000)
+  await pair.settled()
   expect(resets()).toEqual([])
   let gone = 0
   begun[0]!.onGone(() => (gone += 1))
-  pair.connection.look(begunAtMs + TIMEOUTS.bodyIdleMs + 50)
+  pair.connection.look(stalledAtMs + TIMEOUTS.bodyIdleMs + 50)
   await pair.settled()
   expect([resets(), gone]).toEqual([[[1, CANCEL]], 1])
   pair.close()
@@ -63,10 +64,35 @@ test('a request that cannot begin beside answers that nobody takes is given back
   const waiting = Array.from({ length: STALLED - begun.length }, (_, i) => [2 * (begun.length + i) + 1, REFUSED_STREAM])
   expect(waiting.length).toBeGreaterThan(0)
   pair.connection.look(performance.now() + 9_000)
+  await pair.settled()
   expect(resets()).toEqual([])
   pair.connection.look(performance.now() + 11_000)
   await pair.settled()
   expect([resets(), goaways()]).toEqual([waiting, []])
+  pair.close()
+})
+
+test('a request waits on beside an answer on a slow line, whose windows are open', async () => {
+  const begun: Exchange[] = []
+  const pair = createHttp2Pair((exchange) => {
+    begun.push(exchange)
+    exchange.answer({ status: 200, reason: '', fields: FieldSection.EMPTY, body: 'unknown' })
+    for (let i = 0; i < 4; i += 1) exchange.write(Buffer.alloc(PIECE))
+  })
+  pair.send(PREFACE, frame(SETTINGS, 0, 0, [0, 4, 0x7f, 0xff, 0xff, 0xff]), frame(WINDOW_UPDATE, 0, 0, word(0x7fff0000)))
+  pair.hold()
+  pair.send(frame(HEADERS, 5, 1, GET))
+  await pair.settled()
+  pair.send(frame(HEADERS, 5, 3, GET))
+  await pair.settled()
+  expect(begun.length).toBe(1)
+  pair.connection.look(performance.now() + 60_000)
+  for (let round = 0; round < 20; round += 1) {
+    pair.release()
+    await pair.settled()
+  }
+  expect(begun.length).toBe(2)
+  expect(pair.frames.filter(({ type }) => type === RST_STREAM)).toEqual([])
   pair.close()
 })
 

@@ -27,7 +27,12 @@ export class WaitingMessages {
 
   /** Whether so much lies here that nothing should be added. */
   get areTooMany(): boolean {
-    return this.#keptBytes >= KEPT_BYTES_HIGH || this.#writer.isBusy
+    return this.keepTooMuch || this.#writer.isBusy
+  }
+
+  /** Whether that is so because their windows are shut, and not because the line is slow. */
+  get keepTooMuch(): boolean {
+    return this.#keptBytes >= KEPT_BYTES_HIGH
   }
 
   add(message: Waiting): void {

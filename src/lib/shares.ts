@@ -1,0 +1,32 @@
+export type Bounds = { max: number; perOwnerMax: number }
+
+/** Counts what goes on at the same time, in all and of each owner: nobody may take the room of all others. */
+export class Shares {
+  readonly #bounds: Bounds
+  readonly #byOwner = new Map<string, number>()
+  #all = 0
+
+  constructor(bounds: Bounds) {
+    this.#bounds = bounds
+  }
+
+  get count(): number {
+    return this.#all
+  }
+
+  /** False when there is no room. */
+  enter(owner: string): boolean {
+    const count = this.#byOwner.get(owner) ?? 0
+    if (this.#all >= this.#bounds.max || count >= this.#bounds.perOwnerMax) return false
+    this.#all += 1
+    this.#byOwner.set(owner, count + 1)
+    return true
+  }
+
+  leave(owner: string): void {
+    const count = this.#byOwner.get(owner)! - 1
+    this.#all -= 1
+    if (count === 0) this.#byOwner.delete(owner)
+    else this.#byOwner.set(owner, count)
+  }
+}
