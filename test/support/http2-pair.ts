@@ -4,6 +4,7 @@ import type { Exchange } from '../../src/edge/engine.ts'
 import { Http2Connection } from '../../src/edge/http2/connection.ts'
 import { createFrameBuffers } from '../../src/edge/http2/frame-buffers.ts'
 import { HpackEncoder } from '../../src/edge/http2/hpack-encoder.ts'
+import { KeptForAll } from '../../src/edge/http2/waiting-messages.ts'
 import { TIMEOUTS } from '../../src/edge/timeouts.ts'
 import { createTurn } from '../../src/edge/turn.ts'
 import { FrameCollector, type RawFrame } from './http2-frames.ts'
@@ -14,7 +15,7 @@ export async function settled(): Promise<void> {
 }
 
 /** Our side of HTTP/2 over a socket in memory; the test is the visitor. */
-export function createHttp2Pair(onExchange: (exchange: Exchange) => void) {
+export function createHttp2Pair(onExchange: (exchange: Exchange) => void, kept = new KeptForAll()) {
   const collector = new FrameCollector()
   let held: (() => void)[] | undefined
   const socket = new Duplex({
@@ -25,7 +26,7 @@ export function createHttp2Pair(onExchange: (exchange: Exchange) => void) {
       else setImmediate(done)
     },
   })
-  const parts = { timeouts: TIMEOUTS, onExchange, turn: createTurn(), buffers: createFrameBuffers(), encoder: new HpackEncoder() }
+  const parts = { timeouts: TIMEOUTS, onExchange, turn: createTurn(), buffers: createFrameBuffers(), encoder: new HpackEncoder(), kept }
   const visitor = { servername: undefined, peer: '192.0.2.1', covers: () => true }
   const connection = new Http2Connection(socket as unknown as TLSSocket, visitor, parts)
   return {

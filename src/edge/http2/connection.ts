@@ -19,10 +19,10 @@ import { areWellFormedTrailers, readRequest } from './request-fields.ts'
 import { ResetStreams } from './reset-streams.ts'
 import { CONNECTION_WINDOW_BYTES, OUR_SETTINGS, type PeerSettings, STREAM_WINDOW_BYTES } from './settings.ts'
 import { Stream } from './stream.ts'
-import { WaitingMessages } from './waiting-messages.ts'
+import { type KeptForAll, WaitingMessages } from './waiting-messages.ts'
 import { INITIAL_WINDOW_BYTES, ReceiveWindow, SendWindow, tooMuch } from './windows.ts'
 
-export type ConnectionParts = EngineParts & { buffers: FrameBuffers; encoder: HpackEncoder }
+export type ConnectionParts = EngineParts & { buffers: FrameBuffers; encoder: HpackEncoder; kept: KeptForAll }
 
 /** `leaving`: the visitor knows that it should open no more streams; `last`: none is taken any more; `closed`: nothing is said or heard. */
 type State = 'open' | 'leaving' | 'last' | 'closed'
@@ -67,7 +67,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
       dirty: () => this.#mark(),
       sent: () => (this.#arrived.length > 0 ? this.#mark() : this.#waiting.goOn()),
     })
-    this.#waiting = new WaitingMessages(this.sendWindow, this.writer)
+    this.#waiting = new WaitingMessages(this.sendWindow, this.writer, parts.kept)
     const takePingDue = () => this.writer.takeNews()
     this.#receiver = new FrameReceiver(this, this.#budget, { hasPreface: true, headBytesMax: REQUEST_HEAD_BYTES_MAX, takePingDue })
     this.#waitedFor = this.#receiver.unfinished

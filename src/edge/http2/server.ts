@@ -4,12 +4,13 @@ import type { EngineParts, VisitorConnection } from '../engine.ts'
 import { Http2Connection } from './connection.ts'
 import { createFrameBuffers } from './frame-buffers.ts'
 import { HpackEncoder } from './hpack-encoder.ts'
+import { KeptForAll } from './waiting-messages.ts'
 
 const DEADLINES_CHECKED_EVERY_MS = 250
 
 /** HTTP/2 for connections whose TLS is done and whose ALPN says h2, by our own framing. */
 export function createOwnHttp2Server(engine: EngineParts) {
-  const parts = { ...engine, buffers: createFrameBuffers(), encoder: new HpackEncoder() }
+  const parts = { ...engine, buffers: createFrameBuffers(), encoder: new HpackEncoder(), kept: new KeptForAll() }
   const connections = new Members<Http2Connection>()
   let isDraining = false
 

@@ -18,6 +18,7 @@ import type { Exchange } from '../engine.ts'
 import { FieldSection } from '../field-section.ts'
 import { TIMEOUTS } from '../timeouts.ts'
 import { RAPID_MS } from './limits.ts'
+import { KeptForAll } from './waiting-messages.ts'
 
 const GET = requestBlock('shop.customer.com')
 const PIECE = 96 * 1024 // what one read of an upstream brings
@@ -27,13 +28,13 @@ const CANCEL = 8
 const SHUT = Buffer.concat([PREFACE, frame(SETTINGS, 0, 0, [0, 4, 0, 0, 0, 0])])
 
 /** A visitor that opens no window, and applications that have a piece for every request. */
-async function stall(streams: number) {
+async function stall(streams: number, kept = new KeptForAll()) {
   const begun: Exchange[] = []
   const pair = createHttp2Pair((exchange) => {
     begun.push(exchange)
     exchange.answer({ status: 200, reason: '', fields: FieldSection.EMPTY, body: 'unknown' })
     exchange.write(Buffer.alloc(PIECE))
-  })
+  }, kept)
   pair.send(SHUT, ...Array.from({ length: streams }, (_, i) => frame(HEADERS, 5, 2 * i + 1, GET)))
   await pair.settled()
   const resets = () =>
@@ -126,4 +127,14 @@ test('who goes says no later that more streams were taken than it said before', 
   await pair.settled()
   expect(goaways()).toEqual([2 ** 31 - 1, 1, 1])
   pair.close()
+})
+
+test('with much kept for all connections together each keeps less, and what ends is no longer counted', async () => {
+  const kept = new KeptForAll()
+  kept.bytes = 256 * 1024 * 1024
+  const { pair, begun } = await stall(STALLED, kept)
+  expect(begun.length).toBe(3)
+  pair.close()
+  await pair.settled()
+  expect(kept.bytes).toBe(256 * 1024 * 1024)
 })

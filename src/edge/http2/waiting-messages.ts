@@ -1,8 +1,15 @@
 import type { FrameWriter } from './frame-writer.ts'
 import type { SendWindow } from './windows.ts'
 
-/** With more than this kept of answers that the visitor does not take, its further requests wait. */
+/** With more than this kept of answers that the visitor does not take, its further requests wait; with less where much is kept for all visitors together. */
 const KEPT_BYTES_HIGH = 4 * 1024 * 1024
+const KEPT_BYTES_HIGH_OF_MANY = 256 * 1024
+const KEPT_FOR_ALL_BYTES_HIGH = 256 * 1024 * 1024
+
+/** What is kept for all connections of a process. */
+export class KeptForAll {
+  bytes = 0
+}
 
 export type Waiting = {
   /** Sends what waits, as far as there is room. False: it has to wait on. */
@@ -14,11 +21,13 @@ export class WaitingMessages {
   readonly #messages = new Set<Waiting>()
   readonly #window: SendWindow
   readonly #writer: FrameWriter
+  readonly #all: KeptForAll
   #keptBytes = 0
 
-  constructor(window: SendWindow, writer: FrameWriter) {
+  constructor(window: SendWindow, writer: FrameWriter, all = new KeptForAll()) {
     this.#window = window
     this.#writer = writer
+    this.#all = all
   }
 
   get size(): number {
@@ -32,7 +41,7 @@ export class WaitingMessages {
 
   /** Whether that is so because their windows are shut, and not because the line is slow. */
   get keepTooMuch(): boolean {
-    return this.#keptBytes >= KEPT_BYTES_HIGH
+    return this.#keptBytes >= (this.#all.bytes < KEPT_FOR_ALL_BYTES_HIGH ? KEPT_BYTES_HIGH : KEPT_BYTES_HIGH_OF_MANY)
   }
 
   add(message: Waiting): void {
@@ -46,6 +55,7 @@ export class WaitingMessages {
   /** So many bytes more are kept; negative: fewer. */
   kept(bytes: number): void {
     this.#keptBytes += bytes
+    this.#all.bytes += bytes
   }
 
   /** The connection's window grows. While it was not shut, who waits does so for another window. False: larger than any window may be. */
