@@ -9,6 +9,7 @@ import { alone, partOf } from './let-go.ts'
 import { UpstreamFailure } from './upstream.ts'
 
 const HEAD_BYTES_MAX = 64 * 1024
+const SHORT_HEAD_BYTES = 4 * 1024
 const FIELDS_MAX = 2_000
 /** Each one keeps the request waiting, and is passed on: an endless row of them would be neither late nor bounded. */
 const INTERIM_ANSWERS_MAX = 100
@@ -95,10 +96,11 @@ export class AnswerParser {
     return at - before
   }
 
-  /** A head that comes in crumbs is read anew with each line at most. */
+  /** A long head that comes in crumbs is read anew with each line at most; in a short one, what is wrong is found at once. */
   #isCrumb(arrived: Buffer): boolean {
     if (this.#state !== 'head' || !this.#kept || arrived.includes(LF)) return false
-    if (this.#kept.length + this.#crumbBytes + arrived.length >= HEAD_BYTES_MAX) return false
+    const bytes = this.#kept.length + this.#crumbBytes
+    if (bytes < SHORT_HEAD_BYTES || bytes + arrived.length >= HEAD_BYTES_MAX) return false
     if (this.#crumbs === NO_CRUMBS) this.#crumbs = []
     this.#crumbs.push(Buffer.from(arrived)) // what it came in is used again
     this.#crumbBytes += arrived.length
