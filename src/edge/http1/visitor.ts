@@ -47,11 +47,10 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
   /** Once all has left: by when the visitor must have closed. */
   #lingersUntil = 0
   #isPaused = false
-  /** Whether what comes has a request before it. */
-  #isBehindAnother = false
   /** What the visitor had taken when that was looked at and had changed last; -1 while it keeps nobody waiting. */
   #moved = -1
   #movedAtMs = 0
+  /** When the rest before the head that is coming would have been over; 0 before the first one. */
   #idleUntil = 0
 
   constructor(socket: TLSSocket, connection: VisitorConnection, parts: VisitorParts) {
@@ -208,7 +207,7 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
   #readHead(): boolean {
     const reading = readRequestHead(this.#kept, 0, this.#lastFields)
     if (reading.kind === 'incomplete') {
-      if (this.#isBehindAnother && this.#kept.equals(CRLF)) {
+      if ((this.#state === 'idle' || this.#idleUntil > 0) && this.#kept.equals(CRLF)) {
         this.#kept = EMPTY // an empty line behind a body (RFC 9112 §2.2) begins nothing
         if (this.#state === 'head') this.#deadlineAt = this.#idleUntil // it came in two pieces
         this.#state = 'idle'
@@ -232,7 +231,6 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
 
   #begin(head: RequestHead): void {
     this.#state = 'busy'
-    this.#isBehindAnother = true
     this.#deadlineAt = Number.POSITIVE_INFINITY // the upstream's side keeps the time of an exchange that runs
     if (head.framing.kind !== 'none') {
       this.#incoming = createIncomingBody(head.framing, { pressure: () => this.#pause(), relief: () => this.#goOn() })
