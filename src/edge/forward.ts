@@ -105,16 +105,20 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
     this.#isRetry = fresh
     try {
       const acquired = this.#parts.channels.acquire(this.#upstream, { fresh })
-      if (!this.#isReplayable()) this.#sendOnce(this.#lookTwice(acquired))
-      else if (acquired instanceof Promise) this.#sendOnce(acquired)
+      if (!this.#isReplayable()) this.#sendWhenReady(this.#lookTwice(acquired))
+      else if (acquired instanceof Promise) this.#sendWhenReady(acquired)
       else this.#send(acquired)
     } catch (error) {
       this.#giveUp(error)
     }
   }
 
-  #sendOnce(ready: Promise<UpstreamChannel>): void {
-    ready.then((channel) => this.#send(channel)).catch((error) => this.#giveUp(error))
+  #sendWhenReady(ready: Promise<UpstreamChannel>): void {
+    const send = (channel: UpstreamChannel) => {
+      this.#send(channel)
+      this.#parts.turn.endSoon() // a kept connection whose end arrives between this and its leaving would lose what cannot be sent twice
+    }
+    ready.then(send).catch((error) => this.#giveUp(error))
   }
 
   #send(channel: UpstreamChannel): void {

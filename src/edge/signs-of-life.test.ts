@@ -11,10 +11,11 @@ test('whoever was sent something and says nothing is asked once, and is dead whe
   expect(signs.ask(later(PATIENCE_MS - 100))).toBe(false)
   expect(signs.ask(later(PATIENCE_MS + 1))).toBe(true)
   expect(signs.ask(later(PATIENCE_MS + 2))).toBe(false)
-  expect(signs.isDead(later(PATIENCE_MS + 2))).toBe(false)
-  expect(signs.isDead(later(2 * PATIENCE_MS + 2))).toBe(true)
+  expect(signs.isDead(later(PATIENCE_MS + 2), 0)).toBe(false)
+  expect(signs.isDead(later(2 * PATIENCE_MS + 2), 0)).toBe(true)
+  expect(signs.isDead(later(2 * PATIENCE_MS + 2), later(PATIENCE_MS + 3))).toBe(false)
   signs.heard()
-  expect(signs.isDead(later(3 * PATIENCE_MS))).toBe(false)
+  expect(signs.isDead(later(3 * PATIENCE_MS), 0)).toBe(false)
 })
 
 test('while nothing but answers to questions is heard, two are asked, and then one in five and a half minutes', () => {

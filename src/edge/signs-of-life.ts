@@ -32,8 +32,9 @@ export class SignsOfLife {
     this.#questions = 0
   }
 
-  isDead(nowMs: number): boolean {
-    return this.#isAsking && nowMs - this.#askedAt >= this.#patienceMs
+  /** `deliveredAtMs`: when its system last made room for more; a question may lie behind what it has not read. */
+  isDead(nowMs: number, deliveredAtMs: number): boolean {
+    return this.#isAsking && nowMs - Math.max(this.#askedAt, deliveredAtMs) >= this.#patienceMs
   }
 
   /** True: now is the time to ask. */

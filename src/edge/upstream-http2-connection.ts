@@ -174,7 +174,8 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
     if (nowMs >= this.#closeAt) return void this.#socket.destroy()
     if (this.#state === 'closed') return
     const isStuck = this.writer.stalledMs(nowMs) >= this.timeouts.bodyIdleMs
-    if (isStuck || this.#signs.isDead(nowMs) || (this.#state === 'greeting' && nowMs >= this.#greetingEndsAt))
+    const isDead = this.#signs.isDead(nowMs, this.writer.deliveredAtMs)
+    if (isStuck || isDead || (this.#state === 'greeting' && nowMs >= this.#greetingEndsAt))
       return this.#fail(new UpstreamFailure('timeout', 'the upstream shows no sign of life'))
     if (this.#requests.size > 0 && this.#signs.ask(nowMs)) this.writer.frame(FRAME.ping, FLAG.none, 0, PING_PAYLOAD)
     if (this.isIdle && nowMs - this.#idleSince >= this.timeouts.keepAliveMs) return this.leave()

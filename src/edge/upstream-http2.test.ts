@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer as createTcpServer, type Socket
 import { PassThrough } from 'node:stream'
 import fc from 'fast-check'
 import { afterEach, expect, test, vi } from 'vitest'
-import { DATA, frame, GOAWAY, HEADERS, PING, RST_STREAM, SETTINGS, word } from '../../test/support/http2-frames.ts'
+import { DATA, frame, GOAWAY, HEADERS, PING, RST_STREAM, SETTINGS, WINDOW_UPDATE, word } from '../../test/support/http2-frames.ts'
 import type { InterimHead, ParsedHead } from './answer-parser.ts'
 import type { Fields, RequestBody } from './engine.ts'
 import { bodyOfStream } from './stream-body.ts'
@@ -530,6 +530,35 @@ test('an upstream that has vanished is asked by PING, and its connection given u
   isGone = false
   expect((await ask()).status).toBe(200)
   await expect.poll(() => pools.counts().connections, PATIENCE).toBe(1)
+})
+
+test('a question behind megabytes on a slow line is given their time', async () => {
+  const [slowBytes, pieceBytes] = [16 * 2 ** 20, 2 ** 18]
+  let received = 0
+  const { ask } = await startRaw(
+    (type, id, payload, socket) => {
+      if (type === SETTINGS && payload.length > 0) {
+        socket.write(frame(SETTINGS, 0, 0, [0, 4, ...word(2 ** 30)])) // SETTINGS_INITIAL_WINDOW_SIZE
+        socket.write(frame(WINDOW_UPDATE, 0, 0, word(2 ** 30)))
+      }
+      if (type === PING) socket.write(frame(PING, 1, 0, payload))
+      if (type !== DATA) return
+      const before = received
+      received += payload.length
+      if (payload.length === 0) return void socket.write(frame(HEADERS, 5, id, OK))
+      if (received > slowBytes || Math.floor(before / pieceBytes) === Math.floor(received / pieceBytes)) return
+      socket.pause()
+      setTimeout(() => socket.resume(), 60)
+    },
+    { pingMs: 500 },
+  )
+  const body = new PassThrough()
+  const answer = ask({ method: 'POST', body: bodyOf(body) })
+  const piece = Buffer.alloc(pieceBytes)
+  for (let sent = 0; sent < 2 * slowBytes; sent += pieceBytes) if (!body.write(piece)) await once(body, 'drain')
+  body.end()
+  expect(await answer).toMatchObject({ status: 200 })
+  expect(received).toBe(2 * slowBytes)
 })
 
 test('an upstream that answers PING may take its time', async () => {

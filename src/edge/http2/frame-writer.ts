@@ -9,6 +9,8 @@ import { FLAG, FRAME, FRAME_BYTES_MAX, FRAME_HEAD_BYTES } from './protocol.ts'
 /** With more than this on its way, nobody should write more until some has left. */
 const UNSENT_BYTES_HIGH = 256 * 1024
 const WORD_BYTES = 4
+/** What the system takes only after so long it had no room for: the other side has received something meanwhile (RFC 9293 §3.8). */
+const NOT_AT_ONCE_MS = 50
 /** A change of the table's size, a status and a length. */
 const HEAD_OVERHEAD_BYTES = 40
 
@@ -37,6 +39,8 @@ export class FrameWriter {
   #hasNews = false
   /** When the socket last took something, or was idle and got something to do. */
   #movedAtMs = 0
+  /** When the other side's system was last seen to receive some of much that was written, though nothing was heard of it. */
+  deliveredAtMs = Number.NEGATIVE_INFINITY
 
   /** `dirty`: something waits to be flushed; `sent`: some of it has left. */
   constructor(socket: Duplex, parts: WriterParts, on: { dirty(): void; sent(): void }) {
@@ -214,9 +218,15 @@ export class FrameWriter {
       this.#movedAtMs = this.#turn.nowMs()
       return
     }
-    if (this.#full.length > 0) return this.#writeNext()
+    if (this.#full.length > 0) return this.#goOn()
     this.#write()
     this.#on.sent()
+  }
+
+  #goOn(): void {
+    const nowMs = this.#turn.nowMs()
+    if (nowMs - this.#movedAtMs >= NOT_AT_ONCE_MS) this.deliveredAtMs = nowMs
+    this.#writeNext()
   }
 }
 
