@@ -39,12 +39,12 @@ afterEach(() => {
 /** The turns end when the test says so. */
 function createHandTurn() {
   let members: TurnMember[] = []
-  const turn: Turn = { add: (member) => void members.push(member), nowMs: () => performance.now(), timeMs: () => Date.now() }
   const end = () => {
     const asked = members
     members = []
     for (const member of asked) member.endTurn()
   }
+  const turn: Turn = { add: (member) => void members.push(member), endSoon: end, nowMs: () => performance.now(), timeMs: () => Date.now() }
   return { turn, end }
 }
 

@@ -533,7 +533,7 @@ test('an upstream that has vanished is asked by PING, and its connection given u
 })
 
 test('a question behind megabytes on a slow line is given their time', async () => {
-  const [slowBytes, pieceBytes] = [16 * 2 ** 20, 2 ** 18]
+  const [slowBytes, pieceBytes] = [20 * 2 ** 20, 2 ** 19]
   let received = 0
   const { ask } = await startRaw(
     (type, id, payload, socket) => {
@@ -550,7 +550,7 @@ test('a question behind megabytes on a slow line is given their time', async () 
       socket.pause()
       setTimeout(() => socket.resume(), 60)
     },
-    { pingMs: 500 },
+    { pingMs: 650 },
   )
   const body = new PassThrough()
   const answer = ask({ method: 'POST', body: bodyOf(body) })
