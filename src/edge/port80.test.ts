@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
 import { speakPlain } from '../../test/support/raw-visitor.ts'
@@ -78,6 +79,20 @@ test.each([
   expect([answer.status, answer.body]).toEqual([status, expect.stringMatching(new RegExp(`^${status} .*\n.`))])
   expect(answer.field('allow') !== undefined).toBe(status === 405)
   reader.socket.destroy()
+})
+
+test('what is wrong behind a request is said behind its answer', async () => {
+  let found = (): void => {}
+  const slow = await startTestEdge({
+    findHost: () => new Promise((resolve) => (found = () => resolve({ kind: 'unknown' }))),
+  })
+  const head = `GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`
+  const reader = speakPlain(slow.httpPort, `${head}rubbish\r\n\r\n`)
+  await wait(200)
+  found()
+  expect([(await reader.answer()).status, (await reader.answer()).status]).toEqual([404, 400])
+  await reader.closed()
+  await slow.stop(0)
 })
 
 test.runIf(KEEPS_TIME)(

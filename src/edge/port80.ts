@@ -27,6 +27,7 @@ const REFUSED_WITH: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, ERR_HTT
 export function createPort80(parts: Port80Parts) {
   let isDraining = false
   const peers = new WeakMap<Socket, string>()
+  const answersDue = new WeakMap<Socket, Promise<unknown>>()
   const server = createServer({
     maxHeaderSize: REQUEST_HEAD_BYTES_MAX,
     insecureHTTPParser: false,
@@ -41,6 +42,7 @@ export function createPort80(parts: Port80Parts) {
   server.timeout = parts.timeouts.requestHeadMs + parts.timeouts.keepAliveMs // also for who asks and never reads the answer
   server.emit('listening') // it has no listener of its own, and this starts the watch over its connections' times
   server.on('request', (request, response) => {
+    answersDue.set(request.socket, new Promise((resolve) => response.once('close', resolve)))
     decide(parts, request, peers.get(request.socket))
       .catch((error) => {
         parts.log.error({ err: error }, 'a plain HTTP request could not be served')
@@ -52,8 +54,13 @@ export function createPort80(parts: Port80Parts) {
       })
       .catch(() => request.socket.destroy())
   })
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuse(socket as Socket, REFUSED_WITH[error.code ?? ''] ?? 400))
-  server.on('connect', (_request, socket) => refuse(socket as Socket, 405))
+  const refuseNext = (socket: Socket, status: number) => {
+    const before = answersDue.get(socket)
+    if (before) void before.then(() => refuse(socket, status))
+    else refuse(socket, status)
+  }
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuseNext(socket as Socket, REFUSED_WITH[error.code ?? ''] ?? 400))
+  server.on('connect', (_request, socket) => refuseNext(socket as Socket, 405))
   return {
     /** `peer`: as VisitorConnection has it. */
     accept(socket: Socket, peer: string) {
@@ -103,7 +110,7 @@ function send(request: IncomingMessage, response: ServerResponse, { head, body }
   response.end(request.method === 'HEAD' ? undefined : body)
 }
 
-/** Ends the connection with a page; one on which nothing was ever said, without a word. */
+/** Ends the connection with a page; one on which nothing was ever said, without a word. To be called behind the answers to what came before. */
 function refuse(socket: Socket, status: number): void {
   if (!socket.writable || socket.bytesRead === 0) return void socket.destroy()
   const { head, body } = page(status)
