@@ -1,6 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { LineBytes } from '../lib/line-bytes.ts'
 import { createAccessLog, LastSaid, type LoggedVisit } from './access-log.ts'
+import { noOutcome } from './forward.ts'
 
 afterEach(() => void vi.useRealTimers())
 
@@ -10,7 +11,7 @@ const VISIT: LoggedVisit = {
   hostname: 'shop.customer.com',
   project: 'acme',
   client: '192.0.2.1',
-  outcome: { status: 200, upstreamMs: 1.25, failure: undefined, heldMs: undefined },
+  outcome: { ...noOutcome(), status: 200, upstreamMs: 1.25 },
   tunnelBytes: 0,
   view: { lastSaid: new LastSaid() },
 }
@@ -49,6 +50,7 @@ test('a line says what its own request was, whatever the lines of the same conne
     { project: undefined },
     { method: 'POST' },
     { method: 'POST', client: '2001:db8::1' },
+    { method: 'A"B' },
     { client: '2001:db8::1' },
     { client: '2001:db8::1', protocol: 'HTTP/1.0', path: '/"' },
     {},

@@ -29,7 +29,9 @@ const BYTES = Buffer.from(',"bytes":')
 const UPSTREAM_MS = Buffer.from(',"upstreamMs":')
 const HELD_MS = Buffer.from(',"heldMs":')
 const TOTAL_MS = Buffer.from(',"totalMs":')
+const ATTEMPTS = Buffer.from(',"attempts":')
 const ERROR = Buffer.from(',"error":"')
+const DETAIL = Buffer.from('","detail":"')
 const QUOTE = Buffer.from('"')
 const END = Buffer.from(',"msg":"request"}\n')
 const ZERO = 48
@@ -58,9 +60,18 @@ export function createAccessLog({ line, ended }: LineSink, sample: number, now: 
     }
     line.bytes(TOTAL_MS)
     line.tenths(totalMs)
-    if (outcome.failure !== undefined) {
+    if (outcome.attempts > 1) {
+      line.bytes(ATTEMPTS)
+      line.integer(outcome.attempts)
+    }
+    const error = outcome.failure ?? outcome.visitor
+    if (error !== undefined) {
       line.bytes(ERROR)
-      line.json(outcome.failure)
+      line.plain(error)
+      if (outcome.detail !== undefined) {
+        line.bytes(DETAIL)
+        line.json(outcome.detail)
+      }
       line.bytes(QUOTE)
     }
     line.bytes(END)
@@ -111,7 +122,7 @@ function putBeforePath(line: LineBytes, { hostname, project, method }: Asked): v
     line.json(project)
   }
   line.bytes(METHOD)
-  line.plain(method)
+  line.json(method) // a refused one may be none
   line.bytes(PATH)
 }
 

@@ -143,6 +143,30 @@ test('a connection that ends without a word is tried again, a half answer never'
   expect(halves).toBe(1)
 })
 
+test('what may have been read is sent three times at most; who turns connections away unread is waited for', async () => {
+  const edge = await startEdge(4_000)
+  const seen: Record<string, number> = { read: 0, unread: 0 }
+  const read = createServer((socket) => {
+    socket.once('data', () => {
+      seen.read! += 1
+      socket.end()
+    })
+  })
+  await edge.route(HOST, `http://127.0.0.1:${await listen(read, 0)}`)
+  expect(await ask(edge)).toMatchObject({ status: 502, error: 'reset' })
+  expect(seen.read).toBe(3)
+  await vi.waitFor(() => expect(edge.lines.findLast(({ msg }) => msg === 'request')).toMatchObject({ status: 502, attempts: 3 }), PATIENCE)
+
+  const unread = createServer({ pauseOnConnect: true }, (socket) => {
+    seen.unread! += 1
+    if (seen.unread! < 5) setTimeout(() => socket.resetAndDestroy(), 20)
+    else socket.resume().once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'))
+  })
+  await edge.route(HOST, `http://127.0.0.1:${await listen(unread, 0)}`)
+  expect(await ask(edge)).toMatchObject({ status: 200, body: 'ok' })
+  expect(seen.unread).toBe(5)
+})
+
 test('one request that the application falls over holds up nobody else', async () => {
   const edge = await startEdge(60_000)
   const application = await startApplication(0, (request, response) => {

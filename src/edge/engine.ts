@@ -97,7 +97,8 @@ export interface Exchange {
 export type EngineParts = {
   timeouts: Timeouts
   turn: Turn
-  onExchange(exchange: Exchange): void
+  /** `refusedWith`: the status to answer with, when the head is none that could be served; it may lack all or some of what a head says. */
+  onExchange(exchange: Exchange, refusedWith?: number): void
 }
 
 export type Http2Engine = 'own' | 'node'

@@ -61,9 +61,20 @@ test('the connection ends without an answer: 502, reset, and a fresh connection 
   expect(raw.received.length).toBe(1)
 })
 
-test('the answer is no HTTP: 502, malformed', async () => {
+test('the answer is no HTTP: 502, malformed, and the log says what is wrong with it', async () => {
   const raw = await rawUpstream((socket) => socket.end('220 mail.example.com ESMTP\r\n\r\n'))
-  expect(await ask(raw.url)).toMatchObject({ status: 502, error: 'malformed' })
+  expect(await ask(raw.url, 'GET /mail HTTP/1.1')).toMatchObject({ status: 502, error: 'malformed' })
+  const logged = () => edge.lines.find(({ path }) => path === '/mail')
+  await expect.poll(logged).toMatchObject({ status: 502, error: 'malformed', detail: expect.stringContaining('status line') })
+})
+
+test('the log tells who went before the answer was complete from who got it', async () => {
+  const raw = await rawUpstream((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf'))
+  await edge.route(HOST, raw.url)
+  const reader = await speak({ port: edge.httpsPort, hostname: HOST, ca: edge.ca.certPem }, `GET /left HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  await reader.until('half')
+  reader.socket.destroy()
+  await expect.poll(() => edge.lines.find(({ path }) => path === '/left')).toMatchObject({ status: 200, bytes: 4, error: 'visitor-gone' })
 })
 
 test('the upstream is silent: 502 and never 504, timeout', async () => {
@@ -231,7 +242,7 @@ test('a visitor that takes no more of an answer is let go, and nobody is told th
   socket.write(`GET /large HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
   await once(socket, 'readable')
   await expect.poll(() => hasty.lines.filter(({ path }) => path === '/large')).toMatchObject([{ status: 200 }])
-  expect(hasty.lines.find(({ path }) => path === '/large')).not.toHaveProperty('error')
+  expect(hasty.lines.find(({ path }) => path === '/large')).toMatchObject({ error: 'visitor-stalled' })
   socket.destroy()
 })
 

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { InterimHead, ParsedHead } from './answer-parser.ts'
 import type { Bridge, Holding, Waiter } from './bridge.ts'
 import type { Exchange, Fields } from './engine.ts'
-import { trailersToForward } from './forwarded-trailers.ts'
+import { trailersToVisitor } from './forwarded-trailers.ts'
 import { isGrpc, UNAVAILABLE } from './grpc.ts'
 import type { Outage } from './outage.ts'
 import type { Turn } from './turn.ts'
@@ -17,8 +17,18 @@ export type Forwarded = {
   /** From the first attempt to the head of the answer. */
   upstreamMs: number | undefined
   failure: FailureReason | undefined
+  /** What exactly failed, for whoever reads the log. */
+  detail: string | undefined
+  /** When it is for the visitor that it did not come to its end: it went, or neither sent nor took any more. */
+  visitor: 'visitor-gone' | 'visitor-stalled' | undefined
+  /** How often it was sent. */
+  attempts: number
   /** From when it was first held until it was let go last; undefined where it was not. */
   heldMs: number | undefined
+}
+
+export function noOutcome(): Forwarded {
+  return { status: 0, upstreamMs: undefined, failure: undefined, detail: undefined, visitor: undefined, attempts: 0, heldMs: undefined }
 }
 
 /** What the visitor is to be told in the edge's own words. */
@@ -46,6 +56,9 @@ const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'PROPFIND
 /** Neither changes anything, nor is it costly to wait with it (RFC 9110 §9.2.1). */
 const HOLDABLE = new Set(['GET', 'HEAD', 'OPTIONS'])
 
+/** Of a request over connections that stood, and ended without a word when it may have been read. */
+const ATTEMPTS_MAX = 3
+
 /** An upstream that ignores `Expect` would leave the visitor waiting for ever. */
 const CONTINUE_PATIENCE_MS = 1_000
 
@@ -65,7 +78,7 @@ export function forward<Visit extends { exchange: Exchange; outcome: Forwarded }
 }
 
 class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListener {
-  readonly outcome: Forwarded = { status: 0, upstreamMs: undefined, failure: undefined, heldMs: undefined }
+  readonly outcome = noOutcome()
   readonly #parts: ForwardParts<Visit>
   readonly #visit: Visit
   readonly #exchange: Exchange
@@ -127,6 +140,7 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
       return
     }
     this.#channel = channel
+    this.outcome.attempts += 1
     const { method, target, authority, body, expectsContinue, upgrade } = this.#exchange
     const { acceptsTrailers } = this.#exchange.fields
     channel.send({ method, target, authority, fields: this.#fields, body, expectsContinue, upgrade, acceptsTrailers }, this)
@@ -243,7 +257,7 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
 
   onEnd(trailers: Fields): void {
     this.#isOver = true
-    this.#exchange.end(trailersToForward(trailers))
+    this.#exchange.end(trailersToVisitor(trailers))
   }
 
   onUpgrade(socket: Socket, behind: Buffer): void {
@@ -256,18 +270,25 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
     const mayRetry = failure.reason === 'reset' && !answerBegan && !this.#isRetry && this.#channel?.isReused === true
     if (mayRetry && this.#isReplayable()) this.#attempt(true)
     else if (visitorStalled) this.#leaveStalled()
-    else if (answerBegan || failure.reason !== 'reset' || !this.#isHoldable() || !this.#holdAlone(failure)) this.#fail(failure)
+    else if (answerBegan || !this.#maySendAgain(failure) || !this.#holdAlone(failure)) this.#fail(failure)
   }
 
   /** It is the visitor who sends no more of its request, or takes no more of its answer. */
   #leaveStalled(): void {
     this.#isOver = true
+    this.outcome.visitor = 'visitor-stalled'
     if (this.#isAnswered) this.#exchange.abort()
     else this.#refuse(408)
   }
 
   #holdAlone(failure: UpstreamFailure): boolean {
     return this.#held((waiter) => this.#parts.bridge.holdAlone(this.#upstream, waiter, failure))
+  }
+
+  /** What the application may have read, and fallen over, it gets a few times and no more (RFC 9110 §9.2.2). */
+  #maySendAgain(failure: UpstreamFailure): boolean {
+    if (failure.reason !== 'reset' || !this.#isHoldable()) return false
+    return this.outcome.attempts < ATTEMPTS_MAX || wasLeftUnread(failure)
   }
 
   #isHoldable(): boolean {
@@ -278,8 +299,9 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
     return this.#exchange.body === undefined && this.#exchange.upgrade === undefined && IDEMPOTENT.has(this.#exchange.method)
   }
 
-  #fail({ reason }: UpstreamFailure) {
+  #fail({ reason, message }: UpstreamFailure) {
     this.outcome.failure = reason
+    this.outcome.detail = message
     this.#isOver = true
     if (!this.#isAnswered) this.#refuse(502, reason)
     else if (this.#exchange.protocol === 'HTTP/2' && isGrpc(this.#fields.list)) this.#exchange.end(UNAVAILABLE)
@@ -305,6 +327,7 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
     clearTimeout(this.#continueTimer)
     if (this.#isOver) return
     this.#isOver = true
+    this.outcome.visitor = 'visitor-gone'
     if (this.#timesHeld > 0 && !this.#isAnswered) this.#parts.bridge.heldEnded('left')
     if (this.#holding) {
       this.#holding.end()
@@ -313,4 +336,9 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
       this.#channel?.destroy()
     }
   }
+}
+
+/** Who ends a connection and has not read all that came over it, says so by a reset (RFC 1122 §4.2.2.13): as a forwarder does with nobody behind it. */
+function wasLeftUnread({ cause }: UpstreamFailure): boolean {
+  return (cause as NodeJS.ErrnoException | undefined)?.code === 'ECONNRESET'
 }

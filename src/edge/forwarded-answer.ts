@@ -6,9 +6,11 @@ import { NameTable } from './name-table.ts'
 import { digitsIn, SeenTexts } from './seen-texts.ts'
 
 /** What becomes of an answer's field on its way to the visitor. `hop`: of this hop alone, or said anew by us; `Alt-Svc` would lead visitors past the edge. */
-type AnswerKind = 'pass' | 'hop' | 'length' | 'coding' | 'connection' | 'keep-alive' | 'trailer' | 'upgrade' | 'content-type' | 'date'
+type AnswerKind = 'pass' | 'hop' | 'length' | 'coding' | 'connection' | 'keep-alive' | 'trailer' | 'upgrade' | NotedKind
+/** What passes and tells us something. */
+type NotedKind = 'content-type' | 'date' | 'authenticate'
 
-const ANSWER_NAMES = new NameTable<AnswerKind>(
+export const ANSWER_NAMES = new NameTable<AnswerKind>(
   [
     ['content-length', 'length'],
     ['transfer-encoding', 'coding'],
@@ -18,6 +20,8 @@ const ANSWER_NAMES = new NameTable<AnswerKind>(
     ['upgrade', 'upgrade'],
     ['content-type', 'content-type'],
     ['date', 'date'],
+    ['www-authenticate', 'authenticate'],
+    ['persistent-auth', 'authenticate'],
     ['alt-svc', 'hop'],
     ['proxy-connection', 'hop'],
     ['proxy-authenticate', 'hop'],
@@ -31,6 +35,8 @@ const ANSWER_NAMES = new NameTable<AnswerKind>(
 )
 
 const IDLE = /timeout=(\d{1,6})/i
+/** By these a visitor proves who it is to a connection, and whoever uses it next would be taken for it (RFC 9110 §3.3, RFC 4559 §6). */
+const OF_THE_CONNECTION = /(?:^|,)[\t ]*(?:NTLM|Negotiate|true)(?![\w-])/i
 const EVENT_STREAM = /^text\/event-stream\b/i
 /** Where `text/event-stream` and `text/html` part: most answers need no closer look. */
 const PARTING_AT = 5
@@ -55,6 +61,8 @@ export class AnswerFields {
   connection = ''
   upgrade = ''
   isEventStream = false
+  /** Whether the connection may know its visitor from now on. */
+  authenticatesConnection = false
   hasDate = false
   /** For how long the upstream keeps the connection, in milliseconds; infinite when it did not say. */
   idleMs = Number.POSITIVE_INFINITY
@@ -80,6 +88,9 @@ export class AnswerFields {
         return
       case 'content-type':
         this.isEventStream ||= mayBeEventStream(value.charCodeAt(PARTING_AT)) && EVENT_STREAM.test(value)
+        return
+      case 'authenticate':
+        this.authenticatesConnection ||= OF_THE_CONNECTION.test(value)
         return
       case 'date':
         this.hasDate = true
@@ -136,7 +147,7 @@ export function readAnswerFields(bytes: Buffer, from: number, end: number, spans
     if (kind === 'pass') continue
     const valueEnd = offsets[i + 3]!
     fields.note(kind, valueIn(bytes, offsets[i + 2]!, valueEnd, kind))
-    if (kind === 'content-type' || kind === 'date') continue
+    if (isNoted(kind)) continue
     if (nameAt > keptFrom) passing.push(keptFrom, nameAt)
     keptFrom = valueEnd + 2
     if (kind === 'trailer') fields.trailer += bytes.toString('latin1', nameAt, keptFrom)
@@ -178,7 +189,7 @@ export function sortAnswerFields(list: Fields): AnswerFields {
     if (kind !== 'date' || !isOfThisHop) fields.note(kind, list[i + 1]!)
     if (isOfThisHop) continue
     const line = fieldLines([list[i]!, list[i + 1]!])
-    if (kind === 'pass' || kind === 'content-type' || kind === 'date') passing += line
+    if (kind === 'pass' || isNoted(kind)) passing += line
     else if (kind === 'trailer') fields.trailer += line
   }
   fields.passing = FieldSection.ofLines(passing)
@@ -187,7 +198,11 @@ export function sortAnswerFields(list: Fields): AnswerFields {
 
 function passesOn(lower: string): boolean {
   const kind = ANSWER_NAMES.kindOf(lower)
-  return kind === 'pass' || kind === 'content-type' || kind === 'date' || kind === 'trailer'
+  return kind === 'pass' || kind === 'trailer' || isNoted(kind)
+}
+
+function isNoted(kind: AnswerKind): kind is NotedKind {
+  return kind === 'content-type' || kind === 'date' || kind === 'authenticate'
 }
 
 let dateS = 0

@@ -1,7 +1,8 @@
 import type { Fields } from './engine.ts'
 import { valuesOf } from './fields.ts'
 
-const CONTENT_TYPE = /^application\/grpc\b/i
+/** Of gRPC itself; its kind for browsers, `application/grpc-web`, says in its body what trailers say here. */
+const CONTENT_TYPE = /^application\/grpc(?:[+;\t ]|$)/i
 
 /** Trailers of a call that its server did not complete: its client asks anew, or elsewhere. A stream that is reset is INTERNAL to it. */
 export const UNAVAILABLE: Fields = ['grpc-status', '14', 'grpc-message', 'the application ended the stream before the call was complete']

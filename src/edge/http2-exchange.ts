@@ -4,7 +4,6 @@ import type { AnswerHead, Exchange, Fields, InterimAnswer, RequestBody, VisitorC
 import { RequestFields } from './forwarded-request.ts'
 import type { Http2Head } from './http2-head.ts'
 import { keep, letGoOnceWritten } from './let-go.ts'
-import { page, sendPage } from './pages.ts'
 import { bodyOfStream } from './stream-body.ts'
 
 type Http2Parts = {
@@ -118,10 +117,6 @@ export class Http2Exchange implements Exchange {
 
   takeOver(): { socket: TLSSocket; head: Buffer } {
     throw new Error('an HTTP/2 stream does not change protocols')
-  }
-
-  refuse(status: number): void {
-    sendPage(this, page(status))
   }
 
   #sendTrailers(): void {

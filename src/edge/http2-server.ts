@@ -38,8 +38,7 @@ export function createHttp2Server({ timeouts, onExchange }: EngineParts) {
   const receive = (stream: ServerHttp2Stream, rawHeaders: string[], endsHere: boolean, connection: VisitorConnection) => {
     const head = readHead(rawHeaders)
     const exchange = new Http2Exchange({ stream, head, connection, endsHere, lastBytesMs: timeouts.bodyIdleMs })
-    if (head.kind === 'refused') exchange.refuse(head.status)
-    else onExchange(exchange)
+    onExchange(exchange, head.kind === 'refused' ? head.status : undefined)
   }
 
   const leave = (session: ServerHttp2Session) => {

@@ -1,5 +1,5 @@
 import type { RequestBody } from './engine.ts'
-import { trailersToForward } from './forwarded-trailers.ts'
+import { trailersToUpstream } from './forwarded-trailers.ts'
 
 export type BodySending = {
   readonly isComplete: boolean
@@ -60,7 +60,7 @@ export function sendBody(sink: BodySink, body: RequestBody): BodySending {
 }
 
 function trailerLines(trailers: readonly string[]): string {
-  const kept = trailersToForward(trailers)
+  const kept = trailersToUpstream(trailers)
   let lines = ''
   for (let i = 0; i < kept.length; i += 2) lines += `${kept[i]}: ${kept[i + 1]}\r\n`
   return lines

@@ -229,6 +229,21 @@ test('a trailer may have any name over HTTP/2', async () => {
   await raw.stop()
 })
 
+test('what an answer says in its trailers of its own request arrives', async () => {
+  const raw = await startRawUpstream((socket) =>
+    socket.write(
+      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-Request-Id: 7\r\nX-Trace: a\r\nSet-Cookie: a=b\r\nHost: x\r\n\r\n',
+    ),
+  )
+  await edge.route(HOST, raw.url)
+  const reader = await speak(target(), `GET / HTTP/1.1\r\nHost: ${HOST}\r\nTE: trailers\r\n\r\n`)
+  await reader.until('\r\n\r\n')
+  expect(await reader.until('\r\n\r\n')).toBe('0\r\nX-Request-Id: 7\r\nX-Trace: a\r\n\r\n')
+  reader.socket.destroy()
+  await edge.route(HOST, upstream.url, { alsoFor: ['www.customer.com', 'other.customer.com'] })
+  await raw.stop()
+})
+
 test('trailers over HTTP/2', async () => {
   const session = await openHttp2(target())
   const stream = session.request({ ':path': '/', ':method': 'POST', ':authority': HOST }, { endStream: false, waitForTrailers: true })
@@ -350,6 +365,23 @@ test('connections to the upstream are kept and used again', async () => {
   expect(upstream.connections()).toBe(before)
 })
 
+test.each([
+  ['WWW-Authenticate: Basic realm="a", NTLM', 2],
+  ['WWW-Authenticate: Negotiate', 2],
+  ['Persistent-Auth: true', 2],
+  ['WWW-Authenticate: Basic realm="NTLM"', 1],
+])('a connection that may know its visitor from now on carries nobody else: %s', async (field, connections) => {
+  const raw = await startRawUpstream((socket) => socket.write(`HTTP/1.1 401 Unauthorized\r\n${field}\r\nContent-Length: 0\r\n\r\n`))
+  await edge.route(HOST, raw.url)
+  for (let i = 0; i < 2; i += 1) {
+    const answer = await ask(`GET / HTTP/1.1\nHost: ${HOST}`)
+    expect([answer.status, answer.field(field.split(':')[0]!)]).toEqual([401, field.slice(field.indexOf(' ') + 1)])
+  }
+  expect(raw.connections.length).toBe(connections)
+  await edge.route(HOST, upstream.url, { alsoFor: ['www.customer.com', 'other.customer.com'] })
+  await raw.stop()
+})
+
 test('a hostname that is gone is 404 on a connection that was made before', async () => {
   await edge.route('gone.customer.com', upstream.url)
   const reader = await speak(target('gone.customer.com'), 'GET / HTTP/1.1\r\nHost: gone.customer.com\r\n\r\n')
@@ -418,4 +450,24 @@ test('each request leaves one line in the access log and counts in the metrics',
   expect(text).toMatch(/namesake_edge_requests_total\{class="2xx"\} [1-9]/)
   expect(text).toMatch(/namesake_edge_handshakes_total\{outcome="completed"\} [1-9]/)
   expect(text).toMatch(/namesake_edge_upstream_connections\{state="idle"\} [1-9]/)
+})
+
+test('a request that is refused for its head leaves a line, too, and counts', async () => {
+  const refused = async () => Number(/^namesake_edge_requests_total\{class="4xx"\} (\d+)$/m.exec(await edge.metrics())?.[1] ?? 0)
+  const before = await refused()
+  edge.lines.length = 0
+  expect((await ask(`GET / HTTP/1.1\nHost: ${HOST}\nCookie: ${'x'.repeat(40_000)}`)).status).toBe(431)
+  expect((await ask(`GET / HTTP/1.1\nHost: ${HOST}\nHost: ${HOST}`)).status).toBe(400)
+  const session = await openHttp2(target())
+  const { headers } = await requestHttp2(session, { ':path': `/${'x'.repeat(17_000)}`, ':authority': HOST })
+  session.close()
+  expect(headers[':status']).toBe(414)
+  await expect.poll(() => edge.lines.length).toBe(3)
+  const line = { hostname: HOST, client: '127.0.0.1', bytes: expect.any(Number), msg: 'request' }
+  expect(edge.lines).toMatchObject([
+    { ...line, status: 431, protocol: 'HTTP/1.1' },
+    { ...line, status: 400, protocol: 'HTTP/1.1' },
+    { ...line, status: 414, protocol: 'HTTP/2', method: 'GET' },
+  ])
+  expect(await refused()).toBe(before + 3)
 })

@@ -9,7 +9,7 @@ import { type ConnectionView, createConnectionViews } from './connection-view.ts
 import type { createEndlessWatch } from './endless.ts'
 import type { Exchange } from './engine.ts'
 import { acceptsHtml, type ErrorPageBrand, renderErrorPage } from './error-page.ts'
-import { type Forwarded, type ForwardParts, forward } from './forward.ts'
+import { type Forwarded, type ForwardParts, forward, noOutcome } from './forward.ts'
 import { type FindHost, type HostAnswer, isAuthority, isSameTenant } from './host.ts'
 import type { EdgeMetrics } from './metrics.ts'
 import { htmlPage, livenessPage, page, sendPage } from './pages.ts'
@@ -231,7 +231,7 @@ export function createServe(parts: ServeParts) {
   }
 
   return {
-    serve(exchange: Exchange) {
+    serve(exchange: Exchange, refusedWith?: number) {
       const view = viewOf(exchange.connection)
       const { peer } = exchange.connection
       const visit: Visit = {
@@ -240,16 +240,17 @@ export function createServe(parts: ServeParts) {
         requestId: (view.isTrusted ? exchange.fields.requestId : undefined) ?? nextRequestId(),
         client: view.isTrusted ? clientAddress(peer, exchange.fields.forwardedFor, parts.trustedProxies) : peer,
         startedAt: parts.turn.nowMs(),
-        hostname: '',
+        hostname: refusedWith === undefined ? '' : (exchange.connection.servername ?? ''),
         project: undefined,
         projectId: undefined,
-        outcome: { status: 0, upstreamMs: undefined, failure: undefined, heldMs: undefined },
+        outcome: noOutcome(),
         tunnelBytes: 0,
         isClosed: false,
         endWatch: undefined,
       }
       open += 1
       exchange.onClose((refusal) => close(visit, refusal))
+      if (refusedWith !== undefined) return answer(visit, refusedWith)
       try {
         const decided = decide(visit)
         if (decided) decided.catch((error) => fail(visit, error))

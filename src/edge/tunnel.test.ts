@@ -194,6 +194,25 @@ test('an end that says more when the other has gone, and then ends properly, is 
   await raw.stop()
 })
 
+test('a change of protocol may be asked for by any method', async () => {
+  const raw = await startRawUpstream((socket, _nth, text) => {
+    const isAsked = /^POST .*\r\n(?:.*\r\n)*Upgrade: tcp\r\n/i.test(text)
+    socket.write(
+      isAsked
+        ? 'HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\nhello'
+        : 'HTTP/1.1 400 Bad\r\nContent-Length: 0\r\n\r\n',
+    )
+  })
+  await edge.route(HOST, raw.url)
+  const head = `POST /containers/1/attach HTTP/1.1\r\nHost: ${HOST}\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n`
+  const reader = await speak({ port: edge.httpsPort, hostname: HOST, ca: edge.ca.certPem }, head)
+  expect((await reader.until('\r\n\r\n')).split('\r\n')[0]).toBe('HTTP/1.1 101 UPGRADED')
+  expect(await reader.until('hello')).toBe('hello')
+  reader.socket.destroy()
+  await edge.route(HOST, upstream.url)
+  await raw.stop()
+})
+
 test('an upstream that refuses the change of protocol answers as usual', async () => {
   const reader = await open('/no-upgrade')
   expect(await reader.answer()).toMatchObject({ status: 403, body: 'refused' })

@@ -1,5 +1,5 @@
 import type { Fields, RequestBody } from './engine.ts'
-import { trailersToForward } from './forwarded-trailers.ts'
+import { trailersToUpstream } from './forwarded-trailers.ts'
 import { keep } from './let-go.ts'
 
 /** A request whose body has gone no further than this can be sent again, should the upstream not have looked at it. */
@@ -98,6 +98,6 @@ export class BodySending {
   #complete(): void {
     if (this.isComplete) return
     this.isComplete = true
-    this.#sink.endBody(trailersToForward(this.#body.trailers()))
+    this.#sink.endBody(trailersToUpstream(this.#body.trailers()))
   }
 }

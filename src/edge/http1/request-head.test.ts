@@ -77,7 +77,7 @@ test.each([
 test.each([
   ['GET', 'Connection: Upgrade\r\nUpgrade: websocket\r\n', 'websocket'],
   ['GET', 'Upgrade: websocket\r\n', undefined],
-  ['POST', 'Connection: Upgrade\r\nUpgrade: websocket\r\n', undefined],
+  ['POST', 'Connection: Upgrade\r\nUpgrade: tcp\r\nContent-Length: 0\r\n', 'tcp'],
   ['GET', 'Connection: Upgrade\r\nUpgrade: h2c\r\n', undefined],
   ['GET', 'Connection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 1\r\n', undefined],
 ])('%s with %j asks for the tunnel %s', (method, fields, upgrade) => {

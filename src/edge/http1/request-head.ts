@@ -101,7 +101,7 @@ function decide({ method, target: raw, isHttp11, host, collected }: Read, end: n
   if (expect !== undefined && expect !== '100-continue') return refused(417)
   const framing: RequestFraming = coding !== undefined ? CHUNKED : lengthFraming(length)
   const keepsAlive = isHttp11 ? !collected.connects('close') : collected.connects('keep-alive') && !collected.connects('close')
-  const mayUpgrade = collected.upgrade !== undefined && isHttp11 && method === 'GET' && framing.kind === 'none'
+  const mayUpgrade = collected.upgrade !== undefined && isHttp11 && framing.kind === 'none'
   const upgrade = mayUpgrade && collected.connects('upgrade') && isProtocolFor(collected.upgrade!) ? collected.upgrade : undefined
   const expectsContinue = expect !== undefined && isHttp11
   return {

@@ -2,14 +2,14 @@ import { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { expect, test } from 'vitest'
 import { settled } from '../../../test/support/http2-pair.ts'
-import type { Exchange } from '../engine.ts'
+import type { EngineParts, Exchange } from '../engine.ts'
 import { FieldSection } from '../field-section.ts'
 import { TIMEOUTS } from '../timeouts.ts'
 import { createTurn } from '../turn.ts'
 import { Http1Visitor } from './visitor.ts'
 
 /** A visitor over a socket in memory, whose writes are done when the test says so. */
-function createVisitor(onExchange: (exchange: Exchange) => void, { allowHalfOpen = true } = {}) {
+function createVisitor(onExchange: EngineParts['onExchange'], { allowHalfOpen = true } = {}) {
   const seen = { written: '', hasEnded: false }
   const held: (() => void)[] = []
   const socket = new Duplex({
@@ -34,8 +34,8 @@ function createVisitor(onExchange: (exchange: Exchange) => void, { allowHalfOpen
   return { visitor, socket, seen, release }
 }
 
-const answerWhole = (exchange: Exchange) => {
-  exchange.answer({ status: 200, reason: 'OK', fields: FieldSection.EMPTY, body: 5 })
+const answerWhole = (exchange: Exchange, refusedWith?: number) => {
+  exchange.answer({ status: refusedWith ?? 200, reason: 'OK', fields: FieldSection.EMPTY, body: 5 })
   exchange.write(Buffer.from('whole'))
   exchange.end()
 }

@@ -278,7 +278,8 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
     this.#state = 'busy'
     this.#exchange = new Http1Exchange(running ? { ...REFUSED, method: running.method } : REFUSED, undefined, this)
     running?.close(status)
-    sendPage(this.#exchange, page(status))
+    if (running) sendPage(this.#exchange, page(status))
+    else this.#parts.onExchange(this.#exchange, status)
   }
 
   /** All has left, and the visitor has a moment to close; another one as long as it sends. */

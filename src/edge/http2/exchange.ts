@@ -1,10 +1,9 @@
 import type { TLSSocket } from 'node:tls'
-import type { AnswerHead, Exchange, Fields, InterimAnswer, RequestBody, VisitorConnection } from '../engine.ts'
+import type { AnswerHead, EngineParts, Exchange, Fields, InterimAnswer, RequestBody, VisitorConnection } from '../engine.ts'
 import { RequestFields } from '../forwarded-request.ts'
 import type { Http2Head } from '../http2-head.ts'
 import { KeptChunks } from '../kept-chunks.ts'
 import { letGo } from '../let-go.ts'
-import { page, sendPage } from '../pages.ts'
 import type { FrameWriter } from './frame-writer.ts'
 import { FLAG, FRAME, FRAME_BYTES_MAX } from './protocol.ts'
 import type { SendWindow } from './windows.ts'
@@ -88,10 +87,9 @@ export class Http2Exchange implements Exchange {
     this.body = body
   }
 
-  /** Hands the exchange on to be served, or answers it when its head was refused. */
-  begin(onExchange: (exchange: Exchange) => void): void {
-    if (this.#head.kind === 'head') onExchange(this)
-    else sendPage(this, page(this.#head.status))
+  /** Hands the exchange on to be served. */
+  begin(onExchange: EngineParts['onExchange']): void {
+    onExchange(this, this.#head.kind === 'refused' ? this.#head.status : undefined)
   }
 
   sendContinue(): void {
