@@ -132,7 +132,8 @@ export function createApp(parts: AppParts): FastifyInstance {
   app.register(async (edge) => {
     edge.decorateRequest('caller')
     edge.addHook('onRequest', (request, _reply, done) => {
-      const refuse = (error: unknown) => void strangers.instead(request, error).then((answer) => done(answer as Error))
+      const answer = (error: unknown) => done(error as Error)
+      const refuse = (error: unknown) => void strangers.instead(request, error).then(answer, answer)
       try {
         const caller = parts.authenticate(request.headers.authorization)
         if (caller instanceof Promise) {
@@ -159,7 +160,7 @@ export function createApp(parts: AppParts): FastifyInstance {
     portal.decorateRequest('access')
     portal.register(async (projects) => portalProjects(projects, { ...parts, ...access }))
     portal.register(async (project) => portalProject(project, { ...parts, ...access }))
-    portal.register(async (members) => portalMembers(members, access))
+    portal.register(async (members) => portalMembers(members, { ...parts, ...access }))
     portal.register(async (tokens) => portalTokens(tokens, { ...access, revoked: parts.revoked }))
     portal.register(async (events) => portalEvents(events, { ...access, news }))
     portal.register(async (domains) => portalDomains(domains, { ...parts, ...access, wrote }))

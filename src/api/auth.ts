@@ -7,11 +7,11 @@ import type { RateLimits } from '../core/rate-limits.ts'
 import { endSession, findSession, listMemberships, type Session } from '../core/sessions.ts'
 import { exchangeLink, requestSignIn } from '../core/sign-in-links.ts'
 import { ServiceError } from '../errors.ts'
-import { addressKey } from '../lib/addresses.ts'
 import { refuseCrossSite } from './cross-site.ts'
 import { BODY_CODES, refusals, SESSION_CODES } from './openapi.ts'
 import { type AccessParts, findOwnSession } from './portal-access.ts'
 import { LinkExchangeSchema, LinkRequestSchema } from './portal-schemas.ts'
+import { callerKey } from './stranger-limits.ts'
 
 export type AuthParts = AccessParts & {
   signer: LinkSigner
@@ -29,7 +29,7 @@ export function auth(instance: FastifyInstance, parts: AuthParts): void {
     reply.header('cache-control', 'no-store')
     refuseCrossSite(request, parts.portalUrl)
   })
-  const limited = { onRequest: (request: { ip: string }) => limits.take('sign-in', addressKey(request.ip)) }
+  const limited = { onRequest: (request: { ip: string }) => limits.take('sign-in', callerKey(request)) }
 
   app.post('/v1/auth/request-magic-link', { ...limited, schema: REQUEST }, async (request, reply) => {
     const email = parseEmailAddress(request.body.email)

@@ -8,7 +8,6 @@ import type { LinkSigner } from '../core/link-signer.ts'
 import { watchDomain } from '../core/probes.ts'
 import type { RateLimits } from '../core/rate-limits.ts'
 import { ServiceError } from '../errors.ts'
-import { addressKey } from '../lib/addresses.ts'
 import { requireNoFields } from './bodies.ts'
 import { createDomainChecks } from './domain-checks.ts'
 import type { EdgeDomainsParts } from './edge-domains.ts'
@@ -16,7 +15,7 @@ import { createEventStreams } from './event-stream.ts'
 import { BODY_CODES, refusals } from './openapi.ts'
 import { InstructionsSchema } from './portal-schemas.ts'
 import type { ProjectNews } from './project-news.ts'
-import type { StrangerLimits } from './stranger-limits.ts'
+import { callerKey, type StrangerLimits } from './stranger-limits.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -84,7 +83,7 @@ export function connect(instance: FastifyInstance, parts: ConnectParts): void {
     if (parts.mail === 'none') throw new ServiceError('mail_unavailable', 'this installation has no mail server: copy the link instead')
     // Whoever has the link can have mail sent with words of their own, so it counts as sign-in links do, by link and by place.
     await parts.limits.take('links', `connect ${request.connection.linkId}`)
-    await parts.limits.take('links', `connect from ${addressKey(request.ip)}`)
+    await parts.limits.take('links', `connect from ${callerKey(request)}`)
     await mailInstructions(db, request.connection, request.body)
     return reply.code(202).send({ sent: true })
   })
@@ -93,17 +92,21 @@ export function connect(instance: FastifyInstance, parts: ConnectParts): void {
     const { project, hostname } = request.connection
     const keepLooking = () => watchDomain(db, project, hostname, WATCH_S)
     await keepLooking()
-    return streams.open(reply, {
-      headers: ANY_ORIGIN,
-      stillAllowed: () => identify(request).then(keepLooking),
-      watch: (write, breakOff) =>
-        parts.news.watch(project.id, (news) => {
-          if (news.kind === 'missed') return breakOff()
-          if (news.kind !== 'domain' || news.domain.hostname !== hostname || news.domain.removed) return
-          const { verified, status } = news.domain
-          write('domain', { hostname, verified, status })
-        }),
-    })
+    return streams.open(
+      reply,
+      { reader: request.connection.linkId, projectId: project.id },
+      {
+        headers: ANY_ORIGIN,
+        stillAllowed: () => identify(request).then(keepLooking),
+        watch: (write, breakOff) =>
+          parts.news.watch(project.id, (news) => {
+            if (news.kind === 'missed') return breakOff()
+            if (news.kind !== 'domain' || news.domain.hostname !== hostname || news.domain.removed) return
+            const { verified, status } = news.domain
+            write('domain', { hostname, verified, status })
+          }),
+      },
+    )
   })
 }
 

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { ServiceError } from '../errors.ts'
+import { Shares } from '../lib/shares.ts'
 
 /** What an open stream needs: news to write, and whether its reader may still listen. */
 export type StreamParts = {
@@ -13,18 +14,38 @@ export type StreamParts = {
 const HEARTBEAT_MS = 15_000
 const RETRY_MS = 2_000
 const STREAMS_MAX = 1_000
+/** A reader is one session or one link, whoever opens pages with it. */
+const STREAMS_PER_READER_MAX = 20
+const STREAMS_PER_PROJECT_MAX = 200
 const UNREAD_BYTES_MAX = 1024 * 1024
 
-/** Server-sent events: `open` answers a request with a stream that ends with its reader's rights and with the app. */
-export function createEventStreams(app: FastifyInstance): { open(reply: FastifyReply, parts: StreamParts): Promise<FastifyReply> } {
+export type StreamOwner = { reader: string; projectId: string }
+
+/** Server-sent events: `open` answers a request with a stream that ends with its reader's rights and with the app. Nobody takes the room of all others. */
+export function createEventStreams(app: FastifyInstance) {
   const streams = new Set<() => void>()
+  const readers = new Shares({ max: STREAMS_MAX, perOwnerMax: STREAMS_PER_READER_MAX })
+  const projects = new Shares({ max: STREAMS_MAX, perOwnerMax: STREAMS_PER_PROJECT_MAX })
+
+  /** Takes a place, and returns how to give it back. */
+  const enter = ({ reader, projectId }: StreamOwner): (() => void) => {
+    const isReader = readers.enter(reader)
+    if (!isReader || !projects.enter(projectId)) {
+      if (isReader) readers.leave(reader)
+      throw new ServiceError('rate_limited', 'too many pages are open: close some, and try again', { retryAfterS: 10 })
+    }
+    return () => {
+      readers.leave(reader)
+      projects.leave(projectId)
+    }
+  }
   app.addHook('preClose', async () => {
     for (const end of streams) end()
   })
 
   return {
-    async open(reply, parts) {
-      if (streams.size >= STREAMS_MAX) throw new ServiceError('rate_limited', 'too many pages are open: try again', { retryAfterS: 10 })
+    async open(reply: FastifyReply, owner: StreamOwner, parts: StreamParts): Promise<FastifyReply> {
+      const leave = enter(owner)
       const { raw } = reply
       const breakOff = () => void raw.destroy()
       const write = (text: string) => {
@@ -35,12 +56,17 @@ export function createEventStreams(app: FastifyInstance): { open(reply: FastifyR
         if (!(error instanceof ServiceError && error.code === 'database_unavailable')) end()
       }
       const beat = () => parts.stillAllowed().then(() => write(': still here\n\n'), endUnlessAway)
-      const stopWatching = await parts.watch((event, data) => write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`), breakOff)
+      const tell = (event: string, data: object) => write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
+      const stopWatching = await parts.watch(tell, breakOff).catch((error) => {
+        leave()
+        throw error
+      })
       const heartbeat = setInterval(() => void beat(), HEARTBEAT_MS)
       const end = () => {
+        if (!streams.delete(end)) return
         clearInterval(heartbeat)
         stopWatching()
-        streams.delete(end)
+        leave()
         raw.end()
       }
       streams.add(end)

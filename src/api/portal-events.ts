@@ -14,16 +14,20 @@ export function portalEvents(app: FastifyInstance, parts: AccessParts & { news: 
   })
 
   app.get('/v1/portal/projects/:slug/events', { schema: EVENTS }, async (request, reply) =>
-    streams.open(reply, {
-      stillAllowed: () => accessBySession(parts, request),
-      watch: (write, breakOff) =>
-        parts.news.watch(request.access.project.id, (news) => {
-          if (news.kind === 'missed') return breakOff()
-          if (news.kind === 'activity') return write('activity', {})
-          const { projectId: _, ...domain } = news.domain
-          write('domain', domain)
-        }),
-    }),
+    streams.open(
+      reply,
+      { reader: request.session.id, projectId: request.access.project.id },
+      {
+        stillAllowed: () => accessBySession(parts, request),
+        watch: (write, breakOff) =>
+          parts.news.watch(request.access.project.id, (news) => {
+            if (news.kind === 'missed') return breakOff()
+            if (news.kind === 'activity') return write('activity', {})
+            const { projectId: _, ...domain } = news.domain
+            write('domain', domain)
+          }),
+      },
+    ),
   )
 }
 

@@ -1,8 +1,9 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import type { Db } from '../core/db.ts'
+import { parseEmailAddress } from '../core/email-address.ts'
 import { changeRole, inviteMember, listMembers, removeMember } from '../core/members.ts'
+import type { RateLimits } from '../core/rate-limits.ts'
 import { BODY_CODES, refusals, SESSION_CODES } from './openapi.ts'
 import { type AccessParts, accessBySession, needs } from './portal-access.ts'
 import { InvitationSchema, MemberParams, RoleChangeSchema, SlugParams } from './portal-schemas.ts'
@@ -10,7 +11,7 @@ import { InvitationSchema, MemberParams, RoleChangeSchema, SlugParams } from './
 const BASE = '/v1/portal/projects/:slug/members'
 
 /** Who belongs to a project. */
-export function portalMembers(instance: FastifyInstance, parts: AccessParts & { db: Db }): void {
+export function portalMembers(instance: FastifyInstance, parts: AccessParts & { limits: RateLimits }): void {
   const app = instance.withTypeProvider<TypeBoxTypeProvider>()
   const { db } = parts
   app.addHook('onRequest', async (request, reply) => {
@@ -20,9 +21,12 @@ export function portalMembers(instance: FastifyInstance, parts: AccessParts & { 
 
   app.get(BASE, { schema: LIST }, async (request, reply) => reply.send(await listMembers(db, request.access.project)))
 
-  app.post(BASE, { schema: INVITE, onRequest: needs('admin') }, async (request, reply) =>
-    reply.send(await inviteMember(db, request.access, request.body)),
-  )
+  app.post(BASE, { schema: INVITE, onRequest: needs('admin') }, async (request, reply) => {
+    // Each is a mail with words of the inviter's own.
+    await parts.limits.take('invitations', request.session.email)
+    await parts.limits.take('links', `invitation of ${parseEmailAddress(request.body.email)}`)
+    return reply.send(await inviteMember(db, request.access, request.body))
+  })
 
   app.patch(`${BASE}/:email`, { schema: CHANGE, onRequest: needs('admin') }, async (request, reply) =>
     reply.send(await changeRole(db, request.access, request.params.email, request.body.role)),

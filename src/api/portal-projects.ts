@@ -2,10 +2,10 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { listActivity } from '../core/activity.ts'
-import type { Db } from '../core/db.ts'
 import { createOwnProject, listVisibleProjects, showVisibleProject } from '../core/portal-projects.ts'
 import { type ErrorPageBrand, readErrorPageBrand } from '../core/project-pages.ts'
 import { deleteProject, type Project, type ProjectRules, updateProject } from '../core/projects.ts'
+import type { RateLimits } from '../core/rate-limits.ts'
 import { linkToNext } from './domain-list.ts'
 import { BODY_CODES, refusals, SESSION_CODES } from './openapi.ts'
 import { type AccessParts, accessBySession, findOwnSession, needs } from './portal-access.ts'
@@ -15,7 +15,7 @@ import { ActivityQuery, NewProjectSchema, ProjectChangesSchema, SlugParams } fro
 export type UpstreamCheck = { kind: 'answered'; status: number } | { kind: 'unreachable'; sentence: string }
 
 export type PortalProjectsParts = AccessParts & {
-  db: Db
+  limits: RateLimits
   baseUrl: URL
   projectRules: ProjectRules
   checkUpstream(url: URL, protocol: Project['upstreamProtocol']): Promise<UpstreamCheck>
@@ -40,6 +40,7 @@ export function portalProjects(instance: FastifyInstance, parts: PortalProjectsP
   )
 
   app.post(BASE, { schema: CREATE }, async (request, reply) => {
+    await parts.limits.take('projects', request.session.email)
     const project = await createOwnProject(db, request.session, request.body, projectRules)
     const [record, upstreamCheck] = await Promise.all([
       showVisibleProject(db, request.session, project, projectRules.plans),

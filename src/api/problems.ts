@@ -166,6 +166,8 @@ function toServiceError(error: FastifyError, request: FastifyRequest): ServiceEr
 }
 
 const FRAMEWORK: Record<string, () => ServiceError> = {
+  // PostgreSQL's character_not_in_repertoire, of a text that was to be stored or looked for.
+  22021: () => new ServiceError('request_malformed', 'a text has the character U+0000, which nothing here may contain'),
   FST_ERR_CTP_BODY_TOO_LARGE: () => new ServiceError('payload_too_large', 'a body has at most 1 MB'),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
     new ServiceError('unsupported_media_type', 'send the body as JSON, with Content-Type: application/json'),

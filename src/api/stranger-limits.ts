@@ -11,10 +11,15 @@ export type StrangerLimits = {
   instead(request: FastifyRequest, error: unknown): Promise<unknown>
 }
 
+/** By what calls from one place are counted. Who has left already has no address any more. */
+export function callerKey(request: { ip: string | undefined }): string {
+  return addressKey(request.ip ?? '')
+}
+
 const REFUSED = new Set(['token_invalid', 'session_required', 'connect_link_invalid'])
 
 export function createStrangerLimits(limits: RateLimits): StrangerLimits {
-  const take = (request: FastifyRequest) => limits.take('strangers', addressKey(request.ip))
+  const take = (request: FastifyRequest) => limits.take('strangers', callerKey(request))
   return {
     take,
     async instead(request, error) {

@@ -115,3 +115,10 @@ test('who speaks no HTTP is somebody else', async () => {
   const port = await listen(createTcpServer((socket) => void socket.end('220 mail.customer.com ESMTP\r\n').on('error', () => undefined)))
   expect(await check(port)).toMatchObject({ kind: 'answered-by-other', sentence: expect.stringContaining('does not speak HTTP') })
 })
+
+test('a change of protocol that nobody asked for is an answer like any other', async () => {
+  const port = await listen(
+    createTcpServer((socket) => socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n')),
+  )
+  expect(await check(port)).toMatchObject({ kind: 'answered-by-other', sentence: expect.stringContaining('status 101') })
+})

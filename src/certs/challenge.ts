@@ -88,6 +88,10 @@ function fetchChallenge(target: { hostname: Hostname; address: string; port: num
         )
       },
     )
+      .on('upgrade', ({ statusCode: status = 0 }, socket) => {
+        socket.destroy()
+        resolve({ kind: 'status', status, location: undefined, address })
+      })
       .on('error', failed)
       .end()
   })

@@ -52,7 +52,8 @@ describe('refused', () => {
     ['no alternative names, though the subject fits', { names: [] }, /no alternative names/],
     ['an expired one', { fromDays: -9, untilDays: -1 }, /^the certificate CN=leaf expired at/],
     ['one of the future', { fromDays: 1 }, /^the certificate CN=leaf is not valid before/],
-    ['a short RSA key', { algorithm: rsa(1_024) }, /RSA of 2048 bits or more/],
+    ['a short RSA key', { algorithm: rsa(1_024) }, /RSA of 2048 to 4096 bits/],
+    ['an RSA key that each handshake would take long with', { algorithm: rsa(4_608) }, /RSA of 2048 to 4096 bits/],
     ['a curve that browsers do not know', { algorithm: P521 }, /P-256 or P-384/],
     ['a certificate for clients', { usage: '1.3.6.1.5.5.7.3.2' }, /lacks serverAuth/],
   ]

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
 import { freePort } from '../../test/support/ports.ts'
@@ -75,3 +76,28 @@ test('the port that visitors use is named, whichever is asked', async () => {
 test('who has no address cannot be asked', async () => {
   expect(await visit({ addresses: [] })).toMatchObject({ sentence: expect.stringContaining('it has no address') })
 })
+
+test('an address that answers with another protocol, or not at all, holds up neither the visit nor the others', async () => {
+  const sockets: Socket[] = []
+  const change = createTlsServer(
+    { ...(await edge.ca.issue([shop]).then(({ chainPem, keyPem }) => ({ cert: chainPem, key: keyPem }))) },
+    (socket) => {
+      sockets.push(socket)
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+    },
+  )
+  const silent = createTcpServer((socket) => void sockets.push(socket))
+  try {
+    await once(change.listen(0, '127.0.0.1'), 'listening')
+    const { port } = change.address() as AddressInfo
+    expect(await visit({ port })).toMatchObject({ kind: 'not-seen', sentence: expect.stringContaining('no answer within 5 seconds') })
+    await once(silent.listen(edge.httpsPort, '127.0.0.9'), 'listening')
+    const begunMs = performance.now()
+    expect(await visit({ serial: await serialOf(shop), addresses: ['127.0.0.9', '127.0.0.1'] })).toEqual({ kind: 'seen' })
+    expect(performance.now() - begunMs).toBeLessThan(4_000)
+  } finally {
+    for (const socket of sockets) socket.destroy()
+    change.close()
+    silent.close()
+  }
+}, 20_000)

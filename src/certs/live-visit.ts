@@ -27,23 +27,30 @@ const PROXY_HEADER = Buffer.from([0x0d, 0x0a, 0x0d, 0x0a, 0x00, 0x0d, 0x0a, 0x51
  * whatever status, that it was seen; else what was found, in a sentence. 5 seconds at most.
  */
 export async function visitLive(target: LiveTarget): Promise<{ kind: 'seen' } | { kind: 'not-seen'; sentence: string }> {
-  const reasons = await Promise.all(target.addresses.slice(0, ADDRESSES_MAX).map((address) => visit(address, target)))
-  if (reasons.some((reason) => reason === undefined)) return { kind: 'seen' }
-  const found = reasons.filter((reason) => reason !== undefined).join('; ') || 'it has no address'
-  return { kind: 'not-seen', sentence: `Our own request to https://${target.hostname} did not come through: ${found}.` }
+  const enough = new AbortController()
+  const signal = AbortSignal.any([AbortSignal.timeout(ANSWER_TIMEOUT_MS), enough.signal])
+  try {
+    await Promise.any(target.addresses.slice(0, ADDRESSES_MAX).map((address) => visit(address, target, signal)))
+    return { kind: 'seen' }
+  } catch (error) {
+    const found = (error as AggregateError).errors.map(({ message }: Error) => message).join('; ') || 'it has no address'
+    return { kind: 'not-seen', sentence: `Our own request to https://${target.hostname} did not come through: ${found}.` }
+  } finally {
+    enough.abort()
+  }
 }
 
-/** Resolves with undefined when all is as it should be, else with what is not. */
-async function visit(address: string, target: LiveTarget): Promise<string | undefined> {
+/** Rejects with what is not as it should be. */
+async function visit(address: string, target: LiveTarget, signal: AbortSignal): Promise<void> {
   const where = `port ${target.port} of ${address}`
   const socket = connect({ host: address, port: target.port })
   try {
-    const presented = await ask(socket, target, AbortSignal.timeout(ANSWER_TIMEOUT_MS))
-    return presented === target.serial ? undefined : `${where} presents another certificate`
+    const presented = await ask(socket, target, signal)
+    if (presented !== target.serial) throw new Error('it presents another certificate')
   } catch (error) {
     const { name, message } = error as Error
     const isLate = name === 'TimeoutError' || name === 'AbortError'
-    return `${where}: ${isLate ? `no answer within ${ANSWER_TIMEOUT_MS / 1_000} seconds` : message}`
+    throw new Error(`${where}: ${isLate ? `no answer within ${ANSWER_TIMEOUT_MS / 1_000} seconds` : message}`, { cause: error })
   } finally {
     socket.destroy()
   }
@@ -63,7 +70,7 @@ async function ask(socket: Socket, target: LiveTarget, signal: AbortSignal): Pro
   const headers = { host, 'user-agent': 'namesake live-check', connection: 'close' }
   const sent = quiet(request({ method: 'HEAD', path: '/', headers, createConnection: () => secure, signal }))
   sent.end()
-  const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+  const [answer] = (await once(sent, 'response', { signal })) as [IncomingMessage] // a 101 is none, and ends with the signal
   quiet(answer).resume()
   return secure.getPeerX509Certificate()?.serialNumber.toLowerCase()
 }

@@ -6,6 +6,6 @@ const SHAPE = /^[^\s@"<>(),;:\\[\]]+@[^\s@"<>(),;:\\[\]]+\.[^\s@"<>(),;:\\[\].]+
 /** An e-mail address as it is stored and compared: lower case. Throws `email_invalid`; whether mail arrives there, only mail can tell. */
 export function parseEmailAddress(text: string): string {
   const address = text.trim().toLowerCase()
-  if (SHAPE.test(address) && Buffer.byteLength(address) <= ADDRESS_BYTES_MAX) return address
+  if (SHAPE.test(address) && !/[\p{Cc}\p{Cs}]/u.test(address) && Buffer.byteLength(address) <= ADDRESS_BYTES_MAX) return address
   throw new ServiceError('email_invalid', 'an e-mail address looks like ada@vendor.com')
 }

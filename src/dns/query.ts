@@ -14,6 +14,8 @@ export const BAD_VERSION = 16
 
 const UDP_BYTES_MIN = 512 // RFC 1035 §4.2.1, and what a smaller number in an OPT record counts as (RFC 6891 §6.2.5)
 const UDP_BYTES_MAX = 1_232 // what passes everywhere without fragments
+/** Beside the question: OPT, and a signature (RFC 8945, RFC 2931). */
+const RECORDS_MAX = 4
 const RESPONSE = 0x8000
 const OPCODE = 0x7800
 
@@ -23,6 +25,7 @@ export function readQuery(packet: Buffer): Query {
   const bare: Head = { id: packet.readUInt16BE(0), flags: packet.readUInt16BE(2), questionBytes: Buffer.alloc(0), hasEdns: false }
   if (bare.flags & RESPONSE) return { kind: 'ignored' }
   if (bare.flags & OPCODE) return { kind: 'refused', head: bare, rcode: RCODE.notImplemented }
+  if (recordsIn(packet) > RECORDS_MAX) return { kind: 'refused', head: bare, rcode: RCODE.formatError }
   try {
     const { question, edns } = decodeMessage(packet)
     const questionBytes = question && plainQuestion(packet)
@@ -34,6 +37,10 @@ export function readQuery(packet: Buffer): Query {
   } catch {
     return { kind: 'refused', head: bare, rcode: RCODE.formatError }
   }
+}
+
+function recordsIn(packet: Buffer): number {
+  return packet.readUInt16BE(6) + packet.readUInt16BE(8) + packet.readUInt16BE(10)
 }
 
 /** The bytes of the one question; undefined when a compression pointer stands in its name, where there is nothing yet to point at. */

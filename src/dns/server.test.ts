@@ -155,7 +155,10 @@ test('the store being down is SERVFAIL for texts, and nothing else fails', async
 test('a question is malformed unless there is exactly one', async () => {
   const none = encode({ id: 7, questions: [] })
   const two = encode({ id: 7, questions: [1, 2].map(() => ({ name: ZONE, type: 'SOA' as const })) })
-  for (const packet of [none, two]) expect((await exchange(packet))!.flags! & 15).toBe(1)
+  const full = asking(ZONE, 'SOA', {
+    additionals: Array.from({ length: 5 }, () => ({ type: 'A', name: 'a.b', data: '127.0.0.1' }) as never),
+  })
+  for (const packet of [none, two, full]) expect((await exchange(packet))!.flags! & 15).toBe(1)
 })
 
 test('a response is never answered, so that two servers cannot keep each other busy', async () => {

@@ -74,8 +74,52 @@ test('a dot inside a label never reads as the end of the label', () => {
 test('compressed names are read, and pointers that lead in a circle are refused', () => {
   const header = Buffer.from('000180000001000000000000', 'hex')
   expect(() => decodeMessage(Buffer.concat([header, Buffer.from('c00c00010001', 'hex')]))).toThrow(RangeError)
-  const twice = Buffer.from('00018000000200000000000001630000010001c00c00010001', 'hex')
-  expect(decodeMessage(twice).question).toBeUndefined()
+  const answered = Buffer.from('00018000000100010000000001630000010001c00c000100010000000000047f000001', 'hex')
+  expect(decodeMessage(answered).answers).toMatchObject([{ name: 'c', value: '127.0.0.1' }])
+})
+
+test('two questions, and more records than anybody sends, are refused', () => {
+  expect(() => decodeMessage(Buffer.from('00018000000200000000000001630000010001c00c00010001', 'hex'))).toThrow('one question')
+  const record = Buffer.from('0000100001000000000000', 'hex')
+  const many = (count: number) => {
+    const header = Buffer.from('000180000000000000000000', 'hex')
+    header.writeUInt16BE(count, 6)
+    return Buffer.concat([header, ...Array.from({ length: count }, () => record)])
+  }
+  expect(decodeMessage(many(1_024)).answers).toHaveLength(1_024)
+  expect(() => decodeMessage(many(1_025))).toThrow('too many records')
+})
+
+test('a name is made of 16 pieces at most, so that reading a message takes no more than its length', () => {
+  // A record whose data are pointers, each to the one before, and one behind it whose name begins at the last of them.
+  const withPieces = (count: number) => {
+    const pointers = Buffer.alloc(2 * count)
+    for (let i = 1; i < count; i += 1) pointers.writeUInt16BE(0xc000 | (23 + 2 * (i - 1)), 2 * i)
+    const head = Buffer.from('0001800000000002000000000000630001000000000000', 'hex')
+    head.writeUInt16BE(pointers.length, 21)
+    pointers[0] = 0
+    const last = Buffer.from([
+      0xc0 | ((23 + 2 * (count - 1)) >> 8),
+      (23 + 2 * (count - 1)) & 255,
+      0,
+      1,
+      0,
+      1,
+      0,
+      0,
+      0,
+      0,
+      0,
+      4,
+      127,
+      0,
+      0,
+      1,
+    ])
+    return Buffer.concat([head, pointers, last])
+  }
+  expect(decodeMessage(withPieces(16)).answers.at(-1)).toMatchObject({ name: '', value: '127.0.0.1' })
+  expect(() => decodeMessage(withPieces(18))).toThrow('pieces')
 })
 
 test('whatever bytes arrive, reading ends, with a message or a RangeError', () => {

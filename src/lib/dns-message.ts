@@ -34,6 +34,9 @@ export const RCODE = { noError: 0, formatError: 1, serverFailure: 2, noSuchName:
 export const HEADER_BYTES = 12
 const NAME_BYTES_MAX = 255 // RFC 1035 §2.3.4
 const LABEL_BYTES_MAX = 63
+/** Of a name, and of a message: no server needs as many, and who sends more wants us to read them. */
+const JUMPS_MAX = 16
+const RECORDS_MAX = 1_024
 export const UDP_PAYLOAD_BYTES = 1_232 // what passes everywhere without fragments (DNS flag day 2020)
 export const OPT_BYTES = 11
 const ASKABLE = /^[^.\\]{1,63}(\.[^.\\]{1,63})*$/
@@ -92,10 +95,9 @@ export function decodeMessage(bytes: Buffer): Message {
   const flags = bytes.readUInt16BE(2)
   const reader: Reader = { bytes, at: HEADER_BYTES }
   const questions = bytes.readUInt16BE(4)
-  let question: Message['question']
-  for (let n = 0; n < questions; n++) {
-    question = { name: readName(reader), type: readUInt16(reader), class: readUInt16(reader) }
-  }
+  if (questions > 1) throw new RangeError('a message has one question at most') // RFC 9619
+  if (bytes.readUInt16BE(6) + bytes.readUInt16BE(8) + bytes.readUInt16BE(10) > RECORDS_MAX) throw new RangeError('too many records')
+  const question = questions === 1 ? { name: readName(reader), type: readUInt16(reader), class: readUInt16(reader) } : undefined
   return {
     id: bytes.readUInt16BE(0),
     response: (flags & 0x8000) !== 0,
@@ -104,7 +106,7 @@ export function decodeMessage(bytes: Buffer): Message {
     truncated: (flags & 0x0200) !== 0,
     recursionAvailable: (flags & 0x0080) !== 0,
     rcode: flags & 0x000f,
-    question: questions === 1 ? question : undefined,
+    question,
     answers: readRecords(reader, bytes.readUInt16BE(6)),
     authority: readRecords(reader, bytes.readUInt16BE(8)),
     additional: readRecords(reader, bytes.readUInt16BE(10)),
@@ -181,22 +183,23 @@ function readCaa(bytes: Buffer, start: number, length: number): { value: string;
   return { value: bytes.toString('latin1', tagEnd, start + length), caa: { critical: (bytes[start]! & 0x80) !== 0, tag } }
 }
 
-/** Without the final dot; the root is the empty string. Compression pointers lead backwards only, so reading always ends. */
+/** Without the final dot; the root is the empty string. Compression pointers lead backwards only and are few, so reading soon ends. */
 function readName(reader: Reader): string {
   const { bytes } = reader
+  const labels: string[] = []
   let at = reader.at
   let ceiling = at
-  let jumped = false
+  let jumps = 0
   let total = 1
-  let name = ''
   for (;;) {
     const length = bytes[at]
     if (length === undefined) throw new RangeError('a name reaches beyond the message')
     if (length >= 0xc0) {
       const target = bytes.readUInt16BE(at) & 0x3fff
       if (target >= ceiling) throw new RangeError('a compression pointer does not lead backwards')
-      if (!jumped) reader.at = at + 2
-      jumped = true
+      if (jumps === 0) reader.at = at + 2
+      jumps += 1
+      if (jumps > JUMPS_MAX) throw new RangeError('a name of too many pieces')
       at = target
       ceiling = target
       continue
@@ -205,12 +208,11 @@ function readName(reader: Reader): string {
     if (length === 0) break
     total += length + 1
     if (total > NAME_BYTES_MAX || at + 1 + length > bytes.length) throw new RangeError('a name is too long')
-    const label = readLabel(bytes, at + 1, at + 1 + length)
-    name = name === '' ? label : `${name}.${label}`
+    labels.push(readLabel(bytes, at + 1, at + 1 + length))
     at += length + 1
   }
-  if (!jumped) reader.at = at + 1
-  return name
+  if (jumps === 0) reader.at = at + 1
+  return labels.join('.') // in one piece: names are kept
 }
 
 function readLabel(bytes: Buffer, start: number, end: number): string {

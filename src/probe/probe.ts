@@ -1,6 +1,6 @@
 import { getServers } from 'node:dns'
 import { type Hostname, isWildcard, withoutStar } from '../hostname.ts'
-import { unmapped } from '../lib/addresses.ts'
+import { isSpecialAddress, unmapped } from '../lib/addresses.ts'
 import { Lru } from '../lib/lru.ts'
 import { createOnce } from '../lib/once.ts'
 import { createAuthorities } from './authority.ts'
@@ -142,8 +142,12 @@ function destinationOf(hostname: string, finding: Finding, edge: Edge): Destinat
   if (verdict.kind === 'unknown') return { kind: 'unknown', sentence }
   if (verdict.kind !== 'verified' && verdict.kind !== 'wrong-case') return { kind: 'no', sentence }
   const looked = [...(view?.a.addresses ?? []), ...(view?.aaaa?.addresses ?? [])]
-  const addresses = looked.length === 0 && edge.isLocal ? [...edge.addresses] : looked
-  return addresses.length > 0 ? { kind: 'yes', addresses } : { kind: 'no', sentence }
+  if (looked.length === 0 && edge.isLocal) return { kind: 'yes', addresses: [...edge.addresses] }
+  // We visit what a customer's zone names: not what only we could reach.
+  const addresses = looked.filter((address) => edge.addresses.has(unmapped(address)) || !isSpecialAddress(address))
+  if (addresses.length > 0) return { kind: 'yes', addresses }
+  const why = looked.length === 0 ? '' : ` Its address ${looked[0]} is one that nobody on the Internet can visit.`
+  return { kind: 'no', sentence: `${sentence}${why}` }
 }
 
 /** Where nobody answers for the hostname, nobody will for its CAA records. */

@@ -1,5 +1,5 @@
 import { type Message, RCODE, type RecordType } from '../lib/dns-message.ts'
-import { Lru } from '../lib/lru.ts'
+import { ExactLru } from '../lib/exact-lru.ts'
 import { createOnce } from '../lib/once.ts'
 import { type Budget, spend } from './budget.ts'
 import type { Exchange } from './exchange.ts'
@@ -19,12 +19,14 @@ export type Resolver = {
 
 // The first server has little time, so that a dead one costs little; the last has the most, for an authority far away.
 const TRY_TIMEOUTS_MS = [800, 1_400, 2_300]
-const MEMORY_ENTRIES_MAX = 20_000
+/** Of the texts in the answers; what holds them is counted with each. */
+const MEMORY_BYTES_MAX = 16_000_000
+const RECORD_BYTES = 200
 const MEMORY_MAX_S = 60
 
 export function createResolver(servers: readonly Server[], exchange: Exchange): Resolver {
   const once = createOnce<string, Reply>()
-  const memory = new Lru<string, { reply: Reply; until: number }>(MEMORY_ENTRIES_MAX)
+  const memory = new ExactLru<string, Remembered>({ max: () => MEMORY_BYTES_MAX, weightOf: ({ bytes }) => bytes, onLeave() {} })
   let preferred = 0 // the server that answered last
 
   async function tryAll(asking: Asking, budget: Budget): Promise<Reply> {
@@ -58,13 +60,24 @@ export function createResolver(servers: readonly Server[], exchange: Exchange): 
     resolve,
     async resolveCached(asking, budget) {
       const key = keyOf(asking)
-      const known = memory.peek(key)
+      const known = memory.get(key)
       if (known && known.until > performance.now()) return known.reply
       const reply = await resolve(asking, budget)
-      if (reply.kind === 'answer') memory.set(key, { reply, until: performance.now() + lifetimeS(reply.message) * 1_000 })
+      if (reply.kind === 'answer') memory.set(key, remembered(reply))
       return reply
     },
   }
+}
+
+type Remembered = { reply: Reply; until: number; bytes: number }
+
+function remembered(reply: Extract<Reply, { kind: 'answer' }>): Remembered {
+  const { answers, authority, additional } = reply.message
+  const bytes = [...answers, ...authority, ...additional].reduce(
+    (sum, { name, value }) => sum + RECORD_BYTES + name.length + value.length,
+    RECORD_BYTES,
+  )
+  return { reply, until: performance.now() + lifetimeS(reply.message) * 1_000, bytes }
 }
 
 function keyOf(asking: Asking): string {

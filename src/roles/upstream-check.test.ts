@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { createServer as createHttp2Server } from 'node:http2'
-import type { AddressInfo, Server } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net'
 import { afterAll, expect, test } from 'vitest'
 import { createUpstreamCheck } from './upstream-check.ts'
 
@@ -27,4 +27,10 @@ test('an upstream that speaks another protocol does not answer', async () => {
   const sentence = expect.stringMatching(/does not answer yet: .*Visitors get a 502 until it does/)
   expect(await check(await addressOf(plain), 'h2c')).toEqual({ kind: 'unreachable', sentence })
   expect(await check(await addressOf(http2), 'http1')).toEqual({ kind: 'unreachable', sentence })
+})
+
+test('a change of protocol that nobody asked for is an answer too', async () => {
+  const server = createTcpServer((socket) => socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'))
+  expect(await check(await addressOf(server), 'http1')).toEqual({ kind: 'answered', status: 101 })
+  server.close()
 })

@@ -42,6 +42,10 @@ function statusOf(url: URL, socket: Socket): Promise<number> {
     resolve(response.statusCode!)
     socket.destroy()
   })
+  asked.on('upgrade', ({ statusCode }) => {
+    resolve(statusCode!)
+    socket.destroy()
+  })
   asked.on('error', (error) => {
     socket.destroy()
     reject(error.name === 'AbortError' || error.name === 'TimeoutError' ? tooLate() : error)

@@ -1,6 +1,3 @@
-import { EventEmitter } from 'node:events'
-import { hostname as hostOfMachine } from 'node:os'
-import { Logger, run, type WorkerEvents } from 'graphile-worker'
 import { Counter, Gauge } from 'prom-client'
 import { claimDueRenewals, forgetReleasedCertificates, requestOwnCertificates } from '../core/certificates.ts'
 import { pruneChallenges } from '../core/challenges.ts'
@@ -20,13 +17,12 @@ import { freeForgottenJobs } from '../core/workers.ts'
 import type { Hostname } from '../hostname.ts'
 import { checkLive } from '../jobs/check-live.ts'
 import { type IssueParts, issueCertificate } from '../jobs/issue.ts'
+import { startJobRunner } from '../jobs/job-runner.ts'
 import { deliverMail } from '../jobs/mail.ts'
 import { createMailServer } from '../jobs/mail-server.ts'
 import { startProbeSweep } from '../jobs/probe-sweep.ts'
 import { askAboutRenewals } from '../jobs/renewal-info.ts'
 import { startSweeps } from '../jobs/sweep.ts'
-import { joinWorkers } from '../jobs/worker-registry.ts'
-import type { Log } from '../log.ts'
 import { createAuthorityHealth } from './authority-health.ts'
 import { certificateKeys } from './certificate-keys.ts'
 import { createDelegatedChallenges } from './delegated-challenges.ts'
@@ -44,8 +40,11 @@ import { createServiceProbe } from './service-probe.ts'
 import { renewTicketKeys } from './ticket-keys.ts'
 import { createTlsAlpnOnEdges } from './tls-alpn.ts'
 
-const JOBS_AT_ONCE_MAX = 20
-const JOB_POLL_MS = 1_000
+/** Each kind has its own: what a customer's servers can hold up is neither mail nor another kind's. */
+const ISSUES_AT_ONCE_MAX = 20
+const VISITS_AT_ONCE_MAX = 20
+const MAILS_AT_ONCE_MAX = 5
+const JOB_CONNECTIONS_MAX = 25
 const RENEWALS_A_SWEEP_MAX = 100
 const FEED_KEPT_HOURS = 48
 const EDGE_START_GRACE_MS = 60_000
@@ -54,7 +53,7 @@ const EDGE_START_GRACE_MS = 60_000
 export async function startWorker(context: RoleContext): Promise<RunningRole> {
   const { config, log, metrics } = context
   const db = connectDatabase(config.databaseUrl!, { applicationName: 'namesake worker', poolMax: 10, log })
-  const jobDb = connectDatabase(config.databaseUrl!, { applicationName: 'namesake jobs', poolMax: JOBS_AT_ONCE_MAX + 2, log })
+  const jobDb = connectDatabase(config.databaseUrl!, { applicationName: 'namesake jobs', poolMax: JOB_CONNECTIONS_MAX, log })
   const announcer = createAnnouncer(db)
   const probe = createServiceProbe(config)
   const health = createAuthorityHealth({ log })
@@ -107,39 +106,25 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
   }
 
   const live = { db, visit: createLiveVisits({ ...probe, port: config.publicHttpsPort, proxyProtocol: config.proxyProtocol }) }
-  const events: WorkerEvents = new EventEmitter()
-  const pool = new Promise<string>((resolve) => events.once('pool:create', ({ workerPool }) => resolve(workerPool.id)))
-  const joined = pool.then((id) => joinWorkers(db, { id, host: hostOfMachine(), pid: process.pid }, log))
-  joined.catch(() => {}) // it is awaited below
-  const runner = await run({
-    events,
-    pgPool: jobDb.pool,
-    concurrency: JOBS_AT_ONCE_MAX,
-    pollInterval: JOB_POLL_MS,
-    noHandleSignals: true,
-    logger: jobLogger(log),
-    parsedCronItems: [],
-    taskList: {
-      async issue(payload) {
-        await joined // what an unknown worker holds is nobody's to take over
-        await issueCertificate(issue, payload, await pool)
-      },
-      async mail(payload, { job }) {
-        await joined
-        await deliverMail(mail, payload, { id: job.id, createdAt: job.created_at, lockedBy: job.locked_by })
-      },
-      async live(payload) {
-        await joined
-        await checkLive(live, payload)
-      },
-    },
-  })
-  const registered = await joined
+  const runners = await Promise.all([
+    startJobRunner({
+      ...{ db, pool: jobDb.pool, log, task: 'issue', atOnce: ISSUES_AT_ONCE_MAX },
+      work: (payload, _job, workerId) => issueCertificate(issue, payload, workerId),
+    }),
+    startJobRunner({
+      ...{ db, pool: jobDb.pool, log, task: 'live', atOnce: VISITS_AT_ONCE_MAX },
+      work: (payload) => checkLive(live, payload),
+    }),
+    startJobRunner({
+      ...{ db, pool: jobDb.pool, log, task: 'mail', atOnce: MAILS_AT_ONCE_MAX },
+      work: (payload, job) => deliverMail(mail, payload, { id: job.id, createdAt: job.created_at, lockedBy: job.locked_by }),
+    }),
+  ])
   const probing = startProbeSweep({
     db,
     log,
     intervalS: config.probeIntervalS,
-    workerId: await pool,
+    workerId: runners[0].id,
     check: ({ hostname, proof, proofNeeded }) => probe.check(hostname, { proof, proofNeeded }),
     onRecorded: (changed) => changed.forEach(announcer.announce),
     count: (state) => probes.inc({ state }),
@@ -172,8 +157,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
     report: () => ({ ready: true, details: {} }),
     async stop() {
       await internal.stop()
-      await Promise.all([probing.stop(), sweeps.stop(), runner.stop()])
-      await registered.stop()
+      await Promise.all([probing.stop(), sweeps.stop(), ...runners.map((runner) => runner.stop())])
       mailServer?.close()
       probe.close()
       dns01?.close()
@@ -192,8 +176,4 @@ function createOwnCertificates(db: Db, issuing: Issuing, hostnames: readonly Hos
       if (performance.now() > graceEndsAt || (await issuing.reachesUs(hostname))) await requestOwnCertificates(db, [hostname])
     }
   }
-}
-
-function jobLogger(log: Log): Logger {
-  return new Logger(() => (level, message) => log[level === 'warning' ? 'warn' : level === 'error' ? 'error' : 'debug'](message))
 }

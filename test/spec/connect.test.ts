@@ -170,3 +170,17 @@ test('the open page hears when its record is found', async () => {
   await reader.cancel().catch(() => {})
   expect(text).toContain(`event: domain\ndata: {"hostname":"${hostname}"`)
 })
+
+test('one link opens twenty streams of news and no more, and another link still finds room', async () => {
+  const [token, other] = [await linkFor(freshHostname()), await linkFor(freshHostname())]
+  const stopping = new AbortController()
+  const open = async (by: string) =>
+    (await fetch(`${api.url}/v1/connect/events`, { headers: { authorization: `Connect ${by}` }, signal: stopping.signal })).status
+  const opened = await Promise.all(Array.from({ length: 22 }, () => open(token)))
+  expect(opened.toSorted()).toEqual([...Array.from({ length: 20 }, () => 200), 429, 429])
+  expect(await open(other)).toBe(200)
+  stopping.abort()
+  await expect
+    .poll(async () => (await fetch(`${api.url}/v1/connect/events`, { headers: { authorization: `Connect ${token}` } })).status)
+    .toBe(200)
+})

@@ -160,6 +160,23 @@ describe('membership is fixed at sign-in', () => {
 })
 
 describe('members and roles', () => {
+  test('nobody is sent more than five invitations in a quarter of an hour', async () => {
+    const invite = async (email: string) => (await ada.call('POST', at('/members'), { body: { email, role: 'member' } })).status
+    const statuses: number[] = []
+    for (let n = 0; n < 6; n += 1) statuses.push(await invite('someone@elsewhere.test'))
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 429])
+    expect(await invite('another@elsewhere.test')).toBe(200)
+    for (const email of ['someone@elsewhere.test', 'another@elsewhere.test']) await ada.call('DELETE', at(`/members/${email}`))
+  })
+
+  test('a text that no database holds is malformed', async () => {
+    for (const path of [at('/tokens/%00'), '/v1/portal/projects/a%00b'])
+      expect((await ada.call(path.includes('tokens') ? 'DELETE' : 'GET', path)).json()).toMatchObject({
+        status: 400,
+        code: 'request_malformed',
+      })
+  })
+
   const REFUSED: ['member' | 'admin', string, string, object | undefined][] = [
     ['member', 'POST', '/tokens', {}],
     ['member', 'DELETE', '/tokens/1', undefined],

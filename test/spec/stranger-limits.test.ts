@@ -1,3 +1,7 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Answer, startTestApi, type TestApi } from '../support/api.ts'
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts'
@@ -36,6 +40,11 @@ test('five sign-in links an address, whichever process is asked and wherever fro
   expect((await ask('grace@vendor.test', fresh())(apis[0])).status).toBe(202)
 })
 
+test('an address with a character that no text may have is malformed', async () => {
+  expect((await ask('a\u0000b@vendor.test', fresh())(apis[0])).json()).toMatchObject({ status: 400, code: 'email_invalid' })
+  expect((await ask('a\ud800b@vendor.test', fresh())(apis[0])).json()).toMatchObject({ status: 400, code: 'email_invalid' })
+})
+
 test('thirty calls a minute from one IP address to what signs in, shared by all processes', async () => {
   const headers = fresh()
   const statuses = await repeat(32, (api) => api.call('POST', '/v1/auth/callback', { body: { token: 'x' }, headers }))
@@ -71,4 +80,15 @@ test('while the database is away each process counts for itself', async () => {
   for (let n = 0; n < 302; n += 1) statuses.push((await alone.call('GET', '/v1/openapi.json', { headers })).status)
   await alone.stop()
   expect(statuses.slice(299)).toEqual([200, 429, 429])
+})
+
+test('who leaves before a refusal is written takes nobody else along', async () => {
+  for (let i = 0; i < 100; i += 1) {
+    const socket = connect(apis[0].port, '127.0.0.1')
+    await once(socket, 'connect')
+    socket.write(`GET /v1/edge/domains HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer svc_${randomBytes(32).toString('hex')}\r\n\r\n`)
+    await nextTurn()
+    socket.resetAndDestroy()
+  }
+  expect((await apis[0].call('GET', '/healthz')).status).toBe(200)
 })

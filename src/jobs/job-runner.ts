@@ -1,0 +1,63 @@
+import { EventEmitter } from 'node:events'
+import { hostname as hostOfMachine } from 'node:os'
+import { type Job, Logger, run, type WorkerEvents } from 'graphile-worker'
+import type { Pool } from 'pg'
+import type { Db } from '../core/db.ts'
+import type { Log } from '../log.ts'
+import { joinWorkers } from './worker-registry.ts'
+
+export type JobRunnerParts = {
+  db: Db
+  /** For what the queue itself asks. */
+  pool: Pool
+  log: Log
+  /** The only kind of jobs that it runs, and how many at the same time. */
+  task: string
+  atOnce: number
+  /** `workerId` as the registry of workers knows it. */
+  work(payload: unknown, job: Job, workerId: string): Promise<void>
+}
+
+const JOB_POLL_MS = 1_000
+
+/** Runs the jobs of one kind, so that those of another never wait for their places. Resolves once the runner is known as a worker. */
+export async function startJobRunner({
+  db,
+  pool,
+  log,
+  task,
+  atOnce,
+  work,
+}: JobRunnerParts): Promise<{ id: string; stop(): Promise<void> }> {
+  const events: WorkerEvents = new EventEmitter()
+  const created = new Promise<string>((resolve) => events.once('pool:create', ({ workerPool }) => resolve(workerPool.id)))
+  const joined = created.then(async (id) => ({ id, ...(await joinWorkers(db, { id, host: hostOfMachine(), pid: process.pid }, log)) }))
+  joined.catch(() => {}) // it is awaited below
+  const runner = await run({
+    events,
+    pgPool: pool,
+    concurrency: atOnce,
+    pollInterval: JOB_POLL_MS,
+    noHandleSignals: true,
+    logger: jobLogger(log),
+    parsedCronItems: [],
+    taskList: {
+      async [task](payload, { job }) {
+        const { id } = await joined // what an unknown worker holds is nobody's to take over
+        await work(payload, job, id)
+      },
+    },
+  })
+  const registered = await joined
+  return {
+    id: registered.id,
+    async stop() {
+      await runner.stop()
+      await registered.stop()
+    },
+  }
+}
+
+function jobLogger(log: Log): Logger {
+  return new Logger(() => (level, message) => log[level === 'warning' ? 'warn' : level === 'error' ? 'error' : 'debug'](message))
+}
