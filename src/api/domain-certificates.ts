@@ -68,7 +68,7 @@ const IMPORT = {
   body: Type.Object(
     {
       chain: Type.String({ description: "Certificates in PEM: the hostname's own first, each signed by the next." }),
-      key: Type.String({ description: 'Its private key in PEM, not encrypted: RSA of 2048 bits or more, or ECDSA on P-256 or P-384.' }),
+      key: Type.String({ description: 'Its private key in PEM, not encrypted: RSA of 2048 to 4096 bits, or ECDSA on P-256 or P-384.' }),
     },
     { additionalProperties: false },
   ),

@@ -1,7 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { hostname as hostOfMachine } from 'node:os'
 import { type Job, Logger, run, type WorkerEvents } from 'graphile-worker'
-import type { Pool } from 'pg'
 import type { Db } from '../core/db.ts'
 import type { Log } from '../log.ts'
 import { joinWorkers } from './worker-registry.ts'
@@ -9,7 +8,7 @@ import { joinWorkers } from './worker-registry.ts'
 export type JobRunnerParts = {
   db: Db
   /** For what the queue itself asks. */
-  pool: Pool
+  jobDb: Db
   log: Log
   /** The only kind of jobs that it runs, and how many at the same time. */
   task: string
@@ -35,7 +34,7 @@ export async function startJobRunner({
   joined.catch(() => {}) // it is awaited below
   const runner = await run({
     events,
-    pgPool: pool,
+    pgPool: jobDb.pool,
     concurrency: atOnce,
     pollInterval: JOB_POLL_MS,
     noHandleSignals: true,

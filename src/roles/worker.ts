@@ -108,15 +108,15 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
   const live = { db, visit: createLiveVisits({ ...probe, port: config.publicHttpsPort, proxyProtocol: config.proxyProtocol }) }
   const runners = await Promise.all([
     startJobRunner({
-      ...{ db, pool: jobDb.pool, log, task: 'issue', atOnce: ISSUES_AT_ONCE_MAX },
+      ...{ db, jobDb, log, task: 'issue', atOnce: ISSUES_AT_ONCE_MAX },
       work: (payload, _job, workerId) => issueCertificate(issue, payload, workerId),
     }),
     startJobRunner({
-      ...{ db, pool: jobDb.pool, log, task: 'live', atOnce: VISITS_AT_ONCE_MAX },
+      ...{ db, jobDb, log, task: 'live', atOnce: VISITS_AT_ONCE_MAX },
       work: (payload) => checkLive(live, payload),
     }),
     startJobRunner({
-      ...{ db, pool: jobDb.pool, log, task: 'mail', atOnce: MAILS_AT_ONCE_MAX },
+      ...{ db, jobDb, log, task: 'mail', atOnce: MAILS_AT_ONCE_MAX },
       work: (payload, job) => deliverMail(mail, payload, { id: job.id, createdAt: job.created_at, lockedBy: job.locked_by }),
     }),
   ])
