@@ -22,7 +22,7 @@ const JOB_POLL_MS = 1_000
 /** Runs the jobs of one kind, so that those of another never wait for their places. Resolves once the runner is known as a worker. */
 export async function startJobRunner({
   db,
-  pool,
+  jobDb,
   log,
   task,
   atOnce,
