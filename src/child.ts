@@ -47,8 +47,8 @@ export type ChildParts = {
   onMessage?(message: FromChild): void
 }
 
-/** The one that runs this process. */
-export const NODE: Runtime = { program: process.execPath, flags: ['--disable-warning=ExperimentalWarning'], env: {} }
+/** The one that runs this process. By SIGUSR1, which scripts send that have moved a log, anybody on the machine could else debug it. */
+export const NODE: Runtime = { program: process.execPath, flags: ['--disable-warning=ExperimentalWarning', '--disable-sigusr1'], env: {} }
 
 const LAST_WORDS_MS = 500
 /** The first descriptor of a child after standard input, output, error and the channel to us. */

@@ -1,6 +1,7 @@
 import { fstatSync } from 'node:fs'
 import { pino } from 'pino'
 import { pause } from './lib/back-off.ts'
+import { DescriptorWriter } from './lib/descriptor-writer.ts'
 import { LineBytes } from './lib/line-bytes.ts'
 
 export type Log = pino.Logger
@@ -16,13 +17,15 @@ const FLUSH_TIMEOUT_MS = 2_000
 /** PIPE_BUF of pipe(7): the most that nobody else's lines come in between, however slowly somebody reads. */
 const UNTORN_BYTES = 4_096
 const LINE_END = 10
+/** Of events that could not be written, and are written when they can be. */
+const UNWRITTEN_LENGTH_MAX = 1024 * 1024
 
 /**
  * One JSON line an event on standard output; `name` says which process wrote it.
  * Values under the paths below never appear, wherever an object that holds them is logged.
  */
 export function createLog(name: string, level = 'info'): Log {
-  return pino({
+  const options: pino.LoggerOptions = {
     name,
     level,
     base: { pid: process.pid },
@@ -32,7 +35,10 @@ export function createLog(name: string, level = 'info'): Log {
       paths: ['token', '*.token', 'authorization', '*.authorization', 'cookie', '*.cookie', 'keyPem', '*.keyPem', 'secret', '*.secret'],
       censor: '[hidden]',
     },
-  })
+  }
+  const destination = pino.destination({ dest: STDOUT, sync: true, maxLength: UNWRITTEN_LENGTH_MAX })
+  destination.on('error', () => {}) // a full disk is no reason to end, nor a reader that is gone
+  return pino(options, destination)
 }
 
 /** Where lines are put together. */
@@ -49,26 +55,11 @@ export type LineSink = {
  */
 export function createLineSink(): LineSink & { flush(): Promise<void> } {
   const piecesMax = isPipe(STDOUT) ? UNTORN_BYTES : WRITTEN_BYTES_MAX
-  const destination = pino.destination({
-    dest: STDOUT,
-    sync: false,
-    contentMode: 'buffer',
-    maxWrite: piecesMax,
-    maxLength: KEPT_BYTES_MAX,
-  })
-  let writing: PromiseWithResolvers<void> | undefined
-  const settle = () => {
-    writing?.resolve()
-    writing = undefined
-  }
-  destination.on('drain', settle)
-  destination.on('error', settle) // nobody reads any more
-  const write = destination.write.bind(destination) as unknown as (lines: Buffer) => boolean // declared for strings alone
+  const writer = new DescriptorWriter(STDOUT, KEPT_BYTES_MAX)
   const line = new LineBytes(GATHERED_BYTES + LINE_BYTES_EXPECTED_MAX)
   const handOver = () => {
     if (line.length === 0) return
-    writing ??= Promise.withResolvers()
-    for (const piece of wholeLines(line.take(), piecesMax)) write(piece)
+    for (const piece of wholeLines(line.take(), piecesMax)) writer.write(piece)
   }
   setInterval(handOver, HANDED_OVER_MS).unref()
   return {
@@ -79,7 +70,7 @@ export function createLineSink(): LineSink & { flush(): Promise<void> } {
     async flush() {
       handOver()
       const patience = new AbortController()
-      await Promise.race([writing?.promise, pause(FLUSH_TIMEOUT_MS, patience.signal)])
+      await Promise.race([writer.written(), pause(FLUSH_TIMEOUT_MS, patience.signal)])
       patience.abort()
     },
   }

@@ -47,7 +47,7 @@ export function connectDatabase(url: string, options: { applicationName: string;
     lock_timeout: LOCK_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
   })
-  const lost = (error: Error) => options.log?.warn({ err: error }, 'database connection lost')
+  const lost = (error: Error) => options.log?.warn({ reason: error.message }, 'database connection lost')
   pool.on('error', lost)
   pool.on('connect', (client) => client.on('error', lost)) // else the loss of one that is in use would end the process
   const kysely = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })

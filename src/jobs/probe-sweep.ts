@@ -3,7 +3,7 @@ import type { DnsReport } from '../core/dns-report.ts'
 import { nextProbeInS } from '../core/probe-interval.ts'
 import { claimDueProbes, type DueProbe, type ProbeResult, recordProbes } from '../core/probes.ts'
 import type { Hostname } from '../hostname.ts'
-import { pause } from '../lib/back-off.ts'
+import { backOffMs, pause } from '../lib/back-off.ts'
 import type { Log } from '../log.ts'
 
 export type ProbeSweepParts = {
@@ -21,6 +21,7 @@ const PROBES_AT_ONCE_MAX = 3_000 // a silent zone holds its place for eight seco
 const CLAIM_LEASE_S = 60 // should nobody notice that the worker died
 const IDLE_POLL_MS = 250
 const RECORD_EVERY_MS = 100
+const RETRY = { firstMs: 250, maxMs: 2_000 }
 
 /**
  * Looks after every domain's DNS: claims what is due, checks it, records what was found, for as long as it runs.
@@ -52,11 +53,18 @@ async function sweepUntil(stopped: AbortSignal, parts: ProbeSweepParts): Promise
     finished = []
     if (results.length > 0) await recordAll(parts, results)
   }
+  let failures = 0
   while (!stopped.aborted) {
-    const claimed = await claim(parts, PROBES_AT_ONCE_MAX - underWay.size)
-    for (const probe of claimed) begin(probe)
+    try {
+      for (const probe of await claim(parts, PROBES_AT_ONCE_MAX - underWay.size)) begin(probe)
+      failures = 0
+    } catch (error) {
+      failures += 1
+      if (failures === 1)
+        parts.log.warn({ reason: (error as Error).message }, 'cannot ask which domains are due for a DNS check; trying again')
+    }
     await record()
-    await pause(underWay.size + finished.length > 0 ? RECORD_EVERY_MS : IDLE_POLL_MS, stopped)
+    await pause(underWay.size + finished.length > 0 ? RECORD_EVERY_MS : failures > 0 ? backOffMs(failures, RETRY) : IDLE_POLL_MS, stopped)
   }
   await Promise.all(underWay)
   await record()
@@ -65,12 +73,7 @@ async function sweepUntil(stopped: AbortSignal, parts: ProbeSweepParts): Promise
 async function claim(parts: ProbeSweepParts, room: number): Promise<DueProbe[]> {
   // Small bites would cost a statement each: wait until a fifth of the places are free.
   if (room < PROBES_AT_ONCE_MAX / 5) return []
-  try {
-    return await claimDueProbes(parts.db, room, CLAIM_LEASE_S, parts.workerId)
-  } catch (error) {
-    parts.log.warn({ err: error }, 'cannot ask which domains are due for a DNS check; trying again')
-    return []
-  }
+  return claimDueProbes(parts.db, room, CLAIM_LEASE_S, parts.workerId)
 }
 
 async function checkOne(parts: ProbeSweepParts, probe: DueProbe): Promise<ProbeResult | undefined> {

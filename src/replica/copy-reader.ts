@@ -63,8 +63,8 @@ export function openCopyReader(path: string, options: CopyReaderOptions = {}): C
     const next = file === undefined ? undefined : openGeneration(file)
     const isLate = next !== undefined && failed !== undefined
     failed = next || file === undefined ? undefined : { file, retryAt: performance.now() + REOPEN_INTERVAL_MS }
-    // What this release cannot read, as a later one's copy, takes nobody's place: whoever still serves goes on with what it knows.
-    if (!next && file !== undefined && opened) return opened.lookups
+    // What is gone, or this release cannot read, as a later one's copy, takes nobody's place: whoever still serves goes on with what it knows.
+    if (!next && opened) return opened.lookups
     opened?.db.close()
     opened = next
     if (isLate) options.onLate?.()

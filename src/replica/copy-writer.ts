@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { Hostname } from '../hostname.ts'
 import { type CopyChanges, prepareChanges } from './copy-changes.ts'
@@ -58,6 +59,8 @@ export type CopyWriter = {
   totals(endBeforeMs: number): CopyTotals | undefined
   /** Looks through the whole file beside the event loop; where it is damaged, the copy becomes unfit. */
   check(signal?: AbortSignal): Promise<CopyCheck>
+  /** Whether the file is still there, which takes no time; else gives the copy up and says why. */
+  look(): string | undefined
   close(): void
 }
 
@@ -67,7 +70,7 @@ export class CopyInUseError extends Error {}
 const BUSY_TIMEOUT_MS = 1_000
 const LOG_BYTES_KEPT = 16 * 1024 * 1024
 
-type Opened = { file: string; db: DatabaseSync; lookups: CopyLookups; changes: CopyChanges; names: CopyNames }
+type Opened = { file: string; inode: number; db: DatabaseSync; lookups: CopyLookups; changes: CopyChanges; names: CopyNames }
 
 /**
  * Opens the machine's copy for its one writer; throws when another process writes it. Takes the same time for any number of rows.
@@ -79,6 +82,7 @@ export function openCopyWriter(path: string, scope: CopyScope = { metadata: true
   let unfit: string | undefined
   let damaged: string | undefined
   let state: { cursor: Cursor; asOfMs: number } | undefined
+  let isReplacing = false
 
   const giveUp = (file: string, reason: string): void => {
     if (opened?.db.isOpen) opened.db.close()
@@ -126,10 +130,13 @@ export function openCopyWriter(path: string, scope: CopyScope = { metadata: true
       const file = createGeneration(path)
       try {
         await build(file, snapshot, scope)
+        isReplacing = true
         await switchToGeneration(path, file)
       } catch (error) {
         if (currentGeneration(path) !== file) await removeGeneration(file)
         throw error
+      } finally {
+        isReplacing = false
       }
       const isDamaged = before === damaged
       opened?.db.close()
@@ -157,6 +164,12 @@ export function openCopyWriter(path: string, scope: CopyScope = { metadata: true
         return undefined // whoever follows or reads says what is wrong with it
       }
     },
+    look() {
+      if (!opened || isReplacing || stands(path, opened)) return undefined
+      const reason = 'its file was emptied, removed or replaced'
+      giveUp(opened.file, reason)
+      return reason
+    },
     async check(signal) {
       const file = opened?.file
       if (!file) return { kind: 'unknown', sentence: 'there is no copy to check' }
@@ -170,6 +183,11 @@ export function openCopyWriter(path: string, scope: CopyScope = { metadata: true
       if (lock.isOpen) lock.close()
     },
   }
+}
+
+function stands(path: string, { file, inode }: Opened): boolean {
+  const found = currentGeneration(path) === file ? statSync(file, { throwIfNoEntry: false }) : undefined
+  return found?.ino === inode && found.size > 0
 }
 
 /** The operating system lets go of the lock when its holder dies, however it dies. */
@@ -201,7 +219,10 @@ function openGeneration(
     db.exec(`pragma synchronous = normal; pragma journal_size_limit = ${LOG_BYTES_KEPT}`)
     if (!scope.metadata) db.exec('update state set metadata = 0 where metadata <> 0') // from now on it is not kept up
     const names = prepareNames(db)
-    return { kind: 'opened', opened: { file, db, lookups: prepareLookups(db), changes: prepareChanges(db, scope, names), names } }
+    return {
+      kind: 'opened',
+      opened: { file, inode: statSync(file).ino, db, lookups: prepareLookups(db), changes: prepareChanges(db, scope, names), names },
+    }
   } catch (error) {
     if (db?.isOpen) db.close()
     return { kind: 'unfit', reason: `it cannot be opened: ${(error as Error).message}`, damaged: isDamage(error) }

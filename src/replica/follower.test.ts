@@ -1,4 +1,5 @@
-import { closeSync, openSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, rmSync, truncateSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Hostname, parseHostname, wildcardOver } from '../hostname.ts'
@@ -381,6 +382,23 @@ test('a damaged file is found at the start, replaced by a snapshot, and everybod
   await expect.poll(() => heard.resets).toBe(2)
   for (let number = 0; number < 5_000; number += 1) expect(reader.findRoute(shop(number))).toBeDefined()
   expect(reader.state().complete).toBe(true)
+})
+
+test.each<[string, (folder: string, file: string) => void]>([
+  ['is emptied', (_folder, file) => truncateSync(file, 0)],
+  ['is removed', (_folder, file) => rmSync(file)],
+  ['is removed with all that lies beside it', (folder) => readdirSync(folder).forEach((name) => rmSync(join(folder, name)))],
+])('a copy that %s while it is followed is built anew within seconds', async (_what, spoil) => {
+  database.put(routeOf(shop(1)))
+  await startAndFill()
+  spoil(place.folder, currentGeneration(place.path)!)
+  await expect.poll(() => follower.report(), { timeout: 10_000 }).toMatchObject({ snapshots: 2, damages: 1, complete: true })
+  database.put(routeOf(shop(2)))
+  database.change(host(shop(2)))
+  await expect.poll(() => reader.findRoute(shop(2)), { timeout: 10_000 }).toBeDefined()
+  const later = openCopyReader(place.path)
+  expect(later.findRoute(shop(1))).toBeDefined()
+  later.close()
 })
 
 test('a database that does not know its own cursor is asked again with growing pauses, not in a loop', async () => {

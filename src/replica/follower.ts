@@ -138,9 +138,11 @@ export function createFollower(parts: FollowerParts): Follower {
     checking = true
     const outcome = await writer.check(stopping.signal)
     checking = false
-    if (outcome.kind !== 'damaged') return
+    if (outcome.kind === 'damaged') giveUp(outcome.sentence)
+  }
+  const giveUp = (reason: string): void => {
     damages += 1
-    log.error({ reason: outcome.sentence }, 'the local copy is damaged and will be built anew')
+    log.error({ reason }, 'the local copy is damaged and will be built anew')
     audience?.heartbeat(status())
     wake.now()
   }
@@ -150,6 +152,8 @@ export function createFollower(parts: FollowerParts): Follower {
     const hints = source.listen(() => wake.now())
     const alarm = createLagAlarm(log)
     const beat = () => {
+      const gone = writer.look()
+      if (gone) giveUp(gone)
       const told = reached
       setImmediate(() => audience?.heartbeat(status(), told)) // behind the news of what was applied up to there
       if (writer.state().cursor) alarm(status())
