@@ -1,5 +1,5 @@
 import { type ChildParts, spawnChild } from './child.ts'
-import { closeDatabase, connectDatabase, databaseIsReachable } from './core/db.ts'
+import { closeDatabase, connectDatabase, databaseTrouble } from './core/db.ts'
 import { pause } from './lib/back-off.ts'
 import type { Log } from './log.ts'
 
@@ -25,8 +25,10 @@ export async function setUpDatabase({ url, child, log, giveUp, whileDown }: Data
   let down = false
   try {
     for (let failures = 0; !giveUp.aborted; await pause(RETRY_MS, giveUp)) {
-      if (!(await databaseIsReachable(db))) {
-        if (!down) log.error('the database cannot be reached: trying each second. The edge serves what it knows; the API waits')
+      const trouble = await databaseTrouble(db)
+      if (trouble !== undefined) {
+        if (!down)
+          log.error({ reason: trouble }, 'the database cannot be reached: trying each second. The edge serves what it knows; the API waits')
         if (!down) void whileDown()
         down = true
         continue

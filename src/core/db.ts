@@ -108,11 +108,16 @@ export async function closeDatabase(db: Db): Promise<void> {
 
 /** Whether the database answers within two seconds. Never throws. */
 export async function databaseIsReachable(db: Db): Promise<boolean> {
+  return (await databaseTrouble(db)) === undefined
+}
+
+/** Why the database does not answer; undefined when it does. */
+export async function databaseTrouble(db: Db): Promise<string | undefined> {
   const deadline = AbortSignal.timeout(PROBE_TIMEOUT_MS)
-  const late = new Promise<false>((resolve) => deadline.addEventListener('abort', () => resolve(false), { once: true }))
+  const late = new Promise<string>((resolve) => deadline.addEventListener('abort', () => resolve('no answer in time'), { once: true }))
   const answered = db.pool.query('select 1').then(
-    () => true,
-    () => false,
+    () => undefined,
+    (error: Error) => error.message,
   )
   return Promise.race([answered, late])
 }

@@ -1,5 +1,4 @@
 import { write } from 'node:fs'
-import { pause } from './back-off.ts'
 
 const TRY_AGAIN_MS = 100
 
@@ -35,17 +34,24 @@ export class DescriptorWriter {
 
   #next(): void {
     const piece = this.#waiting.shift()
-    if (piece) return this.#put(piece, 0)
+    if (piece) {
+      this.#put(piece, 0)
+      return
+    }
     this.#writing?.resolve()
     this.#writing = undefined
   }
 
   #put(piece: Buffer, from: number): void {
     write(this.#descriptor, piece, from, piece.length - from, null, (error, bytes) => {
-      if (error?.code === 'EAGAIN') return void pause(TRY_AGAIN_MS).then(() => this.#put(piece, from))
-      if (!error && from + bytes < piece.length) return this.#put(piece, from + bytes)
-      this.#bytes -= piece.length
-      this.#next()
+      if (error?.code === 'EAGAIN') {
+        setTimeout(() => this.#put(piece, from), TRY_AGAIN_MS)
+      } else if (!error && from + bytes < piece.length) {
+        this.#put(piece, from + bytes)
+      } else {
+        this.#bytes -= piece.length
+        this.#next()
+      }
     })
   }
 }

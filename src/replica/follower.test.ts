@@ -387,7 +387,12 @@ test('a damaged file is found at the start, replaced by a snapshot, and everybod
 test.each<[string, (folder: string, file: string) => void]>([
   ['is emptied', (_folder, file) => truncateSync(file, 0)],
   ['is removed', (_folder, file) => rmSync(file)],
-  ['is removed with all that lies beside it', (folder) => readdirSync(folder).forEach((name) => rmSync(join(folder, name)))],
+  [
+    'is removed with all that lies beside it',
+    (folder) => {
+      for (const name of readdirSync(folder)) rmSync(join(folder, name))
+    },
+  ],
 ])('a copy that %s while it is followed is built anew within seconds', async (_what, spoil) => {
   database.put(routeOf(shop(1)))
   await startAndFill()
