@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document 0b8c9016eb5c802640fec27145f4af4b: npm run types.
+// Generated from the OpenAPI document 202d89720f4164132ef8f26bde9116d7: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -2740,7 +2740,7 @@ export interface operations {
                 "application/json": {
                     /** @description Certificates in PEM: the hostname's own first, each signed by the next. */
                     chain: string;
-                    /** @description Its private key in PEM, not encrypted: RSA of 2048 bits or more, or ECDSA on P-256 or P-384. */
+                    /** @description Its private key in PEM, not encrypted: RSA of 2048 to 4096 bits, or ECDSA on P-256 or P-384. */
                     key: string;
                 };
             };
