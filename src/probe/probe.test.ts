@@ -53,6 +53,21 @@ async function startZone(count = 2): Promise<{ resolver: DnsServer; authorities:
 
 const shop = parseHostname('shop.customer.test')
 
+test('what only we can reach is not visited, though the zone names it beside the edge', async () => {
+  const resolver = await startResolver()
+  resolver.set('shop.customer.test', 'CNAME', EDGE)
+  resolver.set(EDGE, 'AAAA', '::1', '::ffff:169.254.169.254', '2001:db8::10') // a zone can answer so for its name alone
+  const { addresses } = (await probeAt([resolver]).leadsToEdge(shop)) as { addresses: string[] }
+  expect(addresses.toSorted()).toEqual(['127.0.0.10', '2001:db8::10'])
+})
+
+test('on a private network the edge is visited at the address that it has there', async () => {
+  const resolver = await startResolver()
+  resolver.set('shop.customer.test', 'CNAME', EDGE)
+  resolver.set(EDGE, 'A', '10.0.0.5')
+  expect(await probeAt([resolver], { edgeIps: [] }).leadsToEdge(shop)).toEqual({ kind: 'yes', addresses: ['10.0.0.5'] })
+})
+
 test('a CNAME to the edge host verifies, and every hop is shown in its own case', async () => {
   const resolver = await startResolver()
   resolver.set('shop.customer.test', 'CNAME', 'Shops.Customer.test')

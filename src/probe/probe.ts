@@ -143,11 +143,10 @@ function destinationOf(hostname: string, finding: Finding, edge: Edge): Destinat
   if (verdict.kind !== 'verified' && verdict.kind !== 'wrong-case') return { kind: 'no', sentence }
   const looked = [...(view?.a.addresses ?? []), ...(view?.aaaa?.addresses ?? [])]
   if (looked.length === 0 && edge.isLocal) return { kind: 'yes', addresses: [...edge.addresses] }
-  // We visit what a customer's zone names: not what only we could reach.
-  const addresses = looked.filter((address) => edge.addresses.has(unmapped(address)) || !isSpecialAddress(address))
-  if (addresses.length > 0) return { kind: 'yes', addresses }
-  const why = looked.length === 0 ? '' : ` Its address ${looked[0]} is one that nobody on the Internet can visit.`
-  return { kind: 'no', sentence: `${sentence}${why}` }
+  if (looked.length === 0) return { kind: 'no', sentence }
+  // A zone may name what only we can reach beside the edge, and we would visit it. Where there is nothing else, the edge itself is on a private network.
+  const reachable = looked.filter((address) => edge.addresses.has(unmapped(address)) || !isSpecialAddress(address))
+  return { kind: 'yes', addresses: reachable.length > 0 ? reachable : looked }
 }
 
 /** Where nobody answers for the hostname, nobody will for its CAA records. */
