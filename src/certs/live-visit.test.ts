@@ -79,13 +79,11 @@ test('who has no address cannot be asked', async () => {
 
 test('an address that answers with another protocol, or not at all, holds up neither the visit nor the others', async () => {
   const sockets: Socket[] = []
-  const change = createTlsServer(
-    { ...(await edge.ca.issue([shop]).then(({ chainPem, keyPem }) => ({ cert: chainPem, key: keyPem }))) },
-    (socket) => {
-      sockets.push(socket)
-      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
-    },
-  )
+  const { chainPem: cert, keyPem: key } = await edge.ca.issue([shop])
+  const change = createTlsServer({ cert, key }, (socket) => {
+    sockets.push(socket)
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+  })
   const silent = createTcpServer((socket) => void sockets.push(socket))
   try {
     await once(change.listen(0, '127.0.0.1'), 'listening')

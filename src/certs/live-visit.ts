@@ -68,7 +68,7 @@ async function ask(socket: Socket, target: LiveTarget, signal: AbortSignal): Pro
   await once(secure, 'secureConnect', { signal })
   const host = publicPort === 443 ? hostname : `${hostname}:${publicPort}`
   const headers = { host, 'user-agent': 'namesake live-check', connection: 'close' }
-  const sent = quiet(request({ method: 'HEAD', path: '/', headers, createConnection: () => secure, signal }))
+  const sent = quiet(request({ method: 'HEAD', path: '/', headers, createConnection: () => secure }))
   sent.end()
   const [answer] = (await once(sent, 'response', { signal })) as [IncomingMessage] // a 101 is none, and ends with the signal
   quiet(answer).resume()

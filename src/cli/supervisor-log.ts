@@ -5,9 +5,6 @@ import type { Log } from '../log.ts'
 const SHOWN_BEFORE = new Set(['level', 'time', 'pid', 'name', 'msg'])
 const COLOURS: Record<string, 'yellow' | 'red'> = { warn: 'yellow', error: 'red', fatal: 'red' }
 
-// A full disk, or a reader that is gone, would end the supervisor, and with it everything.
-for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
-
 /** The supervisor's own events, on standard error: JSON lines as its children write them, or short ones on a terminal. */
 export function createSupervisorLog({ level, terminal }: { level: string; terminal: boolean }): Log {
   const options: pino.LoggerOptions = {
@@ -17,6 +14,8 @@ export function createSupervisorLog({ level, terminal }: { level: string; termin
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
   }
+  // A full disk, or a reader that is gone, would end the supervisor, and with it everything.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
   return pino(options, { write: (line: string) => void process.stderr.write(terminal ? `${shorten(line)}\n` : line) })
 }
 

@@ -1,4 +1,4 @@
-import { decodeMessage, HEADER_BYTES, RCODE } from '../lib/dns-message.ts'
+import { decodeMessage, HEADER_BYTES, RCODE, recordsIn } from '../lib/dns-message.ts'
 
 /** The first part of a message, as it is given back with the answer. `questionBytes` is the question as it was written, in its own case. */
 export type Head = { id: number; flags: number; questionBytes: Buffer; hasEdns: boolean }
@@ -37,10 +37,6 @@ export function readQuery(packet: Buffer): Query {
   } catch {
     return { kind: 'refused', head: bare, rcode: RCODE.formatError }
   }
-}
-
-function recordsIn(packet: Buffer): number {
-  return packet.readUInt16BE(6) + packet.readUInt16BE(8) + packet.readUInt16BE(10)
 }
 
 /** The bytes of the one question; undefined when a compression pointer stands in its name, where there is nothing yet to point at. */

@@ -72,13 +72,11 @@ export function forward<Visit extends { exchange: Exchange; outcome: Forwarded }
   visit: Visit,
   request: ForwardRequest,
 ): void {
-  const forwarding = new Forwarding(parts, visit, request)
-  visit.outcome = forwarding.outcome // before it begins, since it may be over with that
-  forwarding.begin()
+  new Forwarding(parts, visit, request).begin()
 }
 
-class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListener {
-  readonly outcome = noOutcome()
+class Forwarding<Visit extends { exchange: Exchange; outcome: Forwarded }> implements UpstreamListener {
+  readonly #outcome: Forwarded
   readonly #parts: ForwardParts<Visit>
   readonly #visit: Visit
   readonly #exchange: Exchange
@@ -98,6 +96,7 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
   constructor(parts: ForwardParts<Visit>, visit: Visit, { upstream, fields }: ForwardRequest) {
     this.#parts = parts
     this.#visit = visit
+    this.#outcome = visit.outcome
     this.#exchange = visit.exchange
     this.#fields = fields
     this.#upstream = upstream
@@ -140,7 +139,7 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
       return
     }
     this.#channel = channel
-    this.outcome.attempts += 1
+    this.#outcome.attempts += 1
     const { method, target, authority, body, expectsContinue, upgrade } = this.#exchange
     const { acceptsTrailers } = this.#exchange.fields
     channel.send({ method, target, authority, fields: this.#fields, body, expectsContinue, upgrade, acceptsTrailers }, this)
@@ -208,7 +207,7 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
 
   #wasHeld(): void {
     this.#holding = undefined
-    this.outcome.heldMs = performance.now() - this.#heldSinceMs
+    this.#outcome.heldMs = performance.now() - this.#heldSinceMs
   }
 
   /** A kept connection may have been closed just now: for what cannot be sent twice, the news gets one full turn of the loop to arrive. */
@@ -233,8 +232,8 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
 
   onHead({ status, reason, fields, body, mayHaveTrailers = false }: ParsedHead): void {
     clearTimeout(this.#continueTimer)
-    this.outcome.status = status
-    this.outcome.upstreamMs = this.#parts.turn.nowMs() - this.#startedAt
+    this.#outcome.status = status
+    this.#outcome.upstreamMs = this.#parts.turn.nowMs() - this.#startedAt
     const isEmpty = body === 0 && this.#exchange.protocol === 'HTTP/2' && !mayHaveTrailers
     const keepLength = (body === 'none' || isEmpty) && status !== 204
     const isCounted = body !== 'unknown' && !(mayHaveTrailers && this.#exchange.protocol === 'HTTP/2')
@@ -276,7 +275,7 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
   /** It is the visitor who sends no more of its request, or takes no more of its answer. */
   #leaveStalled(): void {
     this.#isOver = true
-    this.outcome.visitor = 'visitor-stalled'
+    this.#outcome.visitor = 'visitor-stalled'
     if (this.#isAnswered) this.#exchange.abort()
     else this.#refuse(408)
   }
@@ -288,7 +287,7 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
   /** What the application may have read, and fallen over, it gets a few times and no more (RFC 9110 §9.2.2). */
   #maySendAgain(failure: UpstreamFailure): boolean {
     if (failure.reason !== 'reset' || !this.#isHoldable()) return false
-    return this.outcome.attempts < ATTEMPTS_MAX || wasLeftUnread(failure)
+    return this.#outcome.attempts < ATTEMPTS_MAX || wasLeftUnread(failure)
   }
 
   #isHoldable(): boolean {
@@ -300,8 +299,8 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
   }
 
   #fail({ reason, message }: UpstreamFailure) {
-    this.outcome.failure = reason
-    this.outcome.detail = message
+    this.#outcome.failure = reason
+    this.#outcome.detail = message
     this.#isOver = true
     if (!this.#isAnswered) this.#refuse(502, reason)
     else if (this.#exchange.protocol === 'HTTP/2' && isGrpc(this.#fields.list)) this.#exchange.end(UNAVAILABLE)
@@ -311,8 +310,8 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
   #refuse(status: number, error?: FailureReason, retryAfterS?: number): void {
     clearTimeout(this.#continueTimer)
     this.#isOver = true
-    this.outcome.status = status
-    this.outcome.failure = error
+    this.#outcome.status = status
+    this.#outcome.failure = error
     if (this.#timesHeld > 0) this.#parts.bridge.heldEnded('failed')
     this.#parts.refuse(this.#visit, { status, error, retryAfterS })
   }
@@ -327,7 +326,7 @@ class Forwarding<Visit extends { exchange: Exchange }> implements UpstreamListen
     clearTimeout(this.#continueTimer)
     if (this.#isOver) return
     this.#isOver = true
-    this.outcome.visitor = 'visitor-gone'
+    this.#outcome.visitor = 'visitor-gone'
     if (this.#timesHeld > 0 && !this.#isAnswered) this.#parts.bridge.heldEnded('left')
     if (this.#holding) {
       this.#holding.end()

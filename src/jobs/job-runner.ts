@@ -17,17 +17,18 @@ export type JobRunnerParts = {
   work(payload: unknown, job: Job, workerId: string): Promise<void>
 }
 
+export type JobRunner = {
+  id: string
+  /** Resolves when the jobs under way have ended. */
+  stop(): Promise<void>
+  /** For when nothing is held any more under its id. */
+  leave(): Promise<void>
+}
+
 const JOB_POLL_MS = 1_000
 
 /** Runs the jobs of one kind, so that those of another never wait for their places. Resolves once the runner is known as a worker. */
-export async function startJobRunner({
-  db,
-  jobDb,
-  log,
-  task,
-  atOnce,
-  work,
-}: JobRunnerParts): Promise<{ id: string; stop(): Promise<void> }> {
+export async function startJobRunner({ db, jobDb, log, task, atOnce, work }: JobRunnerParts): Promise<JobRunner> {
   const events: WorkerEvents = new EventEmitter()
   const created = new Promise<string>((resolve) => events.once('pool:create', ({ workerPool }) => resolve(workerPool.id)))
   const joined = created.then(async (id) => ({ id, ...(await joinWorkers(db, { id, host: hostOfMachine(), pid: process.pid }, log)) }))
@@ -48,13 +49,7 @@ export async function startJobRunner({
     },
   })
   const registered = await joined
-  return {
-    id: registered.id,
-    async stop() {
-      await runner.stop()
-      await registered.stop()
-    },
-  }
+  return { id: registered.id, stop: () => runner.stop(), leave: () => registered.stop() }
 }
 
 function jobLogger(log: Log): Logger {

@@ -4,7 +4,7 @@ import type { Log } from '../log.ts'
 
 export type Sweep = { name: string; everyMs: number; run(): Promise<void> }
 
-/** Runs each sweep at once and then every so often, one run at a time; a failure is logged and the next run comes in time. */
+/** Runs each sweep at once and then every so often, one run at a time; a failure is logged, an outage of the database once, and the next run comes in time. */
 export function startSweeps(sweeps: readonly Sweep[], log: Log): { stop(): Promise<void> } {
   const stopping = new AbortController()
   const loops = sweeps.map((sweep) => repeat(sweep, log, stopping.signal))
@@ -17,22 +17,22 @@ export function startSweeps(sweeps: readonly Sweep[], log: Log): { stop(): Promi
 }
 
 async function repeat(sweep: Sweep, log: Log, stopped: AbortSignal): Promise<void> {
-  let failures = 0
+  let wasAway = false
   while (!stopped.aborted) {
     try {
       await sweep.run()
-      if (failures > 1) log.info({ sweep: sweep.name, failures }, 'sweep runs again')
-      failures = 0
+      wasAway = false
     } catch (error) {
-      failures += 1
-      const cause = isAway(error) ? { reason: error.message } : { err: error }
-      if (failures === 1) log.warn({ ...cause, sweep: sweep.name }, 'sweep failed; it runs again in time')
+      const isAway = saysDatabaseIsAway(error)
+      const cause = isAway ? { reason: error.message } : { err: error }
+      if (!isAway || !wasAway) log.warn({ ...cause, sweep: sweep.name }, 'sweep failed; it runs again in time')
+      wasAway = isAway
     }
     await pause(sweep.everyMs, stopped)
   }
 }
 
-/** An outage of the database says the same of every sweep: where in the code it was met is of no use. */
-function isAway(error: unknown): error is ServiceError {
+/** Said once, and without where in the code it was met: each sweep says the same until the database is back. */
+function saysDatabaseIsAway(error: unknown): error is ServiceError {
   return error instanceof ServiceError && error.code === 'database_unavailable'
 }

@@ -96,7 +96,7 @@ export function decodeMessage(bytes: Buffer): Message {
   const reader: Reader = { bytes, at: HEADER_BYTES }
   const questions = bytes.readUInt16BE(4)
   if (questions > 1) throw new RangeError('a message has one question at most') // RFC 9619
-  if (bytes.readUInt16BE(6) + bytes.readUInt16BE(8) + bytes.readUInt16BE(10) > RECORDS_MAX) throw new RangeError('too many records')
+  if (recordsIn(bytes) > RECORDS_MAX) throw new RangeError('too many records')
   const question = questions === 1 ? { name: readName(reader), type: readUInt16(reader), class: readUInt16(reader) } : undefined
   return {
     id: bytes.readUInt16BE(0),
@@ -112,6 +112,11 @@ export function decodeMessage(bytes: Buffer): Message {
     additional: readRecords(reader, bytes.readUInt16BE(10)),
     edns: reader.edns,
   }
+}
+
+/** How many records a message says that it has beside its question. */
+export function recordsIn(bytes: Buffer): number {
+  return bytes.readUInt16BE(6) + bytes.readUInt16BE(8) + bytes.readUInt16BE(10)
 }
 
 type Reader = { bytes: Buffer; at: number; edns?: Edns }

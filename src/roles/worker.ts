@@ -158,6 +158,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
     async stop() {
       await internal.stop()
       await Promise.all([probing.stop(), sweeps.stop(), ...runners.map((runner) => runner.stop())])
+      await Promise.all(runners.map((runner) => runner.leave()))
       mailServer?.close()
       probe.close()
       dns01?.close()
