@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document 202d89720f4164132ef8f26bde9116d7: npm run types.
+// Generated from the OpenAPI document 67c9abc32ae46586f60265edf493bace: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -171,7 +171,7 @@ export interface paths {
         put?: never;
         /**
          * Mail the records to whoever manages the DNS
-         * @description Sends the records to add, the link, and a note of up to 1,000 characters. Five mails a link in 15 minutes.
+         * @description Sends the records to add, the link, and a note of up to 1,000 characters. Five mails a link, and to one reader, in 15 minutes.
          */
         post: operations["mailInstructions"];
         delete?: never;
@@ -547,7 +547,7 @@ export interface paths {
         put?: never;
         /**
          * Register many hostnames in a project
-         * @description Claims each of up to 1,000 hostnames; one that is refused stops none of the others.
+         * @description Claims each of up to 1,000 hostnames; one that is refused stops none of the others. Two lists a project at a time; who hangs up has the rest left alone.
          */
         post: operations["registerPortalDomains"];
         delete?: never;
@@ -3501,7 +3501,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `cross_site`: The request comes from another site. */
+            /** @description `role_insufficient`: Your role in the project does not allow this. `cross_site`: The request comes from another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3884,7 +3884,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `rate_limited`: Too many requests. */
+            /** @description `rate_limited`: Too many requests. `rate_limited`: Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4886,7 +4886,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `rate_limited`: Too many requests. */
+            /** @description `rate_limited`: Too many requests. `rate_limited`: Too many requests. */
             429: {
                 headers: {
                     [name: string]: unknown;

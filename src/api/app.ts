@@ -1,5 +1,5 @@
 import cookies from '@fastify/cookie'
-import fastify, { type FastifyInstance } from 'fastify'
+import fastify, { type FastifyInstance, type onRequestHookHandler } from 'fastify'
 import type { ClaimRules } from '../core/claim-rules.ts'
 import type { Db } from '../core/db.ts'
 import type { LinkSigner } from '../core/link-signer.ts'
@@ -7,6 +7,7 @@ import type { ProjectRules } from '../core/projects.ts'
 import type { RateLimits } from '../core/rate-limits.ts'
 import type { Hostname } from '../hostname.ts'
 import type { Log } from '../log.ts'
+import { wasSlow } from './admit.ts'
 import { refuseOtherMethods } from './allowed-methods.ts'
 import { auth } from './auth.ts'
 import type { Authenticator, Caller } from './authentication.ts'
@@ -100,7 +101,9 @@ export function createApp(parts: AppParts): FastifyInstance {
   }
 
   // In the order in which a request meets them.
+  app.decorateRequest('begunAtMs', 0)
   app.addHook('onRequest', (request, reply, done) => {
+    request.begunAtMs = performance.now()
     reply.header('x-request-id', request.id)
     done()
   })
@@ -119,8 +122,8 @@ export function createApp(parts: AppParts): FastifyInstance {
 
   app.register(async (open) => {
     health(open)
-    portalFiles(open, parts.portal)
     const { baseUrl, portalUrl } = parts
+    portalFiles(open, parts.portal, { httpsOnly: portalUrl.protocol === 'https:' })
     if (parts.mail === 'kept')
       inbox(open, { db: parts.db, hostnames: new Set([baseUrl.hostname, portalUrl.hostname, '127.0.0.1', '[::1]']) })
   })
@@ -131,7 +134,7 @@ export function createApp(parts: AppParts): FastifyInstance {
   })
   app.register(async (edge) => {
     edge.decorateRequest('caller')
-    edge.addHook('onRequest', (request, _reply, done) => {
+    const identify: onRequestHookHandler = (request, _reply, done) => {
       const answer = (error: unknown) => done(error as Error)
       const refuse = (error: unknown) => void strangers.instead(request, error).then(answer, answer)
       try {
@@ -148,7 +151,9 @@ export function createApp(parts: AppParts): FastifyInstance {
         return refuse(error)
       }
       done()
-    })
+    }
+    edge.addHook('onRequest', identify)
+    edge.addHook('preHandler', (request, reply, done) => (wasSlow(request) ? identify.call(edge, request, reply, done) : done()))
     resolveHostname(edge, parts.finder)
     edgeDomains(edge, { ...parts, wrote })
     domainCertificates(edge, { ...parts, wrote })

@@ -1,7 +1,7 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import { parseEmailAddress } from '../core/email-address.ts'
+import { mailboxOf, parseEmailAddress } from '../core/email-address.ts'
 import type { LinkSigner } from '../core/link-signer.ts'
 import type { RateLimits } from '../core/rate-limits.ts'
 import { endSession, findSession, listMemberships, type Session } from '../core/sessions.ts'
@@ -36,7 +36,7 @@ export function auth(instance: FastifyInstance, parts: AuthParts): void {
     if (parts.mail === 'none') {
       throw new ServiceError('mail_unavailable', 'this installation has no mail server yet: its operator sets NAMESAKE_SMTP_URL')
     }
-    await limits.take('links', email)
+    await limits.take('links', mailboxOf(email))
     await requestSignIn(db, email, parts.signup)
     return reply.code(202).send({ sent: true, ...(parts.mail === 'kept' && { inbox: '/inbox' }) })
   })

@@ -81,6 +81,20 @@ test('after a gap in the news every token is asked for again, and one that was r
   await expect(tokens.authenticate(revoked.header)).rejects.toMatchObject(refused)
 })
 
+test('a project that changes has its own tokens asked for again, and nobody else’s', async () => {
+  const [own, other] = [await issue(), await issue()]
+  const tokens = authenticator()
+  for (const { header } of [own, other]) await tokens.authenticate(header)
+  const looking = authenticator()
+  const found = looking.authenticate(own.header)
+  for (const one of [tokens, looking]) one.doubtProjects([own.project.id])
+  await found
+  expect(looking.authenticate(own.header)).toBeInstanceOf(Promise)
+  expect(tokens.authenticate(other.header)).toMatchObject({ tokenId: other.id })
+  expect(await tokens.authenticate(own.header)).toMatchObject({ tokenId: own.id })
+  expect(tokens.authenticate(own.header)).toMatchObject({ tokenId: own.id })
+})
+
 test('a token that is looked up while the news has its gap is asked for again', async () => {
   const { header } = await issue()
   const tokens = authenticator()

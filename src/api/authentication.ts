@@ -30,17 +30,20 @@ export type Authenticator = {
    * a revocation that was heard stands.
    */
   doubtTokens(): void
+  /** These projects have changed: the database is asked again before a token of one of them is accepted. */
+  doubtProjects(ids: readonly string[]): void
   /** Writes down the last uses that are still in memory. */
   close(): Promise<void>
 }
 
-/** `doubts`: how many there had been when it was read. */
-type Remembered = { caller: Caller; atMs: number; doubts: number }
+/** `asOf`: the last piece of news there had been when it was read. */
+type Remembered = { caller: Caller; atMs: number; asOf: number }
 
 const SCHEME = 'bearer '
 const MEMORY_MS = 5_000
 const OUTAGE_MS_MAX = 15 * 60_000 // while the database is away nobody can revoke a token there either
 const TOKENS_MAX = 10_000
+const PROJECTS_DOUBTED_MAX = 10_000
 const FLUSH_EVERY_MS = 5_000
 
 /** `isFresh` says whether news of revocations arrives within seconds; while it does not, every request asks the database. */
@@ -50,19 +53,22 @@ export function createAuthenticator(parts: { db: Db; log: Log; isFresh(): boolea
   const databaseFirst = createDatabaseFirst(parts.now)
   const uses = collectUses(parts)
   let forgettings = 0
-  let doubts = 0
+  let news = 0
+  let allDoubtedAt = 0
+  const doubtedAt = new Map<string, number>()
 
   const look = async (token: string): Promise<Caller | undefined> => {
-    const before = { forgettings, doubts }
+    const before = { forgettings, news }
     const caller = await findTokenOwner(parts.db, token)
     // A revocation that arrived meanwhile may be of this token, and later than what was read.
     if (!caller || before.forgettings !== forgettings) {
       byToken.delete(token)
       return caller
     }
-    byToken.set(token, { caller, atMs: parts.now().getTime(), doubts: before.doubts })
+    byToken.set(token, { caller, atMs: parts.now().getTime(), asOf: before.news })
     return caller
   }
+  const isUndoubted = ({ caller, asOf }: Remembered) => asOf >= allDoubtedAt && asOf >= (doubtedAt.get(caller.project.id) ?? 0)
   const ask = async (token: string, known: Remembered | undefined, nowMs: number): Promise<Caller> => {
     const older = known && nowMs - known.atMs < OUTAGE_MS_MAX ? known.caller : undefined
     const caller = await databaseFirst(() => once(token, () => look(token)), older)
@@ -71,12 +77,18 @@ export function createAuthenticator(parts: { db: Db; log: Log; isFresh(): boolea
     return caller
   }
 
+  const doubtTokens = () => {
+    news += 1
+    allDoubtedAt = news
+    doubtedAt.clear()
+  }
+
   return {
     authenticate(header) {
       const token = readBearer(header)
       const nowMs = parts.now().getTime()
       const known = byToken.peek(token)
-      const isCertain = known && known.doubts === doubts && nowMs - known.atMs < MEMORY_MS && parts.isFresh()
+      const isCertain = known && isUndoubted(known) && nowMs - known.atMs < MEMORY_MS && parts.isFresh()
       if (!isCertain) return ask(token, known, nowMs)
       uses.note(known.caller.tokenId, nowMs)
       return known.caller
@@ -85,8 +97,11 @@ export function createAuthenticator(parts: { db: Db; log: Log; isFresh(): boolea
       forgettings += 1
       byToken.deleteWhere(({ caller }) => caller.tokenId === tokenId)
     },
-    doubtTokens() {
-      doubts += 1
+    doubtTokens,
+    doubtProjects(ids) {
+      news += 1
+      for (const id of ids) doubtedAt.set(id, news)
+      if (doubtedAt.size > PROJECTS_DOUBTED_MAX) doubtTokens()
     },
     close: uses.close,
   }

@@ -4,10 +4,12 @@ import { Type } from 'typebox'
 import { type Connection, findConnection, mailInstructions } from '../core/connect-links.ts'
 import { findStatuses } from '../core/domain-status.ts'
 import { findDomain } from '../core/domains.ts'
+import { mailboxOf, parseEmailAddress } from '../core/email-address.ts'
 import type { LinkSigner } from '../core/link-signer.ts'
 import { watchDomain } from '../core/probes.ts'
 import type { RateLimits } from '../core/rate-limits.ts'
 import { ServiceError } from '../errors.ts'
+import { admit } from './admit.ts'
 import { requireNoFields } from './bodies.ts'
 import { createDomainChecks } from './domain-checks.ts'
 import type { EdgeDomainsParts } from './edge-domains.ts'
@@ -56,7 +58,7 @@ export function connect(instance: FastifyInstance, parts: ConnectParts): void {
     }
   }
   app.decorateRequest('connection')
-  app.addHook('onRequest', async (request, reply) => {
+  admit(app, async (request, reply) => {
     reply.headers(ANY_ORIGIN).header('cache-control', 'no-store')
     if (request.method !== 'OPTIONS') await identify(request)
   })
@@ -81,9 +83,12 @@ export function connect(instance: FastifyInstance, parts: ConnectParts): void {
 
   app.post('/v1/connect/mail', { schema: MAIL }, async (request, reply) => {
     if (parts.mail === 'none') throw new ServiceError('mail_unavailable', 'this installation has no mail server: copy the link instead')
-    // Whoever has the link can have mail sent with words of their own, so it counts as sign-in links do, by link and by place.
+    const mailbox = mailboxOf(parseEmailAddress(request.body.to))
+    // Whoever has the link can have mail sent with words of their own, so it counts as sign-in links do: by link, by place and by reader; and a project may have any number of links.
     await parts.limits.take('links', `connect ${request.connection.linkId}`)
     await parts.limits.take('links', `connect from ${callerKey(request)}`)
+    await parts.limits.take('links', `connect to ${mailbox}`)
+    await parts.limits.take('instructions', request.connection.project.id)
     await mailInstructions(db, request.connection, request.body)
     return reply.code(202).send({ sent: true })
   })
@@ -94,7 +99,7 @@ export function connect(instance: FastifyInstance, parts: ConnectParts): void {
     await keepLooking()
     return streams.open(
       reply,
-      { reader: request.connection.linkId, projectId: project.id },
+      { reader: request.connection.linkId, place: callerKey(request), projectId: project.id },
       {
         headers: ANY_ORIGIN,
         stillAllowed: () => identify(request).then(keepLooking),
@@ -138,7 +143,8 @@ const MAIL = {
   ...common,
   operationId: 'mailInstructions',
   summary: 'Mail the records to whoever manages the DNS',
-  description: 'Sends the records to add, the link, and a note of up to 1,000 characters. Five mails a link in 15 minutes.',
+  description:
+    'Sends the records to add, the link, and a note of up to 1,000 characters. Five mails a link, and to one reader, in 15 minutes.',
   body: InstructionsSchema,
   response: {
     202: Type.Ref('InstructionsSent', { description: 'The mail is on its way.' }),

@@ -6,6 +6,7 @@ import type { Project } from '../core/projects.ts'
 import type { Hostname } from '../hostname.ts'
 import { Lru } from '../lib/lru.ts'
 import { createOnce } from '../lib/once.ts'
+import { Shares } from '../lib/shares.ts'
 
 export type DomainProbe = {
   check(hostname: Hostname, claim: { proof: string; proofNeeded: boolean }, signal?: AbortSignal): Promise<DnsReport>
@@ -22,22 +23,22 @@ export type DomainChecksParts = {
 
 const CHECK_TIMEOUT_MS = 10_000
 const REPEAT_MS = 2_000
-const CHECKS_AT_ONCE_MAX = 50
+const CHECKS_AT_ONCE = { max: 50, perOwnerMax: 10 }
 const CHECKS_REMEMBERED_MAX = 10_000
 const WATCH_S = 120
 
 /**
- * Looks at a domain's DNS now and keeps what was found. Throws `domain_not_found`. At most once in two seconds a hostname, and 50 at a
- * time: beyond that, or when the look-up does not end in time, the last check's findings stand, and the background check, which runs every two seconds for the next while, follows up.
+ * Looks at a domain's DNS now and keeps what was found. Throws `domain_not_found`. At most once in two seconds a hostname, ten
+ * of a project and 50 in all at a time: beyond that, or when the look-up does not end in time, the last check's findings stand, and the background check, which runs every two seconds for the next while, follows up.
  */
 export function createDomainChecks(parts: DomainChecksParts): (project: Project, hostname: Hostname) => Promise<void> {
   const once = createOnce<string, void>()
   const begun = new Lru<string, number>(CHECKS_REMEMBERED_MAX)
-  let running = 0
+  const running = new Shares(CHECKS_AT_ONCE) // by project: its name servers may be silent ones
 
-  const check = async (target: DueProbe) => {
+  const check = async (project: Project, target: DueProbe) => {
+    if (!running.enter(project.id)) return
     begun.set(target.domainId, parts.now().getTime())
-    running += 1
     try {
       const report = await parts.probe.check(target.hostname, target, AbortSignal.timeout(CHECK_TIMEOUT_MS))
       const result = { probe: target, report, nextProbeInS: nextProbeInS(target, report.state, parts.probeIntervalS) }
@@ -46,7 +47,7 @@ export function createDomainChecks(parts: DomainChecksParts): (project: Project,
     } catch (error) {
       if ((error as Error).name !== 'TimeoutError') throw error // as when there are too many at a time
     } finally {
-      running -= 1
+      running.leave(project.id)
     }
   }
   return async (project, hostname) => {
@@ -54,7 +55,7 @@ export function createDomainChecks(parts: DomainChecksParts): (project: Project,
     await watchDomain(parts.db, project, hostname, WATCH_S)
     const repeated = parts.now().getTime() - (begun.peek(target.domainId) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS
     await once(target.domainId, async () => {
-      if (!repeated && running < CHECKS_AT_ONCE_MAX) await check(target)
+      if (!repeated) await check(project, target)
     })
   }
 }

@@ -14,30 +14,36 @@ export type StreamParts = {
 const HEARTBEAT_MS = 15_000
 const RETRY_MS = 2_000
 const STREAMS_MAX = 1_000
-/** A reader is one session or one link, whoever opens pages with it. */
 const STREAMS_PER_READER_MAX = 20
+const STREAMS_PER_PLACE_MAX = 100
 const STREAMS_PER_PROJECT_MAX = 200
 const UNREAD_BYTES_MAX = 1024 * 1024
 
-export type StreamOwner = { reader: string; projectId: string }
+/** A reader is one user, or whoever has one link; a place is where they call from: any number of users and of projects may be one person's. */
+export type StreamOwner = { reader: string; place: string; projectId: string }
 
 /** Server-sent events: `open` answers a request with a stream that ends with its reader's rights and with the app. Nobody takes the room of all others. */
 export function createEventStreams(app: FastifyInstance) {
   const streams = new Set<() => void>()
-  const readers = new Shares({ max: STREAMS_MAX, perOwnerMax: STREAMS_PER_READER_MAX })
-  const projects = new Shares({ max: STREAMS_MAX, perOwnerMax: STREAMS_PER_PROJECT_MAX })
+  const sharesOf = (perOwnerMax: number) => new Shares({ max: STREAMS_MAX, perOwnerMax })
+  const readers = sharesOf(STREAMS_PER_READER_MAX)
+  const places = sharesOf(STREAMS_PER_PLACE_MAX)
+  const projects = sharesOf(STREAMS_PER_PROJECT_MAX)
 
   /** Takes a place, and returns how to give it back. */
-  const enter = ({ reader, projectId }: StreamOwner): (() => void) => {
-    const isReader = readers.enter(reader)
-    if (!isReader || !projects.enter(projectId)) {
-      if (isReader) readers.leave(reader)
-      throw new ServiceError('rate_limited', 'too many pages are open: close some, and try again', { retryAfterS: 10 })
+  const enter = ({ reader, place, projectId }: StreamOwner): (() => void) => {
+    const wanted: [Shares, string][] = [
+      [readers, reader],
+      [places, place],
+      [projects, projectId],
+    ]
+    const taken = wanted.filter(([shares, owner]) => shares.enter(owner))
+    const leave = () => {
+      for (const [shares, owner] of taken) shares.leave(owner)
     }
-    return () => {
-      readers.leave(reader)
-      projects.leave(projectId)
-    }
+    if (taken.length === wanted.length) return leave
+    leave()
+    throw new ServiceError('rate_limited', 'too many pages are open: close some, and try again', { retryAfterS: 10 })
   }
   app.addHook('preClose', async () => {
     for (const end of streams) end()

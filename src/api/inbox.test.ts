@@ -14,9 +14,9 @@ beforeAll(async () => {
 })
 afterAll(() => api.stop())
 
-async function get(host: string): Promise<{ status: number; body: string; policy: string | undefined }> {
+async function get(host: string, more: Record<string, string> = {}): Promise<{ status: number; body: string; policy: string | undefined }> {
   const { promise, resolve } = Promise.withResolvers<{ status: number; body: string; policy: string | undefined }>()
-  const sent = request({ host: '127.0.0.1', port: api.port, path: '/inbox', headers: { host }, agent: false }, (response) => {
+  const sent = request({ host: '127.0.0.1', port: api.port, path: '/inbox', headers: { host, ...more }, agent: false }, (response) => {
     const policy = response.headers['content-security-policy'] as string | undefined
     void text(response).then((body) => resolve({ status: response.statusCode!, body, policy }))
   })
@@ -40,6 +40,7 @@ test('asked for a link, the API says where the mail is', async () => {
 
 test('under any other name it is not there: a page that was made to lead here reads nothing', async () => {
   expect((await get('rebound.evil.test')).status).toBe(404)
+  expect((await get('rebound.evil.test', { 'x-forwarded-host': 'localhost' })).status).toBe(404)
 })
 
 test('an installation that sends mail has no inbox', async () => {

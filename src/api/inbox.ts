@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Db } from '../core/db.ts'
 import { listKeptMails } from '../core/kept-mails.ts'
 import { ServiceError } from '../errors.ts'
@@ -25,8 +25,8 @@ const LINK = /(https?:\/\/[^\s<>"]+)/
 /** `GET /inbox`: the mail of a local installation that has no mail server. Whoever reads it can sign in as anybody, so it is for this machine's own names. */
 export function inbox(app: FastifyInstance, parts: { db: Db; hostnames: ReadonlySet<string> }): void {
   app.get('/inbox', { schema: { hide: true } }, async (request, reply) => {
-    // A stranger's name that was made to lead here (DNS rebinding) would let its page read along.
-    if (!parts.hostnames.has(request.hostname)) throw new ServiceError('route_not_found', 'there is nothing at GET /inbox')
+    // A stranger's name that was made to lead here (DNS rebinding) would let its page read along. That page may set X-Forwarded-Host, but not Host.
+    if (!parts.hostnames.has(sentHostname(request))) throw new ServiceError('route_not_found', 'there is nothing at GET /inbox')
     const mails = await listKeptMails(parts.db)
     return reply.headers(HEADERS).send(
       html`<!doctype html>
@@ -42,6 +42,10 @@ ${mails.map((mail) => html`<article><h2>${mail.subject}</h2><p>To ${mail.to}, ${
 `.text,
     )
   })
+}
+
+function sentHostname({ raw }: FastifyRequest): string {
+  return URL.parse(`http://${raw.headers.host}`)?.hostname ?? ''
 }
 
 function linked(text: string): Html[] {

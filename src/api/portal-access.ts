@@ -52,9 +52,10 @@ export async function accessByTokenOrSession(parts: AccessParts, request: Fastif
   return { project, role: 'member', actor: { kind: 'token', id: tokenId } }
 }
 
-/** For routes that take more than a member: refuses before anything is read of the body. */
+/** The hooks of a route that takes more than a member: it refuses before anything is read of the body. */
 export function needs(role: 'owner' | 'admin') {
-  return async (request: FastifyRequest) => requireRole(request.access.role, role)
+  const check = async (request: FastifyRequest) => requireRole(request.access.role, role)
+  return { onRequest: check, preHandler: check } // the role may be another one behind a slow body
 }
 
 async function orLimited<T>(parts: AccessParts, request: FastifyRequest, find: () => Promise<T>): Promise<T> {

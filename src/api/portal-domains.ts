@@ -5,7 +5,10 @@ import { registerDomains } from '../core/bulk-claims.ts'
 import { findStatuses } from '../core/domain-status.ts'
 import { changeMetadata, findDomain, listDomains, registerDomain, removeDomain } from '../core/domains.ts'
 import type { Project } from '../core/projects.ts'
+import { ServiceError } from '../errors.ts'
 import { type Hostname, parseClaimName } from '../hostname.ts'
+import { Shares } from '../lib/shares.ts'
+import { admit } from './admit.ts'
 import { rawMember, requireNoFields } from './bodies.ts'
 import { createDomainChecks } from './domain-checks.ts'
 import { detailsJson, domainJson } from './domain-json.ts'
@@ -18,19 +21,23 @@ import { RegistrationSchema } from './schemas.ts'
 
 const BASE = '/v1/portal/projects/:slug/domains'
 const ONE = `${BASE}/:hostname`
+/** Each is up to a thousand claims, one after the other. */
+const BULKS_AT_ONCE = { max: 10, perOwnerMax: 2 }
+const BULK_RETRY = { retryAfterS: 10 }
 
 /** The domains of a project through the portal's door: the verbs of `/v1/edge/domains`. Every request has its access by now. */
 export function portalDomains(instance: FastifyInstance, parts: EdgeDomainsParts & AccessParts): void {
   const app = instance.withTypeProvider<TypeBoxTypeProvider>()
   const { db, rules } = parts
   const checkDomain = createDomainChecks({ ...parts, announce: parts.wrote })
+  const bulks = new Shares(BULKS_AT_ONCE)
   const sendDetails = async (reply: FastifyReply, project: Project, hostname: Hostname) => {
     const details = await findDomain(db, project, hostname, rules.edgeHost, rules.dnsZone)
     const statuses = await findStatuses(db, project.id, [hostname])
     return sendJson(reply, detailsJson(details, statuses.get(hostname) ?? 'waiting-for-dns'))
   }
 
-  app.addHook('onRequest', async (request) => {
+  admit(app, async (request) => {
     request.access = await accessByTokenOrSession(parts, request)
   })
 
@@ -44,8 +51,14 @@ export function portalDomains(instance: FastifyInstance, parts: EdgeDomainsParts
 
   app.post(`${BASE}/bulk`, { schema: BULK }, async (request, reply) => {
     const { project, actor } = request.access
-    const results = await registerDomains(db, project, { texts: request.body.hostnames, rules, actor, claimed: parts.wrote })
-    return sendJson(reply, JSON.stringify({ results }))
+    if (!bulks.enter(project.id))
+      throw new ServiceError('rate_limited', 'other lists are still being claimed: try again in 10 seconds', BULK_RETRY)
+    try {
+      const wanted = { texts: request.body.hostnames, rules, actor, claimed: parts.wrote, isWanted: () => !reply.raw.destroyed }
+      return sendJson(reply, JSON.stringify({ results: await registerDomains(db, project, wanted) }))
+    } finally {
+      bulks.leave(project.id)
+    }
   })
 
   app.get(BASE, { schema: LIST }, async (request, reply) => {
@@ -120,12 +133,13 @@ const BULK = {
   ...common,
   operationId: 'registerPortalDomains',
   summary: 'Register many hostnames in a project',
-  description: 'Claims each of up to 1,000 hostnames; one that is refused stops none of the others.',
+  description:
+    'Claims each of up to 1,000 hostnames; one that is refused stops none of the others. Two lists a project at a time; who hangs up has the rest left alone.',
   params: SlugParams,
   body: BulkSchema,
   response: {
     200: Type.Ref('BulkResult', { description: 'What became of each.' }),
-    ...refusals(...BODY_CODES, 'request_malformed', ...ACCESS_CODES),
+    ...refusals(...BODY_CODES, 'request_malformed', 'rate_limited', ...ACCESS_CODES),
   },
 }
 

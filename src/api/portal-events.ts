@@ -1,22 +1,24 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
+import { admit } from './admit.ts'
 import { createEventStreams } from './event-stream.ts'
 import { refusals, SESSION_CODES } from './openapi.ts'
 import { type AccessParts, accessBySession } from './portal-access.ts'
 import { SlugParams } from './portal-schemas.ts'
 import type { ProjectNews } from './project-news.ts'
+import { callerKey } from './stranger-limits.ts'
 
 /** `GET …/events`: what changes in a project, as server-sent events. A stream ends with its session, its membership and the process. */
 export function portalEvents(app: FastifyInstance, parts: AccessParts & { news: ProjectNews }): void {
   const streams = createEventStreams(app)
-  app.addHook('onRequest', async (request) => {
+  admit(app, async (request) => {
     request.access = await accessBySession(parts, request)
   })
 
   app.get('/v1/portal/projects/:slug/events', { schema: EVENTS }, async (request, reply) =>
     streams.open(
       reply,
-      { reader: request.session.id, projectId: request.access.project.id },
+      { reader: request.session.email, place: callerKey(request), projectId: request.access.project.id },
       {
         stillAllowed: () => accessBySession(parts, request),
         watch: (write, breakOff) =>

@@ -16,6 +16,7 @@ const TYPES: Record<string, string> = {
 }
 const A_YEAR = 'public, max-age=31536000, immutable'
 const REVALIDATE = 'no-cache'
+const HTTPS_ONLY = 'max-age=31536000'
 const POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 const HEADERS = {
   'content-security-policy': POLICY,
@@ -48,12 +49,13 @@ export function readPortalFiles(folder: URL): PortalFile[] {
   }
 }
 
-/** Serves the portal's files under their own names, and its page wherever the portal has a screen. Not part of the API's description. */
-export function portalFiles(app: FastifyInstance, files: readonly PortalFile[]): void {
+/** Serves the portal's files under their own names, and its page wherever the portal has a screen; `httpsOnly` has browsers come by https alone (RFC 6797). Not part of the API's description. */
+export function portalFiles(app: FastifyInstance, files: readonly PortalFile[], { httpsOnly }: { httpsOnly: boolean }): void {
   for (const file of files) {
     for (const path of file.path === PAGE ? PAGE_PATHS : [file.path]) {
       app.get(path, { schema: { hide: true } }, (request, reply) => {
         reply.headers(HEADERS)
+        if (httpsOnly) reply.header('strict-transport-security', HTTPS_ONLY)
         if (OTHER_POLICIES[path]) reply.header('content-security-policy', OTHER_POLICIES[path])
         return sendFile(file, request, reply)
       })

@@ -1,9 +1,10 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import { parseEmailAddress } from '../core/email-address.ts'
+import { mailboxOf, parseEmailAddress } from '../core/email-address.ts'
 import { changeRole, inviteMember, listMembers, removeMember } from '../core/members.ts'
 import type { RateLimits } from '../core/rate-limits.ts'
+import { admit } from './admit.ts'
 import { BODY_CODES, refusals, SESSION_CODES } from './openapi.ts'
 import { type AccessParts, accessBySession, needs } from './portal-access.ts'
 import { InvitationSchema, MemberParams, RoleChangeSchema, SlugParams } from './portal-schemas.ts'
@@ -14,21 +15,21 @@ const BASE = '/v1/portal/projects/:slug/members'
 export function portalMembers(instance: FastifyInstance, parts: AccessParts & { limits: RateLimits }): void {
   const app = instance.withTypeProvider<TypeBoxTypeProvider>()
   const { db } = parts
-  app.addHook('onRequest', async (request, reply) => {
+  admit(app, async (request, reply) => {
     reply.header('cache-control', 'no-store')
     request.access = await accessBySession(parts, request)
   })
 
   app.get(BASE, { schema: LIST }, async (request, reply) => reply.send(await listMembers(db, request.access.project)))
 
-  app.post(BASE, { schema: INVITE, onRequest: needs('admin') }, async (request, reply) => {
+  app.post(BASE, { schema: INVITE, ...needs('admin') }, async (request, reply) => {
     // Each is a mail with words of the inviter's own.
     await parts.limits.take('invitations', request.session.email)
-    await parts.limits.take('links', `invitation of ${parseEmailAddress(request.body.email)}`)
+    await parts.limits.take('links', `invitation of ${mailboxOf(parseEmailAddress(request.body.email))}`)
     return reply.send(await inviteMember(db, request.access, request.body))
   })
 
-  app.patch(`${BASE}/:email`, { schema: CHANGE, onRequest: needs('admin') }, async (request, reply) =>
+  app.patch(`${BASE}/:email`, { schema: CHANGE, ...needs('admin') }, async (request, reply) =>
     reply.send(await changeRole(db, request.access, request.params.email, request.body.role)),
   )
 

@@ -2,10 +2,13 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { listActivity } from '../core/activity.ts'
+import { isMember } from '../core/members.ts'
 import { createOwnProject, listVisibleProjects, showVisibleProject } from '../core/portal-projects.ts'
 import { type ErrorPageBrand, readErrorPageBrand } from '../core/project-pages.ts'
 import { deleteProject, type Project, type ProjectRules, updateProject } from '../core/projects.ts'
 import type { RateLimits } from '../core/rate-limits.ts'
+import { ServiceError } from '../errors.ts'
+import { admit } from './admit.ts'
 import { linkToNext } from './domain-list.ts'
 import { BODY_CODES, refusals, SESSION_CODES } from './openapi.ts'
 import { type AccessParts, accessBySession, findOwnSession, needs } from './portal-access.ts'
@@ -16,6 +19,7 @@ export type UpstreamCheck = { kind: 'answered'; status: number } | { kind: 'unre
 
 export type PortalProjectsParts = AccessParts & {
   limits: RateLimits
+  signup: 'open' | 'invited'
   baseUrl: URL
   projectRules: ProjectRules
   checkUpstream(url: URL, protocol: Project['upstreamProtocol']): Promise<UpstreamCheck>
@@ -31,7 +35,7 @@ const ONE = `${BASE}/:slug`
 export function portalProjects(instance: FastifyInstance, parts: PortalProjectsParts): void {
   const app = instance.withTypeProvider<TypeBoxTypeProvider>()
   const { db, projectRules } = parts
-  app.addHook('onRequest', async (request) => {
+  admit(app, async (request) => {
     request.session = await findOwnSession(parts, request)
   })
 
@@ -40,7 +44,10 @@ export function portalProjects(instance: FastifyInstance, parts: PortalProjectsP
   )
 
   app.post(BASE, { schema: CREATE }, async (request, reply) => {
-    await parts.limits.take('projects', request.session.email)
+    const { email } = request.session
+    await parts.limits.take('projects', email)
+    if (parts.signup === 'invited' && !(await isMember(db, email)))
+      throw new ServiceError('role_insufficient', 'you belong to no project any more: ask for a new invitation')
     const project = await createOwnProject(db, request.session, request.body, projectRules)
     const [record, upstreamCheck] = await Promise.all([
       showVisibleProject(db, request.session, project, projectRules.plans),
@@ -54,7 +61,7 @@ export function portalProjects(instance: FastifyInstance, parts: PortalProjectsP
 export function portalProject(instance: FastifyInstance, parts: PortalProjectsParts): void {
   const app = instance.withTypeProvider<TypeBoxTypeProvider>()
   const { db, projectRules } = parts
-  app.addHook('onRequest', async (request, reply) => {
+  admit(app, async (request, reply) => {
     reply.header('cache-control', 'no-store')
     request.access = await accessBySession(parts, request)
   })
@@ -63,8 +70,9 @@ export function portalProject(instance: FastifyInstance, parts: PortalProjectsPa
     reply.send(await showVisibleProject(db, request.session, request.access.project, projectRules.plans)),
   )
 
-  app.patch(ONE, { schema: CHANGE, onRequest: needs('admin') }, async (request, reply) => {
+  app.patch(ONE, { schema: CHANGE, ...needs('admin') }, async (request, reply) => {
     const { project, actor } = request.access
+    await parts.limits.take('changes', project.id) // each has every machine read the project anew, and a new upstream is visited
     const changed = await updateProject(db, project.slug, request.body, projectRules, actor)
     parts.announce(project.slug)
     const isNew = changed.upstreamUrl !== project.upstreamUrl || changed.upstreamProtocol !== project.upstreamProtocol
@@ -75,7 +83,7 @@ export function portalProject(instance: FastifyInstance, parts: PortalProjectsPa
     return reply.send({ ...record, ...(upstreamCheck && { upstreamCheck }) })
   })
 
-  app.delete(ONE, { schema: DELETE, onRequest: needs('owner') }, async (request, reply) => {
+  app.delete(ONE, { schema: DELETE, ...needs('owner') }, async (request, reply) => {
     await deleteProject(db, request.access.project, request.access.actor)
     parts.announce(request.access.project.slug)
     return reply.code(204).send(null)
@@ -123,7 +131,7 @@ const CREATE = {
   body: NewProjectSchema,
   response: {
     200: Type.Ref('ChangedProject', { description: 'The project.' }),
-    ...refusals(...BODY_CODES, ...PROJECT_CODES, 'slug_invalid', 'slug_taken', ...SESSION_CODES),
+    ...refusals(...BODY_CODES, ...PROJECT_CODES, 'slug_invalid', 'slug_taken', 'role_insufficient', ...SESSION_CODES),
   },
 }
 
@@ -145,7 +153,7 @@ const CHANGE = {
   body: ProjectChangesSchema,
   response: {
     200: Type.Ref('ChangedProject', { description: 'The project.' }),
-    ...refusals(...BODY_CODES, ...PROJECT_CODES, 'brand_invalid', 'error_page_invalid', 'role_insufficient', ...IN_PROJECT),
+    ...refusals(...BODY_CODES, ...PROJECT_CODES, 'rate_limited', 'brand_invalid', 'error_page_invalid', 'role_insufficient', ...IN_PROJECT),
   },
 }
 

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import type { Db } from '../core/db.ts'
 import { issueToken, listTokens, revokeToken } from '../core/tokens.ts'
+import { admit } from './admit.ts'
 import { BODY_CODES, refusals, SESSION_CODES } from './openapi.ts'
 import { type AccessParts, accessBySession, needs } from './portal-access.ts'
 import { NewTokenSchema, SlugParams, TokenParams } from './portal-schemas.ts'
@@ -19,19 +20,19 @@ const BASE = '/v1/portal/projects/:slug/tokens'
 export function portalTokens(instance: FastifyInstance, parts: PortalTokensParts): void {
   const app = instance.withTypeProvider<TypeBoxTypeProvider>()
   const { db } = parts
-  app.addHook('onRequest', async (request, reply) => {
+  admit(app, async (request, reply) => {
     reply.header('cache-control', 'no-store')
     request.access = await accessBySession(parts, request)
   })
 
   app.get(BASE, { schema: LIST }, async (request, reply) => reply.send(await listTokens(db, request.access.project.slug)))
 
-  app.post(BASE, { schema: ISSUE, onRequest: needs('admin') }, async (request, reply) => {
+  app.post(BASE, { schema: ISSUE, ...needs('admin') }, async (request, reply) => {
     const { project, actor } = request.access
     return reply.send(await issueToken(db, project.slug, request.body, actor))
   })
 
-  app.delete(`${BASE}/:tokenId`, { schema: REVOKE, onRequest: needs('admin') }, async (request, reply) => {
+  app.delete(`${BASE}/:tokenId`, { schema: REVOKE, ...needs('admin') }, async (request, reply) => {
     const { project, actor } = request.access
     await revokeToken(db, project.slug, request.params.tokenId, actor)
     parts.revoked(request.params.tokenId)

@@ -16,19 +16,25 @@ export type BulkOutcome = { hostname: string } & (
 // A refusal that concerns one hostname; anything else ends the whole, and what was claimed stays.
 const REFUSALS: readonly ErrorCode[] = ['hostname_invalid', 'hostname_reserved', 'wildcards_not_enabled', 'hostname_claimed', 'plan_limit']
 
-/** Claims each hostname as `registerDomain` does, one after the other; a refused one stops none. `claimed` is called for each that is new. */
+/**
+ * Claims each hostname as `registerDomain` does, one after the other; a refused one stops none, but for one that the plan has no room for: then there is
+ * none for those behind it either. `claimed` is called for each that is new. Ends early when nobody wants the outcome any more.
+ */
 export async function registerDomains(
   db: Db,
   project: Project,
-  wanted: { texts: readonly string[]; rules: ClaimRules; actor: Actor; claimed(hostname: Hostname): void },
+  wanted: { texts: readonly string[]; rules: ClaimRules; actor: Actor; claimed(hostname: Hostname): void; isWanted(): boolean },
 ): Promise<BulkOutcome[]> {
   const held = await findHeld(db, project, wanted.texts)
   const outcomes: BulkOutcome[] = []
+  let full: ServiceError | undefined
   for (const text of wanted.texts) {
+    if (!wanted.isWanted()) break
     try {
       const hostname = parseClaimName(text)
       const isNew = !held.has(hostname)
       if (isNew) {
+        if (full) throw full
         await registerDomain(db, project, { hostname, metadataJson: '{}' }, wanted.rules, wanted.actor)
         held.add(hostname)
         wanted.claimed(hostname)
@@ -36,6 +42,7 @@ export async function registerDomains(
       outcomes.push({ hostname: text, outcome: isNew ? 'claimed' : 'exists' })
     } catch (error) {
       if (!(error instanceof ServiceError) || !REFUSALS.includes(error.code)) throw error
+      if (error.code === 'plan_limit') full = error
       outcomes.push({ hostname: text, outcome: 'refused', code: error.code, detail: error.message })
     }
   }

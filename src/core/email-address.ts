@@ -9,3 +9,9 @@ export function parseEmailAddress(text: string): string {
   if (SHAPE.test(address) && !/[\p{Cc}\p{Cs}]/u.test(address) && Buffer.byteLength(address) <= ADDRESS_BYTES_MAX) return address
   throw new ServiceError('email_invalid', 'an e-mail address looks like ada@vendor.com')
 }
+
+/** Where its mail arrives, for counting it: most mail servers take what stands behind a plus for the same reader's (RFC 5233). */
+export function mailboxOf(address: string): string {
+  const [local, domain] = address.split('@') as [string, string]
+  return `${local.slice(0, 1)}${local.slice(1).replace(/\+.*/s, '')}@${domain}`
+}

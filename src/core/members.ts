@@ -28,6 +28,11 @@ export function requireRole(role: Role | 'operator', needed: 'owner' | 'admin'):
   throw new ServiceError('role_insufficient', `only ${who} of the project may do this, and you are its ${role}: ask one of them`)
 }
 
+/** Does the address belong to any project? */
+export async function isMember(db: Db, email: string): Promise<boolean> {
+  return (await rows(db, sql`select from members where email = ${email} limit 1`)).length > 0
+}
+
 /** Who belongs to the project, oldest first. */
 export async function listMembers(db: Db, project: Project): Promise<MemberRecord[]> {
   const found = await rows(db, sql<Row>`select ${MEMBER} from members where project_id = ${project.id} order by created_at, email`)
@@ -39,11 +44,11 @@ export async function listMembers(db: Db, project: Project): Promise<MemberRecor
  * and changes no role. Throws `role_insufficient` (only owners invite owners) or `email_invalid`.
  */
 export async function inviteMember(db: Db, change: MemberChange, wanted: { email: string; role: Role }): Promise<MemberRecord> {
-  requireRole(change.role, wanted.role === 'owner' ? 'owner' : 'admin')
   const email = parseEmailAddress(wanted.email)
   const { project, actor } = change
   return transaction(db, async (tx) => {
     const members = await lockMembers(tx, project)
+    requireRole(roleNow(members, change), wanted.role === 'owner' ? 'owner' : 'admin')
     const known = members.find((member) => member.email === email)
     const member = known ?? (await addMember(tx, project, { email, role: wanted.role }, members.length))
     if (!known) {
@@ -62,7 +67,7 @@ export async function changeRole(db: Db, change: MemberChange, email: string, ro
   return transaction(db, async (tx) => {
     const members = await lockMembers(tx, project)
     const member = requireMember(members, email)
-    requireRole(change.role, member.role === 'owner' || role === 'owner' ? 'owner' : 'admin')
+    requireRole(roleNow(members, change), member.role === 'owner' || role === 'owner' ? 'owner' : 'admin')
     if (member.role === role) return toRecord(member)
     requireAnotherOwner(members, member)
     await rows(tx, sql`update members set role = ${role} where project_id = ${project.id} and email = ${member.email}`)
@@ -82,7 +87,7 @@ export async function removeMember(db: Db, change: MemberChange, email: string):
     const members = await lockMembers(tx, project)
     const member = requireMember(members, email)
     const leaves = actor.kind === 'user' && actor.email === member.email
-    if (!leaves) requireRole(change.role, member.role === 'owner' ? 'owner' : 'admin')
+    if (!leaves) requireRole(roleNow(members, change), member.role === 'owner' ? 'owner' : 'admin')
     requireAnotherOwner(members, member)
     await rows(tx, sql`delete from members where project_id = ${project.id} and email = ${member.email}`)
     // Invited again, they see the project at their next sign-in, as anybody does.
@@ -106,6 +111,14 @@ const MEMBER = sql<Row>`email, role, created_at as "invitedAt", joined_at as "jo
 async function lockMembers(tx: Tx, project: Project): Promise<Row[]> {
   await rows(tx, sql`select from projects where id = ${project.id} for no key update`)
   return rows(tx, sql<Row>`select ${MEMBER} from members where project_id = ${project.id}`)
+}
+
+/** A user's role as it is now, which may be another one than when the request came. Throws `project_not_found` for who is no member any more. */
+function roleNow(members: readonly Row[], { actor, project, role }: MemberChange): Role | 'operator' {
+  if (actor.kind !== 'user') return role
+  const member = members.find(({ email }) => email === actor.email)
+  if (!member) throw new ServiceError('project_not_found', `there is no project ${project.slug}`)
+  return member.role
 }
 
 async function addMember(tx: Tx, project: Project, wanted: { email: string; role: Role }, count: number): Promise<Row> {

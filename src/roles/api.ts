@@ -44,7 +44,7 @@ async function startApi(context: RoleContext, portal: readonly PortalFile[]): Pr
     isLight: ({ metadataJson }) => metadataJson.length <= METADATA_IN_MEMORY_MAX,
     changed(keys) {
       for (const id of keys.tokens) authenticator.forgetToken(id)
-      if (keys.projects.length > 0) authenticator.doubtTokens()
+      authenticator.doubtProjects(keys.projects)
     },
     reset: () => authenticator.doubtTokens(),
   })

@@ -129,8 +129,18 @@ test('the records go by mail to whoever manages the DNS, five times in 15 minute
   expect(text).toContain(`https://portal.namesake.test/connect#${token}`)
   expect((await send('not an address')).json()).toMatchObject({ status: 400, code: 'email_invalid' })
   const statuses: number[] = []
-  for (let n = 0; n < 4; n += 1) statuses.push((await send(`n${n}@customer.test`)).status)
-  expect(statuses).toEqual([202, 202, 202, 429])
+  for (let n = 0; n < 5; n += 1) statuses.push((await send(`n${n}@customer.test`)).status)
+  expect(statuses).toEqual([202, 202, 202, 202, 429])
+})
+
+test('one reader gets five such mails in 15 minutes, whoever sends them and however the address is written', async () => {
+  const statuses: number[] = []
+  for (let n = 0; n < 7; n += 1) {
+    const headers = { authorization: `Connect ${await linkFor(freshHostname())}`, 'x-forwarded-for': `198.51.100.${n}` }
+    const body = { to: `Reader+${n}@customer.test` }
+    statuses.push((await api.call('POST', '/v1/connect/mail', { headers, body })).status)
+  }
+  expect(statuses).toEqual([202, 202, 202, 202, 202, 429, 429])
 })
 
 test('pages of any origin may ask, without credentials, and nothing else of the API answers them', async () => {
@@ -171,14 +181,32 @@ test('the open page hears when its record is found', async () => {
   expect(text).toContain(`event: domain\ndata: {"hostname":"${hostname}"`)
 })
 
+/** What holds the answer holds the stream: one that nothing holds is ended. */
+function openStream(token: string, signal: AbortSignal, from = '198.51.100.1'): Promise<Response> {
+  const headers = { authorization: `Connect ${token}`, 'x-forwarded-for': from }
+  return fetch(`${api.url}/v1/connect/events`, { headers, signal })
+}
+
+test('one place opens a hundred streams of news, with whatever links, and leaves room to others', async () => {
+  const others = await Promise.all(Array.from({ length: 2 }, () => api.addTenant()))
+  const stopping = new AbortController()
+  const streams: Response[] = []
+  for (let n = 0; n < 6; n += 1) {
+    const token = await linkFor(freshHostname(), others[n % 2])
+    streams.push(...(await Promise.all(Array.from({ length: 18 }, () => openStream(token, stopping.signal)))))
+  }
+  expect(streams.filter(({ status }) => status === 200)).toHaveLength(100)
+  expect((await openStream(await linkFor(freshHostname()), stopping.signal, '198.51.100.2')).status).toBe(200)
+  stopping.abort()
+})
+
 test('one link opens twenty streams of news and no more, and another link still finds room', async () => {
   const [token, other] = [await linkFor(freshHostname()), await linkFor(freshHostname())]
   const stopping = new AbortController()
-  const open = async (by: string) =>
-    (await fetch(`${api.url}/v1/connect/events`, { headers: { authorization: `Connect ${by}` }, signal: stopping.signal })).status
+  const open = (by: string) => openStream(by, stopping.signal)
   const opened = await Promise.all(Array.from({ length: 22 }, () => open(token)))
-  expect(opened.toSorted()).toEqual([...Array.from({ length: 20 }, () => 200), 429, 429])
-  expect(await open(other)).toBe(200)
+  expect(opened.map(({ status }) => status).toSorted()).toEqual([...Array.from({ length: 20 }, () => 200), 429, 429])
+  expect((await open(other)).status).toBe(200)
   stopping.abort()
   await expect
     .poll(async () => (await fetch(`${api.url}/v1/connect/events`, { headers: { authorization: `Connect ${token}` } })).status)

@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { recordProbes } from '../../src/core/probes.ts'
 import { startTestApi, type TestApi } from '../support/api.ts'
@@ -51,6 +54,21 @@ async function memberOf(role: 'owner' | 'admin' | 'member'): Promise<Person> {
   await mail.next(who.email)
   await who.signIn()
   return who
+}
+
+/** Begins to send a body; `finish` sends the rest and resolves with the status. */
+function sendSlowly(who: Person, path: string, wanted: object) {
+  const body = JSON.stringify(wanted)
+  const cookie = Array.from(who.cookies, ([name, value]) => `${name}=${value}`).join('; ')
+  const headers = { cookie, 'content-type': 'application/json', 'content-length': body.length }
+  const sent = request(`${api.url}${path}`, { method: 'POST', headers, agent: false })
+  sent.write(body.slice(0, 5))
+  return async function finish() {
+    sent.end(body.slice(5))
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+    answer.resume()
+    return answer.statusCode
+  }
 }
 
 describe('projects', () => {
@@ -206,6 +224,27 @@ describe('members and roles', () => {
     expect((await people.member.call('DELETE', at(`/members/${encodeURIComponent(people.member.email)}`))).status).toBe(204)
   })
 
+  test('who is removed while they send a body has nothing done with it', async () => {
+    const admin = await memberOf('admin')
+    const wanted = [
+      sendSlowly(admin, at('/members'), { email: 'friend@vendor.test', role: 'admin' }),
+      sendSlowly(admin, at('/tokens'), { name: 'backdoor' }),
+      sendSlowly(admin, at('/domains'), { hostname: freshHostname() }),
+    ]
+    await sleep(1_100)
+    expect((await ada.call('DELETE', at(`/members/${admin.email}`))).status).toBe(204)
+    expect(await Promise.all(wanted.map((finish) => finish()))).toEqual([404, 404, 404])
+    expect((await ada.call('GET', at('/members'))).text).not.toContain('friend@vendor.test')
+  })
+
+  test('whose role is taken while they send a body has it no more', async () => {
+    const admin = await memberOf('admin')
+    const finish = sendSlowly(admin, at('/tokens'), { name: 'backdoor' })
+    await sleep(1_100)
+    await ada.call('PATCH', at(`/members/${admin.email}`), { body: { role: 'member' } })
+    expect(await finish()).toBe(403)
+  })
+
   test('the last owner stays, also when two leave at the same time', async () => {
     const own = await makeProject(ada)
     const path = (who: Person) => `/v1/portal/projects/${own}/members/${encodeURIComponent(who.email)}`
@@ -340,6 +379,44 @@ describe('domains: one verb, two doors', () => {
     const many = Array.from({ length: 1_001 }, () => 'a.customer.test')
     const tooMany = await tenant.call('POST', `/v1/portal/projects/${tenant.project.slug}/domains/bulk`, { body: { hostnames: many } })
     expect(tooMany.json()).toMatchObject({ code: 'body_invalid' })
+  })
+
+  test('of many at once, none is asked for behind the one that the plan has no room for', async () => {
+    const own = await makeProject(ada)
+    const hostnames = Array.from({ length: 6 }, freshHostname)
+    const claimed = async () =>
+      (await ada.call('POST', `/v1/portal/projects/${own}/domains/bulk`, { body: { hostnames } })).json<{
+        results: { outcome: string }[]
+      }>()
+    expect((await claimed()).results.map(({ outcome }) => outcome)).toEqual([
+      'claimed',
+      'claimed',
+      'claimed',
+      'refused',
+      'refused',
+      'refused',
+    ])
+    expect((await claimed()).results.map(({ outcome }) => outcome)).toEqual(['exists', 'exists', 'exists', 'refused', 'refused', 'refused'])
+  })
+
+  test('two lists of a project are claimed at a time, and what somebody who hangs up had left is not', async () => {
+    const tenant = await api.addTenant()
+    const path = `/v1/portal/projects/${tenant.project.slug}/domains`
+    const list = () => ({ body: { hostnames: Array.from({ length: 1_000 }, freshHostname) } })
+    const statuses = await Promise.all(Array.from({ length: 4 }, async () => (await tenant.call('POST', `${path}/bulk`, list())).status))
+    expect(statuses.toSorted()).toEqual([200, 200, 429, 429])
+    const headers = { authorization: `Bearer ${tenant.token}`, 'content-type': 'application/json' }
+    const { hostnames } = list().body
+    const hungUp = fetch(`${api.url}${path}/bulk`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ hostnames }),
+      signal: AbortSignal.timeout(100),
+    })
+    await expect(hungUp).rejects.toThrow()
+    const short = async () => (await tenant.call('POST', `${path}/bulk`, { body: { hostnames: [freshHostname()] } })).status
+    await expect.poll(() => Promise.all([short(), short()]), { timeout: 20_000 }).toEqual([200, 200]) // both places are free
+    expect((await tenant.call('GET', `${path}/${hostnames.at(-1)}`)).status).toBe(404)
   })
 
   test('a list comes in pages, with the status where it is asked for', async () => {
