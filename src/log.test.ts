@@ -48,6 +48,14 @@ test('the last lines are out before a process ends', { timeout: 30_000 }, async 
   expect(await read(stdout)).toEqual({ whole: { a: LAST_LINES, b: 0 }, torn: [] })
 })
 
+test('a pipe that nobody reads from holds up no process that writes events', { timeout: 30_000 }, async () => {
+  const { stderr, stdout } = run('"$0" "$1" a "$2" without-blocking events exit', LINES)
+  const words: string[] = []
+  for await (const word of createInterface(stderr)) words.push(word)
+  expect(words).toEqual(['written', 'flushed'])
+  stdout.destroy()
+})
+
 test('a full disk costs the lines, and neither holds up nor ends a process', { timeout: 30_000 }, async () => {
   const { stderr, stdout } = run('"$0" "$1" a "$2" events exit > /dev/full; echo "ended with $?"', LAST_LINES)
   const words: string[] = []

@@ -105,7 +105,7 @@ export function createBridge(parts: BridgeParts) {
     if (isDraining || leftMs <= 0) return undefined
     const { owner } = outage.upstream
     if (!held.enter(owner)) {
-      parts.onHeldEnd('turned-away')
+      if (waiter.timesHeld === 0) parts.onHeldEnd('turned-away') // who was held before is counted by its end
       return undefined
     }
     const doublings = Math.min(waiter.timesHeld, SEND_AGAIN_DOUBLINGS_MAX)

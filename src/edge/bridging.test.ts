@@ -167,6 +167,51 @@ test('what may have been read is sent three times at most; who turns connections
   expect(seen.unread).toBe(5)
 })
 
+test('a reset behind a request that was read is no sign that it was not: three times, over HTTP/2 too', async () => {
+  const edge = await startEdge(5_000)
+  let seen = 0
+  const late = createServer((socket) => {
+    socket.once('data', () => {
+      seen += 1
+      setTimeout(() => socket.resetAndDestroy(), 200)
+    })
+  })
+  await edge.route(HOST, `http://127.0.0.1:${await listen(late, 0)}`)
+  expect(await ask(edge)).toMatchObject({ status: 502, error: 'reset' })
+  expect(seen).toBe(3)
+
+  const last: { socket?: Socket } = {}
+  const http2 = createHttp2Server(() => {
+    seen += 1
+    last.socket!.resetAndDestroy()
+  })
+  http2.on('connection', (socket: Socket) => Object.assign(last, { socket }))
+  await edge.route(HOST, `http://127.0.0.1:${await listen(http2, 0)}`, { upstreamProtocol: 'h2c' })
+  expect(await ask(edge)).toMatchObject({ status: 502, error: 'reset' })
+  expect(seen).toBe(6)
+})
+
+test('the connections that others leave behind make no more of it', async () => {
+  const edge = await startEdge(5_000)
+  let fatal = 0
+  const raw = createServer((socket) => {
+    socket.on('data', (bytes) => {
+      if (!bytes.includes('/fatal')) return void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine')
+      fatal += 1
+      socket.end()
+    })
+  })
+  await edge.route(HOST, `http://127.0.0.1:${await listen(raw, 0)}`)
+  await ask(edge)
+  let isOver = false
+  const answer = ask(edge, 'GET /fatal HTTP/1.1').finally(() => {
+    isOver = true
+  })
+  while (!isOver) expect(await ask(edge)).toMatchObject({ status: 200 })
+  expect(await answer).toMatchObject({ status: 502, error: 'reset' })
+  expect(fatal).toBe(3)
+})
+
 test('one request that the application falls over holds up nobody else', async () => {
   const edge = await startEdge(60_000)
   const application = await startApplication(0, (request, response) => {

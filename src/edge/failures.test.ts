@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
 import { freePort } from '../../test/support/ports.ts'
 import { openHttp2, openTls, requestHttp2, speak } from '../../test/support/raw-visitor.ts'
 import { type RawUpstream, startRawUpstream, startUpstream, type Upstream } from '../../test/support/upstream.ts'
+import type { HostAnswer } from './host.ts'
 
 let edge: TestEdge
 /** Waits for nothing longer than a moment: whatever is asked of it may fail by `timeout`. */
@@ -75,6 +76,18 @@ test('the log tells who went before the answer was complete from who got it', as
   await reader.until('half')
   reader.socket.destroy()
   await expect.poll(() => edge.lines.find(({ path }) => path === '/left')).toMatchObject({ status: 200, bytes: 4, error: 'visitor-gone' })
+})
+
+test('the log tells who went while its hostname was looked up', async () => {
+  const found = Promise.withResolvers<HostAnswer>()
+  const slow = await startTestEdge({ findHost: () => found.promise })
+  onTestFinished(() => slow.stop(0))
+  await slow.route(HOST, 'http://127.0.0.1:1')
+  const reader = await speak({ port: slow.httpsPort, hostname: HOST, ca: slow.ca.certPem }, `GET /left HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  await expect.poll(async () => (await slow.report()).exchanges).toBe(1)
+  reader.socket.destroy()
+  await expect.poll(() => slow.lines.find(({ path }) => path === '/left')).toMatchObject({ status: 0, error: 'visitor-gone' })
+  found.resolve({ kind: 'unknown' })
 })
 
 test('the upstream is silent: 502 and never 504, timeout', async () => {

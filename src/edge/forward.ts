@@ -58,6 +58,8 @@ const HOLDABLE = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /** Of a request over connections that stood, and ended without a word when it may have been read. */
 const ATTEMPTS_MAX = 3
+/** So soon a forwarder resets a connection that it has nobody for. */
+const TURNED_AWAY_MS = 100
 
 /** An upstream that ignores `Expect` would leave the visitor waiting for ever. */
 const CONTINUE_PATIENCE_MS = 1_000
@@ -92,6 +94,7 @@ class Forwarding<Visit extends { exchange: Exchange; outcome: Forwarded }> imple
   #holding: Holding | undefined
   #timesHeld = 0
   #heldSinceMs = 0
+  #sentAtMs = 0
 
   constructor(parts: ForwardParts<Visit>, visit: Visit, { upstream, fields }: ForwardRequest) {
     this.#parts = parts
@@ -113,7 +116,8 @@ class Forwarding<Visit extends { exchange: Exchange; outcome: Forwarded }> imple
     else if (!this.#hold(outage)) this.#fail(outage.failure)
   }
 
-  #attempt(fresh: boolean): void {
+  #attempt(again: boolean): void {
+    const fresh = again || this.#outcome.attempts >= ATTEMPTS_MAX - 1 // the last one is not wasted on a kept connection that may be closed just now
     this.#isRetry = fresh
     try {
       const acquired = this.#parts.channels.acquire(this.#upstream, { fresh })
@@ -140,9 +144,9 @@ class Forwarding<Visit extends { exchange: Exchange; outcome: Forwarded }> imple
     }
     this.#channel = channel
     this.#outcome.attempts += 1
-    const { method, target, authority, body, expectsContinue, upgrade } = this.#exchange
-    const { acceptsTrailers } = this.#exchange.fields
-    channel.send({ method, target, authority, fields: this.#fields, body, expectsContinue, upgrade, acceptsTrailers }, this)
+    this.#sentAtMs = this.#parts.turn.nowMs()
+    const { method, target, authority, body, expectsContinue, upgrade, fields: said } = this.#exchange
+    channel.send({ method, target, authority, fields: this.#fields, said, body, expectsContinue, upgrade }, this)
     if (expectsContinue && body) this.#continueTimer = setTimeout(() => this.#continue(), CONTINUE_PATIENCE_MS)
   }
 
@@ -287,7 +291,13 @@ class Forwarding<Visit extends { exchange: Exchange; outcome: Forwarded }> imple
   /** What the application may have read, and fallen over, it gets a few times and no more (RFC 9110 §9.2.2). */
   #maySendAgain(failure: UpstreamFailure): boolean {
     if (failure.reason !== 'reset' || !this.#isHoldable()) return false
-    return this.#outcome.attempts < ATTEMPTS_MAX || wasLeftUnread(failure)
+    return this.#outcome.attempts < ATTEMPTS_MAX || this.#wasTurnedAway(failure)
+  }
+
+  /** By a forwarder with nobody behind it, as each connection is. Who has read the request may end by a reset too, but hardly at once. */
+  #wasTurnedAway({ cause }: UpstreamFailure): boolean {
+    const isReset = (cause as NodeJS.ErrnoException | undefined)?.code === 'ECONNRESET'
+    return isReset && this.#upstream.protocol === 'http1' && this.#parts.turn.nowMs() - this.#sentAtMs < TURNED_AWAY_MS
   }
 
   #isHoldable(): boolean {
@@ -335,9 +345,4 @@ class Forwarding<Visit extends { exchange: Exchange; outcome: Forwarded }> imple
       this.#channel?.destroy()
     }
   }
-}
-
-/** Who ends a connection and has not read all that came over it, says so by a reset (RFC 1122 §4.2.2.13): as a forwarder does with nobody behind it. */
-function wasLeftUnread({ cause }: UpstreamFailure): boolean {
-  return (cause as NodeJS.ErrnoException | undefined)?.code === 'ECONNRESET'
 }

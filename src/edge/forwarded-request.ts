@@ -5,9 +5,20 @@ import { NameTable } from './name-table.ts'
 
 /**
  * What becomes of a request's field on its way to the upstream. Most pass. `hop`: of this hop alone, or said anew by us. `ours`: replaced by us
- * always. `vouched`: further ones by which an application learns who the visitor is; only a trusted proxy may send them.
+ * always. `vouched`: further ones by which an application learns who the visitor is; only a trusted proxy may send them. `authorization` passes, and is
+ * looked at.
  */
-export type RequestKind = 'pass' | 'hop' | 'ours' | 'vouched' | ControlKind | 'te' | 'forwarded-for' | 'cdn-loop' | 'request-id'
+export type RequestKind =
+  | 'pass'
+  | 'authorization'
+  | 'hop'
+  | 'ours'
+  | 'vouched'
+  | ControlKind
+  | 'te'
+  | 'forwarded-for'
+  | 'cdn-loop'
+  | 'request-id'
 /** What decides how an HTTP/1.1 request is read. */
 export type ControlKind = 'host' | 'length' | 'coding' | 'connection' | 'expect' | 'upgrade'
 
@@ -26,6 +37,7 @@ export const REQUEST_NAMES = new NameTable<RequestKind>(
     ['expect', 'expect'],
     ['upgrade', 'upgrade'],
     ['te', 'te'],
+    ['authorization', 'authorization'],
     ['keep-alive', 'hop'],
     ['proxy-connection', 'hop'],
     ['proxy-authenticate', 'hop'],
@@ -48,6 +60,8 @@ export const REQUEST_NAMES = new NameTable<RequestKind>(
 const EDGE_NAME = 'namesake'
 /** Our name among the members of CDN-Loop. By one pattern: HPACK can say thousands of members in forty bytes, again and again. */
 const LOOPED = new RegExp(`(?:^|,)[\\t ]*${EDGE_NAME}[\\t ]*(?:[;,]|$)`, 'i')
+/** Schemes that say who the visitor is to a whole connection (RFC 4559 §6; RFC 9110 §3.3 forbids it, and they do). */
+const OF_THE_CONNECTION = /^(?:NTLM|Negotiate)(?![\w-])/i
 const GIVEN_ID = /^[\w.-]{1,128}$/
 
 /** A request's fields, sorted by what becomes of them. */
@@ -61,13 +75,16 @@ export class RequestFields {
   /** What whoever sent the request calls it. */
   requestId: string | undefined
   acceptsTrailers = false
+  /** Whoever uses the upstream connection after this request may be taken for its visitor. */
+  authenticatesConnection = false
 
-  /** Keeps the value of what we say anew with it. */
+  /** Keeps the value of what we say anew with it, or what it says of the connection. */
   note(kind: RequestKind, value: string): void {
     if (kind === 'forwarded-for') this.forwardedFor = join(this.forwardedFor, value)
     else if (kind === 'cdn-loop') this.cdnLoop = join(this.cdnLoop, value)
     else if (kind === 'request-id') this.requestId = GIVEN_ID.test(value) ? value : undefined
     else if (kind === 'te') this.acceptsTrailers ||= membersOf(value).includes('trailers')
+    else if (kind === 'authorization') this.authenticatesConnection ||= OF_THE_CONNECTION.test(value)
   }
 
   /** What the visitor would like to get, read from the lines: nobody asks but for a page of our own. */
@@ -89,8 +106,8 @@ export function sortRequestFields(list: Fields): RequestFields {
     const lower = list[i]!.toLowerCase()
     const kind = REQUEST_NAMES.kindOf(lower)
     if (kind !== 'pass' && kind !== 'vouched') fields.note(kind, list[i + 1]!)
-    else if (named?.has(lower) || isDisguised(lower)) continue
-    else if (kind === 'pass') fields.passing += `${list[i]!}: ${list[i + 1]!}\r\n`
+    if (!passesAs(kind) || named?.has(lower) || isDisguised(lower)) continue
+    if (kind !== 'vouched') fields.passing += `${list[i]!}: ${list[i + 1]!}\r\n`
     else fields.vouched += `${list[i]!}: ${list[i + 1]!}\r\n`
   }
   return fields
@@ -98,8 +115,11 @@ export function sortRequestFields(list: Fields): RequestFields {
 
 /** Whether the field goes on when nothing else is said of it. */
 export function passesOn(lower: string): boolean {
-  const kind = REQUEST_NAMES.kindOf(lower)
-  return kind === 'pass' || kind === 'vouched'
+  return passesAs(REQUEST_NAMES.kindOf(lower))
+}
+
+function passesAs(kind: RequestKind): boolean {
+  return kind === 'pass' || kind === 'vouched' || kind === 'authorization'
 }
 
 /** Who connected. `isTrusted`: it is one of the proxies whose word on the visitor counts. */

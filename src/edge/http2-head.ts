@@ -37,6 +37,11 @@ export function readHttp2Head(fields: readonly HeaderField[]): Http2Head | undef
     const field = fields[i]!
     const { role, value } = field
     switch (role) {
+      case 'authorization':
+        sorted.note(role, value)
+        sorted.passing += field.line
+        others += 1
+        break
       case 'pass':
         sorted.passing += field.line
         others += 1

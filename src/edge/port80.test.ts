@@ -95,6 +95,13 @@ test('what is wrong behind a request is said behind its answer', async () => {
   await slow.stop(0)
 })
 
+test('a body that is malformed gets no second answer', async () => {
+  const reader = speakPlain(edge.httpPort, `POST / HTTP/1.1\r\nHost: ${HOST}\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n`)
+  expect((await reader.answer()).status).toBe(308)
+  await reader.closed()
+  expect(reader.rest).toBe('')
+})
+
 test.runIf(KEEPS_TIME)(
   'a head that does not end in time is 408, and a connection on which nothing is said closes without a word',
   async () => {

@@ -27,7 +27,7 @@ const REFUSED_WITH: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, ERR_HTT
 export function createPort80(parts: Port80Parts) {
   let isDraining = false
   const peers = new WeakMap<Socket, string>()
-  const answersDue = new WeakMap<Socket, Promise<unknown>>()
+  const lastAsked = new WeakMap<Socket, { request: IncomingMessage; answered: Promise<unknown> }>()
   const server = createServer({
     maxHeaderSize: REQUEST_HEAD_BYTES_MAX,
     insecureHTTPParser: false,
@@ -42,7 +42,7 @@ export function createPort80(parts: Port80Parts) {
   server.timeout = parts.timeouts.requestHeadMs + parts.timeouts.keepAliveMs // also for who asks and never reads the answer
   server.emit('listening') // it has no listener of its own, and this starts the watch over its connections' times
   server.on('request', (request, response) => {
-    answersDue.set(request.socket, new Promise((resolve) => response.once('close', resolve)))
+    lastAsked.set(request.socket, { request, answered: new Promise((resolve) => response.once('close', resolve)) })
     decide(parts, request, peers.get(request.socket))
       .catch((error) => {
         parts.log.error({ err: error }, 'a plain HTTP request could not be served')
@@ -55,9 +55,10 @@ export function createPort80(parts: Port80Parts) {
       .catch(() => request.socket.destroy())
   })
   const refuseNext = (socket: Socket, status: number) => {
-    const before = answersDue.get(socket)
-    if (before) void before.then(() => refuse(socket, status))
-    else refuse(socket, status)
+    const last = lastAsked.get(socket)
+    if (!last) refuse(socket, status)
+    else if (last.request.complete) void last.answered.then(() => refuse(socket, status))
+    else void last.answered.then(() => socket.end()) // it is the last one's body that is malformed, and behind its answer nobody waits for another
   }
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuseNext(socket as Socket, REFUSED_WITH[error.code ?? ''] ?? 400))
   server.on('connect', (_request, socket) => refuseNext(socket as Socket, 405))

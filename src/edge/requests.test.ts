@@ -382,6 +382,32 @@ test.each([
   await raw.stop()
 })
 
+test.each([
+  ['Negotiate YII', 2],
+  ['ntlm TlR', 2],
+  ['Basic TlRMTQ==', 1],
+  ['Negotiated x', 1],
+])(
+  'a connection that a visitor may have authenticated carries nobody else, whatever the answer says: %s',
+  async (authorization, connections) => {
+    const raw = await startRawUpstream((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'))
+    await edge.route(HOST, raw.url)
+    await ask(`GET /1 HTTP/1.1\nHost: ${HOST}\nX-Before: 1\nAuthorization: ${authorization}\nX-Behind: 2`)
+    await ask(`GET /2 HTTP/1.1\nHost: ${HOST}`)
+    expect(raw.connections.length).toBe(connections)
+    const session = await openHttp2(target())
+    await requestHttp2(session, { ':path': '/3', 'x-before': '1', authorization, 'x-behind': '2' })
+    await requestHttp2(session, { ':path': '/4' })
+    session.destroy()
+    expect(raw.connections.length).toBe(connections * 2 - 1)
+    for (const text of [raw.received[0], raw.received[2]]) {
+      expect(text).toMatch(new RegExp(`x-before: 1\r\nauthorization: ${authorization}\r\nx-behind: 2\r\n`, 'i'))
+    }
+    await edge.route(HOST, upstream.url, { alsoFor: ['www.customer.com', 'other.customer.com'] })
+    await raw.stop()
+  },
+)
+
 test('a hostname that is gone is 404 on a connection that was made before', async () => {
   await edge.route('gone.customer.com', upstream.url)
   const reader = await speak(target('gone.customer.com'), 'GET / HTTP/1.1\r\nHost: gone.customer.com\r\n\r\n')

@@ -49,6 +49,7 @@ type Visit = {
   outcome: Forwarded
   tunnelBytes: number
   isClosed: boolean
+  hasFailed: boolean
   endWatch: (() => void) | undefined
 }
 
@@ -86,6 +87,7 @@ export function createServe(parts: ServeParts) {
     open -= 1
     const { outcome } = visit
     if (refusal !== undefined) outcome.status = refusal
+    else if (outcome.status === 0 && !outcome.failure && !visit.hasFailed) outcome.visitor ??= 'visitor-gone' // before anything was decided
     const totalMs = parts.turn.nowMs() - visit.startedAt
     parts.metrics.requestEnded(outcome.status, totalMs / 1000)
     if (outcome.failure) parts.metrics.upstreamFailed(outcome.failure)
@@ -155,6 +157,7 @@ export function createServe(parts: ServeParts) {
 
   const fail = (visit: Visit, error: unknown) => {
     parts.log.error({ err: error, requestId: String(visit.requestId) }, 'a request could not be served')
+    visit.hasFailed = true
     visit.exchange.abort()
   }
 
@@ -246,6 +249,7 @@ export function createServe(parts: ServeParts) {
         outcome: noOutcome(),
         tunnelBytes: 0,
         isClosed: false,
+        hasFailed: false,
         endWatch: undefined,
       }
       open += 1

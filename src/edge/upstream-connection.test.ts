@@ -78,7 +78,7 @@ const PLAIN: UpstreamRequest = {
   body: undefined,
   expectsContinue: false,
   upgrade: undefined,
-  acceptsTrailers: false,
+  said: { acceptsTrailers: false, authenticatesConnection: false },
 }
 
 const tick = () => new Promise((resolve) => process.nextTick(resolve))

@@ -52,6 +52,8 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
   readonly #unsent: Unsent
   /** Whether something of the request that it carries has left. */
   #isAsked = false
+  /** The request's visitor has authenticated the connection, not the request alone. */
+  #isPersonal = false
   #exchanges = 0
   /** The other side has ended it, or we have. */
   #isOver = false
@@ -114,6 +116,7 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
     this.restsSinceMs = Number.POSITIVE_INFINITY
     this.#allowSilence(request.body ? this.#timeouts.bodyIdleMs : this.#timeouts.answerHeadMs)
     this.#isAsked = false
+    this.#isPersonal = request.said.authenticatesConnection
     this.#joinTurn()
     addRequestHead(this.#unsent, request)
     if (request.body) running.sending = sendBody(this, request.body)
@@ -266,7 +269,7 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
     this.#running = undefined
     sending?.stop()
     const hasLeft = (sending?.isComplete ?? true) && this.#unsent.length === 0
-    const isFit = head!.keepsAlive && nothingBehind && hasLeft && this.isUsable
+    const isFit = head!.keepsAlive && !this.#isPersonal && nothingBehind && hasLeft && this.isUsable
     this.#idleMs = Math.min(this.#timeouts.keepAliveMs, head!.fields.idleMs)
     this.resume() // a slow visitor may have paused it, and it is the next one's now
     if (isFit) this.#onFree(this)

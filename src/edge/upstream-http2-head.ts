@@ -17,7 +17,7 @@ export function requestFields(request: UpstreamRequest, isTls: boolean): Fields 
   const said = [':method', method, ':scheme', scheme, ':authority', authority, ':path', target, ...fields.list]
   if (body?.length !== undefined) said.push('content-length', String(body.length))
   if (body && request.expectsContinue) said.push('expect', '100-continue')
-  if (request.acceptsTrailers) said.push('te', 'trailers')
+  if (request.said.acceptsTrailers) said.push('te', 'trailers')
   return said
 }
 

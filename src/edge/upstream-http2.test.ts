@@ -113,7 +113,7 @@ function fieldsOf(list: Fields): UpstreamRequest['fields'] {
 
 function requestOf(more: Partial<UpstreamRequest>): UpstreamRequest {
   const plain = { method: 'GET', target: '/', authority: 'shop.customer.com', fields: fieldsOf([]), body: undefined }
-  return { ...plain, expectsContinue: false, upgrade: undefined, acceptsTrailers: false, ...more }
+  return { ...plain, expectsContinue: false, upgrade: undefined, said: { acceptsTrailers: false, authenticatesConnection: false }, ...more }
 }
 
 function bodyOf(stream: PassThrough, trailers: Fields = [], length?: number): RequestBody {
@@ -135,7 +135,7 @@ test('a request crosses with its fields and body, and its answer with body and t
     method: 'POST',
     target: '/a?b',
     fields: fieldsOf(['X-One', '1', 'cookie', 'a=b']),
-    acceptsTrailers: true,
+    said: { acceptsTrailers: true, authenticatesConnection: false },
     body: bodyOf(stream, ['x-end', 'e']),
   })
   stream.write('first ')

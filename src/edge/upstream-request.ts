@@ -1,5 +1,6 @@
 import type { RequestBody } from './engine.ts'
 import type { ForwardedFields } from './forwarded-lines.ts'
+import type { RequestFields } from './forwarded-request.ts'
 import type { Unsent } from './unsent.ts'
 
 /** A request as an upstream gets it, whatever the protocol. */
@@ -13,7 +14,8 @@ export type UpstreamRequest = {
   expectsContinue: boolean
   /** The protocols that the visitor asks to change to. */
   upgrade: string | undefined
-  acceptsTrailers: boolean
+  /** What the visitor's fields mean for the way. */
+  said: Pick<RequestFields, 'acceptsTrailers' | 'authenticatesConnection'>
 }
 
 const METHODS_WITH_BODY = new Set(['POST', 'PUT', 'PATCH'])
@@ -34,7 +36,7 @@ function framingLines({ method, body, expectsContinue }: UpstreamRequest): strin
   return expectsContinue ? `${framing}Expect: 100-continue\r\n` : framing
 }
 
-function connectionLines({ upgrade, acceptsTrailers }: UpstreamRequest): string {
+function connectionLines({ upgrade, said }: UpstreamRequest): string {
   if (upgrade !== undefined) return `Connection: Upgrade\r\nUpgrade: ${upgrade}\r\n`
-  return acceptsTrailers ? 'Connection: TE\r\nTE: trailers\r\n' : ''
+  return said.acceptsTrailers ? 'Connection: TE\r\nTE: trailers\r\n' : ''
 }

@@ -78,7 +78,7 @@ export function collectFields(bytes: Buffer, { from, text }: Section, spans: Fie
     const valueEnd = offsets[i + 3]!
     if (kind === 'host') collected.noteHost(bytes, valueAt, valueEnd)
     else collected.note(kind, text.slice(valueAt - from, valueEnd - from))
-    if (!arePlain) continue
+    if (!arePlain || kind === 'authorization') continue
     if (nameAt - from > keptFrom) fields.passing += text.slice(keptFrom, nameAt - from)
     keptFrom = valueEnd - from + 2
     if (kind === 'vouched') fields.vouched += text.slice(nameAt - from, keptFrom)
