@@ -36,7 +36,7 @@ export function openLink(api: string, token: string): Link {
   return {
     load: () => ask('GET', ''),
     check: () => ask('POST', '/check'),
-    follow: (onNews) => followEvents({ path: address('/events'), token, onEvent: onNews, onReturn: onNews, onRefused: onNews }),
+    follow: (onNews) => followEvents({ path: address('/events'), token, onEvent: onNews, onStale: onNews, onRefused: onNews }),
   }
 }
 
