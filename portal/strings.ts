@@ -45,7 +45,6 @@ export const text = {
     crashedText: 'Reload it. If it happens again, tell whoever runs this installation what you did.',
     reload: 'Reload',
     byCode: {
-      rate_limited: 'Too many attempts in a short time. Wait a minute, then try again.',
       hostname_claimed: 'This hostname is already claimed by another project. If it belongs to your customer, ask your operator.',
       role_insufficient: 'Your role in this project does not allow this. Ask an owner or an admin.',
       last_owner: 'A project needs an owner. Make somebody else an owner first.',
@@ -92,6 +91,7 @@ export const text = {
     emailHint: 'name@company.com',
     emailInvalid: 'Enter an e-mail address, such as name@company.com.',
     send: 'Send me a link',
+    limitedHint: 'A link that you asked for before may be in your mail already.',
     sentTitle: 'Check your mail',
     sentLead: (email: string) => `If ${email} may sign in here, a link is on its way to it. It works once, for 15 minutes.`,
     sentHint: 'Nothing there after a minute? Look in the spam folder.',

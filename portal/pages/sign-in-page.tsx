@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { useSearch } from '@tanstack/react-router'
 import { type FormEvent, useEffect, useRef, useState } from 'react'
-import { api } from '../api.ts'
+import { ApiProblem, api } from '../api.ts'
 import { OpenFrame } from '../components/app-frame.tsx'
 import { Button, OuterLink } from '../components/button.tsx'
 import { Field } from '../components/field.tsx'
@@ -66,7 +66,11 @@ function SignInForm({ email, setEmail, busy, error, onSend }: FormProps) {
           }}
           error={isInvalid ? text.signIn.emailInvalid : undefined}
         />
-        {error && <Notice kind="bad">{error.message}</Notice>}
+        {error && (
+          <Notice kind="bad">
+            {error.message} {error instanceof ApiProblem && error.code === 'rate_limited' && text.signIn.limitedHint}
+          </Notice>
+        )}
         <Button type="submit" look="primary" size="large" busy={busy}>
           {text.signIn.send}
         </Button>

@@ -1,8 +1,11 @@
 import { followEvents } from '../../portal/event-stream.ts'
 import type { Connect } from '../../portal/records.ts'
+import { sentenceOf } from '../../portal/sentence.ts'
 
+/** No answer for now. `busy`: the service says when to ask again. */
+export type Trouble = { kind: 'busy'; sentence: string } | { kind: 'unreachable' }
 /** What the service says to the token. `ended`: it expired, or its hostname is no longer claimed. */
-export type Answer = { kind: 'found'; connect: Connect } | { kind: 'ended' } | { kind: 'busy' } | { kind: 'unreachable' }
+export type Answer = { kind: 'found'; connect: Connect } | { kind: 'ended' } | Trouble
 
 /** A connect link at work: nothing that it does rejects or throws. */
 export type Link = {
@@ -40,8 +43,9 @@ export function openLink(api: string, token: string): Link {
   }
 }
 
-function read(status: number, body: Partial<Connect> & { code?: string }): Answer {
+function read(status: number, body: Partial<Connect> & { code?: string; detail?: string }): Answer {
   if (status === 200 && typeof body.hostname === 'string' && body.dns && body.project) return { kind: 'found', connect: body as Connect }
   if (body.code === 'connect_link_invalid' || body.code === 'domain_not_found') return { kind: 'ended' }
-  return { kind: status === 429 ? 'busy' : 'unreachable' }
+  if (status === 429 && typeof body.detail === 'string') return { kind: 'busy', sentence: sentenceOf(body.detail) }
+  return { kind: 'unreachable' }
 }

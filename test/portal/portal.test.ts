@@ -71,6 +71,24 @@ describe('signing in', () => {
     }
   })
 
+  test('who asks for too many links reads for how long to wait, and that one may have come', async () => {
+    const { page } = await world.open('/sign-in')
+    for (let n = 0; n < 5; n++) await world.askForLink(page, 'impatient@vendor.example')
+    await page.goto(`${world.portalUrl}/sign-in`)
+    await page.getByLabel('E-mail address').fill('impatient@vendor.example')
+    await page.getByRole('button', { name: 'Send me a link' }).click()
+    await page.getByText('try again in 15 minutes').waitFor()
+    await page.getByText('may be in your mail already').waitFor()
+  })
+
+  test('who is not signed in where too many came without a session is asked to sign in all the same', async () => {
+    const { page } = await world.open('/')
+    const statuses = new Set<number>()
+    while (!statuses.has(429)) statuses.add((await page.request.get(`${world.portalUrl}/v1/auth/me`)).status())
+    await page.goto(`${world.portalUrl}/projects`)
+    await page.getByLabel('E-mail address').waitFor()
+  })
+
   test('who signs out is asked to sign in again, on every page', async () => {
     const page = await startProject('Leaving')
     await page.getByRole('button', { name: 'Sign out' }).click()
