@@ -3,6 +3,8 @@ export type StreamOptions = {
   path: string
   /** Token of a connect link; an EventSource could not send one. */
   token?: string
+  /** What a page of somebody else's keeps to itself. */
+  request?: Pick<RequestInit, 'credentials' | 'referrerPolicy'>
   onEvent(event: ServerEvent): void
   /** What is shown may be stale: the stream is up again after a gap, or another try to open it has failed. Comes ever more rarely while none succeeds. */
   onStale(): void
@@ -51,12 +53,12 @@ function waitingMs(retryMs: number, outcome: Outcome): number {
   return Math.max(retryMs * (1 + deviation), retryAfterMs * (1 + Math.abs(deviation)))
 }
 
-async function readOnce({ path, token, onEvent }: StreamOptions, signal: AbortSignal, onOpen: () => void): Promise<Outcome> {
+async function readOnce({ path, token, request, onEvent }: StreamOptions, signal: AbortSignal, onOpen: () => void): Promise<Outcome> {
   let openedAt: number | undefined
   try {
     const headers: Record<string, string> = { accept: 'text/event-stream' }
     if (token !== undefined) headers.authorization = `Connect ${token}`
-    const answer = await fetch(path, { headers, signal })
+    const answer = await fetch(path, { ...request, headers, signal })
     if (REFUSALS.includes(answer.status)) return { kind: 'refused' }
     if (!answer.ok || !answer.body) return { kind: 'failed', retryAfterMs: retryAfterMsOf(answer) }
     openedAt = performance.now()

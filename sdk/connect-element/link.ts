@@ -17,6 +17,7 @@ export type Link = {
 }
 
 const ANSWER_TIMEOUT_MS = 30_000
+const TOKEN_ALONE = { credentials: 'omit', referrerPolicy: 'no-referrer' } as const
 
 /** `api` is the address of the API, with or without a path. Sends the token and nothing else of the page: no cookie, no Referer. */
 export function openLink(api: string, token: string): Link {
@@ -26,8 +27,7 @@ export function openLink(api: string, token: string): Link {
       const answer = await fetch(address(path), {
         method,
         headers: { accept: 'application/json', authorization: `Connect ${token}` },
-        credentials: 'omit',
-        referrerPolicy: 'no-referrer',
+        ...TOKEN_ALONE,
         cache: 'no-store',
         signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
       })
@@ -39,7 +39,8 @@ export function openLink(api: string, token: string): Link {
   return {
     load: () => ask('GET', ''),
     check: () => ask('POST', '/check'),
-    follow: (onNews) => followEvents({ path: address('/events'), token, onEvent: onNews, onStale: onNews, onRefused: onNews }),
+    follow: (onNews) =>
+      followEvents({ path: address('/events'), token, request: TOKEN_ALONE, onEvent: onNews, onStale: onNews, onRefused: onNews }),
   }
 }
 
