@@ -66,6 +66,7 @@ const domain = (slug: string, hostname: string) => `${project(slug)}/domains/${e
 /** Each endpoint once. Everything rejects with ApiProblem alone. */
 export const api = {
   requestLink: (email: string) => call<{ sent: true; inbox?: string }>('POST', '/v1/auth/request-magic-link', { body: { email } }),
+  showLink: (token: string) => call<{ email: string }>('POST', '/v1/auth/magic-link', { body: { token } }),
   confirmLink: (token: string) => call<records.User>('POST', '/v1/auth/callback', { body: { token } }),
   me: () => call<records.User>('GET', '/v1/auth/me'),
   signOut: () => call<void>('POST', '/v1/auth/sign-out'),
