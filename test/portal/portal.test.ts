@@ -398,6 +398,13 @@ describe('the page itself', () => {
     expect(strangers).toEqual([])
   })
 
+  test('a phone shows who is signed in', async () => {
+    const { page } = await world.open('/', { viewport: { width: 320, height: 640 } })
+    await world.signIn(page, 'on-a-small-phone@department.vendor.example')
+    await page.getByText('on-a-small-phone@department.vendor.example').waitFor()
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(320)
+  })
+
   test('everything of a new project can be done with the keyboard alone, and axe finds no serious barrier on the way', async () => {
     const page = await startProject('Keyboard')
     await page.getByRole('button', { name: 'Add domain' }).focus()
