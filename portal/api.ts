@@ -1,5 +1,6 @@
 import { rawMember } from './raw-json.ts'
 import type * as records from './records.ts'
+import { sentenceOf } from './sentence.ts'
 import { text } from './strings.ts'
 
 const ANSWER_TIMEOUT_MS = 30_000
@@ -40,13 +41,7 @@ async function readProblem(answer: Response): Promise<ApiProblem> {
   const problem = (await answer.json().catch(() => ({}))) as { code?: string; detail?: string }
   const code = problem.code ?? 'unknown'
   const known: Record<string, string> = text.problems.byCode
-  return new ApiProblem(code, answer.status, known[code] ?? sentence(problem.detail ?? text.problems.unexpected(answer.status)))
-}
-
-/** The API's reasons begin in lower case and end without a full stop, so that programs can put them behind a colon. */
-function sentence(reason: string): string {
-  const capital = reason.charAt(0).toUpperCase() + reason.slice(1)
-  return /[.!?…]$/.test(capital) ? capital : `${capital}.`
+  return new ApiProblem(code, answer.status, known[code] ?? sentenceOf(problem.detail ?? text.problems.unexpected(answer.status)))
 }
 
 async function call<T>(method: string, path: string, sent?: Sent): Promise<T> {
@@ -71,6 +66,7 @@ const domain = (slug: string, hostname: string) => `${project(slug)}/domains/${e
 /** Each endpoint once. Everything rejects with ApiProblem alone. */
 export const api = {
   requestLink: (email: string) => call<{ sent: true; inbox?: string }>('POST', '/v1/auth/request-magic-link', { body: { email } }),
+  showLink: (token: string) => call<{ email: string }>('POST', '/v1/auth/magic-link', { body: { token } }),
   confirmLink: (token: string) => call<records.User>('POST', '/v1/auth/callback', { body: { token } }),
   me: () => call<records.User>('GET', '/v1/auth/me'),
   signOut: () => call<void>('POST', '/v1/auth/sign-out'),

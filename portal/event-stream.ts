@@ -3,18 +3,29 @@ export type StreamOptions = {
   path: string
   /** Token of a connect link; an EventSource could not send one. */
   token?: string
+  /** What a page of somebody else's keeps to itself. */
+  request?: Pick<RequestInit, 'credentials' | 'referrerPolicy'>
   onEvent(event: ServerEvent): void
-  /** The stream is up again after a gap: whatever was shown may be stale. */
-  onReturn(): void
-  /** The service refused the stream, which has ended. */
-  onRefused?(): void
+  /** What is shown may be stale: the stream is up again after a gap, or another try to open it has failed. Comes ever more rarely while none succeeds. */
+  onStale(): void
+  /** Whoever reads may not listen any more. The stream has ended. */
+  onRefused(): void
 }
+
+type Outcome = { kind: 'refused' } | { kind: 'failed'; retryAfterMs: number } | { kind: 'lost'; livedMs: number }
 
 const RETRY_FIRST_MS = 2_000
 const RETRY_MAX_MS = 30_000
+const RETRY_AFTER_MAX_MS = 300_000
+const SPREAD = 0.3 // the pages of a service that restarts return one after the other
+const SETTLED_MS = 15_000 // a heartbeat of the service
 const BUFFER_CHARS_MAX = 1_000_000
+const REFUSALS = [401, 403, 404]
 
-/** Follows a stream of server-sent events until the returned function is called, and returns to it after every loss. Ends by itself on 4xx. */
+/**
+ * Follows a stream of server-sent events until the returned function is called, and returns to it after every loss: after two seconds at first, then
+ * ever later until a stream has lived for a while, and never before the time that the service names. Ends by itself when it is refused.
+ */
 export function followEvents(options: StreamOptions): () => void {
   const ended = new AbortController()
   void follow(options, ended.signal)
@@ -25,29 +36,39 @@ async function follow(options: StreamOptions, signal: AbortSignal): Promise<void
   let retryMs = RETRY_FIRST_MS
   for (let n = 0; !signal.aborted; n++) {
     const outcome = await readOnce(options, signal, () => {
-      retryMs = RETRY_FIRST_MS
-      if (n > 0) options.onReturn()
+      if (n > 0) options.onStale()
     })
-    if (outcome === 'refused') return options.onRefused?.()
-    await pause(retryMs, signal)
+    if (signal.aborted) return
+    if (outcome.kind === 'refused') return options.onRefused()
+    if (outcome.kind === 'failed') options.onStale()
+    if (outcome.kind === 'lost' && outcome.livedMs >= SETTLED_MS) retryMs = RETRY_FIRST_MS
+    await pause(waitingMs(retryMs, outcome), signal)
     retryMs = Math.min(retryMs * 2, RETRY_MAX_MS)
   }
 }
 
-async function readOnce({ path, token, onEvent }: StreamOptions, signal: AbortSignal, onOpen: () => void): Promise<'lost' | 'refused'> {
+function waitingMs(retryMs: number, outcome: Outcome): number {
+  const deviation = SPREAD * (2 * Math.random() - 1)
+  const retryAfterMs = outcome.kind === 'failed' ? outcome.retryAfterMs : 0
+  return Math.max(retryMs * (1 + deviation), retryAfterMs * (1 + Math.abs(deviation)))
+}
+
+async function readOnce({ path, token, request, onEvent }: StreamOptions, signal: AbortSignal, onOpen: () => void): Promise<Outcome> {
+  let openedAt: number | undefined
   try {
     const headers: Record<string, string> = { accept: 'text/event-stream' }
     if (token !== undefined) headers.authorization = `Connect ${token}`
-    const answer = await fetch(path, { headers, signal })
-    if (answer.status >= 400 && answer.status < 500 && answer.status !== 429) return 'refused'
-    if (!answer.ok || !answer.body) return 'lost'
+    const answer = await fetch(path, { ...request, headers, signal })
+    if (REFUSALS.includes(answer.status)) return { kind: 'refused' }
+    if (!answer.ok || !answer.body) return { kind: 'failed', retryAfterMs: retryAfterMsOf(answer) }
+    openedAt = performance.now()
     onOpen()
     let buffer = ''
     for await (const chunk of chunksOf(answer.body)) {
       buffer += chunk
       const blocks = buffer.split(/\r?\n\r?\n/)
       buffer = blocks.pop() ?? ''
-      if (buffer.length > BUFFER_CHARS_MAX) return 'lost'
+      if (buffer.length > BUFFER_CHARS_MAX) break
       for (const block of blocks) {
         const event = parseEvent(block)
         if (event) onEvent(event)
@@ -56,7 +77,13 @@ async function readOnce({ path, token, onEvent }: StreamOptions, signal: AbortSi
   } catch {
     // Closed by us, or by the network.
   }
-  return 'lost'
+  return openedAt === undefined ? { kind: 'failed', retryAfterMs: 0 } : { kind: 'lost', livedMs: performance.now() - openedAt }
+}
+
+/** 0 where the service names no time in seconds. */
+function retryAfterMsOf(answer: Response): number {
+  const seconds = Number(answer.headers.get('retry-after') ?? 0)
+  return seconds > 0 ? Math.min(seconds * 1_000, RETRY_AFTER_MAX_MS) : 0
 }
 
 // Not every browser iterates a ReadableStream.

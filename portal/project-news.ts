@@ -37,7 +37,8 @@ export function useProjectNews(slug: string): void {
         if (name === 'domain') follow(data as DomainNews)
         if (name === 'activity') for (const list of ['activity', 'tokens', 'members']) reload(list)
       },
-      onReturn: () => void client.invalidateQueries({ queryKey: ['project', slug] }),
+      onStale: () => void client.invalidateQueries({ queryKey: ['project', slug] }),
+      onRefused: () => void client.invalidateQueries(), // whose session has ended is led to sign in, whose project it is no more to the 404 page
     })
     return () => {
       clearTimeout(timer)

@@ -26,6 +26,16 @@ export type DomainFilter = { search?: string | undefined; verified?: 'true' | 'f
 
 export const queries = {
   me: () => queryOptions({ queryKey: ['me'], queryFn: api.me, staleTime: 60_000 }),
+  /** Whose the link is, and who is signed in here already. */
+  signInLink: (token: string) =>
+    queryOptions({
+      queryKey: ['sign-in-link', token],
+      queryFn: async () => {
+        const [{ email }, me] = await Promise.all([api.showLink(token), api.me().catch(() => undefined)])
+        return { email, signedInAs: me?.email }
+      },
+      staleTime: Number.POSITIVE_INFINITY,
+    }),
   projects: () => queryOptions({ queryKey: ['projects'], queryFn: api.projects }),
   project: (slug: string) => queryOptions({ queryKey: ['project', slug], queryFn: () => api.project(slug) }),
   domains: (slug: string, { search, verified, order }: DomainFilter) =>

@@ -66,7 +66,8 @@ const signedIn = createRoute({
   component: lazyRouteComponent(() => import('./components/app-frame.tsx'), 'SignedInFrame'),
   async beforeLoad({ context, location }) {
     await context.client.ensureQueryData(queries.me()).catch((error: unknown) => {
-      if (error instanceof ApiProblem && error.status === 401) {
+      // Nobody with a session is limited here: whoever is told to wait has none either, and can sign in meanwhile.
+      if (error instanceof ApiProblem && (error.status === 401 || error.code === 'rate_limited')) {
         keepPlace(location.href)
         throw redirect({ to: '/sign-in' })
       }

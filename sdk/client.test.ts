@@ -55,19 +55,33 @@ test('an answer that is not of this service is told apart', async () => {
   await expect(stranger.list()).rejects.toMatchObject({ status: 502, code: 'not_a_namesake_answer' })
 })
 
-test('the token is never sent to another host that a Link header names', async () => {
+const HOSTILE_LINKS = [
+  'https://evil.test/v1/edge/domains?cursor=x',
+  'https://api.vendor.test//evil.test/v1/edge/domains?cursor=x',
+  '//evil.test/v1/edge/domains?cursor=x',
+  '/\\\\evil.test/v1/edge/domains?cursor=x',
+]
+
+test.each(HOSTILE_LINKS)('the token is not sent to another host with a Link header that says %s', async (target) => {
   const asked: string[] = []
   const linked = createClient({
     baseUrl: api.url,
     token: tenant.token,
     fetch: async (url) => {
       asked.push(String(url))
-      const headers = asked.length === 1 ? { link: '<https://evil.test/v1/edge/domains?cursor=x>; rel="next"' } : undefined
+      const headers = asked.length === 1 ? { link: `<${target}>; rel="next"` } : undefined
       return new Response('[]', { headers })
     },
   })
   await gather(linked.pages(1))
-  expect(asked).toEqual([`${api.url}/v1/edge/domains?limit=1`, `${api.url}/v1/edge/domains?cursor=x`])
+  expect(asked.map((url) => new URL(url).origin)).toEqual([api.url, api.url])
+  expect(new URL(asked[1]!).search).toBe('?cursor=x')
+})
+
+test('a token with a line break behind it works; one that is no token is refused without being shown', async () => {
+  expect(await createClient({ baseUrl: api.url, token: `${tenant.token}\n` }).list({ search: 'nowhere' })).toEqual([])
+  const broken = `${tenant.token.slice(0, 40)}\n${tenant.token.slice(40)}`
+  expect(() => createClient({ baseUrl: api.url, token: broken })).toThrow(/^the token is not svc_ and 64 hexadecimal digits$/)
 })
 
 async function gather<T>(all: AsyncIterable<T>): Promise<T[]> {

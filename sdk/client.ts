@@ -58,15 +58,22 @@ export class NamesakeError extends Error {
 }
 
 const TIMEOUT_MS = 10_000
+const TOKEN = /^svc_[a-f0-9]{64}$/
 const DOMAINS = '/v1/edge/domains'
 
-/** A client of one project. Holds no connection and no state. Every call rejects with NamesakeError, or as fetch does. */
+/**
+ * A client of one project. Holds no connection and no state. Every call rejects with NamesakeError, or as fetch does.
+ * Throws TypeError when the token has not the form of one; blanks around it do no harm.
+ */
 export function createClient(settings: ClientSettings): Client {
   const send = settings.fetch ?? fetch
+  const token = settings.token.trim()
+  if (!TOKEN.test(token)) throw new TypeError('the token is not svc_ and 64 hexadecimal digits') // which it was belongs in no log
   const call = async (method: string, path: string | URL, options: CallOptions = {}, body?: object): Promise<Response> => {
-    const headers: Record<string, string> = { authorization: `Bearer ${settings.token}` }
+    const headers: Record<string, string> = { authorization: `Bearer ${token}` }
     if (body) headers['content-type'] = 'application/json'
     const url = new URL(path, settings.baseUrl)
+    if (url.origin !== new URL(settings.baseUrl).origin) throw new TypeError(`${url.origin} is not where the token is meant for`)
     const signal = options.signal ?? AbortSignal.timeout(TIMEOUT_MS)
     const response = await send(url, { method, headers, signal, redirect: 'error', ...(body && { body: JSON.stringify(body) }) })
     if (!response.ok) throw await readError(response)
@@ -79,10 +86,10 @@ export function createClient(settings: ClientSettings): Client {
       read(call('POST', DOMAINS, options, { hostname, ...(metadata && { metadata }) } satisfies Registration)),
     list: (filter = {}, options) => read(call('GET', `${DOMAINS}?${queryOf(filter)}`, options)),
     async *pages(limit, filter = {}, options) {
-      let next: string | undefined = `${DOMAINS}?${queryOf({ ...filter, limit })}`
+      let next: string | URL | undefined = `${DOMAINS}?${queryOf({ ...filter, limit })}`
       while (next) {
         const response: Response = await call('GET', next, options)
-        next = nextPath(response.headers.get('link'))
+        next = nextPage(response.headers.get('link'), settings.baseUrl)
         yield (await response.json()) as Domain[]
       }
     },
@@ -115,12 +122,12 @@ function queryOf(values: Record<string, string | number | boolean | undefined>):
   return query
 }
 
-/** Path and query of the next page: the host stays the one that the token is meant for. */
-function nextPath(link: string | null): string | undefined {
+/** The next page by its path and query alone: the host stays the one that the token is meant for, also where a path begins with `//`. */
+function nextPage(link: string | null, baseUrl: string | URL): URL | undefined {
   const target = /<([^>]+)>; rel="next"/.exec(link ?? '')?.[1]
   if (!target) return undefined
-  const { pathname, search } = new URL(target, 'http://relative')
-  return pathname + search
+  const { pathname, search } = new URL(target, baseUrl)
+  return Object.assign(new URL('/', baseUrl), { pathname, search })
 }
 
 async function readError(response: Response): Promise<NamesakeError> {

@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document 67c9abc32ae46586f60265edf493bace: npm run types.
+// Generated from the OpenAPI document 1426ee298c6511952c2d86d2641744ec: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -34,6 +34,26 @@ export interface paths {
          * @description Spends the token of the link and sets the session cookie. The session sees the projects that its user belongs to at this moment, and those it makes itself.
          */
         post: operations["signIn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/auth/magic-link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Show whom a sign-in link signs in
+         * @description Spends nothing: a page can ask its reader first whether this is who they are.
+         */
+        post: operations["showMagicLink"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1182,6 +1202,17 @@ export interface components {
             sent: true;
         };
         /**
+         * MagicLink
+         * @description A sign-in link that works.
+         */
+        MagicLink: {
+            /**
+             * @description An e-mail address; upper and lower case are the same.
+             * @example ada@vendor.com
+             */
+            email: string;
+        };
+        /**
          * Member
          * @description Somebody who belongs to a project.
          */
@@ -1690,6 +1721,105 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["User"];
+                };
+            };
+            /** @description `body_invalid`: The body is not what this endpoint takes. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `magic_link_invalid`: The sign-in link is not valid. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_site`: The request comes from another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: The body is not JSON. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal`: The service failed. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `database_unavailable`: The service cannot reach its database. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    showMagicLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description What stands behind #token= in the link. */
+                    token: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The link works. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MagicLink"];
                 };
             };
             /** @description `body_invalid`: The body is not what this endpoint takes. */

@@ -86,7 +86,7 @@ export function SignedInFrame() {
       {me.data && (
         <span
           title={text.frame.signedInAs(me.data.email)}
-          className="hidden max-w-60 truncate px-2 text-stone-600 md:inline dark:text-stone-400"
+          className="text-stone-600 max-md:relative max-md:right-3.5 max-md:order-last max-md:w-0 max-md:min-w-full max-md:text-right max-md:text-xs max-md:[overflow-wrap:anywhere] md:max-w-60 md:truncate md:px-2 dark:text-stone-400"
         >
           {me.data.email}
         </span>

@@ -28,10 +28,10 @@ export function ConnectPage() {
 function LinkedPage({ token }: { token: string }) {
   const link = useQuery(queries.connect(token))
   useLinkNews(token)
-  if (link.data) return <Instructions token={token} link={link.data} />
   if (link.error instanceof ApiProblem && link.error.status >= 400 && link.error.status < 500 && link.error.status !== 429) {
     return <Ended sentence={words.goneText} />
   }
+  if (link.data) return <Instructions token={token} link={link.data} />
   return (
     <ConnectFrame>
       {link.error ? <LoadProblem error={link.error} onRetry={() => void link.refetch()} /> : <Skeleton rows={3} height="h-32" />}
@@ -44,7 +44,7 @@ function useLinkNews(token: string): void {
   const client = useQueryClient()
   useEffect(() => {
     const refresh = () => void client.invalidateQueries({ queryKey: ['connect', token] })
-    return followEvents({ path: streams.connect, token, onEvent: refresh, onReturn: refresh })
+    return followEvents({ path: streams.connect, token, onEvent: refresh, onStale: refresh, onRefused: refresh })
   }, [client, token])
 }
 

@@ -1,7 +1,8 @@
 import { useMutation } from '@tanstack/react-query'
 import { useSearch } from '@tanstack/react-router'
 import { type FormEvent, useEffect, useRef, useState } from 'react'
-import { api } from '../api.ts'
+import { ApiProblem, api } from '../api.ts'
+import { rememberAsking } from '../asked-links.ts'
 import { OpenFrame } from '../components/app-frame.tsx'
 import { Button, OuterLink } from '../components/button.tsx'
 import { Field } from '../components/field.tsx'
@@ -15,7 +16,7 @@ const EMAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$|^[^\s@]+@localhost$/
 export function SignInPage() {
   const { ended } = useSearch({ from: '/sign-in' })
   const [email, setEmail] = useState('')
-  const request = useMutation({ mutationFn: api.requestLink })
+  const request = useMutation({ mutationFn: api.requestLink, onMutate: rememberAsking })
   usePageTitle(request.isSuccess ? text.signIn.sentTitle : text.signIn.title)
   return (
     <OpenFrame>
@@ -66,7 +67,11 @@ function SignInForm({ email, setEmail, busy, error, onSend }: FormProps) {
           }}
           error={isInvalid ? text.signIn.emailInvalid : undefined}
         />
-        {error && <Notice kind="bad">{error.message}</Notice>}
+        {error && (
+          <Notice kind="bad">
+            {error.message} {error instanceof ApiProblem && error.code === 'rate_limited' && text.signIn.limitedHint}
+          </Notice>
+        )}
         <Button type="submit" look="primary" size="large" busy={busy}>
           {text.signIn.send}
         </Button>

@@ -1,9 +1,15 @@
 // Loaded before the page is painted, so that a chosen theme never flashes the other one. See theme.ts.
 ;(() => {
   const system = matchMedia('(prefers-color-scheme: dark)')
+  const chosen = () => {
+    try {
+      return localStorage.getItem('namesake.theme')
+    } catch {
+      return null
+    }
+  }
   const apply = () => {
-    const chosen = localStorage.getItem('namesake.theme')
-    document.documentElement.dataset.theme = chosen ?? (system.matches ? 'dark' : 'light')
+    document.documentElement.dataset.theme = chosen() ?? (system.matches ? 'dark' : 'light')
   }
   apply()
   system.addEventListener('change', apply)

@@ -2,7 +2,7 @@ import type { Connect } from '../../portal/records.ts'
 import { type Answer, type Link, openLink } from './link.ts'
 import { createStyle } from './style.ts'
 import { createView, type Shown } from './view.ts'
-import { createSay, type Strings } from './words.ts'
+import { createSay, explain, type Strings } from './words.ts'
 
 const NAME = 'namesake-connect'
 
@@ -123,10 +123,10 @@ class NamesakeConnect extends Base {
       this.#unfollow?.()
       this.#show({ kind: 'ended' })
     } else if (this.#shown.kind === 'found') {
-      this.#show({ ...this.#shown, trouble: answer.kind, isChecking: false })
-      if (how === 'check') this.#view.announce(createSay(this.#strings)(answer.kind))
+      this.#show({ ...this.#shown, trouble: answer, isChecking: false })
+      if (how === 'check') this.#view.announce(explain(answer, createSay(this.#strings)))
     } else {
-      this.#show({ kind: 'problem', reason: answer.kind })
+      this.#show({ kind: 'problem', trouble: answer })
     }
   }
 
@@ -147,7 +147,7 @@ class NamesakeConnect extends Base {
     const shown = this.#shown
     if (shown.kind === 'loading') return
     const hostname = shown.kind === 'found' ? shown.connect.hostname : undefined
-    const status = shown.kind === 'found' ? shown.connect.status : shown.kind === 'problem' ? shown.reason : shown.kind
+    const status = shown.kind === 'found' ? shown.connect.status : shown.kind === 'problem' ? shown.trouble.kind : shown.kind
     if (status === this.#told) return
     this.#told = status
     this.#view.announce(this.#outcome())
@@ -163,7 +163,7 @@ class NamesakeConnect extends Base {
       case 'loading':
         return say('loading')
       case 'problem':
-        return say(shown.reason)
+        return explain(shown.trouble, say)
       case 'incomplete':
       case 'ended':
         return `${say(`${shown.kind}Title`)}. ${say(`${shown.kind}Text`)}`

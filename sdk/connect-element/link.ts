@@ -1,8 +1,11 @@
 import { followEvents } from '../../portal/event-stream.ts'
 import type { Connect } from '../../portal/records.ts'
+import { sentenceOf } from '../../portal/sentence.ts'
 
+/** No answer for now. `busy`: the service says when to ask again. */
+export type Trouble = { kind: 'busy'; sentence: string } | { kind: 'unreachable' }
 /** What the service says to the token. `ended`: it expired, or its hostname is no longer claimed. */
-export type Answer = { kind: 'found'; connect: Connect } | { kind: 'ended' } | { kind: 'busy' } | { kind: 'unreachable' }
+export type Answer = { kind: 'found'; connect: Connect } | { kind: 'ended' } | Trouble
 
 /** A connect link at work: nothing that it does rejects or throws. */
 export type Link = {
@@ -14,6 +17,7 @@ export type Link = {
 }
 
 const ANSWER_TIMEOUT_MS = 30_000
+const TOKEN_ALONE = { credentials: 'omit', referrerPolicy: 'no-referrer' } as const
 
 /** `api` is the address of the API, with or without a path. Sends the token and nothing else of the page: no cookie, no Referer. */
 export function openLink(api: string, token: string): Link {
@@ -23,8 +27,7 @@ export function openLink(api: string, token: string): Link {
       const answer = await fetch(address(path), {
         method,
         headers: { accept: 'application/json', authorization: `Connect ${token}` },
-        credentials: 'omit',
-        referrerPolicy: 'no-referrer',
+        ...TOKEN_ALONE,
         cache: 'no-store',
         signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
       })
@@ -36,12 +39,14 @@ export function openLink(api: string, token: string): Link {
   return {
     load: () => ask('GET', ''),
     check: () => ask('POST', '/check'),
-    follow: (onNews) => followEvents({ path: address('/events'), token, onEvent: onNews, onReturn: onNews, onRefused: onNews }),
+    follow: (onNews) =>
+      followEvents({ path: address('/events'), token, request: TOKEN_ALONE, onEvent: onNews, onStale: onNews, onRefused: onNews }),
   }
 }
 
-function read(status: number, body: Partial<Connect> & { code?: string }): Answer {
+function read(status: number, body: Partial<Connect> & { code?: string; detail?: string }): Answer {
   if (status === 200 && typeof body.hostname === 'string' && body.dns && body.project) return { kind: 'found', connect: body as Connect }
   if (body.code === 'connect_link_invalid' || body.code === 'domain_not_found') return { kind: 'ended' }
-  return { kind: status === 429 ? 'busy' : 'unreachable' }
+  if (status === 429 && typeof body.detail === 'string') return { kind: 'busy', sentence: sentenceOf(body.detail) }
+  return { kind: 'unreachable' }
 }

@@ -1,14 +1,15 @@
 import type { Connect, DomainStatus } from '../../portal/records.ts'
+import type { Trouble } from './link.ts'
 import { type Child, createPlace, node, outerLink } from './nodes.ts'
 import { drawRecords, recordsOf } from './record-view.ts'
 import { drawChoice, drawHint, drawSteps } from './steps-view.ts'
-import type { Say } from './words.ts'
+import { explain, type Say } from './words.ts'
 
 /** What there is to show. `trouble`: the last attempt to learn more failed, and what is shown may be old. */
 export type Shown =
   | { kind: 'loading' | 'incomplete' | 'ended' }
-  | { kind: 'problem'; reason: 'unreachable' | 'busy' }
-  | { kind: 'found'; connect: Connect; trouble?: 'unreachable' | 'busy'; isChecking: boolean }
+  | { kind: 'problem'; trouble: Trouble }
+  | { kind: 'found'; connect: Connect; trouble?: Trouble; isChecking: boolean }
 
 export type Actions = { check(): void; retry(): void }
 export type View = { show(shown: Shown, say: Say, locale: string | undefined): void; announce(sentence: string): void }
@@ -96,7 +97,7 @@ export function createView(root: ShadowRoot, actions: Actions): View {
       if (shown.kind !== 'problem') return [node('p', { part: 'notice', class: 'notice' }, say(`${shown.kind}Text`))]
       const retry = node('button', { type: 'button', part: 'button retry' }, say('retry'))
       retry.addEventListener('click', actions.retry)
-      return [node('p', { part: 'notice', class: 'notice' }, say(shown.reason)), node('p', {}, retry)]
+      return [node('p', { part: 'notice', class: 'notice' }, explain(shown.trouble, say)), node('p', {}, retry)]
     })
   }
 
@@ -125,7 +126,7 @@ function header(vendor: string): HTMLElement {
   )
 }
 
-function now({ status, dns }: Connect, trouble: 'unreachable' | 'busy' | undefined, say: Say): Child[] {
+function now({ status, dns }: Connect, trouble: Trouble | undefined, say: Say): Child[] {
   const isWrong = status === 'wrong-record'
   const notice = node(
     'div',
@@ -138,7 +139,7 @@ function now({ status, dns }: Connect, trouble: 'unreachable' | 'busy' | undefin
   )
   return [
     node('h3', {}, say('now')),
-    trouble && node('p', { part: 'notice', class: 'notice warning' }, say(trouble)),
+    trouble && node('p', { part: 'notice', class: 'notice warning' }, explain(trouble, say)),
     notice,
     ...warnings,
     node('p', { class: 'muted' }, say('watching')),

@@ -1,6 +1,8 @@
+import type { Trouble } from './link.ts'
+
 /**
  * Every sentence and label that the element shows, with `{placeholders}`. A page overrides any of them, for another language or another tone.
- * `found.<state>` is not here for every state: without one, what was found is said in the API's own sentence.
+ * `busy` and `found.<state>` are not here: without one, the API's own sentence says how long to wait, or what was found.
  */
 export const ENGLISH = {
   heading: 'Connect {hostname}',
@@ -61,18 +63,24 @@ export const ENGLISH = {
   incompleteText: 'Copy all of it, or ask whoever sent it for a new one.',
   problemTitle: 'This could not be loaded',
   unreachable: 'The service did not answer. It is asked again by itself.',
-  busy: 'Too many attempts in a short time. Wait a minute, then try again.',
   retry: 'Try again',
 }
 
 export type WordKey = keyof typeof ENGLISH
-export type Strings = Partial<Record<WordKey | `found.${string}`, string>>
+/** What the API says itself unless the page does. */
+type OwnKey = 'busy' | `found.${string}`
+export type Strings = Partial<Record<WordKey | OwnKey, string>>
 /** Says a sentence of the catalogue with its placeholders filled; undefined where a page may have one and has none. */
 export type Say = {
   (key: WordKey, filled?: Record<string, string>): string
-  (key: `found.${string}`, filled?: Record<string, string>): string | undefined
+  (key: OwnKey, filled?: Record<string, string>): string | undefined
   /** Differs when the sentences do. */
   readonly language: string
+}
+
+/** Why there is no answer, and what to do. */
+export function explain(trouble: Trouble, say: Say): string {
+  return trouble.kind === 'busy' ? (say('busy') ?? trouble.sentence) : say('unreachable')
 }
 
 export function createSay(overrides: Strings): Say {

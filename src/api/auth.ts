@@ -5,7 +5,7 @@ import { mailboxOf, parseEmailAddress } from '../core/email-address.ts'
 import type { LinkSigner } from '../core/link-signer.ts'
 import type { RateLimits } from '../core/rate-limits.ts'
 import { endSession, findSession, listMemberships, type Session } from '../core/sessions.ts'
-import { exchangeLink, requestSignIn } from '../core/sign-in-links.ts'
+import { exchangeLink, findLinkEmail, requestSignIn } from '../core/sign-in-links.ts'
 import { ServiceError } from '../errors.ts'
 import { refuseCrossSite } from './cross-site.ts'
 import { BODY_CODES, refusals, SESSION_CODES } from './openapi.ts'
@@ -41,6 +41,10 @@ export function auth(instance: FastifyInstance, parts: AuthParts): void {
     return reply.code(202).send({ sent: true, ...(parts.mail === 'kept' && { inbox: '/inbox' }) })
   })
 
+  app.post('/v1/auth/magic-link', { ...limited, schema: SHOW_LINK }, async (request, reply) =>
+    reply.send({ email: await findLinkEmail(db, parts.signer, request.body.token) }),
+  )
+
   app.post('/v1/auth/callback', { ...limited, schema: CALLBACK }, async (request, reply) => {
     const { key } = await exchangeLink(db, parts.signer, request.body.token)
     await endSession(db, cookie.read(request))
@@ -74,6 +78,18 @@ const REQUEST = {
   response: {
     202: Type.Ref('LinkSent', { description: 'The mail is on its way, if the address may sign in.' }),
     ...refusals(...BODY_CODES, 'email_invalid', 'cross_site', 'rate_limited', 'mail_unavailable', 'database_unavailable'),
+  },
+}
+
+const SHOW_LINK = {
+  ...common,
+  operationId: 'showMagicLink',
+  summary: 'Show whom a sign-in link signs in',
+  description: 'Spends nothing: a page can ask its reader first whether this is who they are.',
+  body: LinkExchangeSchema,
+  response: {
+    200: Type.Ref('MagicLink', { description: 'The link works.' }),
+    ...refusals(...BODY_CODES, 'magic_link_invalid', 'cross_site', 'rate_limited', 'database_unavailable'),
   },
 }
 

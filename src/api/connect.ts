@@ -37,7 +37,7 @@ export type ConnectParts = EdgeDomainsParts & {
 const SCHEME = 'connect '
 const WATCH_S = 30 // longer than a heartbeat
 // A vendor's own pages may show how the hostname stands. No cookie means anything here, so any origin may ask.
-const ANY_ORIGIN = { 'access-control-allow-origin': '*' }
+const ANY_ORIGIN = { 'access-control-allow-origin': '*', 'access-control-expose-headers': 'retry-after' }
 const PREFLIGHT = {
   'access-control-allow-methods': 'GET, POST',
   'access-control-allow-headers': 'authorization, content-type',

@@ -42,7 +42,15 @@ test('a body is required where one of its fields is', () => {
   expect(withBody.length).toBeGreaterThan(5)
 })
 
-const OPEN = ['/healthz', '/v1/openapi.json', '/v1/docs', '/v1/auth/request-magic-link', '/v1/auth/callback', '/v1/auth/sign-out']
+const OPEN = [
+  '/healthz',
+  '/v1/openapi.json',
+  '/v1/docs',
+  '/v1/auth/request-magic-link',
+  '/v1/auth/magic-link',
+  '/v1/auth/callback',
+  '/v1/auth/sign-out',
+]
 
 function credentialsOf(path: string): object[] {
   if (OPEN.includes(path)) return []

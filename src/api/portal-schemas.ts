@@ -34,6 +34,8 @@ const LinkSentSchema = Type.Object(
   named('LinkSent', 'A sign-in link is on its way.'),
 )
 
+const MagicLinkSchema = Type.Object({ email }, named('MagicLink', 'A sign-in link that works.'))
+
 const UserSchema = Type.Object(
   {
     email,
@@ -248,6 +250,7 @@ const InstructionsSentSchema = Type.Object({ sent: Type.Literal(true) }, named('
 /** The portal's schemas that have a name in the OpenAPI document. */
 export const NAMED_PORTAL_SCHEMAS: readonly TSchema[] = [
   LinkSentSchema,
+  MagicLinkSchema,
   UserSchema,
   ProjectSchema,
   ChangedProjectSchema,

@@ -27,6 +27,14 @@ export async function requestSignIn(db: Db, text: string, signup: 'open' | 'invi
   })
 }
 
+/** The address that the link signs in, which is not spent. Throws `magic_link_invalid` as `exchangeLink` would. */
+export async function findLinkEmail(db: Db, signer: LinkSigner, token: string): Promise<string> {
+  const linkId = signer.idOf(token)
+  const [link] = linkId ? await readLink(db, linkId) : []
+  if (!link) throw invalidLink()
+  return link.email
+}
+
 /**
  * Spends the link and begins a session, which sees the projects that its user belongs to now. One statement decides: of parallel callers
  * with one link, one gets the session. Throws `magic_link_invalid` when the link is used, expired or none of ours.
@@ -35,8 +43,19 @@ export async function exchangeLink(db: Db, signer: LinkSigner, token: string): P
   const linkId = signer.idOf(token)
   const { key, hash } = makeSessionKey()
   const email = linkId && (await beginSession(db, linkId, hash))
-  if (!email) throw new ServiceError('magic_link_invalid', 'this sign-in link was used already or has expired: ask for a new one')
+  if (!email) throw invalidLink()
   return { key, email }
+}
+
+function invalidLink(): ServiceError {
+  return new ServiceError('magic_link_invalid', 'this sign-in link was used already or has expired: ask for a new one')
+}
+
+function readLink(on: Queryable, linkId: string) {
+  return rows(
+    on,
+    sql<{ email: string }>`select email from sign_in_links where id = ${linkId}::uuid and used_at is null and expires_at > now()`,
+  )
 }
 
 async function beginSession(on: Queryable, linkId: string, hash: Buffer): Promise<string | undefined> {

@@ -143,6 +143,38 @@ test('a mangled token says that the link has ended, a missing one that it is inc
   ])
 })
 
+test('beside the token nothing of the page is sent, not even where the page is of the same origin and has a session', async () => {
+  const page = await vendor.context().newPage()
+  await page.goto(`${world.portalUrl}/sign-in`)
+  await page.addScriptTag({ url: '/connect-element.js', type: 'module' })
+  const asked = ['', '/events'].map((path) => page.waitForRequest(`**/v1/connect${path}`))
+  await page.evaluate(`{
+    const element = document.createElement('namesake-connect')
+    element.setAttribute('token', '${await link('alone.element-customer.com')}')
+    document.body.append(element)
+  }`)
+  for (const request of await Promise.all(asked)) {
+    const headers = await request.allHeaders()
+    expect(headers.authorization).toMatch(/^Connect /)
+    expect([headers.cookie, headers.referer]).toEqual([undefined, undefined])
+  }
+  await page.close()
+})
+
+test('who asks too often is told by the service for how long to wait, unless the page has words of its own', async () => {
+  const { page } = await openHost('mangled')
+  const limited = { code: 'rate_limited', detail: 'too many requests: try again in 15 minutes' }
+  const headers = { 'access-control-allow-origin': '*' }
+  await page.route('**/v1/connect**', (route) =>
+    route.request().method() === 'OPTIONS' ? route.continue() : route.fulfill({ status: 429, headers, json: limited }),
+  )
+  await page.evaluate(`document.querySelector('namesake-connect').setAttribute('token', '${await link('busy.element-customer.com')}')`)
+  await page.getByText('Too many requests: try again in 15 minutes.').first().waitFor()
+  await page.evaluate(`document.querySelector('namesake-connect').strings = { busy: 'Später' }`)
+  await page.getByText('Später').first().waitFor()
+  expect(await page.evaluate('told')).toContain('namesake-status busy')
+})
+
 test('a link whose hostname is removed while the page is open ends there', async () => {
   const { page } = await openHost(await link('gone.element-customer.com'))
   await page.getByRole('heading', { name: 'Connect gone.element-customer.com' }).waitFor()

@@ -30,6 +30,12 @@ async function startProject(name: string, email = `${name.toLowerCase().replace(
   return page
 }
 
+/** Whom the page's browser is signed in as. */
+async function emailOf(page: Page): Promise<string> {
+  const answer = await page.request.get(`${world.portalUrl}/v1/auth/me`)
+  return ((await answer.json()) as { email: string }).email
+}
+
 async function addDomain(page: Page, hostname: string): Promise<void> {
   await page.getByRole('button', { name: 'Add domain' }).click()
   await page.getByLabel('Hostname', { exact: true }).fill(hostname)
@@ -69,6 +75,69 @@ describe('signing in', () => {
       await other.getByRole('link', { name: 'Get a new link' }).waitFor()
       await other.context().close()
     }
+  })
+
+  test('somebody else’s link signs nobody in before a button is pressed that says as whom, and whose session ends', async () => {
+    const { page: attacker } = await world.open('/')
+    const link = await world.askForLink(attacker, 'attacker@vendor.example')
+    const { page: victim, errors } = await world.open('/')
+    await world.signIn(victim, 'victim@vendor.example')
+    await victim.goto(link)
+    await victim.getByRole('heading', { name: 'Sign in as attacker@vendor.example' }).waitFor()
+    await victim.getByText('You are signed in as victim@vendor.example').waitFor()
+    expect(await findBarriers(victim)).toEqual([])
+    expect(await emailOf(victim)).toBe('victim@vendor.example')
+    await victim.getByRole('button', { name: 'Sign in' }).click()
+    await victim.waitForURL(/\/projects/)
+    expect(await emailOf(victim)).toBe('attacker@vendor.example')
+    expect(victim.url()).not.toContain('token')
+    expect(errors).toEqual([])
+  })
+
+  test('a link that was asked for at another computer, or at a browser that keeps nothing, needs the button', async () => {
+    const { page: desk } = await world.open('/')
+    const link = await world.askForLink(desk, 'two-computers@vendor.example')
+    await desk.addInitScript('Object.defineProperty(window, "localStorage", { get() { throw new Error("kept out") } })')
+    const { page: phone } = await world.open('/')
+    for (const page of [desk, phone]) {
+      await page.goto(link)
+      await page.getByRole('heading', { name: 'Sign in as two-computers@vendor.example' }).waitFor()
+      expect(await page.getByText('You are signed in as').count()).toBe(0)
+    }
+    await phone.getByRole('button', { name: 'Sign in' }).click()
+    await phone.waitForURL(/\/projects/)
+    await desk.getByRole('button', { name: 'Sign in' }).click()
+    await desk.getByRole('heading', { name: 'This link does not work any more' }).waitFor()
+  })
+
+  test('a browser that asked long ago, or for another address since, asks first', async () => {
+    const { page } = await world.open('/')
+    const link = await world.askForLink(page, 'forgetful@vendor.example')
+    await page.clock.setFixedTime(Date.now() + 60 * 60_000)
+    await page.goto(link)
+    await page.getByRole('heading', { name: 'Sign in as forgetful@vendor.example' }).waitFor()
+    await page.clock.setFixedTime(Date.now())
+    await world.askForLink(page, 'other@vendor.example')
+    await page.goto(link)
+    await page.getByRole('heading', { name: 'Sign in as forgetful@vendor.example' }).waitFor()
+  })
+
+  test('who asks for too many links reads for how long to wait, and that one may have come', async () => {
+    const { page } = await world.open('/sign-in')
+    for (let n = 0; n < 5; n++) await world.askForLink(page, 'impatient@vendor.example')
+    await page.goto(`${world.portalUrl}/sign-in`)
+    await page.getByLabel('E-mail address').fill('impatient@vendor.example')
+    await page.getByRole('button', { name: 'Send me a link' }).click()
+    await page.getByText('try again in 15 minutes').waitFor()
+    await page.getByText('may be in your mail already').waitFor()
+  })
+
+  test('who is not signed in where too many came without a session is asked to sign in all the same', async () => {
+    const { page } = await world.open('/')
+    const statuses = new Set<number>()
+    while (!statuses.has(429)) statuses.add((await page.request.get(`${world.portalUrl}/v1/auth/me`)).status())
+    await page.goto(`${world.portalUrl}/projects`)
+    await page.getByLabel('E-mail address').waitFor()
   })
 
   test('who signs out is asked to sign in again, on every page', async () => {
@@ -327,6 +396,13 @@ describe('the page itself', () => {
     expect(bytes).toBeGreaterThan(0)
     expect(bytes).toBeLessThan(FIRST_LOAD_BYTES_MAX)
     expect(strangers).toEqual([])
+  })
+
+  test('a phone shows who is signed in', async () => {
+    const { page } = await world.open('/', { viewport: { width: 320, height: 640 } })
+    await world.signIn(page, 'on-a-small-phone@department.vendor.example')
+    await page.getByText('on-a-small-phone@department.vendor.example').waitFor()
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(320)
   })
 
   test('everything of a new project can be done with the keyboard alone, and axe finds no serious barrier on the way', async () => {

@@ -30,14 +30,15 @@ try {
   const storageState = await page.context().storageState()
   await shootAll([{ name: 'projects-empty', path: '/projects' }], storageState)
   const connectUrl = await furnish(world, page)
-  await shootAll(screens(connectUrl), storageState)
+  const signInUrl = await world.askForLink(page, 'somebody-else@department.vendor.example')
+  await shootAll(screens(signInUrl, connectUrl), storageState)
 } finally {
   await world.stop()
 }
 console.log(`${folder}: ${findings} findings`)
 process.exit(findings === 0 ? 0 : 1)
 
-function screens(connectUrl: string | undefined): Screen[] {
+function screens(signInUrl: string, connectUrl: string | undefined): Screen[] {
   const press = (name: string) => (page: Page) => page.getByRole('button', { name, exact: true }).first().click()
   const project = '/projects/acme-shops'
   return [
@@ -45,6 +46,7 @@ function screens(connectUrl: string | undefined): Screen[] {
     { name: 'sign-in', path: '/sign-in' },
     { name: 'sign-in-sent', path: '/sign-in', before: askForLink },
     { name: 'sign-in-failed', path: '/sign-in/confirm#token=mangled' },
+    { name: 'sign-in-asked', path: signInUrl.replace(world.portalUrl, '') },
     { name: 'projects', path: '/projects' },
     { name: 'new-project', path: '/new-project' },
     { name: 'domains', path: project, isWindow: true },

@@ -146,7 +146,7 @@ test('one reader gets five such mails in 15 minutes, whoever sends them and howe
 test('pages of any origin may ask, without credentials, and nothing else of the API answers them', async () => {
   const token = await linkFor(freshHostname())
   const answer = await withLink(token, '', { origin: 'https://vendor.test' })
-  expect(answer.headers).toMatchObject({ 'access-control-allow-origin': '*' })
+  expect(answer.headers).toMatchObject({ 'access-control-allow-origin': '*', 'access-control-expose-headers': 'retry-after' })
   expect(answer.headers).not.toHaveProperty('access-control-allow-credentials')
   const refused = await withLink('x', '', { origin: 'https://vendor.test' })
   expect([refused.status, refused.headers['access-control-allow-origin']]).toEqual([401, '*'])

@@ -94,6 +94,18 @@ describe('a link', () => {
     })
   })
 
+  test('says whom it signs in as often as it is asked, without being spent, and no more once it is', async () => {
+    const ada = person()
+    const token = await ada.askForLink()
+    const show = () => person().call('POST', '/v1/auth/magic-link', { body: { token } })
+    for (let n = 0; n < 2; n++) {
+      const shown = await show()
+      expect([shown.status, shown.json(), shown.headers['cache-control']]).toEqual([200, { email: ada.email }, 'no-store'])
+    }
+    expect((await ada.call('POST', '/v1/auth/callback', { body: { token } })).status).toBe(200)
+    expect((await show()).json()).toMatchObject({ status: 401, code: 'magic_link_invalid' })
+  })
+
   test('gives one session, however many exchange it at the same time', async () => {
     const token = await person().askForLink()
     const browsers = Array.from({ length: 10 }, () => person())
@@ -105,7 +117,9 @@ describe('a link', () => {
     const ada = person()
     const token = await ada.askForLink()
     await api.db.pool.query(`update sign_in_links set expires_at = expires_at - interval '15 minutes' where email = $1`, [ada.email])
-    expect((await ada.call('POST', '/v1/auth/callback', { body: { token } })).json()).toMatchObject({ code: 'magic_link_invalid' })
+    for (const path of ['magic-link', 'callback']) {
+      expect((await ada.call('POST', `/v1/auth/${path}`, { body: { token } })).json()).toMatchObject({ code: 'magic_link_invalid' })
+    }
   })
 
   test('lives 15 minutes', async () => {

@@ -49,6 +49,7 @@ test('thirty calls a minute from one IP address to what signs in, shared by all 
   const headers = fresh()
   const statuses = await repeat(32, (api) => api.call('POST', '/v1/auth/callback', { body: { token: 'x' }, headers }))
   expect(statuses).toEqual([...Array.from({ length: 30 }, () => 401), 429, 429])
+  expect((await apis[0].call('POST', '/v1/auth/magic-link', { body: { token: 'x' }, headers })).status).toBe(429)
   expect((await apis[0].call('POST', '/v1/auth/callback', { body: { token: 'x' }, headers: fresh() })).status).toBe(401)
 })
 

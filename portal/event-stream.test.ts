@@ -1,0 +1,50 @@
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { followEvents } from './event-stream.ts'
+
+/** Follows, `pages` times, a stream that is answered so; `asked` are the times at which it was asked for, `stale` how often what is shown may be so. */
+async function follow(answer: (response: ServerResponse) => void, pages = 1) {
+  const seen = { asked: [] as number[], stale: 0, refused: 0 }
+  const server = createServer((_request, response) => {
+    seen.asked.push(performance.now())
+    answer(response)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const path = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const follower = { path, onEvent() {}, onStale: () => (seen.stale += 1), onRefused: () => (seen.refused += 1) }
+  const stops = Array.from({ length: pages }, () => followEvents(follower))
+  onTestFinished(() => {
+    for (const stop of stops) stop()
+    server.close()
+  })
+  const waitFor = (times: number) => expect.poll(() => seen.asked.length, { timeout: 30_000 }).toBeGreaterThanOrEqual(times)
+  return { seen, waitFor }
+}
+
+test('after a try that fails the page looks for itself, and the next comes when the service said, not before', async () => {
+  const { seen, waitFor } = await follow((response) => response.writeHead(429, { 'retry-after': '5' }).end())
+  await waitFor(2)
+  expect(seen.stale).toBeGreaterThan(0)
+  expect(seen.asked[1]! - seen.asked[0]!).toBeGreaterThan(4_900)
+})
+
+test('a stream that ends as soon as it is open is asked for ever more rarely', async () => {
+  const { seen, waitFor } = await follow((response) => response.writeHead(200).end('retry: 1\n\n'))
+  await waitFor(4)
+  const [first, second, third, fourth] = seen.asked as [number, number, number, number]
+  expect(fourth - third).toBeGreaterThan(1.5 * (second - first))
+})
+
+test('pages that lost their streams in one instant do not return in one', async () => {
+  const { seen, waitFor } = await follow((response) => response.writeHead(503).end(), 20)
+  await waitFor(40)
+  expect(seen.asked[39]! - seen.asked[20]!).toBeGreaterThan(250)
+})
+
+test.each([401, 403, 404])('a stream that is refused with %s has ended, and the page is told', async (status) => {
+  const { seen } = await follow((response) => response.writeHead(status).end())
+  await expect.poll(() => seen.refused).toBe(1)
+  expect(seen.stale).toBe(0)
+})

@@ -1,0 +1,66 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type PortalWorld, startPortalWorld } from './portal-world.ts'
+
+const SEEN_WITHIN_MS = 60_000 // a heartbeat of the stream, and the pause before the next try
+
+let world: PortalWorld
+beforeAll(async () => {
+  world = await startPortalWorld()
+}, 120_000)
+afterAll(async () => {
+  await world?.stop()
+}, 60_000)
+
+/** Somebody's page of a project of their own, and where the API has the project. */
+async function openProject(slug: string): Promise<{ page: Page; project: string }> {
+  const { page } = await world.open('/')
+  await world.signIn(page, `${slug}@vendor.example`)
+  await page.request.post(`${world.portalUrl}/v1/portal/projects`, { data: { name: slug, slug, upstreamUrl: world.upstreamUrl } })
+  return { page, project: `${world.portalUrl}/v1/portal/projects/${slug}` }
+}
+
+const refuseStreams = (page: Page) => page.route('**/events', (route) => route.fulfill({ status: 429, headers: { 'retry-after': '1' } }))
+
+test('a list whose stream is refused for being one too many shows by itself what is added', async () => {
+  const { page, project } = await openProject('crowded')
+  await refuseStreams(page)
+  await page.goto(`${world.portalUrl}/projects/crowded`)
+  await page.getByRole('heading', { name: 'Add the first hostname' }).waitFor()
+  await page.request.post(`${project}/domains`, { data: { hostname: 'late.crowded-customer.com' } })
+  await page.getByRole('link', { name: 'late.crowded-customer.com' }).waitFor({ timeout: SEEN_WITHIN_MS })
+})
+
+test('the page for the customer, without a stream, finds by itself that its link has ended', async () => {
+  const { page: vendor, project } = await openProject('linking')
+  const domain = `${project}/domains/shop.linking-customer.com`
+  await vendor.request.post(`${project}/domains`, { data: { hostname: 'shop.linking-customer.com' } })
+  const { url } = (await (await vendor.request.post(`${domain}/link`)).json()) as { url: string }
+  const { page } = await world.open('/')
+  await refuseStreams(page)
+  await page.goto(url)
+  await page.getByRole('heading', { name: 'Connect shop.linking-customer.com' }).waitFor()
+  await vendor.request.delete(domain)
+  await page.getByRole('heading', { name: 'This page has ended' }).waitFor({ timeout: SEEN_WITHIN_MS })
+})
+
+test('a page that is open while its session ends elsewhere leads to sign in', async () => {
+  const { page } = await openProject('leaving')
+  await page.goto(`${world.portalUrl}/projects/leaving`)
+  await page.getByRole('heading', { name: 'Add the first hostname' }).waitFor()
+  await page.request.post(`${world.portalUrl}/v1/auth/sign-out`)
+  await page.getByText('You were signed out').waitFor({ timeout: SEEN_WITHIN_MS })
+})
+
+test('a page that is open while its member is removed says that there is nothing for them any more', async () => {
+  const { page: owner, project } = await openProject('shrinking')
+  await owner.request.post(`${project}/members`, { data: { email: 'removed@vendor.example', role: 'member' } })
+  await world.mail.next('removed@vendor.example')
+  const { page } = await world.open('/')
+  await world.signIn(page, 'removed@vendor.example')
+  await page.goto(`${world.portalUrl}/projects/shrinking`)
+  await page.getByRole('heading', { name: 'Add the first hostname' }).waitFor()
+  const removed = await owner.request.delete(`${project}/members/removed@vendor.example`)
+  expect(removed.ok()).toBe(true)
+  await page.getByRole('heading', { name: 'There is nothing here for you' }).waitFor({ timeout: SEEN_WITHIN_MS })
+})
