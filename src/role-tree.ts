@@ -78,7 +78,7 @@ export function wantedSockets({ config, roles, demo }: Chosen): WantedSocket[] {
 export function createRoleTree(parts: RoleTreeParts): RoleTree {
   const { roles, config, log } = parts
   const processes: RoleProcess[] = []
-  const gatherer = createGatherer(() => processes)
+  const gatherer = createGatherer(() => processes, roles)
   const internalAt = roles.includes('api') ? 'api' : roles.includes('worker') ? 'worker' : roles.includes('edge') ? 'follower' : 'dns'
   let stopped = false
   let yielded = false

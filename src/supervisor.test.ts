@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -62,6 +62,9 @@ function makeDataDir(): string {
   cleanUps.push(() => rmSync(dataDir, { recursive: true, force: true }))
   return dataDir
 }
+
+/** As if there were a local copy from before. */
+const putCopy = (dataDir: string) => symlinkSync('routes.sqlite.0123456789abcdef', join(dataDir, 'copy', 'routes.sqlite'))
 
 const childrenOf = (pid: number) => listProcesses().filter((other) => parentOf(other) === pid)
 
@@ -253,6 +256,41 @@ test('while an external database is down the edge serves already, with one line 
   tree.process.kill('SIGTERM')
   expect(await tree.exited).toBe(0)
   expect(tree.output().split('the database cannot be reached')).toHaveLength(2)
+})
+
+test('without a copy, or without edges to serve from it, an embedded database that cannot be started ends the start', async () => {
+  const tree = await start()
+  tree.process.kill('SIGTERM')
+  await tree.exited
+  writeFileSync(join(tree.dataDir, 'postgres', 'PG_VERSION'), '9\n')
+  const bare = await launch({}, { dataDir: tree.dataDir })
+  expect(await bare.exited).toBe(1)
+  expect(bare.output()).toMatch(/^failed: .* was made by PostgreSQL 9/m)
+  putCopy(tree.dataDir)
+  const edgeless = await launch({ FIXTURE_ROLES: 'api,worker' }, { dataDir: tree.dataDir })
+  expect(await edgeless.exited).toBe(1)
+  expect(listProcesses().filter((pid) => commandLine(pid).includes(tree.dataDir))).toEqual([])
+})
+
+test('SIGTERM at any moment of a start from the copy leaves nothing running', async () => {
+  const dataDir = makeDataDir()
+  const first = await start({}, { dataDir })
+  first.process.kill('SIGTERM')
+  await first.exited
+  putCopy(dataDir)
+  for (const afterMs of [300, 450, 600, 750, 900, 1_200]) {
+    const tree = await launch({}, { dataDir })
+    const seen = new Set<number>()
+    const until = performance.now() + afterMs
+    await eventually(() => {
+      for (const pid of childrenOf(tree.process.pid!)) seen.add(pid)
+      return performance.now() > until
+    })
+    tree.process.kill('SIGTERM')
+    await tree.exited
+    expect([...seen].filter(isRunning)).toEqual([])
+    expect(listProcesses().filter((pid) => commandLine(pid).includes(dataDir))).toEqual([])
+  }
 })
 
 test('a second Ctrl-C does not wait for a child that will not end', async () => {

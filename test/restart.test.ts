@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -47,6 +47,50 @@ test('everything of a tree is gone after its stop, and without a database the ed
   } finally {
     await second.stop()
     await database.drop()
+    await upstream.stop()
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+})
+
+test('with an embedded database that cannot be started the edge serves its copy, and the API comes as soon as that is mended', {
+  timeout: 120_000,
+}, async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'namesake-restart-'))
+  const upstream = await startUpstream()
+  const first = await startTree({ dataDir })
+  const vendor = await addVendor(first, 'shop', upstream.url)
+  await vendor.claim(SHOP)
+  const root = localRoot(first)
+  await eventually(async () => (await visit({ port: first.httpsPort, hostname: SHOP, ca: root })).status === 200, 20_000)
+  expect(await first.stop()).toBe(0)
+
+  chmodSync(join(dataDir, 'postgres'), 0o755) // PostgreSQL refuses files that others may read
+  const second = await startTree({ dataDir, awaitReady: false })
+  const serves = async () => (await visit({ port: second.httpsPort, hostname: SHOP, ca: root })).status === 200
+  try {
+    await eventually(serves, 20_000)
+    await eventually(() => second.output().includes('the embedded PostgreSQL cannot be started. The edges serve from the local copy'))
+    expect(second.output()).toMatch(/invalid permissions.*0700/)
+    const pids = second.pids()
+    const stopAt = performance.now()
+    expect(await second.stop()).toBe(0)
+    expect(performance.now() - stopAt).toBeLessThan(10_000)
+    expect(pids.filter(isRunning)).toEqual([])
+  } finally {
+    await second.stop()
+  }
+
+  const third = await startTree({ dataDir, awaitReady: false })
+  try {
+    await eventually(() => third.output().includes('the embedded PostgreSQL cannot be started'), 20_000)
+    chmodSync(join(dataDir, 'postgres'), 0o700)
+    await eventually(async () => (await vendor.call('/v1/edge/domains', { at: third })).status === 200, 60_000)
+    await eventually(async () => (await fetch(`${third.internalUrl}/ready`)).status === 200, 20_000)
+    const pids = third.pids()
+    expect(await third.stop()).toBe(0)
+    expect(pids.filter(isRunning)).toEqual([])
+  } finally {
+    await third.stop()
     await upstream.stop()
     rmSync(dataDir, { recursive: true, force: true })
   }
