@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { isRunning } from '../src/processes.ts'
 import { createTestDatabase } from './support/postgres.ts'
-import { addVendor, eventually, localRoot, startTree, type Tree } from './support/tree.ts'
+import { addVendor, eventually, localRoot, processesOf, startTree, type Tree } from './support/tree.ts'
 import { startUpstream } from './support/upstream.ts'
 import { handshake, knock, visit } from './support/visitor.ts'
 
@@ -71,6 +71,15 @@ test('with an embedded database that cannot be started the edge serves its copy,
     await eventually(serves, 20_000)
     await eventually(() => second.output().includes('the embedded PostgreSQL cannot be started. The edges serve from the local copy'))
     expect(second.output()).toMatch(/invalid permissions.*0700/)
+    await eventually(async () => (await processesOf(second, 'edge')).every(({ ready }) => ready), 20_000)
+    const waiting = { ready: false, state: 'not started yet' }
+    const edge = expect.objectContaining({ role: 'edge', ready: true })
+    expect(await processesOf(second)).toEqual([
+      expect.objectContaining({ role: 'follower', ready: true, trouble: expect.any(String), asOfMs: expect.any(Number) }),
+      ...[edge, edge, expect.objectContaining({ role: 'api', ...waiting }), expect.objectContaining({ role: 'worker', ...waiting })],
+    ])
+    expect((await fetch(`${second.internalUrl}/ready`)).status).toBe(503)
+    expect(await (await fetch(`${second.internalUrl}/metrics`)).text()).toContain('namesake_edge_handshakes_total{outcome="completed"}')
     const pids = second.pids()
     const stopAt = performance.now()
     expect(await second.stop()).toBe(0)
