@@ -104,3 +104,27 @@ test('with an embedded database that cannot be started the edge serves its copy,
     rmSync(dataDir, { recursive: true, force: true })
   }
 })
+
+test('a local copy that its user may not open is named with the way to open it, and is followed as soon as it is open', {
+  timeout: 120_000,
+}, async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'namesake-restart-'))
+  const first = await startTree({ dataDir })
+  expect(await first.stop()).toBe(0)
+  const lock = join(dataDir, 'copy', 'routes.sqlite.lock')
+  chmodSync(lock, 0)
+  const second = await startTree({ dataDir, awaitReady: false })
+  try {
+    const follower = async () => (await processesOf(second, 'follower'))[0]
+    await eventually(async () => (await follower())?.ready === false, 20_000)
+    await eventually(() => second.output().includes(`the local copy waits, and what changes is not seen: ${lock} cannot be read`), 20_000)
+    expect(second.output()).toMatch(new RegExp(`chown -R \\d+:\\d+ ${dataDir}/copy && chmod -R u\\+rwX ${dataDir}/copy`))
+    chmodSync(lock, 0o600)
+    await eventually(async () => (await fetch(`${second.internalUrl}/ready`)).status === 200, 20_000)
+    expect(second.output()).not.toContain('follower ended')
+    expect(second.output().split('the local copy waits')).toHaveLength(2)
+  } finally {
+    await second.stop()
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+})
