@@ -91,7 +91,7 @@ function refuseForeign(folder: string, user: ServiceUser | undefined): void {
   if (!there) return
   if (!there.isDirectory()) throw new Error(`NAMESAKE_DATA_DIR=${folder} is a file: name a folder`)
   const database = statSync(join(folder, 'postgres'), { throwIfNoEntry: false })
-  if (user && database && database.uid !== user.uid) {
+  if (user && database && ![user.uid, 0].includes(database.uid)) {
     throw new Error(`${folder} was made by another user (uid ${database.uid}): start as that user, or name another NAMESAKE_DATA_DIR`)
   }
   const us = process.getuid!()

@@ -215,6 +215,15 @@ test.runIf(isRoot)('a folder that root has put into the data of an ordinary user
   await expect(start(dataDir, { ordinary: true })).rejects.toThrow(`chown -R ${ORDINARY}:${ORDINARY} ${dataDir}/copy`)
 })
 
+test.runIf(isRoot)('files that root has restored are named, with the way to give them back', async () => {
+  const dataDir = makeDataDir()
+  await stop(await start(dataDir))
+  const folder = join(dataDir, 'postgres')
+  const { uid, gid } = statSync(folder)
+  chownSync(folder, 0, 0)
+  await expect(start(dataDir)).rejects.toThrow(`chown -R ${uid}:${gid} ${folder}`)
+})
+
 test.runIf(isRoot)('a folder with other files is never taken over', async () => {
   const dataDir = makeDataDir()
   writeFileSync(join(dataDir, 'letters.txt'), 'mine')
