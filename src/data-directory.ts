@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { chmodSync, chownSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, readdirSync, statSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { shellWord } from './lib/shell-word.ts'
 import { canEnter, type ServiceUser } from './service-user.ts'
 
 const SYSTEM_FOLDER = '/var/lib/namesake'
@@ -38,7 +39,17 @@ export function prepareData(configured: string, user: ServiceUser | undefined): 
 export function prepareFolder(path: string, user: ServiceUser | undefined): void {
   mkdirSync(path, { recursive: true, mode: 0o700 })
   if (user) chownSync(path, user.uid, user.gid)
+  requireOwn(path)
   chmodSync(path, 0o700)
+}
+
+/** Nobody but root can give a folder away, or change the mode of another user's, as of one that root has restored. */
+function requireOwn(path: string): void {
+  const us = process.getuid!()
+  const { uid } = statSync(path)
+  if (us === 0 || uid === us) return
+  const way = `chown -R ${us}:${process.getgid!()} ${shellWord(path)}`
+  throw new Error(`${path} belongs to another user (uid ${uid}) than the one who starts (uid ${us}): ${way}`)
 }
 
 /** Makes a file, if there is none, that the service user may write in the data folder. */
@@ -80,7 +91,7 @@ function refuseForeign(folder: string, user: ServiceUser | undefined): void {
   if (!there) return
   if (!there.isDirectory()) throw new Error(`NAMESAKE_DATA_DIR=${folder} is a file: name a folder`)
   const database = statSync(join(folder, 'postgres'), { throwIfNoEntry: false })
-  if (user && database && database.uid !== user.uid) {
+  if (user && database && ![user.uid, 0].includes(database.uid)) {
     throw new Error(`${folder} was made by another user (uid ${database.uid}): start as that user, or name another NAMESAKE_DATA_DIR`)
   }
   const us = process.getuid!()

@@ -5,6 +5,7 @@ import {
   chownSync,
   existsSync,
   lstatSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -206,6 +207,21 @@ test.runIf(isRoot)('root can start it where only root can enter: the data moves 
   expect(await query(server.url, 'select 1 as n')).toEqual([{ n: 1 }])
   await kill(server.process)
   expect(await start(configured, { folder: join(closed, 'native'), version })).toMatchObject({ origin: 'adopted', pid: server.pid })
+})
+
+test.runIf(isRoot)('a folder that root has put into the data of an ordinary user is named, with the way to give it back', async () => {
+  const dataDir = makeDataDir(true)
+  mkdirSync(join(dataDir, 'copy'))
+  await expect(start(dataDir, { ordinary: true })).rejects.toThrow(`chown -R ${ORDINARY}:${ORDINARY} ${dataDir}/copy`)
+})
+
+test.runIf(isRoot)('files that root has restored are named, with the way to give them back', async () => {
+  const dataDir = makeDataDir()
+  await stop(await start(dataDir))
+  const folder = join(dataDir, 'postgres')
+  const { uid, gid } = statSync(folder)
+  chownSync(folder, 0, 0)
+  await expect(start(dataDir)).rejects.toThrow(`chown -R ${uid}:${gid} ${folder}`)
 })
 
 test.runIf(isRoot)('a folder with other files is never taken over', async () => {

@@ -32,10 +32,12 @@ export type EmbeddedPostgresParts = {
   package?: PostgresPackage
   /** Ends a start under way, which then rejects. */
   giveUp?: AbortSignal
+  /** How often a server that ends at once is started before the start rejects. */
+  startsMax?: number
 }
 
 const PORT = 5432 // only names the socket file
-const START_TIMEOUT_MS = 120_000 // a start after a crash replays what was written since the last checkpoint
+const START_TIMEOUT_MS = 600_000 // a start after a crash replays what was written since the last checkpoint; cut short, it begins anew
 const READY_POLL_MS = 25
 const SLOW_START_MS = 3_000
 const STARTS_AT_FIRST_MAX = 12
@@ -81,7 +83,7 @@ export async function startEmbeddedPostgres(parts: EmbeddedPostgresParts): Promi
   const server: Server = { ...parts, binaries, files }
 
   const adopted = await adopt(server)
-  let pid = adopted ?? (await startWithPatience(server, STARTS_AT_FIRST_MAX, parts.giveUp))
+  let pid = adopted ?? (await startWithPatience(server, parts.startsMax ?? STARTS_AT_FIRST_MAX, parts.giveUp))
 
   const watch = async (until: AbortSignal) => {
     while (!until.aborted) {
@@ -139,10 +141,10 @@ async function startWithPatience(server: Server, triesMax: number, giveUp?: Abor
       return await startOnce(server, giveUp)
     } catch (error) {
       failures += 1
-      if (giveUp?.aborted || failures >= triesMax) throw error
-      server.log.warn({ failures, reason: (error as Error).message }, 'the embedded PostgreSQL did not start: trying again')
       // The shared memory of a killed server stays taken while a backend of it still runs.
       if (failures >= 2) endLeftovers(server.files)
+      if (giveUp?.aborted || failures >= triesMax) throw error
+      server.log.warn({ failures, reason: (error as Error).message }, 'the embedded PostgreSQL did not start: trying again')
       await pause(backOffMs(failures, BACK_OFF), giveUp)
     }
   }
@@ -247,8 +249,8 @@ function lastLines(logFile: string, from: number): string {
   const said = readFileSync(logFile).subarray(from).toString().trim()
   const fatal = said
     .split('\n')
-    .filter((line) => /FATAL|PANIC|HINT/.test(line))
-    .map((line) => line.replace(/^.*?(FATAL|PANIC|HINT):\s+/, ''))
+    .filter((line) => /FATAL|PANIC|DETAIL|HINT/.test(line))
+    .map((line) => line.replace(/^.*?(FATAL|PANIC|DETAIL|HINT):\s+/, ''))
   return fatal.join(' ') || said.split('\n').slice(-2).join(' ') || 'the embedded PostgreSQL ended without a word'
 }
 

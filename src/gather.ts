@@ -7,13 +7,13 @@ const REPORT_TIMEOUT_MS = 2_000
 
 /** Asks the processes of the tree for their reports, so that one of them can answer for all. */
 export type Gatherer = {
-  /** One report a process; one that is down or silent is reported as not ready. */
+  /** One report a process; one that is down or silent is reported as not ready, and so is a role that was not started yet. */
   gather(): Promise<ProcessReport[]>
   /** Takes a child's answer in. */
   received(id: number, report: ProcessReport): void
 }
 
-export function createGatherer(processes: () => readonly RoleProcess[]): Gatherer {
+export function createGatherer(processes: () => readonly RoleProcess[], roles: readonly string[]): Gatherer {
   const waiting = new Map<number, (report: ProcessReport) => void>()
   let asked = 0
 
@@ -37,11 +37,19 @@ export function createGatherer(processes: () => readonly RoleProcess[]): Gathere
   const reportOf = async (place: RoleProcess): Promise<ProcessReport> => {
     const child = place.current()
     const report = child && (await ask(child))
-    return report ?? { role: place.role, pid: child?.pid ?? 0, ready: false, details: { state: child ? 'silent' : 'down' }, metrics: [] }
+    return report ?? unready(place.role, child ? 'silent' : 'down', child?.pid)
   }
 
   return {
-    gather: () => Promise.all(processes().map(reportOf)),
+    async gather() {
+      const started = processes()
+      const missing = roles.filter((role) => !started.some((place) => place.role === role))
+      return [...(await Promise.all(started.map(reportOf))), ...missing.map((role) => unready(role, 'not started yet'))]
+    },
     received: (id, report) => waiting.get(id)?.(report),
   }
+}
+
+function unready(role: string, state: string, pid = 0): ProcessReport {
+  return { role, pid, ready: false, details: { state }, metrics: [] }
 }

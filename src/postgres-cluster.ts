@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { prepareFolder } from './data-directory.ts'
+import { shellWord } from './lib/shell-word.ts'
 import type { ServiceUser } from './service-user.ts'
 
 /** The database's superuser, its only user: whoever reaches the socket is it. */
@@ -20,7 +21,7 @@ const INITDB_OPTIONS = [
 
 /**
  * The folder of the database's files, made if there is none. It is made aside and renamed when whole and on disk, so that a start which was
- * killed half way simply makes it again. Rejects when the files are of another major version of PostgreSQL.
+ * killed half way simply makes it again. Rejects when the files are of another major version of PostgreSQL, or of another user.
  */
 export async function ensureCluster(parts: {
   binaries: string
@@ -32,7 +33,7 @@ export async function ensureCluster(parts: {
   const folder = join(dataDir, 'postgres')
   for (const name of readdirSync(dataDir))
     if (name.startsWith(HALF_MADE)) rmSync(join(dataDir, name), { recursive: true, force: true, maxRetries: 5 })
-  if (existsSync(folder)) return requireVersion(folder, parts.version)
+  if (existsSync(folder)) return requireVersion(requireOwner(folder, user), parts.version)
   const aside = mkdtempSync(join(dataDir, HALF_MADE)) // a name of its own: an initdb that outlived its supervisor may still write to the last one
   prepareFolder(aside, user)
   await run(join(parts.binaries, 'bin', 'initdb'), ['--pgdata', aside, ...INITDB_OPTIONS], user)
@@ -40,6 +41,13 @@ export async function ensureCluster(parts: {
   await run(join(parts.binaries, 'bin', 'postgres'), ['--single', '-D', aside, 'postgres'], user, `create database ${POSTGRES_DATABASE}\n`)
   renameSync(aside, folder)
   return folder
+}
+
+/** PostgreSQL works in no folder of another user's, as one that root has restored. */
+function requireOwner(folder: string, user: ServiceUser | undefined): string {
+  const { uid } = statSync(folder)
+  if (!user || uid === user.uid) return folder
+  throw new Error(`${folder} belongs to uid ${uid} and must belong to ${user.name}: chown -R ${user.uid}:${user.gid} ${shellWord(folder)}`)
 }
 
 function requireVersion(folder: string, version: string): string {

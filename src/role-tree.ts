@@ -78,13 +78,15 @@ export function wantedSockets({ config, roles, demo }: Chosen): WantedSocket[] {
 export function createRoleTree(parts: RoleTreeParts): RoleTree {
   const { roles, config, log } = parts
   const processes: RoleProcess[] = []
-  const gatherer = createGatherer(() => processes)
-  const internalAt = roles.includes('api') ? 'api' : roles.includes('worker') ? 'worker' : roles.includes('edge') ? 'follower' : 'dns'
+  const gatherer = createGatherer(() => processes, roles)
+  const hasFollower = roles.includes('api') || roles.includes('edge')
+  // One that starts without the database, and one that stays while the follower hands the local copy over.
+  const internalAt = [hasFollower ? 'follower' : 'dns', roles.includes('api') ? 'api' : 'worker']
   let stopped = false
   let yielded = false
 
   const start = (role: string, sockets: string[], label = role): RoleProcess => {
-    const names = role === internalAt ? [...sockets, 'internal'] : sockets
+    const names = internalAt.includes(role) ? [...sockets, 'internal'] : sockets
     const shared = Object.fromEntries(names.flatMap((name) => (name in parts.fds ? [[name, parts.fds[name]!]] : [])))
     const started = startRoleProcess({
       ...parts,
@@ -105,7 +107,7 @@ export function createRoleTree(parts: RoleTreeParts): RoleTree {
   let edges: Promise<void> | undefined
   const startEdges = async () => {
     if (!stopped && roles.includes('dns')) start('dns', ['dns', 'dns-udp'])
-    if (stopped || !(roles.includes('api') || roles.includes('edge'))) return
+    if (stopped || !hasFollower) return
     const follower = start('follower', [])
     if (!parts.hasCopy) {
       const patience = new AbortController()

@@ -17,8 +17,8 @@ export function findSupervisor(dataDir: string): ProcessIdentity | undefined {
 export function takeStartLock(dataDir: string): { release(): void } {
   const path = join(dataDir, 'lock')
   const mine = `${path}.${process.pid}`
-  writeFileSync(mine, JSON.stringify(identify(process.pid)), { mode: 0o644 })
   try {
+    writeFileSync(mine, JSON.stringify(identify(process.pid)), { mode: 0o644 })
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
       if (linkUnlessThere(mine, path)) return { release: () => releaseIfMine(path) }
       const holder = readHolder(path)
@@ -27,6 +27,9 @@ export function takeStartLock(dataDir: string): { release(): void } {
       removeStale(path, holder)
     }
     throw new Error(`${path} could not be taken: others start at the same time`)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+    throw new Error(`the disk of ${dataDir} is full: a start needs a few kilobytes there. Make room, and start again`, { cause: error })
   } finally {
     rmSync(mine, { force: true })
   }

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -63,6 +63,9 @@ function makeDataDir(): string {
   return dataDir
 }
 
+/** As if there were a local copy from before. */
+const putCopy = (dataDir: string) => symlinkSync('routes.sqlite.0123456789abcdef', join(dataDir, 'copy', 'routes.sqlite'))
+
 const childrenOf = (pid: number) => listProcesses().filter((other) => parentOf(other) === pid)
 
 function parentOf(pid: number): number {
@@ -76,7 +79,8 @@ function parentOf(pid: number): number {
 test('every role answers on its socket, and nothing is left after SIGTERM', async () => {
   const tree = await start()
   const answers = await Promise.all(['API', 'INTERNAL', 'HTTP', 'HTTPS'].map((name) => tree.ask(name)))
-  expect(answers.map(({ role, socket }) => `${role} ${socket}`)).toEqual(['api api', 'api internal', 'edge http', 'edge https'])
+  expect(answers.map(({ socket }) => socket)).toEqual(['api', 'internal', 'http', 'https'])
+  expect(answers.map(({ role }) => role)).toEqual(['api', expect.stringMatching(/^(follower|api)$/), 'edge', 'edge'])
   const children = childrenOf(tree.process.pid!)
   expect(children).toHaveLength(6) // follower, two edges, api, worker, PostgreSQL
   tree.process.kill('SIGTERM')
@@ -87,7 +91,7 @@ test('every role answers on its socket, and nothing is left after SIGTERM', asyn
 test('NAMESAKE_EDGE_RUNTIME=bun has the edge processes run on Bun, and no others', async () => {
   const tree = await start({ NAMESAKE_EDGE_RUNTIME: 'bun' })
   const answers = await Promise.all(['API', 'INTERNAL', 'HTTP', 'HTTPS'].map((name) => tree.ask(name)))
-  expect(answers.map(({ role, runtime }) => `${role} ${runtime}`)).toEqual(['api node', 'api node', 'edge bun', 'edge bun'])
+  expect(answers.map(({ runtime }) => runtime)).toEqual(['node', 'node', 'bun', 'bun'])
   const reports = (await tree.ask('INTERNAL', '/gather')) as unknown as { role: string; ready: boolean }[]
   expect(reports.filter(({ role, ready }) => role === 'edge' && ready)).toHaveLength(2)
   tree.process.kill('SIGTERM')
@@ -102,13 +106,16 @@ test('one process can ask for the reports of all', async () => {
 })
 
 test.each([
-  ['edge', ['follower', 'edge', 'edge'], 'follower'],
-  ['worker', ['worker'], 'worker'],
-  ['api', ['follower', 'api'], 'api'],
-  ['dns', ['dns'], 'dns'],
-])('--roles %s starts what it needs, and one of them answers on the internal address', async (roles, expected, internal) => {
+  ['edge', ['follower', 'edge', 'edge'], ['follower']],
+  ['worker', ['worker'], ['worker']],
+  ['api', ['follower', 'api'], ['follower', 'api']],
+  ['worker,edge', ['follower', 'edge', 'edge', 'worker'], ['follower', 'worker']],
+  ['dns', ['dns'], ['dns']],
+])('--roles %s starts what it needs, and the internal address is answered', async (roles, expected, internal) => {
   const tree = await start({ FIXTURE_ROLES: roles })
-  expect((await tree.ask('INTERNAL')).role).toBe(internal)
+  const answering = new Set<string>()
+  await eventually(async () => answering.add((await tree.ask('INTERNAL')).role).size === internal.length, 20_000)
+  expect([...answering].sort()).toEqual(internal.toSorted())
   const reports = (await tree.ask('INTERNAL', '/gather')) as unknown as { role: string }[]
   expect(reports.map(({ role }) => role)).toEqual(expected)
 })
@@ -151,7 +158,8 @@ test('SIGUSR2 lets the program on disk take over: nobody meets a closed door, th
     tree.process.kill('SIGUSR2')
     const turnedAway: unknown[] = []
     const ended = () => tree.output().split('was replaced by version').length > round
-    while (!ended()) await Promise.all(['HTTPS', 'API'].map((name) => tree.ask(name))).catch((error: unknown) => turnedAway.push(error))
+    while (!ended())
+      await Promise.all(['HTTPS', 'API', 'INTERNAL'].map((name) => tree.ask(name))).catch((error: unknown) => turnedAway.push(error))
     expect(turnedAway).toEqual([])
     await eventually(() => former.filter(isRunning).every((pid) => commandLine(pid).includes('postgres')))
     const reports = (await tree.ask('INTERNAL', '/gather')) as unknown as { role: string; pid: number; ready: boolean }[]
@@ -244,15 +252,53 @@ test('a setup that says why it failed ends the start with its words, and leaves 
   expect(listProcesses().filter((pid) => commandLine(pid).includes(tree.dataDir))).toEqual([])
 })
 
-test('while an external database is down the edge serves already, with one line about it', async () => {
+test('while an external database is down the edge serves already, with one line about it, and the internal address says what waits', async () => {
   const [port] = await freePorts(1)
   const secret = 'x'.repeat(32)
   const tree = await launch({ NAMESAKE_DATABASE_URL: `postgres://nobody@127.0.0.1:${port}/none`, NAMESAKE_SECRET: secret })
   await eventually(async () => (await tree.ask('HTTPS')).role === 'edge', 20_000)
   await eventually(() => tree.output().includes('the database cannot be reached'))
+  const reports = (await tree.ask('INTERNAL', '/gather')) as unknown as { role: string; ready: boolean; details: object }[]
+  expect(reports.filter(({ role }) => role === 'edge')).toHaveLength(2)
+  expect(reports).toContainEqual(expect.objectContaining({ role: 'api', ready: false, details: { state: 'not started yet' } }))
   tree.process.kill('SIGTERM')
   expect(await tree.exited).toBe(0)
   expect(tree.output().split('the database cannot be reached')).toHaveLength(2)
+})
+
+test('without a copy, or without edges to serve from it, an embedded database that cannot be started ends the start', async () => {
+  const tree = await start()
+  tree.process.kill('SIGTERM')
+  await tree.exited
+  writeFileSync(join(tree.dataDir, 'postgres', 'PG_VERSION'), '9\n')
+  const bare = await launch({}, { dataDir: tree.dataDir })
+  expect(await bare.exited).toBe(1)
+  expect(bare.output()).toMatch(/^failed: .* was made by PostgreSQL 9/m)
+  putCopy(tree.dataDir)
+  const edgeless = await launch({ FIXTURE_ROLES: 'api,worker' }, { dataDir: tree.dataDir })
+  expect(await edgeless.exited).toBe(1)
+  expect(listProcesses().filter((pid) => commandLine(pid).includes(tree.dataDir))).toEqual([])
+})
+
+test('SIGTERM at any moment of a start from the copy leaves nothing running', async () => {
+  const dataDir = makeDataDir()
+  const first = await start({}, { dataDir })
+  first.process.kill('SIGTERM')
+  await first.exited
+  putCopy(dataDir)
+  for (const afterMs of [300, 450, 600, 750, 900, 1_200]) {
+    const tree = await launch({}, { dataDir })
+    const seen = new Set<number>()
+    const until = performance.now() + afterMs
+    await eventually(() => {
+      for (const pid of childrenOf(tree.process.pid!)) seen.add(pid)
+      return performance.now() > until
+    })
+    tree.process.kill('SIGTERM')
+    await tree.exited
+    expect([...seen].filter(isRunning)).toEqual([])
+    expect(listProcesses().filter((pid) => commandLine(pid).includes(dataDir))).toEqual([])
+  }
 })
 
 test('a second Ctrl-C does not wait for a child that will not end', async () => {

@@ -8,10 +8,11 @@ import { prepareData, prepareFile } from './data-directory.ts'
 import { setUpDatabase } from './database-setup.ts'
 import { createDeploys, type Deploys } from './deploys.ts'
 import { findEdgeRuntime } from './edge-runtime.ts'
-import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts'
+import { embeddedUrl } from './embedded-postgres.ts'
 import { descriptorShortage, fileDescriptorsMax } from './file-descriptors.ts'
 import { bequeath, bindSockets, handedSockets, inheritSockets } from './listening-sockets.ts'
 import type { Log } from './log.ts'
+import { createOwnDatabase, type OwnDatabase } from './own-database.ts'
 import { keepOwnSecret } from './own-secret.ts'
 import { OWN_VERSION } from './own-version.ts'
 import { openProgram } from './program-folder.ts'
@@ -103,11 +104,10 @@ async function startTree(
     : await bindSockets(wanted, handedSockets(parts.env, process.pid), script)
   undo.defer(sockets.close)
 
-  const postgres = config.databaseUrl ? undefined : await startEmbeddedPostgres({ dataDir, runDir, user, log, giveUp: stop.gently })
-  if (predecessor) await postgres?.yield() // until this release is in charge
-  if (postgres) undo.defer(() => postgres.stop(stop.atOnce.aborted))
+  const database = config.databaseUrl ? undefined : createOwnDatabase({ dataDir, runDir, user, log, giveUp: stop.gently })
+  if (database) undo.defer(() => database.stop(stop.atOnce.aborted))
 
-  const url = config.databaseUrl ?? postgres!.url
+  const url = config.databaseUrl ?? embeddedUrl(runDir)
   const secrets = config.secrets.length > 0 ? config.secrets : [keepOwnSecret(dataDir)]
   const upstream = parts.demo ? `http://127.0.0.1:${sockets.portOf('demo')}` : undefined
   const env = {
@@ -117,14 +117,14 @@ async function startTree(
     NAMESAKE_DATA_DIR: dataDir,
     NAMESAKE_RUN_DIR: runDir,
     NAMESAKE_DATABASE_URL: url,
-    NAMESAKE_EDGE_ADDRESS: config.edgeAddress ?? (postgres && ownAddress(config.httpsAddr)),
+    NAMESAKE_EDGE_ADDRESS: config.edgeAddress ?? (database && ownAddress(config.httpsAddr)),
     NAMESAKE_SECRET: secrets.join(','),
     NAMESAKE_DEMO_UPSTREAM: upstream,
   }
   const program = openProgram(script, dataDir, user, FIRST_FREE_FD)
   const hasCopy = currentGeneration(copyPath({ dataDir })) !== undefined
   const tree = createRoleTree({ ...parts, program, edgeRuntime, env, fds: sockets.fds, hasCopy, giveUp: stop.gently })
-  const own = ownGeneration(tree, postgres)
+  const own = ownGeneration(tree, database)
   const note = { version: own.version, terminal: parts.terminal }
   const deploys = createDeploys({
     ...{ own, launch: parts.launch, env: parts.env, log },
@@ -136,12 +136,19 @@ async function startTree(
   const wishes = listenForWishes(parts)
   undo.defer(wishes.close)
 
-  if (hasCopy) void tree.startEdges() // neither visitors nor the feed wait for what the database's schema needs
+  if (predecessor) {
+    await database?.start()
+    await database?.yield() // until this release is in charge
+  }
+  if (hasCopy) void tree.startEdges() // neither visitors nor the feed wait for the database, or for what its schema needs
+  const servesAlone = hasCopy && parts.roles.includes('edge')
+  const origin = predecessor ? undefined : await Promise.race([servesAlone ? database?.startBeside() : database?.start(), stop.asked])
+  if (stop.gently.aborted) return
   if (!(await setUpDatabase({ url, child: { program, env, output }, log, giveUp: stop.gently, whileDown: tree.startEdges }))) return
   await tree.startEdges()
   tree.startRest()
   if (predecessor) {
-    predecessor.obey({ ...own, retire: () => leaveTo(postgres, stop) }, () => void leaveTo(postgres, stop))
+    predecessor.obey({ ...own, retire: () => leaveTo(database, stop) }, () => void leaveTo(database, stop))
     await Promise.race([tree.allReadyOrWaiting(), stop.asked])
     predecessor.sayWaiting()
   }
@@ -154,22 +161,22 @@ async function startTree(
   writeRecord(dataDir, note)
   wishes.grant(deploys)
   const demo = upstream === undefined ? undefined : { upstream, token: readFileSync(join(dataDir, 'demo-token'), 'utf8').trim() }
-  parts.onRunning({ config, roles: parts.roles, dataDir, database: postgres?.origin ?? 'external', demo })
+  parts.onRunning({ config, roles: parts.roles, dataDir, database: origin ?? 'external', demo })
   return deploys
 }
 
 /** What this supervisor runs itself, as whoever replaces it sees it. */
-function ownGeneration(tree: RoleTree, postgres: EmbeddedPostgres | undefined): Generation {
+function ownGeneration(tree: RoleTree, database: OwnDatabase | undefined): Generation {
   return {
     version: OWN_VERSION,
     reload: tree.roll,
-    yieldDatabase: async () => postgres?.yield(),
+    yieldDatabase: async () => database?.yield(),
     yieldCopy: tree.yieldCopy,
     async resume() {
       tree.resumeCopy()
-      await postgres?.resume()
+      await database?.resume()
     },
-    takeCharge: async () => postgres?.resume(),
+    takeCharge: async () => database?.resume(),
     retire: tree.retire,
     stop: tree.stop,
   }
@@ -182,8 +189,8 @@ function ownAddress({ host, port }: Address): string {
 }
 
 /** The end of a successor whose own successor has come, or whose predecessor has died: the database goes on, for whoever comes next. */
-async function leaveTo(postgres: EmbeddedPostgres | undefined, stop: StopSignal): Promise<void> {
-  await postgres?.yield()
+async function leaveTo(database: OwnDatabase | undefined, stop: StopSignal): Promise<void> {
+  await database?.yield()
   stop.ask()
 }
 

@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { isRunning } from '../src/processes.ts'
 import { createTestDatabase } from './support/postgres.ts'
-import { addVendor, eventually, localRoot, startTree, type Tree } from './support/tree.ts'
+import { addVendor, eventually, localRoot, processesOf, startTree, type Tree } from './support/tree.ts'
 import { startUpstream } from './support/upstream.ts'
 import { handshake, knock, visit } from './support/visitor.ts'
 
@@ -48,6 +48,83 @@ test('everything of a tree is gone after its stop, and without a database the ed
     await second.stop()
     await database.drop()
     await upstream.stop()
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+})
+
+test('with an embedded database that cannot be started the edge serves its copy, and the API comes as soon as that is mended', {
+  timeout: 120_000,
+}, async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'namesake-restart-'))
+  const upstream = await startUpstream()
+  const first = await startTree({ dataDir })
+  const vendor = await addVendor(first, 'shop', upstream.url)
+  await vendor.claim(SHOP)
+  const root = localRoot(first)
+  await eventually(async () => (await visit({ port: first.httpsPort, hostname: SHOP, ca: root })).status === 200, 20_000)
+  expect(await first.stop()).toBe(0)
+
+  chmodSync(join(dataDir, 'postgres'), 0o755) // PostgreSQL refuses files that others may read
+  const second = await startTree({ dataDir, awaitReady: false })
+  const serves = async () => (await visit({ port: second.httpsPort, hostname: SHOP, ca: root })).status === 200
+  try {
+    await eventually(serves, 20_000)
+    await eventually(() => second.output().includes('the embedded PostgreSQL cannot be started. The edges serve from the local copy'))
+    expect(second.output()).toMatch(/invalid permissions.*0700/)
+    await eventually(async () => (await processesOf(second, 'edge')).every(({ ready }) => ready), 20_000)
+    const waiting = { ready: false, state: 'not started yet' }
+    const edge = expect.objectContaining({ role: 'edge', ready: true })
+    expect(await processesOf(second)).toEqual([
+      expect.objectContaining({ role: 'follower', ready: true, trouble: expect.any(String), asOfMs: expect.any(Number) }),
+      ...[edge, edge, expect.objectContaining({ role: 'api', ...waiting }), expect.objectContaining({ role: 'worker', ...waiting })],
+    ])
+    expect((await fetch(`${second.internalUrl}/ready`)).status).toBe(503)
+    expect(await (await fetch(`${second.internalUrl}/metrics`)).text()).toContain('namesake_edge_handshakes_total{outcome="completed"}')
+    const pids = second.pids()
+    const stopAt = performance.now()
+    expect(await second.stop()).toBe(0)
+    expect(performance.now() - stopAt).toBeLessThan(10_000)
+    expect(pids.filter(isRunning)).toEqual([])
+  } finally {
+    await second.stop()
+  }
+
+  const third = await startTree({ dataDir, awaitReady: false })
+  try {
+    await eventually(() => third.output().includes('the embedded PostgreSQL cannot be started'), 20_000)
+    chmodSync(join(dataDir, 'postgres'), 0o700)
+    await eventually(async () => (await vendor.call('/v1/edge/domains', { at: third })).status === 200, 60_000)
+    await eventually(async () => (await fetch(`${third.internalUrl}/ready`)).status === 200, 20_000)
+    const pids = third.pids()
+    expect(await third.stop()).toBe(0)
+    expect(pids.filter(isRunning)).toEqual([])
+  } finally {
+    await third.stop()
+    await upstream.stop()
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+})
+
+test('a local copy that its user may not open is named with the way to open it, and is followed as soon as it is open', {
+  timeout: 120_000,
+}, async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'namesake-restart-'))
+  const first = await startTree({ dataDir })
+  expect(await first.stop()).toBe(0)
+  const lock = join(dataDir, 'copy', 'routes.sqlite.lock')
+  chmodSync(lock, 0)
+  const second = await startTree({ dataDir, awaitReady: false })
+  try {
+    const follower = async () => (await processesOf(second, 'follower'))[0]
+    await eventually(async () => (await follower())?.ready === false, 20_000)
+    await eventually(() => second.output().includes(`the local copy waits, and what changes is not seen: ${lock} cannot be read`), 20_000)
+    expect(second.output()).toMatch(new RegExp(`chown -R \\d+:\\d+ ${dataDir}/copy && chmod -R u\\+rwX ${dataDir}/copy`))
+    chmodSync(lock, 0o600)
+    await eventually(async () => (await fetch(`${second.internalUrl}/ready`)).status === 200, 20_000)
+    expect(second.output()).not.toContain('follower ended')
+    expect(second.output().split('the local copy waits')).toHaveLength(2)
+  } finally {
+    await second.stop()
     rmSync(dataDir, { recursive: true, force: true })
   }
 })

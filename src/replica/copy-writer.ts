@@ -12,6 +12,7 @@ import {
   sweepGenerations,
   switchToGeneration,
 } from './copy-files.ts'
+import { takeCopyLock } from './copy-lock.ts'
 import { type CopyLookups, prepareLookups } from './copy-lookups.ts'
 import { ALWAYS_USED_MS, type CopyNames, prepareNames } from './copy-names.ts'
 import { type CopyScope, countRows, createTables, isDamage, touchEnds, unfitness } from './copy-schema.ts'
@@ -64,20 +65,17 @@ export type CopyWriter = {
   close(): void
 }
 
-/** The copy has one writer, and another process is it. */
-export class CopyInUseError extends Error {}
-
 const BUSY_TIMEOUT_MS = 1_000
 const LOG_BYTES_KEPT = 16 * 1024 * 1024
 
 type Opened = { file: string; inode: number; db: DatabaseSync; lookups: CopyLookups; changes: CopyChanges; names: CopyNames }
 
 /**
- * Opens the machine's copy for its one writer; throws when another process writes it. Takes the same time for any number of rows.
+ * Opens the machine's copy for its one writer; throws when another process writes it, or when its folder is closed to this one. Takes the same time for any number of rows.
  * A copy that is missing, damaged or of another version is no error: `state().unfit` asks for a snapshot, and readers keep what they have till then.
  */
 export function openCopyWriter(path: string, scope: CopyScope = { metadata: true, hostnamesMax: 0 }): CopyWriter {
-  const lock = takeLock(path)
+  const lock = takeCopyLock(path)
   let opened: Opened | undefined
   let unfit: string | undefined
   let damaged: string | undefined
@@ -188,18 +186,6 @@ export function openCopyWriter(path: string, scope: CopyScope = { metadata: true
 function stands(path: string, { file, inode }: Opened): boolean {
   const found = currentGeneration(path) === file ? statSync(file, { throwIfNoEntry: false }) : undefined
   return found?.ino === inode && found.size > 0
-}
-
-/** The operating system lets go of the lock when its holder dies, however it dies. */
-function takeLock(path: string): DatabaseSync {
-  const lock = new DatabaseSync(`${path}.lock`, { timeout: 0 })
-  try {
-    lock.exec('begin exclusive')
-    return lock
-  } catch (error) {
-    lock.close()
-    throw new CopyInUseError(`another process writes the copy at ${path}`, { cause: error })
-  }
 }
 
 function openGeneration(

@@ -53,6 +53,7 @@ const POLL_INTERVAL_MS = 1_000
 const HEARTBEAT_INTERVAL_MS = 1_000
 const CHECK_INTERVAL_MS = 24 * 3_600_000
 const FIRST_CHECK_AFTER_MS = 30_000 // it reads the whole file, which must not hold up a start
+const FAILURES_SAID = 4 // in a row: a database that starts beside us is no trouble
 const RETRY = { firstMs: 100, maxMs: 2_000 } // longer, and a fleet whose database is back would not agree within 5 s
 
 /**
@@ -119,7 +120,7 @@ export function createFollower(parts: FollowerParts): Follower {
         asOfMs = (await catchUp.run()).asOfMs
         const { cursor } = writer.state()
         reached = cursor && { cursor, asOfMs }
-        if (failures > 0) log.info('following the database again')
+        if (failures >= FAILURES_SAID) log.info('following the database again')
         failures = 0
         trouble = undefined
         await wake.within(POLL_INTERVAL_MS)
@@ -127,10 +128,15 @@ export function createFollower(parts: FollowerParts): Follower {
         if (stopping.signal.aborted) return
         failures += 1
         trouble = (error as Error).message
-        if (failures === 1 || failures % 10 === 0) log.warn({ failures, reason: trouble }, 'the local copy cannot follow the database')
+        if (failures === FAILURES_SAID || failures % 10 === 0) sayBehind(failures)
         await pause(backOffMs(failures, RETRY), stopping.signal)
       }
     }
+  }
+
+  const sayBehind = (failures: number) => {
+    const asOf = writer.state().cursor && asOfMs > 0 ? { asOf: new Date(asOfMs).toISOString() } : {}
+    log.warn({ failures, reason: trouble, ...asOf }, 'the local copy cannot follow the database')
   }
 
   const check = async (): Promise<void> => {

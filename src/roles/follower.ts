@@ -7,8 +7,9 @@ import { ServiceError } from '../errors.ts'
 import type { Hostname } from '../hostname.ts'
 import { pause } from '../lib/back-off.ts'
 import { steadyNowMs } from '../lib/steady-clock.ts'
+import { CopyClosedError, CopyInUseError } from '../replica/copy-lock.ts'
 import type { CopyScope } from '../replica/copy-schema.ts'
-import { CopyInUseError, type CopyWriter, openCopyWriter } from '../replica/copy-writer.ts'
+import { type CopyWriter, openCopyWriter } from '../replica/copy-writer.ts'
 import { createFollower } from '../replica/follower.ts'
 import { startCopyServer } from '../replica/server.ts'
 import { copyFacts, measureCopy } from './copy-metrics.ts'
@@ -22,6 +23,7 @@ import type { RoleContext, RunningRole } from './role.ts'
 import { TICKET_KEYS } from './ticket-keys.ts'
 
 const COPY_RETRY_MS = 20
+const CLOSED_RETRY_MS = 1_000
 const COPY_WAIT_MS = 360_000 // longer than a new release may take to come up
 
 /** One a machine: follows the change feed into the local copy, and is the only part of the edge that talks to PostgreSQL. */
@@ -85,16 +87,24 @@ export async function startFollowerRole(context: RoleContext): Promise<RunningRo
   }
 }
 
-/** The copy has one writer: a successor waits, everything else in place, until the present one lets go. */
+/**
+ * The copy has one writer: a successor waits, everything else in place, until the present one lets go. One that is closed to this user is
+ * waited for too, however long, since only a person can open it.
+ */
 async function takeOverCopy(context: RoleContext, scope: CopyScope): Promise<CopyWriter> {
   const deadline = performance.now() + COPY_WAIT_MS
-  for (let said = false; ; said = true) {
+  let said: string | undefined
+  for (;;) {
     try {
       return openCopyWriter(copyPath(context.config), scope)
     } catch (error) {
-      if (!(error instanceof CopyInUseError) || performance.now() > deadline) throw error
+      const closed = error instanceof CopyClosedError
+      if (!closed && (!(error instanceof CopyInUseError) || performance.now() > deadline)) throw error
+      const { message } = error
+      if (said !== message && closed) context.log.error(`the local copy waits, and what changes is not seen: ${message}`)
+      if (said !== message && !closed) context.sayWaiting()
+      said = message
+      await pause(closed ? CLOSED_RETRY_MS : COPY_RETRY_MS)
     }
-    if (!said) context.sayWaiting()
-    await pause(COPY_RETRY_MS)
   }
 }

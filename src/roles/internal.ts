@@ -11,7 +11,8 @@ const CHECK_MS_MAX = 2_000
 
 /**
  * Serves the internal address, if this process was given it: `/ready` and `/metrics` of the whole tree, and the certificate check.
- * In every tree exactly one process is: the api if there is one, else the worker, else the follower.
+ * In a tree with a follower this is that and the api (else the worker), so that somebody answers while the database is away and while a
+ * follower hands the local copy over; whichever is asked answers for all.
  */
 export async function serveInternal(context: RoleContext, finder: InternalAppParts['finder']): Promise<{ stop(): Promise<void> }> {
   const on = context.listen.internal

@@ -1,0 +1,48 @@
+import { accessSync, constants } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { shellWord } from '../lib/shell-word.ts'
+
+/** The copy has one writer, and another process is it. */
+export class CopyInUseError extends Error {}
+
+/** The copy's folder, or a file in it, is closed to the user of this process. The message says which, and how to open it. */
+export class CopyClosedError extends Error {}
+
+const SQLITE_BUSY = 5
+
+/** Makes this process the copy's one writer. The operating system lets go of the lock when its holder dies, however it dies. */
+export function takeCopyLock(path: string): DatabaseSync {
+  const file = `${path}.lock`
+  const closed = [dirname(path), file].find(isClosed)
+  if (closed) throw new CopyClosedError(howToOpen(closed, dirname(path)))
+  const lock = new DatabaseSync(file, { timeout: 0 })
+  try {
+    lock.exec('begin exclusive')
+    return lock
+  } catch (error) {
+    lock.close()
+    if (isBusy(error)) throw new CopyInUseError(`another process writes the copy at ${path}`, { cause: error })
+    throw new Error(`${file} cannot be used: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  const code = (error as { errcode?: unknown } | undefined)?.errcode
+  return typeof code === 'number' && (code & 0xff) === SQLITE_BUSY
+}
+
+function isClosed(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK)
+    return false
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EACCES'
+  }
+}
+
+function howToOpen(closed: string, folder: string): string {
+  const word = shellWord(folder)
+  const [uid, gid] = [process.getuid!(), process.getgid!()]
+  return `${closed} cannot be read and written by the user with the number ${uid}, to whom ${folder} and all in it must belong: chown -R ${uid}:${gid} ${word} && chmod -R u+rwX ${word}`
+}
