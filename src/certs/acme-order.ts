@@ -4,7 +4,7 @@ import { type Authorization, type Directory, type Order, readAuthorization, read
 import { explainAbort, type HttpAnswer } from './acme-http.ts'
 import { type ChallengeSolver, IssueError, type IssueOptions } from './authority.ts'
 import { answerChallenge } from './challenge.ts'
-import { isAcmeError, kindOf, ownFault, refusal } from './problem.ts'
+import { asAccountFault, isAcmeError, kindOf, ownFault, refusal } from './problem.ts'
 
 const POLLS_MAX = 100
 const POLL_TIMEOUT_MS = 90_000
@@ -67,7 +67,10 @@ async function openOrder(acme: AcmeConversation, wanted: Wanted): Promise<Opened
     return post(plain)
   }
   const isRenewal = renewalInfo !== undefined && replaces !== undefined
-  const answer = await (isRenewal ? post({ ...plain, replaces }).catch((error) => postWithout(error, postPlain)) : postPlain())
+  const posting = isRenewal ? post({ ...plain, replaces }).catch((error) => postWithout(error, postPlain)) : postPlain()
+  const answer = await posting.catch((error) => {
+    throw asAccountFault(error)
+  })
   return { url: readUrl(answer.location, 'the Location of the order'), order: readOrder(answer) }
 }
 
@@ -129,7 +132,7 @@ async function pollOrder(
 }
 
 /**
- * Looks until the resource has settled, as often as Retry-After asks (within bounds), else ever more seldom. `first` is an answer already
+ * Looks until the resource has settled, ever more seldom, and no sooner than Retry-After asks (within bounds). `first` is an answer already
  * in hand.
  */
 async function poll<T>(
@@ -156,5 +159,5 @@ async function poll<T>(
 function waitBeforeNext(look: number, retryAfterS: number | undefined): number {
   const ownMs = Math.min(POLL_MS_MAX, FIRST_POLL_MS * 2 ** (look - 1))
   if (retryAfterS === undefined) return ownMs
-  return Math.min(RETRY_AFTER_MAX_MS, Math.max(FIRST_POLL_MS, retryAfterS * 1000))
+  return Math.min(RETRY_AFTER_MAX_MS, Math.max(ownMs, retryAfterS * 1000))
 }

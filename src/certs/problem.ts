@@ -2,6 +2,7 @@ import { type AcmeProblem, IssueError } from './authority.ts'
 
 const SENTENCE_CHARACTERS_MAX = 600
 const ACME_ERROR = 'urn:ietf:params:acme:error:'
+const OWN_FAULT = 'urn:namesake:error:'
 
 /** What we find wrong ourselves, where the authority said nothing. The names are stored and shown: they keep their meaning. */
 export type OwnFault =
@@ -11,6 +12,7 @@ export type OwnFault =
   | 'overtaken' // another worker has begun a later attempt
   | 'malformedAnswer' // no ACME, or not what RFC 8555 says
   | 'caFileInvalid' // NAMESAKE_ACME_CA_FILE cannot be used
+  | 'accountUnusable' // the authority has deactivated or revoked our account, or does not let it order
   | 'challengeNotOffered' // the authority offers no challenge that we can meet
   | 'notDelegated' // the challenge's name does not lead to our zone
   | 'challengeNotServed' // our own name servers do not answer with it
@@ -27,7 +29,7 @@ export function ownFault(
 ): IssueError {
   const detail = toStorable(sentence)
   const { status } = options
-  return new IssueError(detail, { type: `urn:namesake:error:${fault}`, detail, ...(status !== undefined && { status }) }, options)
+  return new IssueError(detail, { type: `${OWN_FAULT}${fault}`, detail, ...(status !== undefined && { status }) }, options)
 }
 
 /** The authority's refusal: its document in full, its words in the sentence. `lead` says what was being done, without a final colon. */
@@ -39,6 +41,12 @@ export function refusal(lead: string, problem: AcmeProblem, retryAfterS?: number
 /** Whether a failure is the ACME error of that name (RFC 8555 §6.7), as in `badNonce`. */
 export function isAcmeError(error: unknown, name: string): boolean {
   return error instanceof IssueError && error.problem.type === ACME_ERROR + name
+}
+
+/** `unauthorized` where the account alone was asked about: it is the account's fault, and not that of the hostname (RFC 8555 §6.7, §7.3.6). */
+export function asAccountFault(error: unknown): unknown {
+  if (!(error instanceof IssueError) || !isAcmeError(error, 'unauthorized')) return error
+  return new IssueError(error.message, { ...error.problem, type: `${OWN_FAULT}accountUnusable` }, { retryAfterS: error.retryAfterS })
 }
 
 /** The last part of a problem's type: `rateLimited`, `timeout`. Of a compound problem, that of its first part (RFC 8555 §6.7.1). */

@@ -16,6 +16,8 @@ import type { Db } from './db.ts'
 import type { DnsReport } from './dns-report.ts'
 import { findDomain, removeDomain } from './domains.ts'
 import { claimDueProbes, DNS_PROBLEM, DNS_UNKNOWN_PROBLEM, recordProbes } from './probes.ts'
+import { requestRenewal } from './renewal-request.ts'
+import { claimDueRenewalInfo } from './renewals.ts'
 import { type CertificateRow, eachCertificatePage, loadCertificates } from './routes.ts'
 
 let database: TestDatabase
@@ -257,6 +259,31 @@ test('renewals, retries and orders whose worker died come back by themselves; id
   for (const hostname of [renewal, retry, orphan]) expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'go' })
   expect(await claimDueRenewals(db, 100)).toEqual([])
   expect(await requestIssuance(db, unverified)).toEqual({ kind: 'requested' })
+})
+
+test('a renewal that was asked for is not put off by what its authority wishes, until it is made', async () => {
+  const hostname = await claim(db, await addProject(db))
+  await verify(hostname)
+  await issue(hostname, issued())
+  expect((await claimDueRenewalInfo(db, 1_000, 60)).map((held) => held.hostname)).toContain(hostname)
+  expect(await requestRenewal(db, hostname)).toMatchObject({ kind: 'requested' })
+  const begun = await beginIssuance(db, hostname)
+  if (begun.kind === 'no') throw new Error(begun.reason)
+  await recordIssuanceFailure(db, hostname, { problem: { type: 'about:blank' }, sentence: 'The authority is busy.' }, begun)
+  await set(hostname, "ari_due_at = ari_due_at - interval '1 day'")
+  expect((await claimDueRenewalInfo(db, 1_000, 60)).map((held) => held.hostname)).not.toContain(hostname)
+  await set(hostname, 'next_attempt_at = now()')
+  expect(await claimDueRenewals(db, 100)).toContain(hostname)
+  await issue(hostname, { ...issued(), serial: '0b' })
+  expect((await claimDueRenewalInfo(db, 1_000, 60)).map((held) => held.hostname)).toContain(hostname)
+})
+
+test('nobody is asked about the renewal of what has expired', async () => {
+  const hostname = await claim(db, await addProject(db))
+  await verify(hostname)
+  await issue(hostname)
+  await set(hostname, "not_after = now() - interval '1 hour'")
+  expect((await claimDueRenewalInfo(db, 1_000, 60)).map((held) => held.hostname)).not.toContain(hostname)
 })
 
 test('a renewal that may not be made now does not stand in the way of others', async () => {

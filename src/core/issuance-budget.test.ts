@@ -273,6 +273,10 @@ test.each([
   ['too many certificates (50) already issued for "DOMAIN" in the last 168h0m0s', 'domain'],
   ['too many certificates (5) already issued for this exact set of identifiers in the last 168h0m0s', 'names'],
   ['too many failed authorizations (5) for "HOST" in the last 1h0m0s', 'failures'],
+  [
+    'Your account is temporarily prevented from requesting certificates for HOST and possibly others. Please visit: https://ca.test/unpause',
+    'failures',
+  ],
   ['too many new orders (300) from this account in the last 3h0m0s', 'account'],
   ['Service busy; retry later.', 'account'],
 ])('after the directory says %j nothing that its limit covers is ordered until then', async (detail, scope) => {

@@ -167,7 +167,7 @@ function keyOf(scope: LimitScope, hostname: Hostname): string {
 
 function scopeOf(detail: string): LimitScope | undefined {
   if (/exact(ly)?( the)?( same)? set/i.test(detail)) return 'names'
-  if (/failed (authori[sz]ations|validations)/i.test(detail)) return 'failures'
+  if (/failed (authori[sz]ations|validations)|temporarily prevented/i.test(detail)) return 'failures' // the second: an account paused for a hostname
   if (/certificates? .*already issued|registered domain/i.test(detail)) return 'domain'
   if (/new orders/i.test(detail)) return 'account'
   return undefined

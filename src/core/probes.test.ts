@@ -111,6 +111,15 @@ test('a certificate order that is lost with its worker is made again', async () 
   expect(await issueJobs(hostname)).toBe(1)
 })
 
+test('also that of a hostname which was held before and has no certificate', async () => {
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  await db.pool.query('insert into certificates (hostname, project_id) values ($1, $2)', [hostname, project.id])
+  await recordProbes(db, [result((await dueOf(hostname))!, 'verified')])
+  const { rows } = await db.pool.query('select next_attempt_at > now() as due from certificates where hostname = $1', [hostname])
+  expect(rows).toEqual([{ due: true }])
+})
+
 test('DNS that is right ends the back-off of attempts that failed for want of it, before and after verification; others wait on', async () => {
   const project = await addProject(db)
   const fail = async (hostname: Hostname, type: string) => {

@@ -181,7 +181,9 @@ async function orderBeforeCutOver(tx: Tx, domainIds: string[]): Promise<void> {
             and (c.chain_pem is not null or c.next_attempt_at is not null))
       ), awaited as (
         insert into certificates (hostname, project_id, next_attempt_at)
-        select hostname, project_id, now() + make_interval(secs => ${ISSUANCE_LEASE_S}) from wanted order by hostname on conflict do nothing
+        select hostname, project_id, now() + make_interval(secs => ${ISSUANCE_LEASE_S}) from wanted order by hostname
+        on conflict (hostname) do update set next_attempt_at = excluded.next_attempt_at
+          where certificates.next_attempt_at is null and certificates.chain_pem is null
       )
       select hostname from wanted`,
   )
@@ -205,7 +207,9 @@ async function verify(tx: Tx, domainIds: string[]): Promise<Hostname[]> {
       ), awaited as (
         -- Should the job below be lost with its worker, this is due for the renewal sweep.
         insert into certificates (hostname, project_id, next_attempt_at)
-        select hostname, project_id, now() + make_interval(secs => ${ISSUANCE_LEASE_S}) from verified on conflict do nothing
+        select hostname, project_id, now() + make_interval(secs => ${ISSUANCE_LEASE_S}) from verified
+        on conflict (hostname) do update set next_attempt_at = excluded.next_attempt_at
+          where certificates.next_attempt_at is null and certificates.chain_pem is null
       ), changed as (
         insert into changes (kind, key) select 'host', hostname from verified
       )

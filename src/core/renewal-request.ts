@@ -68,7 +68,7 @@ async function makeDue(tx: Tx, hostname: Hostname): Promise<void> {
     tx,
     sql`
       with due as (
-        update certificates set renew_at = least(renew_at, now()), next_attempt_at = now(), renewal_stopped_at = null, version = nextval('versions')
+        update certificates set renew_at = least(renew_at, now()), next_attempt_at = now(), ari_due_at = null, renewal_stopped_at = null, version = nextval('versions')
         where hostname = ${hostname} and (lease_until is null or lease_until <= now()) returning hostname
       )
       insert into changes (kind, key) select 'certificate', hostname from due`,

@@ -27,7 +27,8 @@ export async function findHeldCertificate(db: Db, hostname: Hostname): Promise<H
 
 /**
  * Up to `limit` certificates whose authority is to be asked when it wishes them renewed, longest overdue first. They are the caller's for
- * `leaseS` seconds and due again after that. What belongs to a released hostname is looked at again in a day.
+ * `leaseS` seconds and due again after that. What belongs to a released hostname is looked at again in a day; of what has
+ * expired nobody is asked (RFC 9773 §4.3).
  */
 export async function claimDueRenewalInfo(db: Db, limit: number, leaseS: number): Promise<HeldCertificate[]> {
   return rows(
@@ -38,10 +39,10 @@ export async function claimDueRenewalInfo(db: Db, limit: number, leaseS: number)
         from certificates c left join domains d on d.hostname = c.hostname and d.deleted_at is null
         where c.ari_due_at <= now() order by c.ari_due_at limit ${limit} for update of c skip locked
       ), leased as (
-        update certificates c set ari_due_at = now() + case when served then make_interval(secs => ${leaseS}) else interval '1 day' end
+        update certificates c set ari_due_at = now() + case when served and due.not_after > now() then make_interval(secs => ${leaseS}) else interval '1 day' end
         from due where c.hostname = due.hostname
       )
-      select ${HELD} from due c where served and chain_pem is not null order by ari_due_at`,
+      select ${HELD} from due c where served and chain_pem is not null and not_after > now() order by ari_due_at`,
   )
 }
 

@@ -66,7 +66,7 @@ test.for<[string, string[], Partial<CaaWish>, string]>([
 test('a record at the parent counts for the names below it', async () => {
   dns.set('customer.test', 'CAA', '0 issue "other.test"')
   expect(await judged()).toEqual({
-    ...{ kind: 'forbids', because: 'issuer', at: 'customer.test' },
+    ...{ kind: 'forbids', because: 'issuer', at: 'customer.test', tag: 'issue' },
     ...{ allowed: ['other.test'], found: ['0 issue "other.test"'] },
   })
 })

@@ -10,12 +10,19 @@ export type CaaRecords = { kind: 'records'; records: readonly ResourceRecord[] }
 export type CaaWish = { issuers: readonly string[]; wildcard?: boolean; accountUrl?: string | undefined }
 
 /**
- * `methods`: the only validation methods that are allowed (RFC 8657 §4); absent, any. `at` is the name that holds the records, `allowed` the
- * authorities that they name, `found` the records as they stand in a zone file.
+ * `methods`: the only validation methods that are allowed (RFC 8657 §4); absent, any. `at` is the name that holds the records, `tag` the property that
+ * counts, `allowed` the authorities that they name, `found` the records as they stand in a zone file.
  */
 export type CaaFinding =
   | { kind: 'allows'; methods?: readonly string[] }
-  | { kind: 'forbids'; because: 'issuer' | 'account' | 'not-understood'; at: string; allowed: string[]; found: string[] }
+  | {
+      kind: 'forbids'
+      because: 'issuer' | 'account' | 'not-understood'
+      at: string
+      tag: 'issue' | 'issuewild'
+      allowed: string[]
+      found: string[]
+    }
   | { kind: 'unknown' }
 
 type Permission = { issuer: string; parameters: { tag: string; value: string }[] }
@@ -30,12 +37,12 @@ export async function findCaa(
   resolver: Resolver,
   hostname: string,
   exists: boolean,
-  issuers: readonly string[],
+  wish: Pick<CaaWish, 'issuers' | 'wildcard'>,
   budget: Budget,
 ): Promise<CaaFinding> {
   const found = await lookUpCaa(resolver, exists ? hostname : parentOf(hostname), budget)
   if (found.kind === 'none') return { kind: 'allows' }
-  return found.kind === 'unknown' ? found : judgeCaa(found.records, { issuers })
+  return found.kind === 'unknown' ? found : judgeCaa(found.records, wish)
 }
 
 /** The CAA records that count for a name, climbing from it to the top-level domain (RFC 8659 §3). Aliases are followed, as resolvers do. */
@@ -55,11 +62,12 @@ export async function lookUpCaa(resolver: Resolver, hostname: string, budget: Bu
  * one. A critical property that we do not understand forbids.
  */
 export function judgeCaa(records: readonly ResourceRecord[], { issuers, wildcard = false, accountUrl }: CaaWish): CaaFinding {
-  const permissions = permissionsIn(records, wildcard)
+  const tag = tagFor(records, wildcard)
+  const permissions = records.filter(({ caa }) => caa?.tag === tag).map(({ value }) => parsePermission(value))
   const ours = permissions.filter(({ issuer }) => issuers.includes(issuer))
   const usable = ours.filter((permission) => permits(permission, accountUrl))
   const forbids = (because: 'issuer' | 'account' | 'not-understood'): CaaFinding => ({
-    ...{ kind: 'forbids', because, at: records[0]!.name.toLowerCase() },
+    ...{ kind: 'forbids', because, at: records[0]!.name.toLowerCase(), tag },
     allowed: permissions.map(({ issuer }) => issuer).filter((name) => name !== ''),
     found: records.map(asInZoneFile),
   })
@@ -75,10 +83,9 @@ export function judgeCaa(records: readonly ResourceRecord[], { issuers, wildcard
   return methods.includes(undefined) ? { kind: 'allows' } : { kind: 'allows', methods: [...new Set(methods.flatMap((one) => one ?? []))] }
 }
 
-function permissionsIn(records: readonly ResourceRecord[], wildcard: boolean): Permission[] {
-  const tagged = (tag: string) => records.filter(({ caa }) => caa?.tag === tag).map(({ value }) => parsePermission(value))
-  const forWildcards = wildcard ? tagged('issuewild') : []
-  return forWildcards.length > 0 ? forWildcards : tagged('issue')
+/** The property that says who may issue (RFC 8659 §4.3). */
+export function tagFor(records: readonly ResourceRecord[], wildcard: boolean): 'issue' | 'issuewild' {
+  return wildcard && records.some(({ caa }) => caa?.tag === 'issuewild') ? 'issuewild' : 'issue'
 }
 
 /** RFC 8659 §4.2. What follows no grammar names no authority that we could be. */

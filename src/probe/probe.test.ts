@@ -144,13 +144,13 @@ test.each(STATES)('%s is what is said of %s with %o', async (state, hostname, re
   expect([report.state, report.sentence]).toEqual([state, expect.stringContaining(sentence)])
 })
 
-test('an edge host that does not resolve is our fault and said to be', async () => {
+test('an edge host that does not resolve is our fault and said to be, and says nothing of where a hostname leads', async () => {
   const resolver = await startResolver()
   resolver.unset(EDGE, 'A')
   resolver.set('shop.customer.test', 'CNAME', EDGE)
   const probe = probeAt([resolver])
   expect((await probe.check(shop, NO_PROOF)).state).toBe('edge-host-broken')
-  expect((await probe.leadsToEdge(shop)).kind).toBe('no')
+  expect((await probe.leadsToEdge(shop)).kind).toBe('unknown')
 })
 
 test('an apex is told the addresses to enter', async () => {
@@ -449,7 +449,13 @@ test('CAA records that forbid our authority are warned of, wherever they are up 
   expect(await warningsWith('0 issue "digicert.com"', '0 issue "LetsEncrypt.org; validationmethods=http-01"')).toEqual([])
   expect(await warningsWith('0 iodef "mailto:a@customer.test"')).toEqual([])
   expect(await warningsWith('0 issuewild ";"')).toEqual([])
-  expect(await warningsWith('128 tbs "unknown"')).toHaveLength(1)
+  expect(await warningsWith('0 issue "letsencrypt.org"', '128 tbs "unknown"')).toEqual([
+    {
+      kind: 'caa-forbids',
+      sentence:
+        'The CAA records of customer.test (0 issue "letsencrypt.org", 128 tbs "unknown") have a critical property that certificate authorities do not understand, so none may issue: remove it, or its flag 128, in the DNS of customer.test.',
+    },
+  ])
 })
 
 test('AAAA records that lead elsewhere beside a right CNAME are warned of', async () => {

@@ -82,7 +82,8 @@ export function createProbe(settings: ProbeSettings): Probe {
     const delegation = wanted && (await findDelegation({ resolver, authorities }, { ...wanted, ...place }, budget))
     let caa: CaaFinding = { kind: 'unknown' }
     if (settings.caaIssuers.length > 0 && mayAskForCaa(finding)) {
-      caa = await findCaa(resolver, domain, isWildcard(hostname) || finding.view?.a.end !== 'no-such-name', settings.caaIssuers, budget)
+      const wish = { issuers: settings.caaIssuers, wildcard: isWildcard(hostname) }
+      caa = await findCaa(resolver, domain, wish.wildcard || finding.view?.a.end !== 'no-such-name', wish, budget)
     }
     const isToBeDone = verdict.kind !== 'verified' || delegation?.state === 'absent' || delegation?.state === 'elsewhere'
     const clue = { hint: finding.zone, isAlias: (finding.view?.a.hops.length ?? 0) > 0 }
@@ -139,7 +140,8 @@ function readEdge(settings: ProbeSettings): Edge {
 function destinationOf(hostname: string, finding: Finding, edge: Edge): Destination {
   const { verdict, view } = finding
   const sentence = describe(verdict, { hostname, isApex: view?.isApex ?? false, zone: finding.zone, edge })
-  if (verdict.kind === 'unknown') return { kind: 'unknown', sentence }
+  // That our own host does not resolve is no fault of the hostname.
+  if (verdict.kind === 'unknown' || verdict.kind === 'edge-host-broken') return { kind: 'unknown', sentence }
   if (verdict.kind !== 'verified' && verdict.kind !== 'wrong-case') return { kind: 'no', sentence }
   const looked = [...(view?.a.addresses ?? []), ...(view?.aaaa?.addresses ?? [])]
   if (looked.length === 0 && edge.isLocal) return { kind: 'yes', addresses: [...edge.addresses] }

@@ -101,8 +101,13 @@ function warnOfCaa(hostname: string, { zone }: Finding, caa: ReportParts['caa'])
   const { finding, issuers } = caa
   if (finding.kind !== 'forbids') return []
   const { label, zone: domain } = placeOf(finding.at, isWithin(finding.at, hostname) ? zone : undefined)
+  const { because, tag, found } = finding
+  if (because === 'not-understood') {
+    const sentence = `The CAA records of ${finding.at} (${found.slice(0, 4).join(', ')}) have a critical property that certificate authorities do not understand, so none may issue: remove it, or its flag 128, in the DNS of ${domain}.`
+    return [{ kind: 'caa-forbids', sentence }]
+  }
   const allowed = finding.allowed.length > 0 ? `allow only ${finding.allowed.slice(0, 4).join(', ')}` : 'allow nobody'
-  const remedy = `add a CAA record named "${label}" in the DNS of ${domain} with the value 0 issue "${issuers[0]}"`
+  const remedy = `add a CAA record named "${label}" in the DNS of ${domain} with the value 0 ${tag} "${issuers[0]}"`
   return [{ kind: 'caa-forbids', sentence: `The CAA records of ${finding.at} ${allowed} to issue certificates: ${remedy}.` }]
 }
 

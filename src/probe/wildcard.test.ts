@@ -85,6 +85,15 @@ test("the domain's CAA records are a wildcard's too", async () => {
   ])
 })
 
+test.each([
+  [['0 issue "ca.example"', '0 issuewild ";"'], 'with the value 0 issuewild "ca.example".'],
+  [['0 issue ";"', '0 issuewild "ca.example"'], undefined],
+])('of the CAA records %j the one for wildcards counts', async (records, remedy) => {
+  resolver.set('*.customer.test', 'CNAME', EDGE)
+  resolver.set('customer.test', 'CAA', ...records)
+  expect((await check()).warnings).toEqual(remedy ? [{ kind: 'caa-forbids', sentence: expect.stringContaining(remedy) }] : [])
+})
+
 test('the wildcard record itself is not taken for a wrong delegation of the challenge, and a wildcard is told that it needs one', async () => {
   resolver.set('*.customer.test', 'CNAME', EDGE)
   const delegation = { name: '_acme-challenge.customer.test', value: 'label.acme.namesake.test' }

@@ -32,7 +32,7 @@ export function createAuthorities(config: Config, keys: OwnKeys): Authority[] {
 }
 
 /**
- * Orders from the first authority that delivers, beginning with the one that the permission names. One that does not answer lately, or that
+ * Orders from the first authority that delivers, beginning with the one that the permission names; behind an open order those before it are asked, too. One that does not answer lately, or that
  * the customer's CAA records forbid, is not asked; each further one is asked only if its limits have room. An order that was left open is
  * brought to its end; a validation that fails is tried once by another type, in an order of its own, and a challenge that could not be met
  * by another in the same order. Whatever became of an order is settled in the ledger, unless it is left open. Says whose the certificate is.
@@ -46,7 +46,8 @@ export async function orderFrom(
   const { permission, health } = terms
   const first = authorities.findIndex(({ name }) => name === permission.directory)
   if (first < 0) throw new Error(`${permission.directory} is no authority of this installation`)
-  const candidates = authorities.slice(first)
+  // An order that was left open at a later one says nothing of those before it, which may be well again.
+  const candidates = [...authorities.slice(first), ...(permission.resumes ? authorities.slice(0, first) : [])]
   const allDown = health !== undefined && candidates.every(({ name }) => !health.isUp(name))
   const endsAtMs = performance.now() + ORDERS_TIMEOUT_MS
   const caa =

@@ -1,7 +1,7 @@
 import { type Authority, type ChallengeSolver, IssueError } from '../certs/authority.ts'
 import { ownFault } from '../certs/problem.ts'
 import { type Hostname, isWildcard } from '../hostname.ts'
-import { type CaaFinding, type CaaRecords, judgeCaa } from '../probe/caa.ts'
+import { type CaaFinding, type CaaRecords, judgeCaa, tagFor } from '../probe/caa.ts'
 import { caaIssuersOf } from './service-probe.ts'
 
 const ASKING_TIMEOUT_MS = 20_000
@@ -23,7 +23,7 @@ export async function solversPermitted(authority: Authority, question: CaaQuesti
   const accountUrl = namesAccount && authority.accountUrl ? await known(() => authority.accountUrl!(signal)) : undefined
   const wildcard = isWildcard(hostname)
   const finding = judgeCaa(found.records, { issuers, wildcard, accountUrl })
-  const tag = wildcard && found.records.some(({ caa }) => caa?.tag === 'issuewild') ? 'issuewild' : 'issue'
+  const tag = tagFor(found.records, wildcard)
   if (finding.kind === 'forbids') return forbidden({ hostname, finding, wanted: `0 ${tag} "${issuers[0]}"`, issuer: issuers[0]! })
   const methods = finding.kind === 'allows' ? finding.methods : undefined
   const usable = methods ? solvers.filter(({ type }) => methods.includes(type)) : solvers

@@ -27,6 +27,7 @@ const CLASSES: Record<Exclude<RefusalClass, 'hostname'>, readonly string[]> = {
     'userActionRequired',
     'externalAccountRequired',
     'accountDoesNotExist',
+    'accountUnusable',
     'invalidContact',
     'unsupportedContact',
     'caFileInvalid',

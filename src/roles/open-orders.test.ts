@@ -31,12 +31,13 @@ const takeWithinLimits: IssuanceLedger['take'] = async (directory, hostname, { p
   return answer.kind === 'taken' ? answer : undefined
 }
 
-/** A hostname whose attempts go to a stub, each as if the worker before it had died. */
-async function setUp(options: StubOptions = {}) {
+/** A hostname whose attempts go to a stub, and then to others, each as if the worker before it had died. */
+async function setUp(options: StubOptions = {}, othersCount = 0) {
   const { db } = database
   await db.pool.query('delete from issuance_orders; delete from orders_under_way')
   const stub = await startAcmeStub(options)
-  onTestFinished(() => stub.stop())
+  const others = await Promise.all(Array.from({ length: othersCount }, () => startAcmeStub()))
+  onTestFinished(async () => void (await Promise.all([stub, ...others].map((one) => one.stop()))))
   const accountKeyPem = await generateAccountKey()
   const log = createLog('test', 'fatal')
   const { config } = readConfig(
@@ -47,16 +48,17 @@ async function setUp(options: StubOptions = {}) {
   const hostname = await claim(db, await addProject(db))
   async function attempt(solvers: readonly ChallengeSolver[] = [HTTP_01]) {
     await db.pool.query('update certificates set lease_until = null, next_attempt_at = null')
-    const permission = await beginIssuance(db, hostname, { directories: [stub.directoryUrl], limits: LIMITS })
+    const directories = [stub, ...others].map(({ directoryUrl }) => directoryUrl)
+    const permission = await beginIssuance(db, hostname, { directories, limits: LIMITS })
     if (permission.kind === 'no') throw new Error(permission.reason)
     const kept = createKeptOrders(db, certificateKeys(config), log)
-    const authority = createAcmeAuthority({ directoryUrl: stub.directoryUrl, caFile: stub.caFile, accountKeyPem })
-    const result = orderFrom([authority], hostname, { permission, ledger, kept, solvers })
+    const authorities = [stub, ...others].map(({ directoryUrl, caFile }) => createAcmeAuthority({ directoryUrl, caFile, accountKeyPem }))
+    const result = orderFrom(authorities, hostname, { permission, ledger, kept, solvers })
     return result.catch((error: unknown) => error as OrdersRefused)
   }
   const read = async (query: string) => (await db.pool.query<{ value: string }>(query)).rows.map(({ value }) => value)
   return {
-    ...{ stub, attempt, hostname },
+    ...{ stub, others, attempt, hostname },
     outcomes: () => read('select outcome as value from issuance_orders order by id'),
     open: () => read('select order_url as value from orders_under_way'),
   }
@@ -205,4 +207,41 @@ test('an order none of whose challenges can be met waits for the next attempt, a
   expect(await attempt([ELSEWHERE, HTTP_01])).toHaveProperty('keyPem')
   expect(stub.orders).toHaveLength(1)
   expect(await outcomes()).toEqual(['issued'])
+})
+
+test('an order that was left open at a fallback keeps nobody from the preferred authority, once that is well again', async () => {
+  const { stub, others, attempt } = await setUp({}, 1)
+  const [fallback] = others
+  stub.fail('new-order', { kind: 'outage' })
+  fallback!.fail('finalize', { kind: 'outage' })
+  expect(await attempt()).toBeInstanceOf(OrdersRefused)
+  stub.heal()
+  for (const step of ['directory', 'nonce', 'account', 'order', 'finalize'] as const) fallback!.fail(step, { kind: 'outage' })
+  expect(await attempt()).toMatchObject({ directory: stub.directoryUrl })
+})
+
+const DEACTIVATED = {
+  kind: 'problem',
+  name: 'unauthorized',
+  status: 403,
+  detail: 'Account is not valid, has status "deactivated"',
+} as const
+
+test.for<StubStep>(['account', 'new-order'])(
+  'an account that is deactivated, as said at the step %s, has the next authority asked',
+  async (step) => {
+    const { stub, others, attempt, outcomes } = await setUp({}, 1)
+    stub.fail(step, DEACTIVATED)
+    expect(await attempt()).toMatchObject({ directory: others[0]!.directoryUrl })
+    expect(await outcomes()).not.toContain('invalid')
+  },
+)
+
+test('where there is no other authority, the refusal of our account is told as that, in full', async () => {
+  const { stub, attempt, outcomes } = await setUp()
+  stub.fail('new-order', DEACTIVATED)
+  expect(await attempt()).toMatchObject({
+    problem: { type: 'urn:namesake:error:accountUnusable', detail: DEACTIVATED.detail, status: 403 },
+  })
+  expect(await outcomes()).toEqual(['refused'])
 })
