@@ -1,10 +1,9 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { createRouteFinder } from '../api/route-finder.ts'
 import { requestIssuance } from '../core/certificates.ts'
 import { closeDatabase, connectDatabase } from '../core/db.ts'
 import { probeSoon } from '../core/probes.ts'
-import { ServiceError } from '../errors.ts'
-import type { Hostname } from '../hostname.ts'
 import { pause } from '../lib/back-off.ts'
 import { steadyNowMs } from '../lib/steady-clock.ts'
 import { CopyClosedError, CopyInUseError } from '../replica/copy-lock.ts'
@@ -61,15 +60,10 @@ export async function startFollowerRole(context: RoleContext): Promise<RunningRo
   const facts = () => copyFacts(writer, copyPath(config), Date.now())
   const heartbeat = startEdgeHeartbeat({ db, config, log, applied: server.applied, count: facts, now: steadyNowMs })
   measureCopy(context.metrics, { follower, writer, path: copyPath(config) })
-  const findInCopy = async (hostname: Hostname) => {
-    const found = await follower.findRoute(hostname)
-    if (found.kind === 'unavailable') throw new ServiceError('database_unavailable', 'neither the local copy nor the database can say')
-    return found.kind === 'route' ? found.route : undefined
-  }
-  const internal = await serveInternal(
-    context,
-    certificateFinder(findInCopy, () => follower.status().complete),
-  )
+  const isComplete = () => follower.status().complete
+  // What was claimed a moment ago may not be in the copy: a miss is looked up.
+  const finder = createRouteFinder({ db, isFresh: isComplete, resolve: follower.findRoute, now: () => new Date(steadyNowMs()) })
+  const internal = await serveInternal(context, certificateFinder(finder.findInCopy, isComplete))
   return {
     report: () => ({
       ready: writer.state().cursor !== undefined,
