@@ -2,7 +2,7 @@ import { createOnce } from '../lib/once.ts'
 import { readUrl } from './acme-answers.ts'
 import { type AcmeSession, untilAborted } from './acme-session.ts'
 import { type AccountKey, bindExternalAccount, type ExternalAccount } from './jws.ts'
-import { asAccountFault } from './problem.ts'
+import { blameAccount } from './problem.ts'
 
 /** The account that belongs to a key: found, or made when first needed. Concurrent orders share one look. */
 export type AcmeAccount = {
@@ -20,11 +20,7 @@ export function createAcmeAccount(session: AcmeSession, settings: AccountSetting
   return {
     async url(signal) {
       known ??= await untilAborted(
-        once('account', () =>
-          findOrCreate(session, settings).catch((error) => {
-            throw asAccountFault(error)
-          }),
-        ),
+        once('account', () => findOrCreate(session, settings).catch(blameAccount)),
         signal,
       )
       return known

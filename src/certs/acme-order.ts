@@ -4,7 +4,7 @@ import { type Authorization, type Directory, type Order, readAuthorization, read
 import { explainAbort, type HttpAnswer } from './acme-http.ts'
 import { type ChallengeSolver, IssueError, type IssueOptions } from './authority.ts'
 import { answerChallenge } from './challenge.ts'
-import { asAccountFault, isAcmeError, kindOf, ownFault, refusal } from './problem.ts'
+import { blameAccount, isAcmeError, kindOf, ownFault, refusal } from './problem.ts'
 
 const POLLS_MAX = 100
 const POLL_TIMEOUT_MS = 90_000
@@ -68,9 +68,7 @@ async function openOrder(acme: AcmeConversation, wanted: Wanted): Promise<Opened
   }
   const isRenewal = renewalInfo !== undefined && replaces !== undefined
   const posting = isRenewal ? post({ ...plain, replaces }).catch((error) => postWithout(error, postPlain)) : postPlain()
-  const answer = await posting.catch((error) => {
-    throw asAccountFault(error)
-  })
+  const answer = await posting.catch(blameAccount)
   return { url: readUrl(answer.location, 'the Location of the order'), order: readOrder(answer) }
 }
 

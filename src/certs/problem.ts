@@ -43,10 +43,10 @@ export function isAcmeError(error: unknown, name: string): boolean {
   return error instanceof IssueError && error.problem.type === ACME_ERROR + name
 }
 
-/** `unauthorized` where the account alone was asked about: it is the account's fault, and not that of the hostname (RFC 8555 §6.7, §7.3.6). */
-export function asAccountFault(error: unknown): unknown {
-  if (!(error instanceof IssueError) || !isAcmeError(error, 'unauthorized')) return error
-  return new IssueError(error.message, { ...error.problem, type: `${OWN_FAULT}accountUnusable` }, { retryAfterS: error.retryAfterS })
+/** Throws the failure; `unauthorized` where the account alone was asked about as the account's fault, and not that of the hostname (RFC 8555 §6.7, §7.3.6). */
+export function blameAccount(error: unknown): never {
+  if (!(error instanceof IssueError) || !isAcmeError(error, 'unauthorized')) throw error
+  throw new IssueError(error.message, { ...error.problem, type: `${OWN_FAULT}accountUnusable` }, { retryAfterS: error.retryAfterS })
 }
 
 /** The last part of a problem's type: `rateLimited`, `timeout`. Of a compound problem, that of its first part (RFC 8555 §6.7.1). */

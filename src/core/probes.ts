@@ -170,6 +170,10 @@ function isDelegated({ delegation }: DnsReport): boolean | null {
   return delegation?.state === 'unknown' ? null : delegation?.state === 'present'
 }
 
+/** For a row of `certificates` with the next attempt: one that is there gets it only where it has neither a certificate nor an attempt before it. */
+const UNLESS_AWAITED = sql`on conflict (hostname) do update set next_attempt_at = excluded.next_attempt_at
+  where certificates.next_attempt_at is null and certificates.chain_pem is null`
+
 /** Asks for the certificates of hostnames that have none and no attempt before them; the renewal sweep looks after the others. */
 async function orderBeforeCutOver(tx: Tx, domainIds: string[]): Promise<void> {
   const wanted = await rows(
@@ -182,8 +186,7 @@ async function orderBeforeCutOver(tx: Tx, domainIds: string[]): Promise<void> {
       ), awaited as (
         insert into certificates (hostname, project_id, next_attempt_at)
         select hostname, project_id, now() + make_interval(secs => ${ISSUANCE_LEASE_S}) from wanted order by hostname
-        on conflict (hostname) do update set next_attempt_at = excluded.next_attempt_at
-          where certificates.next_attempt_at is null and certificates.chain_pem is null
+        ${UNLESS_AWAITED}
       )
       select hostname from wanted`,
   )
@@ -208,8 +211,7 @@ async function verify(tx: Tx, domainIds: string[]): Promise<Hostname[]> {
         -- Should the job below be lost with its worker, this is due for the renewal sweep.
         insert into certificates (hostname, project_id, next_attempt_at)
         select hostname, project_id, now() + make_interval(secs => ${ISSUANCE_LEASE_S}) from verified
-        on conflict (hostname) do update set next_attempt_at = excluded.next_attempt_at
-          where certificates.next_attempt_at is null and certificates.chain_pem is null
+        ${UNLESS_AWAITED}
       ), changed as (
         insert into changes (kind, key) select 'host', hostname from verified
       )
