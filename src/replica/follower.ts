@@ -78,6 +78,7 @@ export function createFollower(parts: FollowerParts): Follower {
   const writtenMs = writer.state().asOfMs
   let asOfMs = writtenMs > now() ? 0 : writtenMs // from before the machine's clock was set back: of any age
   let reached: Reached | undefined
+  let failures = 0
   let snapshots = 0
   let damages = 0
   let promotions = 0
@@ -114,7 +115,6 @@ export function createFollower(parts: FollowerParts): Follower {
   })
 
   const follow = async (): Promise<void> => {
-    let failures = 0
     while (!stopping.signal.aborted) {
       try {
         asOfMs = (await catchUp.run()).asOfMs
@@ -162,7 +162,8 @@ export function createFollower(parts: FollowerParts): Follower {
       if (gone) giveUp(gone)
       const told = reached
       setImmediate(() => audience?.heartbeat(status(), told)) // behind the news of what was applied up to there
-      if (writer.state().cursor) alarm(status())
+      const hasLooked = reached !== undefined || failures >= FAILURES_SAID // a copy from before the start is behind until then
+      if (hasLooked && writer.state().cursor) alarm(status())
     }
     beat()
     const timers = [setInterval(beat, HEARTBEAT_INTERVAL_MS), setInterval(() => void check(), CHECK_INTERVAL_MS)]
