@@ -97,12 +97,12 @@ test('its own counters refuse the order that exceeds a limit and say when the ne
 const EAB = { kid: 'customer-1', hmac: 'c2VjcmV0IG9mIHRoZSBjdXN0b21lcg' }
 
 test.for<[string, ExternalAccount | undefined, string]>([
-  ['none', undefined, 'externalAccountRequired'],
-  ["a stranger's", { ...EAB, kid: 'customer-2' }, 'unauthorized'],
-  ['one with another key', { ...EAB, hmac: 'YW5vdGhlcg' }, 'unauthorized'],
-])('an account whose authority wants a binding is refused with %s', async ([, eab, name]) => {
+  ['none', undefined, 'urn:ietf:params:acme:error:externalAccountRequired'],
+  ["a stranger's", { ...EAB, kid: 'customer-2' }, 'urn:namesake:error:accountUnusable'],
+  ['one with another key', { ...EAB, hmac: 'YW5vdGhlcg' }, 'urn:namesake:error:accountUnusable'],
+])('an account whose authority wants a binding is refused with %s', async ([, eab, type]) => {
   const { authority } = await setUp({ eab: { [EAB.kid]: EAB.hmac } }, eab)
-  await expect(authority.issue(shop, inTime())).rejects.toMatchObject({ problem: { type: `urn:ietf:params:acme:error:${name}` } })
+  await expect(authority.issue(shop, inTime())).rejects.toMatchObject({ problem: { type } })
 })
 
 test('an account with the binding that its authority gave gets certificates', async () => {
