@@ -29,19 +29,21 @@ export class ConnectionView {
     this.isTrusted = isTrusted
   }
 
-  /** The hostname in an authority. The connection's own is its servername itself, for which a look at where it lies tells that they are the same. */
+  /**
+   * The hostname in an authority. The connection's own is its servername itself, for which a look at where it lies tells that they are the same.
+   * Another plain one is not kept: to read it again costs less than to keep it, for a proxy's connection that asks for one after the other.
+   */
   read(authority: string): HostnameReading {
-    if (authority !== this.#authority || this.#reading === undefined) {
-      this.#authority = authority
-      this.#reading = this.#readAnew(authority)
-    }
+    if (authority === this.#authority && this.#reading !== undefined) return this.#reading
+    if (authority !== this.#servername && isPlainHostname(authority)) return { kind: 'hostname', hostname: authority }
+    this.#authority = authority
+    this.#reading = this.#readAnew(authority)
     return this.#reading
   }
 
   #readAnew(authority: string): HostnameReading {
-    const reading: HostnameReading = isPlainHostname(authority)
-      ? { kind: 'hostname', hostname: authority }
-      : readHostname(hostOf(authority))
+    if (authority === this.#servername) return { kind: 'hostname', hostname: this.#servername }
+    const reading = readHostname(hostOf(authority))
     const isOwn = reading.kind === 'hostname' && reading.hostname === this.#servername
     return isOwn ? { kind: 'hostname', hostname: this.#servername } : reading
   }

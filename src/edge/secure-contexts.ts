@@ -66,7 +66,8 @@ export class Certified {
   isFor(hostname: Hostname): boolean {
     this.#names ??= namesOf(this.#text.leafPem)
     const firstDot = hostname.indexOf('.')
-    return this.#names.some((name) => matches(name, hostname, firstDot))
+    for (const name of this.#names) if (matches(name, hostname, firstDot)) return true // each request for another hostname asks
+    return false
   }
 
   hold(): void {
@@ -133,19 +134,19 @@ function timesIn(text: string, part: string): number {
   return text.split(part).length - 1
 }
 
-/** A name of a certificate: one hostname, or with a star all that have one label before what stands behind it (RFC 6125 §6.4.3). */
-type CertifiedName = { hostname: string } | { behindStar: string }
+/** A name of a certificate: one hostname, or with a star all that have one label before what stands behind it (RFC 6125 §6.4.3), which is `text` then. */
+type CertifiedName = { hasStar: boolean; text: string }
 
 function namesOf(leafPem: string): readonly CertifiedName[] {
   return (new X509Certificate(leafPem).subjectAltName ?? '')
     .split(', ')
     .filter((name) => name.startsWith('DNS:'))
     .map((name) => name.slice(4).toLowerCase())
-    .map((name) => (name.startsWith('*.') ? { behindStar: name.slice(1) } : { hostname: name }))
+    .map((name) => (name.startsWith('*.') ? { hasStar: true, text: name.slice(1) } : { hasStar: false, text: name }))
 }
 
 /** `firstDot`: where the hostname's is. */
 function matches(name: CertifiedName, hostname: string, firstDot: number): boolean {
-  if ('hostname' in name) return name.hostname === hostname
-  return hostname.length - firstDot === name.behindStar.length && hostname.endsWith(name.behindStar)
+  if (!name.hasStar) return name.text === hostname
+  return hostname.length - firstDot === name.text.length && hostname.endsWith(name.text)
 }
