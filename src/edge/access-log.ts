@@ -81,43 +81,38 @@ export function createAccessLog({ line, ended }: LineSink, sample: number, now: 
 
 /** What lines of one connection say again and again. Kept ready as bytes from the second time on: a quarter less for a line, but memory. */
 export class LastSaid {
-  #hostname = ''
+  /** The first of this project and method, for which all is kept. A proxy's connection says another one each time. */
+  #hostname: string | undefined
   #project: string | undefined
   #method = ''
   #beforePath: Uint8Array | undefined
-  /** From behind the hostname to the path, for a connection that asks for one after the other. */
   #behindHostname: Uint8Array | undefined
   #protocol = ''
   #client = ''
   #behindPath: Uint8Array | undefined
 
   putBeforePath(line: LineBytes, hostname: string, project: string | undefined, method: string): void {
-    const isAlike = project === this.#project && method === this.#method
-    if (isAlike && hostname === this.#hostname) {
-      this.#beforePath ??= ready((line) => {
-        putHostname(line, hostname)
-        putBehindHostname(line, project, method)
-      })
+    if (project !== this.#project || method !== this.#method || this.#hostname === undefined) {
+      this.#hostname = hostname
+      this.#project = project
+      this.#method = method
+      this.#beforePath = undefined
+      this.#behindHostname = undefined
+      putHostname(line, hostname)
+      putBehindHostname(line, project, method)
+    } else if (hostname === this.#hostname) {
+      this.#beforePath ??= keptBeforePath(hostname, project, method)
       line.bytes(this.#beforePath)
-      return
-    }
-    this.#hostname = hostname
-    this.#beforePath = undefined
-    putHostname(line, hostname)
-    if (isAlike) {
-      this.#behindHostname ??= ready((line) => putBehindHostname(line, project, method))
+    } else {
+      this.#behindHostname ??= keptBehindHostname(project, method)
+      putHostname(line, hostname)
       line.bytes(this.#behindHostname)
-      return
     }
-    this.#project = project
-    this.#method = method
-    this.#behindHostname = undefined
-    putBehindHostname(line, project, method)
   }
 
   putBehindPath(line: LineBytes, protocol: string, client: string): void {
     if (protocol === this.#protocol && client === this.#client) {
-      this.#behindPath ??= ready((line) => putBehindPath(line, protocol, client))
+      this.#behindPath ??= keptBehindPath(protocol, client)
       line.bytes(this.#behindPath)
       return
     }
@@ -154,9 +149,25 @@ function putBehindPath(line: LineBytes, protocol: string, client: string): void 
 const PIECE_BYTES_EXPECTED_MAX = 512
 const piece = new LineBytes(PIECE_BYTES_EXPECTED_MAX)
 
-/** In memory of its own, since it stays as long as its connection. */
-function ready(put: (piece: LineBytes) => void): Uint8Array {
-  put(piece)
+// Functions with their arguments: closures over them would be paid for by every line, also where nothing is to be kept.
+function keptBeforePath(hostname: string, project: string | undefined, method: string): Uint8Array {
+  putHostname(piece, hostname)
+  putBehindHostname(piece, project, method)
+  return standing()
+}
+
+function keptBehindHostname(project: string | undefined, method: string): Uint8Array {
+  putBehindHostname(piece, project, method)
+  return standing()
+}
+
+function keptBehindPath(protocol: string, client: string): Uint8Array {
+  putBehindPath(piece, protocol, client)
+  return standing()
+}
+
+/** What was put together, in memory of its own, since it stays as long as its connection. */
+function standing(): Uint8Array {
   return new Uint8Array(piece.take())
 }
 

@@ -26,7 +26,7 @@ export class ForwardedLines {
   readonly #behind: string
   #middleBytes: Buffer | undefined
   #behindBytes: Buffer | undefined
-  /** What the last request asked for, and all up to the id once that was said twice. */
+  /** What the first request asked for, and all up to the id once that was said twice. A proxy's connection asks for another one each time. */
   #authority: string | undefined
   #beforeBytes: Buffer | undefined
 
@@ -42,24 +42,21 @@ export class ForwardedLines {
 
   /** Adds the request line's end, `Host` and the lines. What is said again is kept ready as bytes: twice is the beginning of often. */
   addTo(unsent: Unsent, authority: string, id: RequestId): void {
-    if (authority === this.#authority) this.#beforeBytes ??= standing(`${HOST}${authority}${this.#middle}${authority}${ID}`)
-    else this.#addBefore(unsent, authority)
-    if (this.#beforeBytes) {
+    if (authority === this.#authority) {
+      this.#beforeBytes ??= standing(`${HOST}${authority}${this.#middle}${authority}${ID}`)
       this.#behindBytes ??= standing(this.#behind)
       unsent.addBytes(this.#beforeBytes)
-    }
+    } else this.#addBefore(unsent, authority)
     if (typeof id === 'string') unsent.addText(id)
     else unsent.addBytes(id.bytes, id.at, id.end)
     if (this.#behindBytes) unsent.addBytes(this.#behindBytes)
     else unsent.addText(this.#behind)
   }
 
-  /** Adds all up to the id for another authority than the last one. */
+  /** Adds all up to the id for another authority than the first one. */
   #addBefore(unsent: Unsent, authority: string): void {
-    const isFirst = this.#authority === undefined
-    this.#authority = authority
-    this.#beforeBytes = undefined
-    if (!isFirst) {
+    if (this.#authority === undefined) this.#authority = authority
+    else {
       this.#middleBytes ??= standing(this.#middle)
       this.#behindBytes ??= standing(this.#behind)
     }

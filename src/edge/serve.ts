@@ -227,11 +227,12 @@ export function createServe(parts: ServeParts) {
     if (!visit.exchange.connection.covers(hostname)) return answer(visit, 421, 'misdirected')
     const host = parts.findHost(hostname, visit.client)
     const first = findOwnHost(visit, servername)
-    const decideBoth = (one: HostAnswer, other: HostAnswer) =>
-      isSameTenant(one, other) ? serveHost(visit, one) : answer(visit, 421, 'misdirected')
-    if (!(host instanceof Promise || first instanceof Promise)) return decideBoth(host, first)
-    return Promise.all([host, first]).then(([one, other]) => decideBoth(one, other))
+    if (!(host instanceof Promise || first instanceof Promise)) return serveTenant(visit, host, first)
+    return Promise.all([host, first]).then(([one, other]) => serveTenant(visit, one, other))
   }
+
+  const serveTenant = (visit: Visit, host: HostAnswer, first: HostAnswer): void =>
+    isSameTenant(host, first) ? serveHost(visit, host) : answer(visit, 421, 'misdirected')
 
   return {
     serve(exchange: Exchange, refusedWith?: number) {
