@@ -1,5 +1,8 @@
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+import { devNull } from 'node:os'
 import { createInterface } from 'node:readline'
+import { fileDescriptorsMax } from './file-descriptors.ts'
 import type { ProgramAccess } from './program-folder.ts'
 import type { ProcessReport } from './roles/role.ts'
 
@@ -32,8 +35,16 @@ export type Child = {
 /** Where the lines that children write go: straight to a descriptor, or through a function. */
 export type Output = { fd: number } | { write(line: string): void }
 
-/** What runs a script: a program, flags of its own, and what it wants in the environment, where that has no other wish. */
-export type Runtime = { program: string; flags: readonly string[]; env: Readonly<Record<string, string>> }
+/**
+ * What runs a script: a program, flags of its own, and what it wants in the environment, where that has no other wish. `descriptors`: so many it shall have
+ * room for from the start, or as many as the system allows (docs/decisions/0098).
+ */
+export type Runtime = {
+  program: string
+  flags: readonly string[]
+  env: Readonly<Record<string, string>>
+  descriptors?: number
+}
 
 export type ChildParts = {
   program: ProgramAccess
@@ -51,6 +62,7 @@ export type ChildParts = {
 export const NODE: Runtime = { program: process.execPath, flags: ['--disable-warning=ExperimentalWarning', '--disable-sigusr1'], env: {} }
 
 const LAST_WORDS_MS = 500
+const LIBUV_DESCRIPTORS = 64 // it moves the child's own behind all others before it puts them where they belong
 /** The first descriptor of a child after standard input, output, error and the channel to us. */
 export const FIRST_FREE_FD = 4
 
@@ -60,10 +72,12 @@ export function spawnChild(parts: ChildParts): Child {
   const names = Object.keys(parts.sockets)
   const listen = Object.fromEntries(names.map((name, i) => [name, FIRST_FREE_FD + fds.length + i]))
   const words = 'fd' in parts.output ? parts.output.fd : 'pipe'
-  const stdio: StdioOptions = ['ignore', words, words, 'ipc', ...fds, ...Object.values(parts.sockets)]
+  const stdio: StdioOptions & unknown[] = ['ignore', words, words, 'ipc', ...fds, ...Object.values(parts.sockets)]
   const runtime = parts.runtime ?? NODE
   const env = { ...runtime.env, ...parts.env, NAMESAKE_LISTEN: JSON.stringify(listen) }
+  const spare = makeRoom(stdio, Math.min(runtime.descriptors ?? 0, fileDescriptorsMax() ?? 0))
   const child = spawn(runtime.program, [...runtime.flags, ...options, script, parts.role], { env, stdio })
+  if (spare !== undefined) closeSync(spare)
   if ('write' in parts.output) passLines(child, parts.output.write)
 
   const ready = Promise.withResolvers<boolean>()
@@ -98,6 +112,20 @@ export function spawnChild(parts: ChildParts): Child {
     },
     signal: (name) => void child.kill(name),
   }
+}
+
+/**
+ * The kernel makes a process's table of descriptors as large as the highest of those it begins with, and doubles it later: with threads running that
+ * stops the one that wants a descriptor for as long as all processors take to look away, 5 to 20 ms each time (`expand_fdtable` in Linux's fs/file.c).
+ * So one of the last that fit is taken by /dev/null. Returns what of it is ours to close.
+ */
+function makeRoom(stdio: StdioOptions & unknown[], descriptors: number): number | undefined {
+  const last = descriptors - LIBUV_DESCRIPTORS
+  if (last <= stdio.length) return undefined
+  while (stdio.length < last) stdio.push('ignore') // which opens nothing but the first three
+  const spare = openSync(devNull, 'r')
+  stdio.push(spare)
+  return spare
 }
 
 function passLines(child: ChildProcess, write: (line: string) => void): void {

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { NODE, type Runtime } from './child.ts'
 import { type Config, ConfigError } from './config.ts'
 import { allocatorEnvironment } from './edge/allocator.ts'
-import { EDGE_ENVIRONMENT, EDGE_NODE_FLAGS } from './edge/node-flags.ts'
+import { EDGE_DESCRIPTORS, EDGE_ENVIRONMENT, EDGE_NODE_FLAGS } from './edge/node-flags.ts'
 
 const BUN_MIN = [1, 4] as const
 const BUN_INSTALLED = '1.4.5' // what the tests run on
@@ -25,10 +25,11 @@ const BUN_ENGINE = { BUN_JSC_forceCodeBlockLiveness: '1', BUN_JSC_gcMaxHeapSize:
 export function findEdgeRuntime({ edgeRuntime }: Pick<Config, 'edgeRuntime'>, path = ''): Runtime {
   if (edgeRuntime === 'node') {
     const env = { ...EDGE_ENVIRONMENT, ...allocatorEnvironment() }
-    return { program: NODE.program, flags: [...NODE.flags, ...EDGE_NODE_FLAGS], env }
+    return { program: NODE.program, flags: [...NODE.flags, ...EDGE_NODE_FLAGS], env, descriptors: EDGE_DESCRIPTORS }
   }
   const program = findBun({ folder: OWN_FOLDER, path })
-  return { program, flags: BUN_FLAGS, env: { ...BUN_ENVIRONMENT, ...(accepts(program, BUN_ENGINE) ? BUN_ENGINE : {}) } }
+  const env = { ...BUN_ENVIRONMENT, ...(accepts(program, BUN_ENGINE) ? BUN_ENGINE : {}) }
+  return { program, flags: BUN_FLAGS, env, descriptors: EDGE_DESCRIPTORS }
 }
 
 /** Settings of Bun's engine come and go with its versions, and it does not start with one that it does not know. */
