@@ -1,6 +1,6 @@
 import { type ChildParts, spawnChild } from './child.ts'
 import { closeDatabase, connectDatabase, databaseTrouble } from './core/db.ts'
-import { pause } from './lib/back-off.ts'
+import { backOffMs, pause } from './lib/back-off.ts'
 import type { Log } from './log.ts'
 
 export type DatabaseSetupParts = {
@@ -10,38 +10,49 @@ export type DatabaseSetupParts = {
   giveUp: AbortSignal
   /** What can be started without a database. Called once, when that cannot be reached. */
   whileDown(): Promise<void>
+  /** Whether visitors are served meanwhile, whom the end of the start would cut off. */
+  servesAlone: boolean
 }
 
-const RETRY_MS = 1_000
+const BACK_OFF = { firstMs: 1_000, maxMs: 30_000 }
 const FAILURES_MAX = 3
+const SAID_AGAIN_AFTER = 20 // failures, some ten minutes
+const SERVED_MEANWHILE =
+  'the database could not be set up. The edges serve from the local copy; the API and the workers wait. Mend what the lines of setup say: it is tried again within half a minute, and nothing has to be restarted'
 const TEMPORARY_FAILURE = 75 // EX_TEMPFAIL of sysexits(3): the database went away meanwhile
 
 /**
  * Brings the database up to date in a process of its own (`setup`), trying each second while it cannot be reached.
- * False when told to give up. Rejects with the cause when the database can be reached and the setup still fails.
+ * False when told to give up. Rejects with the cause when the database can be reached and the setup still fails: at once where the operator's settings are
+ * the cause, else after some tries, or never where visitors are served meanwhile.
  */
-export async function setUpDatabase({ url, child, log, giveUp, whileDown }: DatabaseSetupParts): Promise<boolean> {
+export async function setUpDatabase({ url, child, log, giveUp, whileDown, servesAlone }: DatabaseSetupParts): Promise<boolean> {
   const db = connectDatabase(url, { applicationName: 'namesake supervisor', poolMax: 1 })
   let down = false
+  let failures = 0
   try {
-    for (let failures = 0; !giveUp.aborted; await pause(RETRY_MS, giveUp)) {
+    for (; !giveUp.aborted; await pause(backOffMs(Math.max(failures, 1), BACK_OFF), giveUp)) {
       const trouble = await databaseTrouble(db)
       if (trouble !== undefined) {
         if (!down)
           log.error({ reason: trouble }, 'the database cannot be reached: trying each second. The edge serves what it knows; the API waits')
         if (!down) void whileDown()
         down = true
+        failures = 0
         continue
       }
       const { code, reason, explained } = await runSetup(child, giveUp)
       if (giveUp.aborted) return false
       if (code === 0) {
         if (down) log.info('the database can be reached again')
+        if (failures >= FAILURES_MAX) log.info('the database has been set up')
         return true
       }
+      if (explained) throw new Error(reason)
       failures += code === TEMPORARY_FAILURE ? 0 : 1
-      if (failures >= FAILURES_MAX || explained) throw new Error(explained ? reason : `the database could not be set up: ${reason}`)
-      log.warn(`the database could not be set up (${reason}): trying again`)
+      if (failures < FAILURES_MAX) log.warn(`the database could not be set up (${reason}): trying again`)
+      else if (!servesAlone) throw new Error(`the database could not be set up: ${reason}`)
+      else if (failures === FAILURES_MAX || failures % SAID_AGAIN_AFTER === 0) log.error({ reason }, SERVED_MEANWHILE)
     }
     return false
   } finally {

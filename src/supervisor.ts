@@ -141,10 +141,11 @@ async function startTree(
     await database?.yield() // until this release is in charge
   }
   if (hasCopy) void tree.startEdges() // neither visitors nor the feed wait for the database, or for what its schema needs
-  const servesAlone = hasCopy && parts.roles.includes('edge')
+  const servesAlone = !predecessor && hasCopy && parts.roles.includes('edge')
   const origin = predecessor ? undefined : await Promise.race([servesAlone ? database?.startBeside() : database?.start(), stop.asked])
   if (stop.gently.aborted) return
-  if (!(await setUpDatabase({ url, child: { program, env, output }, log, giveUp: stop.gently, whileDown: tree.startEdges }))) return
+  const setup = { url, child: { program, env, output }, log, giveUp: stop.gently, whileDown: tree.startEdges, servesAlone }
+  if (!(await setUpDatabase(setup))) return
   await tree.startEdges()
   tree.startRest()
   if (predecessor) {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { isRunning } from '../src/processes.ts'
 import { createTestDatabase } from './support/postgres.ts'
+import { administer } from './support/postgres-server.ts'
 import { addVendor, eventually, localRoot, processesOf, startTree, type Tree } from './support/tree.ts'
 import { startUpstream } from './support/upstream.ts'
 import { handshake, knock, visit } from './support/visitor.ts'
@@ -100,6 +101,41 @@ test('with an embedded database that cannot be started the edge serves its copy,
     expect(pids.filter(isRunning)).toEqual([])
   } finally {
     await third.stop()
+    await upstream.stop()
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+})
+
+test('with a database that cannot be set up the edge serves its copy, and the API comes as soon as that is mended', {
+  timeout: 120_000,
+}, async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'namesake-restart-'))
+  const database = await createTestDatabase()
+  const upstream = await startUpstream()
+  const env = { NAMESAKE_DATABASE_URL: database.url, NAMESAKE_SECRET: SECRET }
+  const first = await startTree({ dataDir, env })
+  const vendor = await addVendor(first, 'shop', upstream.url)
+  await vendor.claim(SHOP)
+  const root = localRoot(first)
+  await eventually(async () => (await visit({ port: first.httpsPort, hostname: SHOP, ca: root })).status === 200, 20_000)
+  expect(await first.stop()).toBe(0)
+
+  await administer(database.url, 'alter table migrations rename to migrations_away') // the first one meets what is there already
+  const second = await startTree({ dataDir, env, awaitReady: false })
+  try {
+    await eventually(() => second.output().includes('the database could not be set up. The edges serve from the local copy'), 30_000)
+    expect(second.output()).toMatch(/migration 0001\S+ failed, and nothing of it was kept: .* already exists/)
+    const edges = (await processesOf(second, 'edge')).map(({ pid }) => pid)
+    expect((await visit({ port: second.httpsPort, hostname: SHOP, ca: root })).status).toBe(200)
+    await administer(database.url, 'drop table migrations')
+    await administer(database.url, 'alter table migrations_away rename to migrations')
+    await eventually(async () => (await vendor.call('/v1/edge/domains', { at: second })).status === 200, 60_000)
+    await eventually(async () => (await fetch(`${second.internalUrl}/ready`)).status === 200, 20_000)
+    expect((await processesOf(second, 'edge')).map(({ pid }) => pid)).toEqual(edges)
+    expect(await second.stop()).toBe(0)
+  } finally {
+    await second.stop()
+    await database.drop()
     await upstream.stop()
     rmSync(dataDir, { recursive: true, force: true })
   }
