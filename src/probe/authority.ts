@@ -14,6 +14,8 @@ export type NameServer = { name: string; address: string }
 export type Statement = { server: NameServer; kind: 'answer'; message: Message } | { server: NameServer; kind: 'lame' | 'silent' }
 export type Testimony = { zone: string; statements: Statement[] }
 
+export type KnownZone = { zone: string; nameServers: string[] }
+
 export type Authorities = {
   /**
    * Finds the zone that a hostname is in and asks its servers, each for itself, for the hostname's A records. `hint` is the zone named by an SOA.
@@ -21,10 +23,10 @@ export type Authorities = {
    */
   consult(hostname: string, clue: { hint: string | undefined; isAlias: boolean }, budget: Budget): Promise<Testimony | undefined>
   /**
-   * The names, in lower case, of the servers that the zone of a hostname is delegated to; none where no zone can be found, or none below a public
-   * suffix exists. The clue is that of `consult`.
+   * The zone of a hostname with the names, in lower case, of the servers that it is delegated to; undefined where none can be found, or none below a
+   * public suffix exists. The clue is that of `consult`.
    */
-  nameServers(hostname: string, clue: { hint: string | undefined; isAlias: boolean }, budget: Budget): Promise<string[]>
+  zoneOf(hostname: string, clue: { hint: string | undefined; isAlias: boolean }, budget: Budget): Promise<KnownZone | undefined>
   /** Asks one server of a zone. */
   ask(server: NameServer, asking: { name: string; type: RecordType }, budget: Budget): Promise<Reply>
 }
@@ -126,10 +128,10 @@ export function createAuthorities(parts: { resolver: Resolver; exchange: Exchang
 
   return {
     consult,
-    async nameServers(hostname, clue, budget) {
-      if (clue.hint !== undefined && isPublicSuffix(clue.hint)) return []
+    async zoneOf(hostname, clue, budget) {
+      if (clue.hint !== undefined && isPublicSuffix(clue.hint)) return undefined
       const cut = await findCut(startOf(hostname, clue), budget)
-      return cut && !isPublicSuffix(cut.name) ? cut.nameServers : []
+      return cut && !isPublicSuffix(cut.name) ? { zone: cut.name, nameServers: cut.nameServers } : undefined
     },
     async ask(server, asking, budget) {
       const message = await askServer(server, asking, budget)

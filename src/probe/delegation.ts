@@ -6,12 +6,14 @@ import type { Reply, Resolver } from './resolver.ts'
 /** The alias by which the owner of a hostname lets us answer DNS-01 challenges: `name` is to be a CNAME of `value`, which is in lower case. */
 export type WantedDelegation = { name: string; value: string }
 
-/** `edgeHost`: a wildcard record that leads there answers for the alias too, which is not there then. `required`: nothing else proves control. */
-export type DelegationPlace = { witnesses: readonly NameServer[]; zone: string | undefined; edgeHost: string; required: boolean }
+/** `edgeHost`: a wildcard record that leads there answers for the alias too, which is not there then. */
+export type DelegationPlace = { witnesses: readonly NameServer[]; edgeHost: string }
 
 /** `elsewhere`: there is an alias, of another name. `unknown`: nobody answered. */
 export type Delegation = WantedDelegation & { state: 'present' | 'absent' | 'elsewhere' | 'unknown'; sentence: string }
 
+/** What was looked for, and what is there. */
+export type FoundDelegation = WantedDelegation & Found
 type Found = { state: 'present' | 'absent' | 'unknown' } | { state: 'elsewhere'; target: string }
 
 const HOPS_MAX = 4
@@ -25,7 +27,7 @@ export async function findDelegation(
   parts: { resolver: Resolver; authorities: Authorities },
   wanted: WantedDelegation & DelegationPlace,
   budget: Budget,
-): Promise<Delegation> {
+): Promise<FoundDelegation> {
   const { name, value } = wanted
   let found = await follow(parts.resolver, wanted, budget)
   for (const server of wanted.witnesses.slice(0, WITNESSES_MAX)) {
@@ -38,7 +40,7 @@ export async function findDelegation(
     else if (found.state !== 'elsewhere') found = target === undefined ? { state: 'absent' } : { state: 'elsewhere', target }
   }
   if (found.state === 'elsewhere' && found.target.toLowerCase() === wanted.edgeHost) found = { state: 'absent' }
-  return { name, value, state: found.state, sentence: describe(found, wanted) }
+  return { name, value, ...found }
 }
 
 async function follow(resolver: Resolver, { name, value }: WantedDelegation, budget: Budget): Promise<Found> {
@@ -61,8 +63,15 @@ function aliasIn(reply: Reply, name: string): string | undefined {
   return reply.message.answers.find((record) => record.type === 'CNAME' && record.name.toLowerCase() === name.toLowerCase())?.value
 }
 
-function describe(found: Found, { name, value, zone: knownZone, required }: WantedDelegation & DelegationPlace): string {
-  const { label, zone } = placeOf(name, knownZone)
+/** `zone`: that of the hostname, where it is known. `required`: nothing else proves control. */
+export function describeDelegation(found: FoundDelegation, place: { zone: string | undefined; required: boolean }): Delegation {
+  return { name: found.name, value: found.value, state: found.state, sentence: sentenceOf(found, place) }
+}
+
+function sentenceOf(found: FoundDelegation, place: { zone: string | undefined; required: boolean }): string {
+  const { name, value } = found
+  const { required } = place
+  const { label, zone } = placeOf(name, place.zone)
   const purpose = required ? 'To have a certificate for the wildcard' : 'To have the certificate before visitors are sent here'
   switch (found.state) {
     case 'present':

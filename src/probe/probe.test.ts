@@ -527,6 +527,19 @@ test.each([
   expect(report.delegation).toMatchObject({ ...delegation, state, sentence: expect.stringMatching(sentence) })
 })
 
+test('what is left to add at a hostname that leads to the edge is for the zone that it is in, not for the registered domain', async () => {
+  const resolver = await startResolver()
+  const hostname = parseHostname('shop.eu.customer.test')
+  resolver.set(hostname, 'CNAME', EDGE)
+  resolver.set('customer.test', 'NS', 'ns.customer.test')
+  resolver.set('eu.customer.test', 'NS', 'ns.eu-provider.test')
+  const wanted = { name: `_acme-challenge.${hostname}`, value: LABEL }
+  const report = await probeAt([resolver]).check(hostname, { proof: 'proof-of-mine', proofNeeded: true, delegation: wanted })
+  expect(report).toMatchObject({ state: 'proof-needed', zone: 'eu.customer.test', nameServers: ['ns.eu-provider.test'] })
+  expect(report.sentence).toContain('a TXT record named "_namesake.shop" in the DNS of eu.customer.test with the value')
+  expect(report.delegation!.sentence).toContain('a CNAME record named "_acme-challenge.shop" in the DNS of eu.customer.test with')
+})
+
 test('a delegation that the resolver remembers as absent is found at the authoritative server', async () => {
   const { authorities, probe } = await startZone(1)
   authorities[0]!.set(delegation.name, 'CNAME', LABEL)

@@ -6,7 +6,7 @@ import { createOnce } from '../lib/once.ts'
 import { createAuthorities } from './authority.ts'
 import { openBudget } from './budget.ts'
 import { type CaaFinding, type CaaRecords, findCaa, lookUpCaa } from './caa.ts'
-import { findDelegation, type WantedDelegation } from './delegation.ts'
+import { describeDelegation, findDelegation, type WantedDelegation } from './delegation.ts'
 import { createExchange } from './exchange.ts'
 import { createLookup, type Finding } from './lookup.ts'
 import { createReport, type DnsReport } from './report.ts'
@@ -78,21 +78,21 @@ export function createProbe(settings: ProbeSettings): Probe {
     }
     const witnesses = finding.servers.filter(({ says }) => says !== 'lame' && says !== 'silent')
     const wanted = isLocal ? undefined : ownership.delegation
-    const place = { witnesses, zone: finding.zone, edgeHost: edge.host, required: isWildcard(hostname) }
-    const delegation = wanted && (await findDelegation({ resolver, authorities }, { ...wanted, ...place }, budget))
+    const found = wanted && (await findDelegation({ resolver, authorities }, { ...wanted, witnesses, edgeHost: edge.host }, budget))
     let caa: CaaFinding = { kind: 'unknown' }
     if (settings.caaIssuers.length > 0 && mayAskForCaa(finding)) {
       const wish = { issuers: settings.caaIssuers, wildcard: isWildcard(hostname) }
       caa = await findCaa(resolver, domain, wish.wildcard || finding.view?.a.end !== 'no-such-name', wish, budget)
     }
-    const isToBeDone = verdict.kind !== 'verified' || delegation?.state === 'absent' || delegation?.state === 'elsewhere'
+    const isToBeDone = verdict.kind !== 'verified' || found?.state === 'absent' || found?.state === 'elsewhere'
     const clue = { hint: finding.zone, isAlias: (finding.view?.a.hops.length ?? 0) > 0 }
-    const nameServers = isToBeDone && !isLocal ? await authorities.nameServers(domain, clue, budget) : []
+    const known = isToBeDone && !isLocal ? await authorities.zoneOf(domain, clue, budget) : undefined
+    const zone = finding.zone ?? known?.zone // whoever is to add a record must be told where: of a hostname that leads to the edge nothing has said it yet
     const report = {
       hostname,
-      delegation,
-      nameServers,
-      finding: { ...finding, verdict },
+      delegation: found && describeDelegation(found, { zone, required: isWildcard(hostname) }),
+      nameServers: known?.nameServers ?? [],
+      finding: { ...finding, verdict, zone },
       edge,
       proof,
       caa: { finding: caa, issuers: settings.caaIssuers },
