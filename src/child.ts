@@ -1,5 +1,5 @@
-import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
-import { closeSync, openSync } from 'node:fs'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { openSync } from 'node:fs'
 import { devNull } from 'node:os'
 import { createInterface } from 'node:readline'
 import { fileDescriptorsMax } from './file-descriptors.ts'
@@ -46,6 +46,8 @@ export type Runtime = {
   descriptors?: number
 }
 
+type Stdio = 'ignore' | 'pipe' | 'ipc' | number
+
 export type ChildParts = {
   program: ProgramAccess
   role: string
@@ -63,6 +65,8 @@ export const NODE: Runtime = { program: process.execPath, flags: ['--disable-war
 
 const LAST_WORDS_MS = 500
 const LIBUV_DESCRIPTORS = 64 // it moves the child's own behind all others before it puts them where they belong
+/** /dev/null, from when it was first wanted. */
+let nothing: number | undefined
 /** The first descriptor of a child after standard input, output, error and the channel to us. */
 export const FIRST_FREE_FD = 4
 
@@ -72,12 +76,11 @@ export function spawnChild(parts: ChildParts): Child {
   const names = Object.keys(parts.sockets)
   const listen = Object.fromEntries(names.map((name, i) => [name, FIRST_FREE_FD + fds.length + i]))
   const words = 'fd' in parts.output ? parts.output.fd : 'pipe'
-  const stdio: StdioOptions & unknown[] = ['ignore', words, words, 'ipc', ...fds, ...Object.values(parts.sockets)]
+  const stdio: Stdio[] = ['ignore', words, words, 'ipc', ...fds, ...Object.values(parts.sockets)]
   const runtime = parts.runtime ?? NODE
   const env = { ...runtime.env, ...parts.env, NAMESAKE_LISTEN: JSON.stringify(listen) }
-  const spare = makeRoom(stdio, Math.min(runtime.descriptors ?? 0, fileDescriptorsMax() ?? 0))
+  makeRoom(stdio, Math.min(runtime.descriptors ?? 0, fileDescriptorsMax() ?? 0))
   const child = spawn(runtime.program, [...runtime.flags, ...options, script, parts.role], { env, stdio })
-  if (spare !== undefined) closeSync(spare)
   if ('write' in parts.output) passLines(child, parts.output.write)
 
   const ready = Promise.withResolvers<boolean>()
@@ -117,15 +120,14 @@ export function spawnChild(parts: ChildParts): Child {
 /**
  * The kernel makes a process's table of descriptors as large as the highest of those it begins with, and doubles it later: with threads running that
  * stops the one that wants a descriptor for as long as all processors take to look away, 5 to 20 ms each time (`expand_fdtable` in Linux's fs/file.c).
- * So one of the last that fit is taken by /dev/null. Returns what of it is ours to close.
+ * So one of the last that fit is taken by /dev/null.
  */
-function makeRoom(stdio: StdioOptions & unknown[], descriptors: number): number | undefined {
+function makeRoom(stdio: Stdio[], descriptors: number): void {
   const last = descriptors - LIBUV_DESCRIPTORS
-  if (last <= stdio.length) return undefined
-  while (stdio.length < last) stdio.push('ignore') // which opens nothing but the first three
-  const spare = openSync(devNull, 'r')
-  stdio.push(spare)
-  return spare
+  if (last <= stdio.length) return
+  while (stdio.length < last) stdio.push('ignore') // nothing is opened for these: libuv does so for the first three only
+  nothing ??= openSync(devNull, 'r')
+  stdio.push(nothing)
 }
 
 function passLines(child: ChildProcess, write: (line: string) => void): void {

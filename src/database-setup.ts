@@ -14,11 +14,12 @@ export type DatabaseSetupParts = {
   servesAlone: boolean
 }
 
-const BACK_OFF = { firstMs: 1_000, maxMs: 30_000 }
+const RETRY_MS = 1_000
+const BACK_OFF = { firstMs: RETRY_MS, maxMs: 30_000 }
 const FAILURES_MAX = 3
 const SAID_AGAIN_AFTER = 20 // failures, some ten minutes
 const SERVED_MEANWHILE =
-  'the database could not be set up. The edges serve from the local copy; the API and the workers wait. Mend what the lines of setup say: it is tried again within half a minute, and nothing has to be restarted'
+  'the database could not be set up. The edges serve from the local copy; the API and the workers wait. Mend what the lines of setup say: it is tried again within half a minute, and nothing has to be restarted but for another release'
 const TEMPORARY_FAILURE = 75 // EX_TEMPFAIL of sysexits(3): the database went away meanwhile
 
 /**
@@ -30,15 +31,16 @@ export async function setUpDatabase({ url, child, log, giveUp, whileDown, serves
   const db = connectDatabase(url, { applicationName: 'namesake supervisor', poolMax: 1 })
   let down = false
   let failures = 0
+  let waitMs = RETRY_MS
   try {
-    for (; !giveUp.aborted; await pause(backOffMs(Math.max(failures, 1), BACK_OFF), giveUp)) {
+    for (; !giveUp.aborted; await pause(waitMs, giveUp)) {
+      waitMs = RETRY_MS
       const trouble = await databaseTrouble(db)
       if (trouble !== undefined) {
         if (!down)
           log.error({ reason: trouble }, 'the database cannot be reached: trying each second. The edge serves what it knows; the API waits')
         if (!down) void whileDown()
         down = true
-        failures = 0
         continue
       }
       const { code, reason, explained } = await runSetup(child, giveUp)
@@ -49,8 +51,12 @@ export async function setUpDatabase({ url, child, log, giveUp, whileDown, serves
         return true
       }
       if (explained) throw new Error(reason)
-      failures += code === TEMPORARY_FAILURE ? 0 : 1
-      if (failures < FAILURES_MAX) log.warn(`the database could not be set up (${reason}): trying again`)
+      const isTemporary = code === TEMPORARY_FAILURE
+      if (!isTemporary) {
+        failures += 1
+        waitMs = backOffMs(failures, BACK_OFF)
+      }
+      if (isTemporary || failures < FAILURES_MAX) log.warn(`the database could not be set up (${reason}): trying again`)
       else if (!servesAlone) throw new Error(`the database could not be set up: ${reason}`)
       else if (failures === FAILURES_MAX || failures % SAID_AGAIN_AFTER === 0) log.error({ reason }, SERVED_MEANWHILE)
     }

@@ -81,7 +81,7 @@ export function createAccessLog({ line, ended }: LineSink, sample: number, now: 
 
 /** What lines of one connection say again and again. Kept ready as bytes from the second time on: a quarter less for a line, but memory. */
 export class LastSaid {
-  /** The first of this project and method, for which all is kept. A proxy's connection says another one each time. */
+  /** The first one said with this project and method, for which all is kept. A proxy's connection says another one each time. */
   #hostname: string | undefined
   #project: string | undefined
   #method = ''
@@ -101,10 +101,10 @@ export class LastSaid {
       putHostname(line, hostname)
       putBehindHostname(line, project, method)
     } else if (hostname === this.#hostname) {
-      this.#beforePath ??= keptBeforePath(hostname, project, method)
+      this.#beforePath ??= keepBeforePath(hostname, project, method)
       line.bytes(this.#beforePath)
     } else {
-      this.#behindHostname ??= keptBehindHostname(project, method)
+      this.#behindHostname ??= keepBehindHostname(project, method)
       putHostname(line, hostname)
       line.bytes(this.#behindHostname)
     }
@@ -112,7 +112,7 @@ export class LastSaid {
 
   putBehindPath(line: LineBytes, protocol: string, client: string): void {
     if (protocol === this.#protocol && client === this.#client) {
-      this.#behindPath ??= keptBehindPath(protocol, client)
+      this.#behindPath ??= keepBehindPath(protocol, client)
       line.bytes(this.#behindPath)
       return
     }
@@ -150,24 +150,24 @@ const PIECE_BYTES_EXPECTED_MAX = 512
 const piece = new LineBytes(PIECE_BYTES_EXPECTED_MAX)
 
 // Functions with their arguments: closures over them would be paid for by every line, also where nothing is to be kept.
-function keptBeforePath(hostname: string, project: string | undefined, method: string): Uint8Array {
+function keepBeforePath(hostname: string, project: string | undefined, method: string): Uint8Array {
   putHostname(piece, hostname)
   putBehindHostname(piece, project, method)
-  return standing()
+  return takePiece()
 }
 
-function keptBehindHostname(project: string | undefined, method: string): Uint8Array {
+function keepBehindHostname(project: string | undefined, method: string): Uint8Array {
   putBehindHostname(piece, project, method)
-  return standing()
+  return takePiece()
 }
 
-function keptBehindPath(protocol: string, client: string): Uint8Array {
+function keepBehindPath(protocol: string, client: string): Uint8Array {
   putBehindPath(piece, protocol, client)
-  return standing()
+  return takePiece()
 }
 
 /** What was put together, in memory of its own, since it stays as long as its connection. */
-function standing(): Uint8Array {
+function takePiece(): Uint8Array {
   return new Uint8Array(piece.take())
 }
 

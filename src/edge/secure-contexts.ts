@@ -134,7 +134,7 @@ function timesIn(text: string, part: string): number {
   return text.split(part).length - 1
 }
 
-/** A name of a certificate: one hostname, or with a star all that have one label before what stands behind it (RFC 6125 §6.4.3), which is `text` then. */
+/** A name of a certificate: one hostname, or with a star all that have one label before `text` (RFC 6125 §6.4.3). */
 type CertifiedName = { hasStar: boolean; text: string }
 
 function namesOf(leafPem: string): readonly CertifiedName[] {

@@ -14,6 +14,7 @@ export type NameServer = { name: string; address: string }
 export type Statement = { server: NameServer; kind: 'answer'; message: Message } | { server: NameServer; kind: 'lame' | 'silent' }
 export type Testimony = { zone: string; statements: Statement[] }
 
+/** A zone, and the names of its servers in lower case. */
 export type KnownZone = { zone: string; nameServers: string[] }
 
 export type Authorities = {
@@ -23,8 +24,8 @@ export type Authorities = {
    */
   consult(hostname: string, clue: { hint: string | undefined; isAlias: boolean }, budget: Budget): Promise<Testimony | undefined>
   /**
-   * The zone of a hostname with the names, in lower case, of the servers that it is delegated to; undefined where none can be found, or none below a
-   * public suffix exists. The clue is that of `consult`.
+   * The zone of a hostname as its parent delegates it. Undefined where none can be found, where what may be the zone cannot be resolved, or where none
+   * below a public suffix exists. The clue is that of `consult`.
    */
   zoneOf(hostname: string, clue: { hint: string | undefined; isAlias: boolean }, budget: Budget): Promise<KnownZone | undefined>
   /** Asks one server of a zone. */
@@ -53,7 +54,7 @@ export function createAuthorities(parts: { resolver: Resolver; exchange: Exchang
   ): Promise<Testimony | undefined> {
     // Nothing is registered there: the registry's servers need not be asked every five minutes.
     if (clue.hint !== undefined && isPublicSuffix(clue.hint)) return undefined
-    const cut = await findCut(startOf(hostname, clue), budget)
+    const cut = await findCut(startOf(hostname, clue), budget, true)
     let zone = cut && { name: cut.name, servers: await addressesOf(cut.nameServers, cut.message, budget) }
     for (let n = 0; zone && zone.servers.length > 0 && n <= REFERRALS_MAX; n++) {
       const { name, servers } = zone
@@ -65,10 +66,11 @@ export function createAuthorities(parts: { resolver: Resolver; exchange: Exchang
     return undefined
   }
 
-  async function findCut(start: string, budget: Budget): Promise<Cut | undefined> {
+  /** `climbsRefusals`: looks above a name that cannot be resolved, which may be a zone itself. */
+  async function findCut(start: string, budget: Budget, climbsRefusals: boolean): Promise<Cut | undefined> {
     for (let name = start; name !== ''; ) {
       const reply = await resolver.resolveCached({ name, type: 'NS' }, budget)
-      if (reply.kind === 'silent') return undefined
+      if (reply.kind === 'silent' || (reply.kind !== 'answer' && !climbsRefusals)) return undefined
       // A zone whose servers are all broken cannot be resolved: its parent then refers to them.
       const message = reply.kind === 'answer' ? reply.message : undefined
       const nameServers = message ? nameServersOf(message.answers, name) : []
@@ -130,7 +132,7 @@ export function createAuthorities(parts: { resolver: Resolver; exchange: Exchang
     consult,
     async zoneOf(hostname, clue, budget) {
       if (clue.hint !== undefined && isPublicSuffix(clue.hint)) return undefined
-      const cut = await findCut(startOf(hostname, clue), budget)
+      const cut = await findCut(startOf(hostname, clue), budget, false)
       return cut && !isPublicSuffix(cut.name) ? { zone: cut.name, nameServers: cut.nameServers } : undefined
     },
     async ask(server, asking, budget) {

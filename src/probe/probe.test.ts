@@ -540,6 +540,34 @@ test('what is left to add at a hostname that leads to the edge is for the zone t
   expect(report.delegation!.sentence).toContain('a CNAME record named "_acme-challenge.shop" in the DNS of eu.customer.test with')
 })
 
+test('the apex of a zone below the registered domain is told to keep its addresses, and where a forbidding CAA record is', async () => {
+  const resolver = await startResolver()
+  const hostname = parseHostname('eu.customer.test')
+  resolver.set(hostname, 'A', '127.0.0.10')
+  resolver.set(hostname, 'NS', 'ns.eu-provider.test')
+  resolver.set(hostname, 'CAA', '0 issue "other.example"')
+  const probe = probeAt([resolver], { caaIssuers: ['letsencrypt.org'] })
+  const verified = await probe.check(hostname, NO_PROOF)
+  expect(verified).toMatchObject({ state: 'verified', zone: 'eu.customer.test' })
+  expect(verified.warnings[0]!.sentence).toContain('add a CAA record named "@" in the DNS of eu.customer.test')
+  const unproven = await probe.check(hostname, { proof: 'proof-of-mine', proofNeeded: true })
+  expect(unproven.expected.map(({ name, type }) => `${name} ${type}`)).toEqual([
+    'eu.customer.test A',
+    'eu.customer.test AAAA',
+    '_namesake.eu.customer.test TXT',
+  ])
+})
+
+test('a zone that cannot be resolved is not taken for a part of the one above it', async () => {
+  const resolver = await startResolver()
+  const hostname = parseHostname('shop.eu.customer.test')
+  resolver.set(hostname, 'CNAME', EDGE)
+  resolver.set('customer.test', 'NS', 'ns.customer.test')
+  resolver.behave('eu.customer.test', { rcode: SERVER_FAILURE })
+  const { nameServers, evidence } = await probeAt([resolver]).check(hostname, { proof: 'proof-of-mine', proofNeeded: true })
+  expect([nameServers, evidence]).toEqual([[], expect.objectContaining({ zone: null })])
+})
+
 test('a delegation that the resolver remembers as absent is found at the authoritative server', async () => {
   const { authorities, probe } = await startZone(1)
   authorities[0]!.set(delegation.name, 'CNAME', LABEL)

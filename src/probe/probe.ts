@@ -84,15 +84,17 @@ export function createProbe(settings: ProbeSettings): Probe {
       const wish = { issuers: settings.caaIssuers, wildcard: isWildcard(hostname) }
       caa = await findCaa(resolver, domain, wish.wildcard || finding.view?.a.end !== 'no-such-name', wish, budget)
     }
-    const isToBeDone = verdict.kind !== 'verified' || found?.state === 'absent' || found?.state === 'elsewhere'
-    const clue = { hint: finding.zone, isAlias: (finding.view?.a.hops.length ?? 0) > 0 }
+    const isToBeDone = verdict.kind !== 'verified' || found?.state === 'absent' || found?.state === 'elsewhere' || caa.kind === 'forbids'
+    // A wildcard's view is of a name below the one that it stands on.
+    const clue = { hint: finding.zone, isAlias: !isWildcard(hostname) && (finding.view?.a.hops.length ?? 0) > 0 }
     const known = isToBeDone && !isLocal ? await authorities.zoneOf(domain, clue, budget) : undefined
     const zone = finding.zone ?? known?.zone // whoever is to add a record must be told where: of a hostname that leads to the edge nothing has said it yet
+    const view = finding.view && { ...finding.view, isApex: finding.view.isApex || zone === hostname }
     const report = {
       hostname,
       delegation: found && describeDelegation(found, { zone, required: isWildcard(hostname) }),
       nameServers: known?.nameServers ?? [],
-      finding: { ...finding, verdict, zone },
+      finding: { ...finding, view, verdict, zone },
       edge,
       proof,
       caa: { finding: caa, issuers: settings.caaIssuers },

@@ -107,3 +107,13 @@ test('the wildcard record itself is not taken for a wrong delegation of the chal
   const there = await probe.check(wildcard, { proof: PROOF, proofNeeded: false, delegation })
   expect(there.delegation).toMatchObject({ state: 'present', sentence: expect.stringMatching(/can be issued\.$/) })
 })
+
+test('what is left to add for a wildcard is for the zone that it stands on', async () => {
+  resolver.set('*.eu.customer.test', 'CNAME', EDGE)
+  resolver.set('eu.customer.test', 'NS', 'ns.eu-provider.test')
+  resolver.set('customer.test', 'NS', 'ns.customer.test')
+  const delegation = { name: '_acme-challenge.eu.customer.test', value: 'label.acme.namesake.test' }
+  const told = await probe.check(parseClaimName('*.eu.customer.test'), { proof: PROOF, proofNeeded: false, delegation })
+  expect(told).toMatchObject({ state: 'verified', zone: 'eu.customer.test', nameServers: ['ns.eu-provider.test'] })
+  expect(told.delegation!.sentence).toContain('a CNAME record named "_acme-challenge" in the DNS of eu.customer.test with')
+})
