@@ -10,7 +10,7 @@ import { fileDescriptorsMax } from './file-descriptors.ts'
 async function roomOf(runtime: Runtime): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'namesake-child-'))
   const script = join(folder, 'serve.mjs')
-  writeFileSync(script, "process.send({ type: 'ready' }); process.once('SIGTERM', () => process.exit(0)); setInterval(() => {}, 1_000)")
+  writeFileSync(script, "process.send({ type: 'ready' }); setInterval(() => {}, 1_000)")
   const program = { script, options: [], fds: [] }
   const child = spawnChild({ program, role: 'edge', env: process.env, sockets: {}, output: { write: console.error }, runtime })
   onTestFinished(async () => {

@@ -79,7 +79,7 @@ export function spawnChild(parts: ChildParts): Child {
   const stdio: Stdio[] = ['ignore', words, words, 'ipc', ...fds, ...Object.values(parts.sockets)]
   const runtime = parts.runtime ?? NODE
   const env = { ...runtime.env, ...parts.env, NAMESAKE_LISTEN: JSON.stringify(listen) }
-  makeRoom(stdio, Math.min(runtime.descriptors ?? 0, fileDescriptorsMax() ?? 0))
+  if (runtime.descriptors) makeRoom(stdio, Math.min(runtime.descriptors, fileDescriptorsMax() ?? 0))
   const child = spawn(runtime.program, [...runtime.flags, ...options, script, parts.role], { env, stdio })
   if ('write' in parts.output) passLines(child, parts.output.write)
 

@@ -2,6 +2,7 @@ import { type ChildParts, spawnChild } from './child.ts'
 import { closeDatabase, connectDatabase, databaseTrouble } from './core/db.ts'
 import { backOffMs, pause } from './lib/back-off.ts'
 import type { Log } from './log.ts'
+import { BACK_OFF, SAID_AGAIN_AFTER } from './own-database.ts'
 
 export type DatabaseSetupParts = {
   url: string
@@ -15,9 +16,7 @@ export type DatabaseSetupParts = {
 }
 
 const RETRY_MS = 1_000
-const BACK_OFF = { firstMs: RETRY_MS, maxMs: 30_000 }
 const FAILURES_MAX = 3
-const SAID_AGAIN_AFTER = 20 // failures, some ten minutes
 const SERVED_MEANWHILE =
   'the database could not be set up. The edges serve from the local copy; the API and the workers wait. Mend what the lines of setup say: it is tried again within half a minute, and nothing has to be restarted but for another release'
 const TEMPORARY_FAILURE = 75 // EX_TEMPFAIL of sysexits(3): the database went away meanwhile

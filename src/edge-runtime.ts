@@ -4,11 +4,13 @@ import { fileURLToPath } from 'node:url'
 import { NODE, type Runtime } from './child.ts'
 import { type Config, ConfigError } from './config.ts'
 import { allocatorEnvironment } from './edge/allocator.ts'
-import { EDGE_DESCRIPTORS, EDGE_ENVIRONMENT, EDGE_NODE_FLAGS } from './edge/node-flags.ts'
+import { EDGE_ENVIRONMENT, EDGE_NODE_FLAGS } from './edge/node-flags.ts'
 
 const BUN_MIN = [1, 4] as const
 const BUN_INSTALLED = '1.4.5' // what the tests run on
 const ANSWER_TIMEOUT_MS = 5_000
+/** Room for what the visitors need that an edge process admits unless told otherwise: 128 KB of the kernel's memory. */
+const EDGE_DESCRIPTORS = 16_384
 const OWN_FOLDER = fileURLToPath(new URL('..', import.meta.url))
 
 // By itself Bun reads .env and its own settings from the working folder, fetches packages that are missing, and writes compiled files to a cache.

@@ -12,9 +12,10 @@ export type OwnDatabase = Pick<EmbeddedPostgres, 'yield' | 'resume' | 'stop'> & 
 
 type OwnDatabaseParts = Omit<EmbeddedPostgresParts, 'startsMax'> & { giveUp: AbortSignal }
 
-const BACK_OFF = { firstMs: 1_000, maxMs: 30_000 }
+/** How what visitors are served without is tried again, and after how many failures it is said again: some ten minutes (docs/decisions/0097). */
+export const BACK_OFF = { firstMs: 1_000, maxMs: 30_000 }
+export const SAID_AGAIN_AFTER = 20
 const STARTS_AT_FIRST = 3 // what a killed server leaves behind is gone by then
-const SAID_AGAIN_AFTER = 20 // failures, some ten minutes
 
 /** Nothing runs before it is started. `stop` may come at any time, and ends a start under way. */
 export function createOwnDatabase(parts: OwnDatabaseParts): OwnDatabase {

@@ -17,6 +17,16 @@ const NOWHERE = 'postgres://namesake@127.0.0.1:1/namesake'
 const certificateCheck = async (tree: Tree, domain: string) =>
   (await fetch(`${tree.internalUrl}/internal/certificate-check?domain=${domain}`)).status
 
+/** A tree that serves the shop of a vendor, whose certificate is of `root`. */
+async function startServing(parts: Parameters<typeof startTree>[0], upstreamUrl: string) {
+  const first = await startTree(parts)
+  const vendor = await addVendor(first, 'shop', upstreamUrl)
+  await vendor.claim(SHOP)
+  const root = localRoot(first)
+  await eventually(async () => (await visit({ port: first.httpsPort, hostname: SHOP, ca: root })).status === 200, 20_000)
+  return { first, vendor, root }
+}
+
 test('everything of a tree is gone after its stop, and without a database the edge then starts again from its local copy', {
   timeout: 120_000,
 }, async () => {
@@ -24,11 +34,7 @@ test('everything of a tree is gone after its stop, and without a database the ed
   const database = await createTestDatabase()
   const upstream = await startUpstream()
   const env = { NAMESAKE_DATABASE_URL: database.url, NAMESAKE_SECRET: SECRET }
-  const first = await startTree({ dataDir, env })
-  const vendor = await addVendor(first, 'shop', upstream.url)
-  await vendor.claim(SHOP)
-  const root = localRoot(first)
-  await eventually(async () => (await visit({ port: first.httpsPort, hostname: SHOP, ca: root })).status === 200, 20_000)
+  const { first, root } = await startServing({ dataDir, env }, upstream.url)
   const pids = first.pids()
   expect(pids.length).toBeGreaterThanOrEqual(6) // supervisor, follower, api, worker, two edge processes
   expect(await first.stop()).toBe(0)
@@ -58,11 +64,7 @@ test('with an embedded database that cannot be started the edge serves its copy,
 }, async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'namesake-restart-'))
   const upstream = await startUpstream()
-  const first = await startTree({ dataDir })
-  const vendor = await addVendor(first, 'shop', upstream.url)
-  await vendor.claim(SHOP)
-  const root = localRoot(first)
-  await eventually(async () => (await visit({ port: first.httpsPort, hostname: SHOP, ca: root })).status === 200, 20_000)
+  const { first, vendor, root } = await startServing({ dataDir }, upstream.url)
   expect(await first.stop()).toBe(0)
 
   chmodSync(join(dataDir, 'postgres'), 0o755) // PostgreSQL refuses files that others may read
@@ -113,11 +115,7 @@ test('with a database that cannot be set up the edge serves its copy, and the AP
   const database = await createTestDatabase()
   const upstream = await startUpstream()
   const env = { NAMESAKE_DATABASE_URL: database.url, NAMESAKE_SECRET: SECRET }
-  const first = await startTree({ dataDir, env })
-  const vendor = await addVendor(first, 'shop', upstream.url)
-  await vendor.claim(SHOP)
-  const root = localRoot(first)
-  await eventually(async () => (await visit({ port: first.httpsPort, hostname: SHOP, ca: root })).status === 200, 20_000)
+  const { first, vendor, root } = await startServing({ dataDir, env }, upstream.url)
   expect(await first.stop()).toBe(0)
 
   await administer(database.url, 'alter table migrations rename to migrations_away') // the first one meets what is there already

@@ -82,9 +82,9 @@ export function createAccessLog({ line, ended }: LineSink, sample: number, now: 
 /** What lines of one connection say again and again. Kept ready as bytes from the second time on: a quarter less for a line, but memory. */
 export class LastSaid {
   /** The first one said with this project and method, for which all is kept. A proxy's connection says another one each time. */
-  #hostname: string | undefined
+  #hostname = ''
   #project: string | undefined
-  #method = ''
+  #method: string | undefined
   #beforePath: Uint8Array | undefined
   #behindHostname: Uint8Array | undefined
   #protocol = ''
@@ -92,7 +92,7 @@ export class LastSaid {
   #behindPath: Uint8Array | undefined
 
   putBeforePath(line: LineBytes, hostname: string, project: string | undefined, method: string): void {
-    if (project !== this.#project || method !== this.#method || this.#hostname === undefined) {
+    if (project !== this.#project || method !== this.#method) {
       this.#hostname = hostname
       this.#project = project
       this.#method = method

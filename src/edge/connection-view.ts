@@ -42,7 +42,6 @@ export class ConnectionView {
   }
 
   #readAnew(authority: string): HostnameReading {
-    if (authority === this.#servername) return { kind: 'hostname', hostname: this.#servername }
     const reading = readHostname(hostOf(authority))
     const isOwn = reading.kind === 'hostname' && reading.hostname === this.#servername
     return isOwn ? { kind: 'hostname', hostname: this.#servername } : reading

@@ -21,6 +21,3 @@ export const EDGE_NODE_FLAGS = [
  * joins its free memory (glibc's manual, Memory Allocation Tunables). Another C library pays no heed.
  */
 export const EDGE_ENVIRONMENT = { UV_THREADPOOL_SIZE: '64', GLIBC_TUNABLES: 'glibc.malloc.tcache_count=500' }
-
-/** Room for what the visitors need that an edge process admits unless told otherwise: 128 KB of the kernel's memory. */
-export const EDGE_DESCRIPTORS = 16_384

@@ -14,20 +14,23 @@ export type NameServer = { name: string; address: string }
 export type Statement = { server: NameServer; kind: 'answer'; message: Message } | { server: NameServer; kind: 'lame' | 'silent' }
 export type Testimony = { zone: string; statements: Statement[] }
 
+/** What is known of a hostname before its zone is looked for: the zone that an SOA named, and whether it is a CNAME, which is no zone itself. */
+export type Clue = { hint: string | undefined; isAlias: boolean }
+
 /** A zone, and the names of its servers in lower case. */
 export type KnownZone = { zone: string; nameServers: string[] }
 
 export type Authorities = {
   /**
-   * Finds the zone that a hostname is in and asks its servers, each for itself, for the hostname's A records. `hint` is the zone named by an SOA.
+   * Finds the zone that a hostname is in and asks its servers, each for itself, for the hostname's A records.
    * Undefined where no zone can be found, none below a public suffix exists, or its servers have no address that may be asked.
    */
-  consult(hostname: string, clue: { hint: string | undefined; isAlias: boolean }, budget: Budget): Promise<Testimony | undefined>
+  consult(hostname: string, clue: Clue, budget: Budget): Promise<Testimony | undefined>
   /**
    * The zone of a hostname as its parent delegates it. Undefined where none can be found, where what may be the zone cannot be resolved, or where none
-   * below a public suffix exists. The clue is that of `consult`.
+   * below a public suffix exists.
    */
-  zoneOf(hostname: string, clue: { hint: string | undefined; isAlias: boolean }, budget: Budget): Promise<KnownZone | undefined>
+  zoneOf(hostname: string, clue: Clue, budget: Budget): Promise<KnownZone | undefined>
   /** Asks one server of a zone. */
   ask(server: NameServer, asking: { name: string; type: RecordType }, budget: Budget): Promise<Reply>
 }
@@ -47,11 +50,7 @@ export function createAuthorities(parts: { resolver: Resolver; exchange: Exchang
   const port = parts.port ?? DNS_PORT
   const mayAsk = (address: string) => parts.port !== undefined || !isSpecialAddress(address)
 
-  async function consult(
-    hostname: string,
-    clue: { hint: string | undefined; isAlias: boolean },
-    budget: Budget,
-  ): Promise<Testimony | undefined> {
+  async function consult(hostname: string, clue: Clue, budget: Budget): Promise<Testimony | undefined> {
     // Nothing is registered there: the registry's servers need not be asked every five minutes.
     if (clue.hint !== undefined && isPublicSuffix(clue.hint)) return undefined
     const cut = await findCut(startOf(hostname, clue), budget, true)
@@ -144,7 +143,7 @@ export function createAuthorities(parts: { resolver: Resolver; exchange: Exchang
   }
 }
 
-function startOf(hostname: string, { hint, isAlias }: { hint: string | undefined; isAlias: boolean }): string {
+function startOf(hostname: string, { hint, isAlias }: Clue): string {
   return hint ?? (isAlias ? parentOf(hostname) : hostname)
 }
 

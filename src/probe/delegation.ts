@@ -1,6 +1,6 @@
 import type { Authorities, NameServer } from './authority.ts'
 import type { Budget } from './budget.ts'
-import { placeOf } from './place.ts'
+import { type Place, placeOf } from './place.ts'
 import type { Reply, Resolver } from './resolver.ts'
 
 /** The alias by which the owner of a hostname lets us answer DNS-01 challenges: `name` is to be a CNAME of `value`, which is in lower case. */
@@ -65,13 +65,12 @@ function aliasIn(reply: Reply, name: string): string | undefined {
 
 /** `zone`: that of the hostname, where it is known. `required`: nothing else proves control. */
 export function describeDelegation(found: FoundDelegation, place: { zone: string | undefined; required: boolean }): Delegation {
-  return { name: found.name, value: found.value, state: found.state, sentence: sentenceOf(found, place) }
+  const { name, value, state } = found
+  return { name, value, state, sentence: sentenceOf(found, placeOf(name, place.zone), place.required) }
 }
 
-function sentenceOf(found: FoundDelegation, place: { zone: string | undefined; required: boolean }): string {
+function sentenceOf(found: FoundDelegation, { label, zone }: Place, required: boolean): string {
   const { name, value } = found
-  const { required } = place
-  const { label, zone } = placeOf(name, place.zone)
   const purpose = required ? 'To have a certificate for the wildcard' : 'To have the certificate before visitors are sent here'
   switch (found.state) {
     case 'present':

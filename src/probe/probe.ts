@@ -71,9 +71,10 @@ export function createProbe(settings: ProbeSettings): Probe {
     remember(hostname, finding)
     const isLocal = finding.view === undefined
     const proof = ownership.proofNeeded && !isLocal ? { name: `_namesake.${domain}`, value: ownership.proof } : undefined
+    // A wildcard's view is of a name below the one that it stands on.
+    const isAlias = !isWildcard(hostname) && (finding.view?.a.hops.length ?? 0) > 0
     let verdict: Verdict = finding.verdict
     if (proof && verdict.kind === 'verified') {
-      const isAlias = (finding.view?.a.hops.length ?? 0) > 0
       verdict = weighProof(verdict, { ...proof, found: await lookup.findText({ ...proof, hostname: domain, isAlias }, budget) })
     }
     const witnesses = finding.servers.filter(({ says }) => says !== 'lame' && says !== 'silent')
@@ -85,9 +86,7 @@ export function createProbe(settings: ProbeSettings): Probe {
       caa = await findCaa(resolver, domain, wish.wildcard || finding.view?.a.end !== 'no-such-name', wish, budget)
     }
     const isToBeDone = verdict.kind !== 'verified' || found?.state === 'absent' || found?.state === 'elsewhere' || caa.kind === 'forbids'
-    // A wildcard's view is of a name below the one that it stands on.
-    const clue = { hint: finding.zone, isAlias: !isWildcard(hostname) && (finding.view?.a.hops.length ?? 0) > 0 }
-    const known = isToBeDone && !isLocal ? await authorities.zoneOf(domain, clue, budget) : undefined
+    const known = isToBeDone && !isLocal ? await authorities.zoneOf(domain, { hint: finding.zone, isAlias }, budget) : undefined
     const zone = finding.zone ?? known?.zone // whoever is to add a record must be told where: of a hostname that leads to the edge nothing has said it yet
     const view = finding.view && { ...finding.view, isApex: finding.view.isApex || zone === hostname }
     const report = {
