@@ -80,7 +80,7 @@ test('with clocks five minutes ahead and behind, a claim on either is live, and 
     const { rows: seen } = await database.db.pool.query('select live_at, live_sentence from probes')
     return seen.length === 2 && seen.every((row) => row.live_at !== null && Math.abs(row.live_at.getTime() - Date.now()) < 60_000)
   }, SERVED_TIMEOUT_MS)
-  for (const tree of trees) expect(await lagOf(tree)).toBeLessThan(5_000)
+  for (const tree of trees) await eventually(async () => (await lagOf(tree)) < 5_000)
   expect(ahead.apiUrl).not.toBe(behind.apiUrl)
 })
 
@@ -118,7 +118,7 @@ test('a clock that jumps by an hour, forwards and back, stops nothing and makes 
     const hostname = `jump${n}.localhost`
     await vendor.claim(hostname)
     await eventually(() => isServed(jumping, hostname), SERVED_TIMEOUT_MS)
-    expect(await lagOf(jumping)).toBeLessThan(5_000)
+    await eventually(async () => (await lagOf(jumping)) < 5_000)
     await eventually(async () => (await behindOf(jumping)) < 5_000, SERVED_TIMEOUT_MS)
   }
   await load.stop()

@@ -88,7 +88,10 @@ export async function listActivity(
   return found.length > limit ? { entries, nextCursor: entries.at(-1)!.id } : { entries }
 }
 
-/** Of these projects (ids), those with entries that were not there yet in `since`, a snapshot; and the snapshot that this has read. */
+/**
+ * Of these projects (ids), those with entries that were not there yet in `since`, a snapshot; and the snapshot that this has read. What a restored
+ * database holds from a future that is not its own is no news.
+ */
 export async function findActivitySince(
   db: Db,
   projectIds: readonly string[],
@@ -99,8 +102,8 @@ export async function findActivitySince(
     sql<{ projectIds: string[]; snapshot: string }>`
       select pg_current_snapshot()::text as snapshot, array(
         select distinct project_id::text from activity
-        where xid >= pg_snapshot_xmin(${since}::pg_snapshot) and not pg_visible_in_snapshot(xid, ${since}::pg_snapshot)
-          and project_id = any(${projectIds}::bigint[])) as "projectIds"`,
+        where xid >= pg_snapshot_xmin(${since}::pg_snapshot) and xid < pg_snapshot_xmax(pg_current_snapshot())
+          and not pg_visible_in_snapshot(xid, ${since}::pg_snapshot) and project_id = any(${projectIds}::bigint[])) as "projectIds"`,
   )
   return row!
 }

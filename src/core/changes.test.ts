@@ -71,6 +71,16 @@ test('a reader learns for how long committed changes are held back by a transact
   expect(await readChanges(db, start, 10)).toMatchObject({ heldMs: 0 })
 })
 
+test('what a restored database holds from a future that is not its own is not waited for', async () => {
+  const start = await endOfFeed(db)
+  await record('of the lost server')
+  await db.pool.query(
+    `update changes set xid = '9000000000000000000', created_at = now() - interval '1 hour' where key = 'of the lost server'`,
+  )
+  expect(await readChanges(db, start, 10)).toMatchObject({ changes: [], heldMs: 0 })
+  await db.pool.query(`delete from changes where key = 'of the lost server'`)
+})
+
 test('under parallel writers with long and short transactions a reader misses nothing and repeats nothing', async () => {
   const start = await endOfFeed(db)
   let writing = true

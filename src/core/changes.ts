@@ -89,7 +89,7 @@ export async function readChanges(db: Db, cursor: Cursor, limit: number, primary
         case when pg_is_in_recovery() or pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn()
           then pg_snapshot_xmin(pg_current_snapshot()) end::text as end,
         coalesce((select extract(epoch from clock_timestamp() - min(created_at)) * 1000 from changes
-          where xid >= pg_snapshot_xmin(pg_current_snapshot())), 0)::float8 as "heldMs",
+          where xid >= pg_snapshot_xmin(pg_current_snapshot()) and xid < pg_snapshot_xmax(pg_current_snapshot())), 0)::float8 as "heldMs",
         ((${cursor.xid}::xid8, ${cursor.seq}::bigint) >= (pruned_xid, pruned_seq) or ${PRUNED_ELSEWHERE}) as covered,
         ${cursor.xid}::xid8 > pg_snapshot_xmax(pg_current_snapshot()) as ahead,
         ${LAST_MARK} as mark, ${hasForgotten(cursor.mark)} as "hasForgotten"
