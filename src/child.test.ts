@@ -23,7 +23,7 @@ async function roomOf(runtime: Runtime): Promise<number> {
 }
 
 test.each(['node', 'bun'] as const)('an edge on %s has room for its visitors from the start', async (edgeRuntime) => {
-  const { descriptors, ...without } = findEdgeRuntime({ edgeRuntime })
+  const { descriptors, ...without } = findEdgeRuntime({ edgeRuntime, edgeConnections: 20_000 })
   const possible = Math.min(descriptors!, fileDescriptorsMax()!)
   const room = await roomOf({ ...without, descriptors: descriptors! })
   expect(room).toBeGreaterThanOrEqual(possible)

@@ -5,12 +5,11 @@ import { NODE, type Runtime } from './child.ts'
 import { type Config, ConfigError } from './config.ts'
 import { allocatorEnvironment } from './edge/allocator.ts'
 import { EDGE_ENVIRONMENT, EDGE_NODE_FLAGS } from './edge/node-flags.ts'
+import { descriptorRoom } from './file-descriptors.ts'
 
 const BUN_MIN = [1, 4] as const
 const BUN_INSTALLED = '1.4.5' // what the tests run on
 const ANSWER_TIMEOUT_MS = 5_000
-/** Room for what the visitors need that an edge process admits unless told otherwise: 128 KB of the kernel's memory. */
-const EDGE_DESCRIPTORS = 16_384
 const OWN_FOLDER = fileURLToPath(new URL('..', import.meta.url))
 
 // By itself Bun reads .env and its own settings from the working folder, fetches packages that are missing, and writes compiled files to a cache.
@@ -23,15 +22,18 @@ const BUN_ENVIRONMENT = { BUN_RUNTIME_TRANSPILER_CACHE_PATH: '0', MIMALLOC_PURGE
  */
 const BUN_ENGINE = { BUN_JSC_forceCodeBlockLiveness: '1', BUN_JSC_gcMaxHeapSize: String(16 * 1024 * 1024) }
 
+type EdgeSettings = Pick<Config, 'edgeRuntime'> & Partial<Pick<Config, 'edgeConnections'>>
+
 /** What runs the edge processes. Throws ConfigError when that is to be Bun and there is none that will do: it says how to install one. */
-export function findEdgeRuntime({ edgeRuntime }: Pick<Config, 'edgeRuntime'>, path = ''): Runtime {
+export function findEdgeRuntime({ edgeRuntime, edgeConnections = 0 }: EdgeSettings, path = ''): Runtime {
+  const descriptors = descriptorRoom(edgeConnections)
   if (edgeRuntime === 'node') {
     const env = { ...EDGE_ENVIRONMENT, ...allocatorEnvironment() }
-    return { program: NODE.program, flags: [...NODE.flags, ...EDGE_NODE_FLAGS], env, descriptors: EDGE_DESCRIPTORS }
+    return { program: NODE.program, flags: [...NODE.flags, ...EDGE_NODE_FLAGS], env, descriptors }
   }
   const program = findBun({ folder: OWN_FOLDER, path })
   const env = { ...BUN_ENVIRONMENT, ...(accepts(program, BUN_ENGINE) ? BUN_ENGINE : {}) }
-  return { program, flags: BUN_FLAGS, env, descriptors: EDGE_DESCRIPTORS }
+  return { program, flags: BUN_FLAGS, env, descriptors }
 }
 
 /** Settings of Bun's engine come and go with its versions, and it does not start with one that it does not know. */

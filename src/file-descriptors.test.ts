@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { connectionCeiling, descriptorShortage, fileDescriptorsMax } from './file-descriptors.ts'
+import { connectionCeiling, descriptorRoom, descriptorShortage, fileDescriptorsMax } from './file-descriptors.ts'
 
 const LIMITS = `Limit                     Soft Limit           Hard Limit           Units
 Max processes             127862               127862               processes
@@ -21,6 +21,15 @@ test('too few descriptors for the ceiling are told with what to do, enough are n
   )
   expect(descriptorShortage(8_000, 12_512)).toBeUndefined()
   expect(descriptorShortage(0, 1_024)).toBeUndefined()
+})
+
+test.each([
+  [0, 16_384],
+  [8_000, 16_384],
+  [20_000, 30_512],
+  [1_000_000, 262_144],
+])('for %d connections there is room for %d files from the start', (connections, room) => {
+  expect(descriptorRoom(connections)).toBe(room)
 })
 
 test('the limit of the running process is known', () => {

@@ -5,6 +5,8 @@ const PER_CONNECTION = 1.5
 /** For all else that an edge process has open: listening sockets, the local copy, idle connections to upstreams. */
 const RESERVED = 512
 const CONNECTIONS_MIN = 64
+const ROOM_MIN = 16_384 // 128 KB of the kernel's memory
+const ROOM_MAX = 262_144
 
 /** How many files this process may have open. Node raises the soft limit to the hard one when it starts; undefined where the system has no /proc. */
 export function fileDescriptorsMax(limits = readOwnProc('limits')): number | undefined {
@@ -19,10 +21,19 @@ export function connectionCeiling(wanted: number, descriptors: number | undefine
   return wanted === 0 ? possible : Math.min(wanted, possible)
 }
 
+/** For how many files an edge process has room from the start that is to hold so many visitors' connections (docs/decisions/0098). */
+export function descriptorRoom(wanted: number): number {
+  return Math.min(Math.max(ROOM_MIN, descriptorsFor(wanted)), ROOM_MAX)
+}
+
+function descriptorsFor(connections: number): number {
+  return Math.ceil(connections * PER_CONNECTION) + RESERVED
+}
+
 /** What to tell the operator when the limit on open files is too low for the wanted connections; undefined when it is not. */
 export function descriptorShortage(wanted: number, descriptors: number | undefined): string | undefined {
   const ceiling = connectionCeiling(wanted, descriptors)
   if (wanted === 0 || ceiling >= wanted) return undefined
-  const needed = Math.ceil(wanted * PER_CONNECTION) + RESERVED
+  const needed = descriptorsFor(wanted)
   return `An edge process may open ${descriptors} files, which is enough for ${ceiling} visitors at once and not for the ${wanted} of NAMESAKE_EDGE_CONNECTIONS. Raise the limit (LimitNOFILE=${needed} in the systemd unit, or ulimit -Hn ${needed}), or set NAMESAKE_EDGE_CONNECTIONS=${ceiling}`
 }
