@@ -71,3 +71,13 @@ test('one string that begins another, the empty one and the longest are told apa
   table.set('x'.repeat(255), 9)
   expect([table.get('x'.repeat(255)), table.size]).toEqual([0, 5])
 })
+
+test.each([200_000, 20_000])('of %i strings it says what it takes in memory, however many came before', (count) => {
+  const table = new StringTable(100_000)
+  for (let n = 0; n < count; n += 1) table.set(name(n), 1)
+  for (let n = 0; n < count; n += 1) table.set(name(n), 2)
+  expect(table.bytes / table.size).toBeGreaterThan(36)
+  expect(table.bytes / table.size).toBeLessThan(80)
+  table.clear()
+  expect(table.bytes).toBe(new StringTable(100_000).bytes)
+})

@@ -29,22 +29,22 @@ const NOTHING = Buffer.alloc(0)
 export class StringTable {
   readonly #hashKey = randomHashKey() // who chooses the strings shall not choose their slots
   readonly #shardMax: number
-  #shards: Shard[]
+  #shards = emptyShards()
+  #bytes = sumOf(this.#shards)
 
   /** `max`: so many strings at least (but for one table in many millions), and where they are 300,000 and more, a quarter more at most. */
   constructor(max: number) {
     const share = max / SHARDS
     this.#shardMax = Math.ceil(share + Math.max(share * SHARD_EXCESS, Math.sqrt(share) * SHARD_DEVIATIONS + SHARD_ROOM_MIN))
-    this.#shards = emptyShards()
   }
 
   get size(): number {
     return this.#shards.reduce((sum, { size }) => sum + size, 0)
   }
 
-  /** What it takes in memory. */
+  /** What it takes in memory. Counted as it grows: whoever asks often would else read all shards each time, which no cache holds. */
   get bytes(): number {
-    return this.#shards.reduce((sum, { bytes }) => sum + bytes, 0)
+    return this.#bytes
   }
 
   /** 0 where there is none. */
@@ -58,9 +58,15 @@ export class StringTable {
     if (key.length > LENGTH_MAX) return
     const hash = halfSipHash(key, this.#hashKey)
     const at = hash % SHARDS
-    if (this.#shards[at]!.replace(key, tagOf(key, hash), value)) return
-    if (this.#shards[at]!.size >= this.#shardMax) this.#shards[at] = new Shard()
-    this.#shards[at]!.add(key, tagOf(key, hash), value)
+    let shard = this.#shards[at]!
+    if (shard.replace(key, tagOf(key, hash), value)) return
+    this.#bytes -= shard.bytes
+    if (shard.size >= this.#shardMax) {
+      shard = new Shard()
+      this.#shards[at] = shard
+    }
+    shard.add(key, tagOf(key, hash), value)
+    this.#bytes += shard.bytes
   }
 
   delete(key: string): void {
@@ -70,11 +76,16 @@ export class StringTable {
 
   clear(): void {
     this.#shards = emptyShards()
+    this.#bytes = sumOf(this.#shards)
   }
 }
 
 function emptyShards(): Shard[] {
   return Array.from({ length: SHARDS }, () => new Shard())
+}
+
+function sumOf(shards: readonly Shard[]): number {
+  return shards.reduce((sum, { bytes }) => sum + bytes, 0)
 }
 
 /** The upper bits of the key's hash, of which those below chose the shard, and in their place its length plus one; 0 for one that no slot holds. */
