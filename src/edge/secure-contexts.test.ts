@@ -27,7 +27,7 @@ beforeAll(async () => {
 })
 afterAll(() => void door.close())
 
-const ONE_BYTES = 29_000 // a context with one certificate, as it is counted
+const ONE_BYTES = 27_000 // a context with one certificate, as it is counted
 const create = (max = BOUND) => createSecureContexts(() => max * ONE_BYTES, PASSING)
 const handshakeWith = (shown: SecureContext, hostname = HOST) => {
   context = shown
@@ -52,6 +52,19 @@ test('ten times as many names as the bound: memory holds the bound and a few mor
   const socket = await handshakeWith(again.context!)
   expect(socket.getPeerCertificate().subject.CN).toBe(HOST)
   socket.destroy()
+})
+
+test('a context holds no copies of what it shows, neither as it was made nor with another certificate', async () => {
+  const contexts = createSecureContexts(() => 0, 1)
+  for (const [made, name] of ['first.example', 'second.example', 'third.example'].entries()) {
+    const { chainPem, keyPem } = await ca.issue([name])
+    const shown = contexts.certify({ id: name, ...certificateText({ chainPem: chainPem + ca.certPem, keyPem }) }).context!
+    const { context: native } = shown as unknown as { context: Record<'getCertificate' | 'getIssuer', () => unknown> }
+    expect([native.getCertificate(), native.getIssuer(), contexts.counts().made]).toEqual([null, null, made + 1])
+    const socket = await handshakeWith(shown, name)
+    expect(subjectsSent(socket)).toEqual([name, 'Test CA'])
+    socket.destroy()
+  }
 })
 
 test('what a connection shows is freed only after it, and not while one of several is left', async () => {

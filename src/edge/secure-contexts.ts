@@ -3,11 +3,11 @@ import { createSecureContext, DEFAULT_CIPHERS, type SecureContext } from 'node:t
 import type { Hostname } from '../hostname.ts'
 import { ExactLru } from '../lib/exact-lru.ts'
 import type { CertificateText } from './certificate-text.ts'
-import { SpareContexts } from './spare-contexts.ts'
+import { dropCopies, SpareContexts } from './spare-contexts.ts'
 
 const IS_BUN = process.versions.bun !== undefined
 /** What a context with its certificate takes outside of JavaScript, and what each one behind that in the chain adds to it. */
-const [CONTEXT_BYTES, ISSUER_BYTES] = IS_BUN ? [7_000, 3_500] : [29_000, 4_700]
+const [CONTEXT_BYTES, ISSUER_BYTES] = IS_BUN ? [7_000, 3_500] : [27_000, 4_700]
 /** Of the names that find no room, one of so many takes it from another; the others share a few contexts, which stay in the processor's caches. */
 const STAYS_ONE_IN = 8
 const PASSING_MAX = 32
@@ -125,8 +125,7 @@ export function createSecureContexts(bytesMax: () => number, passingMax = PASSIN
 
 function contextOf({ leafPem, issuersPem, keyPem }: CertificateText): SecureContext {
   const context = createSecureContext({ ...NAME_SETTINGS, cert: leafPem + issuersPem, key: keyPem })
-  // Node keeps a copy of the issuer beside the chain, an eighth of a context, and none once the certificate is set without it.
-  if (issuersPem !== '') context.context.setCert?.(leafPem)
+  dropCopies(context)
   return context
 }
 

@@ -24,6 +24,7 @@ export class SpareContexts {
     try {
       context.context.setCert(text.leafPem)
       context.context.setKey(text.keyPem)
+      dropCopies(context)
       return context
     } catch (error) {
       close(context)
@@ -36,6 +37,18 @@ export class SpareContexts {
     if (context.context.setCert && isExchangeable(text)) this.#spares.push({ context, issuersPem: text.issuersPem })
     else close(context)
     if (this.#spares.length > SPARES_MAX) close(this.#spares.shift()!.context)
+  }
+}
+
+/**
+ * Node keeps a copy of the certificate and one of its issuer beside those that handshakes show, for whoever asks for them by `getCertificate`, which
+ * nobody does: a quarter of a context. It lets go of them before it reads the next certificate, here a text that is none.
+ */
+export function dropCopies({ context }: SecureContext): void {
+  try {
+    context.setCert?.('')
+  } catch {
+    // It says that this is no certificate. What handshakes show stays as it was.
   }
 }
 
