@@ -6,7 +6,7 @@ import { addHostnameJobs, type HostnameTask } from './hostname-jobs.ts'
 export const ISSUANCE_LEASE_S = 180
 
 // An issuance that fails comes back by its own back-off.
-const ISSUE: HostnameTask = { name: 'issue', attemptsMax: 3, keepsTime: false, isRanked: true }
+const ISSUE: HostnameTask = { name: 'issue', attemptsMax: 3, keepsTime: false }
 
 /** Asks the workers to issue, with the transaction's commit. However many ask for a hostname, one job stands in the queue. */
 export async function addIssueJobs(on: Queryable, hostnames: readonly Hostname[]): Promise<void> {

@@ -111,47 +111,6 @@ test('a certificate order that is lost with its worker is made again', async () 
   expect(await issueJobs(hostname)).toBe(1)
 })
 
-test('a project whose hostnames wait by the hundred has them issued behind the one of another project, and its renewals beside it', async () => {
-  const [large, small] = [await addProject(db), await addProject(db)]
-  const isOf = async (project: Project, count: number) => {
-    const hostnames = await Promise.all(Array.from({ length: count }, () => claim(db, project)))
-    const due = (await claimDueProbes(db, 1_000, 60)).filter((probe) => hostnames.includes(probe.hostname))
-    await recordProbes(
-      db,
-      due.map((probe) => result(probe, 'verified')),
-    )
-    return hostnames
-  }
-  const turns = async (hostnames: Hostname[]) => {
-    const { rows } = await db.pool.query(
-      `select key from graphile_worker.jobs where task_identifier = 'issue' order by priority, run_at, id`,
-    )
-    return hostnames.map((hostname) => rows.findIndex(({ key }) => key === `issue:${hostname}`))
-  }
-  await db.pool.query('delete from graphile_worker._private_jobs')
-  const many = await isOf(large, 100)
-  const [one] = (await isOf(small, 1)) as [Hostname]
-  const late = await isOf(large, 1)
-  expect(await turns([one])).toEqual([0])
-  const places = await turns([...many, ...late])
-  expect(Math.min(...places)).toBe(1)
-  expect(Math.max(...places)).toBe(places.at(-1))
-
-  const now = new Date()
-  const issued = {
-    chainPem: 'a chain',
-    sealedKey: Buffer.from([1]),
-    issuer: 'CN=Test CA',
-    serial: '0a',
-    notBefore: now,
-    notAfter: now,
-    renewAt: now,
-  }
-  await recordCertificate(db, many[50]!, issued)
-  expect(await claimDueRenewals(db, 100)).toContain(many[50])
-  expect((await turns([many[50]!]))[0]).toBeLessThan(2)
-})
-
 test('also that of a hostname which was held before and has no certificate', async () => {
   const project = await addProject(db)
   const hostname = await claim(db, project)
