@@ -21,7 +21,7 @@ export function connectionCeiling(wanted: number, descriptors: number | undefine
   return wanted === 0 ? possible : Math.min(wanted, possible)
 }
 
-/** For how many files an edge process has room from the start that is to hold so many visitors' connections (docs/decisions/0098). */
+/** How many files an edge process has room for from the start when it may hold `wanted` visitors' connections (docs/decisions/0098). */
 export function descriptorRoom(wanted: number): number {
   return Math.min(Math.max(ROOM_MIN, descriptorsFor(wanted)), ROOM_MAX)
 }
