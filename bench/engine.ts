@@ -7,9 +7,11 @@ import type { TLSSocket } from 'node:tls'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { createBridge } from '../src/edge/bridge.ts'
+import { certificateText } from '../src/edge/certificate-text.ts'
 import { createEndlessWatch } from '../src/edge/endless.ts'
 import { createEngine } from '../src/edge/engine.ts'
 import { createEdgeMetrics } from '../src/edge/metrics.ts'
+import { type Certified, createSecureContexts } from '../src/edge/secure-contexts.ts'
 import { createServe } from '../src/edge/serve.ts'
 import { TIMEOUTS } from '../src/edge/timeouts.ts'
 import { createTunnels } from '../src/edge/tunnel.ts'
@@ -17,18 +19,22 @@ import { createTurn } from '../src/edge/turn.ts'
 import { createUpstreamChannels } from '../src/edge/upstream-channels.ts'
 import { createUpstreamHttp2Pools } from '../src/edge/upstream-http2-pools.ts'
 import { createUpstreamPools } from '../src/edge/upstream-pools.ts'
-import { parseHostname } from '../src/hostname.ts'
+import { type Hostname, parseHostname } from '../src/hostname.ts'
 import { createAddressSet } from '../src/lib/addresses.ts'
 import { LineBytes } from '../src/lib/line-bytes.ts'
+import type { LightRoute } from '../src/replica/rows.ts'
+import { type RouteMemory, rememberAll } from '../src/roles/route-memory.ts'
+import { createTestCa } from '../test/support/certificates.ts'
 import { option } from './support/measure.ts'
+import { nameAt } from './support/numbered-names.ts'
 import { beginMeasurement } from './support/results.ts'
 import { ScriptedSocket } from './support/scripted-socket.ts'
-import { SCRIPTS, type Script } from './support/scripted-visitors.ts'
+import { AUTHORITY, SCRIPTS, type Script } from './support/scripted-visitors.ts'
 
 const ROUNDS = 5
 const ROUND_REQUESTS = Math.round((option('seconds', 60) / 60) * 200_000)
 const LOT_BYTES = 128 * 1024
-const HOSTNAME = parseHostname('bench.localhost')
+const HOSTNAME = parseHostname(AUTHORITY)
 const ANSWER = Buffer.from(
   `HTTP/1.1 200 OK\r\nServer: nginx\r\nDate: Sat, 21 Nov 2026 22:00:00 GMT\r\nContent-Type: text/plain\r\nContent-Length: 700\r\nConnection: keep-alive\r\n\r\n${'x'.repeat(700)}`,
   'latin1',
@@ -59,7 +65,7 @@ process.exit()
 
 /** Of the best round. */
 async function measure(script: Script, accessLogSample: number): Promise<{ us: number; collectingUs: number }> {
-  const edge = createScriptedEdge(script, accessLogSample)
+  const edge = await createScriptedEdge(script, accessLogSample)
   await edge.serve(ROUND_REQUESTS)
   let best = { us: Number.POSITIVE_INFINITY, collectingUs: 0 }
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -74,7 +80,7 @@ async function measure(script: Script, accessLogSample: number): Promise<{ us: n
   return best
 }
 
-function createScriptedEdge(script: Script, accessLogSample: number) {
+async function createScriptedEdge(script: Script, accessLogSample: number) {
   const asked: ScriptedSocket[] = []
   const connect = async () => {
     const socket: ScriptedSocket = new ScriptedSocket({ onWrite: () => asked.push(socket) })
@@ -85,14 +91,16 @@ function createScriptedEdge(script: Script, accessLogSample: number) {
   const turn = createTurn()
   const ways = { connect, turn, timeouts: TIMEOUTS }
   const channels = createUpstreamChannels(createUpstreamPools(ways), createUpstreamHttp2Pools(ways))
-  const route = { hostname: HOSTNAME, projectId: '1', projectSlug: 'bench', upstreamUrl: 'http://127.0.0.1:9000', verified: true }
+  const routes = routesOf(script)
+  const certificate = await certificateFor(script)
   const line = new LineBytes(2 * LOT_BYTES)
   const serving = createServe({
     log,
     accessLog: { line, ended: () => void (line.length >= LOT_BYTES && line.take()) },
     metrics,
     edgeHost: parseHostname('edge.localhost'),
-    findHost: () => ({ kind: 'route', route }),
+    findHost: (hostname) => routes.get(hostname) ?? { kind: 'unknown' },
+    hostsRevision: () => 0,
     brandOf: () => undefined,
     unverifiedVisit() {},
     trustedProxies: createAddressSet([]),
@@ -106,7 +114,11 @@ function createScriptedEdge(script: Script, accessLogSample: number) {
   const engine = createEngine({ timeouts: TIMEOUTS, turn, onExchange: serving.serve }, 'own')
   const visitors = Array.from({ length: script.connections }, () => {
     const socket = new ScriptedSocket({ alpnProtocol: script.alpnProtocol })
-    engine.serve(socket as unknown as TLSSocket, { servername: HOSTNAME, peer: '127.0.0.1', covers: () => false })
+    engine.serve(socket as unknown as TLSSocket, {
+      servername: HOSTNAME,
+      peer: '127.0.0.1',
+      covers: (hostname) => certificate.isFor(hostname),
+    })
     return { socket, visitor: script.start() }
   })
   const perTurn = script.connections * script.requestsATurn
@@ -125,4 +137,19 @@ function createScriptedEdge(script: Script, accessLogSample: number) {
       channels.destroy()
     },
   }
+}
+
+function routesOf({ hostnames }: Script): RouteMemory<LightRoute> {
+  const routes = rememberAll({ readRoutes: () => undefined })
+  const project = { projectId: '1', projectSlug: 'bench', upstreamUrl: 'http://127.0.0.1:9000', upstreamProtocol: 'http1' as const }
+  const remember = (hostname: Hostname) =>
+    routes.set({ kind: 'route', route: { hostname, ...project, verified: true, proofNeeded: false } })
+  remember(HOSTNAME)
+  for (let number = 0; hostnames > 1 && number < hostnames; number += 1) remember(nameAt(AUTHORITY, number))
+  return routes
+}
+
+async function certificateFor({ title }: Script): Promise<Certified> {
+  const { chainPem, keyPem } = await (await createTestCa()).issue([AUTHORITY, `*.${AUTHORITY}`])
+  return createSecureContexts(() => Number.POSITIVE_INFINITY).certify({ id: title, ...certificateText({ chainPem, keyPem }) })
 }

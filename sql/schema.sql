@@ -377,7 +377,8 @@ begin
   -- The worker looks again before it orders anything: back-off, limits and proofs are its business.
   if exists (select from domains where hostname = wanted and deleted_at is null)
     or exists (select from certificates where hostname = wanted and project_id is null) then
-    perform graphile_worker.add_job('issue', json_build_object('hostname', wanted), max_attempts => 3, job_key => 'issue:' || wanted);
+    perform graphile_worker.add_job('issue', json_build_object('hostname', wanted), max_attempts => 3, job_key => 'issue:' || wanted,
+      job_key_mode => 'preserve_run_at');
   end if;
 end
 $function$;

@@ -1,12 +1,21 @@
 import { FLAG, FRAME } from '../../src/edge/http2/protocol.ts'
 import { frame, PREFACE, word } from '../../test/support/http2-frames.ts'
+import { nameAt } from './numbered-names.ts'
 import type { ScriptedSocket } from './scripted-socket.ts'
 
 /** What a visitor sends, turn after turn. */
-export type Script = { title: string; alpnProtocol: 'h2' | 'http/1.1'; connections: number; requestsATurn: number; start(): Visitor }
+export type Script = {
+  title: string
+  alpnProtocol: 'h2' | 'http/1.1'
+  connections: number
+  requestsATurn: number
+  /** How many hostnames the requests of one connection go to. */
+  hostnames: number
+  start(): Visitor
+}
 type Visitor = { sendTurn(socket: ScriptedSocket): void }
 
-const AUTHORITY = 'bench.localhost'
+export const AUTHORITY = 'bench.localhost'
 const MINIMAL = ['User-Agent: h2load nghttp2/1.52.0']
 const BROWSER = [
   'Connection: keep-alive',
@@ -30,17 +39,33 @@ export const SCRIPTS: readonly Script[] = [
   http1('HTTP/1.1, minimal heads, 64 connections', () => MINIMAL),
   http1('HTTP/1.1, browser heads, 64 connections', () => BROWSER),
   http1('HTTP/1.1, minimal heads that never repeat', (count) => [...MINIMAL, `X-Count: ${count}`]),
-  { title: 'HTTP/2, 16 connections × 8 streams', alpnProtocol: 'h2', connections: 16, requestsATurn: 8, start: () => http2Visitor(8) },
-  { title: 'HTTP/2, 64 connections × 1 stream', alpnProtocol: 'h2', connections: 64, requestsATurn: 1, start: () => http2Visitor(1) },
+  http1('HTTP/1.1, one of a million hostnames each', () => MINIMAL, 1_000_000),
+  {
+    title: 'HTTP/2, 16 connections × 8 streams',
+    alpnProtocol: 'h2',
+    connections: 16,
+    requestsATurn: 8,
+    hostnames: 1,
+    start: () => http2Visitor(8),
+  },
+  {
+    title: 'HTTP/2, 64 connections × 1 stream',
+    alpnProtocol: 'h2',
+    connections: 64,
+    requestsATurn: 1,
+    hostnames: 1,
+    start: () => http2Visitor(1),
+  },
 ]
 
-function http1(title: string, fields: (count: number) => string[]): Script {
+function http1(title: string, fields: (count: number) => string[], hostnames = 1): Script {
   let count = 0
   const sendTurn = (socket: ScriptedSocket) => {
     count += 1
-    socket.emit('data', Buffer.from(`GET /index.html HTTP/1.1\r\nHost: ${AUTHORITY}\r\n${fields(count).join('\r\n')}\r\n\r\n`, 'latin1'))
+    const host = hostnames === 1 ? AUTHORITY : nameAt(AUTHORITY, Math.floor(Math.random() * hostnames))
+    socket.emit('data', Buffer.from(`GET /index.html HTTP/1.1\r\nHost: ${host}\r\n${fields(count).join('\r\n')}\r\n\r\n`, 'latin1'))
   }
-  return { title, alpnProtocol: 'http/1.1', connections: 64, requestsATurn: 1, start: () => ({ sendTurn }) }
+  return { title, alpnProtocol: 'http/1.1', connections: 64, requestsATurn: 1, hostnames, start: () => ({ sendTurn }) }
 }
 
 /** Its first request puts three fields into the table, to which all others refer (RFC 7541 §6.1 and §6.2.1). */

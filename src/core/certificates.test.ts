@@ -7,6 +7,7 @@ import {
   beginIssuance,
   claimDueRenewals,
   forgetReleasedCertificates,
+  type RenewalRound,
   recordCertificate,
   recordIssuanceFailure,
   requestIssuance,
@@ -312,6 +313,41 @@ test('what is not due any more, or waits for a limit, does not stand in the way 
   )
   expect(rows).toEqual([9, 9].map((days) => ({ days, attempts: 0 })))
   expect(await jobs(due)).toBe(1)
+})
+
+test('a round through what is due comes to all of it, though what is in the queue stays due', async () => {
+  const project = await addProject(db)
+  const names = await Promise.all(Array.from({ length: 3 }, () => claim(db, project)))
+  for (const [i, hostname] of names.entries()) {
+    await issue(hostname, issued(30, -1))
+    await set(hostname, `next_attempt_at = now() - interval '${900 - i} days'`) // before all that other tests leave
+  }
+  const round: RenewalRound = {}
+  const claimed: Hostname[][] = []
+  for (let sweep = 0; sweep < 3; sweep += 1) claimed.push(await claimDueRenewals(db, 1, round))
+  expect(claimed).toEqual(names.map((hostname) => [hostname]))
+  const others = await claimDueRenewals(db, 1_000, round)
+  for (const hostname of names) expect(others).not.toContain(hostname)
+  expect(await claimDueRenewals(db, 1, round)).toEqual(names.slice(0, 1))
+})
+
+test('what waits in the queue keeps its place there, however often it is asked for', async () => {
+  const hostname = await claim(db, await addProject(db))
+  await verify(hostname)
+  const place = async () => {
+    const { rows } = await db.pool.query('select id, run_at from graphile_worker._private_jobs where key = $1', [`issue:${hostname}`])
+    return rows
+  }
+  await requestIssuance(db, hostname)
+  const before = await place()
+  expect(before).toHaveLength(1)
+  expect(await requestIssuance(db, hostname)).toEqual({ kind: 'requested' })
+  await db.pool.query(
+    `insert into certificates (hostname, project_id, next_attempt_at) select hostname, project_id, now() from domains where hostname = $1`,
+    [hostname],
+  )
+  expect(await claimDueRenewals(db, 100)).toContain(hostname)
+  expect(await place()).toEqual(before)
 })
 
 test('a renewal has the DNS looked at as well', async () => {

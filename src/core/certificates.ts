@@ -179,19 +179,24 @@ export async function recordIssuanceFailure(
   return { stopped: kept?.stopped ?? false }
 }
 
+/** How far a round through what is due has come. What is in the queue stays due until its attempt begins, and must not be all that is ever seen. */
+export type RenewalRound = { behind?: { dueAt: string; hostname: Hostname } | undefined }
+
 /**
  * Puts up to `limit` certificates that are due into the workers' queue and says which: renewals, attempts whose back-off is over, and
- * attempts whose worker died. A hostname that has stopped being served, owes a proof, or never was verified nor had a certificate, waits
+ * attempts whose worker died. With a `round` those behind the ones of its last call, until it is through and begins anew. A hostname that has stopped being served, owes a proof, or never was verified nor had a certificate, waits
  * to be asked for, unless its challenges are delegated to us; one whose renewal or turn for a limit was put off comes back then. The DNS of what is renewed is looked at as well.
  */
-export async function claimDueRenewals(db: Db, limit: number): Promise<Hostname[]> {
+export async function claimDueRenewals(db: Db, limit: number, round: RenewalRound = {}): Promise<Hostname[]> {
+  const { dueAt, hostname: last } = round.behind ?? { dueAt: '-infinity', hostname: '' }
   return transaction(db, async (tx) => {
     const due = await rows(
       tx,
-      sql<{ hostname: Hostname }>`
+      sql<{ hostname: Hostname; dueAt: string; isWanted: boolean }>`
         with due as (
-          select hostname, project_id, chain_pem, greatest(case when chain_pem is not null then renew_at end, postponed_until) as opens_at
-          from certificates where next_attempt_at <= now() order by next_attempt_at limit ${limit} for update skip locked
+          select hostname, project_id, chain_pem, next_attempt_at, greatest(case when chain_pem is not null then renew_at end, postponed_until) as opens_at
+          from certificates where next_attempt_at <= now() and (next_attempt_at, hostname) > (${dueAt}::timestamptz, ${last})
+          order by next_attempt_at, hostname limit ${limit} for update skip locked
         ), wanted as (
           select due.hostname from due left join domains d on d.hostname = due.hostname and d.deleted_at is null
           where due.project_id is not distinct from d.project_id and coalesce(due.opens_at <= now(), true)
@@ -207,9 +212,14 @@ export async function claimDueRenewals(db: Db, limit: number): Promise<Hostname[
             next_attempt_at = case when opens_at > now() then opens_at when c.chain_pem is not null then now() + interval '1 day' end
           from due where c.hostname = due.hostname and c.hostname not in (select hostname from wanted)
         )
-        select hostname from wanted order by hostname`,
+        select hostname, next_attempt_at::text as "dueAt", hostname in (select hostname from wanted) as "isWanted" from due
+        order by next_attempt_at, hostname`,
     )
-    const hostnames = due.map(({ hostname }) => hostname)
+    round.behind = due.length < limit ? undefined : due.at(-1)
+    const hostnames = due
+      .filter(({ isWanted }) => isWanted)
+      .map(({ hostname }) => hostname)
+      .sort()
     await addIssueJobs(tx, hostnames)
     return hostnames
   })

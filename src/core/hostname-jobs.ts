@@ -2,10 +2,13 @@ import { sql } from 'kysely'
 import type { Hostname } from '../hostname.ts'
 import { type Queryable, rows } from './db.ts'
 
-/** `attemptsMax`: of the queue's own, for a worker's mishaps. `keepsTime`: one that waits already is not moved. */
-export type HostnameTask = { name: 'issue' | 'live'; attemptsMax: number; keepsTime: boolean }
+/** `attemptsMax`: of the queue's own, for a worker's mishaps. */
+export type HostnameTask = { name: 'issue' | 'live'; attemptsMax: number }
 
-/** Puts the task into the workers' queue for each hostname, with the transaction's commit. However many ask, one job a hostname stands there. */
+/**
+ * Puts the task into the workers' queue for each hostname, with the transaction's commit. However many ask, one job a hostname stands there, in the
+ * place that the first one gave it: whoever asks again while it waits would else send it to the end each time.
+ */
 export async function addHostnameJobs(on: Queryable, task: HostnameTask, hostnames: readonly Hostname[], inS?: number): Promise<void> {
   if (hostnames.length === 0) return
   const runAt = inS === undefined ? sql`null::timestamptz` : sql`now() + make_interval(secs => ${inS})`
@@ -17,6 +20,6 @@ export async function addHostnameJobs(on: Queryable, task: HostnameTask, hostnam
           ${task.name}::text, json_build_object('hostname', hostname), null, ${runAt}, ${task.attemptsMax}::int,
           ${task.name}::text || ':' || hostname, null, null
         )::graphile_worker.job_spec order by hostname)
-        from unnest(${hostnames}::text[]) as hostname), ${task.keepsTime}::boolean)`,
+        from unnest(${hostnames}::text[]) as hostname), job_key_preserve_run_at => true)`,
   )
 }

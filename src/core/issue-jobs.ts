@@ -5,8 +5,7 @@ import { addHostnameJobs, type HostnameTask } from './hostname-jobs.ts'
 /** How long an order may take: a worker that dies in one leaves it to the next after this. */
 export const ISSUANCE_LEASE_S = 180
 
-// An issuance that fails comes back by its own back-off.
-const ISSUE: HostnameTask = { name: 'issue', attemptsMax: 3, keepsTime: false }
+const ISSUE: HostnameTask = { name: 'issue', attemptsMax: 3 }
 
 /** Asks the workers to issue, with the transaction's commit. However many ask for a hostname, one job stands in the queue. */
 export async function addIssueJobs(on: Queryable, hostnames: readonly Hostname[]): Promise<void> {

@@ -49,7 +49,7 @@ export function rememberUsed<Kept extends Pick<Route, 'hostname' | 'projectId'>>
  * All routes of a copy, up to a million: of each the number of its project and two bits, of each project what its routes have in common. It is filled
  * from the copy by and by, anew after each `clear`, at some tenth of a core: so no hostname's first visitor waits for a look-up.
  */
-export function rememberAll(reader: CopyReader): RouteMemory<LightRoute> {
+export function rememberAll(reader: Pick<CopyReader, 'readRoutes'>): RouteMemory<LightRoute> {
   const routes = new StringTable(LIGHT_ROUTES_IN_MEMORY_MAX)
   const numbers = new Map<string, number>()
   const projects: ((ProjectPart & { projectId: string }) | undefined)[] = [undefined] // by their number; 0 is none's

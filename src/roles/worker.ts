@@ -1,5 +1,5 @@
 import { Counter, Gauge } from 'prom-client'
-import { claimDueRenewals, forgetReleasedCertificates, requestOwnCertificates } from '../core/certificates.ts'
+import { claimDueRenewals, forgetReleasedCertificates, type RenewalRound, requestOwnCertificates } from '../core/certificates.ts'
 import { pruneChallenges } from '../core/challenges.ts'
 import { compactChanges, createAnnouncer, pruneChanges } from '../core/changes.ts'
 import { pruneConnectLinks } from '../core/connect-links.ts'
@@ -129,10 +129,11 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
     onRecorded: (changed) => changed.forEach(announcer.announce),
     count: (state) => probes.inc({ state }),
   })
+  const renewals: RenewalRound = {}
   const sweeps = startSweeps(
     [
       { name: 'own certificates', everyMs: 5_000, run: createOwnCertificates(db, issuing, [...ownHosts(config).keys()]) },
-      { name: 'renewals', everyMs: 10_000, run: async () => void (await claimDueRenewals(db, RENEWALS_A_SWEEP_MAX)) },
+      { name: 'renewals', everyMs: 10_000, run: async () => void (await claimDueRenewals(db, RENEWALS_A_SWEEP_MAX, renewals)) },
       { name: 'renewal information', everyMs: 10_000, run: () => askAboutRenewals({ db, log, renewalTime: issuing.renewalTime }) },
       { name: 'certificate states', everyMs: 30_000, run: () => issuanceMetrics.refresh() },
       { name: 'ticket keys', everyMs: 600_000, run: () => renewTicketKeys(db, config) },
