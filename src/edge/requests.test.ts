@@ -358,6 +358,14 @@ test('an HTTP/1.0 client gets a body that ends with the connection, and may keep
   await kept.closed()
 })
 
+test('an HTTP/1.0 request without Host is for the name of its handshake', async () => {
+  const { status, sent } = await ask('GET / HTTP/1.0')
+  expect(status).toBe(200)
+  expect([sent('host'), sent('x-forwarded-host')]).toEqual([[HOST], [HOST]])
+  for (const other of ['GET / HTTP/1.1\nHost:', 'GET http://www.customer.com/ HTTP/1.0'])
+    expect((await ask(other)).status).toBeGreaterThanOrEqual(400)
+})
+
 test('connections to the upstream are kept and used again', async () => {
   await ask(`GET / HTTP/1.1\nHost: ${HOST}`)
   const before = upstream.connections()

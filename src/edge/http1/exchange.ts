@@ -63,7 +63,7 @@ export class Http1Exchange implements Exchange {
     this.protocol = head.isHttp11 ? 'HTTP/1.1' : 'HTTP/1.0'
     this.method = head.method
     this.target = head.target
-    this.authority = head.authority
+    this.authority = head.authority === '' && !head.isHttp11 ? (host.connection.servername ?? '') : head.authority
     this.fields = head.fields
     this.body = body
     this.expectsContinue = head.expectsContinue
