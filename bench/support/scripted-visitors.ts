@@ -40,22 +40,8 @@ export const SCRIPTS: readonly Script[] = [
   http1('HTTP/1.1, browser heads, 64 connections', () => BROWSER),
   http1('HTTP/1.1, minimal heads that never repeat', (count) => [...MINIMAL, `X-Count: ${count}`]),
   http1('HTTP/1.1, one of a million hostnames each', () => MINIMAL, 1_000_000),
-  {
-    title: 'HTTP/2, 16 connections × 8 streams',
-    alpnProtocol: 'h2',
-    connections: 16,
-    requestsATurn: 8,
-    hostnames: 1,
-    start: () => http2Visitor(8),
-  },
-  {
-    title: 'HTTP/2, 64 connections × 1 stream',
-    alpnProtocol: 'h2',
-    connections: 64,
-    requestsATurn: 1,
-    hostnames: 1,
-    start: () => http2Visitor(1),
-  },
+  http2('HTTP/2, 16 connections × 8 streams', 16, 8),
+  http2('HTTP/2, 64 connections × 1 stream', 64, 1),
 ]
 
 function http1(title: string, fields: (count: number) => string[], hostnames = 1): Script {
@@ -66,6 +52,10 @@ function http1(title: string, fields: (count: number) => string[], hostnames = 1
     socket.emit('data', Buffer.from(`GET /index.html HTTP/1.1\r\nHost: ${host}\r\n${fields(count).join('\r\n')}\r\n\r\n`, 'latin1'))
   }
   return { title, alpnProtocol: 'http/1.1', connections: 64, requestsATurn: 1, hostnames, start: () => ({ sendTurn }) }
+}
+
+function http2(title: string, connections: number, streams: number): Script {
+  return { title, alpnProtocol: 'h2', connections, requestsATurn: streams, hostnames: 1, start: () => http2Visitor(streams) }
 }
 
 /** Its first request puts three fields into the table, to which all others refer (RFC 7541 §6.1 and §6.2.1). */

@@ -184,8 +184,9 @@ export type RenewalRound = { behind?: { dueAt: string; hostname: Hostname } | un
 
 /**
  * Puts up to `limit` certificates that are due into the workers' queue and says which: renewals, attempts whose back-off is over, and
- * attempts whose worker died. With a `round` those behind the ones of its last call, until it is through and begins anew. A hostname that has stopped being served, owes a proof, or never was verified nor had a certificate, waits
- * to be asked for, unless its challenges are delegated to us; one whose renewal or turn for a limit was put off comes back then. The DNS of what is renewed is looked at as well.
+ * attempts whose worker died. With a `round` those behind the ones of its last call, until it is through and begins anew. A hostname that
+ * has stopped being served, owes a proof, or never was verified nor had a certificate, waits to be asked for, unless its challenges are
+ * delegated to us; one whose renewal or turn for a limit was put off comes back then. The DNS of what is renewed is looked at as well.
  */
 export async function claimDueRenewals(db: Db, limit: number, round: RenewalRound = {}): Promise<Hostname[]> {
   const { dueAt, hostname: last } = round.behind ?? { dueAt: '-infinity', hostname: '' }
