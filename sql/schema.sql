@@ -373,12 +373,13 @@ CREATE OR REPLACE FUNCTION public.ask_for_certificate(wanted text)
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
+declare
+  owner bigint := (select project_id from domains where hostname = wanted and deleted_at is null);
 begin
   -- The worker looks again before it orders anything: back-off, limits and proofs are its business.
-  if exists (select from domains where hostname = wanted and deleted_at is null)
-    or exists (select from certificates where hostname = wanted and project_id is null) then
+  if owner is not null or exists (select from certificates where hostname = wanted and project_id is null) then
     perform graphile_worker.add_job('issue', json_build_object('hostname', wanted), max_attempts => 3, job_key => 'issue:' || wanted,
-      job_key_mode => 'preserve_run_at');
+      job_key_mode => 'preserve_run_at', flags => case when owner is not null then array['project:' || owner] end);
   end if;
 end
 $function$;

@@ -3,6 +3,7 @@ import { hostname as hostOfMachine } from 'node:os'
 import { type Job, Logger, run, type WorkerEvents } from 'graphile-worker'
 import type { Db } from '../core/db.ts'
 import type { Log } from '../log.ts'
+import { sharePlaces } from './place-shares.ts'
 import { joinWorkers } from './worker-registry.ts'
 
 export type JobRunnerParts = {
@@ -27,16 +28,22 @@ export type JobRunner = {
 
 const JOB_POLL_MS = 1_000
 
-/** Runs the jobs of one kind, so that those of another never wait for their places. Resolves once the runner is known as a worker. */
+/**
+ * Runs the jobs of one kind, so that those of another never wait for their places; whom a job's flags name has no more of them than its share. Places
+ * that are given out in the same moment are not known to each other: of an idle runner one may get all, and keeps its share as they end. Resolves once the
+ * runner is known as a worker.
+ */
 export async function startJobRunner({ db, jobDb, log, task, atOnce, work }: JobRunnerParts): Promise<JobRunner> {
   const events: WorkerEvents = new EventEmitter()
   const created = new Promise<string>((resolve) => events.once('pool:create', ({ workerPool }) => resolve(workerPool.id)))
   const joined = created.then(async (id) => ({ id, ...(await joinWorkers(db, { id, host: hostOfMachine(), pid: process.pid }, log)) }))
   joined.catch(() => {}) // it is awaited below
+  const places = sharePlaces(atOnce)
   const runner = await run({
     events,
     pgPool: jobDb.pool,
     concurrency: atOnce,
+    forbiddenFlags: () => places.full(),
     pollInterval: JOB_POLL_MS,
     noHandleSignals: true,
     logger: jobLogger(log),
@@ -44,7 +51,7 @@ export async function startJobRunner({ db, jobDb, log, task, atOnce, work }: Job
     taskList: {
       async [task](payload, { job }) {
         const { id } = await joined // what an unknown worker holds is nobody's to take over
-        await work(payload, job, id)
+        await places.hold(Object.keys(job.flags ?? {}), () => work(payload, job, id))
       },
     },
   })
