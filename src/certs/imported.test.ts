@@ -108,3 +108,16 @@ test('what can be served but may not be liked is a warning', async () => {
     expect.stringContaining('expires soon'),
   ])
 })
+
+test("an issuer's certificate that expires first ends what it signed, a cross-signed root's does not", async () => {
+  const crossSigned = await makeLink('Cross-signed root', root, { ca: true, untilDays: 40 })
+  const lasting = await makeLink('Intermediate', crossSigned, { ca: true, untilDays: 1_000 })
+  const ending = await makeLink('Ending intermediate', crossSigned, { ca: true, untilDays: 50 })
+  const signed = await makeLeaf({}, lasting)
+  const cut = await makeLeaf({}, ending)
+  const whole = read(signed.pem + lasting.pem + crossSigned.pem, signed.keyPem)
+  expect(whole).toMatchObject({ notAfter: new X509Certificate(signed.pem).validToDate, warnings: [] })
+  const { validToDate } = new X509Certificate(ending.pem)
+  const sentence = `the certificate of its issuer, CN=Ending intermediate, expires first, at ${validToDate.toISOString()}: visitors accept neither from then on`
+  expect(read(cut.pem + ending.pem + crossSigned.pem, cut.keyPem)).toMatchObject({ notAfter: validToDate, warnings: [sentence] })
+})

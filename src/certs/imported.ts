@@ -17,8 +17,9 @@ const EXPIRES_SOON_MS = 30 * 86_400_000
 
 /**
  * Reads a certificate that was obtained elsewhere: PEM, the hostname's own certificate first, each signed by the next, with its unencrypted
- * private key. What comes back is canonical: certificates alone without the root, the key as PKCS #8. Throws an Error that names every
- * fault, one a line: what cannot be read, chain, dates, names, purpose, kind of key, or a key that is another certificate's.
+ * private key. What comes back is canonical: certificates alone without the root, the key as PKCS #8; it ends with its issuer's
+ * certificate, if that ends first. Throws an Error that names every fault, one a line: what cannot be read, chain, dates, names, purpose, kind
+ * of key, or a key that is another certificate's.
  */
 export function readImported(chainPem: string, keyPem: string, hostname: Hostname, now: Date): ImportedCertificate {
   const chain = readChain(chainPem)
@@ -34,7 +35,8 @@ export function readImported(chainPem: string, keyPem: string, hostname: Hostnam
   const sent = chain.filter((certificate, i) => i === 0 || !isSelfSigned(certificate))
   const canonical = { chainPem: sent.map(String).join(''), keyPem: key.export({ type: 'pkcs8', format: 'pem' }) as string }
   requireServable(canonical)
-  const { issuer, serial, notBefore, notAfter } = readCertificate(canonical.chainPem)
+  const { issuer, serial, notBefore } = readCertificate(canonical.chainPem)
+  const notAfter = endOf(sent)
   return { ...canonical, issuer, serial, notBefore, notAfter, warnings: warningsOf(sent, notAfter, now) }
 }
 
@@ -116,8 +118,22 @@ function warningsOf(chain: readonly X509Certificate[], notAfter: Date, now: Date
   return [
     ...(isSelfSigned(leaf) ? ['the certificate is self-signed: no browser trusts it by itself'] : []),
     ...(chain.length === 1 && !isSelfSigned(leaf) ? ['the chain has no intermediate certificate: most visitors need it'] : []),
+    ...warningsOfIssuer(leaf, chain[1]),
     ...(notAfter.getTime() - now.getTime() < EXPIRES_SOON_MS ? [`the certificate expires soon, at ${notAfter.toISOString()}`] : []),
   ]
+}
+
+function warningsOfIssuer(leaf: X509Certificate, issuer: X509Certificate | undefined): string[] {
+  if (!issuer || issuer.validToDate >= leaf.validToDate) return []
+  const name = inOneLine(issuer.subject)
+  return [
+    `the certificate of its issuer, ${name}, expires first, at ${issuer.validToDate.toISOString()}: visitors accept neither from then on`,
+  ]
+}
+
+/** Certificates further up do not count: those of a root that another one signed end early as a rule, and visitors have the root itself. */
+function endOf([leaf, issuer = leaf]: readonly X509Certificate[]): Date {
+  return new Date(Math.min(leaf!.validToDate.getTime(), issuer!.validToDate.getTime()))
 }
 
 function isSelfSigned(certificate: X509Certificate): boolean {
