@@ -29,7 +29,7 @@ export type JobRunner = {
 const JOB_POLL_MS = 1_000
 
 /**
- * Runs the jobs of one kind, so that those of another never wait for their places; whom a job's flags name has no more of them than its share. Places
+ * Runs the jobs of one kind, so that those of another never wait for their places; whom a job's flag names has no more of them than its share. Places
  * that are given out in the same moment are not known to each other: of an idle runner one may get all, and keeps its share as they end. Resolves once the
  * runner is known as a worker.
  */
@@ -51,7 +51,8 @@ export async function startJobRunner({ db, jobDb, log, task, atOnce, work }: Job
     taskList: {
       async [task](payload, { job }) {
         const { id } = await joined // what an unknown worker holds is nobody's to take over
-        await places.hold(Object.keys(job.flags ?? {}), () => work(payload, job, id))
+        const [holder] = Object.keys(job.flags ?? {})
+        await places.hold(holder, () => work(payload, job, id))
       },
     },
   })

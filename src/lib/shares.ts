@@ -14,6 +14,11 @@ export class Shares {
     return this.#all
   }
 
+  /** Who has at least so many. */
+  ownersWith(least: number): string[] {
+    return [...this.#byOwner].filter(([, count]) => count >= least).map(([owner]) => owner)
+  }
+
   /** False when there is no room. */
   enter(owner: string): boolean {
     const count = this.#byOwner.get(owner) ?? 0
