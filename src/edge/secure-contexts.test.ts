@@ -29,6 +29,18 @@ afterAll(() => void door.close())
 
 const ONE_BYTES = 27_000 // a context with one certificate, as it is counted
 const create = (max = BOUND) => createSecureContexts(() => max * ONE_BYTES, PASSING)
+type Contexts = ReturnType<typeof create>
+const visit = (contexts: Contexts, name: string | number) => contexts.certify({ id: `${name}:1`, ...certificate })
+/** As many others come once as it takes until nobody who came once is still ready. */
+const othersPass = (contexts: Contexts) => {
+  for (let i = 0; i < PASSING; i += 1) visit(contexts, `other-${Math.random()}`)
+}
+const visitTwice = (contexts: Contexts, name: string | number, text = certificate) => {
+  const twice = () => contexts.certify({ id: `${name}:1`, ...text })
+  twice()
+  othersPass(contexts)
+  return twice()
+}
 const handshakeWith = (shown: SecureContext, hostname = HOST) => {
   context = shown
   return openTls({ port: (door.address() as AddressInfo).port, hostname, ca: ca.certPem })
@@ -41,30 +53,38 @@ const subjectsSent = (socket: TLSSocket) => {
 
 test('ten times as many names as the bound: memory holds the bound and a few more, what left is freed, and handshakes again when it is asked for', async () => {
   const contexts = create()
-  const names = Array.from({ length: 10 * BOUND }, (_, i) => `shop-${i}:1`)
-  const all = names.map((id) => contexts.certify({ id, ...certificate }))
-  expect(contexts.counts()).toEqual({ kept: BOUND + PASSING, made: 10 * BOUND })
-  expect(all.filter((one) => one.context !== undefined)).toHaveLength(BOUND + PASSING)
+  const names = Array.from({ length: 10 * BOUND }, (_, i) => i)
+  const all = new Set([...names, ...names].map((name) => visit(contexts, name)))
+  const made = 20 * BOUND - PASSING // the last ones were still there when they came again
+  expect([contexts.counts(), all.size]).toEqual([{ kept: BOUND + PASSING, made }, made])
+  expect([...all].filter((one) => one.context !== undefined)).toHaveLength(BOUND + PASSING)
 
-  const left = all.findIndex((one) => one.context === undefined)
-  const again = contexts.certify({ id: names[left]!, ...certificate })
-  expect(contexts.counts()).toEqual({ kept: BOUND + PASSING, made: 10 * BOUND + 1 })
+  const again = visit(contexts, names[0]!)
+  expect(contexts.counts()).toEqual({ kept: BOUND + PASSING, made: made + 1 })
   const socket = await handshakeWith(again.context!)
   expect(socket.getPeerCertificate().subject.CN).toBe(HOST)
   socket.destroy()
 })
 
-test('a context holds no copies of what it shows, neither as it was made nor with another certificate', async () => {
-  const contexts = createSecureContexts(() => 0, 1)
-  for (const [made, name] of ['first.example', 'second.example', 'third.example'].entries()) {
+test('a context that stays holds no copies of what it shows, neither as it was made nor with another certificate', async () => {
+  const contexts = createSecureContexts(() => 10 * ONE_BYTES, 1)
+  const shownBefore = new Set<SecureContext>()
+  const isUsedAgain: boolean[] = []
+  for (const name of ['first.example', 'second.example', 'third.example']) {
     const { chainPem, keyPem } = await ca.issue([name])
-    const shown = contexts.certify({ id: name, ...certificateText({ chainPem: chainPem + ca.certPem, keyPem }) }).context!
+    const text = certificateText({ chainPem: chainPem + ca.certPem, keyPem })
+    const once = (id: string) => contexts.certify({ id, ...text }).context!
+    const others = [once(name), once(`beside ${name}`), once(`beside it ${name}`)]
+    const shown = once(name)
+    isUsedAgain.push([...shownBefore, ...others].includes(shown))
+    for (const one of others) shownBefore.add(one)
     const { context: native } = shown as unknown as { context: Record<'getCertificate' | 'getIssuer', () => unknown> }
-    expect([native.getCertificate(), native.getIssuer(), contexts.counts().made]).toEqual([null, null, made + 1])
+    expect([native.getCertificate(), native.getIssuer()]).toEqual([null, null])
     const socket = await handshakeWith(shown, name)
     expect(subjectsSent(socket)).toEqual([name, 'Test CA'])
     socket.destroy()
   }
+  expect(isUsedAgain).toContain(true)
 })
 
 test('what a connection shows is freed only after it, and not while one of several is left', async () => {
@@ -139,13 +159,23 @@ test('a key that does not fit its certificate is refused, and spoils nothing', a
   socket.destroy()
 })
 
-test('the names that are visited stay, whatever number of others comes once', () => {
+test('a name that comes a second time stays, whatever number of others comes once', () => {
   const contexts = create()
-  const visited = contexts.certify({ id: 'visited:1', ...certificate })
-  for (let i = 0; i < 10 * BOUND; i += 1) {
-    contexts.certify({ id: `once-${i}:1`, ...certificate })
-    expect(contexts.certify({ id: 'visited:1', ...certificate })).toBe(visited)
-  }
+  const first = visit(contexts, 'visited')
+  othersPass(contexts)
+  const second = visit(contexts, 'visited')
+  expect(second).not.toBe(first)
+  for (let i = 0; i < 10 * BOUND; i += 1) othersPass(contexts)
+  expect(visit(contexts, 'visited')).toBe(second)
+})
+
+test('a name that does not come again before thousands of others comes as if for the first time', () => {
+  const contexts = create()
+  visit(contexts, 'seldom')
+  for (let i = 0; i < 17_000; i += 1) visit(contexts, i)
+  const seldom = visit(contexts, 'seldom')
+  othersPass(contexts)
+  expect(seldom.context).toBeUndefined()
 })
 
 test('a new certificate of the same name is another one', () => {
@@ -164,36 +194,24 @@ test('an id that comes a second time with another certificate shows that one', a
   socket.destroy()
 })
 
-test('a longer chain counts for more, and what the room has become smaller by leaves before long', () => {
+test('a longer chain counts for more, and what the room has become smaller by leaves before long, though nobody comes again', () => {
   let bytes = 10 * ONE_BYTES
   const contexts = createSecureContexts(() => bytes, PASSING)
-  const certify = (id: number, text = certificate) => contexts.certify({ id: `${id}:1`, ...text })
   const chainPem = [issued.chainPem, ca.certPem, ca.certPem].join('\n')
-  for (let id = 0; id < 20; id += 1) certify(id, certificateText({ ...issued, chainPem }))
+  for (let name = 0; name < 20; name += 1) visitTwice(contexts, name, certificateText({ ...issued, chainPem }))
   expect(contexts.counts().kept).toBe(7 + PASSING)
   bytes = 3 * ONE_BYTES
-  for (let id = 20; id < 30; id += 1) certify(id)
+  othersPass(contexts)
   expect(contexts.counts().kept).toBe(2 + PASSING)
 })
 
-test('who comes again and again has room before long, and keeps it while others come once', () => {
+test('who came twice leaves when as many others came twice since', () => {
   const contexts = create()
-  const once = (from: number) => {
-    for (let i = from; i < from + BOUND; i += 1) contexts.certify({ id: `once-${i}:1`, ...certificate })
-  }
-  const again = () => contexts.certify({ id: 'again:1', ...certificate })
-  once(0)
-  let made = 0
-  for (let i = 1; i <= 20; i += 1) {
-    const before = contexts.counts().made
-    again()
-    made += contexts.counts().made - before
-    once(i * BOUND)
-  }
-  expect(made).toBeLessThan(16)
-  const kept = again()
-  once(1_000)
-  expect(again()).toBe(kept)
+  const former = visitTwice(contexts, 'former')
+  for (let name = 0; name < BOUND - 1; name += 1) visitTwice(contexts, name)
+  expect(former.context).toBeDefined()
+  visitTwice(contexts, 'one more')
+  expect(former.context).toBeUndefined()
 })
 
 test.each([

@@ -2,15 +2,16 @@ import { constants, X509Certificate } from 'node:crypto'
 import { createSecureContext, DEFAULT_CIPHERS, type SecureContext } from 'node:tls'
 import type { Hostname } from '../hostname.ts'
 import { ExactLru } from '../lib/exact-lru.ts'
+import { Lru } from '../lib/lru.ts'
 import type { CertificateText } from './certificate-text.ts'
 import { dropCopies, SpareContexts } from './spare-contexts.ts'
 
 const IS_BUN = process.versions.bun !== undefined
 /** What a context with its certificate takes outside of JavaScript, and what each one behind that in the chain adds to it. */
 const [CONTEXT_BYTES, ISSUER_BYTES] = IS_BUN ? [7_000, 3_500] : [27_000, 4_700]
-/** Of the names that find no room, one of so many takes it from another; the others share a few contexts, which stay in the processor's caches. */
-const STAYS_ONE_IN = 8
+/** Names that come once share a few contexts, which stay in the processor's caches. */
 const PASSING_MAX = 32
+const CAME_LATELY_MAX = 16_000 // some 100 bytes each
 const CERTIFICATE_BEGINS = '-----BEGIN CERTIFICATE-----'
 const AES_128 = 'TLS_AES_128_GCM_SHA256'
 
@@ -70,6 +71,10 @@ export class Certified {
     return false
   }
 
+  dropCopies(): void {
+    dropCopies(this.#context)
+  }
+
   hold(): void {
     this.#holders += 1
   }
@@ -92,13 +97,14 @@ export class Certified {
 
 /**
  * The certificates that are ready for handshakes, made so when one first needs it, which costs a third of a handshake: as many as
- * `bytesMax` has room for at the moment. A name that comes again and again gets room before long, and takes it from the one that was away for longest;
- * who comes once, as each of a million names or a scanner's, seldom does. Never is there one for each registered hostname.
+ * `bytesMax` has room for at the moment. A name that comes a second time gets room, and takes it from the one that was away for longest;
+ * who comes once, as each of a million names or a scanner's, does not. Never is there one for each registered hostname.
  */
 export function createSecureContexts(bytesMax: () => number, passingMax = PASSING_MAX) {
   const onLeave = (certified: Certified) => certified.leave()
   const staying = new ExactLru<string, Certified>({ max: bytesMax, weightOf: ({ bytes }) => bytes, onLeave })
   const passing = new ExactLru<string, Certified>({ max: () => passingMax, weightOf: () => 1, onLeave })
+  const cameLately = new Lru<string, true>(CAME_LATELY_MAX)
   const spares = new SpareContexts()
   let made = 0
 
@@ -115,8 +121,15 @@ export function createSecureContexts(bytesMax: () => number, passingMax = PASSIN
       if (known) for (const memory of [staying, passing]) memory.delete(id)
       const certified = ready(text)
       made += 1
-      const stays = staying.hasRoomFor(certified) || made % STAYS_ONE_IN === 0
-      ;(stays ? staying : passing).set(id, certified)
+      // Bun cannot give a context another certificate, so there a passing one costs as much as one that stays.
+      if (cameLately.get(id) || (IS_BUN && staying.hasRoomFor(certified))) {
+        certified.dropCopies()
+        staying.set(id, certified)
+      } else {
+        cameLately.set(id, true)
+        passing.set(id, certified)
+        staying.shrink()
+      }
       return certified
     },
     counts: () => ({ kept: staying.size + passing.size, made }),
@@ -124,9 +137,7 @@ export function createSecureContexts(bytesMax: () => number, passingMax = PASSIN
 }
 
 function contextOf({ leafPem, issuersPem, keyPem }: CertificateText): SecureContext {
-  const context = createSecureContext({ ...NAME_SETTINGS, cert: leafPem + issuersPem, key: keyPem })
-  dropCopies(context)
-  return context
+  return createSecureContext({ ...NAME_SETTINGS, cert: leafPem + issuersPem, key: keyPem })
 }
 
 function timesIn(text: string, part: string): number {

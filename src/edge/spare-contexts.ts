@@ -24,7 +24,6 @@ export class SpareContexts {
     try {
       context.context.setCert(text.leafPem)
       context.context.setKey(text.keyPem)
-      dropCopies(context)
       return context
     } catch (error) {
       close(context)

@@ -40,4 +40,8 @@ test('where the room has become much smaller a few leave with each that comes, a
   expect(lru.size).toBe(993)
   for (let n = 1_001; n < 1_200; n += 1) lru.set(n, n)
   expect([lru.size, lru.get(1_199), lru.get(1_099)]).toEqual([100, 1_199, undefined])
+  max = 95
+  lru.shrink()
+  lru.shrink()
+  expect([lru.size, lru.get(1_104), lru.get(1_105)]).toEqual([95, undefined, 1_105])
 })

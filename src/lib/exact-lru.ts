@@ -43,6 +43,11 @@ export class ExactLru<K, V> {
     this.delete(key)
     this.#entries.set(key, value)
     this.#weight += this.#parts.weightOf(value)
+    this.shrink()
+  }
+
+  /** Lets a few leave, if all weigh more than `max` by now. */
+  shrink(): void {
     const max = this.#parts.max()
     for (let left = LEAVE_AT_ONCE; left > 0 && this.#weight > max && this.#entries.size > 1; left -= 1)
       this.delete(this.#entries.keys().next().value as K)

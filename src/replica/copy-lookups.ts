@@ -24,9 +24,8 @@ export type CopyLookups = {
 
 export type ProjectBrand = Pick<ProjectRow, 'name' | 'color' | 'errorPage'>
 
-type Values = Record<string, string | number | null | Uint8Array>
 type Id = number | string // text in the copy of a former release
-/** A claim with the version of its project. An array: the object that SQLite's binding makes of as many fields costs a third of a look-up. */
+/** A claim with the version of its project. An array, like all that are read for visitors: the object that SQLite's binding makes of as many fields costs a third of a look-up. */
 type OwnPart = [
   Id,
   projectVersion: number | null,
@@ -39,8 +38,19 @@ type OwnPart = [
 type Whole = [...OwnPart, slug: string, upstreamUrl: string, upstreamProtocol: ProjectPart['upstreamProtocol']]
 type Project = ProjectPart & { projectId: string; version: number }
 
+type Certificate = [
+  state: CertificateRow['state'],
+  chainPem: string | null,
+  sealedKey: Uint8Array | null,
+  notAfterMs: number | null,
+  reason: string | null,
+  nextAttemptAtMs: number | null,
+  version: number,
+]
+
 const BARE_PART = 'project_id, project_version, verified, proof_needed, created_at_ms, version'
 const OWN_PART = `${BARE_PART}, metadata_json`
+const CERTIFICATE = 'state, chain_pem, sealed_key, not_after_ms, reason, next_attempt_at_ms, version'
 const PROJECTS_IN_MEMORY_MAX = 10_000 // some 200 bytes each
 
 /** The read statements of one open copy, prepared once. */
@@ -52,8 +62,8 @@ export function prepareLookups(db: DatabaseSync): CopyLookups {
   const own = db.prepare(`select ${OWN_PART} from whole_routes where hostname = ?`)
   const whole = db.prepare(`select ${OWN_PART}, project_slug, upstream_url, upstream_protocol from whole_routes where hostname = ?`)
   const page = db.prepare(`select hostname, ${BARE_PART}, '' from whole_routes where hostname > ? order by hostname limit ?`)
-  for (const statement of [own, whole, page]) statement.setReturnArrays(true)
-  const certificate = db.prepare('select * from certificates where hostname = ?')
+  const certificate = db.prepare(`select ${CERTIFICATE} from certificates where hostname = ?`)
+  for (const statement of [own, whole, page, certificate]) statement.setReturnArrays(true)
   const brand = db.prepare('select name, color, error_page as errorPage from projects where id = ?')
   const setting = db.prepare('select value from settings where name = ?')
   const challenges = db.prepare(
@@ -87,13 +97,13 @@ export function prepareLookups(db: DatabaseSync): CopyLookups {
       return { routes, last: read.length < count ? undefined : read.at(-1)![0] }
     },
     findCertificate(hostname) {
-      const row = certificate.get(hostname) as Values | undefined
-      return row && toCertificate(row)
+      const row = certificate.get(hostname) as Certificate | undefined
+      return row && toCertificate(hostname, row)
     },
     findBrand: (projectId) => brand.get(projectId) as ProjectBrand | undefined,
     findSetting(name) {
-      const row = setting.get(name) as Values | undefined
-      return row && toBuffer(row.value as Uint8Array)
+      const row = setting.get(name) as { value: Uint8Array } | undefined
+      return row && toBuffer(row.value)
     },
     isBounded,
     forgetProjects: () => projects.clear(),
@@ -129,17 +139,9 @@ function toRoute(hostname: Hostname, own: OwnPart | Whole, project: Project): Ro
   }
 }
 
-function toCertificate(row: Values): CertificateRow {
-  return {
-    hostname: row.hostname as Hostname,
-    state: row.state as CertificateRow['state'],
-    chainPem: row.chain_pem as string | null,
-    sealedKey: row.sealed_key === null ? null : toBuffer(row.sealed_key as Uint8Array),
-    notAfterMs: row.not_after_ms as number | null,
-    reason: row.reason as string | null,
-    nextAttemptAtMs: row.next_attempt_at_ms as number | null,
-    version: row.version as number,
-  }
+function toCertificate(hostname: Hostname, row: Certificate): CertificateRow {
+  const [state, chainPem, sealedKey, notAfterMs, reason, nextAttemptAtMs, version] = row
+  return { hostname, state, chainPem, sealedKey: sealedKey && toBuffer(sealedKey), notAfterMs, reason, nextAttemptAtMs, version }
 }
 
 function toBuffer(bytes: Uint8Array): Buffer {
