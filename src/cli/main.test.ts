@@ -61,6 +61,21 @@ describe('the launcher', () => {
     expect({ code, out }).toEqual({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
   })
 
+  test('takes the Node that it is told to, and says so when that one will not do', async () => {
+    const told = join(folder, 'told')
+    writeFileSync(told, `#!/bin/sh\n[ "$1" = -e ] && exit 0\necho "told to run $4"\n`, { mode: 0o755 })
+    expect(await runWith({ env: { NAMESAKE_NODE: told } }, 'doctor')).toEqual({ code: 0, out: 'told to run doctor\n', err: '' })
+
+    const old = join(folder, 'told-old')
+    writeFileSync(old, '#!/bin/sh\n[ "$1" = --version ] && echo v20.1.0 && exit 0\nexit 1\n', { mode: 0o755 })
+    const { code, out, err } = await runWith({ env: { NAMESAKE_NODE: old } }, '--version')
+    expect({ code, out }).toEqual({ code: 1, out: '' })
+    expect(err).toBe(
+      `namesake needs Node 24.19 or newer, and NAMESAKE_NODE=${old} is v20.1.0. Without NAMESAKE_NODE it runs on the one that 'npm ci' brings.\n`,
+    )
+    expect((await runWith({ env: { NAMESAKE_NODE: join(folder, 'nowhere') } }, '--version')).err).toMatch(/nowhere is no Node at all/)
+  })
+
   test('says what to do where there is no new enough Node', async () => {
     const elsewhere = join(folder, 'elsewhere', 'bin')
     mkdirSync(elsewhere, { recursive: true })
