@@ -108,3 +108,11 @@ test('without Bun, or with one that is too old, the message says what to run', (
   expect(() => findBun({ folder: empty, path: '' })).toThrow(`and there is none. ${install} ${empty}, or set NAMESAKE_EDGE_RUNTIME=node`)
   expect(() => findBun({ folder: empty, path: join(old, 'bin') })).toThrow(`and ${old}/bin/bun is 1.3.9. ${install}`)
 })
+
+test('a Bun that takes too long to say its version is not said to be missing', () => {
+  const slow = folderWith({ bin: '1.4.5' })
+  writeFileSync(join(slow, 'bin/bun'), '#!/bin/sh\nexec sleep 20\n')
+  expect(() => findBun({ folder: slow, path: join(slow, 'bin'), answerMs: 100 })).toThrow(
+    `${slow}/bin/bun did not say its version within 0.1 s. Start again once the machine is less busy`,
+  )
+})

@@ -9,7 +9,7 @@ import { descriptorRoom } from './file-descriptors.ts'
 
 const BUN_MIN = [1, 4] as const
 const BUN_INSTALLED = '1.4.5' // what the tests run on
-const ANSWER_TIMEOUT_MS = 5_000
+const ANSWER_TIMEOUT_MS = 30_000 // its hundred megabytes may have to come from a busy disk
 const OWN_FOLDER = fileURLToPath(new URL('..', import.meta.url))
 
 // By itself Bun reads .env and its own settings from the working folder, fetches packages that are missing, and writes compiled files to a cache.
@@ -42,7 +42,7 @@ export function accepts(program: string, settings: NodeJS.ProcessEnv): boolean {
 }
 
 /** The Bun that stands beside our own packages, or beside us where we are somebody's dependency ourselves, else the one in `path`. */
-export function findBun({ folder, path }: { folder: string; path: string }): string {
+export function findBun({ folder, path, answerMs = ANSWER_TIMEOUT_MS }: { folder: string; path: string; answerMs?: number }): string {
   const binary = `@oven/bun-linux-${process.arch === 'arm64' ? 'aarch64' : process.arch}`
   const packages = [join(folder, 'node_modules'), join(folder, '..')]
   const programs = [
@@ -53,7 +53,7 @@ export function findBun({ folder, path }: { folder: string; path: string }): str
       .filter(Boolean)
       .map((place) => join(place, 'bun')),
   ]
-  const found = programs.map((program) => ({ program, version: versionOf(program) }))
+  const found = programs.map((program) => ({ program, version: versionOf(program, answerMs) }))
   const usable = found.find(({ version }) => version && isNewEnough(version))
   if (usable) return usable.program
   const newest = found.find(({ version }) => version)
@@ -63,8 +63,13 @@ export function findBun({ folder, path }: { folder: string; path: string }): str
   ])
 }
 
-function versionOf(program: string): string | undefined {
-  const { status, stdout } = spawnSync(program, ['--version'], { encoding: 'utf8', timeout: ANSWER_TIMEOUT_MS })
+/** Undefined: there is no such program, or it is none that says a version. */
+function versionOf(program: string, answerMs: number): string | undefined {
+  const { status, stdout, error } = spawnSync(program, ['--version'], { encoding: 'utf8', timeout: answerMs })
+  if ((error as NodeJS.ErrnoException | undefined)?.code === 'ETIMEDOUT')
+    throw new ConfigError([
+      `NAMESAKE_EDGE_RUNTIME=bun: ${program} did not say its version within ${answerMs / 1_000} s. Start again once the machine is less busy`,
+    ])
   return status === 0 ? stdout.trim() : undefined
 }
 
