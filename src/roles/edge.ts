@@ -28,7 +28,7 @@ const FOLLOWER_WAIT_MS = 2_000
  * The routes and the certificates ready for handshakes of one process: what node and requests leave of 400 MB; less on a small machine. With jemalloc
  * they take less than is counted, and less lies idle beside them.
  */
-const KEPT_BYTES_MAX = runsOnJemalloc() ? 235_000_000 : 170_000_000
+const KEPT_BYTES_MAX = runsOnJemalloc() ? 212_000_000 : 170_000_000
 const KEPT_SHARE = 1 / 8 // of the machine's memory, for all its edge processes together
 /** A bounded copy has to ask for an upstream's own name, which is no hostname of ours: not for each connection. */
 const STRANGER_MS = 5_000
