@@ -1,4 +1,4 @@
-/** What the supervisor tells its children beyond the settings, and what the shell of a vendor's developer may hold. */
+/** What the launcher reads, what the supervisor tells its children beyond the settings, and what the shell of a vendor's developer may hold. */
 export const NO_SETTINGS = [
   'NAMESAKE_LISTEN',
   'NAMESAKE_ROLES',

@@ -49,7 +49,7 @@ const START_MS_MAX = 60_000
 const LOOKUPS = 20_000
 const LOOKUP_ROUNDS = 3
 const VISITS_MS = 4_000
-/** A name keeps its TLS context from its second visit on: as many names as have room, and some, visited three times on average. */
+/** A name keeps its TLS context from its second visit on. One in ten has a certificate: more than there is room for, visited three times on average. */
 const HOSTNAMES_TO_FILL = 70_000
 const VISITS_TO_FILL_MS = 45_000
 const NAMES_TO_FILL = 250_000

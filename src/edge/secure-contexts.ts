@@ -4,7 +4,7 @@ import type { Hostname } from '../hostname.ts'
 import { ExactLru } from '../lib/exact-lru.ts'
 import { Lru } from '../lib/lru.ts'
 import type { CertificateText } from './certificate-text.ts'
-import { dropCopies, SpareContexts } from './spare-contexts.ts'
+import { SpareContexts } from './spare-contexts.ts'
 
 const IS_BUN = process.versions.bun !== undefined
 /** What a context with its certificate takes outside of JavaScript, and what each one behind that in the chain adds to it. */
@@ -71,8 +71,16 @@ export class Certified {
     return false
   }
 
+  /**
+   * Node keeps a copy of the certificate and one of its issuer beside those that handshakes show, for whoever asks for them by `getCertificate`, which
+   * nobody does: a quarter of a context. It lets go of them before it reads the next certificate, here a text that is none.
+   */
   dropCopies(): void {
-    dropCopies(this.#context)
+    try {
+      this.#context.context.setCert?.('')
+    } catch {
+      // It says that this is no certificate. What handshakes show stays as it was.
+    }
   }
 
   hold(): void {

@@ -39,18 +39,6 @@ export class SpareContexts {
   }
 }
 
-/**
- * Node keeps a copy of the certificate and one of its issuer beside those that handshakes show, for whoever asks for them by `getCertificate`, which
- * nobody does: a quarter of a context. It lets go of them before it reads the next certificate, here a text that is none.
- */
-export function dropCopies({ context }: SecureContext): void {
-  try {
-    context.setCert?.('')
-  } catch {
-    // It says that this is no certificate. What handshakes show stays as it was.
-  }
-}
-
 /** Frees what no handshake will use again; left to the garbage collector, which sees none of its memory, it would stay for long. */
 function close(context: SecureContext): void {
   context.context.close?.()

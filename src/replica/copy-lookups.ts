@@ -25,7 +25,7 @@ export type CopyLookups = {
 export type ProjectBrand = Pick<ProjectRow, 'name' | 'color' | 'errorPage'>
 
 type Id = number | string // text in the copy of a former release
-/** A claim with the version of its project. An array, like all that are read for visitors: the object that SQLite's binding makes of as many fields costs a third of a look-up. */
+/** A claim with the version of its project. An array, as `Certificate` is: the object that SQLite's binding makes of as many fields costs a third of a look-up. */
 type OwnPart = [
   Id,
   projectVersion: number | null,
