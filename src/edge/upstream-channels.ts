@@ -10,7 +10,7 @@ export type UpstreamChannels = ReturnType<typeof createUpstreamChannels>
 export interface UpstreamChannel {
   /** Whether it looks as if a request would arrive. */
   readonly isUsable: boolean
-  /** Whether the connection has carried an exchange before this one: then it may have died unnoticed. */
+  /** Whether the connection was kept, after another exchange or for this one: then it may have died unnoticed. */
   readonly isReused: boolean
   send(request: UpstreamRequest, listener: UpstreamListener): void
   pause(): void

@@ -26,14 +26,15 @@ const ADDRESS_TIMEOUT_MS = 1_500
 export function createConnect(parts: ConnectParts) {
   let context: SecureContext | undefined
   const sessions = new Lru<string, Buffer>(TLS_SESSIONS_MAX)
-  let turn = 0
+  let connects = 0
 
-  const sourceFor = (address: string): { localAddress?: string } | undefined => {
-    if (parts.sourceIps.length === 0) return {}
-    const fitting = parts.sourceIps.filter((source) => isIPv6(source) === isIPv6(address))
-    if (fitting.length === 0) return undefined
-    turn = (turn + 1) % fitting.length
-    return { localAddress: fitting[turn]! }
+  const sourcesFor = (address: string) => parts.sourceIps.filter((source) => isIPv6(source) === isIPv6(address))
+  const isReachable = (address: string) => parts.sourceIps.length === 0 || sourcesFor(address).length > 0
+
+  /** Each source in its turn, so that their ports are used up alike. */
+  const sourceFor = (address: string, turn: number): { localAddress?: string } => {
+    const sources = sourcesFor(address)
+    return sources.length === 0 ? {} : { localAddress: sources[turn % sources.length]! }
   }
 
   const secure = async (socket: Socket, upstream: Upstream, deadline: number): Promise<TLSSocket> => {
@@ -62,12 +63,13 @@ export function createConnect(parts: ConnectParts) {
 
   return async function connect(upstream: Upstream): Promise<Socket> {
     const deadline = performance.now() + parts.connectTimeoutMs
-    const addresses = (await before(deadline, parts.guard.addressesOf(upstream))).filter((address) => sourceFor(address))
+    const addresses = (await before(deadline, parts.guard.addressesOf(upstream))).filter(isReachable)
+    const turn = connects++
     let failure = new UpstreamFailure('unreachable', `no source address fits an address of ${upstream.host}`)
     for (const [i, address] of addresses.entries()) {
       const isLast = i === addresses.length - 1
       const limit = isLast ? deadline : Math.min(deadline, performance.now() + ADDRESS_TIMEOUT_MS)
-      const target = { host: address, port: upstream.port, noDelay: true, ...sourceFor(address) }
+      const target = { host: address, port: upstream.port, noDelay: true, ...sourceFor(address, turn) }
       const socket = upstream.isTls ? connectTcp(target) : connectSharing(target)
       try {
         await until(socket, 'connect', limit)

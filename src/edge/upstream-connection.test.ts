@@ -67,7 +67,7 @@ function begin(turn: Turn) {
         onFailure: (failure) => void failures.push(failure),
       },
     )
-  return { freed, statuses, failures, send }
+  return { connection, freed, statuses, failures, send }
 }
 
 const PLAIN: UpstreamRequest = {
@@ -80,6 +80,8 @@ const PLAIN: UpstreamRequest = {
   upgrade: undefined,
   said: { acceptsTrailers: false, authenticatesConnection: false },
 }
+
+const SILENT = { onInterim() {}, onHead() {}, onData() {}, onEnd() {}, onUpgrade() {}, onFailure() {} }
 
 const tick = () => new Promise((resolve) => process.nextTick(resolve))
 
@@ -108,6 +110,19 @@ test("a connection whose request has left is the next one's as soon as it is ans
   application.write(EARLY)
   await expect.poll(() => freed.length).toBe(1)
   expect(socket.destroyed).toBe(false)
+})
+
+test('a connection that has rested counts as kept, also when it carried nothing yet', async () => {
+  const { turn } = createHandTurn()
+  const { connection, send } = begin(turn)
+  send({})
+  expect(connection.isReused).toBe(false)
+  const rested = new UpstreamConnection(socket, connection.upstream, TIMEOUTS, {
+    ...{ free: () => {}, close: () => {}, turn, lastHead: new LastAnswerHead() },
+  })
+  rested.rest()
+  rested.send(PLAIN, SILENT)
+  expect(rested.isReused).toBe(true)
 })
 
 test('a large upload whose connection has just broken is a failure that is told', async () => {

@@ -55,6 +55,7 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
   /** The request's visitor has authenticated the connection, not the request alone. */
   #isPersonal = false
   #exchanges = 0
+  #hasRested = false
   /** The other side has ended it, or we have. */
   #isOver = false
   #isPaused = false
@@ -103,9 +104,9 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
     return this.restsSinceMs !== Number.POSITIVE_INFINITY
   }
 
-  /** Whether it has carried an exchange before the one that it carries now. */
+  /** Whether it has carried an exchange before the one that it carries now, or has rested: the other side may have ended it meanwhile. */
   get isReused(): boolean {
-    return this.#exchanges > 1
+    return this.#exchanges > 1 || this.#hasRested
   }
 
   send(request: UpstreamRequest, listener: UpstreamListener): void {
@@ -164,6 +165,7 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
 
   /** It waits for its next exchange: for our keep-alive time at most, or less when the upstream said so. */
   rest(): void {
+    this.#hasRested = true
     this.restsSinceMs = this.#turn.nowMs()
   }
 

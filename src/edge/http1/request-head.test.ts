@@ -79,6 +79,7 @@ test.each([
   ['GET', 'Upgrade: websocket\r\n', undefined],
   ['POST', 'Connection: Upgrade\r\nUpgrade: tcp\r\nContent-Length: 0\r\n', 'tcp'],
   ['GET', 'Connection: Upgrade\r\nUpgrade: h2c\r\n', undefined],
+  ['GET', 'Connection: Upgrade\r\nUpgrade: TLS/1.0\r\n', undefined],
   ['GET', 'Connection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 1\r\n', undefined],
 ])('%s with %j asks for the tunnel %s', (method, fields, upgrade) => {
   expect(read(`${method} / HTTP/1.1\r\nHost: a.b\r\n${fields}\r\n`)).toMatchObject({ head: { upgrade } })

@@ -141,6 +141,7 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
   }
 
   ended(exchange: Http1Exchange): void {
+    this.#incoming?.cut() // who reads the end of the answer only after its whole upload can send it
     if (this.socket.writableNeedDrain && !this.socket.destroyed) {
       this.#state = 'reading-answer'
       this.#deadlineAt = performance.now() + this.#parts.timeouts.bodyIdleMs
@@ -243,7 +244,6 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
     this.#exchange = undefined
     exchange.close()
     if (this.socket.destroyed) return
-    this.#incoming?.cut()
     if (!exchange.keepsAlive) {
       this.close()
       return

@@ -100,6 +100,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     if (this.#state === 'closed') return
     if (nowMs >= this.#leaveDeadlineAt) this.#takeNoMore()
     for (const id of this.#resetStreams.due(nowMs)) this.writer.words(FRAME.rstStream, id, ERROR_CODE.none)
+    if (this.#arrived.length > 0 && !this.#waiting.areTooMany) this.#mark() // other connections may have made the room
     if (this.#waiting.size === 0) return
     for (const stream of this.#streams.all()) {
       const isLate = this.#waiting.keepTooMuch && nowMs - stream.begunAtMs >= BEGIN_MS_MAX

@@ -138,3 +138,15 @@ test('with much kept for all connections together each keeps less, and what ends
   await pair.settled()
   expect(kept.bytes).toBe(256 * 1024 * 1024)
 })
+
+test('a request that waits for what others keep begins once they have gone', async () => {
+  const kept = new KeptForAll()
+  kept.bytes = 256 * 1024 * 1024
+  const { pair, begun } = await stall(4, kept)
+  expect(begun.length).toBe(3)
+  kept.bytes -= 256 * 1024 * 1024
+  pair.connection.look(performance.now())
+  await pair.settled()
+  expect(begun.length).toBe(4)
+  pair.close()
+})
