@@ -3,7 +3,7 @@ import type { Hostname } from '../hostname.ts'
 import { type Db, type Queryable, rows, type Tx, transaction } from './db.ts'
 import { type Attempted, isOf, isOfProject, overtaken } from './issuance-attempts.ts'
 import { type BudgetRequest, NO_ROOM_PROBLEM, type NoRoom, settleOrder, type Taken, takeFirstBudget } from './issuance-budget.ts'
-import { joinLine, LEFT_LINE } from './issuance-line.ts'
+import { joinLine, LEFT_LINE, leftLineUnless } from './issuance-line.ts'
 import { addIssueJobs, ISSUANCE_LEASE_S } from './issue-jobs.ts'
 import { addLiveJobs } from './live-checks.ts'
 import { HISTORY_OF_ENDED, historyOfBegun } from './order-history.ts'
@@ -210,7 +210,7 @@ export async function claimDueRenewals(db: Db, limit: number, round: RenewalRoun
             where d.deleted_at is null and p.next_probe_at > now() for update of p skip locked)
         ), idle as (
           update certificates c set attempts = case when opens_at > now() then 0 else attempts end, -- what was to be made up for is not due any more
-            next_attempt_at = case when opens_at > now() then opens_at when c.chain_pem is not null then now() + interval '1 day' end
+            next_attempt_at = case when opens_at > now() then opens_at when c.chain_pem is not null then now() + interval '1 day' end, ${leftLineUnless(sql`opens_at > now()`)}
           from due where c.hostname = due.hostname and c.hostname not in (select hostname from wanted)
         )
         select hostname, next_attempt_at::text as "dueAt", hostname in (select hostname from wanted) as "isWanted" from due

@@ -7,6 +7,7 @@ import { type Db, rows, transaction } from './db.ts'
 import { type DomainDetails, findDetails } from './domain-details.ts'
 import { type DomainPage, type DomainQuery, readPage } from './domain-page.ts'
 import { type DomainRecord, domainNotFound, live, toDomainRecord } from './domain-record.ts'
+import { LEFT_LINE } from './issuance-line.ts'
 import { readMetadata } from './metadata.ts'
 import { type OrderRecord, readOrderHistory } from './order-history.ts'
 import type { Project } from './projects.ts'
@@ -31,7 +32,8 @@ export async function registerDomain(
 
 /**
  * Gives a hostname up: from the commit on it is nobody's. The row stays, for the proof that the next claimant may owe; so does the
- * certificate for 30 days, for a return. Throws `domain_not_found` when the project does not hold it.
+ * certificate for 30 days, for a return. Its place in the line for an authority's room is the next one's. Throws `domain_not_found` when the project
+ * does not hold it.
  */
 export async function removeDomain(db: Db, project: Project, hostname: Hostname, actor: Actor = OPERATOR): Promise<void> {
   await transaction(db, async (tx) => {
@@ -42,6 +44,9 @@ export async function removeDomain(db: Db, project: Project, hostname: Hostname,
       sql`
         with removed as (
           update domains d set deleted_at = now(), version = nextval('versions') where ${live(project, hostname)} returning hostname
+        ), left_line as (
+          update certificates c set next_attempt_at = case when c.chain_pem is not null then now() end, ${LEFT_LINE}, version = nextval('versions')
+          from removed where c.hostname = removed.hostname and c.waits_for is not null
         ), changed as (
           insert into changes (kind, key) select 'host', hostname from removed
           union all select 'certificate', hostname from removed join certificates using (hostname)

@@ -4,9 +4,9 @@ import { changesSince, endOfFeed } from '../../test/support/feed.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { addProject, claim, EDGE_HOST, freshHostname } from '../../test/support/tenants.ts'
 import type { Hostname } from '../hostname.ts'
-import { beginIssuance, recordCertificate, recordIssuanceFailure, requestIssuance } from './certificates.ts'
+import { beginIssuance, claimDueRenewals, recordCertificate, recordIssuanceFailure, requestIssuance } from './certificates.ts'
 import { closeDatabase, connectDatabase, type Db, transaction } from './db.ts'
-import { findDomain } from './domains.ts'
+import { findDomain, removeDomain } from './domains.ts'
 import { pruneBudget, recordRateLimit, settleOrder, takeBudget } from './issuance-budget.ts'
 import type { IssuanceLimit, LimitScope } from './issuance-limits.ts'
 import { requestRenewal } from './renewal-request.ts'
@@ -267,6 +267,30 @@ test('hostnames that wait for one limit are called one after the other, in the o
   await age(directory, '10 minutes')
   expect(await orders(directory, limits, newcomer)).toBe(false) // the room is of whoever has been called
   expect(await orders(directory, limits, names[1]!)).toBe(true)
+})
+
+test('who is removed leaves the line, and so does who is called and no longer wanted', async () => {
+  const [directory, domain] = [freshDirectory(), freshDomain()]
+  const project = await addProject(db)
+  const limits = only('domain', 1)
+  expect(await takeAs('issued', { directory, hostname: freshHostname(domain), limits })).toBe('taken')
+  const names = await Promise.all(Array.from({ length: 3 }, () => claim(db, project, freshHostname(domain))))
+  for (const hostname of names) await orders(directory, limits, hostname)
+  const inLine = async () =>
+    (
+      await db.pool.query(`select hostname from certificates where hostname = any($1) and waits_for is not null order by waits_since`, [
+        names,
+      ])
+    ).rows
+  expect(await inLine()).toHaveLength(3)
+  await removeDomain(db, project, names[0]!)
+  expect(await inLine()).toEqual([{ hostname: names[1] }, { hostname: names[2] }])
+  await db.pool.query(`update certificates set postponed_until = now(), next_attempt_at = now() where hostname = $1`, [names[1]])
+  expect(await claimDueRenewals(db, 1_000)).not.toContain(names[1]) // it never was verified
+  expect(await inLine()).toEqual([{ hostname: names[2] }])
+  await claim(db, project, names[0]!)
+  expect(await orders(directory, limits, names[0]!)).toBe(false)
+  expect(await inLine()).toEqual([{ hostname: names[2] }, { hostname: names[0] }])
 })
 
 test.each([

@@ -86,5 +86,12 @@ export async function joinLine(
   return postponed.length > 0
 }
 
+const PLACE = ['postponed_until', 'postponed_reason', 'postponed_by', 'waits_for', 'waits_since']
+
 /** What the columns of a waiting hostname are when it waits no more. */
-export const LEFT_LINE = sql`postponed_until = null, postponed_reason = null, postponed_by = null, waits_for = null, waits_since = null`
+export const LEFT_LINE = sql.join(PLACE.map((column) => sql`${sql.ref(column)} = null`))
+
+/** The same for a certificate `c`, but where this holds. */
+export function leftLineUnless(waits: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql.join(PLACE.map((column) => sql`${sql.ref(column)} = case when ${waits} then ${sql.ref(`c.${column}`)} end`))
+}

@@ -7,7 +7,17 @@ import { beginIssuance, claimDueRenewals, recordCertificate, recordIssuanceFailu
 import type { Db } from './db.ts'
 import type { DnsReport, DnsState } from './dns-report.ts'
 import { findDomain, removeDomain } from './domains.ts'
-import { claimDueProbes, DNS_PROBLEM, type DueProbe, findProbeTarget, probeSoon, recordProbes, watchDomain } from './probes.ts'
+import {
+  CAA_PROBLEM,
+  CHALLENGE_PROBLEM,
+  claimDueProbes,
+  DNS_PROBLEM,
+  type DueProbe,
+  findProbeTarget,
+  probeSoon,
+  recordProbes,
+  watchDomain,
+} from './probes.ts'
 import type { Project } from './projects.ts'
 import { loadRoutes } from './routes.ts'
 
@@ -23,6 +33,10 @@ const report = (state: DnsState): DnsReport => {
   const found = [{ name: 'x', type: 'TXT' as const, value: 'a\0b\ud800' }]
   return { state, sentence: `It is ${state}.`, expected: [], found, warnings: [], checkedAt: '2026-01-02T03:04:05.678Z' }
 }
+const warned = (probe: DueProbe, ...kinds: DnsReport['warnings'][number]['kind'][]) => ({
+  ...{ probe, nextProbeInS: 300 },
+  report: { ...report('verified'), warnings: kinds.map((kind) => ({ kind, sentence: 'Mend it.' })) },
+})
 const result = (probe: DueProbe, state: DnsState, nextProbeInS = 300) => ({ probe, report: report(state), nextProbeInS })
 const dueOf = async (hostname: Hostname) => (await claimDueProbes(db, 1_000, 60)).find((probe) => probe.hostname === hostname)
 
@@ -147,6 +161,35 @@ test('DNS that is right ends the back-off of attempts that failed for want of it
   for (const hostname of [unverified, verified, renewal]) expect(due).toContain(hostname)
   expect(due).not.toContain(refused)
   expect(await beginIssuance(db, verified)).toMatchObject({ kind: 'go', attempt: 1 })
+})
+
+test('what a check warned of and finds mended ends the back-off of attempts that failed for it, once', async () => {
+  const project = await addProject(db)
+  const names = [await claim(db, project), await claim(db, project), await claim(db, project)] as const
+  const [caa, elsewhere, neither] = names
+  const check = async (hostname: Hostname, ...kinds: Parameters<typeof warned>[1][]) =>
+    recordProbes(db, [warned(await findProbeTarget(db, project, hostname), ...kinds)])
+  const fail = async (hostname: Hostname, type: string) => {
+    expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'go' })
+    await recordIssuanceFailure(db, hostname, { problem: { type }, sentence: 'No.' })
+  }
+  const waiting = async () => {
+    const due = await claimDueRenewals(db, 1_000)
+    return names.filter((hostname) => !due.includes(hostname))
+  }
+  for (const hostname of names) await check(hostname, 'caa-forbids', 'aaaa-elsewhere')
+  await fail(caa, CAA_PROBLEM)
+  await fail(elsewhere, CHALLENGE_PROBLEM)
+  await fail(neither, 'urn:ietf:params:acme:error:caa')
+  for (const hostname of names) await check(hostname, 'caa-forbids', 'aaaa-elsewhere')
+  expect(await waiting()).toEqual([caa, elsewhere, neither])
+  await check(caa, 'aaaa-elsewhere')
+  await check(elsewhere, 'caa-forbids')
+  await check(neither)
+  expect(await waiting()).toEqual([neither])
+  await fail(caa, CAA_PROBLEM)
+  await check(caa)
+  expect(await waiting()).toEqual([caa, neither]) // another cause: the check cannot see it, and is not to hurry each attempt
 })
 
 test('an attempt under way when DNS becomes right keeps its turn, and its failure counts as the first', async () => {

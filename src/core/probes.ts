@@ -44,6 +44,9 @@ export const DELEGATION_PROBLEM = 'urn:namesake:error:delegation'
 /** As DNS_PROBLEM, of a hostname that leads here but where somebody else answers the challenges. */
 export const CHALLENGE_PROBLEM = 'urn:namesake:error:challenge'
 
+/** As DNS_PROBLEM, of a hostname whose CAA records let none of our authorities issue: none was asked. */
+export const CAA_PROBLEM = 'urn:namesake:error:caa'
+
 /** The columns of a DueProbe, of a domain `d`, its project `o` and its probe `p`. */
 const DUE_PROBE = sql<DueProbe>`d.id as "domainId", d.hostname, d.project_id as "projectId", d.verified_at is not null as verified, o.proof,
   ${proofNeeded(sql`now()`)} as "proofNeeded", p.failures`
@@ -79,18 +82,21 @@ export async function claimDueProbes(db: Db, limit: number, leaseS: number, work
 
 /**
  * Keeps what was found, all in one transaction, and says which hostnames became verified by it: their certificates are ordered with the
- * same commit, and so are those of hostnames whose challenges are found delegated to us. A domain that was removed meanwhile, or whose hostname was claimed anew, is not touched; a verified one stays verified.
+ * same commit, and so are those of hostnames whose challenges are found delegated to us, and attempts that failed by what is seen to be mended
+ * now. A domain that was removed meanwhile, or whose hostname was claimed anew, is not touched; a verified one stays verified.
  * What comes so late that its worker counted as dead does not replace what was found since.
  */
 export async function recordProbes(db: Db, results: readonly ProbeResult[]): Promise<Hostname[]> {
   if (results.length === 0) return []
   return transaction(db, async (tx) => {
-    const unseen = await storeReports(tx, results)
+    const { unseen, mended } = await storeReports(tx, results)
     const verified = results.filter(({ report }) => report.state === 'verified').map(({ probe }) => probe.domainId)
     const delegated = results.filter(({ report }) => report.delegation?.state === 'present').map(({ probe }) => probe.domainId)
     if (verified.length + delegated.length === 0) return []
     await endBackOff(tx, verified, [DNS_PROBLEM, DNS_UNKNOWN_PROBLEM])
     await endBackOff(tx, delegated, [DNS_PROBLEM, DNS_UNKNOWN_PROBLEM, DELEGATION_PROBLEM, CHALLENGE_PROBLEM])
+    await endBackOff(tx, mended.caa, [CAA_PROBLEM])
+    await endBackOff(tx, mended.addresses, [CHALLENGE_PROBLEM])
     const newly = verified.length > 0 ? await verify(tx, verified) : []
     if (delegated.length > 0) await orderBeforeCutOver(tx, delegated)
     await addLiveJobs(tx, unseen) // last, as wherever a certificate is locked too
@@ -128,11 +134,27 @@ export async function findProbeTarget(db: Db, project: Project, hostname: Hostna
 
 const holds = sql<boolean>`result.state in ('verified', ${sql.join(NOBODYS_FAULT.map((state) => sql.lit(state)))})`
 
-/** Returns the hostnames that a request of our own has yet to come through to. A record that has gone wrong takes back that one did. */
-async function storeReports(tx: Tx, results: readonly ProbeResult[]): Promise<Hostname[]> {
+/**
+ * Whether a report, as it is stored, warns of this. By its text: PostgreSQL reads no JSON with the characters that strangers' records may hold, and
+ * within their strings a quotation mark never stands alone.
+ */
+function warns(report: RawBuilder<unknown>, kind: DnsReport['warnings'][number]['kind']): RawBuilder<boolean> {
+  return sql`coalesce(position(${`"kind":"${kind}"`} in ${report}::text) > 0, false)`
+}
+
+type Stored = {
+  /** Hostnames that a request of our own has yet to come through to. */
+  unseen: Hostname[]
+  /** Domains (ids) that the last report warned of, and this one does not. */
+  mended: { caa: string[]; addresses: string[] }
+}
+
+/** A record that has gone wrong takes back that a request of our own came through. */
+async function storeReports(tx: Tx, results: readonly ProbeResult[]): Promise<Stored> {
+  const [before, now] = [sql`p.report`, sql`result.report`]
   const found = await rows(
     tx,
-    sql<{ hostname: Hostname }>`
+    sql<{ domainId: string; hostname: Hostname; isUnseen: boolean; caaMended: boolean; addressesMended: boolean }>`
       with result as (
         select distinct on (domain_id) * from unnest(${results.map(({ probe }) => probe.domainId)}::bigint[],
           ${results.map(({ report }) => report.state)}::text[], ${results.map(({ report }) => JSON.stringify(report))}::json[],
@@ -140,7 +162,8 @@ async function storeReports(tx: Tx, results: readonly ProbeResult[]): Promise<Ho
           ${results.map(({ probe }) => probe.claimedAt ?? null)}::timestamptz[])
           as r(domain_id, state, report, next_s, delegated, claimed_at)
       ), mine as (
-        select p.domain_id, p.state as before from probes p join result r using (domain_id)
+        select p.domain_id, p.state as before, ${warns(before, 'caa-forbids')} as caa, ${warns(before, 'aaaa-elsewhere')} as elsewhere
+        from probes p join result r using (domain_id)
         where not coalesce(r.claimed_at < now() - make_interval(secs => ${WORKER_SILENCE_MAX_S}) and p.checked_at > r.claimed_at, false)
         order by p.domain_id for update of p
       ), stored as (
@@ -152,17 +175,26 @@ async function storeReports(tx: Tx, results: readonly ProbeResult[]): Promise<Ho
             then ${WATCHED_INTERVAL} + case when p.claimed_at > now() - ${WATCHED_INTERVAL} then p.claimed_at else now() end
             else now() + make_interval(secs => result.next_s) end
         from result join mine using (domain_id) where p.domain_id = result.domain_id returning p.domain_id, before, p.state,
-          p.live_at is null and p.live_tries < ${LIVE_TRIES_MAX} as unseen
+          p.live_at is null and p.live_tries < ${LIVE_TRIES_MAX} as unseen, caa and not ${warns(now, 'caa-forbids')} as caa_mended,
+          elsewhere and not ${warns(now, 'aaaa-elsewhere')} as addresses_mended
       ), told as (
         -- For whoever looks at the portal; becoming verified is news of its own.
         insert into changes (kind, key)
         select 'host', d.hostname from stored join domains d on d.id = stored.domain_id
         where before <> stored.state and d.deleted_at is null and (stored.state <> 'verified' or d.verified_at is not null)
       )
-      select d.hostname from stored join domains d on d.id = stored.domain_id
-      where stored.state = 'verified' and unseen and d.deleted_at is null`,
+      select d.id as "domainId", d.hostname, stored.state = 'verified' and unseen as "isUnseen", caa_mended as "caaMended",
+        addresses_mended as "addressesMended"
+      from stored join domains d on d.id = stored.domain_id
+      where (stored.state = 'verified' and unseen or caa_mended or addresses_mended) and d.deleted_at is null`,
   )
-  return found.map(({ hostname }) => hostname)
+  return {
+    unseen: found.filter(({ isUnseen }) => isUnseen).map(({ hostname }) => hostname),
+    mended: {
+      caa: found.filter(({ caaMended }) => caaMended).map(({ domainId }) => domainId),
+      addresses: found.filter(({ addressesMended }) => addressesMended).map(({ domainId }) => domainId),
+    },
+  }
 }
 
 /** Null where nobody answered: what was known then stays. */

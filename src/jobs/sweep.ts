@@ -2,7 +2,13 @@ import { ServiceError } from '../errors.ts'
 import { pause } from '../lib/back-off.ts'
 import type { Log } from '../log.ts'
 
-export type Sweep = { name: string; everyMs: number; run(): Promise<void> }
+export type Sweep = {
+  name: string
+  everyMs: number
+  /** The share of time that it may take at most: one that grows with the installation comes less often then. */
+  shareMax?: number
+  run(): Promise<void>
+}
 
 /** Runs each sweep at once and then every so often, one run at a time; a failure is logged, an outage of the database once, and the next run comes in time. */
 export function startSweeps(sweeps: readonly Sweep[], log: Log): { stop(): Promise<void> } {
@@ -19,6 +25,7 @@ export function startSweeps(sweeps: readonly Sweep[], log: Log): { stop(): Promi
 async function repeat(sweep: Sweep, log: Log, stopped: AbortSignal): Promise<void> {
   let wasAway = false
   while (!stopped.aborted) {
+    const startedAtMs = performance.now()
     try {
       await sweep.run()
       wasAway = false
@@ -28,7 +35,8 @@ async function repeat(sweep: Sweep, log: Log, stopped: AbortSignal): Promise<voi
       if (!isAway || !wasAway) log.warn({ ...cause, sweep: sweep.name }, 'sweep failed; it runs again in time')
       wasAway = isAway
     }
-    await pause(sweep.everyMs, stopped)
+    const tookMs = performance.now() - startedAtMs
+    await pause(Math.max(sweep.everyMs, tookMs / (sweep.shareMax ?? 1) - tookMs), stopped)
   }
 }
 

@@ -138,11 +138,19 @@ function readEdge(settings: ProbeSettings): Edge {
   }
 }
 
+/** Nobody could see where it leads, or it does lead here by some: that is no sign of a customer who has left. */
+const LEADS_NOWHERE_SEEN: readonly Verdict['kind'][] = [
+  'unknown',
+  'edge-host-broken',
+  'dnssec-bogus',
+  'lame-delegation',
+  'servers-disagree',
+]
+
 function destinationOf(hostname: string, finding: Finding, edge: Edge): Destination {
   const { verdict, view } = finding
   const sentence = describe(verdict, { hostname, isApex: view?.isApex ?? false, zone: finding.zone, edge })
-  // That our own host does not resolve is no fault of the hostname.
-  if (verdict.kind === 'unknown' || verdict.kind === 'edge-host-broken') return { kind: 'unknown', sentence }
+  if (LEADS_NOWHERE_SEEN.includes(verdict.kind)) return { kind: 'unknown', sentence }
   if (verdict.kind !== 'verified' && verdict.kind !== 'wrong-case') return { kind: 'no', sentence }
   const looked = [...(view?.a.addresses ?? []), ...(view?.aaaa?.addresses ?? [])]
   if (looked.length === 0 && edge.isLocal) return { kind: 'yes', addresses: [...edge.addresses] }

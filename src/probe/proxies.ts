@@ -1,12 +1,14 @@
 import { createAddressSet } from '../lib/addresses.ts'
 
 /**
- * Networks that answer in place of the record when a DNS provider's proxy is switched on, as these companies publish them.
+ * Networks that answer in place of the record when a DNS provider's proxy is switched on, as these companies publish them, and the zones of the
+ * names that they give to a proxied hostname where its DNS is kept elsewhere.
  * A range that is missing here only makes the diagnosis less exact: the record then counts as pointing elsewhere.
  */
 const PROXIES = [
   {
     name: 'Cloudflare',
+    aliases: ['cdn.cloudflare.net'],
     ranges: [
       '103.21.244.0/22',
       '103.22.200.0/22',
@@ -34,6 +36,7 @@ const PROXIES = [
   },
   {
     name: 'Imperva',
+    aliases: ['impervadns.net', 'incapdns.net'],
     ranges: [
       '45.60.0.0/16',
       '45.64.64.0/22',
@@ -51,6 +54,7 @@ const PROXIES = [
   },
   {
     name: 'Sucuri',
+    aliases: ['sucuri.net'],
     ranges: ['66.248.200.0/22', '185.93.228.0/22', '192.88.134.0/23', '208.109.0.0/22', '2a02:fe80::/29'],
   },
 ]
@@ -63,4 +67,10 @@ export function proxyOf(addresses: readonly string[]): string | undefined {
   // Nearly every address is in no range at all: one look says so.
   if (addresses.length === 0 || !addresses.every((address) => ALL.has(address))) return undefined
   return EACH.find(({ set }) => addresses.every((address) => set.has(address)))?.name
+}
+
+/** The proxy that a CNAME with this target stands for. Other names in a proxy's networks are those of sites behind it: to lead there is another mistake. */
+export function proxyBehind(target: string): string | undefined {
+  const name = `.${target.toLowerCase()}`
+  return PROXIES.find(({ aliases }) => aliases.some((zone) => name.endsWith(`.${zone}`)))?.name
 }

@@ -59,6 +59,7 @@ const TABLE: [string, View, Verdict['kind']][] = [
   ['other TXT records', view(none, none, { texts: ['v=spf1 -all'] }), 'absent'],
   ['Cloudflare in front', view(led([], ['104.21.5.5', '172.67.1.1']), led([], ['2606:4700:3030::1'])), 'proxied'],
   ['Cloudflare in front, by CNAME', view(led(['shop.customer.com.cdn.cloudflare.net'], ['104.21.5.5'])), 'proxied'],
+  ['another site behind Cloudflare', view(led(['customer.pages.dev'], ['172.66.44.1'])), 'wrong-target'],
   ['an apex elsewhere', view(led([], ['203.0.113.9']), none, { isApex: true }), 'apex-not-pointing'],
   ['an apex without addresses', view(none, none, { isApex: true }), 'absent'],
   ['our address and another', view(led([], ['198.51.100.1', '203.0.113.9']), none), 'mixed-addresses'],

@@ -1,6 +1,6 @@
 import { editDistance } from './edit-distance.ts'
 import { isPublicSuffix, registeredDomain } from './place.ts'
-import { proxyOf } from './proxies.ts'
+import { proxyBehind, proxyOf } from './proxies.ts'
 import type { Hop, Walk } from './walk.ts'
 
 /**
@@ -105,7 +105,7 @@ function findMistake(hostname: string, hop: Hop, edge: Edge): Verdict | undefine
 
 function judgeOtherTarget(view: View): Verdict {
   const addresses = addressesOf(view)
-  const by = proxyOf(addresses)
+  const by = proxyBehind(view.a.hops.at(-1)!.target)
   return by === undefined ? { kind: 'wrong-target', record: view.a.hops[0], addresses } : { kind: 'proxied', by, addresses }
 }
 
