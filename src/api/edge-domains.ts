@@ -115,6 +115,7 @@ const REGISTER = {
       'metadata_invalid',
       'plan_limit',
       'hostname_claimed',
+      'project_not_found',
       ...TOKEN_CODES,
     ),
   },

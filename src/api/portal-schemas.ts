@@ -3,6 +3,7 @@ import { ACTIONS } from '../core/activity.ts'
 import { DOMAIN_STATUSES } from '../core/domain-status.ts'
 import { ROLES } from '../core/members.ts'
 import { UPSTREAM_PROTOCOLS } from '../core/upstream-url.ts'
+import { PAGE_LIMITS } from './page-limits.ts'
 import { DomainDetailsSchema, DomainSchema, HostnameParams, ListQuery, MetadataSchema } from './schemas.ts'
 
 const exact = { additionalProperties: false }
@@ -214,7 +215,7 @@ export const PortalListQuery = Type.Object({
 
 export const ActivityQuery = Type.Object({
   limit: Type.Optional(
-    Type.String({ pattern: '^([1-9][0-9]?|1[0-9][0-9]|200)$', description: 'At most so many entries, 1 to 200; 50 by default.' }),
+    Type.String({ pattern: PAGE_LIMITS.activity.pattern, description: 'At most so many entries, 1 to 200; 50 by default.' }),
   ),
   cursor: Type.Optional(Type.String({ description: 'Where the last page ended: follow the Link header instead of building this.' })),
 })

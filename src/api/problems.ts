@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import type { ConnectionError, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, ServiceError } from '../errors.ts'
 import type { Log } from '../log.ts'
+import { limitSentence } from './page-limits.ts'
 
 /** What each code means in HTTP. `title` says it in general (the answer's `detail` says it for the case), `remedy` what the caller can do. */
 export const PROBLEMS: Readonly<Record<ErrorCode, { status: number; title: string; remedy: string }>> = {
@@ -195,7 +196,7 @@ function sentenceOf(failure: NonNullable<FastifyError['validation']>[number] | u
   const missing = failure?.params.missingProperty
   if (typeof missing === 'string') return `${where} needs the field "${missing}"`
   if (failure?.instancePath === '' && failure.keyword === 'type') return `${where} is a JSON object`
-  if (failure?.instancePath === '/limit' && failure.keyword === 'pattern') return 'limit is a whole number from 1 to 1000'
+  if (failure?.instancePath === '/limit' && failure.keyword === 'pattern') return limitSentence(failure.params.pattern)
   const allowed = failure?.params.allowedValues
   if (Array.isArray(allowed)) return `"${failure!.instancePath.slice(1)}" is one of ${allowed.join(', ')}`
   if (failure?.instancePath) return `"${failure.instancePath.slice(1)}" ${failure.message}`

@@ -3,6 +3,7 @@ import { DELEGATION_STATES, DNS_STATES } from '../core/dns-report.ts'
 import { ORDER_OUTCOMES } from '../core/order-history.ts'
 import { RENEWAL_PLANS } from '../core/renewal-plan.ts'
 import { ERROR_CODES } from '../errors.ts'
+import { PAGE_LIMITS } from './page-limits.ts'
 
 const EXAMPLE_TIME = '2026-11-21T09:30:00.000Z'
 
@@ -243,7 +244,7 @@ export const ResolveQuery = Type.Object({
 export const ListQuery = Type.Object({
   limit: Type.Optional(
     Type.String({
-      pattern: '^[1-9][0-9]{0,3}$',
+      pattern: PAGE_LIMITS.domains.pattern,
       description: 'At most so many domains, 1 to 1000. Everything by default.',
       examples: ['100'],
     }),

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { type ErrorCode, ServiceError } from '../errors.ts'
-import { type Hostname, parseClaimName } from '../hostname.ts'
+import { type Hostname, parseClaimName, readClaimName } from '../hostname.ts'
 import type { Actor } from './activity.ts'
 import type { ClaimRules } from './claim-rules.ts'
 import { type Db, rows } from './db.ts'
@@ -50,7 +50,8 @@ export async function registerDomains(
 }
 
 async function findHeld(db: Db, project: Project, texts: readonly string[]): Promise<Set<Hostname>> {
-  const names = texts.map((text) => text.trim().toLowerCase().replaceAll('\0', ''))
+  const readings = texts.map(readClaimName)
+  const names = readings.flatMap((reading) => (reading.kind === 'invalid' ? [] : reading.hostname))
   const found = await rows(
     db,
     sql<{ hostname: Hostname }>`

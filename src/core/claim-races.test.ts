@@ -5,7 +5,7 @@ import { type Hostname, wildcardOver } from '../hostname.ts'
 import type { Db } from './db.ts'
 import { changeMetadata, listDomains, registerDomain, removeDomain } from './domains.ts'
 import { findProbeTarget } from './probes.ts'
-import type { Project } from './projects.ts'
+import { deleteProject, type Project } from './projects.ts'
 
 let database: TestDatabase
 let db: Db
@@ -55,6 +55,27 @@ test('fifty parallel registrations of one hostname are one claim with all their 
     expect(Object.keys(JSON.parse(domains[0]!.metadataJson))).toHaveLength(50)
   }
 })
+
+test.each(['unlimited', 'free'])(
+  'a claim behind the deletion of its project is refused and leaves the hostname free (plan %s)',
+  async (plan) => {
+    for (let i = 0; i < 20; i += 1) {
+      const [project, other, hostname] = [await addProject(db, plan), await addProject(db), freshHostname()]
+      const [deleted, claimed] = await Promise.all([
+        deleteProject(db, project).then(
+          () => 'deleted',
+          (error: { code: string }) => error.code,
+        ),
+        outcome(project, hostname),
+      ])
+      expect([deleted, claimed].sort()).toEqual(deleted === 'deleted' ? ['deleted', 'project_not_found'] : ['claimed', 'project_not_empty'])
+      expect(await outcome(other, hostname)).toBe(deleted === 'deleted' ? 'claimed' : 'hostname_claimed')
+    }
+    const [gone, hostname] = [await addProject(db, plan), freshHostname()]
+    await deleteProject(db, gone)
+    expect(await outcome(gone, hostname)).toBe('project_not_found')
+  },
+)
 
 test('a hostname that changes hands under parallel claims always owes its proof', async () => {
   const holder = await addProject(db)

@@ -8,7 +8,7 @@ import { type Db, preparedRows, type Queryable, rows, type Tx, transaction } fro
 import { DOMAIN, type DomainRow, domainNotFound, live } from './domain-record.ts'
 import { mergeMetadata } from './metadata.ts'
 import { domainsAllowed } from './plans.ts'
-import type { Project } from './projects.ts'
+import { type Project, projectGone } from './projects.ts'
 
 /** What a project wants to hold, and who wants it; metadata has been read. */
 export type Claim = { hostname: Hostname; metadataJson: string; actor: Actor }
@@ -21,7 +21,7 @@ const FAMILY_ROOM = 'domain_family_room'
 
 /**
  * Claims the hostname, or merges metadata into the claim that the project already holds. A plan without a limit costs one statement and
- * one round trip. Throws `hostname_claimed`, else `plan_limit`.
+ * one round trip. Throws `hostname_claimed`, else `plan_limit`; `project_not_found` when the project was deleted meanwhile.
  */
 export async function claimHostname(db: Db, project: Project, claim: Claim, rules: ClaimRules): Promise<DomainRow> {
   const limited = domainsAllowed(rules.plans, project.plan) !== Number.POSITIVE_INFINITY
@@ -39,11 +39,13 @@ export async function claimHostname(db: Db, project: Project, claim: Claim, rule
 
 /**
  * One statement, one round trip: the claim ($1 project, $2 hostname, $3 metadata, $4 actor), its first probe, its change, its entry in the
- * project's activity, and an end to what the last holder left behind. No row: the hostname is held.
+ * project's activity, and an end to what the last holder left behind. No row: the hostname is held, or the project is no more. A deletion that is
+ * under way is waited for (`deleteProject`), and one that comes later waits for the claim.
  */
 export const CLAIM = `
   with claim as (
-    insert into domains as d (project_id, hostname, metadata) values ($1, $2, $3)
+    insert into domains as d (project_id, hostname, metadata)
+      select p.id, $2, $3 from projects p where p.id = $1 and p.deleted_at is null for key share
     on conflict (hostname) where deleted_at is null do nothing
     returning d.id, d.project_id, d.hostname, d.created_at, d.verified_at, d.metadata
   ), probe as (
@@ -70,7 +72,13 @@ async function insertClaim(on: Queryable, project: Project, claim: Claim): Promi
 
 /** Undefined when the hostname became free while we looked: try again. */
 async function claimFreely(db: Db, project: Project, claim: Claim): Promise<DomainRow | undefined> {
-  return (await insertClaim(db, project, claim)) ?? transaction(db, (tx) => mergeIntoClaim(tx, project, claim))
+  const claimed = await insertClaim(db, project, claim)
+  if (claimed) return claimed
+  return transaction(db, async (tx) => {
+    const known = await mergeIntoClaim(tx, project, claim)
+    if (!known) await requireProject(tx, project)
+    return known
+  })
 }
 
 async function claimWithinPlan(db: Db, project: Project, claim: Claim, rules: ClaimRules): Promise<DomainRow | undefined> {
@@ -122,8 +130,17 @@ async function storeMetadata(tx: Tx, stored: { id: string; project: Project; cla
 }
 
 async function lockProject(tx: Tx, project: Project): Promise<string> {
-  const [row] = await rows(tx, sql<{ plan: string }>`select plan from projects where id = ${project.id} for no key update`)
-  return row!.plan
+  const [row] = await rows(
+    tx,
+    sql<{ plan: string }>`select plan from projects where id = ${project.id} and deleted_at is null for no key update`,
+  )
+  if (!row) throw projectGone(project.slug)
+  return row.plan
+}
+
+async function requireProject(tx: Tx, project: Project): Promise<void> {
+  const [row] = await rows(tx, sql`select from projects where id = ${project.id} and deleted_at is null`)
+  if (!row) throw projectGone(project.slug)
 }
 
 /** Before the plan is asked: a name that cannot be had is no reason to pay for more. The insert decides again, behind its lock. */

@@ -114,7 +114,7 @@ export async function updateProject(
         select * from updated`,
     )
     const [project] = await withFittingProtocol(updating)
-    if (!project) return notFound(slug)
+    if (!project) throw projectGone(slug)
     await recordActivity(tx, { projectId: project.id, actor, action: 'project.changed', subject: slug, detail: noted })
     return project
   })
@@ -170,7 +170,13 @@ export async function listProjects(db: Db): Promise<(Project & { createdAt: stri
 /** Throws `project_not_found`. */
 export async function findProject(db: Db, slug: string): Promise<Project> {
   const [project] = await rows(db, sql<Project>`select ${PROJECT} from projects p where p.slug = ${slug} and p.deleted_at is null`)
-  return project ?? notFound(slug)
+  if (!project) throw projectGone(slug)
+  return project
+}
+
+/** There is no such project, or none any more. */
+export function projectGone(slug: string): ServiceError {
+  return new ServiceError('project_not_found', `there is no project ${slug}`)
 }
 
 /** The columns of a Project, of a row called `p`. */
@@ -213,8 +219,4 @@ function requirePlan(plan: string, rules: ProjectRules): void {
 
 async function requireUpstream(text: string, rules: ProjectRules): Promise<void> {
   await rules.checkUpstream(parseUpstreamUrl(text))
-}
-
-function notFound(slug: string): never {
-  throw new ServiceError('project_not_found', `there is no project ${slug}`)
 }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { changesSince, endOfFeed } from '../../test/support/feed.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { addProject } from '../../test/support/tenants.ts'
+import { deleteProject } from './projects.ts'
 import { findTokenOwner, issueToken, listTokens, recordTokenUses, revokeToken } from './tokens.ts'
 
 let database: TestDatabase
@@ -50,6 +51,18 @@ test('a revoked token is refused from then on, and every machine is told', async
   expect(await findTokenOwner(database.db, token)).toBeUndefined()
   expect((await listTokens(database.db, project.slug))[0]!.revokedAt).toMatch(/Z$/)
   expect(await changesSince(database.db, cursor)).toMatchObject([{ kind: 'token', key: id }])
+})
+
+test('a token that is issued while its project is deleted is refused, or revoked with it', async () => {
+  for (let i = 0; i < 20; i += 1) {
+    const project = await addProject(database.db)
+    const [issued] = await Promise.all([
+      issueToken(database.db, project.slug, {}).catch((error: { code: string }) => error.code),
+      deleteProject(database.db, project),
+    ])
+    if (typeof issued === 'string') expect(issued).toBe('project_not_found')
+    else expect(await findTokenOwner(database.db, issued.token)).toBeUndefined()
+  }
 })
 
 test("another project's token cannot be revoked, nor one that does not exist", async () => {

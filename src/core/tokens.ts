@@ -5,7 +5,7 @@ import { type Actor, OPERATOR, recordActivity } from './activity.ts'
 import { recordChange } from './changes.ts'
 import { type Db, preparedRows, rows, transaction } from './db.ts'
 import { parseDisplayName } from './display-name.ts'
-import { findProject, type Project } from './projects.ts'
+import { findProject, type Project, projectGone } from './projects.ts'
 
 const TOKEN = /^svc_[a-f0-9]{64}$/
 
@@ -34,12 +34,14 @@ export async function issueToken(
     const [row] = await rows(
       tx,
       sql<{ id: string; createdAt: Date }>`
-        insert into tokens (project_id, name, hash) values (${project.id}, ${name}, ${hashOf(token)})
+        insert into tokens (project_id, name, hash)
+        select p.id, ${name}, ${hashOf(token)} from projects p where p.id = ${project.id} and p.deleted_at is null for key share
         returning id, created_at as "createdAt"`,
     )
-    const detail = { tokenId: row!.id, preview }
-    await recordActivity(tx, { projectId: project.id, actor, action: 'token.issued', subject: name || row!.id, detail })
-    return row!
+    if (!row) throw projectGone(projectSlug)
+    const detail = { tokenId: row.id, preview }
+    await recordActivity(tx, { projectId: project.id, actor, action: 'token.issued', subject: name || row.id, detail })
+    return row
   })
   return { id, name, token, preview, createdAt: createdAt.toISOString() }
 }
@@ -82,7 +84,7 @@ export async function revokeToken(db: Db, projectSlug: string, tokenId: string, 
 const FIND_OWNER = `
   select t.id as "tokenId", p.id, p.name, p.slug, p.upstream_url as "upstreamUrl",
     p.upstream_protocol as "upstreamProtocol", p.plan, p.proof
-  from tokens t join projects p on p.id = t.project_id where t.hash = $1 and t.revoked_at is null`
+  from tokens t join projects p on p.id = t.project_id where t.hash = $1 and t.revoked_at is null and p.deleted_at is null`
 
 /** The token's project. Undefined for anything that is no token, was never issued or is revoked. */
 export async function findTokenOwner(db: Db, token: string): Promise<{ tokenId: string; project: Project } | undefined> {

@@ -364,11 +364,11 @@ describe('domains: one verb, two doors', () => {
     const [held, taken, fresh] = [freshHostname(), freshHostname(), freshHostname()]
     await tenant.call('POST', '/v1/edge/domains', { body: { hostname: held } })
     await other.call('POST', '/v1/edge/domains', { body: { hostname: taken } })
-    const hostnames = [held.toUpperCase(), taken, fresh, `${fresh}.`, 'not a name', 'edge.namesake.test']
+    const hostnames = [`${held.toUpperCase()}.`, taken, fresh, `${fresh}.`, 'not a name', 'edge.namesake.test']
     const answer = await tenant.call('POST', `/v1/portal/projects/${tenant.project.slug}/domains/bulk`, { body: { hostnames } })
     expect(answer.json()).toEqual({
       results: [
-        { hostname: held.toUpperCase(), outcome: 'exists' },
+        { hostname: `${held.toUpperCase()}.`, outcome: 'exists' },
         { hostname: taken, outcome: 'refused', code: 'hostname_claimed', detail: expect.any(String) },
         { hostname: fresh, outcome: 'claimed' },
         { hostname: `${fresh}.`, outcome: 'exists' },
