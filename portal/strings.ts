@@ -274,6 +274,8 @@ export const text = {
     metadataNotObject: 'Metadata is a JSON object: begin with { and end with }.',
     metadataTooLarge: (bytes: number) => `At most 16,384 bytes; this has ${n(bytes)}.`,
     metadataSaved: 'Metadata saved',
+    metadataOutdated:
+      'The metadata was changed meanwhile. “Save” puts what is written here in its place; “Revert” shows what is stored now.',
     revert: 'Revert',
     removeTitle: 'Remove this domain',
     removeText: 'Visitors of this hostname get an error within a second. The certificate is kept for 30 days in case you add it again.',
@@ -369,6 +371,7 @@ export const text = {
     token: (name: string) => `Token ${name}`,
     emptyTitle: 'Nothing has happened yet',
     emptyText: 'Changes to domains, tokens, members and settings show here.',
+    left: 'left the project',
     actions: {
       'domain.claimed': 'added the domain',
       'domain.removed': 'removed the domain',
@@ -378,10 +381,11 @@ export const text = {
       'token.revoked': 'revoked the token',
       'member.invited': 'invited',
       'member.removed': 'removed the member',
-      'member.left': 'left the project:',
+      'member.joined': 'joined the project',
       'member.role-changed': 'changed the role of',
       'project.created': 'created the project',
       'project.changed': 'changed the settings of',
+      'project.deleted': 'deleted the project',
     } as Record<string, string>,
   },
   settings: {
@@ -446,6 +450,12 @@ export const text = {
     wrongTitle: 'Almost: one thing to correct',
     waitingTitle: 'We do not see the record yet',
     waitingText: 'After you add it, it can take some minutes to show here.',
+    findings: {
+      'proof-needed': 'Almost: one more record',
+      'servers-disagree': 'Your record is not everywhere yet',
+      'edge-host-broken': 'Your record is right',
+      unknown: 'We do not know yet',
+    } as Record<string, string>,
     details: 'What we found',
     helpTitle: 'Somebody else manages your DNS?',
     helpText: 'Send these instructions to that person.',

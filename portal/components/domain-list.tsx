@@ -21,7 +21,8 @@ type Props = {
   total: number | undefined
   hasMore: boolean
   isLoadingMore: boolean
-  onMore(): void
+  /** Asks for the next page; undefined while nobody is to ask, since the last attempt failed. */
+  onMore: (() => void) | undefined
 }
 
 /** The rows near the window, and none of the others; the next page is asked for before its first row is reached. */
@@ -44,7 +45,7 @@ export function DomainList({ slug, domains, total, hasMore, isLoadingMore, onMor
   const shown = rows.getVirtualItems()
   const last = shown.at(-1)?.index ?? 0
   useEffect(() => {
-    if (hasMore && !isLoadingMore && last >= domains.length - LOAD_WITHIN_ROWS) onMore()
+    if (hasMore && !isLoadingMore && last >= domains.length - LOAD_WITHIN_ROWS) onMore?.()
   }, [hasMore, isLoadingMore, last, domains.length, onMore])
   return (
     <div

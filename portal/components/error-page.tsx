@@ -1,5 +1,6 @@
-import { type FormEvent, useState } from 'react'
+import type { FormEvent } from 'react'
 import { errorPagePreview } from '../api.ts'
+import { useEdits } from '../edits.ts'
 import { useProjectChange } from '../project-change.ts'
 import type { Project } from '../records.ts'
 import { text } from '../strings.ts'
@@ -13,14 +14,15 @@ const BYTES_MAX = 32_768
 
 /** The page that stands in for an application that does not answer: as visitors see it, and the vendor's own HTML for it. */
 export function ErrorPage({ project, mayChange }: { project: Project; mayChange: boolean }) {
-  const [html, setHtml] = useState(project.errorPage ?? '')
+  const [typed, edit, forget] = useEdits<{ html: string }>()
+  const { html = project.errorPage ?? '' } = typed
   const change = useProjectChange(project.slug)
   const bytes = new TextEncoder().encode(html).length
   const error = bytes > BYTES_MAX ? words.errorPageTooLong(Math.ceil(bytes / 1024)) : undefined
   const isChanged = html !== (project.errorPage ?? '')
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (!error && isChanged && !change.isPending) change.mutate({ errorPage: html.trim() === '' ? null : html })
+    if (!error && isChanged && !change.isPending) change.mutate({ errorPage: html.trim() === '' ? null : html }, { onSuccess: forget })
   }
   return (
     <Card title={words.errorPage}>
@@ -42,7 +44,7 @@ export function ErrorPage({ project, mayChange }: { project: Project; mayChange:
           disabled={!mayChange}
           autoComplete="off"
           spellCheck={false}
-          onChange={(event) => setHtml(event.target.value)}
+          onChange={(event) => edit({ html: event.target.value })}
           error={error}
           className="font-mono"
         />

@@ -7,6 +7,7 @@ import { toast } from './announcer.tsx'
 import { Button } from './button.tsx'
 import { Card } from './card.tsx'
 import { TextArea } from './field.tsx'
+import { Notice } from './notice.tsx'
 
 const BYTES_MAX = 16 * 1024
 const words = text.domain
@@ -14,7 +15,7 @@ const words = text.domain
 /** The metadata as JSON text, checked while it is typed. It is sent as typed; what is shown is the API's own answer, laid out, with keys and numbers as they were written. */
 export function MetadataEditor({ slug, hostname, metadataJson }: { slug: string; hostname: string; metadataJson: string }) {
   const stored = layOut(metadataJson)
-  const [draft, setDraft] = useState<string>()
+  const [draft, setDraft] = useState<{ json: string; of: string }>()
   const client = useQueryClient()
   const save = useMutation({
     mutationFn: (json: string) => api.replaceMetadata(slug, hostname, json),
@@ -24,9 +25,10 @@ export function MetadataEditor({ slug, hostname, metadataJson }: { slug: string;
       toast(words.metadataSaved)
     },
   })
-  const shown = draft ?? stored
-  const problem = draft === undefined ? undefined : problemOf(draft)
-  const isChanged = draft !== undefined && draft !== stored
+  const shown = draft?.json ?? stored
+  const problem = draft === undefined ? undefined : problemOf(draft.json)
+  const isChanged = draft !== undefined && draft.json !== stored
+  const isOutdated = isChanged && draft.of !== stored && !save.isPending
   return (
     <Card title={words.metadataTitle}>
       <form
@@ -42,7 +44,7 @@ export function MetadataEditor({ slug, hostname, metadataJson }: { slug: string;
           rows={Math.min(Math.max(shown.split('\n').length, 3), 16)}
           value={shown}
           onChange={(event) => {
-            setDraft(event.target.value)
+            setDraft({ json: event.target.value, of: draft?.of ?? stored })
             save.reset()
           }}
           error={problem ?? save.error?.message}
@@ -51,6 +53,7 @@ export function MetadataEditor({ slug, hostname, metadataJson }: { slug: string;
           autoComplete="off"
           className="font-mono"
         />
+        {isOutdated && <Notice kind="warning">{words.metadataOutdated}</Notice>}
         <div className="flex gap-2">
           <Button type="submit" look="primary" busy={save.isPending} disabled={!isChanged || problem !== undefined}>
             {text.common.save}

@@ -17,6 +17,7 @@ export function ActivityPage() {
   const list = useInfiniteQuery(queries.activity(slug))
   usePageTitle(words.title)
   const entries = list.data?.pages.flatMap(({ items }) => items) ?? []
+  const more = () => void list.fetchNextPage()
   return (
     <>
       <PageHead title={words.title} lead={words.lead} />
@@ -34,12 +35,18 @@ export function ActivityPage() {
           ))}
         </ol>
       )}
-      {list.hasNextPage && (
-        <div className="mt-4 text-center">
-          <Button busy={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
-            {words.more}
-          </Button>
+      {list.isFetchNextPageError && !list.isFetchingNextPage ? (
+        <div className="mt-4">
+          <LoadProblem error={list.error} onRetry={more} />
         </div>
+      ) : (
+        list.hasNextPage && (
+          <div className="mt-4 text-center">
+            <Button busy={list.isFetchingNextPage} onClick={more}>
+              {words.more}
+            </Button>
+          </div>
+        )
       )}
     </>
   )
@@ -49,9 +56,8 @@ function Entry({ entry }: { entry: Activity }) {
   return (
     <li className="flex flex-wrap items-baseline justify-between gap-x-6 gap-y-1 px-5 py-3 text-sm">
       <span className="min-w-0 break-words">
-        <span className="font-medium">{actorOf(entry)}</span>{' '}
-        <span className="text-stone-600 dark:text-stone-400">{words.actions[entry.action] ?? entry.action}</span>{' '}
-        <span className="font-medium break-all">{entry.subject}</span> <Detail detail={entry.detail} />
+        <span className="font-medium">{actorOf(entry)}</span> <span className="text-stone-600 dark:text-stone-400">{deedOf(entry)}</span>{' '}
+        {!isOfThemselves(entry) && <span className="font-medium break-all">{entry.subject}</span>} <Detail detail={entry.detail} />
       </span>
       <span className="text-stone-600 dark:text-stone-400">
         <Ago at={entry.at} />
@@ -69,6 +75,16 @@ function Detail({ detail }: { detail: Record<string, unknown> }) {
       ({shown.map(([key, value]) => `${key}: ${String(value)}`).join(', ')})
     </span>
   )
+}
+
+function deedOf(entry: Activity): string {
+  if (entry.action === 'member.removed' && isOfThemselves(entry)) return words.left
+  return words.actions[entry.action] ?? entry.action
+}
+
+/** Who joins or leaves is who did it: their address once is enough. */
+function isOfThemselves({ actor, subject }: Activity): boolean {
+  return actor.kind === 'user' && actor.email === subject
 }
 
 function actorOf({ actor }: Activity): string {

@@ -14,7 +14,7 @@ import { followEvents } from '../event-stream.ts'
 import { useFragmentToken } from '../fragment-token.ts'
 import { usePageTitle } from '../page-title.ts'
 import { queries } from '../queries.ts'
-import type { Connect } from '../records.ts'
+import type { Connect, DomainStatus } from '../records.ts'
 import { onDate, text } from '../strings.ts'
 
 const words = text.connect
@@ -123,7 +123,6 @@ function Findings({ token, link: { dns, status } }: { token: string; link: Conne
     mutationFn: () => api.connectCheck(token),
     onSuccess: (link) => client.setQueryData(queries.connect(token).queryKey, link),
   })
-  const isWrong = status === 'wrong-record'
   const again: ReactNode = (
     <Button busy={check.isPending} onClick={() => check.mutate()}>
       {words.lookAgain}
@@ -132,8 +131,9 @@ function Findings({ token, link: { dns, status } }: { token: string; link: Conne
   return (
     <Card title={words.now} aside={again}>
       {check.error && <Notice kind="bad">{check.error.message}</Notice>}
-      <Notice kind={isWrong ? 'warning' : 'plain'} title={isWrong ? words.wrongTitle : words.waitingTitle}>
-        {isWrong ? dns.sentence : words.waitingText}
+      <Notice kind={status === 'wrong-record' ? 'warning' : 'plain'} title={findingTitle(status, dns.state)}>
+        <p>{dns.sentence}</p>
+        {dns.state === 'absent' && <p className="mt-1">{words.waitingText}</p>}
       </Notice>
       {dns.warnings?.map(({ kind, sentence }) => (
         <Notice key={kind} kind="warning">
@@ -151,6 +151,11 @@ function Findings({ token, link: { dns, status } }: { token: string; link: Conne
       )}
     </Card>
   )
+}
+
+function findingTitle(status: DomainStatus, state: string): string {
+  if (status === 'wrong-record') return words.wrongTitle
+  return words.findings[state] ?? words.waitingTitle
 }
 
 function Ended({ sentence }: { sentence: string }) {

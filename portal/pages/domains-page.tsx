@@ -31,6 +31,7 @@ export function DomainsPage() {
   const isFiltered = Boolean(filter.search || filter.verified)
   const domains = list.data?.pages.flatMap(({ items }) => items) ?? []
   const isEmpty = list.isSuccess && domains.length === 0
+  const more = () => void list.fetchNextPage({ cancelRefetch: false })
   const add = (
     <>
       <Button look="primary" onClick={() => setAdding('one')}>
@@ -59,8 +60,13 @@ export function DomainsPage() {
               total={isFiltered ? undefined : project.data?.domains}
               hasMore={list.hasNextPage}
               isLoadingMore={list.isFetchingNextPage}
-              onMore={() => void list.fetchNextPage({ cancelRefetch: false })}
+              onMore={list.isFetchNextPageError ? undefined : more}
             />
+          )}
+          {list.isFetchNextPageError && !list.isFetchingNextPage && (
+            <div className="mt-4">
+              <LoadProblem error={list.error} onRetry={more} />
+            </div>
           )}
         </>
       )}

@@ -10,6 +10,7 @@ import { ErrorPage } from '../components/error-page.tsx'
 import { Field, Select } from '../components/field.tsx'
 import { Notice } from '../components/notice.tsx'
 import { UpstreamAnswer } from '../components/upstream-answer.tsx'
+import { useEdits } from '../edits.ts'
 import { usePageTitle } from '../page-title.ts'
 import { useProjectChange } from '../project-change.ts'
 import { queries } from '../queries.ts'
@@ -41,9 +42,8 @@ export function SettingsPage() {
 }
 
 function General({ project, mayChange }: { project: Project; mayChange: boolean }) {
-  const [name, setName] = useState(project.name)
-  const [upstream, setUpstream] = useState(project.upstreamUrl)
-  const [protocol, setProtocol] = useState(project.upstreamProtocol)
+  const [typed, edit, forget] = useEdits<{ name: string; upstream: string; protocol: UpstreamProtocol }>()
+  const { name = project.name, upstream = project.upstreamUrl, protocol = project.upstreamProtocol } = typed
   const change = useProjectChange(project.slug)
   const isChanged = name.trim() !== project.name || upstream.trim() !== project.upstreamUrl || protocol !== project.upstreamProtocol
   const nameError = name.trim() === '' ? text.newProject.nameMissing : undefined
@@ -52,11 +52,12 @@ function General({ project, mayChange }: { project: Project; mayChange: boolean 
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (nameError || upstreamError || protocolError || !isChanged || change.isPending) return
-    change.mutate({
+    const changes = {
       ...(name.trim() !== project.name && { name: name.trim() }),
       ...(upstream.trim() !== project.upstreamUrl && { upstreamUrl: upstream.trim() }),
       ...(protocol !== project.upstreamProtocol && { upstreamProtocol: protocol }),
-    })
+    }
+    change.mutate(changes, { onSuccess: forget })
   }
   return (
     <Card title={words.general}>
@@ -67,7 +68,7 @@ function General({ project, mayChange }: { project: Project; mayChange: boolean 
           maxLength={80}
           disabled={!mayChange}
           autoComplete="off"
-          onChange={(event) => setName(event.target.value)}
+          onChange={(event) => edit({ name: event.target.value })}
           error={nameError}
         />
         <Field
@@ -78,7 +79,7 @@ function General({ project, mayChange }: { project: Project; mayChange: boolean 
           inputMode="url"
           autoComplete="off"
           spellCheck={false}
-          onChange={(event) => setUpstream(event.target.value)}
+          onChange={(event) => edit({ upstream: event.target.value })}
           error={upstreamError}
         />
         <Select
@@ -86,7 +87,7 @@ function General({ project, mayChange }: { project: Project; mayChange: boolean 
           hint={words.protocolHint}
           value={protocol}
           disabled={!mayChange}
-          onChange={(event) => setProtocol(event.target.value as UpstreamProtocol)}
+          onChange={(event) => edit({ protocol: event.target.value as UpstreamProtocol })}
           error={protocolError}
         >
           {UPSTREAM_PROTOCOLS.map((one) => (
@@ -133,15 +134,20 @@ function Plan({ project: { plan, domains } }: { project: Project }) {
 const COLOR = /^#[0-9a-f]{6}$/i
 
 function Brand({ project, mayChange }: { project: Project; mayChange: boolean }) {
-  const [color, setColor] = useState(project.brand?.color ?? '')
-  const [logo, setLogo] = useState(project.brand?.logoUrl ?? '')
+  const stored = { color: project.brand?.color ?? '', logo: project.brand?.logoUrl ?? '' }
+  const [typed, edit, forget] = useEdits<typeof stored>()
+  const { color, logo } = { ...stored, ...typed }
   const change = useProjectChange(project.slug)
   const colorError = color === '' || COLOR.test(color) ? undefined : words.colorInvalid
-  const isChanged = color !== (project.brand?.color ?? '') || logo.trim() !== (project.brand?.logoUrl ?? '')
+  const isChanged = color !== stored.color || logo.trim() !== stored.logo
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (!colorError && isChanged && !change.isPending)
-      change.mutate({ brand: { color: color === '' ? null : color, logoUrl: logo.trim() === '' ? null : logo.trim() } })
+    if (colorError || !isChanged || change.isPending) return
+    const brand = {
+      ...(color !== stored.color && { color: color || null }),
+      ...(logo.trim() !== stored.logo && { logoUrl: logo.trim() || null }),
+    }
+    change.mutate({ brand }, { onSuccess: forget })
   }
   return (
     <Card title={words.brand}>
@@ -156,7 +162,7 @@ function Brand({ project, mayChange }: { project: Project; mayChange: boolean })
               disabled={!mayChange}
               autoComplete="off"
               spellCheck={false}
-              onChange={(event) => setColor(event.target.value.trim())}
+              onChange={(event) => edit({ color: event.target.value.trim() })}
               error={colorError}
             />
           </div>
@@ -165,7 +171,7 @@ function Brand({ project, mayChange }: { project: Project; mayChange: boolean })
             aria-label={words.color}
             value={COLOR.test(color) ? color : '#0f766e'}
             disabled={!mayChange}
-            onChange={(event) => setColor(event.target.value)}
+            onChange={(event) => edit({ color: event.target.value })}
             className="mt-6.5 h-10 w-14 cursor-pointer rounded-lg border border-stone-400/80 bg-white p-1 dark:border-stone-600 dark:bg-stone-900"
           />
         </div>
@@ -177,7 +183,7 @@ function Brand({ project, mayChange }: { project: Project; mayChange: boolean })
           inputMode="url"
           autoComplete="off"
           spellCheck={false}
-          onChange={(event) => setLogo(event.target.value)}
+          onChange={(event) => edit({ logo: event.target.value })}
         />
         {change.error && <Notice kind="bad">{change.error.message}</Notice>}
         {mayChange && (

@@ -2,7 +2,7 @@ import type { Connect } from '../../portal/records.ts'
 import { type Answer, type Link, openLink } from './link.ts'
 import { createStyle } from './style.ts'
 import { createView, type Shown } from './view.ts'
-import { createSay, explain, type Strings } from './words.ts'
+import { createSay, explain, findingTitle, type Strings } from './words.ts'
 
 const NAME = 'namesake-connect'
 
@@ -169,9 +169,9 @@ class NamesakeConnect extends Base {
         return `${say(`${shown.kind}Title`)}. ${say(`${shown.kind}Text`)}`
       case 'found': {
         const { hostname, status, dns } = shown.connect
-        const keys = { 'waiting-for-dns': 'waitingTitle', 'wrong-record': 'wrongTitle', live: 'liveTitle' } as const
-        const title = say(status in keys ? keys[status as keyof typeof keys] : 'verifiedTitle')
-        return status === 'wrong-record' ? `${hostname}: ${title}. ${this.#finding(dns)}` : `${hostname}: ${title}.`
+        if (status === 'waiting-for-dns' || status === 'wrong-record')
+          return `${hostname}: ${say(findingTitle(shown.connect))}. ${this.#finding(dns)}`
+        return `${hostname}: ${say(status === 'live' ? 'liveTitle' : 'verifiedTitle')}.`
       }
     }
   }

@@ -3,7 +3,7 @@ import type { Trouble } from './link.ts'
 import { type Child, createPlace, node, outerLink } from './nodes.ts'
 import { drawRecords, recordsOf } from './record-view.ts'
 import { drawChoice, drawHint, drawSteps } from './steps-view.ts'
-import { explain, type Say } from './words.ts'
+import { explain, findingTitle, type Say } from './words.ts'
 
 /** What there is to show. `trouble`: the last attempt to learn more failed, and what is shown may be old. */
 export type Shown =
@@ -126,13 +126,14 @@ function header(vendor: string): HTMLElement {
   )
 }
 
-function now({ status, dns }: Connect, trouble: Trouble | undefined, say: Say): Child[] {
-  const isWrong = status === 'wrong-record'
+function now(connect: Connect, trouble: Trouble | undefined, say: Say): Child[] {
+  const { status, dns } = connect
   const notice = node(
     'div',
-    { part: `notice ${status}`, class: isWrong ? 'notice warning' : 'notice' },
-    node('strong', {}, say(isWrong ? 'wrongTitle' : 'waitingTitle')),
-    node('p', {}, say(`found.${dns.state}`) ?? (isWrong ? dns.sentence : say('waitingText'))),
+    { part: `notice ${status}`, class: status === 'wrong-record' ? 'notice warning' : 'notice' },
+    node('strong', {}, say(findingTitle(connect))),
+    node('p', {}, say(`found.${dns.state}`) ?? dns.sentence),
+    dns.state === 'absent' && node('p', {}, say('waitingText')),
   )
   const warnings = (dns.warnings ?? []).map(({ kind, sentence }) =>
     node('p', { part: 'notice', class: 'notice warning' }, say(`found.${kind}`) ?? sentence),

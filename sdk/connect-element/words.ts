@@ -1,3 +1,4 @@
+import type { Connect } from '../../portal/records.ts'
 import type { Trouble } from './link.ts'
 
 /**
@@ -47,6 +48,10 @@ export const ENGLISH = {
   waitingTitle: 'We do not see the record yet',
   waitingText: 'After you add it, it can take some minutes to show here.',
   wrongTitle: 'Almost: one thing to correct',
+  proofTitle: 'Almost: one more record',
+  disagreeTitle: 'Your record is not everywhere yet',
+  notYoursTitle: 'Your record is right',
+  unknownTitle: 'We do not know yet',
   watching: 'This page looks by itself and shows when it works.',
   verifiedTitle: 'Your record is right',
   verifiedText: 'We are preparing the secure connection. This takes a minute or two, and you need not wait for it.',
@@ -76,6 +81,18 @@ export type Say = {
   (key: OwnKey, filled?: Record<string, string>): string | undefined
   /** Differs when the sentences do. */
   readonly language: string
+}
+
+const FINDING_TITLES: Readonly<Record<string, WordKey>> = {
+  'proof-needed': 'proofTitle',
+  'servers-disagree': 'disagreeTitle',
+  'edge-host-broken': 'notYoursTitle',
+  unknown: 'unknownTitle',
+}
+
+/** What stands over the sentence of what was found, while something is to be done or waited for. */
+export function findingTitle({ status, dns }: Connect): WordKey {
+  return status === 'wrong-record' ? 'wrongTitle' : (FINDING_TITLES[dns.state] ?? 'waitingTitle')
 }
 
 /** Why there is no answer, and what to do. */

@@ -225,6 +225,48 @@ describe('domains', () => {
     expect(await answer.text()).toContain('"metadata":{"z":1.50,"a":2}')
   })
 
+  test('who edits metadata that the application has changed meanwhile is told before saving it', async () => {
+    const page = await startProject('Merging')
+    await addDomain(page, 'shop.merging-customer.com')
+    const editor = page.getByLabel('Metadata as JSON')
+    await editor.fill('{"mine": 1}')
+    const domain = `${world.portalUrl}/v1/portal/projects/merging/domains/shop.merging-customer.com`
+    await page.request.patch(domain, { data: { metadata: { theirs: 2 } } })
+    await page.getByText('The metadata was changed meanwhile').waitFor()
+    await page.getByRole('button', { name: 'Revert' }).click()
+    await page.getByText('The metadata was changed meanwhile').waitFor({ state: 'detached' })
+    expect(await editor.inputValue()).toContain('"theirs": 2')
+  })
+
+  test('a further page of the list that cannot be loaded says so and is asked for again by a button only', async () => {
+    const page = await startProject('Failing List')
+    const domains = `${world.portalUrl}/v1/portal/projects/failing-list/domains`
+    await world.tree.command('projects', 'update', '--slug', 'failing-list', '--plan', 'unlimited')
+    const hostnames = Array.from({ length: 150 }, (_, n) => `shop-${String(n).padStart(3, '0')}.failing-customer.com`)
+    await page.request.post(`${domains}/bulk`, { data: { hostnames } })
+    let asked = 0
+    await page.route(/\/domains\?.*cursor=/, (route) => {
+      asked += 1
+      return route.fulfill({
+        status: 400,
+        contentType: 'application/problem+json',
+        json: { code: 'query_invalid', detail: 'not this time' },
+      })
+    })
+    await page.goto(`${world.portalUrl}/projects/failing-list`)
+    await page.getByRole('link', { name: 'failing-customer.com' }).first().waitFor()
+    await page.evaluate('window.scrollTo(0, document.body.scrollHeight)')
+    await page.getByRole('alert').filter({ hasText: 'ot this time' }).waitFor()
+    const soFar = asked
+    await page.evaluate('new Promise((resolve) => setTimeout(resolve, 500))')
+    expect(asked).toBe(soFar)
+    await page.unroute(/\/domains\?.*cursor=/)
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByRole('alert').waitFor({ state: 'detached' })
+    await page.evaluate('window.scrollTo(0, document.body.scrollHeight)')
+    await page.getByRole('link', { name: hostnames[0]! }).waitFor()
+  })
+
   test('a domain is removed only once its hostname was typed', async () => {
     const page = await startProject('Removing')
     await addDomain(page, 'shop.removed-customer.com')
@@ -251,6 +293,7 @@ describe('the page for the customer', () => {
     await page.getByText('Connecting', { exact: true }).waitFor()
     await page.getByLabel('Who manages the DNS of your domain?').selectOption('cloudflare')
     await page.getByText('the cloud must be grey').waitFor()
+    await page.getByText('Add a CNAME record named "shop" in the DNS of connect-customer.com').waitFor() // what was found, in the API's own words
     expect(await findBarriers(page)).toEqual([])
     await page.getByLabel('Their e-mail address').fill('dns@connect-customer.com')
     await page.getByRole('button', { name: 'Send instructions' }).click()
@@ -331,6 +374,24 @@ describe('what others write', () => {
   )
 })
 
+describe('the activity', () => {
+  test('whoever joins and leaves is named once, in words', async () => {
+    const owner = await startProject('Coming')
+    const project = `${world.portalUrl}/v1/portal/projects/coming`
+    await owner.request.post(`${project}/members`, { data: { email: 'guest@coming.example', role: 'member' } })
+    await world.mail.next('guest@coming.example')
+    const { page: guest } = await world.open('/')
+    await world.signIn(guest, 'guest@coming.example')
+    await guest.request.delete(`${project}/members/guest@coming.example`)
+    await owner.goto(`${world.portalUrl}/projects/coming/activity`)
+    const entries = owner.getByRole('listitem').filter({ hasText: 'guest@coming.example' })
+    await entries.filter({ hasText: 'left the project' }).waitFor()
+    const said = (await entries.allTextContents()).map((text) => text.replace(/\s+/g, ' '))
+    expect(said[0]).toMatch(/^guest@coming\.example left the project /)
+    expect(said[1]).toMatch(/^guest@coming\.example joined the project /)
+  })
+})
+
 describe('settings', () => {
   test('the application can be spoken to over HTTP/2, as its address allows, and is tried that way at once', async () => {
     const page = await startProject('Calling')
@@ -343,6 +404,23 @@ describe('settings', () => {
     await page.getByText('it does not speak HTTP/2').waitFor() // the upstream of these tests speaks HTTP/1.1
     await page.reload()
     expect(await protocol.inputValue()).toBe('h2c')
+  })
+
+  test('saving one setting does not put back what a colleague has changed meanwhile, and shows it', async () => {
+    const page = await startProject('Together')
+    const project = `${world.portalUrl}/v1/portal/projects/together`
+    await page.getByRole('link', { name: 'Settings' }).click()
+    await page.getByPlaceholder('#0f766e').fill('#0f766e')
+    const elsewhere = world.upstreamUrl.replace('127.0.0.1', 'localhost')
+    await page.request.patch(project, { data: { upstreamUrl: elsewhere, brand: { logoUrl: 'https://vendor.example/logo.png' } } })
+    await page.getByLabel('Name', { exact: true }).fill('Together again')
+    await page.getByRole('button', { name: 'Save' }).first().click()
+    await page.getByText('Saved').first().waitFor()
+    await expect.poll(() => page.getByLabel('Address of your application').inputValue()).toBe(elsewhere)
+    await page.getByRole('button', { name: 'Save' }).nth(1).click()
+    const stored = async () => (await (await page.request.get(project)).json()) as { name: string; upstreamUrl: string; brand: object }
+    await expect.poll(async () => (await stored()).brand).toEqual({ color: '#0f766e', logoUrl: 'https://vendor.example/logo.png' })
+    expect(await stored()).toMatchObject({ name: 'Together again', upstreamUrl: elsewhere })
   })
 })
 
