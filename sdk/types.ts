@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document 1426ee298c6511952c2d86d2641744ec: npm run types.
+// Generated from the OpenAPI document b85809944a6c925cc2cc8ed6b18dddcf: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -2622,6 +2622,15 @@ export interface operations {
             };
             /** @description `plan_limit`: The plan has no room for another domain. */
             402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `project_not_found`: There is no such project. */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
