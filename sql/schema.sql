@@ -420,8 +420,9 @@ begin
       and other.deleted_at is null and other.project_id <> project and claim_counts(other) limit 1;
   else
     select other.hostname into found from domains other
-    where other.hostname = '*' || substr(wanted, strpos(wanted, '.'))
-      and other.deleted_at is null and other.project_id <> project and claim_counts(other);
+    where substr(other.hostname, strpos(other.hostname, '.') + 1) = substr(wanted, strpos(wanted, '.') + 1)
+      and other.hostname = '*' || substr(wanted, strpos(wanted, '.'))
+      and coalesce(other.deleted_at, 'infinity') = 'infinity' and other.project_id <> project and claim_counts(other);
   end if;
   return found;
 end
