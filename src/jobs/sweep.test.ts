@@ -7,6 +7,7 @@ const TAKES_MS = 20
 const FOR_MS = 600
 
 test('a sweep that takes long comes less often than it is to, and others come in time', async () => {
+  const startedAtMs = performance.now()
   let slow = 0
   let greedy = 0
   const run = (count: () => void) => async () => {
@@ -22,7 +23,8 @@ test('a sweep that takes long comes less often than it is to, and others come in
   )
   await pause(FOR_MS, new AbortController().signal)
   await sweeps.stop()
+  const tookMs = performance.now() - startedAtMs // a busy machine takes longer
   expect(slow).toBeGreaterThan(0)
-  expect(slow).toBeLessThanOrEqual(Math.ceil(FOR_MS / (TAKES_MS * 10)) + 1)
+  expect(slow).toBeLessThanOrEqual(Math.ceil(tookMs / (TAKES_MS * 10)) + 1)
   expect(greedy).toBeGreaterThan(slow)
 })
