@@ -39,7 +39,7 @@ export type ActivityRecord = {
 export type ActivityPage = { entries: ActivityRecord[]; nextCursor?: string }
 
 const PAGE_ENTRIES = 50
-const PAGE_ENTRIES_MAX = 200
+export const PAGE_ENTRIES_MAX = 200
 
 /** Notes a change in the transaction that makes it, so that there is an entry exactly when there is a change. */
 export async function recordActivity(

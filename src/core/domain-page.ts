@@ -16,7 +16,7 @@ export type DomainQuery = {
 
 export type DomainPage = { domains: DomainRecord[]; nextCursor?: string }
 
-const PAGE_DOMAINS_MAX = 1_000
+export const PAGE_DOMAINS_MAX = 1_000
 
 export async function readPage(db: Db, project: Project, query: DomainQuery): Promise<DomainPage> {
   const limit = parseLimit(query.limit)

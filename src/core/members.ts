@@ -4,7 +4,7 @@ import { type Actor, recordActivity } from './activity.ts'
 import { type Db, rows, type Tx, transaction } from './db.ts'
 import { parseEmailAddress } from './email-address.ts'
 import { addMailJob } from './mail-jobs.ts'
-import type { Project } from './projects.ts'
+import { type Project, projectGone } from './projects.ts'
 
 export const ROLES = ['owner', 'admin', 'member'] as const
 
@@ -117,7 +117,7 @@ async function lockMembers(tx: Tx, project: Project): Promise<Row[]> {
 function roleNow(members: readonly Row[], { actor, project, role }: MemberChange): Role | 'operator' {
   if (actor.kind !== 'user') return role
   const member = members.find(({ email }) => email === actor.email)
-  if (!member) throw new ServiceError('project_not_found', `there is no project ${project.slug}`)
+  if (!member) throw projectGone(project.slug)
   return member.role
 }
 

@@ -54,8 +54,6 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
   #isAsked = false
   /** The request's visitor has authenticated the connection, not the request alone. */
   #isPersonal = false
-  #exchanges = 0
-  #hasRested = false
   /** The other side has ended it, or we have. */
   #isOver = false
   #isPaused = false
@@ -65,6 +63,8 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
   #silentSinceMs = 0
   #moved = -1
   #received = 0
+  /** Whether it was kept, after an exchange or for the first one: the other side may have ended it meanwhile. */
+  isReused = false
   /** Infinite while it carries an exchange. */
   restsSinceMs = Number.POSITIVE_INFINITY
 
@@ -104,15 +104,9 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
     return this.restsSinceMs !== Number.POSITIVE_INFINITY
   }
 
-  /** Whether it has carried an exchange before the one that it carries now, or has rested: the other side may have ended it meanwhile. */
-  get isReused(): boolean {
-    return this.#exchanges > 1 || this.#hasRested
-  }
-
   send(request: UpstreamRequest, listener: UpstreamListener): void {
     const parser = new AnswerParser(request, this, this.#lastHead)
     const running: Running = { parser, listener, sending: undefined, head: undefined, trailers: undefined }
-    this.#exchanges += 1
     this.#running = running
     this.restsSinceMs = Number.POSITIVE_INFINITY
     this.#allowSilence(request.body ? this.#timeouts.bodyIdleMs : this.#timeouts.answerHeadMs)
@@ -165,7 +159,7 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
 
   /** It waits for its next exchange: for our keep-alive time at most, or less when the upstream said so. */
   rest(): void {
-    this.#hasRested = true
+    this.isReused = true
     this.restsSinceMs = this.#turn.nowMs()
   }
 
@@ -274,6 +268,7 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
     const isFit = head!.keepsAlive && !this.#isPersonal && nothingBehind && hasLeft && this.isUsable
     this.#idleMs = Math.min(this.#timeouts.keepAliveMs, head!.fields.idleMs)
     this.resume() // a slow visitor may have paused it, and it is the next one's now
+    this.isReused = true // whoever has it next
     if (isFit) this.#onFree(this)
     else this.#socket.destroy()
     listener.onEnd(trailers ?? [])
