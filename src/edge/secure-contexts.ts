@@ -12,6 +12,8 @@ const [CONTEXT_BYTES, ISSUER_BYTES] = IS_BUN ? [7_000, 3_500] : [27_000, 4_700]
 /** Names that come once share a few contexts, which stay in the processor's caches. */
 const PASSING_MAX = 32
 const CAME_LATELY_MAX = 16_000 // some 100 bytes each
+/** A name takes the room of one that was away for more than so many times as long as itself. With 1, names alike would take it from each other for ever. */
+const AWAY_LONGER = 4
 const CERTIFICATE_BEGINS = '-----BEGIN CERTIFICATE-----'
 const AES_128 = 'TLS_AES_128_GCM_SHA256'
 
@@ -43,6 +45,8 @@ export class Certified {
   readonly #free: () => void
   /** What it takes outside of JavaScript. */
   readonly bytes: number
+  /** The number of the visit that asked for it last. */
+  lastVisit = 0
   #names: readonly CertifiedName[] | undefined
   #holders = 0
   #isKept = true
@@ -105,36 +109,49 @@ export class Certified {
 
 /**
  * The certificates that are ready for handshakes, made so when one first needs it, which costs a third of a handshake: as many as
- * `bytesMax` has room for at the moment. A name that comes a second time gets room, and takes it from the one that was away for longest;
- * who comes once, as each of a million names or a scanner's, does not. Never is there one for each registered hostname.
+ * `bytesMax` has room for at the moment. A name that comes a second time gets room, where there is none that of the one that was away for longest, if
+ * it comes much more often; who comes once, as each of a million names or a scanner's, does not. Never is there one for each registered hostname.
  */
 export function createSecureContexts(bytesMax: () => number, passingMax = PASSING_MAX) {
   const onLeave = (certified: Certified) => certified.leave()
   const staying = new ExactLru<string, Certified>({ max: bytesMax, weightOf: ({ bytes }) => bytes, onLeave })
   const passing = new ExactLru<string, Certified>({ max: () => passingMax, weightOf: () => 1, onLeave })
-  const cameLately = new Lru<string, true>(CAME_LATELY_MAX)
+  const cameLately = new Lru<string, number>(CAME_LATELY_MAX)
   const spares = new SpareContexts()
   let made = 0
+  let visits = 0
 
   const ready = (text: CertificateText): Certified => {
     const context = spares.take(text) ?? contextOf(text)
     return new Certified(context, text, () => spares.keep(context, text))
   }
 
+  const getsRoom = (certified: Certified, formerVisit: number | undefined): boolean => {
+    // Bun cannot give a context another certificate, so there a passing one costs as much as one that stays.
+    if (staying.hasRoomFor(certified)) return formerVisit !== undefined || IS_BUN
+    const { oldest } = staying
+    if (formerVisit === undefined || oldest === undefined) return false
+    return (visits - formerVisit) * AWAY_LONGER < visits - oldest.lastVisit
+  }
+
   return {
     /** `id` changes whenever the certificate does, but for a database that was promoted and says a version a second time. */
     certify({ id, ...text }: CertificateText & { id: string }): Certified {
+      visits += 1
       const known = staying.get(id) ?? passing.get(id)
-      if (known?.shows(text)) return known
+      if (known?.shows(text)) {
+        known.lastVisit = visits
+        return known
+      }
       if (known) for (const memory of [staying, passing]) memory.delete(id)
       const certified = ready(text)
+      certified.lastVisit = visits
       made += 1
-      // Bun cannot give a context another certificate, so there a passing one costs as much as one that stays.
-      if (cameLately.get(id) || (IS_BUN && staying.hasRoomFor(certified))) {
+      if (getsRoom(certified, cameLately.get(id))) {
         certified.dropCopies()
         staying.set(id, certified)
       } else {
-        cameLately.set(id, true)
+        cameLately.set(id, visits)
         passing.set(id, certified)
         staying.shrink()
       }

@@ -25,6 +25,11 @@ export class ExactLru<K, V> {
     return this.#entries.size
   }
 
+  /** The value that leaves next. */
+  get oldest(): V | undefined {
+    return this.#entries.values().next().value
+  }
+
   /** Whether it could take the value without losing another. */
   hasRoomFor(value: V): boolean {
     return this.#weight + this.#parts.weightOf(value) <= this.#parts.max()
