@@ -1,7 +1,8 @@
+import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
-import { speakPlain } from '../../test/support/raw-visitor.ts'
+import { RawReader, speakPlain } from '../../test/support/raw-visitor.ts'
 
 let edge: TestEdge
 const HOST = 'shop.customer.com'
@@ -102,14 +103,58 @@ test('a body that is malformed gets no second answer', async () => {
   expect(reader.rest).toBe('')
 })
 
+/** As speakPlain, by somebody who may go on when the edge has ended. */
+function speakOn(port: number, bytes: string): RawReader {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => {})
+  onTestFinished(() => void socket.destroy())
+  socket.write(bytes)
+  return new RawReader(socket)
+}
+function goOn({ socket }: RawReader, saying: string): void {
+  const timer = setInterval(() => socket.write(saying), 100)
+  onTestFinished(() => clearInterval(timer))
+}
+
+const CONNECT = `CONNECT ${HOST}:443 HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`
+const MALFORMED_BODY = `POST / HTTP/1.1\r\nHost: ${HOST}\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n`
+
+test.each([
+  ['CONNECT', CONNECT],
+  ['CONNECT behind another request', `GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n${CONNECT}`],
+  ['what is no HTTP', 'rubbish\r\n\r\n'],
+  ['a malformed body', MALFORMED_BODY],
+])('nothing is left of a connection that said %s, was sent away, and said more before it ended', async (_name, bytes) => {
+  const own = await startTestEdge()
+  await own.route(HOST, 'http://127.0.0.1:1')
+  const reader = speakOn(own.httpPort, bytes)
+  await reader.answer()
+  await wait(50)
+  reader.socket.end('more')
+  const stopped = own.stop(60_000).then(() => 'stopped')
+  expect(await Promise.race([stopped, wait(5_000, 'a connection is left')])).toBe('stopped')
+})
+
+test.each([
+  ['CONNECT', CONNECT],
+  ['what is no HTTP', 'rubbish\r\n\r\n'],
+  ['a malformed body', MALFORMED_BODY],
+])('a connection that said %s ends soon after its answer, though the other side never stops', async (_name, bytes) => {
+  const reader = speakOn(edge.httpPort, bytes)
+  goOn(reader, '\r\n')
+  await reader.answer()
+  await reader.closed()
+})
+
 test.runIf(KEEPS_TIME)(
   'a head that does not end in time is 408, and a connection on which nothing is said closes without a word',
   async () => {
     const hasty = await startTestEdge({ timeouts: { requestHeadMs: 1_000 } })
     const silent = speakPlain(hasty.httpPort, '')
-    const slow = speakPlain(hasty.httpPort, `GET / HTTP/1.1\r\nHost: ${HOST}\r\n`)
+    const slow = speakOn(hasty.httpPort, `GET / HTTP/1.1\r\nHost: ${HOST}\r\nX: `)
+    goOn(slow, 'x')
     expect((await slow.answer()).status).toBe(408)
-    expect([await slow.closed(), await silent.closed()]).toEqual(['', ''])
+    await slow.closed()
+    expect(await silent.closed()).toBe('')
     await hasty.stop(0)
   },
 )

@@ -4,6 +4,7 @@ import { type Hostname, readHostname } from '../hostname.ts'
 import type { Log } from '../log.ts'
 import { FieldSection } from './field-section.ts'
 import { type FindHost, hostOf, isAuthority } from './host.ts'
+import { endSoon } from './linger.ts'
 import { type Page, page } from './pages.ts'
 import { readPlainHead } from './port80-head.ts'
 import { REQUEST_HEAD_BYTES_MAX, REQUEST_TIMES_CHECKED_EVERY_MS } from './request-limits.ts'
@@ -58,7 +59,7 @@ export function createPort80(parts: Port80Parts) {
     const last = lastAsked.get(socket)
     if (!last) refuse(socket, status)
     else if (last.request.complete) void last.answered.then(() => refuse(socket, status))
-    else void last.answered.then(() => socket.end()) // it is the last one's body that is malformed, and behind its answer nobody waits for another
+    else void last.answered.then(() => end(socket)) // it is the last one's body that is malformed, and behind its answer nobody waits for another
   }
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuseNext(socket as Socket, REFUSED_WITH[error.code ?? ''] ?? 400))
   server.on('connect', (_request, socket) => refuseNext(socket as Socket, 405))
@@ -113,8 +114,14 @@ function send(request: IncomingMessage, response: ServerResponse, { head, body }
 
 /** Ends the connection with a page; one on which nothing was ever said, without a word. To be called behind the answers to what came before. */
 function refuse(socket: Socket, status: number): void {
-  if (!socket.writable || socket.bytesRead === 0) return void socket.destroy()
+  if (socket.bytesRead === 0) return void socket.destroy()
   const { head, body } = page(status)
   const lines = `${head.fields.lines}Connection: close\r\nContent-Length: ${body.length}\r\n`
-  socket.end(`HTTP/1.1 ${status} ${head.reason}\r\n${lines}\r\n${body}`)
+  end(socket, `HTTP/1.1 ${status} ${head.reason}\r\n${lines}\r\n${body}`)
+}
+
+/** Once: node:http finds the same fault again in each further piece of what is not HTTP. */
+function end(socket: Socket, lastBytes?: string): void {
+  if (socket.writable) endSoon(socket, lastBytes)
+  else if (!socket.writableEnded) socket.destroy()
 }

@@ -10,6 +10,7 @@ import { createChallengeTls } from './challenge-tls.ts'
 import { holdBack, isValidation, peekClientHello } from './client-hello.ts'
 import { lightenOnceClosed } from './closed-sockets.ts'
 import type { VisitorConnection } from './engine.ts'
+import { endSoon } from './linger.ts'
 import type { HandshakeOutcome } from './metrics.ts'
 import { forgetOfferedProtocols } from './offered-protocols.ts'
 import { type Certified, createSecureContexts, TLS_SETTINGS } from './secure-contexts.ts'
@@ -61,7 +62,6 @@ type TcpSocket = Socket & { [ARRIVAL]?: Arrival | undefined }
 const REFUSAL = Buffer.from([21, 3, 3, 0, 2, 2, 40])
 /** Fatal no_application_protocol (RFC 7301 §3.2). */
 const NO_PROTOCOL = Buffer.from([21, 3, 3, 0, 2, 2, 120])
-const LINGER_MS = 1_000
 const TICKET_KEYS_BYTES = 48
 
 /**
@@ -175,10 +175,7 @@ export function createTls(parts: TlsParts) {
 
   const refuse = (socket: Socket, outcome: HandshakeOutcome, alert = REFUSAL) => {
     parts.onOutcome(outcome)
-    const timer = setTimeout(() => socket.destroy(), LINGER_MS)
-    socket.once('close', () => clearTimeout(timer))
-    socket.end(alert)
-    socket.resume() // it closes with the other side's end, which is seen by reading only; ten thousand refusals a second leave nothing behind
+    endSoon(socket, alert) // ten thousand refusals a second leave nothing behind
   }
 
   return {

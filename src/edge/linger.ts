@@ -1,0 +1,14 @@
+import type { Socket } from 'node:net'
+
+const LINGER_MS = 1_000
+
+/**
+ * Ends a connection behind its last bytes, and soon closes it, whatever the other side does. It is read on meanwhile: the other side's end is seen by
+ * reading only, and bytes that lie unread at the close would take the last ones from it (RFC 9112 §9.6).
+ */
+export function endSoon(socket: Socket, lastBytes: string | Buffer = ''): void {
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS)
+  socket.once('close', () => clearTimeout(timer))
+  socket.end(lastBytes)
+  socket.resume()
+}
