@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
 import { openHttp2, speak } from '../../test/support/raw-visitor.ts'
 import { type RawUpstream, startRawUpstream } from '../../test/support/upstream.ts'
+import { pause } from '../lib/back-off.ts'
 
 const HOST = 'shop.customer.com'
 const EARLY = 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\nConnection: X-Hop\r\nX-Hop: 1\r\nAlt-Svc: h3=":443"\r\n\r\n'
@@ -25,6 +26,10 @@ const SAYINGS: Record<string, (say: (text: string) => void, socket: Socket) => v
   '/protocols': (say) => say('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n'),
   '/deaf': (say, socket) => {
     say(EARLY)
+    socket.once('data', () => say(OK))
+  },
+  '/late': (say, socket) => {
+    setTimeout(() => say('HTTP/1.1 100 Continue\r\n\r\n'.repeat(2)), 1_300) // the edge waits a second for it
     socket.once('data', () => say(OK))
   },
   '/upgrade': (say) => say('HTTP/1.1 426 Upgrade Required\r\nUpgrade: foo/2\r\nConnection: upgrade\r\nContent-Length: 2\r\n\r\nok'),
@@ -118,6 +123,28 @@ test('who waits for 100 gets it, also when another interim answer came first and
   reader.socket.write('abc')
   expect(await reader.answer()).toMatchObject({ status: 200, body: 'ok' })
   reader.socket.destroy()
+})
+
+test('who waits for 100 gets it once, though the application says it late, and twice', async () => {
+  const head = `POST /late HTTP/1.1\r\nHost: ${HOST}\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n`
+  const reader = await speak(target(), head)
+  expect(await reader.until('\r\n\r\n')).toBe('HTTP/1.1 100 Continue\r\n\r\n')
+  await pause(600)
+  reader.socket.write('abc')
+  expect(await reader.until('\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /)
+  reader.socket.destroy()
+
+  const session = await openHttp2(target())
+  const asking = { ':path': '/late', ':method': 'POST', ':authority': HOST, expect: '100-continue', 'content-length': 3 }
+  const stream = session.request(asking, { endStream: false })
+  let told = 0
+  stream.on('continue', () => {
+    told += 1
+    if (told === 1) setTimeout(() => stream.end('abc'), 600)
+  })
+  const status = await new Promise((resolve) => stream.once('response', (headers) => resolve(headers[':status'])))
+  expect([status, told]).toEqual([200, 1])
+  session.destroy()
 })
 
 test('an answer without Date gets the time; a 426 says over HTTP/1.1 what to ask for', async () => {

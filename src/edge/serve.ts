@@ -231,8 +231,13 @@ export function createServe(parts: ServeParts) {
     return Promise.all([host, first]).then(([one, other]) => serveTenant(visit, one, other))
   }
 
-  const serveTenant = (visit: Visit, host: HostAnswer, first: HostAnswer): void =>
-    isSameTenant(host, first) ? serveHost(visit, host) : answer(visit, 421, 'misdirected')
+  const serveTenant = (visit: Visit, host: HostAnswer, first: HostAnswer): void => {
+    // 421 would have the visitor come again on a connection of its own, whose handshake cannot be served at the moment.
+    const unsure = [host, first].find(({ kind }) => kind === 'unavailable')
+    if (unsure) serveHost(visit, unsure)
+    else if (isSameTenant(host, first)) serveHost(visit, host)
+    else answer(visit, 421, 'misdirected')
+  }
 
   return {
     serve(exchange: Exchange, refusedWith?: number) {

@@ -105,7 +105,8 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     for (const stream of this.#streams.all()) {
       const isLate = this.#waiting.keepTooMuch && nowMs - stream.begunAtMs >= BEGIN_MS_MAX
       if (isLate && this.#arrived.includes(stream)) this.#reset(stream, ERROR_CODE.refusedStream)
-      else if (stream.exchange.isStuck(nowMs, this.#parts.timeouts.bodyIdleMs)) this.#reset(stream, ERROR_CODE.cancel)
+      else if (stream.exchange.isStuck(nowMs, this.#waiting.patienceMs(this.#parts.timeouts.bodyIdleMs)))
+        this.#reset(stream, ERROR_CODE.cancel)
     }
   }
 
@@ -343,8 +344,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   }
 
   #mark(): void {
-    if (this.#isMarked) return
+    if (!this.#isMarked) this.#parts.turn.add(this)
     this.#isMarked = true
-    this.#parts.turn.add(this)
   }
 }

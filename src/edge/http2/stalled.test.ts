@@ -28,12 +28,14 @@ const CANCEL = 8
 const SHUT = Buffer.concat([PREFACE, frame(SETTINGS, 0, 0, [0, 4, 0, 0, 0, 0])])
 
 /** A visitor that opens no window, and applications that have a piece for every request. */
-async function stall(streams: number, kept = new KeptForAll()) {
+async function stall(streams: number, kept = new KeptForAll(), answerLater = (answer: () => void) => answer()) {
   const begun: Exchange[] = []
   const pair = createHttp2Pair((exchange) => {
     begun.push(exchange)
-    exchange.answer({ status: 200, reason: '', fields: FieldSection.EMPTY, body: 'unknown' })
-    exchange.write(Buffer.alloc(PIECE))
+    answerLater(() => {
+      exchange.answer({ status: 200, reason: '', fields: FieldSection.EMPTY, body: 'unknown' })
+      exchange.write(Buffer.alloc(PIECE))
+    })
   }, kept)
   pair.send(SHUT, ...Array.from({ length: streams }, (_, i) => frame(HEADERS, 5, 2 * i + 1, GET)))
   await pair.settled()
@@ -137,6 +139,23 @@ test('with much kept for all connections together each keeps less, and what ends
   pair.close()
   await pair.settled()
   expect(kept.bytes).toBe(256 * 1024 * 1024)
+})
+
+test('answers that come after all requests have begun are let go again, as far as they are more than a connection may keep', async () => {
+  const kept = new KeptForAll()
+  kept.bytes = 256 * 1024 * 1024
+  const before = kept.bytes
+  const answers: (() => void)[] = []
+  const { pair, begun, resets } = await stall(STALLED, kept, (answer) => answers.push(answer))
+  expect(begun.length).toBe(STALLED)
+  for (const answer of answers) answer()
+  await pair.settled()
+  expect(kept.bytes - before).toBe(STALLED * PIECE)
+  pair.connection.look(performance.now())
+  await pair.settled()
+  expect(kept.bytes - before).toBe(5 * PIECE)
+  expect(resets()).toEqual(begun.slice(5).map((_, i) => [2 * i + 1, CANCEL]))
+  pair.close()
 })
 
 test('a request that waits for what others keep begins once they have gone', async () => {

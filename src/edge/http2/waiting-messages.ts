@@ -5,6 +5,8 @@ import type { SendWindow } from './windows.ts'
 const KEPT_BYTES_HIGH = 4 * 1024 * 1024
 const KEPT_BYTES_HIGH_OF_MANY = 256 * 1024
 const KEPT_FOR_ALL_BYTES_HIGH = 256 * 1024 * 1024
+/** What had begun when that was reached brings no more than this: answers that come later than their requests began are not held back by these. */
+const KEPT_BYTES_MAX_OF_MANY = 512 * 1024
 
 /** What is kept for all connections of a process. */
 export class KeptForAll {
@@ -42,6 +44,11 @@ export class WaitingMessages {
   /** Whether that is so because their windows are shut, and not because the line is slow. */
   get keepTooMuch(): boolean {
     return this.#keptBytes >= (this.#all.bytes < KEPT_FOR_ALL_BYTES_HIGH ? KEPT_BYTES_HIGH : KEPT_BYTES_HIGH_OF_MANY)
+  }
+
+  /** For how long none of it may be taken: `ms`, but not at all while it is more than any connection may keep. */
+  patienceMs(ms: number): number {
+    return this.#all.bytes >= KEPT_FOR_ALL_BYTES_HIGH && this.#keptBytes > KEPT_BYTES_MAX_OF_MANY ? 0 : ms
   }
 
   add(message: Waiting): void {
