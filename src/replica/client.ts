@@ -66,6 +66,7 @@ export function connectToFollower(socketPath: string, events: FollowerEvents): F
   let timer: NodeJS.Timeout | undefined
   let closed = false
   let asked = 0
+  let damage: string | undefined // as long as this copy is read, told anew to whichever follower comes
   const met = Promise.withResolvers<void>()
 
   const open = (): void => {
@@ -91,6 +92,7 @@ export function connectToFollower(socketPath: string, events: FollowerEvents): F
         heard = { status: message.status, at: performance.now() }
         later(() => events.onReset())
         confirm(message.mark, carried)
+        tellDamage()
         met.resolve()
         break
       case 'status':
@@ -101,6 +103,7 @@ export function connectToFollower(socketPath: string, events: FollowerEvents): F
         later(() => events.onChanged(message.keys))
         break
       case 'reset':
+        damage = undefined
         later(() => events.onReset())
         break
       case 'answer':
@@ -116,6 +119,9 @@ export function connectToFollower(socketPath: string, events: FollowerEvents): F
   // Behind all that was to be told before.
   const confirm = (mark: number | undefined, to: Lines): void => {
     if (mark !== undefined) later(() => to.send(encodeLine({ type: 'applied', mark, vitals: events.vitals?.() } satisfies ToFollower)))
+  }
+  const tellDamage = (): void => {
+    if (damage !== undefined) lines?.send(encodeLine({ type: 'copy-damaged', sentence: damage } satisfies ToFollower))
   }
   const ask = (type: Asked['type'], hostname: Hostname, timeoutMs: number): Promise<unknown> => {
     if (!lines || waiting.size >= REQUESTS_WAITING_MAX) return Promise.resolve(undefined)
@@ -154,12 +160,16 @@ export function connectToFollower(socketPath: string, events: FollowerEvents): F
       if (lines && !isRepeated(hostname)) lines.send(encodeLine({ type: 'visitor-came', hostname } satisfies ToFollower))
     },
     hostnamesUsed(hostnames) {
-      for (let from = 0; lines && from < hostnames.length; from += KEYS_PER_PUSH_MAX) {
+      // What does not fit is lost, rather than the link: these names are noted again when they are next read.
+      for (let from = 0; lines?.hasRoom() && from < hostnames.length; from += KEYS_PER_PUSH_MAX) {
         const message: ToFollower = { type: 'hostnames-used', hostnames: hostnames.slice(from, from + KEYS_PER_PUSH_MAX) }
         lines.send(encodeLine(message))
       }
     },
-    copyDamaged: (sentence) => lines?.send(encodeLine({ type: 'copy-damaged', sentence } satisfies ToFollower)),
+    copyDamaged(sentence) {
+      damage = sentence
+      tellDamage()
+    },
     status: () => ({
       ...heard.status,
       lagMs: heard.status.lagMs + Math.round(performance.now() - heard.at),

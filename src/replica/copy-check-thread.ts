@@ -2,7 +2,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { CopyCheck } from './copy-check.ts'
-import { isDamage } from './copy-schema.ts'
+import { isSqliteError } from './copy-schema.ts'
 
 function check(file: string): CopyCheck {
   try {
@@ -11,7 +11,7 @@ function check(file: string): CopyCheck {
     db.close()
     return finding === 'ok' ? { kind: 'sound' } : { kind: 'damaged', sentence: finding }
   } catch (error) {
-    return { kind: isDamage(error) ? 'damaged' : 'unknown', sentence: (error as Error).message }
+    return { kind: isSqliteError(error, 'damage') ? 'damaged' : 'unknown', sentence: (error as Error).message }
   }
 }
 

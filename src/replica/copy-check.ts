@@ -8,7 +8,7 @@ const CHECK_TIMEOUT_MS = 15 * 60_000
 /** Reads a whole copy and checks its structure, in a thread of its own: seconds a million rows. Never rejects. */
 export async function checkCopy(file: string, signal?: AbortSignal): Promise<CopyCheck> {
   const deadline = AbortSignal.timeout(CHECK_TIMEOUT_MS)
-  const worker = new Worker(new URL('./copy-check-thread.ts', import.meta.url), { workerData: file, execArgv: [] })
+  const worker = new Worker(new URL('./copy-check-thread.ts', import.meta.url), { workerData: file })
   try {
     const [outcome] = await once(worker, 'message', { signal: signal ? AbortSignal.any([signal, deadline]) : deadline })
     return outcome as CopyCheck

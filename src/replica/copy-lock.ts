@@ -2,14 +2,13 @@ import { accessSync, constants } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { shellWord } from '../lib/shell-word.ts'
+import { isSqliteError } from './copy-schema.ts'
 
 /** The copy has one writer, and another process is it. */
 export class CopyInUseError extends Error {}
 
 /** The copy's folder, or a file in it, is closed to the user of this process. The message says which, and how to open it. */
 export class CopyClosedError extends Error {}
-
-const SQLITE_BUSY = 5
 
 /** Makes this process the copy's one writer. The operating system lets go of the lock when its holder dies, however it dies. */
 export function takeCopyLock(path: string): DatabaseSync {
@@ -22,14 +21,9 @@ export function takeCopyLock(path: string): DatabaseSync {
     return lock
   } catch (error) {
     lock.close()
-    if (isBusy(error)) throw new CopyInUseError(`another process writes the copy at ${path}`, { cause: error })
+    if (isSqliteError(error, 'busy')) throw new CopyInUseError(`another process writes the copy at ${path}`, { cause: error })
     throw new Error(`${file} cannot be used: ${(error as Error).message}`, { cause: error })
   }
-}
-
-function isBusy(error: unknown): boolean {
-  const code = (error as { errcode?: unknown } | undefined)?.errcode
-  return typeof code === 'number' && (code & 0xff) === SQLITE_BUSY
 }
 
 function isClosed(path: string): boolean {

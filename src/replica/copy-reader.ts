@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import type { Hostname } from '../hostname.ts'
 import { currentGeneration } from './copy-files.ts'
 import { type CopyLookups, type ProjectBrand, prepareLookups } from './copy-lookups.ts'
-import { isDamage, unreadability } from './copy-schema.ts'
+import { isSqliteError, unreadability } from './copy-schema.ts'
 import type { CertificateRow, ChallengeRow, LightRoute, Route } from './rows.ts'
 
 export type CopyReader = {
@@ -90,7 +90,7 @@ export function openCopyReader(path: string, options: CopyReaderOptions = {}): C
     try {
       return read()
     } catch (error) {
-      if (isDamage(error) && file && damaged !== file) {
+      if (isSqliteError(error, 'damage') && file && damaged !== file) {
         damaged = file
         options.onDamaged?.(`${file}: ${(error as Error).message}`)
       }

@@ -123,10 +123,11 @@ export function touchEnds(db: DatabaseSync): void {
   }
 }
 
-const DAMAGE = new Set([11, 26]) // SQLITE_CORRUPT, SQLITE_NOTADB
+/** SQLite's primary result codes (sqlite.org/rescode.html). */
+const CODES = { busy: [5], full: [13], damage: [11, 26] } // SQLITE_BUSY, _FULL, _CORRUPT and _NOTADB
 
-/** Whether an error says that the file's bytes are wrong, as opposed to busy, full or out of reach. */
-export function isDamage(error: unknown): boolean {
+/** Whether an error says that the file is locked, that there is no room for more on its disk, or that its bytes are wrong. */
+export function isSqliteError(error: unknown, kind: keyof typeof CODES): boolean {
   const code = (error as { errcode?: unknown } | undefined)?.errcode
-  return typeof code === 'number' && DAMAGE.has(code & 0xff)
+  return typeof code === 'number' && CODES[kind].includes(code & 0xff)
 }

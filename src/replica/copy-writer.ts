@@ -15,7 +15,7 @@ import {
 import { takeCopyLock } from './copy-lock.ts'
 import { type CopyLookups, prepareLookups } from './copy-lookups.ts'
 import { ALWAYS_USED_MS, type CopyNames, prepareNames } from './copy-names.ts'
-import { type CopyScope, countRows, createTables, isDamage, touchEnds, unfitness } from './copy-schema.ts'
+import { type CopyScope, countRows, createTables, isSqliteError, touchEnds, unfitness } from './copy-schema.ts'
 import type { CertificateRow, ChallengeRow, CopyBatch, Cursor, NameUse, ProjectRow, Route, RouteRow, SettingRow } from './rows.ts'
 
 /** Everything that the copy is to hold, page by page; `cursor` was taken before the first page was read. */
@@ -94,7 +94,7 @@ export function openCopyWriter(path: string, scope: CopyScope = { metadata: true
     try {
       return action(opened)
     } catch (error) {
-      if (isDamage(error)) giveUp(file, `it is damaged: ${(error as Error).message}`)
+      if (isSqliteError(error, 'damage')) giveUp(file, `it is damaged: ${(error as Error).message}`)
       throw error
     }
   }
@@ -211,7 +211,7 @@ function openGeneration(
     }
   } catch (error) {
     if (db?.isOpen) db.close()
-    return { kind: 'unfit', reason: `it cannot be opened: ${(error as Error).message}`, damaged: isDamage(error) }
+    return { kind: 'unfit', reason: `it cannot be opened: ${(error as Error).message}`, damaged: isSqliteError(error, 'damage') }
   }
 }
 

@@ -1,5 +1,6 @@
 import { closeSync, openSync, readdirSync, rmSync, truncateSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Hostname, parseHostname, wildcardOver } from '../hostname.ts'
@@ -135,12 +136,12 @@ afterEach(async () => {
   place.remove()
 })
 
-function follow(): void {
+function follow(log = pino({ level: 'silent' })): void {
   follower = createFollower({
     source: database.source,
     writer,
     settingNames: ['thumbprint'],
-    log: pino({ level: 'silent' }),
+    log,
     now: () => clock,
   })
 }
@@ -168,6 +169,19 @@ test('an empty machine fills its copy with everything, and tells its processes',
   expect(reader.findCertificate(shop(3))).toEqual(certificateOf(shop(3)))
   expect(reader.findSetting('thumbprint')).toEqual(Buffer.from('abc'))
   expect(reader.findSetting('acme-account')).toBeUndefined()
+})
+
+test('a full disk is said at once, and is not filled up again with each of many tries', async () => {
+  const said: string[] = []
+  follow(pino({}, { write: (line) => said.push(JSON.parse(line).reason) }))
+  database.put(routeOf(shop(1)))
+  database.during.page = () => {
+    throw Object.assign(new Error('database or disk is full'), { errcode: 13 })
+  }
+  start()
+  await expect.poll(() => said).toEqual(['database or disk is full'])
+  await wait(1_000) // in which it would try some four times
+  expect(database.calls.snapshots).toBe(1)
 })
 
 test('a change is in the copy before anybody is told', async () => {

@@ -3,6 +3,7 @@ import { backOffMs, pause } from '../lib/back-off.ts'
 import type { Log } from '../log.ts'
 import type { Reached } from './acknowledgements.ts'
 import { createCatchUp } from './catch-up.ts'
+import { isSqliteError } from './copy-schema.ts'
 import type { CopySource } from './copy-source.ts'
 import { type CopyStatus, missIsFinal } from './copy-status.ts'
 import type { CopyWriter } from './copy-writer.ts'
@@ -54,6 +55,7 @@ const HEARTBEAT_INTERVAL_MS = 1_000
 const CHECK_INTERVAL_MS = 24 * 3_600_000
 const FIRST_CHECK_AFTER_MS = 30_000 // it reads the whole file, which must not hold up a start
 const FAILURES_SAID = 4 // in a row: a database that starts beside us is no trouble
+const FULL_DISK_RETRY_MS = 60_000 // a copy that is made anew fills it up each time, and PostgreSQL's files may be on the same one
 const RETRY = { firstMs: 100, maxMs: 2_000 } // longer, and a fleet whose database is back would not agree within 5 s
 
 /**
@@ -128,8 +130,9 @@ export function createFollower(parts: FollowerParts): Follower {
         if (stopping.signal.aborted) return
         failures += 1
         trouble = (error as Error).message
-        if (failures === FAILURES_SAID || failures % 10 === 0) sayBehind(failures)
-        await pause(backOffMs(failures, RETRY), stopping.signal)
+        const isFull = isSqliteError(error, 'full')
+        if (isFull || failures === FAILURES_SAID || failures % 10 === 0) sayBehind(failures)
+        await pause(isFull ? FULL_DISK_RETRY_MS : backOffMs(failures, RETRY), stopping.signal)
       }
     }
   }
@@ -145,6 +148,8 @@ export function createFollower(parts: FollowerParts): Follower {
     const outcome = await writer.check(stopping.signal)
     checking = false
     if (outcome.kind === 'damaged') giveUp(outcome.sentence)
+    if (outcome.kind === 'unknown' && writer.state().cursor && !stopping.signal.aborted)
+      log.warn({ reason: outcome.sentence }, 'the local copy could not be checked for damage')
   }
   const giveUp = (reason: string): void => {
     damages += 1
@@ -189,8 +194,13 @@ export function createFollower(parts: FollowerParts): Follower {
       return missIsFinal(status()) ? { kind: 'unknown' } : lookups.find(hostname)
     },
     hostnamesUsed(hostnames) {
+      if (writer.hostnamesMax === 0) return
       const usedAtMs = now()
-      if (writer.hostnamesMax > 0) writer.use(hostnames.map((hostname) => ({ hostname, usedAtMs })))
+      try {
+        writer.use(hostnames.map((hostname) => ({ hostname, usedAtMs })))
+      } catch {
+        wake.now() // a full disk, or damage: it is a hint, and whoever follows meets the same and says so
+      }
     },
     copyDamaged(sentence) {
       log.warn({ reason: sentence }, 'a process could not read the local copy')

@@ -5,6 +5,8 @@ export type LineLimits = { lineBytesMax: number; queueBytesMax: number }
 export type Lines = {
   /** Queues one encoded message; a peer that does not read as fast as we write is cut off, never waited for. */
   send(line: Buffer): void
+  /** Whether the queue is less than half full: for what may as well be left out. */
+  hasRoom(): boolean
 }
 
 const NEWLINE = 10
@@ -54,5 +56,6 @@ export function carryLines(socket: Socket, limits: LineLimits, onMessage: (messa
       if (socket.writableLength + line.length > limits.queueBytesMax) socket.destroy(new Error('the other end does not read'))
       else socket.write(line)
     },
+    hasRoom: () => socket.writableLength < limits.queueBytesMax / 2,
   }
 }

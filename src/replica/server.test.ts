@@ -72,6 +72,37 @@ test('a process tells the follower which names of a bounded copy it uses', async
   expect(used.flat().at(-1)).toBe(shop(1_199))
 })
 
+test('more names than fit the queue are not all told, and the link stays', async () => {
+  const used: Hostname[] = []
+  await serve({ hostnamesUsed: (hostnames) => void used.push(...hostnames) })
+  const { link, resets } = await connected()
+  const names = Array.from({ length: 100_000 }, (_, number) => shop(number))
+  link.hostnamesUsed(names)
+  expect(await link.findRoute(shop(1))).toMatchObject({ kind: 'route' })
+  expect(resets()).toBe(1)
+  expect(used.length).toBeGreaterThan(1_000)
+  expect(used).toEqual(names.slice(0, used.length))
+})
+
+test('damage that was met while there was no follower is told to the next one, until the copy is replaced', async () => {
+  const told: string[] = []
+  const copyDamaged = (sentence: string) => void told.push(sentence)
+  const first = await serve()
+  const { link, resets } = await connected()
+  await first.stop()
+  await expect.poll(() => link.status().connected).toBe(false)
+  link.copyDamaged('page 7 is torn')
+  const second = await serve({ copyDamaged })
+  await expect.poll(() => told).toEqual(['page 7 is torn'])
+  const before = resets()
+  second.reset()
+  await expect.poll(resets).toBe(before + 1)
+  await second.stop()
+  await serve({ copyDamaged })
+  await expect.poll(() => link.findRoute(shop(1))).toMatchObject({ kind: 'route' })
+  expect(told).toEqual(['page 7 is torn'])
+})
+
 test('a process asks the follower for a route, and for a certificate', async () => {
   const route = foundRoute(routeOf(shop(1), { metadataJson: '{"line":"a\\nb","emoji":"🦊"}' }))
   await serve({
