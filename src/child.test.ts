@@ -31,6 +31,13 @@ test.each(['node', 'bun'] as const)('an edge on %s has room for its visitors fro
   if (possible > 4_096) expect(await roomOf(without)).toBeLessThan(possible)
 })
 
+test('a process that cannot be started has ended for that reason, like one that ends by itself', async () => {
+  const program = { script: 'serve.mjs', options: [], fds: [] }
+  const runtime = { ...NODE, program: 'no\0program' } // spawn throws, as it does without memory for another process
+  const child = spawnChild({ program, role: 'edge', env: process.env, sockets: {}, output: { write: console.error }, runtime })
+  expect([await child.ready, await child.ended]).toEqual([false, { code: null, reason: expect.stringContaining('null bytes') }])
+})
+
 test('whoever may not open as many files as would be wanted starts all the same', async () => {
   expect(await roomOf({ ...NODE, descriptors: fileDescriptorsMax()! + 1_000 })).toBeGreaterThan(0)
 })

@@ -70,8 +70,20 @@ let nothing: number | undefined
 /** The first descriptor of a child after standard input, output, error and the channel to us. */
 export const FIRST_FREE_FD = 4
 
-/** Starts `node <script> <role>`, or another runtime in its place, with the sockets as descriptors, which NAMESAKE_LISTEN names. */
+/**
+ * Starts `node <script> <role>`, or another runtime in its place, with the sockets as descriptors, which NAMESAKE_LISTEN names. Never throws: one that
+ * cannot be started, as without memory for it, has ended for that reason.
+ */
 export function spawnChild(parts: ChildParts): Child {
+  try {
+    return spawnOrThrow(parts)
+  } catch (error) {
+    const ended = Promise.resolve({ code: null, reason: (error as Error).message })
+    return { pid: undefined, ready: Promise.resolve(false), waits: new Promise(() => {}), ended, send() {}, signal() {} }
+  }
+}
+
+function spawnOrThrow(parts: ChildParts): Child {
   const { script, options, fds } = parts.program
   const names = Object.keys(parts.sockets)
   const listen = Object.fromEntries(names.map((name, i) => [name, FIRST_FREE_FD + fds.length + i]))

@@ -33,6 +33,7 @@ export function createDeploys(parts: DeploysParts): Deploys {
   const lost = Promise.withResolvers<{ reason: string }>()
   let inCharge = parts.own
   let candidate: Successor | undefined
+  let takingOver: Promise<unknown> = Promise.resolve()
   let busy = false
   let stopping = false
   let number = 0
@@ -55,7 +56,9 @@ export function createDeploys(parts: DeploysParts): Deploys {
 
   const upgrade = async (): Promise<Pick<DeployRecord, 'state' | 'sentence'>> => {
     const former = inCharge
-    const reason = await takeOver(former)
+    const attempt = takeOver(former)
+    takingOver = attempt.catch(() => {})
+    const reason = await attempt
     if (reason !== undefined)
       return { state: 'failed', sentence: `the present processes go on, since the new ones did not come up: ${reason}` }
     log.info(`upgrade: version ${inCharge.version} serves; the former processes let their running requests end`)
@@ -63,10 +66,11 @@ export function createDeploys(parts: DeploysParts): Deploys {
     return { state: 'done', sentence: `version ${former.version} was replaced by version ${inCharge.version}` }
   }
 
-  /** Undefined when a successor is in charge, else why not; then everything is as before. */
+  /** Undefined when a successor is in charge, else why not; then everything is as before, or the former one has the database back to end it. */
   const takeOver = async (former: Generation): Promise<string | undefined> => {
     log.info(`upgrade: starting ${parts.launch.command} beside the present processes`)
     await former.yieldDatabase()
+    if (stopping) return whenStopped(former)
     const next = startSuccessor(parts.launch, parts.env, parts.legacy)
     candidate = next
     const patience = new AbortController()
@@ -81,8 +85,9 @@ export function createDeploys(parts: DeploysParts): Deploys {
       }
       if (trouble || stopping) {
         await next.abandon()
-        if (!stopping) await former.resume()
-        return trouble?.reason ?? 'the service was stopped meanwhile'
+        if (stopping) return whenStopped(former)
+        await former.resume()
+        return trouble!.reason
       }
       await next.takeCharge()
       inCharge = next
@@ -94,6 +99,11 @@ export function createDeploys(parts: DeploysParts): Deploys {
       patience.abort()
       candidate = undefined
     }
+  }
+
+  const whenStopped = async (former: Generation): Promise<string> => {
+    await former.takeCharge()
+    return 'the service was stopped meanwhile'
   }
 
   return {
@@ -109,6 +119,7 @@ export function createDeploys(parts: DeploysParts): Deploys {
     async stop(atOnce) {
       stopping = true
       await candidate?.abandon()
+      await takingOver
       await inCharge.stop(atOnce)
       if (inCharge !== parts.own) await parts.own.stop(atOnce) // what may still end its running requests
     },

@@ -37,8 +37,8 @@ export function findEdgeRuntime({ edgeRuntime, edgeConnections = 0 }: EdgeSettin
 }
 
 /** Settings of Bun's engine come and go with its versions, and it does not start with one that it does not know. */
-export function accepts(program: string, settings: NodeJS.ProcessEnv): boolean {
-  return spawnSync(program, [...BUN_FLAGS, '-e', '0'], { env: settings, timeout: ANSWER_TIMEOUT_MS }).status === 0
+export function accepts(program: string, settings: NodeJS.ProcessEnv, answerMs = ANSWER_TIMEOUT_MS): boolean {
+  return ask(program, [...BUN_FLAGS, '-e', '0'], answerMs, settings).status === 0
 }
 
 /** The Bun that stands beside our own packages, or beside us where we are somebody's dependency ourselves, else the one in `path`. */
@@ -65,12 +65,18 @@ export function findBun({ folder, path, answerMs = ANSWER_TIMEOUT_MS }: { folder
 
 /** Undefined: there is no such program, or it is none that says a version. */
 function versionOf(program: string, answerMs: number): string | undefined {
-  const { status, stdout, error } = spawnSync(program, ['--version'], { encoding: 'utf8', timeout: answerMs })
-  if ((error as NodeJS.ErrnoException | undefined)?.code === 'ETIMEDOUT')
-    throw new ConfigError([
-      `NAMESAKE_EDGE_RUNTIME=bun: ${program} did not say its version within ${answerMs / 1_000} s. Start again once the machine is less busy`,
-    ])
+  const { status, stdout } = ask(program, ['--version'], answerMs)
   return status === 0 ? stdout.trim() : undefined
+}
+
+/** Throws ConfigError when it takes too long: that it is missing, or refuses, would be a guess. */
+function ask(program: string, args: readonly string[], answerMs: number, env?: NodeJS.ProcessEnv) {
+  const answer = spawnSync(program, args, { encoding: 'utf8', timeout: answerMs, env })
+  if ((answer.error as NodeJS.ErrnoException | undefined)?.code === 'ETIMEDOUT')
+    throw new ConfigError([
+      `NAMESAKE_EDGE_RUNTIME=bun: ${program} did not answer within ${answerMs / 1_000} s. Start again once the machine is less busy`,
+    ])
+  return answer
 }
 
 function isNewEnough(version: string): boolean {

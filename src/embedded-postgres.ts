@@ -39,6 +39,7 @@ export type EmbeddedPostgresParts = {
 const PORT = 5432 // only names the socket file
 const START_TIMEOUT_MS = 600_000 // a start after a crash replays what was written since the last checkpoint; cut short, it begins anew
 const READY_POLL_MS = 25
+const ADOPTION_TIMEOUT_MS = 10_000
 const SLOW_START_MS = 3_000
 const STARTS_AT_FIRST_MAX = 12
 const FAST_STOP_MS = 20_000
@@ -125,11 +126,15 @@ export async function startEmbeddedPostgres(parts: EmbeddedPostgresParts): Promi
 
 type Server = EmbeddedPostgresParts & { binaries: string; files: string }
 
-/** The process id of a live server on these files, if it answers; one that does not is ended. */
+/** The process id of a live server on these files, if it answers within ten seconds, as a busy one does; one that does not is ended. */
 async function adopt(server: Server): Promise<number | undefined> {
   const pid = readServerPid(server.files)
-  if (pid === undefined || !isServerOn(server.files, pid)) return undefined
-  if (await connects(server.runDir)) return pid
+  const begun = performance.now()
+  do {
+    if (pid === undefined || !isServerOn(server.files, pid)) return undefined
+    if (await connects(server.runDir)) return pid
+    await pause(READY_POLL_MS)
+  } while (performance.now() - begun < ADOPTION_TIMEOUT_MS)
   server.log.warn({ pid }, 'ending an embedded PostgreSQL of an earlier start that does not answer')
   await stopServer(pid, false)
   return undefined

@@ -87,6 +87,20 @@ test('a release that cannot start leaves the present one serving, and upgrade sa
   expect((await visit(at())).status).toBe(200)
 })
 
+test.each(['starting ', 'the new processes are up'])(
+  'a stop in an upgrade that has said %j ends the database, too',
+  { timeout: 120_000 },
+  async (said) => {
+    const other = await startTree()
+    const before = other.pids()
+    other.process.kill('SIGUSR2')
+    await eventually(() => other.output().includes(`upgrade: ${said}`), 60_000)
+    const all = [...before, ...other.pids()]
+    expect(await other.stop()).toBe(0)
+    expect(all.filter(isRunning)).toEqual([])
+  },
+)
+
 const at = () => ({ port: tree.httpsPort, hostname: HOSTNAME, ca: root, path: '/' })
 
 async function more(load: Load): Promise<void> {
