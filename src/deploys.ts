@@ -25,6 +25,7 @@ export type Deploys = {
   stop(atOnce: AbortSignal): Promise<void>
 }
 
+const STOPPED = 'the service was stopped meanwhile'
 const UPGRADE_TIMEOUT_MS = 300_000 // a loaded machine takes its time, and meanwhile the present processes serve
 
 /** What the operator asks for while the service runs, one at a time: a second wish while the first is under way is refused. */
@@ -49,6 +50,9 @@ export function createDeploys(parts: DeploysParts): Deploys {
       const outcome = await perform()
       log[outcome.state === 'done' ? 'info' : 'error'](`${kind}: ${outcome.sentence}`)
       note(outcome)
+    } catch (error) {
+      note({ state: 'failed', sentence: `it went wrong: ${(error as Error).message}` })
+      throw error
     } finally {
       busy = false
     }
@@ -59,6 +63,7 @@ export function createDeploys(parts: DeploysParts): Deploys {
     const attempt = takeOver(former)
     takingOver = attempt.catch(() => {})
     const reason = await attempt
+    if (stopping) return { state: 'failed', sentence: STOPPED }
     if (reason !== undefined)
       return { state: 'failed', sentence: `the present processes go on, since the new ones did not come up: ${reason}` }
     log.info(`upgrade: version ${inCharge.version} serves; the former processes let their running requests end`)
@@ -66,11 +71,21 @@ export function createDeploys(parts: DeploysParts): Deploys {
     return { state: 'done', sentence: `version ${former.version} was replaced by version ${inCharge.version}` }
   }
 
-  /** Undefined when a successor is in charge, else why not; then everything is as before, or the former one has the database back to end it. */
+  /** Undefined when a successor is in charge, else why not. Then all is as before; at a stop, the former one has the database back to end it. */
   const takeOver = async (former: Generation): Promise<string | undefined> => {
     log.info(`upgrade: starting ${parts.launch.command} beside the present processes`)
     await former.yieldDatabase()
-    if (stopping) return whenStopped(former)
+    let trouble: string | undefined
+    try {
+      trouble = stopping ? STOPPED : await bringUp(former)
+    } catch (error) {
+      trouble = (error as Error).message // as when there is no memory for another process
+    }
+    if (trouble !== undefined) await (stopping ? former.takeCharge() : former.resume())
+    return trouble
+  }
+
+  const bringUp = async (former: Generation): Promise<string | undefined> => {
     const next = startSuccessor(parts.launch, parts.env, parts.legacy)
     candidate = next
     const patience = new AbortController()
@@ -85,11 +100,10 @@ export function createDeploys(parts: DeploysParts): Deploys {
       }
       if (trouble || stopping) {
         await next.abandon()
-        if (stopping) return whenStopped(former)
-        await former.resume()
-        return trouble!.reason
+        return trouble?.reason ?? STOPPED
       }
       await next.takeCharge()
+      if (stopping) return STOPPED
       inCharge = next
       void next.ended.then((ending) => {
         if (inCharge === next && !stopping) lost.resolve(ending)
@@ -99,11 +113,6 @@ export function createDeploys(parts: DeploysParts): Deploys {
       patience.abort()
       candidate = undefined
     }
-  }
-
-  const whenStopped = async (former: Generation): Promise<string> => {
-    await former.takeCharge()
-    return 'the service was stopped meanwhile'
   }
 
   return {

@@ -98,6 +98,13 @@ export async function startEmbeddedPostgres(parts: EmbeddedPostgresParts): Promi
   let stopping = new AbortController()
   let watching = watch(stopping.signal)
   let isOurs = true
+  let resuming: Promise<void> = Promise.resolve()
+  const resume = async () => {
+    pid = (await adopt(server)) ?? pid // another may have started it again
+    isOurs = true
+    stopping = new AbortController()
+    watching = watch(stopping.signal)
+  }
 
   return {
     url: embeddedUrl(parts.runDir),
@@ -109,12 +116,11 @@ export async function startEmbeddedPostgres(parts: EmbeddedPostgresParts): Promi
       await watching.catch(() => {})
     },
     async resume() {
-      pid = (await adopt(server)) ?? pid // another may have started it again
-      isOurs = true
-      stopping = new AbortController()
-      watching = watch(stopping.signal)
+      resuming = resume()
+      await resuming
     },
     async stop(immediately = false) {
+      await resuming.catch(() => {})
       if (!isOurs) return
       stopping.abort()
       if (immediately) signal(pid, 'SIGQUIT')
@@ -126,7 +132,7 @@ export async function startEmbeddedPostgres(parts: EmbeddedPostgresParts): Promi
 
 type Server = EmbeddedPostgresParts & { binaries: string; files: string }
 
-/** The process id of a live server on these files, if it answers within ten seconds, as a busy one does; one that does not is ended. */
+/** The process id of a live server on these files, if it answers within ten seconds; one that does not is ended. */
 async function adopt(server: Server): Promise<number | undefined> {
   const pid = readServerPid(server.files)
   const begun = performance.now()

@@ -7,8 +7,13 @@ const LINGER_MS = 1_000
  * reading only, and bytes that lie unread at the close would take the last ones from it (RFC 9112 §9.6).
  */
 export function endSoon(socket: Socket, lastBytes: string | Buffer = ''): void {
-  const timer = setTimeout(() => socket.destroy(), LINGER_MS)
-  socket.once('close', () => clearTimeout(timer))
+  closeWithin(socket, LINGER_MS)
   socket.end(lastBytes)
   socket.resume()
+}
+
+/** Closes a connection that is still open after `ms`. */
+export function closeWithin(socket: Socket, ms: number): void {
+  const timer = setTimeout(() => socket.destroy(), ms)
+  socket.once('close', () => clearTimeout(timer))
 }

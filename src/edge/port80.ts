@@ -4,7 +4,7 @@ import { type Hostname, readHostname } from '../hostname.ts'
 import type { Log } from '../log.ts'
 import { FieldSection } from './field-section.ts'
 import { type FindHost, hostOf, isAuthority } from './host.ts'
-import { endSoon } from './linger.ts'
+import { closeWithin, endSoon } from './linger.ts'
 import { type Page, page } from './pages.ts'
 import { readPlainHead } from './port80-head.ts'
 import { REQUEST_HEAD_BYTES_MAX, REQUEST_TIMES_CHECKED_EVERY_MS } from './request-limits.ts'
@@ -62,7 +62,11 @@ export function createPort80(parts: Port80Parts) {
     else void last.answered.then(() => end(socket)) // it is the last one's body that is malformed, and behind its answer nobody waits for another
   }
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuseNext(socket as Socket, REFUSED_WITH[error.code ?? ''] ?? 400))
-  server.on('connect', (_request, socket) => refuseNext(socket as Socket, 405))
+  server.on('connect', (_request, socket) => {
+    // node:http watches over its times no more, and the answers that come before this one may never leave.
+    closeWithin(socket as Socket, parts.timeouts.requestHeadMs)
+    refuseNext(socket as Socket, 405)
+  })
   return {
     /** `peer`: as VisitorConnection has it. */
     accept(socket: Socket, peer: string) {

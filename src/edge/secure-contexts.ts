@@ -109,8 +109,9 @@ export class Certified {
 
 /**
  * The certificates that are ready for handshakes, made so when one first needs it, which costs a third of a handshake: as many as
- * `bytesMax` has room for at the moment. A name that comes a second time gets room, where there is none that of the one that was away for longest, if
- * it comes much more often; who comes once, as each of a million names or a scanner's, does not. Never is there one for each registered hostname.
+ * `bytesMax` has room for at the moment. A name that comes a second time gets room. Where there is none left it may take that of the name that was away
+ * for longest, if it comes much more often. Who comes once, as each of a million names or a scanner's, gets none. Never is there one for each registered
+ * hostname.
  */
 export function createSecureContexts(bytesMax: () => number, passingMax = PASSING_MAX) {
   const onLeave = (certified: Certified) => certified.leave()
@@ -138,9 +139,11 @@ export function createSecureContexts(bytesMax: () => number, passingMax = PASSIN
     /** `id` changes whenever the certificate does, but for a database that was promoted and says a version a second time. */
     certify({ id, ...text }: CertificateText & { id: string }): Certified {
       visits += 1
-      const known = staying.get(id) ?? passing.get(id)
+      const kept = staying.get(id)
+      const known = kept ?? passing.get(id)
       if (known?.shows(text)) {
         known.lastVisit = visits
+        if (!kept) cameLately.set(id, visits)
         return known
       }
       if (known) for (const memory of [staying, passing]) memory.delete(id)

@@ -232,10 +232,8 @@ export function createServe(parts: ServeParts) {
   }
 
   const serveTenant = (visit: Visit, host: HostAnswer, first: HostAnswer): void => {
-    // 421 would have the visitor come again on a connection of its own, whose handshake cannot be served at the moment.
-    const unsure = [host, first].find(({ kind }) => kind === 'unavailable')
-    if (unsure) serveHost(visit, unsure)
-    else if (isSameTenant(host, first)) serveHost(visit, host)
+    // 421 would have the visitor come again on a connection of its own, whose handshake could not be served.
+    if (host.kind === 'unavailable' || isSameTenant(host, first)) serveHost(visit, host)
     else answer(visit, 421, 'misdirected')
   }
 

@@ -1,4 +1,5 @@
 import { type Hostname, readClaimName } from '../hostname.ts'
+import { isSqliteError } from './copy-schema.ts'
 import type { Change, CopySource } from './copy-source.ts'
 import type { CopyWriter, Snapshot } from './copy-writer.ts'
 import { pagesWithin, within } from './deadline.ts'
@@ -26,6 +27,9 @@ export type CatchUp = {
   /** Brings the copy to where the database is; resolves with the moment that it then stands for. Rejects when the source does not answer. */
   run(): Promise<{ asOfMs: number }>
 }
+
+/** The disk has no room for the copy that is to be made anew. */
+export class NoRoomError extends Error {}
 
 const CHANGES_PER_READ = 1_000
 const HOSTNAMES_PER_PAGE = 1_000
@@ -76,7 +80,12 @@ export function createCatchUp(parts: CatchUpParts): CatchUp {
     const projects = readPages('a page of projects', source.eachProjectPage(PROJECTS_PER_PAGE))
     const pages = writer.hostnamesMax > 0 ? pagesOfSome() : pagesOfAll()
     recent.forget()
-    await writer.replaceAll({ cursor, asOfMs, settings, challenges, projects, ...pages })
+    try {
+      await writer.replaceAll({ cursor, asOfMs, settings, challenges, projects, ...pages })
+    } catch (error) {
+      if (isSqliteError(error, 'full')) throw new NoRoomError(`there is no room for a new copy: ${(error as Error).message}`)
+      throw error
+    }
     parts.onReplaced(reason)
   }
 

@@ -66,7 +66,7 @@ export function connectToFollower(socketPath: string, events: FollowerEvents): F
   let timer: NodeJS.Timeout | undefined
   let closed = false
   let asked = 0
-  let damage: string | undefined // as long as this copy is read, told anew to whichever follower comes
+  let damage: string | undefined // told anew to each follower that comes, until it says that the copy was replaced
   const met = Promise.withResolvers<void>()
 
   const open = (): void => {

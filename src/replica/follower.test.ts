@@ -179,7 +179,7 @@ test('a full disk is said at once, and is not filled up again with each of many 
     throw Object.assign(new Error('database or disk is full'), { errcode: 13 })
   }
   start()
-  await expect.poll(() => said).toEqual(['database or disk is full'])
+  await expect.poll(() => said).toEqual(['there is no room for a new copy: database or disk is full'])
   await wait(1_000) // in which it would try some four times
   expect(database.calls.snapshots).toBe(1)
 })

@@ -2,8 +2,7 @@ import type { Hostname } from '../hostname.ts'
 import { backOffMs, pause } from '../lib/back-off.ts'
 import type { Log } from '../log.ts'
 import type { Reached } from './acknowledgements.ts'
-import { createCatchUp } from './catch-up.ts'
-import { isSqliteError } from './copy-schema.ts'
+import { createCatchUp, NoRoomError } from './catch-up.ts'
 import type { CopySource } from './copy-source.ts'
 import { type CopyStatus, missIsFinal } from './copy-status.ts'
 import type { CopyWriter } from './copy-writer.ts'
@@ -55,7 +54,7 @@ const HEARTBEAT_INTERVAL_MS = 1_000
 const CHECK_INTERVAL_MS = 24 * 3_600_000
 const FIRST_CHECK_AFTER_MS = 30_000 // it reads the whole file, which must not hold up a start
 const FAILURES_SAID = 4 // in a row: a database that starts beside us is no trouble
-const FULL_DISK_RETRY_MS = 60_000 // a copy that is made anew fills it up each time, and PostgreSQL's files may be on the same one
+const NO_ROOM_RETRY_MS = 60_000 // each try fills the disk, and PostgreSQL's files may be on the same one
 const RETRY = { firstMs: 100, maxMs: 2_000 } // longer, and a fleet whose database is back would not agree within 5 s
 
 /**
@@ -81,6 +80,7 @@ export function createFollower(parts: FollowerParts): Follower {
   let asOfMs = writtenMs > now() ? 0 : writtenMs // from before the machine's clock was set back: of any age
   let reached: Reached | undefined
   let failures = 0
+  let isSaid = false
   let snapshots = 0
   let damages = 0
   let promotions = 0
@@ -122,22 +122,24 @@ export function createFollower(parts: FollowerParts): Follower {
         asOfMs = (await catchUp.run()).asOfMs
         const { cursor } = writer.state()
         reached = cursor && { cursor, asOfMs }
-        if (failures >= FAILURES_SAID) log.info('following the database again')
+        if (isSaid) log.info('following the database again')
         failures = 0
+        isSaid = false
         trouble = undefined
         await wake.within(POLL_INTERVAL_MS)
       } catch (error) {
         if (stopping.signal.aborted) return
         failures += 1
         trouble = (error as Error).message
-        const isFull = isSqliteError(error, 'full')
-        if (isFull || failures === FAILURES_SAID || failures % 10 === 0) sayBehind(failures)
-        await pause(isFull ? FULL_DISK_RETRY_MS : backOffMs(failures, RETRY), stopping.signal)
+        const hasNoRoom = error instanceof NoRoomError
+        if (hasNoRoom || failures === FAILURES_SAID || failures % 10 === 0) sayBehind(failures)
+        await pause(hasNoRoom ? NO_ROOM_RETRY_MS : backOffMs(failures, RETRY), stopping.signal)
       }
     }
   }
 
   const sayBehind = (failures: number) => {
+    isSaid = true
     const asOf = writer.state().cursor && asOfMs > 0 ? { asOf: new Date(asOfMs).toISOString() } : {}
     log.warn({ failures, reason: trouble, ...asOf }, 'the local copy cannot follow the database')
   }
@@ -167,7 +169,7 @@ export function createFollower(parts: FollowerParts): Follower {
       if (gone) giveUp(gone)
       const told = reached
       setImmediate(() => audience?.heartbeat(status(), told)) // behind the news of what was applied up to there
-      const hasLooked = reached !== undefined || failures >= FAILURES_SAID // a copy from before the start is behind until then
+      const hasLooked = reached !== undefined || isSaid // a copy from before the start is behind until then
       if (hasLooked && writer.state().cursor) alarm(status())
     }
     beat()

@@ -5,8 +5,12 @@ import type { SendWindow } from './windows.ts'
 const KEPT_BYTES_HIGH = 4 * 1024 * 1024
 const KEPT_BYTES_HIGH_OF_MANY = 256 * 1024
 const KEPT_FOR_ALL_BYTES_HIGH = 256 * 1024 * 1024
-/** What had begun when that was reached brings no more than this: answers that come later than their requests began are not held back by these. */
+/**
+ * None of that holds back the answers of requests that have begun, of which hundreds may come at once. With more than this kept of them, where much is
+ * kept for all, those of which nothing is taken are given up sooner.
+ */
 const KEPT_BYTES_MAX_OF_MANY = 512 * 1024
+const PATIENCE_OF_MANY_MS = 2_000
 
 /** What is kept for all connections of a process. */
 export class KeptForAll {
@@ -46,9 +50,9 @@ export class WaitingMessages {
     return this.#keptBytes >= (this.#all.bytes < KEPT_FOR_ALL_BYTES_HIGH ? KEPT_BYTES_HIGH : KEPT_BYTES_HIGH_OF_MANY)
   }
 
-  /** For how long none of it may be taken: `ms`, but not at all while it is more than any connection may keep. */
+  /** For how long a message may wait without anything of it being taken: `ms`, or less while too much is kept here and for all. */
   patienceMs(ms: number): number {
-    return this.#all.bytes >= KEPT_FOR_ALL_BYTES_HIGH && this.#keptBytes > KEPT_BYTES_MAX_OF_MANY ? 0 : ms
+    return this.#all.bytes >= KEPT_FOR_ALL_BYTES_HIGH && this.#keptBytes > KEPT_BYTES_MAX_OF_MANY ? Math.min(ms, PATIENCE_OF_MANY_MS) : ms
   }
 
   add(message: Waiting): void {
