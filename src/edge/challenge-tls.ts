@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:tls'
 import { Lru } from '../lib/lru.ts'
 import type { ChallengeCertificate } from './challenge-source.ts'
 import { ACME_TLS } from './client-hello.ts'
+import { endSoon } from './linger.ts'
 
 const SERVERS_MAX = 200
 
@@ -23,10 +24,7 @@ export function createChallengeTls({ handshakeMs, onOutcome }: ChallengeTlsParts
     server.on('secureConnection', (socket) => {
       onOutcome('validated')
       socket.on('error', () => socket.destroy())
-      const timer = setTimeout(() => socket.destroy(), handshakeMs)
-      socket.once('close', () => clearTimeout(timer))
-      socket.resume() // no application data is meant to come, and none is kept
-      socket.end()
+      endSoon(socket, { withinMs: handshakeMs }) // no application data is meant to come, and none is kept
     })
     server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
       onOutcome(error.code === 'ERR_TLS_HANDSHAKE_TIMEOUT' ? 'timeout' : 'failed')

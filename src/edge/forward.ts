@@ -87,6 +87,7 @@ class Forwarding<Visit extends { exchange: Exchange; outcome: Forwarded }> imple
   readonly #startedAt: number
   #channel: UpstreamChannel | undefined
   #continueTimer: NodeJS.Timeout | undefined
+  #hasContinued = false
   #isAnswered = false
   #isPaused = false
   #isOver = false
@@ -231,7 +232,8 @@ class Forwarding<Visit extends { exchange: Exchange; outcome: Forwarded }> imple
 
   #continue(): void {
     clearTimeout(this.#continueTimer)
-    if (this.#exchange.expectsContinue && !this.#isAnswered) this.#exchange.sendContinue()
+    if (this.#exchange.expectsContinue && !this.#isAnswered && !this.#hasContinued) this.#exchange.sendContinue()
+    this.#hasContinued = true
   }
 
   onHead({ status, reason, fields, body, mayHaveTrailers = false }: ParsedHead): void {

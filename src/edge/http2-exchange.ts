@@ -31,7 +31,6 @@ export class Http2Exchange implements Exchange {
   readonly #lastBytesMs: number
   #requestTrailers: Fields = []
   #answerTrailers: Fields = []
-  #hasContinued = false
   #hasEnded = false
   #awaitsTrailers = false
 
@@ -53,9 +52,7 @@ export class Http2Exchange implements Exchange {
   }
 
   sendContinue(): void {
-    if (this.#hasContinued || this.#stream.headersSent || this.#stream.destroyed || this.#stream.closed) return
-    this.#hasContinued = true
-    this.#stream.additionalHeaders({ ':status': 100 })
+    if (!this.#stream.headersSent && !this.#stream.destroyed && !this.#stream.closed) this.#stream.additionalHeaders({ ':status': 100 })
   }
 
   sendInterim({ status, fields }: InterimAnswer): void {

@@ -3,12 +3,16 @@ import type { Socket } from 'node:net'
 const LINGER_MS = 1_000
 
 /**
- * Ends a connection behind its last bytes, and soon closes it, whatever the other side does. It is read on meanwhile: the other side's end is seen by
- * reading only, and bytes that lie unread at the close would take the last ones from it (RFC 9112 §9.6).
+ * Ends a connection behind its last bytes, and closes it after `withinMs`, whatever the other side does. It is read on meanwhile: the other side's end is
+ * seen by reading only, and bytes that lie unread at the close would take the last ones from it (RFC 9112 §9.6).
  */
-export function endSoon(socket: Socket, lastBytes: string | Buffer = ''): void {
-  closeWithin(socket, LINGER_MS)
-  socket.end(lastBytes)
+export function endSoon(
+  socket: Socket,
+  { lastBytes, withinMs = LINGER_MS }: { lastBytes?: string | Buffer; withinMs?: number } = {},
+): void {
+  closeWithin(socket, withinMs)
+  if (lastBytes === undefined) socket.end()
+  else socket.end(lastBytes)
   socket.resume()
 }
 

@@ -121,11 +121,11 @@ function refuse(socket: Socket, status: number): void {
   if (socket.bytesRead === 0) return void socket.destroy()
   const { head, body } = page(status)
   const lines = `${head.fields.lines}Connection: close\r\nContent-Length: ${body.length}\r\n`
-  end(socket, `HTTP/1.1 ${status} ${head.reason}\r\n${lines}\r\n${body}`)
+  end(socket, { lastBytes: `HTTP/1.1 ${status} ${head.reason}\r\n${lines}\r\n${body}` })
 }
 
 /** Once: node:http finds the same fault again in each further piece of what is not HTTP. */
-function end(socket: Socket, lastBytes?: string): void {
-  if (socket.writable) endSoon(socket, lastBytes)
+function end(socket: Socket, last?: { lastBytes: string }): void {
+  if (socket.writable) endSoon(socket, last)
   else if (!socket.writableEnded) socket.destroy()
 }

@@ -175,7 +175,7 @@ export function createTls(parts: TlsParts) {
 
   const refuse = (socket: Socket, outcome: HandshakeOutcome, alert = REFUSAL) => {
     parts.onOutcome(outcome)
-    endSoon(socket, alert) // ten thousand refusals a second leave nothing behind
+    endSoon(socket, { lastBytes: alert }) // ten thousand refusals a second leave nothing behind
   }
 
   return {

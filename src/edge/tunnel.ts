@@ -1,9 +1,11 @@
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { Members } from '../lib/members.ts'
+import { endSoon } from './linger.ts'
 import { takeBytes } from './upstream-reads.ts'
 import { takeVisitorBytes } from './visitor-reads.ts'
 
+/** What an end was sent already may still leave, and it may end by itself, but for no longer than this. */
 const LINGER_MS_MAX = 5_000
 
 export type TunnelEnds = {
@@ -34,7 +36,9 @@ export function createTunnels() {
         from.on('error', () => {
           if (!from.readableEnded) to.destroy() // else only what went to it was lost, and all that it said is on its way
         })
-        from.once('close', () => endSoon(to))
+        from.once('close', () => {
+          if (!to.destroyed) endSoon(to, { withinMs: LINGER_MS_MAX })
+        })
       }
       visitor.once('close', () => {
         open.delete(place)
@@ -71,16 +75,4 @@ function join(from: Socket, to: Socket): void {
 /** What comes for an end that is gone is dropped: nobody would have the other one read again, and it could not end by itself. */
 function write(chunk: Buffer, from: Socket, to: Socket): void {
   if (!to.destroyed && !to.write(chunk)) from.pause()
-}
-
-/**
- * What it was sent already may still leave, and it may end by itself, but for no longer than that. Closed at once, with something of it unread, it
- * would lose what is on its way to it (RFC 9112 §9.6).
- */
-function endSoon(end: Socket): void {
-  if (end.destroyed) return
-  const timer = setTimeout(() => end.destroy(), LINGER_MS_MAX)
-  end.once('close', () => clearTimeout(timer))
-  end.end()
-  end.resume()
 }

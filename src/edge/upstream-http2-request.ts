@@ -256,10 +256,13 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
     this.deadlineAt = Number.POSITIVE_INFINITY
     const isSent = this.#sending?.isComplete ?? true
     this.#sending?.stop()
-    // The answer is complete without the rest of the request: that is not worth sending, but whoever sends first and reads then sends on.
-    if (isSent) this.#host.remove(this)
-    else this.#host.reset(this, ERROR_CODE.cancel)
-    if (!isSent) this.#request?.body?.resume()
+    if (isSent) {
+      this.#host.remove(this)
+    } else {
+      // The answer is complete without the rest of the request: that is not worth sending, but whoever sends first and reads then sends on.
+      this.#host.reset(this, ERROR_CODE.cancel)
+      this.#request?.body?.resume()
+    }
     this.#passKept()
   }
 

@@ -85,7 +85,7 @@ export class Http1Exchange implements Exchange {
   }
 
   sendContinue(): void {
-    if (this.#hasContinued || this.#hasBegun || this.#isClosed) return
+    if (this.#hasBegun || this.#isClosed) return
     this.#hasContinued = true
     this.#host.sendContinue()
   }

@@ -61,7 +61,6 @@ export class Http2Exchange implements Exchange {
   /** Bytes of a counted answer that are still to be written. */
   #left: number | undefined
   #trailers: Fields = []
-  #hasContinued = false
   #hasBegun = false
   #hasEnded = false
   #hasSentEnd = false
@@ -94,9 +93,7 @@ export class Http2Exchange implements Exchange {
   }
 
   sendContinue(): void {
-    if (this.#hasContinued || this.#hasBegun || this.#isClosed) return
-    this.#hasContinued = true
-    this.#host.writer.head(this.streamId, 100, [], { endsStream: false })
+    if (!this.#hasBegun && !this.#isClosed) this.#host.writer.head(this.streamId, 100, [], { endsStream: false })
   }
 
   sendInterim({ status, fields }: InterimAnswer): void {
