@@ -6,7 +6,6 @@ import { ERROR_CODE, FLAG, FRAME, FRAME_BYTES_MAX } from './http2/protocol.ts'
 import { STREAM_WINDOW_BYTES, STREAM_WINDOW_BYTES_MAX } from './http2/settings.ts'
 import type { Waiting } from './http2/waiting-messages.ts'
 import { ReceiveWindow, SendWindow } from './http2/windows.ts'
-import { KeptChunks } from './kept-chunks.ts'
 import type { Timeouts } from './timeouts.ts'
 import { type Upstream, UpstreamFailure } from './upstream.ts'
 import type { UpstreamChannel } from './upstream-channels.ts'
@@ -46,7 +45,7 @@ const NOTHING = Buffer.alloc(0)
 /**
  * One request over HTTP/2 and its answer, both as they come and at once. A request that the upstream says it has not looked at (RFC 9113
  * §6.8, REFUSED_STREAM) moves to another connection, whatever its method, as long as little of its body has been read. Bytes of the answer
- * open the stream's window only once the visitor has taken them: what lies here for a visitor that does not is never more than a window.
+ * open the stream's window only once the visitor has taken them: what lies there for a visitor that does not is never more than a window.
  */
 export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting {
   streamId = 0
@@ -56,7 +55,7 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
   deadlineAt = Number.POSITIVE_INFINITY
   #host: RequestHost
   readonly #findHost: () => Promise<RequestHost>
-  #state: 'reserved' | 'moving' | 'running' | 'answered' | 'over' = 'reserved'
+  #state: 'reserved' | 'moving' | 'running' | 'over' = 'reserved'
   #request: UpstreamRequest | undefined
   #listener: UpstreamListener | undefined
   #sending: BodySending | undefined
@@ -67,8 +66,8 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
   #left: number | undefined
   #limitMs = 0
   #isPaused = false
-  readonly #kept = new KeptChunks()
-  #trailers: Fields = []
+  /** Bytes of the answer that have been passed on and that the visitor has not taken. */
+  #untaken = 0
   #repeats = 0
 
   /** `host` has kept a place for it; `findHost` finds another one with a place. */
@@ -102,7 +101,8 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
 
   resume(): void {
     this.#isPaused = false
-    this.#passKept()
+    this.#taken(this.#untaken)
+    this.#untaken = 0
   }
 
   destroy(): void {
@@ -144,10 +144,7 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
     if ((this.#left ?? 0) < 0) throw malformed('a body that is longer than announced')
     this.#waitFor(this.#limitMs)
     if (size > content.length) this.#taken(size - content.length)
-    if (content.length > 0) {
-      if (this.#isPaused) this.#kept.push(content)
-      else this.#pass(content)
-    }
+    if (content.length > 0) this.#pass(content)
     if (endsStream) this.#complete([])
   }
 
@@ -235,12 +232,8 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
   #pass(content: Buffer): void {
     const { length } = content // the content may be let go
     this.#listener?.onData(content)
-    this.#taken(length)
-  }
-
-  #passKept(): void {
-    while (!this.#isPaused && !this.#kept.isEmpty) this.#pass(this.#kept.shift()!)
-    if (this.#state === 'answered' && this.#kept.isEmpty) this.#finish()
+    if (this.#isPaused) this.#untaken += length
+    else this.#taken(length)
   }
 
   #taken(bytes: number): void {
@@ -251,11 +244,9 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
   #complete(trailers: Fields): void {
     if (this.#state !== 'running') return
     if ((this.#left ?? 0) > 0) throw malformed('a body that is shorter than announced')
-    this.#trailers = trailers
-    this.#state = 'answered'
-    this.deadlineAt = Number.POSITIVE_INFINITY
+    const listener = this.#listener
     const isSent = this.#sending?.isComplete ?? true
-    this.#sending?.stop()
+    this.#end()
     if (isSent) {
       this.#host.remove(this)
     } else {
@@ -263,13 +254,7 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
       this.#host.reset(this, ERROR_CODE.cancel)
       this.#request?.body?.resume()
     }
-    this.#passKept()
-  }
-
-  #finish(): void {
-    const listener = this.#listener
-    this.#end()
-    listener?.onEnd(this.#trailers)
+    listener?.onEnd(trailers)
   }
 
   #fail(failure: UpstreamFailure): void {

@@ -7,6 +7,7 @@ import { afterEach, expect, test, vi } from 'vitest'
 import { DATA, frame, GOAWAY, HEADERS, PING, RST_STREAM, SETTINGS, WINDOW_UPDATE, word } from '../../test/support/http2-frames.ts'
 import type { InterimHead, ParsedHead } from './answer-parser.ts'
 import type { Fields, RequestBody } from './engine.ts'
+import { STREAM_WINDOW_BYTES, STREAM_WINDOW_BYTES_MAX } from './http2/settings.ts'
 import { bodyOfStream } from './stream-body.ts'
 import { TIMEOUTS, type Timeouts } from './timeouts.ts'
 import { createTurn } from './turn.ts'
@@ -208,7 +209,7 @@ test('requests share one connection up to what the upstream allows, and a furthe
   expect(pools.counts().idle).toBe(2)
 })
 
-test('a visitor that takes nothing stops its own answer after one window, and no other', async () => {
+test('a visitor that takes nothing stops its own answer after one window, all of which lies with the visitor, and no other', async () => {
   let written = 0
   const { begin, ask } = await startUpstream((stream, headers) => {
     stream.respond({ ':status': 200 })
@@ -227,8 +228,10 @@ test('a visitor that takes nothing stops its own answer after one window, and no
   const { visit, channel } = await begin()
   await visit.headCame.promise
   channel.pause()
+  const before = visit.bytes
   for (let i = 0; i < 20; i += 1) expect((await ask({ target: '/small' })).body).toBe('small')
-  expect(visit.bytes).toBeLessThanOrEqual(128 * 1024)
+  expect(visit.bytes - before).toBeGreaterThanOrEqual(STREAM_WINDOW_BYTES / 2)
+  expect(visit.bytes - before).toBeLessThanOrEqual(STREAM_WINDOW_BYTES_MAX)
   expect(written).toBeLessThan(1024 * 1024)
   channel.resume()
   await expect.poll(() => visit.bytes, PATIENCE).toBeGreaterThan(1024 * 1024)
