@@ -1,12 +1,14 @@
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import type { Socket } from 'node:net'
+import { createServer } from 'node:http2'
+import type { AddressInfo, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
-import { openTls, RawReader, speak } from '../../test/support/raw-visitor.ts'
+import { openHttp2, openTls, RawReader, speak } from '../../test/support/raw-visitor.ts'
 import { startRawUpstream } from '../../test/support/upstream.ts'
 
 // What an application says of an upload before it has read all of it, if it reads any.
@@ -14,6 +16,7 @@ import { startRawUpstream } from '../../test/support/upstream.ts'
 const HOST = 'shop.customer.com'
 const TOO_LARGE = 'HTTP/1.1 413 Content Too Large\r\nContent-Length: 9\r\nConnection: close\r\n\r\ntoo large'
 const UPLOAD_BYTES = 5_000_000
+const HELD_BACK_MS = 300 // until then an application reads nothing, and takes no more
 
 let edge: TestEdge
 let folder: string
@@ -82,6 +85,36 @@ test.each(['--http1.1', '--http2'])('curl %s has the answer that comes before it
     expect(stdout).toBe('too large 413')
   }
 })
+
+test.each(['http1', 'h2c'] as const)(
+  'who sends all of its upload over HTTP/2 before it reads, with small windows, has the answer of an upstream by %s',
+  async (protocol) => {
+    const long = 'x'.repeat(40_000) // more than a visitor takes that does not read, and one read of an upstream
+    if (protocol === 'http1')
+      await lead((socket) => {
+        socket.pause()
+        setTimeout(() => socket.write(`HTTP/1.1 413 Content Too Large\r\nContent-Length: ${long.length}\r\n\r\n${long}`), HELD_BACK_MS)
+      })
+    else {
+      const upstream = createServer().on('stream', (stream) => {
+        stream.on('error', () => {}).pause()
+        stream.respond({ ':status': 413 })
+        setTimeout(() => stream.end(long), HELD_BACK_MS)
+      })
+      await once(upstream.listen(0, 'localhost'), 'listening')
+      onTestFinished(() => void upstream.close())
+      await edge.route(HOST, `http://localhost:${(upstream.address() as AddressInfo).port}`, { upstreamProtocol: 'h2c' })
+    }
+    const session = await openHttp2(target(), { initialWindowSize: 1_000 })
+    onTestFinished(() => session.destroy())
+    const stream = session.request({ ':path': '/', ':method': 'POST' }, { endStream: false })
+    for (let n = 0; n < 5; n += 1) await new Promise((sent) => stream.write(Buffer.alloc(UPLOAD_BYTES), sent))
+    let bytes = 0
+    stream.on('data', (chunk: Buffer) => (bytes += chunk.length)).end()
+    await once(stream, 'end')
+    expect(bytes).toBe(long.length)
+  },
+)
 
 test('an empty line behind a body begins no request that would be late', async () => {
   const hasty = await startTestEdge({ timeouts: { requestHeadMs: 1_000 } })

@@ -9,6 +9,8 @@ export type BodySending = {
   block(): void
   goOn(): void
   stop(): void
+  /** The answer is complete without the rest: that is not worth sending, but whoever sends first and reads then sends on. */
+  discard(): void
 }
 
 /** Where a body goes; what is sent until the end of the turn leaves in one piece. */
@@ -56,6 +58,10 @@ export function sendBody(sink: BodySink, body: RequestBody): BodySending {
       body.resume()
     },
     stop: () => body.stop(),
+    discard() {
+      body.stop()
+      body.resume()
+    },
   }
 }
 

@@ -263,7 +263,7 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
 
   #finish({ head, sending, listener, trailers }: Running, nothingBehind: boolean): void {
     this.#running = undefined
-    sending?.stop()
+    sending?.discard()
     const hasLeft = (sending?.isComplete ?? true) && this.#unsent.length === 0
     const isFit = head!.keepsAlive && !this.#isPersonal && nothingBehind && hasLeft && this.isUsable
     this.#idleMs = Math.min(this.#timeouts.keepAliveMs, head!.fields.idleMs)

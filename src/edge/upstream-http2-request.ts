@@ -247,13 +247,9 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
     const listener = this.#listener
     const isSent = this.#sending?.isComplete ?? true
     this.#end()
-    if (isSent) {
-      this.#host.remove(this)
-    } else {
-      // The answer is complete without the rest of the request: that is not worth sending, but whoever sends first and reads then sends on.
-      this.#host.reset(this, ERROR_CODE.cancel)
-      this.#request?.body?.resume()
-    }
+    this.#sending?.discard()
+    if (isSent) this.#host.remove(this)
+    else this.#host.reset(this, ERROR_CODE.cancel)
     listener?.onEnd(trailers)
   }
 
