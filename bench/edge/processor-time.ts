@@ -25,12 +25,13 @@ export async function measureShape(shape: Shape, proxies: readonly Peer[], count
 async function measureOnce(proxy: Peer, shape: Shape, counters: Counters, readMs: number): Promise<Round> {
   const read = async () => ({ done: await counters(shape.counts), us: processorUsOf(proxy.processes()), at: performance.now() })
   const start = await counters(shape.counts)
-  const loadMs = Math.ceil(RAMP_MS + readMs + TAIL_MS)
+  const { rampMs = RAMP_MS } = shape
+  const loadMs = Math.ceil(rampMs + readMs + TAIL_MS)
   let isOver = false
   const running = shape.load(proxy, loadMs, AbortSignal.timeout(loadMs + LOAD_TIMEOUT_MS))
   const ended = running.catch(() => {}).then(() => (isOver = true))
   await untilBegun(shape, counters, start, () => isOver)
-  await Promise.race([pause(RAMP_MS), ended])
+  await Promise.race([pause(rampMs), ended])
   const before = await read()
   await Promise.race([pause(readMs), ended])
   const after = await read()

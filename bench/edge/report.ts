@@ -103,7 +103,7 @@ function notes({ rounds, readMs }: Plan): string[] {
     'The proxy has one core; load generator and upstream share the other. Answers have 700 bytes where nothing else is said. Processor time is that of all processes and threads: ours counts supervisor, follower and edge process.',
     'All write an access log to a file, keep connections to the same upstream, and add X-Forwarded-For and -Proto. Configurations are in bench/peers; -tuned ones are for large bodies.',
     "Requests are counted by the upstream; every answer's status is checked by the load generator, and each proxy's bodies beforehand.",
-    'Ours has a million claimed hostnames when all is measured (10,000 when no shape needs more). For 10,000 names ours and Caddy have a certificate each, nginx and HAProxy one wildcard. Handshakes and WebSocket messages: the client is slower than the proxies, which are not busy all the time.',
+    'Ours has a million claimed hostnames when all is measured (10,000 when no shape needs more). For 10,000 names ours and Caddy have a certificate each, nginx and HAProxy one wildcard. Handshakes and WebSocket messages: the client is slower than the proxies, which are not busy all the time. Handshakes are read from one second after their load has begun: before that, each costs a proxy that has rested while the others had their turns up to a quarter more (docs/decisions/0094).',
     'Small requests that have targets have twice as many rounds, full handshakes with X25519 and p99, which differ most from round to round, three times. Idle connections: measured once, before the rounds. p99: h2load at an even rate, half of what each could answer at most; an answer later than the next request of its connection delays that one.',
   ]
 }

@@ -18,6 +18,8 @@ export type Shape = {
   tuned?: readonly string[]
   /** How long every proxy warms up at least in a whole run, where its caches fill by chance. */
   warmUpMs?: number
+  /** How long the load runs before it is read, where what a proxy's rest has cost takes longer to be there again than elsewhere. */
+  rampMs?: number
   /** How many times as many rounds, where they differ more than elsewhere. */
   roundsFactor?: number
   held: readonly Held[]
@@ -30,6 +32,7 @@ const CLOSE_TO_GATES = 2
 const ALL_KNOW = 'X25519'
 const AS_BROWSERS_OFFER = 'X25519MLKEM768:X25519'
 const NAMES_MET_MS = 40_000 // by then each of the 10,000 has been visited, but for one in twenty
+const RUN_EVENLY_MS = 1_000 // from then on a handshake costs the same whether the proxy has rested or not
 const ALL_TUNED = ['nginx-tuned', 'haproxy-tuned', 'caddy-tuned']
 const SMALL: readonly Held[] = [
   { peer: 'nginx', node: { gate: 1.35, goal: 1.2 }, bun: { gate: 1.1, goal: 0.95 } },
@@ -150,6 +153,7 @@ export function shapesOf({ filesDir, urlsFile, sessionsFile }: Place): Shape[] {
       unit: 'a handshake',
       counts: 'requests',
       load: client('handshakes.ts', () => [...handshakes, ALL_KNOW]),
+      rampMs: RUN_EVENLY_MS,
       warmUpMs: NAMES_MET_MS,
       roundsFactor: 3,
       held: [{ peer: 'caddy', node: { gate: 1.25, goal: 1.1 }, bun: { gate: 0.8, goal: 0.7 } }],
@@ -160,6 +164,7 @@ export function shapesOf({ filesDir, urlsFile, sessionsFile }: Place): Shape[] {
       unit: 'a handshake',
       counts: 'requests',
       load: client('handshakes.ts', () => [...handshakes, AS_BROWSERS_OFFER]),
+      rampMs: RUN_EVENLY_MS,
       held: [],
     },
     {
@@ -168,6 +173,7 @@ export function shapesOf({ filesDir, urlsFile, sessionsFile }: Place): Shape[] {
       unit: 'a handshake',
       counts: 'requests',
       load: client('handshakes.ts', (proxy) => [...handshakes, ALL_KNOW, sessionsFile(proxy)]),
+      rampMs: RUN_EVENLY_MS,
       held: [],
     },
     {
