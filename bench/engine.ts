@@ -108,7 +108,7 @@ async function createScriptedEdge(script: Script, accessLogSample: number) {
     channels,
     turn,
     bridge: createBridge({ bridgeMs: 0, log, probe: channels.probe, onHeldEnd: metrics.heldEnded }),
-    tunnels: createTunnels(),
+    tunnels: createTunnels(TIMEOUTS.bodyIdleMs),
     endless: createEndlessWatch(),
   })
   const engine = createEngine({ timeouts: TIMEOUTS, turn, onExchange: serving.serve }, 'own')

@@ -66,6 +66,18 @@ test.each([
   expect(parse([whole]).used).toBe(whole.length - 4)
 })
 
+test.each([
+  ['204', 'Transfer-Encoding: chunked', false],
+  ['204', 'Content-Length: 5', false],
+  ['204', 'Content-Length: 0', true],
+  ['304', 'Transfer-Encoding: chunked', true], // may be said (RFC 9112 §6.1), and no body follows
+  ['304', 'Content-Length: 5', true],
+])('a connection whose %s says %s may carry another answer: %s', (status, field, keepsAlive) => {
+  const { parser, head } = parse([bytes(`HTTP/1.1 ${status} Fine\r\n${field}\r\n\r\n`)])
+  expect(parser.isDone).toBe(true)
+  expect(head).toMatchObject({ body: 'none', keepsAlive })
+})
+
 test('a body without length ends with the connection, and with it alone', () => {
   const { parser, head, body } = parse([bytes('HTTP/1.1 200 OK\r\n\r\nsome')])
   expect(parser.isDone).toBe(false)

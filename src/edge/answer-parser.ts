@@ -183,7 +183,8 @@ export class AnswerParser {
     if (codings > 1 || (codings === 1 && fields.coding.toLowerCase() !== 'chunked')) throw malformed('Transfer-Encoding')
     if (codings === 1 && !isHttp11) throw malformed('Transfer-Encoding in HTTP/1.0')
     if (lengths > 1 || (lengths === 1 && !isLength(fields.length))) throw malformed('Content-Length')
-    const keepsAlive = isHttp11 && !fields.closes && !fields.authenticatesConnection
+    const isForbidden = status === 204 && (codings > 0 || Number(fields.length) > 0) // a body that it announces may follow, and would be the next answer
+    const keepsAlive = isHttp11 && !fields.closes && !fields.authenticatesConnection && !isForbidden
     if (this.#method === 'HEAD' || status === 204 || status === 304) {
       this.#listener.onHead({ status, reason, fields, keepsAlive, body: 'none' })
       this.#end([])

@@ -91,7 +91,7 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
   const ways = { turn, connect: createConnect({ guard, connectTimeoutMs: timeouts.connectMs, sourceIps, ca }), timeouts }
   const channels = createUpstreamChannels(createUpstreamPools(ways), createUpstreamHttp2Pools(ways))
   const bridge = createBridge({ bridgeMs: parts.bridgeMs, log, probe: channels.probe, onHeldEnd: metrics.heldEnded })
-  const tunnels = createTunnels()
+  const tunnels = createTunnels(timeouts.bodyIdleMs)
   const endless = createEndlessWatch()
   const trustedProxies = createAddressSet(parts.trustedProxies)
   const serving = createServe({ ...parts, turn, trustedProxies, channels, bridge, tunnels, endless })

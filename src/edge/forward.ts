@@ -171,7 +171,7 @@ class Forwarding<Visit extends { exchange: Exchange; outcome: Forwarded }> imple
         this.#wasHeld()
         this.#goAfterAll().catch((error) => this.#giveUp(error))
       },
-      lookAgain: () => void this.#leaveIfLedElsewhere(entered).catch((error) => this.#holding ?? this.#giveUp(error)),
+      lookAgain: () => void this.#leaveIfLedElsewhere(entered).catch((error) => this.#giveUp(error)),
       giveUp: (failure) => {
         this.#wasHeld()
         this.#fail(failure)
@@ -192,7 +192,7 @@ class Forwarding<Visit extends { exchange: Exchange; outcome: Forwarded }> imple
 
   /** A vendor who has moved its application does not leave those waiting who came before the news. */
   async #leaveIfLedElsewhere(holding: Holding | undefined): Promise<void> {
-    const upstream = await this.#parts.upstreamNow(this.#visit, this.#upstream)
+    const upstream = await this.#parts.upstreamNow(this.#visit, this.#upstream).catch(() => this.#upstream) // the next look asks again
     if (this.#holding !== holding || !holding || upstream?.key === this.#upstream.key) return
     holding.end()
     this.#wasHeld()

@@ -29,7 +29,7 @@ export type EdgeMetrics = {
   watch(counts: () => EdgeCounts): void
 }
 
-/** By the first digit of the status; none when the visitor went before there was one. */
+/** By the first digit of the status, of which more than 5 means 5 (RFC 9110 §15); none when the visitor went before there was one. */
 const CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx']
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120]
 
@@ -91,7 +91,7 @@ export function createEdgeMetrics(registry: Registry): EdgeMetrics {
     collect() {
       const now = counts?.()
       if (!now) return
-      this.set({ protocol: 'http1' }, now.http1Connections)
+      this.set({ protocol: 'http1' }, now.http1Connections - now.tunnels) // a tunnel's visitor came by HTTP/1.1
       this.set({ protocol: 'http2' }, now.http2Connections)
       this.set({ protocol: 'tunnel' }, now.tunnels)
     },
@@ -152,7 +152,7 @@ export function createEdgeMetrics(registry: Registry): EdgeMetrics {
 
   return {
     requestEnded(status, duration) {
-      answered[Math.floor(status / 100)]! += 1
+      answered[Math.min(Math.floor(status / 100), CLASSES.length - 1)]! += 1
       seconds.note(duration)
     },
     upstreamFailed: (reason) => byReason.get(reason)?.inc(),

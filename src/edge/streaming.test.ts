@@ -120,6 +120,24 @@ test('an event stream ends soon after its hostname is removed, and so does its c
   }
 })
 
+test('a visitor that sent more behind an event stream than is read, and has gone, is let go in the end', async () => {
+  const own = await startTestEdge({ timeouts: { bodyIdleMs: 1_000 } })
+  await own.route(HOST, upstream.url)
+  const ask = (head: string) => speak({ port: own.httpsPort, hostname: HOST, ca: own.ca.certPem }, head)
+  const silent = await ask(`GET /events HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  const ahead = await ask(`GET /events HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  await Promise.all([silent, ahead].map((reader) => reader.until('text/event-stream')))
+  silent.socket.setTimeout(0)
+  ahead.socket.write('X'.repeat(70_000))
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  ahead.socket.destroy()
+  await expect.poll(async () => (await own.report()).exchanges, { timeout: 15_000 }).toBe(1)
+  await new Promise((resolve) => setTimeout(resolve, 4_500)) // one that is silent has no limit
+  expect((await own.report()).exchanges).toBe(1)
+  silent.socket.destroy()
+  await own.stop(0)
+})
+
 test('an event stream over HTTP/2 arrives at once too, and its end of silence has no limit', async () => {
   const stream = nextStream()
   const hasty = await startTestEdge({ timeouts: { bodyIdleMs: 1_000 } })

@@ -69,6 +69,32 @@ test('a visitor that vanishes without a word is found out by TCP, whatever it wa
   socket.destroy()
 })
 
+test('what an application does not take ends its tunnel in the end, also when the visitor has gone unseen', async () => {
+  const own = await startTestEdge({ timeouts: { bodyIdleMs: 1_000 } })
+  const deaf = await startRawUpstream((socket) => {
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+    socket.pause()
+  })
+  await own.route(HOST, deaf.url)
+  const ask = async () => {
+    const head = `GET / HTTP/1.1\r\nHost: ${HOST}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`
+    const reader = await speak({ port: own.httpsPort, hostname: HOST, ca: own.ca.certPem }, head)
+    await reader.until('101')
+    return reader.socket
+  }
+  const silent = (await ask()).setTimeout(0)
+  const sending = await ask()
+  for (let n = 0; n < 20; n += 1) sending.write(Buffer.alloc(1_000_000))
+  await pause(500)
+  sending.destroy()
+  await expect.poll(async () => (await own.report()).tunnels, { timeout: 10_000 }).toBe(1)
+  await pause(2_500) // a silent one has no limit
+  expect((await own.report()).tunnels).toBe(1)
+  silent.destroy()
+  await own.stop(0)
+  await deaf.stop()
+})
+
 test('a 101 whose fields make no sense still opens the tunnel, without them', async () => {
   const raw = await startRawUpstream((socket) =>
     socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nTrailer: X\r\n\r\nfirst'),

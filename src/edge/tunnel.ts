@@ -2,6 +2,8 @@ import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { Members } from '../lib/members.ts'
 import { endSoon } from './linger.ts'
+import { REQUEST_TIMES_CHECKED_EVERY_MS } from './request-limits.ts'
+import { Stall } from './stall.ts'
 import { takeBytes } from './upstream-reads.ts'
 import { takeVisitorBytes } from './visitor-reads.ts'
 
@@ -19,16 +21,25 @@ export type TunnelEnds = {
 
 /**
  * Connections whose protocol was changed, as with WebSockets: bytes pass both ways untouched and without an idle limit, until one side ends
- * or the edge stops.
+ * or the edge stops. Only what one side does not take for `stalledMs` ends a tunnel: the other one is not read meanwhile, and its end would not be seen.
  */
-export function createTunnels() {
-  const open = new Members<TunnelEnds>()
+export function createTunnels(stalledMs: number) {
+  const open = new Members<TunnelEnds & { stall: Stall }>()
+  const timer = setInterval(() => {
+    const nowMs = performance.now()
+    for (const { visitor, upstream, stall } of open.all()) {
+      const isHeldBack = visitor.isPaused() || upstream.isPaused()
+      if (!isHeldBack) stall.over()
+      else if (stall.lastsMs(nowMs, visitor, upstream) >= stalledMs) destroyBoth(visitor, upstream)
+    }
+  }, REQUEST_TIMES_CHECKED_EVERY_MS)
+  timer.unref()
 
   return {
     open(ends: TunnelEnds) {
       const { visitor, upstream } = ends
       let bytes = ends.behindAnswer.length
-      const place = open.add(ends)
+      const place = open.add({ ...ends, stall: new Stall() })
       for (const [from, to] of [
         [visitor, upstream],
         [upstream, visitor],
@@ -57,12 +68,15 @@ export function createTunnels() {
     },
     count: () => open.size,
     destroy() {
-      for (const { visitor, upstream } of open.all()) {
-        visitor.destroy()
-        upstream.destroy()
-      }
+      clearInterval(timer)
+      for (const { visitor, upstream } of open.all()) destroyBoth(visitor, upstream)
     },
   }
+}
+
+function destroyBoth(visitor: Socket, upstream: Socket): void {
+  visitor.destroy()
+  upstream.destroy()
 }
 
 /** Has one end read again when the other takes more, and lets its end be the other's. */

@@ -6,6 +6,7 @@ import { alone, letGo } from '../let-go.ts'
 import { page, sendPage } from '../pages.ts'
 import { DISCARDING_MS_MAX, PIPELINED_BYTES_MAX, REQUEST_HEAD_BYTES_MAX } from '../request-limits.ts'
 import { SpareBuffers, smallBuffers } from '../spare-buffers.ts'
+import { Stall } from '../stall.ts'
 import type { TurnMember } from '../turn.ts'
 import { Unsent } from '../unsent.ts'
 import { borrowVisitorBytes } from '../visitor-reads.ts'
@@ -27,6 +28,8 @@ const CRLF = Buffer.from('\r\n')
 const EMPTY = Buffer.alloc(0)
 /** For the bytes that a visitor has still on their way when its last answer has left. */
 const LINGER_MS = 2_000
+/** For the upstream's side, when a body has rested for too long. */
+const ANSWERED_WITHIN_MS = 2_000
 /** When we drain: for a request that is still on its way to an idle connection. */
 const LEAVING_MS = 2_000
 
@@ -47,9 +50,7 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
   /** Once all has left: by when the visitor must have closed. */
   #lingersUntil = 0
   #isPaused = false
-  /** What the visitor had taken when that was looked at and had changed last; -1 while it keeps nobody waiting. */
-  #moved = -1
-  #movedAtMs = 0
+  readonly #stall = new Stall()
   /** When the rest before the head that is coming would have been over; 0 before the first one. */
   #idleUntil = 0
 
@@ -117,14 +118,18 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
     else this.socket.destroy()
   }
 
-  /** Whether the visitor has taken nothing of an answer under way for as long as any body may rest. */
+  /**
+   * Whether the visitor has taken nothing of an answer under way for as long as any body may rest, or nobody has what it sends: while it is not read,
+   * its end is not seen. A little later then than the upstream's side, which has an answer to that.
+   */
   #isStuck(nowMs: number): boolean {
-    const moved = this.#state === 'busy' && this.socket.writableNeedDrain ? this.socket.bytesWritten - this.socket.writableLength : -1
-    if (moved >= 0 && moved === this.#moved)
-      return this.#exchange !== undefined && nowMs - this.#movedAtMs >= this.#parts.timeouts.bodyIdleMs
-    this.#moved = moved
-    this.#movedAtMs = nowMs
-    return false
+    const isFull = this.socket.writableNeedDrain
+    if (this.#state !== 'busy' || !this.#exchange || !(isFull || this.#isPaused)) {
+      this.#stall.over()
+      return false
+    }
+    const { bodyIdleMs } = this.#parts.timeouts
+    return this.#stall.lastsMs(nowMs, this.socket) >= (isFull ? bodyIdleMs : bodyIdleMs + ANSWERED_WITHIN_MS)
   }
 
   /** Ends the connection once all that was written has left. */
