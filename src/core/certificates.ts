@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import type { Hostname } from '../hostname.ts'
 import { type Db, type Queryable, rows, type Tx, transaction } from './db.ts'
-import { type Attempted, isOf, isOfProject, overtaken } from './issuance-attempts.ts'
+import { type Attempted, isOf, isOfProject, overtaken, replaceable } from './issuance-attempts.ts'
 import { type BudgetRequest, NO_ROOM_PROBLEM, type NoRoom, settleOrder, type Taken, takeFirstBudget } from './issuance-budget.ts'
-import { joinLine, LEFT_LINE, leftLineUnless } from './issuance-line.ts'
+import { countsAsRenewal, joinLine, LEFT_LINE, leftLineUnless } from './issuance-line.ts'
 import { addIssueJobs, ISSUANCE_LEASE_S } from './issue-jobs.ts'
 import { addLiveJobs } from './live-checks.ts'
 import { HISTORY_OF_ENDED, historyOfBegun } from './order-history.ts'
@@ -58,13 +58,15 @@ export type IssuanceTerms = { directories: readonly string[]; workerId?: string 
 /**
  * `directory` is the one whose limits had room; `orderId` goes to `settleOrder` with what became of the order. `asked`: that directory has
  * asked for this renewal, and does not count it as long as the order names what it replaces. `resumes`: the directory has the order since an
- * attempt before, and counts it whatever becomes of this one. `begunAt` is the attempt's moment as the database writes it, no two alike.
+ * attempt before, and counts it whatever becomes of this one. `renewing`: there is a certificate; `asRenewal`: and its order may use what is
+ * kept for renewals. `begunAt` is the attempt's moment as the database writes it, no two alike.
  */
 export type IssuancePermission = {
   projectId: string | null
   attempt: number
   begunAt: string
   renewing: boolean
+  asRenewal: boolean
   resumes?: boolean
 } & Omit<Taken, 'kind'>
 
@@ -88,16 +90,17 @@ export async function beginIssuance(
     const underWay = { kind: 'no' as const, reason: `an attempt for ${hostname} is under way` }
     if (standing.underWay) return underWay
     const askedBy = standing.wishHasBegun ? (standing.directory ?? undefined) : undefined
+    const asRenewal = held && (await countsAsRenewal(tx, hostname))
     const open = await findOrderUnderWay(tx, hostname, { projectId, directories: terms.directories }) // a worker died in it: it has its room
     const room: Taken | NoRoom = open
       ? { kind: 'taken', directory: open.directory, orderId: open.orderId, asked: false }
-      : await takeFirstBudget(tx, terms.directories, { hostname, projectId, renewing: held, askedBy, limits: terms.limits })
+      : await takeFirstBudget(tx, terms.directories, { hostname, projectId, renewing: asRenewal, askedBy, limits: terms.limits })
     if (room.kind === 'no-room') {
       await dropOthers(tx, hostname, projectId)
       return (await joinLine(tx, standing, room)) ? { kind: 'no', reason: room.sentence, postponed: true } : underWay
     }
     const begun = await markUnderWay(tx, hostname, projectId, terms.workerId)
-    if (begun) return { kind: 'go', projectId, ...begun, ...withoutKind(room), ...(open && { resumes: true }) }
+    if (begun) return { kind: 'go', projectId, asRenewal, ...begun, ...withoutKind(room), ...(open && { resumes: true }) }
     if (!open) await settleOrder(tx, room.orderId, 'not-sent')
     return underWay
   })
@@ -326,11 +329,6 @@ async function markUnderWay(
       select attempt, "begunAt", renewing from begun`,
   )
   return begun
-}
-
-/** No order touches a certificate that was imported, for as long as it is valid. */
-function replaceable(row: 'c' | 'certificates') {
-  return sql<boolean>`not (${sql.ref(`${row}.origin`)} = 'imported' and ${sql.ref(`${row}.not_after`)} > now())`
 }
 
 /** What another project left behind is not ours to renew. */

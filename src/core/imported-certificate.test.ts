@@ -13,7 +13,7 @@ import {
 } from './certificates.ts'
 import type { Db } from './db.ts'
 import { findDomain, findOrderHistory, removeDomain } from './domains.ts'
-import { importCertificate } from './imported-certificate.ts'
+import { importCertificate, orderInsteadOfImported } from './imported-certificate.ts'
 import { requestRenewal } from './renewal-request.ts'
 import { loadCertificates } from './routes.ts'
 
@@ -92,6 +92,58 @@ test('once it has run out, one is ordered in its place', async () => {
   expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'go', renewing: true })
   await recordCertificate(db, hostname, ordered)
   expect((await findDomain(db, project, hostname, EDGE_HOST)).certificate).toMatchObject({ origin: 'ordered', serial: '0a' })
+})
+
+test('what is kept for renewals is open to what was ordered, and to what was brought once it has been served for a week and ends', async () => {
+  const [directory, project] = [`https://${freshHostname()}/directory`, await addProject(db)]
+  const terms = { directories: [directory], limits: [{ scope: 'account' as const, max: 5, windowS: 10_800 }] } // four for new certificates
+  const [renewed, returned, ended, served, over] = await Promise.all(Array.from({ length: 5 }, () => claim(db, project)))
+  expect(await beginIssuance(db, renewed!, terms)).toMatchObject({ kind: 'go', renewing: false, asRenewal: false })
+  await recordCertificate(db, renewed!, { ...ordered, directory })
+  await expire(renewed!)
+  await db.pool.query(
+    `insert into issuance_orders (directory, hostname, registered_domain, project_id, renewal, exempt, counted_at)
+    select $1, 'x.customer.test', 'customer.test', $2, false, false, now() from generate_series(1, 3)`,
+    [directory, project.id],
+  )
+  await importCertificate(db, returned!, { ...brought, notAfter: new Date(Date.now() + 3 * DAY_MS) })
+  await orderInsteadOfImported(db, returned!, project)
+  for (const hostname of [ended!, served!, over!]) await importCertificate(db, hostname, brought)
+  await db.pool.query(`update domains set verified_at = now() - interval '8 days' where hostname = any($1)`, [[ended, served, over]])
+  await db.pool.query(`update order_history set ended_at = now() - interval '8 days' where hostname = any($1)`, [[served, over]])
+  await expire(ended!)
+  await expire(over!)
+  await orderInsteadOfImported(db, served!, project) // 20 days before its end
+  const full = { kind: 'no', reason: expect.stringContaining('of which 1 are kept for renewals'), postponed: true }
+  for (const hostname of [returned!, ended!, served!]) expect(await beginIssuance(db, hostname, terms)).toEqual(full)
+  await db.pool.query(`update certificates set not_after = now() + interval '6 days', postponed_until = now() where hostname = $1`, [
+    served,
+  ])
+  for (const hostname of [served!, over!, renewed!]) {
+    expect(await beginIssuance(db, hostname, terms)).toMatchObject({ kind: 'go', renewing: true, asRenewal: true })
+    await db.pool.query('delete from issuance_orders where directory = $1 and renewal', [directory])
+  }
+})
+
+test('a certificate that is to be ordered in place of a brought one has its turn among the new ones of all projects', async () => {
+  const [directory, greedy, modest] = [`https://${freshHostname()}/directory`, await addProject(db), await addProject(db)]
+  const terms = { directories: [directory], limits: [{ scope: 'account' as const, max: 5, windowS: 10_800 }] } // four for new certificates
+  const begin = async () => (await beginIssuance(db, await claim(db, greedy), terms)).kind
+  await db.pool.query('update certificates set next_attempt_at = null')
+  for (let i = 0; i < 4; i += 1) expect(await begin()).toBe('go')
+  const returned = await claim(db, modest)
+  await importCertificate(db, returned, brought)
+  await orderInsteadOfImported(db, returned, modest)
+  expect(await beginIssuance(db, returned, terms)).toMatchObject({ kind: 'no', postponed: true })
+  await db.pool.query(
+    `update issuance_orders set counted_at = now() - interval '1 day'
+    where id in (select id from issuance_orders where directory = $1 order by id limit 2)`,
+    [directory],
+  )
+  const refused = await beginIssuance(db, await claim(db, greedy), terms)
+  expect(refused).toMatchObject({ kind: 'no', reason: expect.stringContaining('other projects wait for the rest') })
+  await db.pool.query('update certificates set postponed_until = now() where hostname = $1', [returned])
+  expect(await beginIssuance(db, returned, terms)).toMatchObject({ kind: 'go' })
 })
 
 test('it waits for the return of its own project, and is deleted at the claim of another', async () => {

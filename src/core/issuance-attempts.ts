@@ -19,6 +19,11 @@ export function isOfProject({ projectId }: Attempted) {
   return projectId === undefined ? sql<boolean>`true` : sql<boolean>`project_id is not distinct from ${projectId}::bigint`
 }
 
+/** No order touches a certificate that was imported, for as long as it is valid. */
+export function replaceable(row: 'c' | 'certificates') {
+  return sql<boolean>`not (${sql.ref(`${row}.origin`)} = 'imported' and ${sql.ref(`${row}.not_after`)} > now())`
+}
+
 /** Whether a later attempt for the hostname has begun. */
 export async function isOvertaken(db: Db, hostname: Hostname, attempted: Attempted): Promise<boolean> {
   const [found] = await rows(db, sql<{ overtaken: boolean }>`select ${overtaken(hostname, attempted)} as overtaken`)

@@ -14,6 +14,7 @@ export type BudgetRequest = {
   hostname: Hostname
   /** Null: a host of the service itself, which may use what is kept for renewals. */
   projectId: string | null
+  /** Whether it counts as a renewal. */
   renewing: boolean
   asked?: boolean | undefined
   /** Instead of what is known of the directory. */
@@ -266,12 +267,16 @@ async function requireFairShare(tx: Tx, request: BudgetRequest, limit: IssuanceL
         where ${counted(directory, limit, sql`''`)} and not o.renewal and o.project_id is not null group by o.project_id
       ), mine as (
         select coalesce((select orders from used where project_id = ${projectId}::bigint), 0) as orders
+      ), waiting as (
+        select project_id, lease_until, last_problem from certificates
+        where chain_pem is null and next_attempt_at is not null and (postponed_by is null or postponed_by in ('account', 'share'))
+        union all -- what was brought is replaced as if there were none
+        select project_id, lease_until, last_problem from certificates where chain_pem is not null and waits_for = ${lineOf(request, limit.scope)}
       )
       select mine.orders as mine, mine.orders >= ${left}::int and exists (
-        select from certificates c left join used on used.project_id = c.project_id
-        where c.chain_pem is null and c.next_attempt_at is not null and coalesce(c.lease_until <= now(), true)
-          and c.last_problem is null and (c.postponed_by is null or c.postponed_by in ('account', 'share'))
-          and c.project_id <> ${projectId}::bigint and coalesce(used.orders, 0) < mine.orders
+        select from waiting c left join used on used.project_id = c.project_id
+        where coalesce(c.lease_until <= now(), true) and c.last_problem is null and c.project_id <> ${projectId}::bigint
+          and coalesce(used.orders, 0) < mine.orders
       ) as "othersWait" from mine`,
   )
   if (!share!.othersWait) return []

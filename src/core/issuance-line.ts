@@ -9,6 +9,8 @@ export type InLine = { hostname: Hostname; projectId: string | null; renewing: b
 /** `ahead` have an earlier place; `due` of them have been called, and take whatever room there is. */
 export type Place = { ahead: number; due: number }
 
+const SERVED_FOR = sql.lit('7 days')
+const ENDS_WITHIN = sql.lit('7 days')
 const LOOKED_AT_MAX = 2_000 // of those ahead; more than the room of an account in a day
 const CALLED_S = 600 // whoever has been called and does not come for so long has lost the place
 
@@ -52,6 +54,23 @@ export function placeIn(line: string, { hostname, projectId }: InLine, { inTurns
       ) c where p.id <> ${projectId}::bigint limit ${LOOKED_AT_MAX}
     )
     select own.ahead + (select count(*) from others c where c.hostname <> ${hostname} and ${isHere})::int as ahead, own.due from own`
+}
+
+/**
+ * Whether an order in place of the hostname's certificate counts as a renewal: where that was ordered too, or was brought, has been served for a
+ * week, and ends within another. Anybody can bring one for a new hostname, which must not get ahead of others by that.
+ */
+export async function countsAsRenewal(tx: Tx, hostname: Hostname): Promise<boolean> {
+  const [found] = await rows(
+    tx,
+    sql<{ ordered: boolean; served: boolean }>`
+      select c.directory is not null as ordered, c.not_after <= now() + interval ${ENDS_WITHIN}
+        and coalesce(d.verified_at <= now() - interval ${SERVED_FOR}, false) and not exists (select from order_history h
+          where h.hostname = c.hostname and h.outcome = 'imported' and h.ended_at > now() - interval ${SERVED_FOR}) as served
+      from certificates c left join domains d on d.hostname = c.hostname and d.project_id = c.project_id and d.deleted_at is null
+      where c.hostname = ${hostname} and c.chain_pem is not null`,
+  )
+  return found !== undefined && (found.ordered || found.served) // one from before the directory was kept is as one that was brought
 }
 
 /** Whether what is kept for renewals is open to it: to a renewal, and to a host of the service itself. */

@@ -47,12 +47,12 @@ export function createIssuanceLedger(db: Db, log: Log, { limits }: Pick<BudgetRe
     }
   }
   return {
-    async take(directory, hostname, { projectId, renewing }) {
+    async take(directory, hostname, { projectId, asRenewal: renewing }) {
       const answer = await attempt(() => takeFallbackBudget(db, { directory, hostname, projectId, renewing, limits }))
       if (answer?.kind === 'no-room') log.warn({ hostname, directory, reason: answer.sentence }, 'no order at this authority')
       return answer?.kind === 'taken' ? answer : undefined
     },
-    async takeOrdinary(orderId, directory, hostname, { projectId, renewing }) {
+    async takeOrdinary(orderId, directory, hostname, { projectId, asRenewal: renewing }) {
       const answer = await attempt(() => takeOrdinaryBudget(db, orderId, { directory, hostname, projectId, renewing, limits }))
       if (answer?.kind === 'taken') return answer
       const reason = answer?.sentence ?? 'The issuance budget could not be read; it is tried again.'

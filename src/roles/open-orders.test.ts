@@ -26,7 +26,7 @@ afterAll(() => database.drop())
 const LIMITS = [{ scope: 'account' as const, max: 10, windowS: 3_600 }]
 
 /** As the ledger does, for a directory of which no limits are known. */
-const takeWithinLimits: IssuanceLedger['take'] = async (directory, hostname, { projectId, renewing }) => {
+const takeWithinLimits: IssuanceLedger['take'] = async (directory, hostname, { projectId, asRenewal: renewing }) => {
   const answer = await takeFallbackBudget(database.db, { directory, hostname, projectId, renewing, limits: LIMITS })
   return answer.kind === 'taken' ? answer : undefined
 }
