@@ -6,6 +6,7 @@ import type { Db } from '../core/db.ts'
 import { findDelegation } from '../core/delegation.ts'
 import type { Hostname } from '../hostname.ts'
 import { isSpecialAddress } from '../lib/addresses.ts'
+import { RCODE } from '../lib/dns-message.ts'
 import type { Server } from '../probe/servers.ts'
 import { createZoneReader, type ZoneReader } from '../probe/zone-reader.ts'
 
@@ -48,7 +49,9 @@ async function nameServers(reader: ZoneReader, { dnsAddr: { host, port } }: Conf
   return [{ address: host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host, port }]
 }
 
-async function textsAt(reader: ZoneReader, server: Server, name: string): Promise<string[] | undefined> {
+/** What one of our name servers says; undefined where it does not answer for the zone, which says as little of the challenge as silence. */
+export async function textsAt(reader: Pick<ZoneReader, 'ask'>, server: Server, name: string): Promise<string[] | undefined> {
   const message = await reader.ask(server, { name, type: 'TXT' })
-  return message?.answers.filter(({ type }) => type === 'TXT').map(({ value }) => value)
+  const knows = message?.authoritative && (message.rcode === RCODE.noError || message.rcode === RCODE.noSuchName)
+  return knows ? message.answers.filter(({ type }) => type === 'TXT').map(({ value }) => value) : undefined
 }
