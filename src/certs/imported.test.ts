@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { keyOf, type LinkOptions, makeLink, P521, rsa } from '../../test/support/chains.ts'
+import { der, keyOf, type LinkOptions, makeLink, oddNumber, P521, rsa } from '../../test/support/chains.ts'
 import { parseHostname } from '../hostname.ts'
 import { readImported } from './imported.ts'
 
@@ -60,6 +60,21 @@ describe('refused', () => {
   test.each(cases)('%s', async (_what, options, words) => {
     const leaf = await makeLeaf(options)
     expect(() => read(leaf.pem + intermediate.pem, leaf.keyPem)).toThrow(words)
+  })
+
+  test('a certificate whose exponent would take seconds to write out, and one of any length', async () => {
+    const rsaKey = (modulus: number, exponent: number) =>
+      der(
+        ...([0x30, Buffer.from('300d06092a864886f70d0101010500', 'hex')] as const),
+        der(0x03, Buffer.from([0]), der(0x30, oddNumber(modulus), oddNumber(exponent))),
+      )
+    const [leaf, large, long] = [
+      await makeLeaf(),
+      await makeLeaf({ publicKey: rsaKey(4_096, 300_000) }),
+      await makeLeaf({ publicKey: rsaKey(4_096, 1_000_000) }),
+    ]
+    expect(() => read(large.pem + intermediate.pem, leaf.keyPem)).toThrow(/RSA of 2048 to 4096 bits/)
+    expect(() => read(leaf.pem + long.pem, leaf.keyPem)).toThrow(/^certificate 2 of the chain is longer than 65536 bytes/)
   })
 
   test('a key of another certificate, and every fault at once', async () => {

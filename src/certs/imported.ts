@@ -1,13 +1,18 @@
-import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
+import { type KeyObject, X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
 import type { Hostname } from '../hostname.ts'
 import type { IssuedCertificate } from './authority.ts'
 import { readCertificate } from './certificate.ts'
+import { readPrivateKey } from './private-key.ts'
 
 /** `warnings` are sentences: it can be served, but not every visitor may like it. */
 export type ImportedCertificate = IssuedCertificate & { warnings: string[] }
 
 const CHAIN_CERTIFICATES_MAX = 10
+/** In base64. A hundred long names take 40,000. */
+const CERTIFICATE_BYTES_MAX = 65_536
+/** Of a public key in DER: node writes its exponent out in decimals, which takes 39 s for one of three million bits. */
+const PUBLIC_KEY_BYTES_MAX = 2_560
 const RSA_BITS_MIN = 2_048
 /** The signature of each handshake takes the third power of it: 16 times as long at 8,192 bits as at 4,096. */
 const RSA_BITS_MAX = 4_096
@@ -24,7 +29,7 @@ const EXPIRES_SOON_MS = 30 * 86_400_000
 export function readImported(chainPem: string, keyPem: string, hostname: Hostname, now: Date): ImportedCertificate {
   const chain = readChain(chainPem)
   const leaf = chain[0]!
-  const key = readKey(keyPem)
+  const key = readPrivateKey(keyPem)
   const faults = [
     ...faultsOfOrder(chain),
     ...chain.flatMap((certificate) => faultsOfDates(certificate, now)),
@@ -45,22 +50,14 @@ function readChain(pem: string): X509Certificate[] {
   if (blocks.length === 0) throw new Error('the chain holds no certificate in PEM (-----BEGIN CERTIFICATE-----)')
   if (blocks.length > CHAIN_CERTIFICATES_MAX) throw new Error(`the chain has more than ${CHAIN_CERTIFICATES_MAX} certificates`)
   return blocks.map((block, i) => {
+    if (block.length > CERTIFICATE_BYTES_MAX)
+      throw new Error(`certificate ${i + 1} of the chain is longer than ${CERTIFICATE_BYTES_MAX} bytes`)
     try {
       return new X509Certificate(block)
     } catch {
       throw new Error(`certificate ${i + 1} of the chain is damaged`)
     }
   })
-}
-
-function readKey(pem: string): KeyObject {
-  if (/ENCRYPTED/.test(pem))
-    throw new Error('the private key is encrypted: decrypt it first, as with openssl pkey -in key.pem -out plain.pem')
-  try {
-    return createPrivateKey(pem)
-  } catch {
-    throw new Error('the key is no private key in PEM (-----BEGIN PRIVATE KEY-----)')
-  }
 }
 
 function faultsOfOrder(chain: readonly X509Certificate[]): string[] {
@@ -92,16 +89,21 @@ function faultsOfUse(leaf: X509Certificate, hostname: Hostname): string[] {
 }
 
 function faultsOfKey(leaf: X509Certificate, key: KeyObject): string[] {
-  const { asymmetricKeyType: kind, asymmetricKeyDetails: details } = leaf.publicKey
-  const known =
-    (kind === 'rsa' && details!.modulusLength! >= RSA_BITS_MIN && details!.modulusLength! <= RSA_BITS_MAX) ||
-    (kind === 'ec' && CURVES.includes(details?.namedCurve ?? 'unnamed'))
   return [
-    ...(known
+    ...(isServed(leaf.publicKey)
       ? []
       : [`the certificate's key cannot be used: it is RSA of ${RSA_BITS_MIN} to ${RSA_BITS_MAX} bits, or ECDSA on P-256 or P-384`]),
     ...(leaf.checkPrivateKey(key) ? [] : ["the private key is not this certificate's"]),
   ]
+}
+
+function isServed(key: KeyObject): boolean {
+  if (key.export({ type: 'spki', format: 'der' }).length > PUBLIC_KEY_BYTES_MAX) return false
+  const { asymmetricKeyType: kind, asymmetricKeyDetails: details } = key
+  return (
+    (kind === 'rsa' && details!.modulusLength! >= RSA_BITS_MIN && details!.modulusLength! <= RSA_BITS_MAX) ||
+    (kind === 'ec' && CURVES.includes(details?.namedCurve ?? 'unnamed'))
+  )
 }
 
 /** The last word is OpenSSL's, as it will be in every handshake: it refuses old signatures, for one. */

@@ -1,5 +1,5 @@
 import 'reflect-metadata'
-import { KeyObject, webcrypto } from 'node:crypto'
+import { KeyObject, randomBytes, webcrypto } from 'node:crypto'
 import * as x509 from '@peculiar/x509'
 
 type Algorithm = { name: string; hash?: string; namedCurve?: string; modulusLength?: number; publicExponent?: Uint8Array<ArrayBuffer> }
@@ -13,6 +13,8 @@ export type LinkOptions = {
   fromDays?: number
   untilDays?: number
   usage?: string
+  /** In DER, in the place of the key that `keyOf` gives. */
+  publicKey?: Buffer
 }
 
 export const P256: Algorithm = { name: 'ECDSA', hash: 'SHA-256', namedCurve: 'P-256' }
@@ -36,7 +38,7 @@ export async function makeLink(subject: string, issuer: Party | undefined, optio
     notBefore: new Date(Date.now() + fromDays * DAY_MS),
     notAfter: new Date(Date.now() + untilDays * DAY_MS),
     signingAlgorithm: issuer?.algorithm ?? algorithm,
-    publicKey: keys.publicKey,
+    publicKey: options.publicKey ?? keys.publicKey,
     signingKey: (issuer?.keys ?? keys).privateKey,
     extensions: [
       new x509.BasicConstraintsExtension(ca, undefined, true),
@@ -50,4 +52,23 @@ export async function makeLink(subject: string, issuer: Party | undefined, optio
 /** The private key of a link as a key object, to be exported in whatever form. */
 export function keyOf({ keys }: Party): KeyObject {
   return KeyObject.from(keys.privateKey)
+}
+
+/** An element of DER with its length. */
+export function der(tag: number, ...parts: Buffer[]): Buffer {
+  const content = Buffer.concat(parts)
+  const length = [content.length >>> 16, (content.length >>> 8) & 0xff, content.length & 0xff]
+  return Buffer.concat([Buffer.from(content.length < 0x80 ? [tag, content.length] : [tag, 0x83, ...length]), content])
+}
+
+/** An INTEGER of exactly so many bits, and odd. */
+export function oddNumber(bits: number): Buffer {
+  const bytes = randomBytes(bits / 8)
+  bytes[0]! |= 0x80
+  bytes[bytes.length - 1]! |= 1
+  return der(0x02, Buffer.from([0]), bytes)
+}
+
+export function pemOf(label: string, content: Buffer): string {
+  return `-----BEGIN ${label}-----\n${content.toString('base64').replace(/.{64}/g, '$&\n')}\n-----END ${label}-----\n`
 }
