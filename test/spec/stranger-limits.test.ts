@@ -40,6 +40,13 @@ test('five sign-in links an address, whichever process is asked and wherever fro
   expect((await ask('grace@vendor.test', fresh())(apis[0])).status).toBe(202)
 })
 
+test('five links in all to what others make up behind a plus, and none of those of the address without it', async () => {
+  const statuses: number[] = []
+  for (let n = 0; n < 6; n += 1) statuses.push((await ask(`lin+${n}@vendor.test`, fresh())(apis[n % 2]!)).status)
+  expect(statuses).toEqual([202, 202, 202, 202, 202, 429])
+  expect((await ask('lin@vendor.test', fresh())(apis[0])).status).toBe(202)
+})
+
 test('an address with a character that no text may have is malformed', async () => {
   expect((await ask('a\u0000b@vendor.test', fresh())(apis[0])).json()).toMatchObject({ status: 400, code: 'email_invalid' })
   expect((await ask('a\ud800b@vendor.test', fresh())(apis[0])).json()).toMatchObject({ status: 400, code: 'email_invalid' })
