@@ -4,8 +4,8 @@ import { type Hostname, isWildcard, wildcardOver, withoutStar } from '../hostnam
 import type { Plans } from './plans.ts'
 
 /**
- * What the service itself keeps: `reserved` holds the edge, API and portal hosts; names below `edgeHost` are reserved too. `wildcards`:
- * whether certificates can be had for them, which takes DNS-01 and so a zone of our own, `dnsZone`.
+ * What the service itself keeps: `reserved` holds the edge, API and portal hosts; `edgeHost`, `dnsZone` and names below
+ * either are reserved too. `wildcards`: whether certificates can be had for them, which takes DNS-01 and so that zone of our own.
  */
 export type ClaimRules = {
   plans: Plans
@@ -24,8 +24,9 @@ export function requireClaimable(hostname: Hostname, rules: ClaimRules): void {
   if (isWildcard(hostname) && !rules.wildcards) {
     throw new ServiceError('wildcards_not_enabled', 'wildcard hostnames are not enabled here: claim each hostname on its own')
   }
-  const ours = name === rules.edgeHost || name.endsWith(`.${rules.edgeHost}`) || rules.reserved.has(name)
-  if (ours || (isWildcard(hostname) && [...rules.reserved, rules.edgeHost].some((own) => wildcardOver(own as Hostname) === hostname))) {
+  const domains = rules.dnsZone ? [rules.edgeHost, rules.dnsZone] : [rules.edgeHost]
+  const ours = domains.some((domain) => `.${name}`.endsWith(`.${domain}`)) || rules.reserved.has(name)
+  if (ours || (isWildcard(hostname) && [...rules.reserved, ...domains].some((own) => wildcardOver(own as Hostname) === hostname))) {
     const why = ours ? 'belongs to the service itself' : "covers the service's own hosts"
     throw new ServiceError('hostname_reserved', `${hostname} ${why} and cannot be claimed`)
   }

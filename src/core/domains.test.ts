@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { changesSince, endOfFeed } from '../../test/support/feed.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { addProject, CLAIM_RULES, claim, EDGE_HOST, freshHostname } from '../../test/support/tenants.ts'
-import { parseHostname } from '../hostname.ts'
+import { parseClaimName, parseHostname } from '../hostname.ts'
 import type { Db } from './db.ts'
 import { findDomain, listDomains, registerDomain, removeDomain } from './domains.ts'
 
@@ -79,6 +79,16 @@ test("the service's own names and public suffixes cannot be claimed", async () =
   }
   for (const name of ['shop.co.uk', 'github.io', 'x.github.io', 'my-edge.namesake.test', 'below.api.namesake.test'])
     await claim(db, project, parseHostname(name))
+})
+
+test('the zone of the name server and what lies in or over it cannot be claimed', async () => {
+  const project = await addProject(db)
+  const rules = { ...CLAIM_RULES, wildcards: true, dnsZone: parseHostname('acme.operator.test') }
+  const register = (name: string) => registerDomain(db, project, { hostname: parseClaimName(name), metadataJson: '{}' }, rules)
+  const zone = rules.dnsZone
+  for (const name of [zone, `ns1.${zone}`, `a.b.${zone}`, `*.${zone}`, `*.a.${zone}`, '*.operator.test'])
+    await expect(register(name), name).rejects.toMatchObject({ code: 'hostname_reserved' })
+  for (const name of ['my-acme.operator.test', 'operator.test', 'acme.operator.test.customer.test']) await register(name)
 })
 
 test('metadata that cannot be kept claims nothing', async () => {
