@@ -316,6 +316,50 @@ test('a claim that stays unverified for 7 days owes a proof for the 30 days afte
   expect(await needsProof(project, hostname)).toBe(false)
 })
 
+test('claiming a hostname again does not begin the 7 days anew, unless it was verified or was given up 30 days ago', async () => {
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  const pass = (days: number) =>
+    db.pool.query(
+      `update domains set created_at = created_at - make_interval(days => $2), deleted_at = deleted_at - make_interval(days => $2) where hostname = $1`,
+      [hostname, days],
+    )
+  const holdFor = async (days: number) => {
+    await pass(days)
+    await removeDomain(db, project, hostname)
+    await claim(db, project, hostname)
+    return needsProof(project, hostname)
+  }
+  expect([await holdFor(2), await holdFor(4), await holdFor(2)]).toEqual([false, false, true])
+  await pass(27)
+  expect(await needsProof(project, hostname)).toBe(true)
+  await removeDomain(db, project, hostname)
+  await pass(29)
+  await claim(db, project, hostname)
+  expect(await needsProof(project, hostname)).toBe(true)
+  await pass(1)
+  expect(await needsProof(project, hostname)).toBe(false)
+  await db.pool.query('update domains set verified_at = now() where hostname = $1', [hostname])
+  expect(await holdFor(20)).toBe(false)
+})
+
+test('what is left of the 7 days is told to the edges when it is over', async () => {
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  await age(hostname, '5 days')
+  await removeDomain(db, project, hostname)
+  await claim(db, project, hostname)
+  const told: boolean[] = []
+  for (const by of ['1 day', '2 days']) {
+    await age(hostname, by)
+    await makeDue(hostname)
+    const cursor = await endOfFeed(db)
+    await claimDueProbes(db, 1_000, 60)
+    told.push((await changedHosts(cursor)).includes(hostname))
+  }
+  expect(told).toEqual([false, true])
+})
+
 test('when the clock alone begins or ends the need of a proof, the edges are told once, with a newer version', async () => {
   const project = await addProject(db)
   const hostname = await claim(db, project)
