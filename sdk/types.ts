@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document b85809944a6c925cc2cc8ed6b18dddcf: npm run types.
+// Generated from the OpenAPI document 911ddd012491954a03b4c48a81da45ae: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -673,13 +673,13 @@ export interface paths {
         };
         /**
          * List the tokens of a project
-         * @description Every token that was ever issued, oldest first, by name and hash: the tokens themselves are never shown again.
+         * @description The active tokens and the 200 that were revoked last, oldest first, by name and hash: the tokens themselves are never shown again.
          */
         get: operations["listTokens"];
         put?: never;
         /**
          * Issue a token
-         * @description The answer holds the token, this once. For admins and owners.
+         * @description The answer holds the token, this once. A project has up to 1,000 active tokens. For admins and owners.
          */
         post: operations["issueToken"];
         delete?: never;

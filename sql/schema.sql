@@ -356,6 +356,7 @@ create table tokens (
   constraint tokens_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
 );
 CREATE INDEX token_project ON public.tokens USING btree (project_id);
+CREATE INDEX token_project_state ON public.tokens USING btree (project_id, revoked_at);
 
 create table workers (
   id text collate "C" not null,

@@ -166,7 +166,7 @@ export function createApp(parts: AppParts): FastifyInstance {
     portal.register(async (projects) => portalProjects(projects, { ...parts, ...access }))
     portal.register(async (project) => portalProject(project, { ...parts, ...access }))
     portal.register(async (members) => portalMembers(members, { ...parts, ...access }))
-    portal.register(async (tokens) => portalTokens(tokens, { ...access, revoked: parts.revoked }))
+    portal.register(async (tokens) => portalTokens(tokens, { ...parts, ...access }))
     portal.register(async (events) => portalEvents(events, { ...access, news }))
     portal.register(async (domains) => portalDomains(domains, { ...parts, ...access, wrote }))
   })

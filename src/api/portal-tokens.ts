@@ -2,6 +2,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import type { Db } from '../core/db.ts'
+import type { RateLimits } from '../core/rate-limits.ts'
 import { issueToken, listTokens, revokeToken } from '../core/tokens.ts'
 import { admit } from './admit.ts'
 import { BODY_CODES, refusals, SESSION_CODES } from './openapi.ts'
@@ -10,6 +11,7 @@ import { NewTokenSchema, SlugParams, TokenParams } from './portal-schemas.ts'
 
 export type PortalTokensParts = AccessParts & {
   db: Db
+  limits: RateLimits
   /** The token was revoked here just now. */
   revoked(tokenId: string): void
 }
@@ -29,6 +31,7 @@ export function portalTokens(instance: FastifyInstance, parts: PortalTokensParts
 
   app.post(BASE, { schema: ISSUE, ...needs('admin') }, async (request, reply) => {
     const { project, actor } = request.access
+    await parts.limits.take('tokens', request.session.email)
     return reply.send(await issueToken(db, project.slug, request.body, actor))
   })
 
@@ -47,7 +50,8 @@ const LIST = {
   ...common,
   operationId: 'listTokens',
   summary: 'List the tokens of a project',
-  description: 'Every token that was ever issued, oldest first, by name and hash: the tokens themselves are never shown again.',
+  description:
+    'The active tokens and the 200 that were revoked last, oldest first, by name and hash: the tokens themselves are never shown again.',
   params: SlugParams,
   response: { 200: Type.Array(Type.Ref('Token'), { description: 'The tokens.' }), ...refusals(...IN_PROJECT) },
 }
@@ -56,7 +60,7 @@ const ISSUE = {
   ...common,
   operationId: 'issueToken',
   summary: 'Issue a token',
-  description: 'The answer holds the token, this once. For admins and owners.',
+  description: 'The answer holds the token, this once. A project has up to 1,000 active tokens. For admins and owners.',
   params: SlugParams,
   body: NewTokenSchema,
   response: {

@@ -4,8 +4,8 @@ import { ServiceError } from '../errors.ts'
 import { Lru } from '../lib/lru.ts'
 import { type Db, rows } from './db.ts'
 
-/** What is counted: `links` an e-mail address, `invitations` and `projects` the user who makes them, `instructions` and `changes` a project, the others the address that a request comes from. */
-export type LimitName = 'links' | 'sign-in' | 'strangers' | 'invitations' | 'projects' | 'instructions' | 'changes'
+/** What is counted: `links` an e-mail address, `invitations`, `projects` and `tokens` the user who makes them, `instructions` and `changes` a project, the others the address that a request comes from. */
+export type LimitName = 'links' | 'sign-in' | 'strangers' | 'invitations' | 'projects' | 'tokens' | 'instructions' | 'changes'
 
 export type RateLimits = {
   /** Counts one more for the key. Throws `rate_limited` with the time to wait beyond the limit. */
@@ -19,6 +19,7 @@ const LIMITS: Record<LimitName, { points: number; windowS: number }> = {
   strangers: { points: 300, windowS: MINUTE_S },
   invitations: { points: 100, windowS: 60 * MINUTE_S },
   projects: { points: 100, windowS: 60 * MINUTE_S },
+  tokens: { points: 100, windowS: 60 * MINUTE_S },
   instructions: { points: 50, windowS: 15 * MINUTE_S },
   changes: { points: 60, windowS: MINUTE_S },
 }

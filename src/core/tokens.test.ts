@@ -65,6 +65,36 @@ test('a token that is issued while its project is deleted is refused, or revoked
   }
 })
 
+test('a project has a thousand active tokens, however many are asked for at once', async () => {
+  const project = await addProject(database.db)
+  await database.db.pool.query(
+    `insert into tokens (project_id, name, hash) select $1, '', sha256(('many ' || n)::bytea) from generate_series(1, 999) n`,
+    [project.id],
+  )
+  const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => issueToken(database.db, project.slug, {})))
+  const refused = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
+  expect(refused).toEqual(
+    Array.from({ length: 4 }, () =>
+      expect.objectContaining({ code: 'rate_limited', message: expect.stringMatching(/1000 active.*revoke/) }),
+    ),
+  )
+  const [token, ...rest] = await listTokens(database.db, project.slug)
+  expect(rest).toHaveLength(999)
+  await revokeToken(database.db, project.slug, token!.id)
+  await issueToken(database.db, project.slug, {})
+})
+
+test('all active tokens are listed, and of the revoked ones the last 200', async () => {
+  const project = await addProject(database.db)
+  await database.db.pool.query(
+    `insert into tokens (project_id, name, hash, revoked_at)
+     select $1, n::text, sha256(('revoked ' || n)::bytea), case when n > 3 then now() + make_interval(secs => n) end from generate_series(1, 210) n`,
+    [project.id],
+  )
+  const names = (await listTokens(database.db, project.slug)).map(({ name }) => Number(name))
+  expect(names).toEqual([1, 2, 3, ...Array.from({ length: 200 }, (_, i) => i + 11)])
+})
+
 test("another project's token cannot be revoked, nor one that does not exist", async () => {
   const [project, other] = [await addProject(database.db), await addProject(database.db)]
   const { id, token } = await issueToken(database.db, project.slug, {})

@@ -3,11 +3,14 @@ import { sql } from 'kysely'
 import { ServiceError } from '../errors.ts'
 import { type Actor, OPERATOR, recordActivity } from './activity.ts'
 import { recordChange } from './changes.ts'
-import { type Db, preparedRows, rows, transaction } from './db.ts'
+import { type Db, preparedRows, rows, type Tx, transaction } from './db.ts'
 import { parseDisplayName } from './display-name.ts'
 import { findProject, type Project, projectGone } from './projects.ts'
 
 const TOKEN = /^svc_[a-f0-9]{64}$/
+const ACTIVE_TOKENS_MAX = 1_000
+const REVOKED_TOKENS_SHOWN = 200
+const PREVIEW_BYTES = 6
 
 /** An issued token as listings show it. `preview` begins the token's SHA-256: enough to tell which it is, of no use to a thief. */
 export type TokenRecord = {
@@ -19,7 +22,10 @@ export type TokenRecord = {
   revokedAt: string | null
 }
 
-/** Issues a token for the project; `token` is in nobody's hands but the caller's from here on. Throws `project_not_found`, `name_invalid`. */
+/**
+ * Issues a token for the project; `token` is in nobody's hands but the caller's from here on. Throws `project_not_found`, `name_invalid`, and
+ * `rate_limited` when the project has a thousand.
+ */
 export async function issueToken(
   db: Db,
   projectSlug: string,
@@ -31,33 +37,44 @@ export async function issueToken(
   const token = `svc_${randomBytes(32).toString('hex')}`
   const preview = previewOf(hashOf(token))
   const { id, createdAt } = await transaction(db, async (tx) => {
+    await requireRoom(tx, project)
     const [row] = await rows(
       tx,
       sql<{ id: string; createdAt: Date }>`
-        insert into tokens (project_id, name, hash)
-        select p.id, ${name}, ${hashOf(token)} from projects p where p.id = ${project.id} and p.deleted_at is null for key share
-        returning id, created_at as "createdAt"`,
+        insert into tokens (project_id, name, hash) values (${project.id}, ${name}, ${hashOf(token)}) returning id, created_at as "createdAt"`,
     )
-    if (!row) throw projectGone(projectSlug)
-    const detail = { tokenId: row.id, preview }
-    await recordActivity(tx, { projectId: project.id, actor, action: 'token.issued', subject: name || row.id, detail })
-    return row
+    const { id } = row!
+    await recordActivity(tx, {
+      projectId: project.id,
+      actor,
+      action: 'token.issued',
+      subject: name || id,
+      detail: { tokenId: id, preview },
+    })
+    return row!
   })
   return { id, name, token, preview, createdAt: createdAt.toISOString() }
 }
 
-/** Every token that the project ever issued, oldest first, revoked ones too. Throws `project_not_found`. */
+/** The project's active tokens and the 200 that were revoked last, oldest first. Throws `project_not_found`. */
 export async function listTokens(db: Db, projectSlug: string): Promise<TokenRecord[]> {
   const project = await findProject(db, projectSlug)
   const found = await rows(
     db,
-    sql<{ id: string; name: string; hash: Buffer; createdAt: Date; lastUsedAt: Date | null; revokedAt: Date | null }>`
-      select id, name, hash, created_at as "createdAt", last_used_at as "lastUsedAt", revoked_at as "revokedAt"
-      from tokens where project_id = ${project.id} order by id`,
+    sql<{ id: string; name: string; begin: Buffer; createdAt: Date; lastUsedAt: Date | null; revokedAt: Date | null }>`
+      with shown as (
+        select * from tokens where project_id = ${project.id} and revoked_at is null
+        union all (
+          select * from tokens where project_id = ${project.id} and revoked_at is not null
+          order by revoked_at desc, id desc limit ${REVOKED_TOKENS_SHOWN})
+      )
+      select id, name, substr(hash, 1, ${PREVIEW_BYTES}) as begin, created_at as "createdAt", last_used_at as "lastUsedAt",
+        revoked_at as "revokedAt"
+      from shown order by id`,
   )
-  return found.map(({ hash, createdAt, lastUsedAt, revokedAt, ...token }) => ({
+  return found.map(({ begin, createdAt, lastUsedAt, revokedAt, ...token }) => ({
     ...token,
-    preview: previewOf(hash),
+    preview: previewOf(begin),
     createdAt: createdAt.toISOString(),
     lastUsedAt: lastUsedAt?.toISOString() ?? null,
     revokedAt: revokedAt?.toISOString() ?? null,
@@ -110,10 +127,22 @@ export async function recordTokenUses(db: Db, uses: ReadonlyMap<string, Date>): 
   )
 }
 
+/** Locks the project, so that tokens issued side by side are counted one after the other, and none by a project that is being deleted. */
+async function requireRoom(tx: Tx, project: Project): Promise<void> {
+  const [locked] = await rows(tx, sql`select from projects where id = ${project.id} and deleted_at is null for no key update`)
+  if (!locked) throw projectGone(project.slug)
+  const [held] = await rows(
+    tx,
+    sql<{ tokens: number }>`select count(*)::int as tokens from tokens where project_id = ${project.id} and revoked_at is null`,
+  )
+  if (held!.tokens >= ACTIVE_TOKENS_MAX)
+    throw new ServiceError('rate_limited', `the project has ${held!.tokens} active tokens: revoke those that are not in use first`)
+}
+
 function hashOf(token: string): Buffer {
   return createHash('sha256').update(token).digest()
 }
 
 function previewOf(hash: Buffer): string {
-  return `sha256:${hash.toString('hex', 0, 6)}…`
+  return `sha256:${hash.toString('hex', 0, PREVIEW_BYTES)}…`
 }

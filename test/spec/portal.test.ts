@@ -285,6 +285,14 @@ describe('tokens', () => {
     },
   )
 
+  test('a hundred an hour, in whichever projects', async () => {
+    const who = await signedIn()
+    const paths = [await makeProject(who), await makeProject(who)].map((own) => `/v1/portal/projects/${own}/tokens`)
+    const statuses: number[] = []
+    for (let n = 0; n < 101; n += 1) statuses.push((await who.call('POST', paths[n % 2]!, { body: {} })).status)
+    expect(statuses).toEqual([...Array.from({ length: 100 }, () => 200), 429])
+  })
+
   test('null is a body, and not what issues one', async () => {
     expect((await ada.call('POST', at('/tokens'), { body: null })).json()).toMatchObject({ status: 400, code: 'body_invalid' })
   })
