@@ -5,7 +5,7 @@ import { shellWord } from './lib/shell-word.ts'
 import { canEnter, type ServiceUser } from './service-user.ts'
 
 const SYSTEM_FOLDER = '/var/lib/namesake'
-const OURS = ['lock', 'postgres', 'secret', 'copy', 'run']
+const OURS = ['lock', 'start.lock', 'postgres', 'secret', 'copy', 'run']
 
 /**
  * Where the data really lies: the configured folder, or `/var/lib/namesake/<hash of its path>` when the service user cannot get to it,

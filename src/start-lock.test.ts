@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,7 +19,7 @@ test('only one supervisor holds a data folder, until it lets go', () => {
   expect(() => takeStartLock(dataDir)).toThrow(`already running on ${dataDir} (process ${process.pid})`)
   lock.release()
   expect(findSupervisor(dataDir)).toBeUndefined()
-  expect(readdirSync(dataDir)).toEqual([])
+  expect(readdirSync(dataDir)).toEqual(['start.lock']) // the kernel's lock is on it, and removed it could be another's
 })
 
 test('the lock of a supervisor that was killed is taken over', async () => {
@@ -31,6 +31,30 @@ test('the lock of a supervisor that was killed is taken over', async () => {
   takeStartLock(dataDir).release()
   expect(existsSync(join(dataDir, 'lock'))).toBe(false)
 })
+
+const NAMESPACE = process.getuid!() === 0 ? ['-pf', '--mount-proc'] : ['-rpf', '--mount-proc']
+
+/** Takes the lock as a second container on the same volume would, which numbers its processes anew; answers with what it said. */
+function takeElsewhere(): string {
+  const code = "const { takeStartLock } = await import(process.env.MODULE); takeStartLock(process.env.DATA).release(); console.log('taken')"
+  const env = { ...process.env, MODULE: new URL('start-lock.ts', import.meta.url).href, DATA: dataDir }
+  const { stdout, stderr } = spawnSync('unshare', [...NAMESPACE, process.execPath, '--input-type=module', '-e', code], {
+    env,
+    encoding: 'utf8',
+  })
+  return stdout + stderr
+}
+
+test.skipIf(spawnSync('unshare', [...NAMESPACE, 'true']).status !== 0)(
+  'a supervisor in another container keeps the folder, though its process cannot be seen, until it lets go',
+  () => {
+    const lock = takeStartLock(dataDir)
+    expect(takeElsewhere()).toContain(`already running on ${dataDir}, in another container or machine`)
+    expect(findSupervisor(dataDir)?.pid).toBe(process.pid)
+    lock.release()
+    expect(takeElsewhere()).toBe('taken\n')
+  },
+)
 
 test.each([
   ['names a process that has the number of a dead supervisor', JSON.stringify({ pid: process.pid, startedAt: 'another boot:1' })],

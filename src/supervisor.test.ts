@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
@@ -28,12 +28,16 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
 })
 
-async function launch(env: Record<string, string> = {}, given: { dataDir?: string; ports?: number[] } = {}): Promise<Started> {
+async function launch(
+  env: Record<string, string> = {},
+  given: { dataDir?: string; ports?: number[]; before?: string[] } = {},
+): Promise<Started> {
   const dataDir = given.dataDir ?? makeDataDir()
   const ports = given.ports ?? (await freePorts(4))
   const addresses = Object.fromEntries(NAMES.map((name, i) => [`NAMESAKE_${name}_ADDR`, `127.0.0.1:${ports[i]}`]))
   const settings = { PATH: process.env.PATH!, NAMESAKE_DATA_DIR: dataDir, NAMESAKE_EDGE_WORKERS: '2', ...addresses, ...env }
-  const child = spawn(process.execPath, [FIXTURE], { env: settings, stdio: ['ignore', 'pipe', 'pipe'] })
+  const [program, ...args] = [...(given.before ?? []), process.execPath, FIXTURE]
+  const child = spawn(program!, args, { env: settings, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (chunk) => (output += chunk))
   const exited = once(child, 'exit').then(([code]) => code as number | null)
@@ -231,6 +235,23 @@ test('a second start on the same data says who runs already', async () => {
   expect(second.output()).toContain(`already running on ${tree.dataDir} (process ${tree.process.pid})`)
   expect((await tree.ask('API')).role).toBe('api')
 })
+
+test.runIf(process.getuid!() === 0 && spawnSync('unshare', ['-pf', '--mount-proc', 'true']).status === 0)(
+  'a start in another container on the same data is refused, and the running database is left alone',
+  async () => {
+    const tree = await start()
+    const pidFile = readFileSync(join(tree.dataDir, 'postgres', 'postmaster.pid'), 'utf8')
+    const second = await launch({}, { dataDir: tree.dataDir, before: ['unshare', '-pf', '--mount-proc'] })
+    expect(await second.exited).toBe(1)
+    expect(second.output()).toContain(`failed: already running on ${tree.dataDir}, in another container`)
+    expect(readFileSync(join(tree.dataDir, 'postgres', 'postmaster.pid'), 'utf8')).toBe(pidFile)
+    tree.process.kill('SIGUSR2') // whose successor asks for the first process's lock
+    await eventually(() => tree.output().includes('was replaced by version'), 20_000)
+    const third = await launch({}, { dataDir: tree.dataDir, before: ['unshare', '-pf', '--mount-proc'] })
+    expect(await third.exited).toBe(1)
+    expect((await tree.ask('API')).role).toBe('api')
+  },
+)
 
 test('a port in use is named with its setting, its holder and a way out', async () => {
   const blocker: Server = createServer().listen(0, '127.0.0.1')

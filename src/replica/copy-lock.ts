@@ -1,8 +1,8 @@
 import { accessSync, constants } from 'node:fs'
 import { dirname } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
+import { lockFile } from '../lib/file-lock.ts'
 import { shellWord } from '../lib/shell-word.ts'
-import { isSqliteError } from './copy-schema.ts'
 
 /** The copy has one writer, and another process is it. */
 export class CopyInUseError extends Error {}
@@ -15,15 +15,9 @@ export function takeCopyLock(path: string): DatabaseSync {
   const file = `${path}.lock`
   const closed = [dirname(path), file].find(isClosed)
   if (closed) throw new CopyClosedError(howToOpen(closed, dirname(path)))
-  const lock = new DatabaseSync(file, { timeout: 0 })
-  try {
-    lock.exec('begin exclusive')
-    return lock
-  } catch (error) {
-    lock.close()
-    if (isSqliteError(error, 'busy')) throw new CopyInUseError(`another process writes the copy at ${path}`, { cause: error })
-    throw new Error(`${file} cannot be used: ${(error as Error).message}`, { cause: error })
-  }
+  const lock = lockFile(file)
+  if (!lock) throw new CopyInUseError(`another process writes the copy at ${path}`)
+  return lock
 }
 
 function isClosed(path: string): boolean {
