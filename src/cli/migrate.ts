@@ -17,7 +17,7 @@ export function migrateCommand(): Command {
 
 async function run({ json }: { json?: boolean }): Promise<void> {
   const { applied, edgeRole } = await withInstallation(async ({ db }) => ({
-    ...(await migrate(db, await readMigrations(SQL_FOLDER))),
+    ...(await migrate(db, await readMigrations(SQL_FOLDER), { say: (sentence) => console.error(sentence) })),
     edgeRole: await prepareEdgeRole(db),
   }))
   show({ json }, { applied, edgeRole }, () => [

@@ -3,12 +3,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import pg from 'pg'
 import { expect, test } from 'vitest'
 import { changesSince, endOfFeed } from '../../test/support/feed.ts'
 import { createEmptyDatabase, createTestDatabase } from '../../test/support/postgres.ts'
 import { startPostgres } from '../../test/support/postgres-server.ts'
 import { dumpSchema } from '../../test/support/schema-dump.ts'
 import { addProject, claim } from '../../test/support/tenants.ts'
+import { eventually } from '../../test/support/tree.ts'
 import { beginIssuance, claimDueRenewals, requestIssuance } from './certificates.ts'
 import { closeDatabase, connectDatabase } from './db.ts'
 import { removeDomain } from './domains.ts'
@@ -70,6 +72,52 @@ test('a migration that fails leaves nothing behind and says which it was', async
     expect(await migrate(db, await readMigrations(pathToFileURL(`${folder}/`)))).toEqual({ applied: ['0002_bad.sql'] })
   } finally {
     await rm(folder, { recursive: true })
+    await drop()
+  }
+})
+
+test('behind a dump a migration waits alone: other statements go on, and it is made when the dump has ended', {
+  timeout: 40_000,
+}, async () => {
+  const { db, url, drop } = await createEmptyDatabase()
+  const first = { name: '0001_first.sql', text: 'create table busy (id int)' }
+  const second = { name: '0002_second.sql', text: 'alter table busy add column more int' }
+  await migrate(db, [first])
+  const dump = new pg.Client({ connectionString: url, application_name: 'pg_dump' })
+  await dump.connect()
+  try {
+    await dump.query('begin; select from busy')
+    const said: string[] = []
+    const impatient = migrate(db, [first, second], { patienceMs: 0 })
+    await expect(impatient).rejects.toThrow(/0002_second\.sql was not made.*a dump.*pg_dump, process \d+.*Let it end/)
+    const migrating = migrate(db, [first, second], { say: (sentence) => said.push(sentence) })
+    while (said.length === 0) await db.pool.query('select from busy') // which gives up after ten seconds of waiting
+    await db.pool.query('select from busy')
+    expect(said).toEqual([expect.stringMatching(/^migration 0002_second\.sql waits for tables .*pg_dump/)])
+    await dump.query('commit')
+    expect(await migrating).toEqual({ applied: ['0002_second.sql'] })
+    await db.pool.query('select more from busy')
+  } finally {
+    await dump.end()
+    await drop()
+  }
+})
+
+test('a migration whose process was killed does not go on waiting at the server', async () => {
+  const { db, url, drop } = await createEmptyDatabase()
+  const other = connectDatabase(url, { applicationName: 'killed' })
+  try {
+    let client: pg.Client | undefined
+    const killed = { ...other, openClient: () => (client = other.openClient()) }
+    const migrating = migrate(killed, [{ name: '0001_slow.sql', text: 'select pg_sleep(60)' }]).catch((error: unknown) => error)
+    const isSleeping = async () =>
+      (await db.pool.query(`select from pg_stat_activity where application_name = 'killed' and query like '%pg_sleep%'`)).rowCount === 1
+    await eventually(isSleeping)
+    client!.connection.stream.destroy()
+    await eventually(async () => !(await isSleeping()), 10_000)
+    await migrating
+  } finally {
+    await closeDatabase(other)
     await drop()
   }
 })

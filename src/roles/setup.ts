@@ -33,7 +33,7 @@ async function setUp({ config, log, roles, demoUpstream }: RoleContext, migratio
   try {
     if (!roles.some((role) => role === 'api' || role === 'worker')) return await awaitSchema(db, migrations, { config, log })
     if (config.secrets.some(isPartOfSecret)) throw new ConfigError([PART_IS_NOT_ENOUGH])
-    await migrate(db, migrations)
+    await migrate(db, migrations, { say: (sentence) => log.warn(sentence) })
     const edgeRole = await prepareEdgeRole(db)
     if (edgeRole.kind === 'forbidden')
       log.info(
