@@ -9,7 +9,7 @@ export type DeploysParts = {
   launch: Launch
   env: Readonly<Record<string, string | undefined>>
   legacy: Parameters<typeof startSuccessor>[2]
-  /** Told of each reload and upgrade when it begins and when it ends. */
+  /** Told of each reload and upgrade when it begins and when it ends; never throws. */
   record(deploy: DeployRecord): void
   log: Log
 }
@@ -45,8 +45,8 @@ export function createDeploys(parts: DeploysParts): Deploys {
     number += 1
     const from = inCharge.version
     const note = (now: Pick<DeployRecord, 'state' | 'sentence'>) => parts.record({ number, kind, from, to: inCharge.version, ...now })
-    note({ state: 'running', sentence: 'under way' })
     try {
+      note({ state: 'running', sentence: 'under way' })
       const outcome = await perform()
       log[outcome.state === 'done' ? 'info' : 'error'](`${kind}: ${outcome.sentence}`)
       note(outcome)

@@ -1,5 +1,6 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Log } from './log.ts'
 import { identify, type ProcessIdentity } from './processes.ts'
 
 /** A reload or an upgrade, and what came of it. `number` counts them from the start of the supervisor. */
@@ -21,8 +22,34 @@ export type SupervisorRecord = ProcessIdentity & {
   deploy?: DeployRecord
 }
 
-/** Writes the record of this process, in one step. */
-export function writeRecord(dataDir: string, record: Omit<SupervisorRecord, keyof ProcessIdentity>): void {
+type Said = Omit<SupervisorRecord, keyof ProcessIdentity>
+
+const RETRY_MS = 2_000
+
+/**
+ * Keeps the record of this process. `write` never throws: what cannot be written, as on a full disk, is logged and tried again until it can, or
+ * until there is something newer to write.
+ */
+export function keepRecord(dataDir: string, log: Log): { write(record: Said): void; close(): void } {
+  let retry: NodeJS.Timeout | undefined
+  const attempt = (record: Said, isFirst: boolean): void => {
+    clearTimeout(retry)
+    try {
+      writeRecord(dataDir, record)
+    } catch (error) {
+      if (isFirst)
+        log.error(
+          { err: error },
+          'supervisor.json cannot be written: until it can, namesake reload and upgrade do not say what comes of them',
+        )
+      retry = setTimeout(attempt, RETRY_MS, record, false).unref()
+    }
+  }
+  return { write: (record) => attempt(record, true), close: () => clearTimeout(retry) }
+}
+
+/** In one step. */
+function writeRecord(dataDir: string, record: Said): void {
   const path = join(dataDir, 'supervisor.json')
   writeFileSync(`${path}.next`, JSON.stringify({ ...identify(process.pid), ...record }), { mode: 0o644 })
   renameSync(`${path}.next`, path)

@@ -1,6 +1,17 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,6 +20,7 @@ import { afterEach, expect, test } from 'vitest'
 import { freePorts } from '../test/support/ports.ts'
 import { eventually } from '../test/support/tree.ts'
 import { identify, isRunning, isStill, listProcesses } from './processes.ts'
+import { readRecord } from './supervisor-record.ts'
 
 const FIXTURE = fileURLToPath(new URL('../test/support/supervisor.fixture.ts', import.meta.url))
 const NAMES = ['API', 'INTERNAL', 'HTTP', 'HTTPS']
@@ -153,6 +165,21 @@ test('SIGHUP replaces every process, and no request meets a closed door', async 
   expect(turnedAway).toEqual([])
   await eventually(() => former.filter(isRunning).length === 1) // PostgreSQL
   expect(before.has((await tree.ask('HTTPS')).pid)).toBe(false)
+})
+
+test('a full disk keeps no reload from being made, and the record is made good as soon as there is room', async () => {
+  const tree = await start()
+  const inTheWay = join(tree.dataDir, 'supervisor.json.next')
+  mkdirSync(inTheWay) // fails a write as a full disk does
+  for (const round of [1, 2]) {
+    tree.process.kill('SIGHUP')
+    await eventually(() => tree.output().split('reload: 5 processes were replaced').length > round, 20_000)
+  }
+  expect(tree.output()).toContain('supervisor.json cannot be written')
+  rmdirSync(inTheWay)
+  const supervisor = identify(tree.process.pid!)!
+  await eventually(() => readRecord(tree.dataDir, supervisor)?.deploy?.state === 'done')
+  expect(readRecord(tree.dataDir, supervisor)?.deploy?.number).toBe(2)
 })
 
 test('SIGUSR2 lets the program on disk take over: nobody meets a closed door, the database goes on, and the process id stays', async () => {

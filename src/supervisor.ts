@@ -25,7 +25,7 @@ import { findSupervisor, takeStartLock } from './start-lock.ts'
 import type { Running } from './start-screen.ts'
 import { listenForStop, type StopSignal } from './stop-signal.ts'
 import { findPredecessor, type Generation, type Launch, type Predecessor } from './succession.ts'
-import { writeRecord } from './supervisor-record.ts'
+import { keepRecord } from './supervisor-record.ts'
 
 export type SuperviseParts = {
   config: Config
@@ -126,10 +126,12 @@ async function startTree(
   const tree = createRoleTree({ ...parts, program, edgeRuntime, env, fds: sockets.fds, hasCopy, giveUp: stop.gently })
   const own = ownGeneration(tree, database)
   const note = { version: own.version, terminal: parts.terminal }
+  const record = keepRecord(dataDir, log)
+  undo.defer(record.close)
   const deploys = createDeploys({
     ...{ own, launch: parts.launch, env: parts.env, log },
     legacy: { dataDir, sockets: bequeath(wanted, sockets) },
-    record: (deploy) => writeRecord(dataDir, { ...note, deploy }),
+    record: (deploy) => record.write({ ...note, deploy }),
   })
   undo.defer(() => deploys.stop(stop.atOnce))
   undo.defer(sockets.close) // before the children drain: then nobody accepts any more
@@ -159,7 +161,7 @@ async function startTree(
     predecessor.sayReady(own.version)
     return deploys
   }
-  writeRecord(dataDir, note)
+  record.write(note)
   wishes.grant(deploys)
   const demo = upstream === undefined ? undefined : { upstream, token: readFileSync(join(dataDir, 'demo-token'), 'utf8').trim() }
   parts.onRunning({ config, roles: parts.roles, dataDir, database: origin ?? 'external', demo })
