@@ -16,6 +16,7 @@ import { createFollower, type Follower } from './follower.ts'
 const BOUND = 100
 const HOSTNAMES = 1_000
 const PINNED = parseClaimName('edge.namesake.test')
+const PINNED_LATER = parseClaimName('portal.namesake.test')
 
 let database: Awaited<ReturnType<typeof createTestDatabase>>
 let db: Db
@@ -86,13 +87,13 @@ function source(): CopySource {
   }
 }
 
-async function follow(hostnamesMax = BOUND): Promise<void> {
+async function follow(hostnamesMax = BOUND, pinned = [PINNED]): Promise<void> {
   writer = openCopyWriter(place.path, { metadata: true, hostnamesMax })
   follower = createFollower({
     source: source(),
     writer,
     settingNames: [],
-    pinned: [PINNED],
+    pinned,
     log: pino({ level: 'silent' }),
     now: () => nowMs++,
   })
@@ -120,6 +121,30 @@ test("a copy bounded to 100 of 1,000 hostnames holds as many, each with its cert
   expect(reader.findCertificate(PINNED)).toMatchObject({ chainPem: 'own' })
   expect(reader.state()).toMatchObject({ usable: true, complete: false })
   expect(writer.totals(0)).toEqual({ routes: BOUND - 1, certificates: BOUND - 1, ending: 0 })
+})
+
+test("a host that became the service's own since the copy was made has its certificate in it, now and renewed, and never leaves", async () => {
+  const renew = (chain: string) =>
+    db.pool.query(
+      `insert into certificates (hostname, state, chain_pem, sealed_key, not_after) values ($1, 'issued', $2, '\\x00', now())
+       on conflict (hostname) do update set chain_pem = excluded.chain_pem`,
+      [PINNED_LATER, chain],
+    )
+  await renew('portal')
+  expect(reader.findCertificate(PINNED_LATER)).toBeUndefined()
+  await stop()
+  await follow(BOUND, [PINNED, PINNED_LATER])
+  expect(follower.report().snapshots).toBe(0)
+  expect(reader.findCertificate(PINNED_LATER)).toMatchObject({ chainPem: 'portal' })
+  await renew('portal, renewed')
+  await db.pool.query(`insert into changes (kind, key) values ('certificate', $1)`, [PINNED_LATER])
+  await expect.poll(() => reader.findCertificate(PINNED_LATER)?.chainPem, { timeout: 10_000 }).toBe('portal, renewed')
+  for (let number = 0; number < 2 * BOUND; number += 1) {
+    nowMs += 1_000 // within the look-ups of a second
+    await ask(number)
+  }
+  expect(reader.findCertificate(PINNED_LATER)).toMatchObject({ chainPem: 'portal, renewed' })
+  await db.pool.query('delete from certificates where hostname = $1', [PINNED_LATER])
 })
 
 test('what is visited comes in by a look-up, with its certificate, and the least recently used leaves for it', async () => {

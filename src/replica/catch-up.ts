@@ -1,4 +1,5 @@
 import { type Hostname, readClaimName } from '../hostname.ts'
+import { ALWAYS_USED_MS } from './copy-names.ts'
 import { isSqliteError } from './copy-schema.ts'
 import type { Change, CopySource } from './copy-source.ts'
 import type { CopyWriter, Snapshot } from './copy-writer.ts'
@@ -46,6 +47,7 @@ export function createCatchUp(parts: CatchUpParts): CatchUp {
   const { source, writer, now, signal, pinned = [] } = parts
   const recent = createRecentReads(now)
   let server: number | undefined
+  let arePinned = writer.hostnamesMax === 0
 
   /** What is read of the feed says up to where the rows of the server are read that answers. */
   const readFeed = async <T>(what: string, promise: Promise<T>): Promise<T> => {
@@ -156,6 +158,17 @@ export function createCatchUp(parts: CatchUpParts): CatchUp {
     if (countOf(keys) > 0) parts.onChanged(keys)
   }
 
+  /** A copy from before the service's own hosts were others knows nothing of these, and would pass their news over. */
+  const pin = async (): Promise<void> => {
+    if (arePinned) return
+    const held = new Set(writer.known(pinned))
+    const certificates = pinned.filter((hostname) => !held.has(hostname))
+    const rows = certificates.length > 0 ? await read('certificates', source.loadCertificates(certificates)) : []
+    writer.apply({ certificates: rows, known: pinned.map((hostname) => ({ hostname, usedAtMs: ALWAYS_USED_MS })) })
+    arePinned = true
+    if (certificates.length > 0) parts.onChanged({ ...NO_KEYS, certificates })
+  }
+
   /** Goes back to the last place that the promoted server shares for certain, and loads again what was applied since. */
   const goBack = async (epoch: string, sharedLsn: string): Promise<'went-back' | 'unknown'> => {
     const since = recent.since(sharedLsn)
@@ -185,6 +198,7 @@ export function createCatchUp(parts: CatchUpParts): CatchUp {
           )
           continue
         }
+        await pin()
         const atTheEnd = step.changes.length < CHANGES_PER_READ
         const isIdle = step.changes.length === 0 && Math.abs(asOfMs - storedMs) < IDLE_WRITE_INTERVAL_MS
         const keys = sortKeys(step.changes)
