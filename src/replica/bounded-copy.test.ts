@@ -26,6 +26,7 @@ let writer: CopyWriter
 let reader: CopyReader
 let follower: Follower
 let away: boolean
+let isFeedBehind: boolean
 let nowMs: number
 
 beforeAll(async () => {
@@ -52,6 +53,7 @@ afterAll(() => database.drop())
 beforeEach(async () => {
   place = temporaryFolder()
   away = false
+  isFeedBehind = false
   nowMs = 1_000
   reader = openCopyReader(place.path)
   await follow()
@@ -80,7 +82,8 @@ function source(): CopySource {
     readChanges: reached(whole.readChanges),
     loadRoutes: reached(whole.loadRoutes),
     findRoutes: reached(whole.findRoutes),
-    loadCertificates: reached(whole.loadCertificates),
+    loadCertificates: reached(async (hostnames) => (isFeedBehind ? [] : await whole.loadCertificates(hostnames))),
+    findCertificates: reached(whole.findCertificates),
     loadProjects: reached(whole.loadProjects),
     loadChallenges: reached(whole.loadChallenges),
     readSetting: reached(whole.readSetting),
@@ -159,6 +162,12 @@ test('what is visited comes in by a look-up, with its certificate, and the least
   expect(reader.findCertificate(named(left))).toBeUndefined()
   expect(await ask(left)).toBe('route')
   expect(held(left)).toBe(true)
+})
+
+test('a look-up has the newest certificate, also where the feed comes of a standby that is behind', async () => {
+  isFeedBehind = true
+  expect(await ask(945)).toBe('route')
+  expect(reader.findCertificate(named(945))).toMatchObject({ chainPem: `chain of ${named(945)}` })
 })
 
 test('news of a hostname that the copy does not hold does not bring it in, and news of one that it holds does', async () => {

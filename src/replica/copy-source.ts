@@ -33,6 +33,8 @@ export type CopySource = {
   readSetting(name: string): Promise<Buffer | undefined>
   /** The newest there is, where `loadRoutes` may answer from a standby, and with what is their projects': for a miss that the copy cannot answer. */
   findRoutes(hostnames: Hostname[]): Promise<Route[]>
+  /** The newest as well. */
+  findCertificates(hostnames: Hostname[]): Promise<CertificateRow[]>
   /** Calls `onHint` when there may be something to read. A hint may be lost, or come for nothing. */
   listen(onHint: () => void): { stop(): void | Promise<void> }
 }

@@ -7,7 +7,7 @@ import type { CertificateRow, Route } from './rows.ts'
 export type DatabaseLookupParts = {
   findRoutes(hostnames: Hostname[]): Promise<Route[]>
   /** Of a bounded copy: puts what was found into it. Called only while nothing newer has been seen. */
-  keep?: { loadCertificates(hostnames: Hostname[]): Promise<CertificateRow[]>; put(found: Found): void }
+  keep?: { findCertificates(hostnames: Hostname[]): Promise<CertificateRow[]>; put(found: Found): void }
   now: () => number
 }
 
@@ -49,7 +49,7 @@ export function createDatabaseLookups(parts: DatabaseLookupParts): DatabaseLooku
     for (let tries = 1; tries <= TRIES_MAX; tries += 1) {
       news.overtaken = false
       const routes = await ask(hostname)
-      const certificates = keep && routes.length > 0 ? await keep.loadCertificates(routes.map((route) => route.hostname)) : []
+      const certificates = keep && routes.length > 0 ? await keep.findCertificates(routes.map((route) => route.hostname)) : []
       if (byHostname.get(hostname)?.news !== news) throw new Error('nobody waits for it, nor told it of news since')
       if (news.overtaken) continue
       if (routes.length > 0) keep?.put({ hostname, routes, certificates })

@@ -66,6 +66,7 @@ function createSource() {
     async findRoutes(hostnames) {
       return (await source.loadRoutes(hostnames)).map((row) => foundRoute(row, projects.get(row.projectId)))
     },
+    findCertificates: (hostnames) => source.loadCertificates(hostnames),
     async loadProjects(ids) {
       await ready()
       return ids.flatMap((id) => projects.get(id) ?? [])

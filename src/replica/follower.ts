@@ -72,7 +72,7 @@ export function createFollower(parts: FollowerParts): Follower {
   }
   const lookups = createDatabaseLookups({
     findRoutes: (hostnames) => source.findRoutes(hostnames),
-    ...(writer.hostnamesMax > 0 && { keep: { loadCertificates: (hostnames) => source.loadCertificates(hostnames), put } }),
+    ...(writer.hostnamesMax > 0 && { keep: { findCertificates: (hostnames) => source.findCertificates(hostnames), put } }),
     now,
   })
   let audience: Audience | undefined

@@ -23,6 +23,7 @@ export function databaseSource(db: Db, { feed = db, reading }: { feed?: Db; read
     loadChallenges: () => loadTlsAlpnChallenges(feed),
     readSetting: (name) => readEdgeSetting(feed, name),
     findRoutes: (hostnames) => loadRoutes(db, hostnames, reading),
+    findCertificates: (hostnames) => loadCertificates(db, hostnames),
     listen: (onHint) => listenForChanges(db, onHint),
   }
 }
