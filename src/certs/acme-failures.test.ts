@@ -250,6 +250,19 @@ test('an order that takes longer than its deadline says so', async () => {
   expect((await failureOf(authority, AbortSignal.timeout(300))).problem.type).toBe(own('timeout'))
 })
 
+test('a hostname on which the authority does not decide is told from an authority that does not answer', async () => {
+  const pending = () => {
+    const challenges = [{ type: 'http-01', url: started.url('/challenge'), status: 'processing', token: 'x' }]
+    return { body: { status: 'pending', challenges } }
+  }
+  let started = await startAuthority({ '/authz': pending, '/order': () => ({ body: started.order('pending') }) })
+  const { problem, message } = await failureOf(started.authority, AbortSignal.timeout(400))
+  expect(problem.type).toBe(own('validationPending'))
+  expect(message).toContain(`has not yet said whether it could validate ${shop}`)
+  started = await startAuthority({ '/authz': (visit) => (visit > 2 ? 'never' : pending()) })
+  expect((await failureOf(started.authority, AbortSignal.timeout(1_000))).problem.type).toBe(own('timeout'))
+})
+
 test('what is replaced is named only where the directory takes it', async () => {
   const sent: unknown[] = []
   const script = (renewalInfo: string | undefined): Script => ({

@@ -42,10 +42,14 @@ export function createSend({ caFile, now }: { caFile?: string; now: () => Date }
 
 /** What an ended signal means for an order. */
 export function explainAbort(signal: AbortSignal): IssueError {
-  const late = signal.reason instanceof Error && signal.reason.name === 'TimeoutError'
-  return late
+  return isLate(signal)
     ? ownFault('timeout', 'the order took too long and was given up')
     : ownFault('aborted', 'the order was broken off: this process is stopping')
+}
+
+/** Whether what ended was its time, and not this process. */
+export function isLate({ reason }: AbortSignal): boolean {
+  return reason instanceof Error && reason.name === 'TimeoutError'
 }
 
 async function createAgent(caFile: string | undefined): Promise<Agent> {

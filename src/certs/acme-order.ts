@@ -1,7 +1,7 @@
 import type { Hostname } from '../hostname.ts'
 import { pause } from '../lib/back-off.ts'
 import { type Authorization, type Directory, type Order, readAuthorization, readOrder, readUrl } from './acme-answers.ts'
-import { explainAbort, type HttpAnswer } from './acme-http.ts'
+import { explainAbort, type HttpAnswer, isLate } from './acme-http.ts'
 import { type ChallengeSolver, IssueError, type IssueOptions } from './authority.ts'
 import { answerChallenge } from './challenge.ts'
 import { blameAccount, isAcmeError, kindOf, ownFault, refusal } from './problem.ts'
@@ -103,11 +103,19 @@ async function authorize(acme: AcmeConversation, { hostname, solver }: Wanted, u
   try {
     await solver.present(challenge, acme.signal)
     if (offered.status === 'pending') await acme.post(offered.url, {})
-    const after = await poll(acme, url, readAuthorization, ({ status }) => status === 'pending')
+    const after = await poll(acme, url, readAuthorization, ({ status }) => status === 'pending', { undecided: undecided(acme, hostname) })
     if (after.status !== 'valid') throw notAuthorized(acme, hostname, after)
   } finally {
     await solver.withdraw(challenge)
   }
+}
+
+/** The authority does its work: that it comes to no end is for this hostname alone. */
+function undecided({ host }: AcmeConversation, hostname: Hostname): IssueError {
+  return ownFault(
+    'validationPending',
+    `${host} has not yet said whether it could validate ${hostname}: look whether its DNS and its challenge are answered quickly from everywhere; it is tried again by itself`,
+  )
 }
 
 function notAuthorized({ host }: AcmeConversation, hostname: Hostname, { status, challenges }: Authorization) {
@@ -123,7 +131,7 @@ async function pollOrder(
   pending: Order['status'][],
   first?: HttpAnswer,
 ): Promise<Order> {
-  const order = await poll(acme, url, readOrder, ({ status }) => pending.includes(status), first)
+  const order = await poll(acme, url, readOrder, ({ status }) => pending.includes(status), { first })
   if (order.status !== 'invalid') return order
   const lead = `${acme.host} did not issue a certificate for ${hostname}`
   throw order.error ? refusal(lead, order.error) : ownFault('malformedAnswer', `${lead}: it calls the order invalid and gives no reason`)
@@ -131,14 +139,14 @@ async function pollOrder(
 
 /**
  * Looks until the resource has settled, ever more seldom, and no sooner than Retry-After asks (within bounds). `first` is an answer already
- * in hand.
+ * in hand; `undecided` what it rejects with, instead of `timeout`, when time is up and each look was answered.
  */
 async function poll<T>(
   acme: AcmeConversation,
   url: string,
   read: (answer: HttpAnswer) => T,
   isPending: (resource: T) => boolean,
-  first?: HttpAnswer,
+  { first, undecided }: { first?: HttpAnswer | undefined; undecided?: IssueError },
 ): Promise<T> {
   const deadlineMs = performance.now() + POLL_TIMEOUT_MS
   let answer = first ?? (await acme.post(url))
@@ -148,10 +156,10 @@ async function poll<T>(
     const waitMs = waitBeforeNext(look, answer.retryAfterS)
     if (performance.now() + waitMs > deadlineMs) break
     await pause(waitMs, acme.signal)
-    if (acme.signal.aborted) throw explainAbort(acme.signal)
+    if (acme.signal.aborted) throw (isLate(acme.signal) && undecided) || explainAbort(acme.signal)
     answer = await acme.post(url)
   }
-  throw ownFault('timeout', `${acme.host} did not settle the order within ${POLL_TIMEOUT_MS / 1000} seconds`)
+  throw undecided ?? ownFault('timeout', `${acme.host} did not settle the order within ${POLL_TIMEOUT_MS / 1000} seconds`)
 }
 
 function waitBeforeNext(look: number, retryAfterS: number | undefined): number {

@@ -17,6 +17,7 @@ export type OwnFault =
   | 'notDelegated' // the challenge's name does not lead to our zone
   | 'challengeNotServed' // our own name servers do not answer with it
   | 'challengeNotAnswered' // our servers do not answer the challenge at the hostname's addresses
+  | 'validationPending' // the authority answers, and has not said whether it could validate the hostname
   | 'certificateMismatch' // the certificate is not the one that was ordered
   | 'orderGone' // an order from before cannot be resumed
   | 'caa' // the customer's CAA records forbid it: nobody was asked

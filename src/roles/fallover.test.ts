@@ -8,7 +8,7 @@ import type { CaaRecords } from '../probe/caa.ts'
 import { orderFrom } from './authorities.ts'
 import { createAuthorityHealth, INSISTING_EVERY_MS } from './authority-health.ts'
 import type { OrderTerms } from './authority-order.ts'
-import type { OrdersRefused } from './fallover.ts'
+import { isResumable, type OrdersRefused } from './fallover.ts'
 import { createIssuanceLedger } from './issuance-ledger.ts'
 
 const FIRST = 'https://first.example.com/directory'
@@ -69,7 +69,7 @@ test.for<[string, boolean]>([
     (kind) => [kind, true] as [string, boolean],
   ),
   ...['userActionRequired', 'externalAccountRequired', 'invalidProfile', 'badNonce'].map((kind) => [kind, true] as [string, boolean]),
-  ...['own:connectionFailed', 'own:timeout', 'own:malformedAnswer', 'own:certificateMismatch'].map(
+  ...['own:connectionFailed', 'own:timeout', 'own:malformedAnswer', 'own:certificateMismatch', 'own:validationPending'].map(
     (kind) => [kind, true] as [string, boolean],
   ),
   ...['unauthorized', 'connection', 'dns', 'tls', 'incorrectResponse', 'own:aborted'].map((kind) => [kind, false] as [string, boolean]),
@@ -179,6 +179,19 @@ test('when all are out, one order at a time tries the first, and no attempt coun
     expect(refused).toMatchObject({ outage: true, retryAfterS: expect.any(Number) })
     expect(refused.retryAfterS).toBeLessThanOrEqual(60 * 2 + 300 + 1)
   }
+})
+
+test('hostnames on which an authority does not decide leave it the first choice of the others, and count their attempts', async () => {
+  const health = createAuthorityHealth({ log })
+  const first = fake(FIRST, () => 'own:validationPending')
+  for (let n = 0; n < 5; n++) expect(await attempt([first], { health })).toMatchObject({ outage: false, retryAfterS: undefined })
+  first.answer = () => undefined
+  expect(await attempt([first, fake(SECOND)], { health })).toMatchObject({ directory: FIRST })
+})
+
+test('an order on which the authority does not decide is gone on with once', () => {
+  const undecided = new IssueError('', { type: 'urn:namesake:error:validationPending' })
+  expect([isResumable(undecided, false), isResumable(undecided, true)]).toEqual([true, false])
 })
 
 test('a hostname that one authority fails on while it serves others counts its attempts', async () => {

@@ -3,13 +3,14 @@ import { kindOf } from '../certs/problem.ts'
 
 /**
  * What a refusal means for the same order elsewhere. `hostname`: another would find the same. `caa`: the customer's records forbid this
- * authority. `policy`: this authority does not want it. `limit`: not now. `account`: our account there cannot order. `outage`: it does not do its
+ * authority. `undecided`: this authority does not come to an end with it. `policy`: this authority does not want it. `limit`: not now. `account`: our account there cannot order. `outage`: it does not do its
  * work. `stopping`: this process ends, or another has taken over.
  */
-export type RefusalClass = 'hostname' | 'caa' | 'policy' | 'limit' | 'account' | 'outage' | 'passed-over' | 'stopping'
+export type RefusalClass = 'hostname' | 'caa' | 'undecided' | 'policy' | 'limit' | 'account' | 'outage' | 'passed-over' | 'stopping'
 
 const CLASSES: Record<Exclude<RefusalClass, 'hostname'>, readonly string[]> = {
   caa: ['caa'],
+  undecided: ['validationPending'],
   policy: [
     ...[
       'rejectedIdentifier',
@@ -42,7 +43,7 @@ const CLASS_OF = new Map(Object.entries(CLASSES).flatMap(([name, kinds]) => kind
 const VALIDATION_FAILED = new Set(['unauthorized', 'dns', 'connection', 'incorrectResponse', 'tls', 'caa'])
 
 // What whoever reads the failure can do most about stands first.
-const USEFUL: readonly RefusalClass[] = ['hostname', 'caa', 'policy', 'limit', 'account', 'outage', 'passed-over', 'stopping']
+const USEFUL: readonly RefusalClass[] = ['hostname', 'caa', 'undecided', 'policy', 'limit', 'account', 'outage', 'passed-over', 'stopping']
 const SENTENCE_CHARACTERS_MAX = 1_200
 const OUTAGE_RETRY_S = 60
 
@@ -71,8 +72,8 @@ export function isValidationFailure(error: IssueError): boolean {
 
 /** Whether an open order is worth going on with later. A resumed one that is stuck or cannot be read would be so forever. */
 export function isResumable(error: IssueError, wasResumed: boolean): boolean {
-  if (wasResumed && ['timeout', 'malformedAnswer'].includes(kindOf(error))) return false
-  return ['outage', 'limit', 'stopping'].includes(classOf(error))
+  if (wasResumed && ['timeout', 'malformedAnswer', 'validationPending'].includes(kindOf(error))) return false
+  return ['outage', 'undecided', 'limit', 'stopping'].includes(classOf(error))
 }
 
 /**
