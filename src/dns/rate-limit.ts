@@ -29,7 +29,8 @@ export function createRateLimit(now: () => number = () => performance.now()): (a
   }
 }
 
-function networkOf(address: string): string {
+/** The network (/24, or /56 of IPv6) that an address is in. */
+export function networkOf(address: string): string {
   const plain = unmapped(address)
   if (!isIPv6(plain)) return plain.slice(0, plain.lastIndexOf('.'))
   const [left = ''] = plain.split('::')

@@ -1,40 +1,41 @@
 import type { Server, Socket } from 'node:net'
-import { createServer } from 'node:net'
+import { createServer, isIPv6 } from 'node:net'
 import { unmapped } from '../lib/addresses.ts'
+import { networkOf } from './rate-limit.ts'
 import type { Responder } from './responder.ts'
 
 const CONNECTIONS_MAX = 500
-const CONNECTIONS_AN_ADDRESS_MAX = 20
+const CONNECTIONS_A_CLIENT_MAX = 20
 const IDLE_TIMEOUT_MS = 10_000 // RFC 7766 §6.2.3
 const LIFETIME_MS = 60_000
 const QUERY_BYTES_MAX = 4_096 // a question with all that EDNS may add
 const UNSENT_BYTES_MAX = 65_536
 
 /**
- * Answers over TCP (RFC 7766): any number of questions a connection, one after the other. At most 500 connections, 20 an address; one that
- * is silent for ten seconds, reads nothing of what it asked for, or is a minute old is ended.
+ * Answers over TCP (RFC 7766): any number of questions a connection, one after the other. At most 500 connections, 20 a client (an IPv4
+ * address, or an IPv6 /56); one that is silent for ten seconds, reads nothing of what it asked for, or is a minute old is ended.
  */
 export function createTcpServer(responder: Responder): { server: Server; stop(): Promise<void> } {
   const open = new Set<Socket>()
-  const perAddress = new Map<string, number>()
+  const perClient = new Map<string, number>()
   const server = createServer({ noDelay: true }, (socket) => {
     socket.on('error', () => {}) // the asker went away
-    const address = unmapped(socket.remoteAddress ?? '')
-    const count = perAddress.get(address) ?? 0
-    if (open.size >= CONNECTIONS_MAX || count >= CONNECTIONS_AN_ADDRESS_MAX) {
+    const client = clientOf(socket.remoteAddress ?? '')
+    const count = perClient.get(client) ?? 0
+    if (open.size >= CONNECTIONS_MAX || count >= CONNECTIONS_A_CLIENT_MAX) {
       responder.count('dropped')
       socket.destroy()
       return
     }
     open.add(socket)
-    perAddress.set(address, count + 1)
+    perClient.set(client, count + 1)
     const oldAge = setTimeout(() => socket.destroy(), LIFETIME_MS)
     socket.on('close', () => {
       clearTimeout(oldAge)
       open.delete(socket)
-      const left = perAddress.get(address)! - 1
-      if (left > 0) perAddress.set(address, left)
-      else perAddress.delete(address)
+      const left = perClient.get(client)! - 1
+      if (left > 0) perClient.set(client, left)
+      else perClient.delete(client)
     })
     void converse(socket, responder)
   })
@@ -46,6 +47,12 @@ export function createTcpServer(responder: Responder): { server: Server; stop():
         for (const socket of open) socket.destroy()
       }),
   }
+}
+
+/** Of IPv6 the network, since one person has a whole one; neighbours in IPv4 may be strangers to each other. */
+function clientOf(address: string): string {
+  const plain = unmapped(address)
+  return isIPv6(plain) ? networkOf(plain) : plain
 }
 
 /** Reads question by question; the next is not read before the last is answered. */
