@@ -13,7 +13,7 @@ import { admit } from './admit.ts'
 import { requireNoFields } from './bodies.ts'
 import { createDomainChecks } from './domain-checks.ts'
 import type { EdgeDomainsParts } from './edge-domains.ts'
-import { createEventStreams } from './event-stream.ts'
+import { createEventStreams, NO_HEAD } from './event-stream.ts'
 import { BODY_CODES, refusals } from './openapi.ts'
 import { InstructionsSchema } from './portal-schemas.ts'
 import type { ProjectNews } from './project-news.ts'
@@ -93,7 +93,7 @@ export function connect(instance: FastifyInstance, parts: ConnectParts): void {
     return reply.code(202).send({ sent: true })
   })
 
-  app.get('/v1/connect/events', { schema: EVENTS }, async (request, reply) => {
+  app.get('/v1/connect/events', { schema: EVENTS, ...NO_HEAD }, async (request, reply) => {
     const { project, hostname } = request.connection
     const keepLooking = () => watchDomain(db, project, hostname, WATCH_S)
     await keepLooking()

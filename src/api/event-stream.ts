@@ -11,6 +11,9 @@ export type StreamParts = {
   headers?: Record<string, string>
 }
 
+/** Of a route that opens a stream: HEAD would open one as well, whose answer never ends for its reader, and hold a place with it. */
+export const NO_HEAD = { exposeHeadRoute: false }
+
 const HEARTBEAT_MS = 15_000
 const RETRY_MS = 2_000
 const STREAMS_MAX = 1_000

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { admit } from './admit.ts'
-import { createEventStreams } from './event-stream.ts'
+import { createEventStreams, NO_HEAD } from './event-stream.ts'
 import { refusals, SESSION_CODES } from './openapi.ts'
 import { type AccessParts, accessBySession } from './portal-access.ts'
 import { SlugParams } from './portal-schemas.ts'
@@ -15,7 +15,7 @@ export function portalEvents(app: FastifyInstance, parts: AccessParts & { news: 
     request.access = await accessBySession(parts, request)
   })
 
-  app.get('/v1/portal/projects/:slug/events', { schema: EVENTS }, async (request, reply) =>
+  app.get('/v1/portal/projects/:slug/events', { schema: EVENTS, ...NO_HEAD }, async (request, reply) =>
     streams.open(
       reply,
       { reader: request.session.email, place: callerKey(request), projectId: request.access.project.id },

@@ -50,6 +50,14 @@ test('a vendor makes a link, and its customer sees the record to add, without an
   expect(answer.text).not.toContain('of the vendor')
 })
 
+test('no stream of news is opened by HEAD', async () => {
+  const headers = { authorization: `Connect ${await linkFor(freshHostname())}` }
+  const own = await api.call('HEAD', '/v1/connect/events', { headers })
+  expect([own.status, own.headers.allow]).toEqual([405, 'GET, OPTIONS'])
+  const project = await api.call('HEAD', `/v1/portal/projects/${tenant.project.slug}/events`)
+  expect([project.status, project.headers.allow]).toEqual([405, 'GET'])
+})
+
 test('the DNS provider is known by the name servers that a check found', async () => {
   const hostname = freshHostname()
   const domain = hostname.slice(hostname.indexOf('.') + 1)
