@@ -19,7 +19,8 @@ function parseColor(text: string): string {
 }
 
 function parseLogoUrl(text: string): string {
-  const url = text.length <= LOGO_URL_LENGTH_MAX && !/[\s\\<>"']/.test(text) ? URL.parse(text) : null
+  const isText = text.length <= LOGO_URL_LENGTH_MAX && text.isWellFormed() && !/[\s\p{Cc}\\<>"']/u.test(text)
+  const url = isText ? URL.parse(text) : null
   if (url?.protocol === 'https:' && !url.username && !url.password) return text
   throw new ServiceError('brand_invalid', 'a logo is the https URL of an image, such as https://vendor.com/logo.svg')
 }

@@ -126,7 +126,8 @@ describe('projects', () => {
     expect((await change({ upstreamUrl: 'https://new.vendor.test' })).json()).toMatchObject({ upstreamCheck: { kind: 'answered' } })
     const unchanged = await ada.call('PATCH', `/v1/portal/projects/${own}`)
     expect(unchanged.json()).toMatchObject({ name: 'Renamed', upstreamUrl: 'https://new.vendor.test' })
-    for (const brand of [{ color: 'red' }, { color: '' }, { logoUrl: 'javascript:alert(1)' }, { logoUrl: 'http://a.test/x.png' }]) {
+    const logos = ['javascript:alert(1)', 'http://a.test/x.png', 'https://a.test/\ud800.png', 'https://a.test/\u0000.png']
+    for (const brand of [{ color: 'red' }, { color: '' }, ...logos.map((logoUrl) => ({ logoUrl }))]) {
       expect((await change({ brand })).json()).toMatchObject({ status: 400, code: 'brand_invalid' })
     }
   })
