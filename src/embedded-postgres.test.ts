@@ -206,7 +206,19 @@ test.runIf(isRoot)('root can start it where only root can enter: the data moves 
   expect(ownerOf(server.pid)).not.toBe(0)
   expect(await query(server.url, 'select 1 as n')).toEqual([{ n: 1 }])
   await kill(server.process)
-  expect(await start(configured, { folder: join(closed, 'native'), version })).toMatchObject({ origin: 'adopted', pid: server.pid })
+  const again = await start(configured, { folder: join(closed, 'native'), version })
+  expect(again).toMatchObject({ origin: 'adopted', pid: server.pid })
+
+  // Another release's binaries do not take those away that the server runs from.
+  await kill(again.process)
+  const copies = () => readdirSync(server.dataDir).filter((name) => name.startsWith('postgres-binaries-'))
+  const next = await start(configured, { folder: join(closed, 'native'), version: '18.98.0' })
+  expect(next).toMatchObject({ origin: 'adopted', pid: server.pid })
+  expect(copies().sort()).toEqual([`postgres-binaries-${version}`, 'postgres-binaries-18.98.0'].sort())
+  expect(await query(server.url, `select 'x' ~ 'X' as is_same, to_tsvector('english', 'wishes') as words`)).toHaveLength(1)
+  await stop(next)
+  await start(configured, { folder: join(closed, 'native'), version: '18.99.0' })
+  expect(copies()).toEqual(['postgres-binaries-18.99.0'])
 })
 
 test.runIf(isRoot)('a folder that root has put into the data of an ordinary user is named, with the way to give it back', async () => {

@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { listProcesses, programOf } from './processes.ts'
 import type { ServiceUser } from './service-user.ts'
 
 /** PostgreSQL's binaries as npm brought them. `folder` holds bin, lib and share. */
@@ -55,15 +56,21 @@ function tryOut(folder: string, user: ServiceUser | undefined) {
   })
 }
 
-/** Made aside and renamed, so that a copy cut short is never taken for a whole one; copies of other versions go. */
+/** Made aside and renamed, so that a copy cut short is never taken for a whole one; copies of other versions go, but for what a server still runs from. */
 function copyBinaries(from: string, to: string): void {
-  for (const name of readdirSync(dirname(to)))
-    if (name.startsWith(COPY_PREFIX)) rmSync(join(dirname(to), name), { recursive: true, force: true })
+  const copies = readdirSync(dirname(to)).filter((name) => name.startsWith(COPY_PREFIX))
+  for (const copy of copies.map((name) => realpathSync(join(dirname(to), name))))
+    if (!isRunFrom(copy)) rmSync(copy, { recursive: true, force: true })
   const aside = mkdtempSync(`${join(dirname(to), COPY_PREFIX)}half-`)
   cpSync(from, aside, { recursive: true, verbatimSymlinks: true })
   restoreLinks(aside)
   spawnSync('chmod', ['-R', 'u+rwX,go+rX', aside])
   renameSync(aside, to)
+}
+
+/** A server that outlives its release loads libraries from its own folder with each new connection. */
+function isRunFrom(folder: string): boolean {
+  return listProcesses().some((pid) => programOf(pid)?.startsWith(`${folder}/`))
 }
 
 /** npm packages carry no symbolic links: the package lists them in a file instead. False when the folder is not ours to write. */

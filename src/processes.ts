@@ -26,11 +26,12 @@ export function isStill({ pid, startedAt }: ProcessIdentity): boolean {
 
 /** The process's working folder, or undefined when that is not ours to see. */
 export function workingFolderOf(pid: number): string | undefined {
-  try {
-    return readlinkSync(`/proc/${pid}/cwd`)
-  } catch {
-    return undefined
-  }
+  return readLink(`/proc/${pid}/cwd`)
+}
+
+/** The file that the process runs, or undefined when that is not ours to see. */
+export function programOf(pid: number): string | undefined {
+  return readLink(`/proc/${pid}/exe`)
 }
 
 /** The words of the process's command line; empty when there is none to see. */
@@ -78,6 +79,14 @@ function readStat(pid: number): string[] | undefined {
 
 function bootId(): string {
   return readText('/proc/sys/kernel/random/boot_id')?.trim() ?? ''
+}
+
+function readLink(path: string): string | undefined {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return undefined
+  }
 }
 
 function readText(path: string): string | undefined {

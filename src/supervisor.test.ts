@@ -19,7 +19,7 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test } from 'vitest'
 import { freePorts } from '../test/support/ports.ts'
 import { eventually } from '../test/support/tree.ts'
-import { identify, isRunning, isStill, listProcesses } from './processes.ts'
+import { identify, isRunning, isStill, listProcesses, workingFolderOf } from './processes.ts'
 import { readRecord } from './supervisor-record.ts'
 
 const FIXTURE = fileURLToPath(new URL('../test/support/supervisor.fixture.ts', import.meta.url))
@@ -42,14 +42,14 @@ afterEach(async () => {
 
 async function launch(
   env: Record<string, string> = {},
-  given: { dataDir?: string; ports?: number[]; before?: string[] } = {},
+  given: { dataDir?: string; ports?: number[]; before?: string[]; cwd?: string } = {},
 ): Promise<Started> {
   const dataDir = given.dataDir ?? makeDataDir()
   const ports = given.ports ?? (await freePorts(4))
   const addresses = Object.fromEntries(NAMES.map((name, i) => [`NAMESAKE_${name}_ADDR`, `127.0.0.1:${ports[i]}`]))
   const settings = { PATH: process.env.PATH!, NAMESAKE_DATA_DIR: dataDir, NAMESAKE_EDGE_WORKERS: '2', ...addresses, ...env }
   const [program, ...args] = [...(given.before ?? []), process.execPath, FIXTURE]
-  const child = spawn(program!, args, { env: settings, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(program!, args, { cwd: given.cwd, env: settings, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (chunk) => (output += chunk))
   const exited = once(child, 'exit').then(([code]) => code as number | null)
@@ -201,6 +201,26 @@ test('SIGUSR2 lets the program on disk take over: nobody meets a closed door, th
   tree.process.kill('SIGTERM')
   expect(await tree.exited).toBe(0)
   expect(all.filter(isRunning)).toEqual([])
+})
+
+test('a folder of a former release may go once the link leads to another: processes still start, and the next release in its own', async () => {
+  const place = makeDataDir()
+  for (const name of ['one', 'two']) mkdirSync(join(place, name))
+  const link = join(place, 'current')
+  symlinkSync('one', link)
+  const tree = await start({ PWD: link }, { cwd: link })
+  rmSync(link)
+  symlinkSync('two', link)
+  rmSync(join(place, 'one'), { recursive: true })
+  const { pid } = await tree.ask('API')
+  process.kill(pid, 'SIGKILL')
+  await eventually(() => !isRunning(pid))
+  expect(workingFolderOf((await tree.ask('API')).pid)).toBe(tree.dataDir)
+  tree.process.kill('SIGUSR2')
+  await eventually(() => tree.output().includes('was replaced by version'), 20_000).catch((cause: unknown) =>
+    Promise.reject(new Error(tree.output(), { cause })),
+  )
+  expect(workingFolderOf((await tree.ask('API')).pid)).toBe(join(place, 'two'))
 })
 
 test('a successor that cannot start changes nothing, and its reason is said', async () => {
