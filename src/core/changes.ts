@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { ServiceError } from '../errors.ts'
 import { backOffMs, pause } from '../lib/back-off.ts'
-import { type Db, plannedRows, type Queryable, rows } from './db.ts'
+import { CONNECTION_LIFETIME_S, type Db, plannedRows, type Queryable, rows } from './db.ts'
 import { hasForgotten, LAST_MARK, lastBeat, sharedUpTo } from './feed-beats.ts'
 import { SYSTEM, TIMELINE, TIMELINE_DIGITS } from './server-state.ts'
 
@@ -253,7 +253,7 @@ async function listenOnce(stopped: AbortSignal, db: Db, onHint: () => void): Pro
     await client.query(LISTEN)
     stood = true
     onHint()
-    const over = AbortSignal.any([stopped, ended.signal])
+    const over = AbortSignal.any([stopped, ended.signal, AbortSignal.timeout(CONNECTION_LIFETIME_S * 1_000)])
     while (!over.aborted) {
       await pause(HEARTBEAT_MS, over)
       if (!over.aborted) await client.query(HEARTBEAT) // a connection that died in silence is found out here

@@ -22,13 +22,24 @@ const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000 // an open transaction holds the c
 const SILENCE_MAX_MS = 40_000 // longer than any statement may take: the network or the server is gone
 const PROBE_TIMEOUT_MS = 2_000
 const POOL_CONNECTIONS_MAX = 10
+/** A connection in steady use would else stay with its server for ever, wherever the name of the database leads by now. */
+export const CONNECTION_LIFETIME_S = 300
+
+export type DatabaseOptions = {
+  applicationName: string
+  poolMax?: number
+  log?: Log
+  need?: SessionNeed
+  /** 0 for no end. What is under way ends first. */
+  lifetimeS?: number
+}
 
 /**
  * A pool on the database at `url` (`postgres://…`, with one host or several, or with a Unix socket's folder as `?host=`), see
  * database-hosts.ts; of several without `target_session_attrs`, one that meets `need` is taken (`read-write`). Connects at the first statement.
  * Every verb that cannot reach the database throws `database_unavailable`.
  */
-export function connectDatabase(url: string, options: { applicationName: string; poolMax?: number; log?: Log; need?: SessionNeed }): Db {
+export function connectDatabase(url: string, options: DatabaseOptions): Db {
   const hosts = createDatabaseHosts(url, options)
   const connection: HostedConfig = {
     hosts,
@@ -43,6 +54,7 @@ export function connectDatabase(url: string, options: { applicationName: string;
     ...ofPool,
     Client: HostedClient as never,
     max: options.poolMax ?? POOL_CONNECTIONS_MAX,
+    maxLifetimeSeconds: options.lifetimeS ?? CONNECTION_LIFETIME_S,
     statement_timeout: STATEMENT_TIMEOUT_MS,
     lock_timeout: LOCK_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,

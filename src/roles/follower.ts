@@ -31,8 +31,9 @@ export async function startFollowerRole(context: RoleContext): Promise<RunningRo
   const db = connectDatabase(config.databaseUrl!, { applicationName: 'namesake follower', poolMax: 5, log })
   const { feedDatabaseUrl } = config
   const feed = feedDatabaseUrl
-    ? // One connection: another one could lead to another standby, which may be behind the place in the feed that this one has given.
-      connectDatabase(feedDatabaseUrl, { applicationName: 'namesake feed', poolMax: 1, log, need: 'prefer-standby' })
+    ? // One connection: another one could lead to another standby, which may be behind the place in the feed that this one has given. It has no end,
+      // for a snapshot begins again with each new one, and may take longer than any end would give it.
+      connectDatabase(feedDatabaseUrl, { applicationName: 'namesake feed', poolMax: 1, log, need: 'prefer-standby', lifetimeS: 0 })
     : db
   const reading = { metadata: context.roles.includes('api') } // resolve answers with it; visitors need none
   mkdirSync(dirname(copyPath(config)), { recursive: true, mode: 0o700 })
