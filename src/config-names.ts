@@ -12,6 +12,14 @@ export const NO_SETTINGS = [
   'NAMESAKE_TOKEN',
 ]
 
+/** The launcher reads no `.env`: it is what chooses the Node that could. */
+export function unreadByLauncher(dotEnv: Readonly<Record<string, string | undefined>>, env: typeof dotEnv): string[] {
+  if (!dotEnv.NAMESAKE_NODE || env.NAMESAKE_NODE) return []
+  return [
+    `NAMESAKE_NODE in .env has no effect: set it in the environment. Example: NAMESAKE_NODE=${dotEnv.NAMESAKE_NODE} bin/namesake start`,
+  ]
+}
+
 /** Of the names the one most like this, so that a message can suggest it. */
 export function nearestName(name: string, known: readonly string[]): string {
   return known.reduce((best, candidate) => (likeness(name, candidate) > likeness(name, best) ? candidate : best))

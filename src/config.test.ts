@@ -202,6 +202,15 @@ test('.env is read, and the environment stands above it', () => {
   expect(warnings[0]).toMatch(/did you mean NAMESAKE_PROBE_INTERVAL_S/)
 })
 
+test('a Node that .env names, where the launcher does not look, is a warning, unless the environment names one', () => {
+  const folder = mkdtempSync(join(cwd, 'dotenv-'))
+  writeFileSync(join(folder, '.env'), 'NAMESAKE_NODE=/usr/local/bin/node\n')
+  const warning =
+    'NAMESAKE_NODE in .env has no effect: set it in the environment. Example: NAMESAKE_NODE=/usr/local/bin/node bin/namesake start'
+  expect(readConfig({}, folder).warnings).toEqual([warning])
+  expect(readConfig({ NAMESAKE_NODE: '/opt/node/bin/node' }, folder).warnings).toEqual([])
+})
+
 function messageOf(env: Record<string, string>): string {
   try {
     read(env)

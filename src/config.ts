@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
-import { NO_SETTINGS, nearestName } from './config-names.ts'
+import { NO_SETTINGS, nearestName, unreadByLauncher } from './config-names.ts'
 import {
   type Address,
   type EabKey,
@@ -123,7 +123,8 @@ const SECRET_COMMAND = '$(openssl rand -hex 32)'
  * Relative paths start at `cwd`. A variable that nobody knows is a warning. Throws ConfigError.
  */
 export function readConfig(env: Env, cwd: string): { config: Config; warnings: string[] } {
-  const reading = new Reading({ ...readDotEnv(cwd), ...env })
+  const dotEnv = readDotEnv(cwd)
+  const reading = new Reading({ ...dotEnv, ...env })
   const { optional, required } = reading
 
   const apiAddr = required('API_ADDR', parseAddress, { host: '127.0.0.1', port: 4000 }, '127.0.0.1:4000')
@@ -193,7 +194,7 @@ export function readConfig(env: Env, cwd: string): { config: Config; warnings: s
   }
   checkTogether(config, reading)
   if (reading.problems.length > 0) throw new ConfigError(reading.problems)
-  return { config: Object.freeze(config), warnings: [...reading.unknown(), ...doubts(config)] }
+  return { config: Object.freeze(config), warnings: [...reading.unknown(), ...unreadByLauncher(dotEnv, env), ...doubts(config)] }
 }
 
 const DEFAULT_PLANS: ReadonlyMap<string, number> = new Map([
