@@ -110,6 +110,7 @@ create table domains (
 CREATE INDEX domain_family ON public.domains USING btree (substr(hostname, (strpos(hostname, '.'::text) + 1)), hostname);
 CREATE INDEX domain_project_live ON public.domains USING btree (project_id, created_at, hostname) WHERE (deleted_at IS NULL);
 CREATE INDEX domain_released ON public.domains USING btree (hostname, deleted_at) WHERE (deleted_at IS NOT NULL);
+CREATE INDEX domain_released_project ON public.domains USING btree (hostname, project_id, deleted_at) WHERE (deleted_at IS NOT NULL);
 CREATE UNIQUE INDEX domain_hostname_live ON public.domains USING btree (hostname) WHERE (deleted_at IS NULL);
 CREATE TRIGGER domain_family_room BEFORE INSERT ON public.domains FOR EACH ROW EXECUTE FUNCTION require_room_in_family();
 CREATE TRIGGER domain_version_xid BEFORE UPDATE OF version ON public.domains FOR EACH ROW EXECUTE FUNCTION set_version_xid();
