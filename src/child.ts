@@ -5,7 +5,6 @@ import { createInterface } from 'node:readline'
 import { fileDescriptorsMax } from './file-descriptors.ts'
 import type { ProgramAccess } from './program-folder.ts'
 import type { ProcessReport } from './roles/role.ts'
-import { standing } from './working-folder.ts'
 
 /** What a child says to its supervisor. */
 export type FromChild =
@@ -93,8 +92,7 @@ function spawnOrThrow(parts: ChildParts): Child {
   const runtime = parts.runtime ?? NODE
   const env = { ...runtime.env, ...parts.env, NAMESAKE_LISTEN: JSON.stringify(listen) }
   if (runtime.descriptors) makeRoom(stdio, Math.min(runtime.descriptors, fileDescriptorsMax() ?? 0))
-  const cwd = standing(process.cwd(), parts.env.NAMESAKE_DATA_DIR)
-  const child = spawn(runtime.program, [...runtime.flags, ...options, script, parts.role], { cwd, env, stdio })
+  const child = spawn(runtime.program, [...runtime.flags, ...options, script, parts.role], { cwd: parts.program.folder?.(), env, stdio })
   if ('write' in parts.output) passLines(child, parts.output.write)
 
   const ready = Promise.withResolvers<boolean>()

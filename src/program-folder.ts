@@ -8,8 +8,11 @@ import { canEnter, type ServiceUser } from './service-user.ts'
 // /proc/self/fd/<n> leads to an open folder without walking those above it. Node must then not resolve links, or it would be back at the
 // path that cannot be walked.
 
-/** How children reach the program: its script, words for `node` before it, and the descriptors that must stand from `firstFd` on. */
-export type ProgramAccess = { script: string; options: string[]; fds: number[] }
+/**
+ * How children reach the program: its script, words for `node` before it, the descriptors that must stand from `firstFd` on, and the folder that they
+ * start in, where that is not this process's.
+ */
+export type ProgramAccess = { script: string; options: string[]; fds: number[]; folder?(): string | undefined }
 
 const LINKS = 'program'
 const READ_AND_ENTER = 0o005

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { pause } from './lib/back-off.ts'
 import type { InheritedSocket } from './listening-sockets.ts'
 import type { RollOutcome } from './role-tree.ts'
-import { standing } from './working-folder.ts'
+import { standing, type WorkingFolder } from './working-folder.ts'
 
 // How one supervisor takes over from another. The first process of a start stays for as long as the service runs, since whoever started it
 // (systemd, a container, a terminal) knows it by its number; it starts each successor as its child and passes signals on.
@@ -20,7 +20,7 @@ export type Generation = Record<Exclude<Task, 'reload'>, () => Promise<void>> & 
 }
 
 /** How the next release is started: the program on disk, in the same words and the same folder. */
-export type Launch = { command: string; args: readonly string[]; folder: string }
+export type Launch = { command: string; args: readonly string[]; folder: WorkingFolder }
 
 type Legacy = { protocol: number; dataDir: string; sockets: Record<string, InheritedSocket> }
 
@@ -55,7 +55,7 @@ export function startSuccessor(
   const held = Object.entries(legacy.sockets)
   const sockets = Object.fromEntries(held.map(([name, socket], i) => [name, { ...socket, fd: FIRST_SOCKET_FD + i }]))
   const child = spawn(launch.command, launch.args, {
-    cwd: standing(launch.folder, legacy.dataDir),
+    cwd: standing([launch.folder.name, launch.folder.path], launch.folder, legacy.dataDir),
     env: { ...env, NAMESAKE_SUCCESSION: JSON.stringify({ protocol: PROTOCOL, dataDir: legacy.dataDir, sockets } satisfies Legacy) },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc', ...held.map(([, { fd }]) => fd)],
   })

@@ -215,12 +215,25 @@ test('a folder of a former release may go once the link leads to another: proces
   const { pid } = await tree.ask('API')
   process.kill(pid, 'SIGKILL')
   await eventually(() => !isRunning(pid))
-  expect(workingFolderOf((await tree.ask('API')).pid)).toBe(tree.dataDir)
+  expect(workingFolderOf((await tree.ask('API')).pid)).toBe(join(place, 'two'))
   tree.process.kill('SIGUSR2')
   await eventually(() => tree.output().includes('was replaced by version'), 20_000).catch((cause: unknown) =>
     Promise.reject(new Error(tree.output(), { cause })),
   )
   expect(workingFolderOf((await tree.ask('API')).pid)).toBe(join(place, 'two'))
+})
+
+test('where the folder of the start has gone, processes start in the data directory, but not without the settings that went with it', async () => {
+  for (const hasDotEnv of [false, true]) {
+    const folder = makeDataDir()
+    if (hasDotEnv) writeFileSync(join(folder, '.env'), 'NAMESAKE_LOG_LEVEL=info\n')
+    const tree = await start({}, { cwd: folder })
+    rmSync(folder, { recursive: true })
+    const { pid } = await tree.ask('API')
+    process.kill(pid, 'SIGKILL')
+    await eventually(() => !isRunning(pid))
+    expect(workingFolderOf((await tree.ask('API')).pid)).toBe(hasDotEnv ? `${folder} (deleted)` : tree.dataDir) // where a real one gives up
+  }
 })
 
 test('a successor that cannot start changes nothing, and its reason is said', async () => {

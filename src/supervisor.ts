@@ -26,6 +26,7 @@ import type { Running } from './start-screen.ts'
 import { listenForStop, type StopSignal } from './stop-signal.ts'
 import { findPredecessor, type Generation, type Launch, type Predecessor } from './succession.ts'
 import { keepRecord } from './supervisor-record.ts'
+import { standing } from './working-folder.ts'
 
 export type SuperviseParts = {
   config: Config
@@ -121,7 +122,9 @@ async function startTree(
     NAMESAKE_SECRET: secrets.join(','),
     NAMESAKE_DEMO_UPSTREAM: upstream,
   }
-  const program = openProgram(script, dataDir, user, FIRST_FREE_FD)
+  const { folder } = parts.launch
+  const startsIn = () => standing([folder.path, folder.name], folder, dataDir)
+  const program = { ...openProgram(script, dataDir, user, FIRST_FREE_FD), folder: startsIn }
   const hasCopy = currentGeneration(copyPath({ dataDir })) !== undefined
   const tree = createRoleTree({ ...parts, program, edgeRuntime, env, fds: sockets.fds, hasCopy, giveUp: stop.gently })
   const own = ownGeneration(tree, database)

@@ -4,7 +4,7 @@ import { LAUNCHER } from '../own-command.ts'
 import { defaultRoles, ROLES, type Role } from '../role-tree.ts'
 import { startFacts, startScreen } from '../start-screen.ts'
 import { supervise } from '../supervisor.ts'
-import { workingFolder } from '../working-folder.ts'
+import { readWorkingFolder } from '../working-folder.ts'
 import { createSupervisorLog, shorten } from './supervisor-log.ts'
 
 type Options = { demo?: boolean; roles?: Role[]; json?: boolean }
@@ -49,7 +49,11 @@ async function run({ demo = false, roles: chosen, json }: Options): Promise<void
       },
       output: terminal ? { write: (line) => console.error(shorten(line)) } : { fd: 2 },
       terminal,
-      launch: { command: process.env.NAMESAKE_LAUNCHER ?? LAUNCHER, args: process.argv.slice(2), folder: workingFolder(process.env.PWD) },
+      launch: {
+        command: process.env.NAMESAKE_LAUNCHER ?? LAUNCHER,
+        args: process.argv.slice(2),
+        folder: readWorkingFolder(process.env.PWD),
+      },
     }),
   )
 }

@@ -4,7 +4,7 @@ import { readConfig } from '../../src/config.ts'
 import type { Role } from '../../src/role-tree.ts'
 import { type Running, startFacts } from '../../src/start-screen.ts'
 import { supervise } from '../../src/supervisor.ts'
-import { workingFolder } from '../../src/working-folder.ts'
+import { readWorkingFolder } from '../../src/working-folder.ts'
 
 // The supervisor with fixture processes instead of the real roles.
 const { config } = readConfig(process.env, process.cwd())
@@ -12,7 +12,7 @@ const roles = (process.env.FIXTURE_ROLES ?? 'api,worker,edge').split(',') as Rol
 const script = fileURLToPath(new URL('role.fixture.ts', import.meta.url))
 const onRunning = (running: Running) => console.log(JSON.stringify(startFacts(running)))
 const next = process.env.FIXTURE_NEXT
-const folder = workingFolder(process.env.PWD)
+const folder = readWorkingFolder(process.env.PWD)
 const launch = next ? { command: next, args: [], folder } : { command: process.execPath, args: [fileURLToPath(import.meta.url)], folder }
 try {
   const parts = { config, roles, demo: false, env: process.env, onRunning, output: { fd: 2 }, terminal: false, script, launch }
