@@ -36,8 +36,8 @@ export class ArrivingBody implements RequestBody {
     if (this.#state === 'cut') this.#onTaken(chunk.length)
     else if (this.#isWanted && !this.#isDue) this.#hand(chunk)
     else {
-      this.#waiting.push(chunk)
       this.#waitingBytes += chunk.length
+      this.#waiting.push(chunk)
     }
   }
 

@@ -1,11 +1,15 @@
 /** What one read of a body takes at most, and of one that comes and leaves quickly. */
 export const READ_BYTES_MAX = 64 * 1024
 export const QUICK_READ_BYTES_MAX = 96 * 1024
+/** A whole frame of HTTP/2 with its head. */
+const FRAME_BYTES = 17 * 1024
 /** Smaller ones go with the collections that small objects cause. */
 const LARGE_BYTES = 16 * 1024
 /** A part smaller than this is copied: it shall neither hold on to memory many times its size, nor cost being counted. */
 const COUNTED_BYTES_MIN = 4 * 1024
 const KEPT_MAX = 64
+/** Memory that a chunk may hold on to, in its own size. */
+const HELD_TIMES_MAX = 4
 
 /** Bun is left to collect what is read: it takes no longer for large memory, and to share out or look at that of a small chunk it has to move it first. */
 const LENDS = process.versions.bun === undefined
@@ -16,10 +20,12 @@ const COMMON = Symbol('common')
 type Memory = ArrayBufferLike & { [CHUNKS]?: Buffer[]; [COMMON]?: true }
 
 /** What has been let go, by size, from the smallest. */
-const kept: { bytes: number; buffers: Buffer[] }[] = [LARGE_BYTES, 32 * 1024, READ_BYTES_MAX, QUICK_READ_BYTES_MAX].map((bytes) => ({
-  bytes,
-  buffers: [],
-}))
+const kept: { bytes: number; buffers: Buffer[] }[] = [LARGE_BYTES, FRAME_BYTES, 32 * 1024, READ_BYTES_MAX, QUICK_READ_BYTES_MAX].map(
+  (bytes) => ({
+    bytes,
+    buffers: [],
+  }),
+)
 
 /** A buffer of at least so many bytes for a piece of a body: one that has been let go, or a new one. */
 export function takeBuffer(bytes: number): Buffer {
@@ -67,6 +73,15 @@ export function keep(chunk: Buffer): Buffer {
   if (!isCommon(chunk)) return chunk
   const copy = emptyChunk(chunk.length) // in memory of its own: it may stay for long
   chunk.copy(copy)
+  return copy
+}
+
+/** The chunk for whoever may keep it for minutes: a copy, too, where it would hold on to memory many times its size; it is let go then. */
+export function keepForLong(chunk: Buffer): Buffer {
+  if (isCommon(chunk) || chunk.length * HELD_TIMES_MAX > chunk.buffer.byteLength) return keep(chunk)
+  const copy = emptyChunk(chunk.length)
+  chunk.copy(copy)
+  letGo(chunk)
   return copy
 }
 

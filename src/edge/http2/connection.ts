@@ -101,13 +101,12 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     if (nowMs >= this.#leaveDeadlineAt) this.#takeNoMore()
     for (const id of this.#resetStreams.due(nowMs)) this.writer.words(FRAME.rstStream, id, ERROR_CODE.none)
     if (this.#arrived.length > 0 && !this.#waiting.areTooMany) this.#mark() // other connections may have made the room
-    if (this.#waiting.size === 0) return
-    for (const stream of this.#streams.all()) {
-      const isLate = this.#waiting.keepTooMuch && nowMs - stream.begunAtMs >= BEGIN_MS_MAX
-      if (isLate && this.#arrived.includes(stream)) this.#reset(stream, ERROR_CODE.refusedStream)
-      else if (stream.exchange.isStuck(nowMs, this.#waiting.patienceMs(this.#parts.timeouts.bodyIdleMs)))
-        this.#reset(stream, ERROR_CODE.cancel)
-    }
+    if (this.#waiting.isEmpty) return
+    const late = this.#waiting.keepTooMuch ? this.#arrived.filter(({ begunAtMs }) => nowMs - begunAtMs >= BEGIN_MS_MAX) : []
+    for (const stream of late) this.#reset(stream, ERROR_CODE.refusedStream)
+    for (const stream of this.#streams.all())
+      if (this.#waiting.isLost(stream, nowMs, this.#parts.timeouts.bodyIdleMs))
+        this.#reset(stream, this.#arrived.includes(stream) ? ERROR_CODE.refusedStream : ERROR_CODE.cancel)
   }
 
   endTurn(): void {

@@ -10,6 +10,8 @@ import type { SendWindow } from './windows.ts'
 
 /** Shorter pieces of a longer answer, one after the other, are what a visitor gets that opens its windows by a few bytes only. A single one is what a window had left. */
 const DRIBBLE_BYTES = 256
+/** What an answer that waits holds beside its bytes, and counts as much: of small ones it is nearly all. */
+const WAITING_BYTES = 2_048
 const NOTHING = Buffer.alloc(0)
 
 /** The connection, as an answer sees it. */
@@ -17,8 +19,9 @@ export type ExchangeHost = {
   readonly connection: VisitorConnection
   readonly writer: FrameWriter
   readonly sendWindow: SendWindow
-  /** From now on `goOn` is to be called whenever more could be sent. `bytes` more are kept until then; negative: fewer. */
+  /** From now on `goOn` is to be called whenever more could be sent. */
   wait(exchange: Http2Exchange): void
+  /** So many bytes more are kept, of an answer or a request's body, until somebody takes them; negative: fewer. */
   kept(bytes: number): void
   dribbled(): void
   /** The whole answer is on its way. */
@@ -171,6 +174,7 @@ export class Http2Exchange implements Exchange {
       this.#sentOfFirst = 0
       letGo(chunk)
     }
+    this.#queued(-this.#queuedBytes)
     if (this.#hasEnded) this.#sendEnd()
     else if (this.#host.writer.isBusy) return false
     else this.#onDrain?.()
@@ -237,13 +241,15 @@ export class Http2Exchange implements Exchange {
   }
 
   #keep(chunk: Buffer, sent: number): void {
-    if (this.#queue.isEmpty) this.#movedAtMs = performance.now()
+    const isFirst = this.#queue.isEmpty
+    if (isFirst) this.#movedAtMs = performance.now()
     if (sent > 0) this.#sentOfFirst = sent
-    this.#queued(chunk.length - sent)
+    this.#queued(chunk.length - sent + (isFirst ? WAITING_BYTES : 0))
     this.#queue.push(chunk)
   }
 
   #queued(bytes: number): void {
+    if (bytes === 0) return
     this.#queuedBytes += bytes
     this.#host.kept(bytes)
   }

@@ -33,8 +33,8 @@ export class OpenStreams<Stream> {
 
   /** Those of now, but for what is deleted before its turn. */
   *all(): Iterable<Stream> {
-    for (const id of [...this.#ids]) {
-      const stream = this.get(id)
+    for (const [at, id] of [...this.#ids].entries()) {
+      const stream = this.#ids[at] === id ? this.#streams[at] : this.get(id)
       if (stream !== undefined) yield stream
     }
   }

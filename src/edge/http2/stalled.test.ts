@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { heapBytes } from '../../../test/support/heap.ts'
 import {
+  DATA,
   frame,
   GOAWAY,
   HEADERS,
@@ -22,6 +23,7 @@ import { KeptForAll } from './waiting-messages.ts'
 
 const GET = requestBlock('shop.customer.com')
 const PIECE = 96 * 1024 // what one read of an upstream brings
+const BESIDE = 2_048 // what an answer that waits counts beside its bytes
 const STALLED = 50 // keep so much that no further request begins
 const REFUSED_STREAM = 7
 const CANCEL = 8
@@ -150,14 +152,59 @@ test('answers that come after all requests have begun are let go again, as far a
   expect(begun.length).toBe(STALLED)
   for (const answer of answers) answer()
   await pair.settled()
-  expect(kept.bytes - before).toBe(STALLED * PIECE)
+  expect(kept.bytes - before).toBe(STALLED * (PIECE + BESIDE))
   pair.connection.look(performance.now() + 1_000)
   await pair.settled()
   expect(resets()).toEqual([])
   pair.connection.look(performance.now() + 2_000)
   await pair.settled()
-  expect(kept.bytes - before).toBe(5 * PIECE)
+  expect(kept.bytes - before).toBe(5 * (PIECE + BESIDE))
   expect(resets()).toEqual(begun.slice(5).map((_, i) => [2 * i + 1, CANCEL]))
+  pair.close()
+})
+
+test('a small answer that waits counts what it holds, and nothing once it has been taken', async () => {
+  const kept = new KeptForAll()
+  const pair = createHttp2Pair((exchange) => {
+    exchange.answer({ status: 421, reason: '', fields: FieldSection.EMPTY, body: 2 })
+    exchange.write(Buffer.from('no'))
+    exchange.end()
+  }, kept)
+  pair.send(SHUT, ...Array.from({ length: STALLED }, (_, i) => frame(HEADERS, 5, 2 * i + 1, GET)))
+  await pair.settled()
+  expect(kept.bytes).toBe(STALLED * (2 + BESIDE))
+  pair.send(frame(SETTINGS, 0, 0, [0, 4, 0, 0, 0, 1]))
+  await pair.settled()
+  expect(kept.bytes).toBe(STALLED * (1 + BESIDE))
+  pair.send(frame(SETTINGS, 0, 0, [0, 4, 0, 0, 0, 2]))
+  await pair.settled()
+  expect(kept.bytes).toBe(0)
+  pair.close()
+})
+
+test.each([
+  ['little', 0, 0],
+  ['much', 256 * 1024 * 1024, 4],
+])('with %s kept for all connections together (%i bytes), of 12 bodies that nobody takes %i are given up', async (_, before, lost) => {
+  const kept = new KeptForAll()
+  kept.bytes = before
+  const begun: Exchange[] = []
+  const pair = createHttp2Pair((exchange) => begun.push(exchange), kept)
+  const ids = Array.from({ length: 12 }, (_, i) => 2 * i + 1)
+  pair.send(PREFACE, frame(SETTINGS, 0, 0), ...ids.map((id) => frame(HEADERS, 4, id, GET)))
+  await pair.settled()
+  for (const id of ids) pair.send(...Array.from({ length: 4 }, () => frame(DATA, 0, id, Buffer.alloc(15_000))))
+  await pair.settled()
+  expect([begun.length, kept.bytes - before]).toEqual([12, 720_000])
+  pair.connection.look(performance.now() + 1_000)
+  pair.connection.look(performance.now() + 2_000)
+  await pair.settled()
+  const resets = pair.frames.filter(({ type }) => type === RST_STREAM)
+  expect(resets.map(({ streamId, payload }) => [streamId, payload.readUInt32BE()])).toEqual(ids.slice(0, lost).map((id) => [id, CANCEL]))
+  expect(kept.bytes - before).toBe((12 - lost) * 60_000)
+  begun.at(-1)!.body!.start({ take() {}, end() {} }) // is taken
+  await pair.settled()
+  expect(kept.bytes - before).toBe((11 - lost) * 60_000)
   pair.close()
 })
 

@@ -30,18 +30,25 @@ export class Stream {
   isRequestComplete: boolean
   readonly #body: ArrivingBody | undefined
   readonly #length: number | undefined
-  readonly #onTaken: StreamParts['onTaken']
+  readonly #host: ExchangeHost
+  readonly #onTaken: (bytes: number) => void
   #received = 0
+  /** Bytes of the body that its reader has not taken, and since when it has taken none. */
+  #untaken = 0
+  #untakenSinceMs = 0
 
   constructor({ id, head, endsHere, headBytes, begunAtMs, peerWindow, host, onTaken }: StreamParts) {
     this.id = id
     this.headBytes = headBytes
     this.begunAtMs = begunAtMs
     this.isRequestComplete = endsHere
-    this.#onTaken = onTaken
+    this.#host = host
+    this.#onTaken = (bytes) => {
+      this.#countUntaken()
+      onTaken(this, bytes)
+    }
     this.#length = head.kind === 'head' ? head.length : undefined
-    if (!endsHere && this.#length !== 0 && head.kind === 'head')
-      this.#body = new ArrivingBody(this.#length, (bytes) => onTaken(this, bytes))
+    if (!endsHere && this.#length !== 0 && head.kind === 'head') this.#body = new ArrivingBody(this.#length, this.#onTaken)
     this.exchange = new Http2Exchange({ streamId: id, head, body: this.#body, sendWindow: new SendWindow(peerWindow), host })
   }
 
@@ -49,9 +56,12 @@ export class Stream {
   receive(chunk: Buffer): boolean {
     this.#received += chunk.length
     if (this.#length !== undefined && this.#received > this.#length) return false
-    if (!this.#body)
-      this.#onTaken(this, chunk.length) // of a refused request, which nobody reads
-    else if (chunk.length > 0) this.#body.push(chunk)
+    if (!this.#body) {
+      this.#onTaken(chunk.length) // of a refused request, which nobody reads
+    } else if (chunk.length > 0) {
+      this.#body.push(chunk)
+      this.#countUntaken()
+    }
     return true
   }
 
@@ -63,8 +73,22 @@ export class Stream {
     return true
   }
 
+  /** Whether something of the body waits of which nothing has been taken for `ms`. */
+  isUntaken(nowMs: number, ms: number): boolean {
+    return this.#untaken > 0 && nowMs - this.#untakenSinceMs >= ms
+  }
+
   close(): void {
     this.exchange.close()
     this.#body?.cut()
+  }
+
+  #countUntaken(): void {
+    const waiting = this.#body?.waitingBytes ?? 0
+    const more = waiting - this.#untaken
+    if (more === 0) return
+    if (more < 0 || this.#untaken === 0) this.#untakenSinceMs = performance.now()
+    this.#untaken = waiting
+    this.#host.kept(more)
   }
 }

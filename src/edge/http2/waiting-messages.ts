@@ -1,13 +1,16 @@
 import type { FrameWriter } from './frame-writer.ts'
 import type { SendWindow } from './windows.ts'
 
-/** With more than this kept of answers that the visitor does not take, its further requests wait; with less where much is kept for all visitors together. */
+/**
+ * With more than this kept of answers that the visitor does not take, and of bodies that its applications do not, its further requests wait; with less where
+ * much is kept for all visitors together.
+ */
 const KEPT_BYTES_HIGH = 4 * 1024 * 1024
 const KEPT_BYTES_HIGH_OF_MANY = 256 * 1024
 const KEPT_FOR_ALL_BYTES_HIGH = 256 * 1024 * 1024
 /**
- * None of that holds back the answers of requests that have begun, of which hundreds may come at once. With more than this kept of them, where much is
- * kept for all, those of which nothing is taken are given up sooner.
+ * None of that holds back the answers of requests that have begun, of which hundreds may come at once, nor bodies that are within their windows. With more
+ * than this kept of them, where much is kept for all, those of which nothing is taken are given up sooner.
  */
 const KEPT_BYTES_MAX_OF_MANY = 512 * 1024
 const PATIENCE_OF_MANY_MS = 2_000
@@ -21,6 +24,9 @@ export type Waiting = {
   /** Sends what waits, as far as there is room. False: it has to wait on. */
   goOn(): boolean
 }
+
+/** Whether the visitor has taken nothing of its answer, or the application nothing of its request, for `ms`. */
+type MayWait = { exchange: { isStuck(nowMs: number, ms: number): boolean }; isUntaken(nowMs: number, ms: number): boolean }
 
 /** The messages of one connection that have something to send and no room for it, each in its turn. */
 export class WaitingMessages {
@@ -36,8 +42,9 @@ export class WaitingMessages {
     this.#all = all
   }
 
-  get size(): number {
-    return this.#messages.size
+  /** Whether nothing waits, and nothing is kept. */
+  get isEmpty(): boolean {
+    return this.#messages.size === 0 && this.#keptBytes === 0
   }
 
   /** Whether so much lies here that nothing should be added. */
@@ -50,9 +57,14 @@ export class WaitingMessages {
     return this.#keptBytes >= (this.#all.bytes < KEPT_FOR_ALL_BYTES_HIGH ? KEPT_BYTES_HIGH : KEPT_BYTES_HIGH_OF_MANY)
   }
 
-  /** For how long a message may wait without anything of it being taken: `ms`, or less while too much is kept here and for all. */
-  patienceMs(ms: number): number {
-    return this.#all.bytes >= KEPT_FOR_ALL_BYTES_HIGH && this.#keptBytes > KEPT_BYTES_MAX_OF_MANY ? Math.min(ms, PATIENCE_OF_MANY_MS) : ms
+  /**
+   * Whether the stream has waited for so long that it is given up: nothing of its answer has been taken for `ms`, or, while too much is kept here and for
+   * all, nothing of its answer or of its request's body for less.
+   */
+  isLost(stream: MayWait, nowMs: number, ms: number): boolean {
+    const areMany = this.#all.bytes >= KEPT_FOR_ALL_BYTES_HIGH && this.#keptBytes > KEPT_BYTES_MAX_OF_MANY
+    const patienceMs = areMany ? Math.min(ms, PATIENCE_OF_MANY_MS) : ms
+    return stream.exchange.isStuck(nowMs, patienceMs) || (areMany && stream.isUntaken(nowMs, patienceMs))
   }
 
   add(message: Waiting): void {
