@@ -31,7 +31,7 @@ export function createLookup(parts: { resolver: Resolver; authorities: Authoriti
       return { verdict: { kind: 'verified', via: 'local' }, view: undefined, zone: undefined, servers: [] }
     }
     const ask: AskName = (asking) => resolver.resolve(asking, budget)
-    const view = await viewOfResolver(hostname, edge, ask)
+    const view = await viewOfResolver(hostname, edge, ask, () => resolver.resolve({ name: hostname, type: 'CNAME' }, briefly(budget)))
     const verdict = judgeView(hostname, view, edge)
     const zone = view.a.zone
     if (isFinal(verdict)) return { verdict, view, zone, servers: [] }
@@ -100,8 +100,13 @@ export function createLookup(parts: { resolver: Resolver; authorities: Authoriti
   return { examine, findText }
 }
 
-async function viewOfResolver(hostname: string, edge: Edge, ask: AskName): Promise<View> {
-  const a = await walk(hostname, 'A', ask)
+/** `askForAlias` is asked where the resolver keeps silent: one that waits for a dead zone behind a CNAME has the CNAME itself at hand. */
+async function viewOfResolver(hostname: string, edge: Edge, ask: AskName, askForAlias: () => Promise<Reply>): Promise<View> {
+  let a = await walk(hostname, 'A', ask)
+  if (a.end === 'silent' && a.hops.length === 0) {
+    const reply = await askForAlias()
+    if (reply.kind === 'answer' && reply.message.answers.some(({ type }) => type === 'CNAME')) a = await walk(hostname, 'A', ask, reply)
+  }
   const view: View = { a, isApex: hostname === registeredDomain(hostname) || a.zone === hostname }
   if (tellsMoreInAaaa(a, edge)) view.aaaa = await walk(hostname, 'AAAA', ask)
   return view
@@ -113,9 +118,21 @@ function tellsMoreInAaaa(a: Walk, edge: Edge): boolean {
   return a.end === 'addresses' && (a.hops.length === 0 || a.hops.some((hop) => hop.target.toLowerCase() === edge.host))
 }
 
-/** Verified needs no confirmation; a bogus zone would be right at its own servers; a silent resolver leaves no time and no way to ask. */
+/** A single query, which has little time. */
+function briefly({ endsAt }: Budget): Budget {
+  return { endsAt, queriesLeft: 1 }
+}
+
+/**
+ * Verified needs no confirmation; a bogus zone would be right at its own servers; a silent resolver leaves no time and no way to ask, unless it gave
+ * a record.
+ */
 function isFinal(verdict: Verdict): boolean {
-  return verdict.kind === 'verified' || verdict.kind === 'dnssec-bogus' || (verdict.kind === 'unknown' && verdict.reason === 'silent')
+  return (
+    verdict.kind === 'verified' ||
+    verdict.kind === 'dnssec-bogus' ||
+    (verdict.kind === 'unknown' && verdict.reason === 'silent' && !verdict.record)
+  )
 }
 
 function lacksCause(verdict: Verdict): boolean {

@@ -25,6 +25,11 @@ export function isWithin(zone: string, name: string): boolean {
   return name === zone || name.endsWith(`.${zone}`)
 }
 
+/** Whether two names are in one registered domain. */
+export function inOneDomain(one: string, other: string): boolean {
+  return registeredDomain(one) === registeredDomain(other)
+}
+
 /** The name without its first label; empty above a top-level domain. */
 export function parentOf(name: string): string {
   const dot = name.indexOf('.')

@@ -258,6 +258,36 @@ test('signatures that are wrong are told from a server that fails', async () => 
   expect((await probe.leadsToEdge(shop)).kind).toBe('unknown') // nobody saw it lead elsewhere
 })
 
+test.each([
+  ['fails', { rcode: SERVER_FAILURE }, { rcode: SERVER_FAILURE }],
+  ['is silent', { drop: true as const }, { drop: true as const }],
+  ['is silent behind a resolver that says so', { rcode: SERVER_FAILURE }, { drop: true as const }],
+  ['has wrong signatures', { bogus: true as const }, { bogus: true as const }],
+])(
+  'a CNAME to a name that %s is named, and its own zone is not blamed',
+  async (_, chain, target) => {
+    const { resolver, authorities, probe } = await startZone()
+    for (const server of [resolver, ...authorities]) server.set('shop.customer.test', 'CNAME', 'old.dead-saas.test')
+    resolver.set('old.dead-saas.test', 'A', '192.0.2.9')
+    resolver.behave('shop.customer.test', { ...chain, only: ['A', 'AAAA'] })
+    resolver.behave('old.dead-saas.test', target)
+    const [report, destination] = await Promise.all([probe.check(shop, NO_PROOF), probe.leadsToEdge(shop)])
+    expect([report.state, destination.kind]).toEqual(['unknown', 'unknown'])
+    expect(report.sentence).toBe(
+      `The CNAME record named "shop" in the DNS of customer.test leads to "old.dead-saas.test", which does not resolve at present: change it to "${EDGE}".`,
+    )
+  },
+  15_000,
+)
+
+test('a CNAME that was changed since the resolver saw it verifies, though its old target is dead', async () => {
+  const { resolver, authorities, probe } = await startZone()
+  resolver.set('shop.customer.test', 'CNAME', 'old.dead-saas.test')
+  for (const name of ['shop.customer.test', 'old.dead-saas.test']) resolver.behave(name, { bogus: true, only: ['A', 'AAAA'] })
+  for (const authority of authorities) authority.set('shop.customer.test', 'CNAME', EDGE)
+  expect((await probe.check(shop, NO_PROOF)).state).toBe('verified')
+})
+
 test('answers with a wrong id, question or source are not believed', async () => {
   const [resolver, stranger] = [await startResolver(), await startResolver()]
   const forge = (id: number, name: string, asked = name) =>

@@ -1,4 +1,4 @@
-import { type Place, placeOf } from './place.ts'
+import { inOneDomain, type Place, placeOf } from './place.ts'
 import type { Edge, Verdict } from './verdict.ts'
 import type { Hop } from './walk.ts'
 
@@ -50,6 +50,7 @@ export function describe(verdict: Verdict, subject: Subject): string {
     case 'proof-needed':
       return describeProof(verdict.name, verdict.proof, subject)
     case 'unknown':
+      if (verdict.record) return describeUnresolved(verdict.record, subject)
       return verdict.reason === 'silent'
         ? `The DNS servers of ${hostname} did not answer in time: nothing is to be done now, we look again soon.`
         : `The DNS servers of ${hostname} answered with an error: we look again soon, and if it stays so, ask your DNS provider why ${hostname} cannot be resolved.`
@@ -75,6 +76,15 @@ function describeProxied(by: string, subject: Subject): string {
   const { label, zone } = placeOf(subject.hostname, subject.zone)
   const setting = by === 'Cloudflare' ? 'to "DNS only" (the grey cloud)' : 'so that visitors come to us directly'
   return `The record named "${label}" in the DNS of ${zone} goes through ${by}'s proxy: set it ${setting}, as a CNAME with the value "${subject.edge.host}".`
+}
+
+function describeUnresolved(record: Hop, subject: Subject): string {
+  const { hostname, edge } = subject
+  const target = show(record.target)
+  if (inOneDomain(record.target.toLowerCase(), edge.host))
+    return `The record of ${hostname} leads to ${target}, which does not resolve at present: nothing is to be done now, we look again soon.`
+  const { label, zone } = placeOf(record.name.toLowerCase(), subject.zone)
+  return `The CNAME record named "${label}" in the DNS of ${zone} leads to ${target}, which does not resolve at present: change it to ${withValue(edge)}.`
 }
 
 function describeProof(name: string, proof: string, subject: Subject): string {

@@ -71,6 +71,9 @@ const TABLE: [string, View, Verdict['kind']][] = [
   ['an edge host that is gone', view(led([edge.host], [], 'no-such-name')), 'edge-host-broken'],
   ['an edge host that fails', view(led([edge.host], [], 'failed')), 'edge-host-broken'],
   ['an edge host whose servers are silent', view(led([edge.host], [], 'silent')), 'unknown'],
+  ['a CNAME to a name that is silent', view(led(['old.dead.example'], [], 'silent')), 'unknown'],
+  ['a CNAME to a name that fails', view(led(['old.dead.example'], [], 'failed')), 'unknown'],
+  ['a CNAME to a name with wrong signatures', view(led(['old.dead.example'], [], 'bogus')), 'unknown'],
   ['silence', view(led([], [], 'silent')), 'unknown'],
   ['an error', view(led([], [], 'failed')), 'unknown'],
   ['our A, an AAAA that fails', view(led([], ['198.51.100.1']), led([], [], 'failed')), 'unknown'],
@@ -79,6 +82,13 @@ const TABLE: [string, View, Verdict['kind']][] = [
 
 test.each(TABLE)('%s', (_, seen, kind) => {
   expect(judgeView(HOST, seen, edge).kind).toBe(kind)
+})
+
+test.each([
+  ['the first, which is the customer’s,', ['shops.vendor.example', 'old.dead.example'], 'shops.vendor.example'],
+  ['the one that leads into the edge host’s domain', ['shops.vendor.example', 'customers.namesake.example'], 'customers.namesake.example'],
+])('of records that lead to what cannot be resolved, %s is named', (_, targets, target) => {
+  expect(judgeView(HOST, view(led(targets, [], 'failed')), edge)).toMatchObject({ kind: 'unknown', record: { target } })
 })
 
 test('an edge host under .localhost needs no DNS to resolve', () => {
@@ -99,6 +109,7 @@ test('a name in a domain that nobody registered says which domain is missing', (
 const absent: Verdict = { kind: 'absent' }
 const verified: Verdict = { kind: 'verified', via: 'cname' }
 const unknown: Verdict = { kind: 'unknown', reason: 'failed' }
+const leading: Verdict = { kind: 'unknown', reason: 'failed', record: { name: HOST, target: 'old.dead.example' } }
 const elsewhere: Verdict = { kind: 'apex-not-pointing', addresses: ['203.0.113.9'] }
 
 test.each([
@@ -111,6 +122,8 @@ test.each([
   ['silent: the resolver counts', absent, ['silent' as const], 'absent'],
   ['none asked: the resolver counts', absent, [], 'absent'],
   ['what follows at the servers fails: the resolver counts', elsewhere, [unknown], 'apex-not-pointing'],
+  ['a record that leads to what cannot be resolved: it counts, being fresher', absent, [unknown, leading], 'unknown'],
+  ['a record that leads to what cannot be resolved beside right ones: verified', absent, [leading, verified], 'verified'],
 ])('authoritative servers, %s', (_, resolver, verdicts, kind) => {
   const servers = verdicts.map((verdict, n) => ({ name: `ns${n}.customer.com`, verdict }))
   expect(weigh(resolver, 'customer.com', servers).verdict.kind).toBe(kind)
@@ -206,6 +219,14 @@ const SENTENCES: [Verdict, string][] = [
   [
     { kind: 'unknown', reason: 'failed' },
     'The DNS servers of shop.customer.com answered with an error: we look again soon, and if it stays so, ask your DNS provider why shop.customer.com cannot be resolved.',
+  ],
+  [
+    { kind: 'unknown', reason: 'bogus', record: { name: HOST, target: 'old.dead.example' } },
+    'The CNAME record named "shop" in the DNS of customer.com leads to "old.dead.example", which does not resolve at present: change it to "edge.namesake.example".',
+  ],
+  [
+    { kind: 'unknown', reason: 'silent', record: { name: HOST, target: 'customers.namesake.example' } },
+    'The record of shop.customer.com leads to "customers.namesake.example", which does not resolve at present: nothing is to be done now, we look again soon.',
   ],
 ]
 

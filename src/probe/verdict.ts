@@ -1,5 +1,5 @@
 import { editDistance } from './edit-distance.ts'
-import { isPublicSuffix, registeredDomain } from './place.ts'
+import { inOneDomain, isPublicSuffix, registeredDomain } from './place.ts'
 import { proxyBehind, proxyOf } from './proxies.ts'
 import type { Hop, Walk } from './walk.ts'
 
@@ -15,6 +15,7 @@ export type Edge = { host: string; isLocal: boolean; addresses: ReadonlySet<stri
  */
 export type View = { a: Walk; aaaa?: Walk; isApex: boolean; texts?: string[]; doubled?: { at: string; walk: Walk } }
 
+/** The `record` of what is unknown: the CNAME that leads to a name which cannot be resolved; without one it is the hostname itself that cannot be. */
 export type Verdict =
   | { kind: 'verified'; via: 'cname' | 'addresses' | 'local' }
   | { kind: 'absent'; unregistered?: string }
@@ -32,7 +33,7 @@ export type Verdict =
   | { kind: 'dnssec-bogus' }
   | { kind: 'edge-host-broken' }
   | { kind: 'proof-needed'; name: string; proof: string }
-  | { kind: 'unknown'; reason: 'silent' | 'failed' }
+  | { kind: 'unknown'; reason: 'silent' | 'failed' | 'bogus'; record?: Hop }
 
 const TYPO_LETTERS_MAX = 2
 
@@ -44,14 +45,15 @@ export function judgeView(hostname: string, view: View, edge: Edge): Verdict {
   if (view.a.end === 'loop') return { kind: 'loop', hops: view.a.hops }
   const mistake = view.a.hops.map((hop) => findMistake(hostname, hop, edge)).find((verdict) => verdict !== undefined)
   if (mistake) return mistake
-  if (view.a.end === 'bogus') return { kind: 'dnssec-bogus' }
-  if (view.a.end === 'failed' || view.a.end === 'silent') return { kind: 'unknown', reason: view.a.end }
+  const { end } = view.a
+  if (end === 'bogus' || end === 'failed' || end === 'silent') return judgeUnresolved(end, view.a.hops, edge)
   return view.a.hops.length > 0 ? judgeOtherTarget(view) : judgeAddresses(hostname, view, edge)
 }
 
 /**
  * Weighs what the zone's authoritative servers say against the resolver's verdict, which may be an old memory. All that answer right: verified.
- * Some right: they disagree. None right: theirs counts, as it is fresher. None answers at all, and only because they are lame: that.
+ * Some right: they disagree. None right: theirs counts, as it is fresher, also where the record that they have leads to what cannot be resolved.
+ * None answers at all, and only because they are lame: that.
  */
 export function weigh(
   resolver: Verdict,
@@ -68,6 +70,8 @@ export function weigh(
     const from = firstOf(servers, right.length > 0 ? right : wrong)
     return { verdict: servers[from]!.verdict as Verdict, from }
   }
+  const leading = servers.findIndex(({ verdict }) => typeof verdict === 'object' && verdict.kind === 'unknown' && verdict.record)
+  if (leading !== -1) return { verdict: servers[leading]!.verdict as Verdict, from: leading }
   const lame = named((verdict) => verdict === 'lame')
   if (lame.length > 0 && lame.length === servers.length)
     return { verdict: { kind: 'lame-delegation', zone, servers: lame }, from: 'resolver' }
@@ -101,6 +105,16 @@ function findMistake(hostname: string, hop: Hop, edge: Edge): Verdict | undefine
     return { kind: 'missing-final-dot', record: hop }
   if (editDistance(target, edge.host, TYPO_LETTERS_MAX) <= TYPO_LETTERS_MAX) return { kind: 'typo-in-target', record: hop }
   return undefined
+}
+
+/**
+ * The zone of the hostname has answered once there is a hop, so the failure is not its own. The first record is the customer's, and is right once it has
+ * the edge host as its value, whatever became of the other name. A chain into the edge host's own domain may be right as it is.
+ */
+function judgeUnresolved(reason: 'silent' | 'failed' | 'bogus', hops: Hop[], edge: Edge): Verdict {
+  const record = hops.find((hop) => inOneDomain(hop.target.toLowerCase(), edge.host)) ?? hops[0]
+  if (record) return { kind: 'unknown', reason, record }
+  return reason === 'bogus' ? { kind: 'dnssec-bogus' } : { kind: 'unknown', reason }
 }
 
 function judgeOtherTarget(view: View): Verdict {
