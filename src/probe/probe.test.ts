@@ -258,6 +258,17 @@ test('signatures that are wrong are told from a server that fails', async () => 
   expect((await probe.leadsToEdge(shop)).kind).toBe('unknown') // nobody saw it lead elsewhere
 })
 
+test('a resolver that fails for a moment and then answers is not taken for one that finds wrong signatures', async () => {
+  const resolver = await startResolver()
+  resolver.set('shop.customer.test', 'CNAME', EDGE)
+  resolver.behave('shop.customer.test', { rcode: SERVER_FAILURE })
+  let asked = 0
+  resolver.onQuery = (query) => {
+    if (query.questions![0]!.name === 'shop.customer.test' && ++asked === 3) resolver.behave('shop.customer.test', {})
+  }
+  expect((await probeAt([resolver]).check(shop, NO_PROOF)).state).toBe('verified')
+})
+
 test.each([
   ['fails', { rcode: SERVER_FAILURE }, { rcode: SERVER_FAILURE }],
   ['is silent', { drop: true as const }, { drop: true as const }],

@@ -18,6 +18,7 @@ const HOPS_MAX = 16 // resolvers give up at about this many, too
 /**
  * Follows a name to its addresses. Answers mostly hold the whole chain; where one stops short, the next name is asked.
  * Where a resolver fails, which it also does for loops, the chain is asked for CNAME by CNAME. A `first` reply spares the first question.
+ * One that fails for a moment says nothing of signatures: they are wrong where it refuses once more what it has just given unchecked.
  */
 export async function walk(name: string, type: 'A' | 'AAAA', ask: AskName, first?: Reply): Promise<Walk> {
   const state: Walk = { hops: [], addresses: [], end: 'no-data' }
@@ -26,8 +27,14 @@ export async function walk(name: string, type: 'A' | 'AAAA', ask: AskName, first
   const seen = new Set([current])
   for (;;) {
     if (reply.kind === 'silent') return { ...state, end: 'silent' }
-    const message = reply.kind === 'answer' ? reply.message : await askForAlias(current, ask)
-    if (!message) return { ...state, end: (await isBogus(current, type, ask)) ? 'bogus' : 'failed' }
+    let message = reply.kind === 'answer' ? reply.message : await askForAlias(current, ask)
+    if (!message) {
+      const unchecked = await ask({ name: current, type, unchecked: true })
+      if (unchecked.kind !== 'answer') return { ...state, end: 'failed' }
+      const again = await ask({ name: current, type })
+      if (again.kind !== 'answer') return { ...state, end: again.kind === 'silent' ? 'silent' : 'bogus' }
+      message = again.message
+    }
     const before = state.hops.length
     for (let hop = aliasOf(message.answers, current); hop; hop = aliasOf(message.answers, current)) {
       state.hops.push(hop)
@@ -61,8 +68,4 @@ function aliasOf(answers: ResourceRecord[], name: string): Hop | undefined {
 async function askForAlias(name: string, ask: AskName): Promise<Message | undefined> {
   const reply = await ask({ name, type: 'CNAME' })
   return reply.kind === 'answer' && aliasOf(reply.message.answers, name) ? reply.message : undefined
-}
-
-async function isBogus(name: string, type: 'A' | 'AAAA', ask: AskName): Promise<boolean> {
-  return (await ask({ name, type, unchecked: true })).kind === 'answer'
 }
