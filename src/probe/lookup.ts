@@ -3,7 +3,8 @@ import type { Authorities, NameServer, Statement } from './authority.ts'
 import type { Budget } from './budget.ts'
 import { placeOf, registeredDomain } from './place.ts'
 import type { Reply, Resolver } from './resolver.ts'
-import { type Edge, judgeView, type Verdict, type View, weigh } from './verdict.ts'
+import { sampleUnder } from './sample.ts'
+import { type Edge, judgeView, leadsToEdge, type Verdict, type View, weigh } from './verdict.ts'
 import { type AskName, type Walk, walk } from './walk.ts'
 
 /** A verdict with what it rests on. `servers` says what each authoritative server holds; empty when none had to be, or could be, asked. */
@@ -81,10 +82,16 @@ export function createLookup(parts: { resolver: Resolver; authorities: Authoriti
   }
 
   async function lookForDoubled(hostname: string, finding: Finding, askZone: AskName, budget: Budget): Promise<View['doubled']> {
-    const at = `${hostname}.${placeOf(hostname, finding.zone).zone}`
+    const { zone } = placeOf(hostname, finding.zone)
+    const at = `${hostname}.${zone}`
     if (at.length > 253) return undefined
-    const first = await askZone({ name: at, type: 'A' })
-    return { at, walk: await walk(at, 'A', (asking) => resolver.resolve(asking, budget), first) }
+    const follow = async (name: string) => walk(name, 'A', (asking) => resolver.resolve(asking, budget), await askZone({ name, type: 'A' }))
+    const found = await follow(at)
+    if (!leadsToEdge(found, edge)) return undefined
+    // The zone's wildcard record answers for names of any number of labels (RFC 4592 §2.2.1), so for this one too.
+    const sample = await follow(sampleUnder(zone))
+    const isItsOwn = !leadsToEdge(sample, edge) && sample.end !== 'silent' && sample.end !== 'failed'
+    return isItsOwn ? { at, walk: found } : undefined
   }
 
   const findText: Lookup['findText'] = async ({ name, value, hostname, isAlias }, budget) => {

@@ -361,6 +361,19 @@ test('what is absent is absent at the authoritative servers, and a record under 
   ])
 })
 
+test.each([
+  ['a name whose challenge is delegated', 'shop.customer.test', 'Add a CNAME record named "shop"'],
+  ['the apex', 'customer.test', 'Add an ALIAS or ANAME record named "@"'],
+])('beside a wildcard record that leads to the edge %s is absent, not created with the domain twice', async (_, hostname, sentence) => {
+  const { resolver, authorities, probe } = await startZone()
+  for (const server of [resolver, ...authorities]) {
+    server.set('*.customer.test', 'CNAME', EDGE)
+    server.set('_acme-challenge.shop.customer.test', 'CNAME', 'label.acme.namesake.test') // so the wildcard record does not cover shop
+  }
+  const report = await probe.check(parseHostname(hostname), NO_PROOF)
+  expect([report.state, report.sentence]).toEqual(['absent', expect.stringContaining(sentence)])
+})
+
 test('addresses of an apex are compared at the authoritative servers too', async () => {
   const { resolver, authorities, probe } = await startZone()
   resolver.set('customer.test', 'A', '192.0.2.1')

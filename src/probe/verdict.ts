@@ -11,7 +11,7 @@ export type Edge = { host: string; isLocal: boolean; addresses: ReadonlySet<stri
 
 /**
  * What one source, the resolver or one authoritative server, says of a hostname. `aaaa` is missing where `a` says enough.
- * `texts` (TXT values at the name) and `doubled` (the name with its zone appended once more) are looked for only when nothing is right.
+ * `texts` (TXT values at the name) and `doubled` (the name with its zone appended once more, by a record of its own) are looked for only when nothing is right.
  */
 export type View = { a: Walk; aaaa?: Walk; isApex: boolean; texts?: string[]; doubled?: { at: string; walk: Walk } }
 
@@ -157,7 +157,8 @@ function judgeNothing(hostname: string, view: View, edge: Edge): Verdict {
   return unregistered ? { kind: 'absent', unregistered: registeredDomain(hostname) } : { kind: 'absent' }
 }
 
-function leadsToEdge(walk: Walk, edge: Edge): boolean {
+/** Whether a name leads to the edge, by an alias or by its addresses. */
+export function leadsToEdge(walk: Walk, edge: Edge): boolean {
   const ours = walk.addresses.length > 0 && walk.addresses.every((address) => edge.addresses.has(address))
   return ours || walk.hops.some((hop) => hop.target.toLowerCase() === edge.host)
 }

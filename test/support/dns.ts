@@ -143,14 +143,20 @@ export async function startDnsServer(options: DnsOptions = {}): Promise<DnsServe
     const found = recordsOf(current, type)
     if (found.length > 0) return { answers: [...answers, ...found] }
     const authorities = zone === undefined ? [] : [toAnswer(zone, 'SOA', `ns.${zone}`)]
-    return { answers, authorities, flags: flags | (exists(current) ? NO_ERROR : NO_SUCH_NAME) }
+    return { answers, authorities, flags: flags | (exists(sourceOf(current)) ? NO_ERROR : NO_SUCH_NAME) }
   }
 
-  /** A name that does not exist has the records of the wildcard beside it (RFC 4592 §3.3). */
   function recordsOf(name: string, type: DnsType): Answer[] {
-    if (exists(name)) return records.get(keyOf(name, type)) ?? []
-    const wildcard = records.get(keyOf(`*${name.slice(name.indexOf('.'))}`, type)) ?? []
-    return wildcard.map((record) => ({ ...record, name }))
+    const found = records.get(keyOf(sourceOf(name), type)) ?? []
+    return found.map((record) => ({ ...record, name: exists(name) ? record.name : name }))
+  }
+
+  /** A name that does not exist has the records of the wildcard below the closest name that does, however many labels are between (RFC 4592 §3.3). */
+  function sourceOf(name: string): string {
+    if (exists(name)) return name
+    let encloser = name
+    while (encloser.includes('.') && !exists(encloser)) encloser = encloser.slice(encloser.indexOf('.') + 1)
+    return `*.${encloser}`
   }
 
   function zoneOf(name: string): string | undefined {
