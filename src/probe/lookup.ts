@@ -1,7 +1,7 @@
 import type { RecordType } from '../lib/dns-message.ts'
 import type { Authorities, NameServer, Statement } from './authority.ts'
 import type { Budget } from './budget.ts'
-import { placeOf, registeredDomain } from './place.ts'
+import { inOneDomain, parentOf, placeOf, registeredDomain } from './place.ts'
 import type { Reply, Resolver } from './resolver.ts'
 import { sampleUnder } from './sample.ts'
 import { type Edge, judgeView, leadsToEdge, type Verdict, type View, weigh } from './verdict.ts'
@@ -16,8 +16,11 @@ export type Finding = {
 }
 
 export type Lookup = {
-  /** Looks a hostname up and judges it. A verdict other than verified is confirmed at the zone's authoritative servers where they can be reached. */
-  examine(hostname: string, budget: Budget): Promise<Finding>
+  /**
+   * Looks a hostname up and judges it. A verdict other than verified is confirmed at the zone's authoritative servers where they can be reached.
+   * A `sample` stands for a wildcard, so it is no news that a wildcard record answers for it.
+   */
+  examine(hostname: string, budget: Budget, sample?: 'sample'): Promise<Finding>
   /** Whether a TXT record in the zone of a hostname has exactly this value; also asked at the zone's own servers before a "no". */
   findText(wanted: { name: string; value: string; hostname: string; isAlias: boolean }, budget: Budget): Promise<'yes' | 'no' | 'unknown'>
 }
@@ -27,7 +30,7 @@ type Witness = { server: NameServer; view: View | undefined; verdict: Verdict | 
 export function createLookup(parts: { resolver: Resolver; authorities: Authorities; edge: Edge }): Lookup {
   const { resolver, authorities, edge } = parts
 
-  async function examine(hostname: string, budget: Budget): Promise<Finding> {
+  async function examine(hostname: string, budget: Budget, sample?: 'sample'): Promise<Finding> {
     if (edge.isLocal && hostname.endsWith('.localhost')) {
       return { verdict: { kind: 'verified', via: 'local' }, view: undefined, zone: undefined, servers: [] }
     }
@@ -50,7 +53,9 @@ export function createLookup(parts: { resolver: Resolver; authorities: Authoriti
       servers: witnesses.map(({ server, verdict: says }) => ({ ...server, says: typeof says === 'string' ? says : says.kind })),
     }
     const answering = witnesses.find((witness) => witness.view !== undefined)?.server
-    return explain(hostname, finding, answering, budget)
+    const askZone: AskName = (asking) => (answering ? authorities.ask(answering, asking, budget) : resolver.resolve(asking, budget))
+    const explained = await explain(hostname, finding, askZone, budget)
+    return sample ? explained : lookForWildcard(hostname, explained, askZone)
   }
 
   async function question(hostname: string, zone: string, statement: Statement, ask: AskName, budget: Budget): Promise<Witness> {
@@ -70,11 +75,9 @@ export function createLookup(parts: { resolver: Resolver; authorities: Authoriti
   }
 
   /** Where nothing is right, looks for the usual mistakes that the hostname's own address records cannot show. */
-  async function explain(hostname: string, finding: Finding, server: NameServer | undefined, budget: Budget): Promise<Finding> {
+  async function explain(hostname: string, finding: Finding, askZone: AskName, budget: Budget): Promise<Finding> {
     const { verdict, view } = finding
     if (!view || !lacksCause(verdict)) return finding
-    const askZone = (asking: { name: string; type: RecordType }) =>
-      server ? authorities.ask(server, asking, budget) : resolver.resolve(asking, budget)
     const explained = { ...view }
     if (view.a.end !== 'no-such-name') explained.texts = textsOf(await askZone({ name: hostname, type: 'TXT' }))
     if (verdict.kind === 'absent') explained.doubled = await lookForDoubled(hostname, finding, askZone, budget)
@@ -92,6 +95,19 @@ export function createLookup(parts: { resolver: Resolver; authorities: Authoriti
     const sample = await follow(sampleUnder(zone))
     const isItsOwn = !leadsToEdge(sample, edge) && sample.end !== 'silent' && sample.end !== 'failed'
     return isItsOwn ? { at, walk: found } : undefined
+  }
+
+  /** Where a record is to be changed or removed, looks whether it is the hostname's own: others may live by a wildcard record. */
+  async function lookForWildcard(hostname: string, finding: Finding, askZone: AskName): Promise<Finding> {
+    const { verdict, view } = finding
+    if (!view || view.isApex || !blamesRecord(verdict, edge)) return finding
+    const type = view.a.hops.length > 0 || view.a.addresses.length > 0 ? 'A' : 'AAAA'
+    const { hops, addresses } = (type === 'A' ? view.a : view.aaaa) ?? view.a
+    const own = hops[0] ? hops[0].target.toLowerCase() : addresses.toSorted().join()
+    // A wildcard record answers beside the hostname, and below it only while the hostname has no record of its own (RFC 4592 §2.2.1).
+    const samples = [sampleUnder(parentOf(hostname)), sampleUnder(hostname)]
+    const found = await Promise.all(samples.map(async (name) => firstStep(await askZone({ name, type }), name, type)))
+    return found.every((step) => step === own) ? { ...finding, view: { ...view, byWildcard: true } } : finding
   }
 
   const findText: Lookup['findText'] = async ({ name, value, hostname, isAlias }, budget) => {
@@ -146,6 +162,20 @@ function lacksCause(verdict: Verdict): boolean {
   return (
     verdict.kind === 'absent' || verdict.kind === 'apex-not-pointing' || (verdict.kind === 'wrong-target' && verdict.record === undefined)
   )
+}
+
+/** Whether the hostname has a record that leads elsewhere. One that was meant to lead here has a mistake in it, which its owner will know again. */
+function blamesRecord(verdict: Verdict, edge: Edge): boolean {
+  if (verdict.kind === 'unknown') return verdict.record !== undefined && !inOneDomain(verdict.record.target.toLowerCase(), edge.host)
+  return ['wrong-target', 'proxied', 'mixed-addresses', 'stale-aaaa', 'loop'].includes(verdict.kind)
+}
+
+/** The target of a name's alias, in lower case, or its addresses in order; undefined where it has neither. */
+function firstStep(reply: Reply, name: string, type: RecordType): string | undefined {
+  const records = reply.kind === 'answer' ? reply.message.answers.filter((record) => record.name.toLowerCase() === name) : []
+  const alias = records.find((record) => record.type === 'CNAME')
+  const addresses = records.filter((record) => record.type === type).map((record) => record.value)
+  return alias ? alias.value.toLowerCase() : addresses.length > 0 ? addresses.toSorted().join() : undefined
 }
 
 function textsOf(reply: Reply): string[] {

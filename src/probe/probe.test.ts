@@ -374,6 +374,67 @@ test.each([
   expect([report.state, report.sentence]).toEqual(['absent', expect.stringContaining(sentence)])
 })
 
+const ADD_BESIDE_WILDCARD = `Add a CNAME record named "shop" in the DNS of customer.test with the value "${EDGE}"`
+const ANSWERS_AND_STAYS = 'the wildcard record ("*") answers for shop.customer.test'
+
+test.each<[string, Parameters<DnsServer['set']>, string]>([
+  ['wrong-target', ['*.customer.test', 'A', '192.0.2.1', '192.0.2.2'], `: at present ${ANSWERS_AND_STAYS}, and it may stay.`],
+  ['wrong-target', ['*.customer.test', 'AAAA', '2001:db8::bad'], `: at present ${ANSWERS_AND_STAYS}, and it may stay.`],
+  ['wrong-target', ['*.customer.test', 'CNAME', 'Old.example'], `: at present ${ANSWERS_AND_STAYS}, and it may stay.`],
+  [
+    'proxied',
+    ['*.customer.test', 'A', '104.21.5.5'],
+    `, set to "DNS only" (the grey cloud): at present ${ANSWERS_AND_STAYS} through Cloudflare's proxy, and it may stay.`,
+  ],
+  ['mixed-addresses', ['*.customer.test', 'A', '127.0.0.10', '192.0.2.1'], `: at present ${ANSWERS_AND_STAYS}, and it may stay.`],
+  ['loop', ['*.customer.test', 'CNAME', 'shop.customer.test'], `: at present ${ANSWERS_AND_STAYS}, and it may stay.`],
+])('where a wildcard record alone makes it %s (%j), a record of its own is to be added', async (state, record, rest) => {
+  const { resolver, authorities, probe } = await startZone()
+  for (const server of [resolver, ...authorities]) server.set(...record)
+  const report = await probe.check(shop, NO_PROOF)
+  expect(report).toMatchObject({ state, sentence: `${ADD_BESIDE_WILDCARD}${rest}`, evidence: { byWildcard: true } })
+  const unasked = await probeAt([resolver]).check(shop, NO_PROOF)
+  expect([unasked.state, unasked.sentence]).toEqual([state, report.sentence])
+})
+
+test('a CNAME of a wildcard record to what cannot be resolved may stay, too', async () => {
+  const { resolver, authorities, probe } = await startZone()
+  for (const server of [resolver, ...authorities]) server.set('*.customer.test', 'CNAME', 'old.dead-saas.test')
+  resolver.behave('old.dead-saas.test', { rcode: SERVER_FAILURE })
+  resolver.behave('shop.customer.test', { rcode: SERVER_FAILURE, only: ['A', 'AAAA'] })
+  const report = await probe.check(shop, NO_PROOF)
+  expect([report.state, report.sentence]).toEqual(['unknown', `${ADD_BESIDE_WILDCARD}: at present ${ANSWERS_AND_STAYS}, and it may stay.`])
+})
+
+test.each<[string, Parameters<DnsServer['set']>[]]>([
+  [
+    'the same as the wildcard record',
+    [
+      ['*.customer.test', 'A', '192.0.2.1'],
+      ['shop.customer.test', 'A', '192.0.2.1'],
+    ],
+  ],
+  [
+    'another than the wildcard record',
+    [
+      ['*.customer.test', 'A', '192.0.2.2'],
+      ['shop.customer.test', 'A', '192.0.2.1'],
+    ],
+  ],
+  [
+    'the same as the wildcard record below it',
+    [
+      ['*.shop.customer.test', 'A', '192.0.2.1'],
+      ['shop.customer.test', 'A', '192.0.2.1'],
+    ],
+  ],
+])('a record of its own that says %s is to be removed', async (_, records) => {
+  const { authorities, probe } = await startZone()
+  for (const authority of authorities) for (const record of records) authority.set(...record)
+  const report = await probe.check(shop, NO_PROOF)
+  expect(report.sentence).toContain('points to 192.0.2.1, which is not ours: remove this record, then add')
+})
+
 test('addresses of an apex are compared at the authoritative servers too', async () => {
   const { resolver, authorities, probe } = await startZone()
   resolver.set('customer.test', 'A', '192.0.2.1')

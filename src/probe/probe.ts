@@ -149,7 +149,13 @@ const LEADS_NOWHERE_SEEN: readonly Verdict['kind'][] = [
 
 function destinationOf(hostname: string, finding: Finding, edge: Edge): Destination {
   const { verdict, view } = finding
-  const sentence = describe(verdict, { hostname, isApex: view?.isApex ?? false, zone: finding.zone, edge })
+  const sentence = describe(verdict, {
+    hostname,
+    isApex: view?.isApex ?? false,
+    byWildcard: view?.byWildcard ?? false,
+    zone: finding.zone,
+    edge,
+  })
   if (LEADS_NOWHERE_SEEN.includes(verdict.kind)) return { kind: 'unknown', sentence }
   if (verdict.kind !== 'verified' && verdict.kind !== 'wrong-case') return { kind: 'no', sentence }
   const looked = [...(view?.a.addresses ?? []), ...(view?.aaaa?.addresses ?? [])]

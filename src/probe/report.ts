@@ -44,10 +44,11 @@ export type ReportParts = {
 export function createReport(parts: ReportParts): DnsReport {
   const { hostname, finding, edge } = parts
   const isApex = finding.view?.isApex ?? false
+  const byWildcard = finding.view?.byWildcard ?? false
   const { kind, ...details } = finding.verdict
   return {
     state: kind,
-    sentence: describe(finding.verdict, { hostname, isApex, zone: finding.zone, edge }),
+    sentence: describe(finding.verdict, { hostname, isApex, byWildcard, zone: finding.zone, edge }),
     expected: expectedRecords(hostname, isApex, edge, parts.proof),
     found: foundRecords(hostname, finding).slice(0, RECORDS_SHOWN_MAX),
     warnings: [...warnOfAddresses(hostname, finding, edge), ...warnOfCaa(hostname, finding, parts.caa)],
@@ -55,7 +56,7 @@ export function createReport(parts: ReportParts): DnsReport {
     zone: finding.view ? placeOf(hostname, finding.zone).zone : null,
     nameServers: parts.nameServers.slice(0, NAME_SERVERS_SHOWN_MAX),
     ...(parts.delegation && { delegation: parts.delegation }),
-    evidence: { ...bounded(details), zone: finding.zone ?? null, servers: finding.servers },
+    evidence: { ...bounded(details), ...(byWildcard && { byWildcard }), zone: finding.zone ?? null, servers: finding.servers },
   }
 }
 

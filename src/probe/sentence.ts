@@ -2,14 +2,15 @@ import { inOneDomain, type Place, placeOf } from './place.ts'
 import type { Edge, Verdict } from './verdict.ts'
 import type { Hop } from './walk.ts'
 
-/** What a sentence is about: `zone` is the DNS zone of the hostname, where it is known. */
-export type Subject = { hostname: string; isApex: boolean; zone: string | undefined; edge: Edge }
+/** What a sentence is about: `zone` is the DNS zone of the hostname, where it is known. `byWildcard`: what was found there is a wildcard record's. */
+export type Subject = { hostname: string; isApex: boolean; byWildcard: boolean; zone: string | undefined; edge: Edge }
 
 const NAMES_SHOWN_MAX = 4
 
 /** One sentence that the owner of the hostname, who need not be technical, can act on: which record, at which name, with which value. */
 export function describe(verdict: Verdict, subject: Subject): string {
   const { hostname, edge } = subject
+  if (subject.byWildcard) return describeByWildcard(verdict, subject)
   switch (verdict.kind) {
     case 'verified':
       return `The DNS of ${hostname} is right: it leads to ${edge.host}.`
@@ -74,8 +75,18 @@ function describeLoop(hops: Hop[], subject: Subject): string {
 
 function describeProxied(by: string, subject: Subject): string {
   const { label, zone } = placeOf(subject.hostname, subject.zone)
-  const setting = by === 'Cloudflare' ? 'to "DNS only" (the grey cloud)' : 'so that visitors come to us directly'
-  return `The record named "${label}" in the DNS of ${zone} goes through ${by}'s proxy: set it ${setting}, as a CNAME with the value "${subject.edge.host}".`
+  return `The record named "${label}" in the DNS of ${zone} goes through ${by}'s proxy: set it ${withoutProxy(by)}, as a CNAME with the value "${subject.edge.host}".`
+}
+
+function withoutProxy(by: string): string {
+  return by === 'Cloudflare' ? 'to "DNS only" (the grey cloud)' : 'so that visitors come to us directly'
+}
+
+/** A record of the hostname's own goes before the wildcard record, by which other hostnames live. */
+function describeByWildcard(verdict: Verdict, subject: Subject): string {
+  const by = verdict.kind === 'proxied' ? verdict.by : undefined
+  const [setting, way] = by === undefined ? ['', ''] : [`, set ${withoutProxy(by)}`, ` through ${by}'s proxy`]
+  return `${addRecord(subject)}${setting}: at present the wildcard record ("*") answers for ${subject.hostname}${way}, and it may stay.`
 }
 
 function describeUnresolved(record: Hop, subject: Subject): string {

@@ -12,8 +12,16 @@ export type Edge = { host: string; isLocal: boolean; addresses: ReadonlySet<stri
 /**
  * What one source, the resolver or one authoritative server, says of a hostname. `aaaa` is missing where `a` says enough.
  * `texts` (TXT values at the name) and `doubled` (the name with its zone appended once more, by a record of its own) are looked for only when nothing is right.
+ * `byWildcard`: what was found is a wildcard record's, so there is none of the name's own to change or remove.
  */
-export type View = { a: Walk; aaaa?: Walk; isApex: boolean; texts?: string[]; doubled?: { at: string; walk: Walk } }
+export type View = {
+  a: Walk
+  aaaa?: Walk
+  isApex: boolean
+  texts?: string[]
+  doubled?: { at: string; walk: Walk }
+  byWildcard?: true
+}
 
 /** The `record` of what is unknown: the CNAME that leads to a name which cannot be resolved; without one it is the hostname itself that cannot be. */
 export type Verdict =

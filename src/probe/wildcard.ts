@@ -9,7 +9,7 @@ import { sampleUnder } from './sample.ts'
 export async function examineClaim(lookup: Lookup, hostname: Hostname, budget: Budget): Promise<Finding> {
   if (!isWildcard(hostname)) return lookup.examine(hostname, budget)
   const sample = sampleUnder(withoutStar(hostname))
-  return tellOf(hostname, sample, await lookup.examine(sample, budget))
+  return tellOf(hostname, sample, await lookup.examine(sample, budget, 'sample'))
 }
 
 /** A finding is plain data, and the sample occurs in it as a name alone or with the zone behind it. */
