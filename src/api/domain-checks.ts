@@ -41,7 +41,7 @@ export function createDomainChecks(parts: DomainChecksParts): (project: Project,
     begun.set(target.domainId, parts.now().getTime())
     try {
       const report = await parts.probe.check(target.hostname, target, AbortSignal.timeout(CHECK_TIMEOUT_MS))
-      const result = { probe: target, report, nextProbeInS: nextProbeInS(target, report.state, parts.probeIntervalS) }
+      const result = { probe: target, report, nextProbeInS: nextProbeInS(target, report, parts.probeIntervalS) }
       const verified = await recordProbes(parts.db, [result])
       for (const hostname of verified) parts.announce(hostname)
     } catch (error) {

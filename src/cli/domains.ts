@@ -89,9 +89,7 @@ async function probeNow({ db, config, announce }: Installation, slug: string, na
   const probe = createServiceProbe(config)
   try {
     const report = await probe.check(hostname, target)
-    const verified = await recordProbes(db, [
-      { probe: target, report, nextProbeInS: nextProbeInS(target, report.state, config.probeIntervalS) },
-    ])
+    const verified = await recordProbes(db, [{ probe: target, report, nextProbeInS: nextProbeInS(target, report, config.probeIntervalS) }])
     for (const newly of verified) announce(newly)
   } finally {
     probe.close()

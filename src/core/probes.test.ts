@@ -225,6 +225,28 @@ test('checks that find nothing out are counted, until one does', async () => {
   expect(failures).toEqual([0, 1, 2, 0])
 })
 
+test('of a verified domain the checks that find something wrong are counted too, but not while somebody looks', async () => {
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  const failures: number[] = []
+  const check = async (found: (probe: DueProbe) => ReturnType<typeof result>) => {
+    await makeDue(hostname)
+    const probe = (await dueOf(hostname))!
+    failures.push(probe.failures)
+    await recordProbes(db, [found(probe)])
+  }
+  await check((probe) => result(probe, 'verified'))
+  await check((probe) => result(probe, 'wrong-target'))
+  await check((probe) => warned(probe, 'caa-forbids'))
+  await watchDomain(db, project, hostname, 30)
+  await check((probe) => result(probe, 'absent'))
+  await db.pool.query('update probes p set watched_until = now() from domains d where d.id = p.domain_id and d.hostname = $1', [hostname])
+  await check((probe) => result(probe, 'unknown'))
+  await check((probe) => result(probe, 'verified'))
+  await check((probe) => result(probe, 'verified'))
+  expect(failures).toEqual([0, 0, 1, 2, 2, 3, 0])
+})
+
 test('what was found for a claim that has ended says nothing about the next one', async () => {
   const project = await addProject(db)
   const hostname = await claim(db, project)

@@ -6,6 +6,7 @@ import { domainNotFound, live } from './domain-record.ts'
 import { NOBODYS_FAULT } from './domain-status.ts'
 import { addIssueJobs, ISSUANCE_LEASE_S } from './issue-jobs.ts'
 import { addLiveJobs, LIVE_TRIES_MAX } from './live-checks.ts'
+import { isFailure } from './probe-interval.ts'
 import type { Project } from './projects.ts'
 import { proofNeeded } from './proof.ts'
 import { WORKER_SILENCE_MAX_S } from './workers.ts'
@@ -20,7 +21,7 @@ export type DueProbe = {
   verified: boolean
   proof: string
   proofNeeded: boolean
-  /** So many checks in a row found nothing out. */
+  /** So many checks in a row found nothing out or, once it is verified, something wrong. */
   failures: number
   /** When it was claimed for the sweep, as the database writes it: what comes late is told by it. */
   claimedAt?: string
@@ -159,8 +160,9 @@ async function storeReports(tx: Tx, results: readonly ProbeResult[]): Promise<St
         select distinct on (domain_id) * from unnest(${results.map(({ probe }) => probe.domainId)}::bigint[],
           ${results.map(({ report }) => report.state)}::text[], ${results.map(({ report }) => JSON.stringify(report))}::json[],
           ${results.map(({ nextProbeInS }) => nextProbeInS)}::float8[], ${results.map(({ report }) => isDelegated(report))}::boolean[],
-          ${results.map(({ probe }) => probe.claimedAt ?? null)}::timestamptz[])
-          as r(domain_id, state, report, next_s, delegated, claimed_at)
+          ${results.map(({ probe }) => probe.claimedAt ?? null)}::timestamptz[],
+          ${results.map(({ probe, report }) => isFailure(probe, report))}::boolean[])
+          as r(domain_id, state, report, next_s, delegated, claimed_at, failed)
       ), mine as (
         select p.domain_id, p.state as before, ${warns(before, 'caa-forbids')} as caa, ${warns(before, 'aaaa-elsewhere')} as elsewhere
         from probes p join result r using (domain_id)
@@ -170,7 +172,9 @@ async function storeReports(tx: Tx, results: readonly ProbeResult[]): Promise<St
         update probes p set state = result.state, report = result.report, checked_at = now(), claimed_by = null, delegated = coalesce(result.delegated, p.delegated),
           live_at = case when ${holds} then p.live_at end, live_tries = case when ${holds} then p.live_tries else 0 end,
           live_sentence = case when ${holds} then p.live_sentence end, live_waits = case when ${holds} then p.live_waits else 0 end,
-          failures = case when result.state = 'unknown' then p.failures + 1 else 0 end,
+          -- While somebody looks, a wrong record is seen every two seconds: that makes it no older.
+          failures = case when not result.failed then 0
+            when result.state <> 'unknown' and p.watched_until > now() then p.failures else p.failures + 1 end,
           next_probe_at = case when p.watched_until > now() and result.next_s > ${WATCHED_INTERVAL_S}
             then ${WATCHED_INTERVAL} + case when p.claimed_at > now() - ${WATCHED_INTERVAL} then p.claimed_at else now() end
             else now() + make_interval(secs => result.next_s) end

@@ -80,7 +80,7 @@ async function checkOne(parts: ProbeSweepParts, probe: DueProbe): Promise<ProbeR
   try {
     const report = await parts.check(probe)
     parts.count(report.state)
-    return { probe, report, nextProbeInS: nextProbeInS(probe, report.state, parts.intervalS) }
+    return { probe, report, nextProbeInS: nextProbeInS(probe, report, parts.intervalS) }
   } catch (error) {
     parts.log.error({ err: error, hostname: probe.hostname }, 'DNS check failed; it is repeated when its lease ends')
     return undefined
