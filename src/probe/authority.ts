@@ -44,9 +44,18 @@ const REFERRALS_MAX = 4
 const TRY_TIMEOUTS_MS = [600, 1_200]
 const DNS_PORT = 53
 
-/** `port` other than undefined is for authorities that listen elsewhere than at 53, and then may have private addresses too. */
-export function createAuthorities(parts: { resolver: Resolver; exchange: Exchange; port: number | undefined }): Authorities {
+/**
+ * `port` other than undefined is for authorities that listen elsewhere than at 53, and then may have private addresses too. `surely`: all that they
+ * say is asked over TCP, referrals too.
+ */
+export function createAuthorities(parts: {
+  resolver: Resolver
+  exchange: Exchange
+  port: number | undefined
+  surely?: boolean
+}): Authorities {
   const { resolver, exchange } = parts
+  const askOne = parts.surely ? exchange.askSurely : exchange.ask
   const port = parts.port ?? DNS_PORT
   const mayAsk = (address: string) => parts.port !== undefined || !isSpecialAddress(address)
 
@@ -93,7 +102,7 @@ export function createAuthorities(parts: { resolver: Resolver; exchange: Exchang
     for (const timeoutMs of TRY_TIMEOUTS_MS) {
       if (!spend(budget)) return undefined
       const endsAt = Math.min(budget.endsAt, performance.now() + timeoutMs)
-      const message = await exchange.ask({ address: server.address, port }, { ...asking, recurse: false, unchecked: true }, endsAt)
+      const message = await askOne({ address: server.address, port }, { ...asking, recurse: false, unchecked: true }, endsAt)
       if (message) return message
     }
     return undefined

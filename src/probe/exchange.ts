@@ -7,6 +7,8 @@ import { createUdp } from './udp.ts'
 export type Exchange = {
   /** Asks one server once, over UDP and, when the answer is truncated, over TCP. Undefined: nothing that fits came before `endsAt`. */
   ask(server: Server, question: Question, endsAt: number): Promise<Message | undefined>
+  /** As ask, over TCP alone, where nobody else can answer in the server's place without seeing what it is asked. */
+  askSurely(server: Server, question: Question, endsAt: number): Promise<Message | undefined>
   close(): void
 }
 
@@ -16,7 +18,8 @@ const TCP_MIN_MS = 1_000 // a truncated answer proves that the server is alive: 
 
 /** All packets of a probe pass here: at most 4,000 queries are under way, the others wait in line, and a full line answers nothing. */
 export function createExchange(): Exchange {
-  const udp = createUdp()
+  // Authorities are strangers', who see the ports that they are asked from: the resolver's answers are awaited at others.
+  const udp = { resolvers: createUdp(), authorities: createUdp() }
   const closing = new AbortController()
   setMaxListeners(IN_FLIGHT_MAX, closing.signal)
   const line: (() => void)[] = []
@@ -45,11 +48,22 @@ export function createExchange(): Exchange {
     next() // the place passes on, so the count stays
   }
 
+  async function inPlace(endsAt: number, ask: () => Promise<Message | undefined>): Promise<Message | undefined> {
+    if (line.length - lineHead >= IN_LINE_MAX || closing.signal.aborted) return undefined
+    await enter()
+    try {
+      return performance.now() < endsAt ? await ask() : undefined
+    } finally {
+      exit()
+    }
+  }
+
   async function askEnds(server: Server, question: Question, endsAt: number): Promise<Message | undefined> {
-    let message = await udp.ask(server, question, endsAt, true)
+    const { ask } = question.recurse ? udp.resolvers : udp.authorities
+    let message = await ask(server, question, endsAt, true)
     // Old servers stumble over EDNS (RFC 6891 §6.2.2).
     if (message && (message.rcode === RCODE.formatError || message.rcode === RCODE.notImplemented)) {
-      message = await udp.ask(server, question, endsAt, false)
+      message = await ask(server, question, endsAt, false)
     }
     if (!message?.truncated) return message
     return askOverTcp(server, question, Math.max(endsAt, performance.now() + TCP_MIN_MS), closing.signal)
@@ -57,17 +71,15 @@ export function createExchange(): Exchange {
 
   return {
     async ask(server, question, endsAt) {
-      if (line.length - lineHead >= IN_LINE_MAX || closing.signal.aborted || !isAskable(question.name)) return undefined
-      await enter()
-      try {
-        return performance.now() < endsAt ? await askEnds(server, question, endsAt) : undefined
-      } finally {
-        exit()
-      }
+      return isAskable(question.name) ? inPlace(endsAt, () => askEnds(server, question, endsAt)) : undefined
+    },
+    async askSurely(server, question, endsAt) {
+      return isAskable(question.name) ? inPlace(endsAt, () => askOverTcp(server, question, endsAt, closing.signal)) : undefined
     },
     close() {
       closing.abort()
-      udp.close()
+      udp.resolvers.close()
+      udp.authorities.close()
     },
   }
 }

@@ -17,18 +17,21 @@ export type Finding = {
 
 export type Lookup = {
   /**
-   * Looks a hostname up and judges it. A verdict other than verified is confirmed at the zone's authoritative servers where they can be reached.
-   * A `sample` stands for a wildcard, so it is no news that a wildcard record answers for it.
+   * Looks a hostname up and judges it. A verdict other than verified is confirmed at the zone's authoritative servers where they can be reached; that
+   * they find it verified after all is believed where they say so over TCP too. A `sample` stands for a wildcard, so it is no news that a wildcard
+   * record answers for it.
    */
   examine(hostname: string, budget: Budget, sample?: 'sample'): Promise<Finding>
-  /** Whether a TXT record in the zone of a hostname has exactly this value; also asked at the zone's own servers before a "no". */
+  /** Whether a TXT record in the zone of a hostname has exactly this value; also asked at the zone's own servers before a "no", and over TCP before their "yes". */
   findText(wanted: { name: string; value: string; hostname: string; isAlias: boolean }, budget: Budget): Promise<'yes' | 'no' | 'unknown'>
 }
 
 type Witness = { server: NameServer; view: View | undefined; verdict: Verdict | 'lame' | 'silent' }
+type Heard = { finding: Finding; from: number | 'resolver'; answering: NameServer | undefined }
 
-export function createLookup(parts: { resolver: Resolver; authorities: Authorities; edge: Edge }): Lookup {
-  const { resolver, authorities, edge } = parts
+/** `sureAuthorities` ask over TCP: whoever has had us ask a server of theirs knows our ports, and could forge what others say over UDP. */
+export function createLookup(parts: { resolver: Resolver; authorities: Authorities; sureAuthorities: Authorities; edge: Edge }): Lookup {
+  const { resolver, authorities, sureAuthorities, edge } = parts
 
   async function examine(hostname: string, budget: Budget, sample?: 'sample'): Promise<Finding> {
     if (edge.isLocal && hostname.endsWith('.localhost')) {
@@ -39,10 +42,24 @@ export function createLookup(parts: { resolver: Resolver; authorities: Authoriti
     const verdict = judgeView(hostname, view, edge)
     const zone = view.a.zone
     if (isFinal(verdict)) return { verdict, view, zone, servers: [] }
-    const clue = { hint: zone, isAlias: view.a.hops.length > 0 }
-    const testimony = await authorities.consult(hostname, clue, budget)
+    let heard = await hear(authorities, hostname, { view, verdict }, budget)
+    if (heard.finding.verdict.kind === 'verified') {
+      heard = await hear(sureAuthorities, hostname, { view, verdict }, budget)
+      // None of them can be asked over TCP: the resolver will know within the hour.
+      if (heard.from === 'resolver') return { ...heard.finding, verdict: { kind: 'unknown', reason: 'silent' } }
+    }
+    const { finding, answering } = heard
+    const askZone: AskName = (asking) => (answering ? authorities.ask(answering, asking, budget) : resolver.resolve(asking, budget))
+    const explained = await explain(hostname, finding, askZone, budget)
+    return sample ? explained : lookForWildcard(hostname, explained, askZone)
+  }
+
+  async function hear(asked: Authorities, hostname: string, known: { view: View; verdict: Verdict }, budget: Budget): Promise<Heard> {
+    const { view, verdict } = known
+    const zone = view.a.zone
+    const testimony = await asked.consult(hostname, { hint: zone, isAlias: view.a.hops.length > 0 }, budget)
     const witnesses = await Promise.all(
-      (testimony?.statements ?? []).map((statement) => question(hostname, testimony!.zone, statement, ask, budget)),
+      (testimony?.statements ?? []).map((statement) => question(asked, hostname, testimony!.zone, statement, budget)),
     )
     const servers = witnesses.map(({ server, verdict: says }) => ({ name: server.name, verdict: says }))
     const weighed = weigh(verdict, testimony?.zone ?? zone ?? registeredDomain(hostname), servers)
@@ -52,14 +69,12 @@ export function createLookup(parts: { resolver: Resolver; authorities: Authoriti
       zone: testimony?.zone ?? zone,
       servers: witnesses.map(({ server, verdict: says }) => ({ ...server, says: typeof says === 'string' ? says : says.kind })),
     }
-    const answering = witnesses.find((witness) => witness.view !== undefined)?.server
-    const askZone: AskName = (asking) => (answering ? authorities.ask(answering, asking, budget) : resolver.resolve(asking, budget))
-    const explained = await explain(hostname, finding, askZone, budget)
-    return sample ? explained : lookForWildcard(hostname, explained, askZone)
+    return { finding, from: weighed.from, answering: witnesses.find((witness) => witness.view !== undefined)?.server }
   }
 
-  async function question(hostname: string, zone: string, statement: Statement, ask: AskName, budget: Budget): Promise<Witness> {
+  async function question(asked: Authorities, hostname: string, zone: string, statement: Statement, budget: Budget): Promise<Witness> {
     const { server } = statement
+    const ask: AskName = (asking) => resolver.resolve(asking, budget)
     if (statement.kind !== 'answer') return { server, view: undefined, verdict: statement.kind }
     const a = await walk(hostname, 'A', ask, statement)
     const view: View = { a, isApex: hostname === zone || hostname === registeredDomain(hostname) }
@@ -69,7 +84,7 @@ export function createLookup(parts: { resolver: Resolver; authorities: Authoriti
       view.aaaa = { ...rest, hops: [...a.hops, ...rest.hops] }
     }
     if (last === undefined && a.end !== 'no-such-name') {
-      view.aaaa = await walk(hostname, 'AAAA', ask, await authorities.ask(server, { name: hostname, type: 'AAAA' }, budget))
+      view.aaaa = await walk(hostname, 'AAAA', ask, await asked.ask(server, { name: hostname, type: 'AAAA' }, budget))
     }
     return { server, view, verdict: judgeView(hostname, view, edge) }
   }
@@ -113,11 +128,16 @@ export function createLookup(parts: { resolver: Resolver; authorities: Authoriti
   const findText: Lookup['findText'] = async ({ name, value, hostname, isAlias }, budget) => {
     const reply = await resolver.resolve({ name, type: 'TXT' }, budget)
     if (textsOf(reply).includes(value)) return 'yes'
-    const testimony = await authorities.consult(hostname, { hint: undefined, isAlias }, budget)
-    const answering = (testimony?.statements ?? []).filter((statement) => statement.kind === 'answer')
-    const replies = await Promise.all(answering.map(({ server }) => authorities.ask(server, { name, type: 'TXT' }, budget)))
-    if (replies.some((each) => textsOf(each).includes(value))) return 'yes'
-    return [reply, ...replies].some((each) => each.kind === 'answer') ? 'no' : 'unknown'
+    const findAt = async (asked: Authorities) => {
+      const testimony = await asked.consult(hostname, { hint: undefined, isAlias }, budget)
+      const answering = (testimony?.statements ?? []).filter((statement) => statement.kind === 'answer')
+      const replies = await Promise.all(answering.map(({ server }) => asked.ask(server, { name, type: 'TXT' }, budget)))
+      if (replies.some((each) => textsOf(each).includes(value))) return 'yes'
+      return replies.some((each) => each.kind === 'answer') ? 'no' : 'unknown'
+    }
+    const found = await findAt(authorities)
+    if (found === 'yes') return findAt(sureAuthorities)
+    return found === 'no' || reply.kind === 'answer' ? 'no' : 'unknown'
   }
 
   return { examine, findText }

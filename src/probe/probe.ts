@@ -60,7 +60,8 @@ export function createProbe(settings: ProbeSettings): Probe {
   const exchange = createExchange()
   const resolver = createResolver(servers, exchange)
   const authorities = createAuthorities({ resolver, exchange, port: settings.authoritativePort })
-  const lookup = createLookup({ resolver, authorities, edge })
+  const sureAuthorities = createAuthorities({ resolver, exchange, port: settings.authoritativePort, surely: true })
+  const lookup = createLookup({ resolver, authorities, sureAuthorities, edge })
   const destinations = new Lru<string, { destination: Destination; until: number }>(DESTINATIONS_MAX)
   const once = createOnce<string, Destination>()
 

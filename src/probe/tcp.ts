@@ -5,11 +5,11 @@ import type { Server } from './servers.ts'
 import { readAnswer } from './udp.ts'
 
 /**
- * Asks over TCP (RFC 7766): one connection, one query, one answer. Resolves to undefined when no answer that fits came before `endsAt`.
+ * Asks over TCP (RFC 7766): one connection, one query, one answer, without EDNS, which is about the size of datagrams. Resolves to undefined when no answer that fits came before `endsAt`.
  */
 export function askOverTcp(server: Server, question: Question, endsAt: number, signal: AbortSignal): Promise<Message | undefined> {
   const id = randomInt(65_536)
-  const query = encodeQuery(id, question)
+  const query = encodeQuery(id, question, false)
   return new Promise((resolve) => {
     const socket = connect({ host: server.address, port: server.port, signal })
     let received = Buffer.alloc(0)

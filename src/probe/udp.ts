@@ -15,7 +15,7 @@ type Waiting = { server: Server; question: Question; endsAt: number; settle(mess
 type Port = { socket: Socket; waiting: Map<number, Waiting>; queries: number; retired: boolean }
 
 /**
- * One pool of UDP sockets for all queries. Each query leaves from a random port of the pool with a random id, and only an answer from
+ * A pool of UDP sockets. Each query leaves from a random port of the pool with a random id, and only an answer from
  * the asked address and port with that id and question is believed (RFC 5452 §9.1); anything else is dropped and waiting goes on.
  * One timer serves all deadlines.
  */

@@ -12,11 +12,20 @@ export type DnsType = 'A' | 'AAAA' | 'CNAME' | 'TXT' | 'NS' | 'SOA' | 'CAA'
 type Transport = 'udp' | 'tcp'
 
 /**
- * How a server treats a name, for both transports unless said: an error code, no answer at all, an answer cut short over UDP, one
+ * How a server treats a name, for both transports unless said: an error code, no answer at all, an answer cut short over UDP, none over TCP, one
  * whose signatures are wrong (SERVFAIL unless checking is disabled), FORMERR to a query with EDNS, one that comes late. `only` narrows
  * it to some types.
  */
-export type Behaviour = { rcode?: number; drop?: true; truncate?: true; bogus?: true; noEdns?: true; latencyMs?: number; only?: DnsType[] }
+export type Behaviour = {
+  rcode?: number
+  drop?: true
+  truncate?: true
+  noTcp?: true
+  bogus?: true
+  noEdns?: true
+  latencyMs?: number
+  only?: DnsType[]
+}
 
 export type DnsServer = {
   address: string
@@ -98,7 +107,7 @@ export async function startDnsServer(options: DnsOptions = {}): Promise<DnsServe
     const question = query.questions![0]!
     const behaviour = behaviourOf(question.name, question.type)
     server.queries.push({ name: question.name, type: question.type, transport })
-    if (behaviour.drop) return
+    if (behaviour.drop || (behaviour.noTcp && transport === 'tcp')) return
     const reply = async () => send(dnsPacket.encode(await passOn(question.type as DnsType, replyTo(query, behaviour, transport))))
     if (behaviour.latencyMs) late.add(setTimeout(() => void reply(), behaviour.latencyMs))
     else void reply()
