@@ -5,6 +5,7 @@ import type { Exchange } from './exchange.ts'
 import { isPublicSuffix, isWithin, parentOf } from './place.ts'
 import type { Reply, Resolver } from './resolver.ts'
 
+/** A name server at the address that answered, or at one that it has. */
 export type NameServer = { name: string; address: string }
 
 /**
@@ -36,7 +37,10 @@ export type Authorities = {
 }
 
 type Referral = { kind: 'referral'; message: Message }
-type Zone = { name: string; servers: NameServer[] }
+/** With one address of each family at most, and one at least. */
+type Listed = { name: string; addresses: string[] }
+type Zone = { name: string; servers: Listed[] }
+type Heard = { address: string; message: Message | undefined }
 type Cut = { name: string; nameServers: string[]; message: Message }
 
 const NAME_SERVERS_MAX = 4
@@ -88,8 +92,9 @@ export function createAuthorities(parts: {
     return undefined
   }
 
-  async function hear(server: NameServer, hostname: string, zone: string, budget: Budget): Promise<Statement | Referral> {
-    const message = await askServer(server, { name: hostname, type: 'A' }, budget)
+  async function hear({ name, addresses }: Listed, hostname: string, zone: string, budget: Budget): Promise<Statement | Referral> {
+    const { address, message } = await askAt(addresses, { name: hostname, type: 'A' }, budget)
+    const server = { name, address }
     if (!message) return { server, kind: 'silent' }
     const known = message.rcode === RCODE.noError || message.rcode === RCODE.noSuchName
     if (known && message.authoritative) return { server, kind: 'answer', message: { ...message, answers: within(zone, message.answers) } }
@@ -98,14 +103,18 @@ export function createAuthorities(parts: {
     return { server, kind: known && message.recursionAvailable ? 'silent' : 'lame' }
   }
 
-  async function askServer(server: NameServer, asking: { name: string; type: RecordType }, budget: Budget): Promise<Message | undefined> {
-    for (const timeoutMs of TRY_TIMEOUTS_MS) {
-      if (!spend(budget)) return undefined
+  /** Tries one address after the other, but none of a family to which there is no way from here. */
+  async function askAt(known: string[], asking: { name: string; type: RecordType }, budget: Budget): Promise<Heard> {
+    for (const [n, timeoutMs] of TRY_TIMEOUTS_MS.entries()) {
+      if (!spend(budget)) break
+      const reached = known.filter((each) => exchange.reaches(each))
+      const addresses = reached.length > 0 ? reached : known
+      const address = addresses[n % addresses.length]!
       const endsAt = Math.min(budget.endsAt, performance.now() + timeoutMs)
-      const message = await askOne({ address: server.address, port }, { ...asking, recurse: false, unchecked: true }, endsAt)
-      if (message) return message
+      const message = await askOne({ address, port }, { ...asking, recurse: false, unchecked: true }, endsAt)
+      if (message) return { address, message }
     }
-    return undefined
+    return { address: known[0]!, message: undefined }
   }
 
   async function followReferral(message: Message, budget: Budget): Promise<Zone> {
@@ -113,27 +122,23 @@ export function createAuthorities(parts: {
     return { name, servers: await addressesOf(nameServersOf(message.authority, name), message, budget) }
   }
 
-  async function addressesOf(names: string[], message: Message, budget: Budget): Promise<NameServer[]> {
-    const servers = await Promise.all(names.slice(0, NAME_SERVERS_MAX).map((name) => addressOf(name, message, budget)))
-    return servers.filter((server) => server !== undefined)
+  async function addressesOf(names: string[], message: Message, budget: Budget): Promise<Listed[]> {
+    const servers = await Promise.all(names.slice(0, NAME_SERVERS_MAX).map((name) => listed(name, message, budget)))
+    return servers.filter(({ addresses }) => addresses.length > 0)
   }
 
-  async function addressOf(name: string, message: Message, budget: Budget): Promise<NameServer | undefined> {
+  async function listed(name: string, message: Message, budget: Budget): Promise<Listed> {
     const glue = message.additional.filter(
       (record) => record.name.toLowerCase() === name && (record.type === 'A' || record.type === 'AAAA'),
     )
-    const addresses = glue.length > 0 ? glue.map((record) => record.value) : await lookUpAddresses(name, budget)
-    const address = addresses.find(mayAsk)
-    return address === undefined ? undefined : { name, address }
+    const known = (glue.length > 0 ? glue : await lookUpAddresses(name, budget)).filter((record) => mayAsk(record.value))
+    const ofFamily = (type: RecordType) => known.find((record) => record.type === type)?.value
+    return { name, addresses: [ofFamily('A'), ofFamily('AAAA')].filter((address) => address !== undefined) }
   }
 
-  async function lookUpAddresses(name: string, budget: Budget): Promise<string[]> {
-    for (const type of ['A', 'AAAA'] as const) {
-      const reply = await resolver.resolveCached({ name, type }, budget)
-      const found = reply.kind === 'answer' ? reply.message.answers.filter((record) => record.type === type) : []
-      if (found.length > 0) return found.map((record) => record.value)
-    }
-    return []
+  async function lookUpAddresses(name: string, budget: Budget): Promise<ResourceRecord[]> {
+    const replies = await Promise.all((['A', 'AAAA'] as const).map((type) => resolver.resolveCached({ name, type }, budget)))
+    return replies.flatMap((reply) => (reply.kind === 'answer' ? reply.message.answers : []))
   }
 
   return {
@@ -144,7 +149,7 @@ export function createAuthorities(parts: {
       return cut && !isPublicSuffix(cut.name) ? { zone: cut.name, nameServers: cut.nameServers } : undefined
     },
     async ask(server, asking, budget) {
-      const message = await askServer(server, asking, budget)
+      const { message } = await askAt([server.address], asking, budget)
       if (!message) return { kind: 'silent' }
       const known = message.rcode === RCODE.noError || message.rcode === RCODE.noSuchName
       return known ? { kind: 'answer', message } : { kind: 'refused', rcode: message.rcode }

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import { startDnsServer } from '../../test/support/dns.ts'
 import { createExchange } from './exchange.ts'
@@ -41,3 +42,22 @@ test('a closed exchange asks nobody, and ends what was under way', async () => {
   expect(await exchange.ask(server, question('b.test'), performance.now() + 60_000)).toBeUndefined()
   await server.stop()
 })
+
+const NO_NETWORK = process.getuid!() === 0 ? ['-n'] : ['-rn']
+
+test.skipIf(spawnSync('unshare', [...NO_NETWORK, 'true']).status !== 0)(
+  'a family to which the machine has no way is known by its first packet, which waits for nothing',
+  () => {
+    const code = `const { createExchange } = await import(process.env.MODULE)
+      const exchange = createExchange()
+      const asking = { name: 'a.test', type: 'A', recurse: false, unchecked: false }
+      const reached = () => ['2001:db8::1', '192.0.2.1'].map(exchange.reaches).join()
+      console.log(reached())
+      await exchange.ask({ address: '2001:db8::1', port: 53 }, asking, performance.now() + 60_000)
+      console.log(reached())
+      exchange.close()`
+    const env = { ...process.env, MODULE: new URL('exchange.ts', import.meta.url).href }
+    const child = spawnSync('unshare', [...NO_NETWORK, process.execPath, '--input-type=module', '-e', code], { env, encoding: 'utf8' })
+    expect(child.stdout + child.stderr).toBe('true,true\nfalse,true\n')
+  },
+)

@@ -9,6 +9,8 @@ export type Exchange = {
   ask(server: Server, question: Question, endsAt: number): Promise<Message | undefined>
   /** As ask, over TCP alone, where nobody else can answer in the server's place without seeing what it is asked. */
   askSurely(server: Server, question: Question, endsAt: number): Promise<Message | undefined>
+  /** False while this machine has no way to the family of the address, as one without IPv6. */
+  reaches(address: string): boolean
   close(): void
 }
 
@@ -76,6 +78,7 @@ export function createExchange(): Exchange {
     async askSurely(server, question, endsAt) {
       return isAskable(question.name) ? inPlace(endsAt, () => askOverTcp(server, question, endsAt, closing.signal)) : undefined
     },
+    reaches: udp.authorities.reaches,
     close() {
       closing.abort()
       udp.resolvers.close()

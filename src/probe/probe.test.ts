@@ -442,6 +442,25 @@ test('addresses of an apex are compared at the authoritative servers too', async
   expect((await probe.check(parseHostname('customer.test'), NO_PROOF)).state).toBe('verified')
 })
 
+test.each([
+  ['IPv4', '127.0.0.14', '::1'],
+  ['IPv6', '::1', '127.0.0.14'],
+] as const)('a name server that answers over %s alone is heard, whatever stands first', async (_family, alive, dead) => {
+  const resolver = await startResolver()
+  const [parent] = (await startAuthorities([['test']])) as [DnsServer]
+  keep(parent)
+  const child = keep(await startDnsServer({ role: 'authority', zones: ['customer.test'], address: alive, port: parent.port }))
+  child.set('shop.customer.test', 'CNAME', EDGE)
+  resolver.set('test', 'NS', 'ns.test')
+  resolver.set('ns.test', 'A', parent.address)
+  parent.set('customer.test', 'NS', 'ns1.customer.test')
+  for (const address of [alive, dead]) parent.set('ns1.customer.test', address.includes(':') ? 'AAAA' : 'A', address)
+  for (const name of ['shop.customer.test', 'customer.test']) resolver.behave(name, { rcode: SERVER_FAILURE })
+  const report = await probeAt([resolver], { authoritativePort: parent.port }).check(shop, NO_PROOF)
+  const server = { name: 'ns1.customer.test', address: alive, says: 'verified' }
+  expect([report.state, report.evidence]).toEqual(['verified', expect.objectContaining({ servers: [server] })])
+})
+
 test('name servers that do not answer for the zone are a lame delegation', async () => {
   const resolver = await startResolver()
   const [parent, lame] = (await startAuthorities([['test'], ['unrelated.test']])) as [DnsServer, DnsServer]

@@ -4,12 +4,19 @@ import { answersQuestion, decodeMessage, encodeQuery, type Message, type Questio
 import type { Server } from './servers.ts'
 
 /** Resolves to the answer, or to undefined when none that fits came before `endsAt` (on performance.now()'s clock). */
-export type Udp = { ask(server: Server, question: Question, endsAt: number, edns: boolean): Promise<Message | undefined>; close(): void }
+export type Udp = {
+  ask(server: Server, question: Question, endsAt: number, edns: boolean): Promise<Message | undefined>
+  /** Whether packets to addresses of this family leave the machine, as far as was seen within the last minute. */
+  reaches(address: string): boolean
+  close(): void
+}
 
 const SOCKETS_A_FAMILY = 16
 const SOCKET_QUERIES_MAX = 4_000 // then the port is left, so that who listens in on one cannot use it for long
 const SWEEP_EVERY_MS = 25
 const RECEIVE_BUFFER_BYTES = 1_048_576
+const NO_WAY_MS = 60_000
+const NO_WAY: (string | undefined)[] = ['ENETUNREACH', 'EHOSTUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT']
 
 type Waiting = { server: Server; question: Question; endsAt: number; settle(message: Message | undefined): void }
 type Port = { socket: Socket; waiting: Map<number, Waiting>; queries: number; retired: boolean }
@@ -21,6 +28,7 @@ type Port = { socket: Socket; waiting: Map<number, Waiting>; queries: number; re
  */
 export function createUdp(): Udp {
   const pools = { udp4: [] as Port[], udp6: [] as Port[] }
+  const noWayUntil = { udp4: 0, udp6: 0 }
   const open = new Set<Port>()
   let sweeper: NodeJS.Timeout | undefined
   let closed = false
@@ -70,9 +78,16 @@ export function createUdp(): Udp {
     const socket = createSocket({ type: family, recvBufferSize: RECEIVE_BUFFER_BYTES, lookup: lookup as never })
     const port: Port = { socket, waiting: new Map(), queries: 0, retired: false }
     socket.on('message', (bytes, from) => receive(port, bytes, from))
-    socket.on('error', () => retire(port))
+    socket.on('error', (error) => {
+      learn(family, error)
+      retire(port)
+    })
     open.add(port)
     return port
+  }
+
+  function learn(family: 'udp4' | 'udp6', error: NodeJS.ErrnoException | null): void {
+    if (error && NO_WAY.includes(error.code)) noWayUntil[family] = performance.now() + NO_WAY_MS
   }
 
   function receive(port: Port, bytes: Buffer, from: RemoteInfo): void {
@@ -86,7 +101,8 @@ export function createUdp(): Udp {
   return {
     ask(server, question, endsAt, edns) {
       if (closed) return Promise.resolve(undefined)
-      const port = pickPort(server.address.includes(':') ? 'udp6' : 'udp4')
+      const family = familyOf(server.address)
+      const port = pickPort(family)
       const id = freeId(port)
       const query = encodeQuery(id, question, edns)
       port.queries++
@@ -95,10 +111,12 @@ export function createUdp(): Udp {
         const waiting: Waiting = { server, question, endsAt, settle }
         port.waiting.set(id, waiting)
         port.socket.send(query, server.port, server.address, (error) => {
+          learn(family, error)
           if (error && port.waiting.get(id) === waiting) finish(port, id, waiting, undefined)
         })
       })
     },
+    reaches: (address) => noWayUntil[familyOf(address)] <= performance.now(),
     close() {
       closed = true
       clearInterval(sweeper)
@@ -123,6 +141,10 @@ export function readAnswer(bytes: Buffer, question: Question): Message | undefin
   // A server that does not understand the query may refuse it without repeating the question (RFC 6891 §7).
   const refusedUnread = message.question === undefined && (message.rcode === RCODE.formatError || message.rcode === RCODE.notImplemented)
   return refusedUnread || answersQuestion(message, question) ? message : undefined
+}
+
+function familyOf(address: string): 'udp4' | 'udp6' {
+  return address.includes(':') ? 'udp6' : 'udp4'
 }
 
 function freeId(port: Port): number {

@@ -138,8 +138,7 @@ export async function startDnsServer(options: DnsOptions = {}): Promise<DnsServe
     if (options.role === 'authority') {
       if (zone === undefined) return { flags: (flags & ~AA) | REFUSED }
       const cut = delegationOf(name, zone)
-      if (cut)
-        return { flags: flags & ~AA, authorities: cut, additionals: cut.flatMap((ns) => records.get(keyOf(String(dataOf(ns)), 'A')) ?? []) }
+      if (cut) return { flags: flags & ~AA, authorities: cut, additionals: cut.flatMap((ns) => glueOf(String(dataOf(ns)))) }
     }
     const answers: Answer[] = []
     let current = name
@@ -153,6 +152,11 @@ export async function startDnsServer(options: DnsOptions = {}): Promise<DnsServe
     if (found.length > 0) return { answers: [...answers, ...found] }
     const authorities = zone === undefined ? [] : [toAnswer(zone, 'SOA', `ns.${zone}`)]
     return { answers, authorities, flags: flags | (exists(sourceOf(current)) ? NO_ERROR : NO_SUCH_NAME) }
+  }
+
+  /** The AAAA records stand first, as with many registries. */
+  function glueOf(name: string): Answer[] {
+    return (['AAAA', 'A'] as const).flatMap((type) => records.get(keyOf(name, type)) ?? [])
   }
 
   function recordsOf(name: string, type: DnsType): Answer[] {
