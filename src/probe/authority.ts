@@ -1,5 +1,7 @@
+import { randomInt } from 'node:crypto'
 import { isSpecialAddress } from '../lib/addresses.ts'
 import { isAskable, type Message, RCODE, type RecordType, type ResourceRecord } from '../lib/dns-message.ts'
+import { Lru } from '../lib/lru.ts'
 import { type Budget, spend } from './budget.ts'
 import type { Exchange } from './exchange.ts'
 import { isPublicSuffix, isWithin, parentOf } from './place.ts'
@@ -41,9 +43,13 @@ type Referral = { kind: 'referral'; message: Message }
 type Listed = { name: string; addresses: string[] }
 type Zone = { name: string; servers: Listed[] }
 type Heard = { address: string; message: Message | undefined }
-type Cut = { name: string; nameServers: string[]; message: Message }
+/** `glue`: addresses of the name servers, as far as they came with them. */
+type Cut = { name: string; nameServers: string[]; glue: ResourceRecord[] }
 
 const NAME_SERVERS_MAX = 4
+const NAME_SERVERS_KEPT_MAX = 8 // what a minute's memory of a zone may hold is bounded
+const DELEGATIONS_MAX = 2_000
+const DELEGATION_MS = 60_000
 const REFERRALS_MAX = 4
 const TRY_TIMEOUTS_MS = [600, 1_200]
 const DNS_PORT = 53
@@ -63,11 +69,14 @@ export function createAuthorities(parts: {
   const port = parts.port ?? DNS_PORT
   const mayAsk = (address: string) => parts.port !== undefined || !isSpecialAddress(address)
 
+  const delegations = new Lru<string, { cut: Cut | undefined; until: number }>(DELEGATIONS_MAX)
+
   async function consult(hostname: string, clue: Clue, budget: Budget): Promise<Testimony | undefined> {
     // Nothing is registered there: the registry's servers need not be asked every five minutes.
     if (clue.hint !== undefined && isPublicSuffix(clue.hint)) return undefined
-    const cut = await findCut(startOf(hostname, clue), budget, true)
-    let zone = cut && { name: cut.name, servers: await addressesOf(cut.nameServers, cut.message, budget) }
+    const found = await findCut(startOf(hostname, clue), budget, true)
+    const cut = found && (await asDelegated(found, budget))
+    let zone = cut && { name: cut.name, servers: await addressesOf(cut, budget) }
     for (let n = 0; zone && zone.servers.length > 0 && n <= REFERRALS_MAX; n++) {
       const { name, servers } = zone
       const heard = await Promise.all(servers.map((server) => hear(server, hostname, name, budget)))
@@ -86,10 +95,35 @@ export function createAuthorities(parts: {
       // A zone whose servers are all broken cannot be resolved: its parent then refers to them.
       const message = reply.kind === 'answer' ? reply.message : undefined
       const nameServers = message ? nameServersOf(message.answers, name) : []
-      if (message && nameServers.length > 0) return { name, nameServers, message }
+      if (message && nameServers.length > 0) return { name, nameServers, glue: message.additional }
       name = nextUp(name, message)
     }
     return undefined
+  }
+
+  /**
+   * The zone as a server of its parent delegates it now, for a minute from memory: a resolver remembers for two days who served a zone that has moved.
+   * As it was found where the parent does not say.
+   */
+  async function asDelegated(found: Cut, budget: Budget): Promise<Cut> {
+    const known = delegations.get(found.name)
+    if (known && known.until > performance.now()) return known.cut ?? found
+    const cut = await askParent(found.name, budget)
+    delegations.set(found.name, { cut, until: performance.now() + DELEGATION_MS })
+    return cut ?? found
+  }
+
+  async function askParent(name: string, budget: Budget): Promise<Cut | undefined> {
+    const parent = await findCut(parentOf(name), budget, false)
+    if (!parent) return undefined
+    const any = parent.nameServers[randomInt(parent.nameServers.length)]!
+    const { addresses } = await listed(any, parent.glue, budget)
+    const message = addresses.length > 0 ? (await askAt(addresses, { name, type: 'NS' }, budget)).message : undefined
+    if (!message) return undefined
+    const records = message.authoritative ? message.answers : message.authority
+    const nameServers = nameServersOf(records, name).slice(0, NAME_SERVERS_KEPT_MAX)
+    const glue = message.additional.filter((record) => isAddress(record) && nameServers.includes(record.name.toLowerCase()))
+    return nameServers.length > 0 ? { name, nameServers, glue: glue.slice(0, 2 * NAME_SERVERS_KEPT_MAX) } : undefined
   }
 
   async function hear({ name, addresses }: Listed, hostname: string, zone: string, budget: Budget): Promise<Statement | Referral> {
@@ -119,18 +153,16 @@ export function createAuthorities(parts: {
 
   async function followReferral(message: Message, budget: Budget): Promise<Zone> {
     const name = message.authority.find((record) => record.type === 'NS')!.name.toLowerCase()
-    return { name, servers: await addressesOf(nameServersOf(message.authority, name), message, budget) }
+    return { name, servers: await addressesOf({ nameServers: nameServersOf(message.authority, name), glue: message.additional }, budget) }
   }
 
-  async function addressesOf(names: string[], message: Message, budget: Budget): Promise<Listed[]> {
-    const servers = await Promise.all(names.slice(0, NAME_SERVERS_MAX).map((name) => listed(name, message, budget)))
+  async function addressesOf({ nameServers, glue }: Omit<Cut, 'name'>, budget: Budget): Promise<Listed[]> {
+    const servers = await Promise.all(nameServers.slice(0, NAME_SERVERS_MAX).map((name) => listed(name, glue, budget)))
     return servers.filter(({ addresses }) => addresses.length > 0)
   }
 
-  async function listed(name: string, message: Message, budget: Budget): Promise<Listed> {
-    const glue = message.additional.filter(
-      (record) => record.name.toLowerCase() === name && (record.type === 'A' || record.type === 'AAAA'),
-    )
+  async function listed(name: string, additional: ResourceRecord[], budget: Budget): Promise<Listed> {
+    const glue = additional.filter((record) => isAddress(record) && record.name.toLowerCase() === name)
     const known = (glue.length > 0 ? glue : await lookUpAddresses(name, budget)).filter((record) => mayAsk(record.value))
     const ofFamily = (type: RecordType) => known.find((record) => record.type === type)?.value
     return { name, addresses: [ofFamily('A'), ofFamily('AAAA')].filter((address) => address !== undefined) }
@@ -138,7 +170,7 @@ export function createAuthorities(parts: {
 
   async function lookUpAddresses(name: string, budget: Budget): Promise<ResourceRecord[]> {
     const replies = await Promise.all((['A', 'AAAA'] as const).map((type) => resolver.resolveCached({ name, type }, budget)))
-    return replies.flatMap((reply) => (reply.kind === 'answer' ? reply.message.answers : []))
+    return replies.flatMap((reply) => (reply.kind === 'answer' ? reply.message.answers.filter(isAddress) : []))
   }
 
   return {
@@ -146,7 +178,8 @@ export function createAuthorities(parts: {
     async zoneOf(hostname, clue, budget) {
       if (clue.hint !== undefined && isPublicSuffix(clue.hint)) return undefined
       const cut = await findCut(startOf(hostname, clue), budget, false)
-      return cut && !isPublicSuffix(cut.name) ? { zone: cut.name, nameServers: cut.nameServers } : undefined
+      if (!cut || isPublicSuffix(cut.name)) return undefined
+      return { zone: cut.name, nameServers: (await asDelegated(cut, budget)).nameServers }
     },
     async ask(server, asking, budget) {
       const { message } = await askAt([server.address], asking, budget)
@@ -155,6 +188,10 @@ export function createAuthorities(parts: {
       return known ? { kind: 'answer', message } : { kind: 'refused', rcode: message.rcode }
     },
   }
+}
+
+function isAddress({ type }: ResourceRecord): boolean {
+  return type === 'A' || type === 'AAAA'
 }
 
 function startOf(hostname: string, { hint, isAlias }: Clue): string {

@@ -461,6 +461,36 @@ test.each([
   expect([report.state, report.evidence]).toEqual(['verified', expect.objectContaining({ servers: [server] })])
 })
 
+test.each([
+  ['still answer', undefined],
+  ['answer no more', REFUSED],
+])('after a move to another DNS provider the new servers are asked and named, while the old ones %s', async (_what, rcode) => {
+  const resolver = await startResolver()
+  const [parent, old, fresh] = (await startAuthorities([['test'], ['customer.test'], ['customer.test']])) as [
+    DnsServer,
+    DnsServer,
+    DnsServer,
+  ]
+  for (const server of [parent, old, fresh]) keep(server)
+  const servers = { test: ['ns.test', parent], 'customer.test': ['ns.old.test', old] } as const
+  for (const [zone, [name, { address }]] of Object.entries(servers)) {
+    resolver.set(zone, 'NS', name)
+    resolver.set(name, 'A', address)
+  }
+  parent.set('customer.test', 'NS', 'ns.new.test')
+  parent.set('ns.new.test', 'A', fresh.address)
+  for (const server of [resolver, old, fresh]) server.set('shop.customer.test', 'CNAME', 'old.example')
+  if (rcode) old.behave('*', { rcode })
+  const probe = probeAt([resolver], { authoritativePort: parent.port })
+  expect(await probe.check(shop, NO_PROOF)).toMatchObject({
+    ...{ state: 'wrong-target', zone: 'customer.test', nameServers: ['ns.new.test'] },
+    evidence: { servers: [{ name: 'ns.new.test', address: fresh.address, says: 'wrong-target' }] },
+  })
+  fresh.set('shop.customer.test', 'CNAME', EDGE)
+  expect((await probe.check(shop, NO_PROOF)).state).toBe('verified')
+  expect(parent.queries.filter(({ transport }) => transport === 'udp')).toHaveLength(1) // remembered
+})
+
 test('name servers that do not answer for the zone are a lame delegation', async () => {
   const resolver = await startResolver()
   const [parent, lame] = (await startAuthorities([['test'], ['unrelated.test']])) as [DnsServer, DnsServer]

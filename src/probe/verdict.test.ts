@@ -118,6 +118,7 @@ test.each([
   ['right where reachable: verified', absent, [verified, 'silent' as const, 'lame' as const], 'verified'],
   ['none right: the servers count, being fresher', absent, [elsewhere, elsewhere], 'apex-not-pointing'],
   ['all lame: that', unknown, ['lame' as const, 'lame' as const], 'lame-delegation'],
+  ['all lame to us, not to the resolver: its verdict', absent, ['lame' as const, 'lame' as const], 'absent'],
   ['lame and silent: nothing is sure', unknown, ['lame' as const, 'silent' as const], 'unknown'],
   ['silent: the resolver counts', absent, ['silent' as const], 'absent'],
   ['none asked: the resolver counts', absent, [], 'absent'],

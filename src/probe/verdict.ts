@@ -61,7 +61,7 @@ export function judgeView(hostname: string, view: View, edge: Edge): Verdict {
 /**
  * Weighs what the zone's authoritative servers say against the resolver's verdict, which may be an old memory. All that answer right: verified.
  * Some right: they disagree. None right: theirs counts, as it is fresher, also where the record that they have leads to what cannot be resolved.
- * None answers at all, and only because they are lame: that.
+ * None answers at all, and only because they are lame, and the resolver knows nothing either: that.
  */
 export function weigh(
   resolver: Verdict,
@@ -81,7 +81,7 @@ export function weigh(
   const leading = servers.findIndex(({ verdict }) => typeof verdict === 'object' && verdict.kind === 'unknown' && verdict.record)
   if (leading !== -1) return { verdict: servers[leading]!.verdict as Verdict, from: leading }
   const lame = named((verdict) => verdict === 'lame')
-  if (lame.length > 0 && lame.length === servers.length)
+  if (resolver.kind === 'unknown' && lame.length > 0 && lame.length === servers.length)
     return { verdict: { kind: 'lame-delegation', zone, servers: lame }, from: 'resolver' }
   return { verdict: resolver, from: 'resolver' }
 }
