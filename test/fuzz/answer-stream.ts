@@ -27,6 +27,8 @@ const FIELDS = [
   'Connection: keep-alive',
   'Trailer: X-Sum',
 ]
+/** A 204 may not (RFC 9110 §8.6, RFC 9112 §6.1): the connection carries nothing behind it, as the body could come. */
+const HAS_BODY_ANNOUNCED = /HTTP\/1\.1 204[^\r\n]*\r\n(?:[^\r\n]+\r\n)*?(?:Transfer-Encoding:|Content-Length: [1-9])/
 const INTERIM = ['100 Continue', '103 Early Hints\r\nLink: </a>', '102 Processing']
 
 /** A few answers, most of the time with something changed in them. */
@@ -38,8 +40,8 @@ export function makeAnswers(random: Random): AnswerStream {
     methods.push(method)
     text += answer(random, method, left === 1)
   }
-  const isValid = !random.chance(MUTATED_SHARE)
-  return { text: isValid ? text : mutate(text, random), methods, isValid }
+  const isMutated = random.chance(MUTATED_SHARE)
+  return { text: isMutated ? mutate(text, random) : text, methods, isValid: !isMutated && !HAS_BODY_ANNOUNCED.test(text) }
 }
 
 function answer(random: Random, method: string, isLast: boolean): string {
