@@ -31,7 +31,7 @@ export class Stream {
   readonly #body: ArrivingBody | undefined
   readonly #length: number | undefined
   readonly #host: ExchangeHost
-  readonly #onTaken: (bytes: number) => void
+  readonly #onTaken: StreamParts['onTaken']
   #received = 0
   /** Bytes of the body that its reader has not taken, and since when it has taken none. */
   #untaken = 0
@@ -43,12 +43,9 @@ export class Stream {
     this.begunAtMs = begunAtMs
     this.isRequestComplete = endsHere
     this.#host = host
-    this.#onTaken = (bytes) => {
-      this.#countUntaken()
-      onTaken(this, bytes)
-    }
+    this.#onTaken = onTaken
     this.#length = head.kind === 'head' ? head.length : undefined
-    if (!endsHere && this.#length !== 0 && head.kind === 'head') this.#body = new ArrivingBody(this.#length, this.#onTaken)
+    if (!endsHere && this.#length !== 0 && head.kind === 'head') this.#body = new ArrivingBody(this.#length, (bytes) => this.#taken(bytes))
     this.exchange = new Http2Exchange({ streamId: id, head, body: this.#body, sendWindow: new SendWindow(peerWindow), host })
   }
 
@@ -57,7 +54,7 @@ export class Stream {
     this.#received += chunk.length
     if (this.#length !== undefined && this.#received > this.#length) return false
     if (!this.#body) {
-      this.#onTaken(chunk.length) // of a refused request, which nobody reads
+      this.#taken(chunk.length) // of a refused request, which nobody reads
     } else if (chunk.length > 0) {
       this.#body.push(chunk)
       this.#countUntaken()
@@ -81,6 +78,11 @@ export class Stream {
   close(): void {
     this.exchange.close()
     this.#body?.cut()
+  }
+
+  #taken(bytes: number): void {
+    this.#countUntaken()
+    this.#onTaken(this, bytes)
   }
 
   #countUntaken(): void {
