@@ -52,14 +52,20 @@ export async function runEdgeLane(
       recorder.take(hostname)
       return (error as Error).message
     }
-    return judge({ stream, expected, answers, arrivals: recorder.take(hostname), way })
+    return judge({ stream, expected, answers, arrivals: recorder.take(hostname), connection: { way, hostname } })
   }
 }
 
-type Evidence = { stream: RequestStream; expected: Reading<ReferenceRequest>; answers: ReadAnswer[]; arrivals: Arrival[]; way: Way }
+type Evidence = {
+  stream: RequestStream
+  expected: Reading<ReferenceRequest>
+  answers: ReadAnswer[]
+  arrivals: Arrival[]
+  connection: { way: Way; hostname: string }
+}
 
 /** What happened with a stream, or why that must not happen. */
-function judge({ stream, expected, answers, arrivals, way }: Evidence): EdgeRun | string {
+function judge({ stream, expected, answers, arrivals, connection }: Evidence): EdgeRun | string {
   const { messages } = expected
   const run = { streams: 1, requests: messages.length, arrived: arrivals.length, refused: 0 }
   const byNumber = new Map(arrivals.map((arrival) => [arrival.number, arrival]))
@@ -78,19 +84,19 @@ function judge({ stream, expected, answers, arrivals, way }: Evidence): EdgeRun 
     const request = messages[i]
     if (!request) return `request ${i + 1} arrived, and llhttp sees ${messages.length}: ${show(arrival)}`
     if (request.method !== 'HEAD' && answer.body !== tag) return `answer ${i + 1} has another answer's body: ${answer.body}`
-    const difference = differenceOfRequests(request, arrival, way)
+    const difference = differenceOfRequests(request, arrival, connection)
     if (difference) return `request ${i + 1} arrived otherwise than it was sent: ${difference}`
     byNumber.delete(arrival.number)
     last = i
   }
   // What arrived and was not answered to the visitor any more: in order, and behind what was.
   for (const arrival of byNumber.values()) {
-    const at = messages.findIndex((request, i) => i > last && differenceOfRequests(request, arrival, way) === undefined)
+    const at = messages.findIndex((request, i) => i > last && differenceOfRequests(request, arrival, connection) === undefined)
     if (at < 0) return `a request arrived that llhttp does not see: ${show(arrival)}`
     last = at
   }
   const isWhole = stream.isValid && messages.length === stream.count
-  if (isWhole && (answers.length < stream.count || (way === 'node' && run.refused > 0)))
+  if (isWhole && (answers.length < stream.count || (connection.way === 'node' && run.refused > 0)))
     return `nothing is wrong with these ${stream.count} requests, and the answers were ${answers.map(({ status }) => status).join(' ')}`
   return run
 }

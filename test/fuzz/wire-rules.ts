@@ -27,13 +27,17 @@ const OF_TRUSTED_PROXIES = [
 ]
 const NEVER_PASSED = new Set([...OF_THE_HOP, ...SAID_BY_US, ...OF_TRUSTED_PROXIES])
 
-/** What arrived otherwise than it was sent; undefined when it is the same request. */
-export function differenceOfRequests(sent: ReadRequest, arrived: ReadRequest, way: Way): string | undefined {
+/** What arrived otherwise than it was sent on a connection for `hostname`; undefined when it is the same request. */
+export function differenceOfRequests(
+  sent: ReadRequest,
+  arrived: ReadRequest,
+  { way, hostname }: { way: Way; hostname: string },
+): string | undefined {
   if (arrived.method !== sent.method) return `method ${arrived.method} for ${sent.method}`
   const target = originForm(sent)
   if (arrived.target !== target) return `target ${arrived.target} for ${target}`
   if (arrived.body !== sent.body) return `body ${JSON.stringify(arrived.body)} for ${JSON.stringify(sent.body)}`
-  const host = hostOf(sent)
+  const host = hostOf(sent) ?? hostname // over HTTP/1.0 nobody has to say it
   if (hostOf(arrived) !== host) return `host ${hostOf(arrived)} for ${host}`
   const sentFields = endToEnd(sent)
   const arrivedFields = endToEnd(arrived)
