@@ -79,12 +79,6 @@ export class BodySending {
     this.#sent = undefined
   }
 
-  /** The answer is complete without the rest: that is not worth sending, but whoever sends first and reads then sends on. */
-  discard(): void {
-    this.stop()
-    this.#body.resume()
-  }
-
   readonly #take = (taken: Buffer) => {
     const chunk = keep(taken)
     this.#sentBytes += chunk.length + PIECE_BYTES

@@ -247,9 +247,10 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
     const listener = this.#listener
     const isSent = this.#sending?.isComplete ?? true
     this.#end()
-    this.#sending?.discard()
+    // The answer is complete without the rest of the request: that is not worth sending, but whoever sends first and reads then sends on.
     if (isSent) this.#host.remove(this)
     else this.#host.reset(this, ERROR_CODE.cancel)
+    if (!isSent) this.#request?.body?.resume()
     listener?.onEnd(trailers)
   }
 

@@ -1,6 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
-
-const BUSY = 5 // SQLITE_BUSY
+import { isSqliteError } from './sqlite-error.ts'
 
 /**
  * Locks the file for this process, until `close`; undefined when another process holds it. The kernel keeps the lock: it also stands between
@@ -13,7 +12,7 @@ export function lockFile(path: string): DatabaseSync | undefined {
     return lock
   } catch (error) {
     lock.close()
-    if (((error as { errcode?: number }).errcode ?? 0) % 256 === BUSY) return undefined
+    if (isSqliteError(error, 'busy')) return undefined
     throw new Error(`${path} cannot be used: ${(error as Error).message}`, { cause: error })
   }
 }

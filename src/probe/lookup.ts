@@ -5,7 +5,7 @@ import { inOneDomain, parentOf, placeOf, registeredDomain } from './place.ts'
 import type { Reply, Resolver } from './resolver.ts'
 import { sampleUnder } from './sample.ts'
 import { type Edge, judgeView, leadsToEdge, type Verdict, type View, weigh } from './verdict.ts'
-import { type AskName, type Walk, walk } from './walk.ts'
+import { type AskName, aliasOf, askForAlias, type Walk, walk } from './walk.ts'
 
 /** A verdict with what it rests on. `servers` says what each authoritative server holds; empty when none had to be, or could be, asked. */
 export type Finding = {
@@ -38,7 +38,7 @@ export function createLookup(parts: { resolver: Resolver; authorities: Authoriti
       return { verdict: { kind: 'verified', via: 'local' }, view: undefined, zone: undefined, servers: [] }
     }
     const ask: AskName = (asking) => resolver.resolve(asking, budget)
-    const view = await viewOfResolver(hostname, edge, ask, () => resolver.resolve({ name: hostname, type: 'CNAME' }, briefly(budget)))
+    const view = await viewOfResolver(hostname, edge, ask, (asking) => resolver.resolve(asking, briefly(budget)))
     const verdict = judgeView(hostname, view, edge)
     const zone = view.a.zone
     if (isFinal(verdict)) return { verdict, view, zone, servers: [] }
@@ -143,12 +143,12 @@ export function createLookup(parts: { resolver: Resolver; authorities: Authoriti
   return { examine, findText }
 }
 
-/** `askForAlias` is asked where the resolver keeps silent: one that waits for a dead zone behind a CNAME has the CNAME itself at hand. */
-async function viewOfResolver(hostname: string, edge: Edge, ask: AskName, askForAlias: () => Promise<Reply>): Promise<View> {
+/** `askBriefly` is asked where the resolver keeps silent: one that waits for a dead zone behind a CNAME has the CNAME itself at hand. */
+async function viewOfResolver(hostname: string, edge: Edge, ask: AskName, askBriefly: AskName): Promise<View> {
   let a = await walk(hostname, 'A', ask)
   if (a.end === 'silent' && a.hops.length === 0) {
-    const reply = await askForAlias()
-    if (reply.kind === 'answer' && reply.message.answers.some(({ type }) => type === 'CNAME')) a = await walk(hostname, 'A', ask, reply)
+    const message = await askForAlias(hostname, askBriefly)
+    if (message) a = await walk(hostname, 'A', ask, { kind: 'answer', message })
   }
   const view: View = { a, isApex: hostname === registeredDomain(hostname) || a.zone === hostname }
   if (tellsMoreInAaaa(a, edge)) view.aaaa = await walk(hostname, 'AAAA', ask)
@@ -192,10 +192,10 @@ function blamesRecord(verdict: Verdict, edge: Edge): boolean {
 
 /** The target of a name's alias, in lower case, or its addresses in order; undefined where it has neither. */
 function firstStep(reply: Reply, name: string, type: RecordType): string | undefined {
-  const records = reply.kind === 'answer' ? reply.message.answers.filter((record) => record.name.toLowerCase() === name) : []
-  const alias = records.find((record) => record.type === 'CNAME')
-  const addresses = records.filter((record) => record.type === type).map((record) => record.value)
-  return alias ? alias.value.toLowerCase() : addresses.length > 0 ? addresses.toSorted().join() : undefined
+  const answers = reply.kind === 'answer' ? reply.message.answers : []
+  const alias = aliasOf(answers, name)
+  const addresses = answers.filter((record) => record.type === type && record.name.toLowerCase() === name).map(({ value }) => value)
+  return alias ? alias.target.toLowerCase() : addresses.length > 0 ? addresses.toSorted().join() : undefined
 }
 
 function textsOf(reply: Reply): string[] {

@@ -9,7 +9,7 @@ import { type CaaFinding, type CaaRecords, findCaa, lookUpCaa } from './caa.ts'
 import { describeDelegation, findDelegation, type WantedDelegation } from './delegation.ts'
 import { createExchange } from './exchange.ts'
 import { createLookup, type Finding } from './lookup.ts'
-import { createReport, type DnsReport } from './report.ts'
+import { createReport, type DnsReport, subjectOf } from './report.ts'
 import { createResolver } from './resolver.ts'
 import { describe } from './sentence.ts'
 import { parseServer } from './servers.ts'
@@ -150,13 +150,7 @@ const LEADS_NOWHERE_SEEN: readonly Verdict['kind'][] = [
 
 function destinationOf(hostname: string, finding: Finding, edge: Edge): Destination {
   const { verdict, view } = finding
-  const sentence = describe(verdict, {
-    hostname,
-    isApex: view?.isApex ?? false,
-    byWildcard: view?.byWildcard ?? false,
-    zone: finding.zone,
-    edge,
-  })
+  const sentence = describe(verdict, subjectOf(hostname, finding, edge))
   if (LEADS_NOWHERE_SEEN.includes(verdict.kind)) return { kind: 'unknown', sentence }
   if (verdict.kind !== 'verified' && verdict.kind !== 'wrong-case') return { kind: 'no', sentence }
   const looked = [...(view?.a.addresses ?? []), ...(view?.aaaa?.addresses ?? [])]

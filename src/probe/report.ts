@@ -2,7 +2,7 @@ import type { CaaFinding } from './caa.ts'
 import type { Delegation } from './delegation.ts'
 import type { Finding } from './lookup.ts'
 import { isWithin, placeOf } from './place.ts'
-import { describe } from './sentence.ts'
+import { describe, type Subject } from './sentence.ts'
 import type { Edge, Verdict } from './verdict.ts'
 import type { Walk } from './walk.ts'
 
@@ -41,14 +41,19 @@ export type ReportParts = {
   checkedAt: Date
 }
 
+/** What the sentence of a finding is about. */
+export function subjectOf(hostname: string, { view, zone }: Finding, edge: Edge): Subject {
+  return { hostname, isApex: view?.isApex ?? false, byWildcard: view?.byWildcard ?? false, zone, edge }
+}
+
 export function createReport(parts: ReportParts): DnsReport {
   const { hostname, finding, edge } = parts
-  const isApex = finding.view?.isApex ?? false
-  const byWildcard = finding.view?.byWildcard ?? false
+  const subject = subjectOf(hostname, finding, edge)
+  const { isApex, byWildcard } = subject
   const { kind, ...details } = finding.verdict
   return {
     state: kind,
-    sentence: describe(finding.verdict, { hostname, isApex, byWildcard, zone: finding.zone, edge }),
+    sentence: describe(finding.verdict, subject),
     expected: expectedRecords(hostname, isApex, edge, parts.proof),
     found: foundRecords(hostname, finding).slice(0, RECORDS_SHOWN_MAX),
     warnings: [...warnOfAddresses(hostname, finding, edge), ...warnOfCaa(hostname, finding, parts.caa)],

@@ -60,12 +60,14 @@ function denied(state: Walk, end: 'no-data' | 'no-such-name', message: Message):
   return state.hops.length === 0 && zone !== undefined ? { ...state, end, zone } : { ...state, end }
 }
 
-function aliasOf(answers: ResourceRecord[], name: string): Hop | undefined {
+/** The alias that a name in lower case has among these records. */
+export function aliasOf(answers: ResourceRecord[], name: string): Hop | undefined {
   const record = answers.find((answer) => answer.type === 'CNAME' && answer.name.toLowerCase() === name)
   return record && { name: record.name, target: record.value }
 }
 
-async function askForAlias(name: string, ask: AskName): Promise<Message | undefined> {
+/** An answer that holds the name's alias, where there is one. */
+export async function askForAlias(name: string, ask: AskName): Promise<Message | undefined> {
   const reply = await ask({ name, type: 'CNAME' })
   return reply.kind === 'answer' && aliasOf(reply.message.answers, name) ? reply.message : undefined
 }

@@ -1,6 +1,6 @@
 import { type Hostname, readClaimName } from '../hostname.ts'
+import { isSqliteError } from '../lib/sqlite-error.ts'
 import { ALWAYS_USED_MS } from './copy-names.ts'
-import { isSqliteError } from './copy-schema.ts'
 import type { Change, CopySource } from './copy-source.ts'
 import type { CopyWriter, Snapshot } from './copy-writer.ts'
 import { pagesWithin, within } from './deadline.ts'

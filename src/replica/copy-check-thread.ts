@@ -1,8 +1,8 @@
 // The thread of copy-check.ts: reads the whole file, which takes too long for the follower's own loop.
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
+import { isSqliteError } from '../lib/sqlite-error.ts'
 import type { CopyCheck } from './copy-check.ts'
-import { isSqliteError } from './copy-schema.ts'
 
 function check(file: string): CopyCheck {
   try {

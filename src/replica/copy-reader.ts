@@ -1,8 +1,9 @@
 import { DatabaseSync } from 'node:sqlite'
 import type { Hostname } from '../hostname.ts'
+import { isSqliteError } from '../lib/sqlite-error.ts'
 import { currentGeneration } from './copy-files.ts'
 import { type CopyLookups, type ProjectBrand, prepareLookups } from './copy-lookups.ts'
-import { isSqliteError, unreadability } from './copy-schema.ts'
+import { unreadability } from './copy-schema.ts'
 import type { CertificateRow, ChallengeRow, LightRoute, Route } from './rows.ts'
 
 export type CopyReader = {

@@ -122,12 +122,3 @@ export function touchEnds(db: DatabaseSync): void {
     db.prepare(`select * from certificates order by hostname ${order} limit 1`).get()
   }
 }
-
-/** SQLite's primary result codes (sqlite.org/rescode.html). */
-const CODES = { full: [13], damage: [11, 26] } // SQLITE_FULL, _CORRUPT and _NOTADB
-
-/** Whether an error says that there is no room for more on the file's disk, or that its bytes are wrong. */
-export function isSqliteError(error: unknown, kind: keyof typeof CODES): boolean {
-  const code = (error as { errcode?: unknown } | undefined)?.errcode
-  return typeof code === 'number' && CODES[kind].includes(code & 0xff)
-}

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { Hostname } from '../hostname.ts'
+import { isSqliteError } from '../lib/sqlite-error.ts'
 import { type CopyChanges, prepareChanges } from './copy-changes.ts'
 import { type CopyCheck, checkCopy } from './copy-check.ts'
 import {
@@ -15,7 +16,7 @@ import {
 import { takeCopyLock } from './copy-lock.ts'
 import { type CopyLookups, prepareLookups } from './copy-lookups.ts'
 import { ALWAYS_USED_MS, type CopyNames, prepareNames } from './copy-names.ts'
-import { type CopyScope, countRows, createTables, isSqliteError, touchEnds, unfitness } from './copy-schema.ts'
+import { type CopyScope, countRows, createTables, touchEnds, unfitness } from './copy-schema.ts'
 import type { CertificateRow, ChallengeRow, CopyBatch, Cursor, NameUse, ProjectRow, Route, RouteRow, SettingRow } from './rows.ts'
 
 /** Everything that the copy is to hold, page by page; `cursor` was taken before the first page was read. */
