@@ -16,6 +16,8 @@ type HttpCommon = { HTTPParser: LlhttpConstructor; methods: readonly string[] }
 const { HTTPParser, methods: METHODS } = createRequire(import.meta.url)('node:_http_common') as HttpCommon
 const HEAD_BYTES_MAX = 256 * 1024 // ours is stricter, and asked first
 const SKIP_BODY = 1
+/** Which of the arguments of kOnHeadersComplete is the status. */
+const STATUS_ARGUMENT = 5
 /** In the body of a request that asks for an upgrade, node keeps llhttp's error to itself, and says only how far it came. */
 export const UNSAID = 'unsaid'
 
@@ -63,18 +65,24 @@ export function readRequestsByLlhttp(bytes: Buffer): Reading<FoundRequest> {
   }))
 }
 
-/** Where each request ends that llhttp finds. Slow: it is asked byte by byte. */
-export function requestEndsByLlhttp(bytes: Buffer): number[] {
+/** Where each request ends that llhttp finds; given `methods`, each answer to requests with these. Slow: it is asked byte by byte. */
+export function messageEndsByLlhttp(bytes: Buffer, methods?: readonly string[]): number[] {
   const ends: number[] = []
   let place = 0
+  let finals = 0
+  const kind = methods ? HTTPParser.RESPONSE! : HTTPParser.REQUEST!
   const parser = new HTTPParser()
-  parser.initialize(HTTPParser.REQUEST!, {}, HEAD_BYTES_MAX)
-  parser[HTTPParser.kOnHeadersComplete!] = () => 0
+  parser.initialize(kind, {}, HEAD_BYTES_MAX)
+  parser[HTTPParser.kOnHeadersComplete!] = (...given: unknown[]) => {
+    if (!methods || !isFinal(given[STATUS_ARGUMENT] as number)) return 0
+    finals += 1
+    return methods[finals - 1] === 'HEAD' ? SKIP_BODY : 0
+  }
   parser[HTTPParser.kOnMessageComplete!] = () => void ends.push(place + 1)
   for (; place < bytes.length; place += 1) {
     const result = parser.execute(bytes.subarray(place, place + 1))
     if (typeof result !== 'number' || result === 0) break
-    if (ends.at(-1) === place + 1) parser.initialize(HTTPParser.REQUEST!, {}, HEAD_BYTES_MAX)
+    if (ends.at(-1) === place + 1) parser.initialize(kind, {}, HEAD_BYTES_MAX)
   }
   parser.close()
   return ends
@@ -128,14 +136,13 @@ function read<Message>(
     parts!.url += url ?? ''
     parts!.head = { major, minor, method, status, reason, keepsAlive }
     if (answers === undefined) return 0
-    const isFinal = status >= 200 || status === 101
-    return isFinal && answers.methods[finals] === 'HEAD' ? SKIP_BODY : 0
+    return isFinal(status) && answers.methods[finals] === 'HEAD' ? SKIP_BODY : 0
   }
   parser[HTTPParser.kOnBody!] = (chunk: Buffer) => {
     parts!.body += chunk.toString('latin1')
   }
   parser[HTTPParser.kOnMessageComplete!] = () => {
-    if (parts!.head!.status === undefined || parts!.head!.status >= 200 || parts!.head!.status === 101) finals += 1
+    if (isFinal(parts!.head!.status)) finals += 1
     messages.push(make(parts!))
     parts = undefined
   }
@@ -162,6 +169,11 @@ function read<Message>(
   const partial = parts?.head ? make(parts) : undefined
   parser.close()
   return { messages, end, partial }
+}
+
+/** No interim answer, which another one to the same request follows (RFC 9110 §15.2). */
+function isFinal(status: number): boolean {
+  return status >= 200 || status === 101
 }
 
 /** llhttp tells a method as a number, and nowhere which; so it is asked once about each. */

@@ -1,10 +1,10 @@
 import {
   type FoundRequest,
+  messageEndsByLlhttp,
   type ReadAnswer,
   type Reading,
   readAnswersByLlhttp,
   readRequestsByLlhttp,
-  requestEndsByLlhttp,
   UNSAID,
 } from './llhttp.ts'
 
@@ -49,7 +49,7 @@ export function readAnswerReference(bytes: Buffer, methods: readonly string[]): 
   let text = withoutTabs(bytes.toString('latin1')) // llhttp would read on until the connection closes
   for (let left = REWRITES_MAX; ; left -= 1) {
     const reading = readAnswersByLlhttp(Buffer.from(text, 'latin1'), methods, true)
-    const rewritten = reading.end.kind === 'refused' && left > 0 ? rewriteFields(text, reading.end) : undefined
+    const rewritten = reading.end.kind === 'refused' && left > 0 ? rewriteAnswer(text, reading.end, methods) : undefined
     if (rewritten === undefined) return reading
     text = rewritten
   }
@@ -71,31 +71,31 @@ function rewriteFields(text: string, { code, at }: { code: string; at: number })
     if (!line) return undefined
     return text.slice(0, line.index) + withoutTabs(`${line[0]}\r\n`).slice(0, -2) + text.slice(line.index + line[0].length)
   }
-  if (code === 'HPE_CLOSED_CONNECTION') {
-    const open = text.replaceAll(PROXY_CONNECTION, '$1')
-    return open === text ? undefined : open
-  }
   return undefined
 }
 
+function rewriteAnswer(text: string, end: { code: string; at: number }, methods: readonly string[]): string | undefined {
+  return end.code === 'HPE_CLOSED_CONNECTION' ? openConnections(text, methods) : rewriteFields(text, end)
+}
+
 /** In heads and trailers alone: a body may look like either, and is as long as it was said to be. */
-function openConnections(text: string): string | undefined {
-  const ends = requestEndsByLlhttp(Buffer.from(text, 'latin1'))
+function openConnections(text: string, methods?: readonly string[]): string | undefined {
+  const ends = messageEndsByLlhttp(Buffer.from(text, 'latin1'), methods)
   const open = [0, ...ends].map((from, i) => {
-    const request = text.slice(from, ends[i])
-    const headEnd = request.indexOf('\r\n\r\n', /^(?:\r\n)*/.exec(request)![0].length) + 2
-    const isChunked = /\r\ntransfer-encoding:/i.test(request.slice(0, headEnd))
-    const trailersAt = isChunked ? request.search(LAST_CHUNK_AND_TRAILERS) : -1
-    const bodyEnd = trailersAt < headEnd ? request.length : trailersAt
-    const openIn = (start: number, end?: number) => request.slice(start, end).replaceAll(PROXY_CONNECTION, '$1')
-    return openIn(0, headEnd) + request.slice(headEnd, bodyEnd) + openIn(bodyEnd)
+    const message = text.slice(from, ends[i])
+    const headEnd = message.indexOf('\r\n\r\n', /^(?:\r\n)*/.exec(message)![0].length) + 2
+    const isChunked = /\r\ntransfer-encoding:/i.test(message.slice(0, headEnd))
+    const trailersAt = isChunked ? message.search(LAST_CHUNK_AND_TRAILERS) : -1
+    const bodyEnd = trailersAt < headEnd ? message.length : trailersAt
+    const openIn = (start: number, end?: number) => message.slice(start, end).replaceAll(PROXY_CONNECTION, '$1')
+    return openIn(0, headEnd) + message.slice(headEnd, bodyEnd) + openIn(bodyEnd)
   })
   return open.join('') === text ? undefined : open.join('')
 }
 
 function rewriteLine(text: string, code: string): (Rewrite & { text: string }) | undefined {
   if (code !== 'HPE_INVALID_METHOD' && code !== 'HPE_INVALID_URL') return undefined
-  const ends = requestEndsByLlhttp(Buffer.from(text, 'latin1'))
+  const ends = messageEndsByLlhttp(Buffer.from(text, 'latin1'))
   const from = ends.at(-1) ?? 0
   const line = REQUEST_LINE.exec(text.slice(from))
   if (!line) return undefined
