@@ -89,11 +89,12 @@ async function createScriptedEdge(script: Script, accessLogSample: number) {
   const log = pino({ enabled: false })
   const metrics = createEdgeMetrics(new Registry())
   const turn = createTurn()
-  const ways = { connect, turn, timeouts: TIMEOUTS }
+  const ways = { connect, turn, timeouts: TIMEOUTS, visitorsMax: 0 }
   const channels = createUpstreamChannels(createUpstreamPools(ways), createUpstreamHttp2Pools(ways))
   const routes = routesOf(script)
   const certificate = await certificateFor(script)
   const line = new LineBytes(2 * LOT_BYTES)
+  const load = { connections: script.connections, exchanges: 0, waiting: 0 }
   const serving = createServe({
     log,
     accessLog: { line, ended: () => void (line.length >= LOT_BYTES && line.take()) },
@@ -104,6 +105,7 @@ async function createScriptedEdge(script: Script, accessLogSample: number) {
     brandOf: () => undefined,
     unverifiedVisit() {},
     trustedProxies: createAddressSet([]),
+    loadOf: () => load,
     accessLogSample,
     channels,
     turn,

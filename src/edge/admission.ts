@@ -6,6 +6,9 @@ import type { Log } from '../log.ts'
 /** How many connections of visitors are held at once; 0: as many as come. */
 export type ConnectionCeilings = { processMax: number; perClientMax: number }
 
+/** What one client (an IPv4 address or an IPv6 /64) takes of this process: connections, exchanges on them, and of these those that wait for a connection to their upstream. */
+export type ClientLoad = { connections: number; exchanges: number; waiting: number }
+
 export const TURNED_AWAY_REASONS = ['process', 'client'] as const
 export type TurnedAwayReason = (typeof TURNED_AWAY_REASONS)[number]
 
@@ -27,7 +30,7 @@ export type Admission = ReturnType<typeof createAdmission>
  */
 export function createAdmission({ log, ceilings, trustedProxies, onTurnedAway, now = () => performance.now() }: AdmissionParts) {
   const { processMax, perClientMax } = ceilings
-  const byClient = new Map<string, number>()
+  const byClient = new Map<string, ClientLoad>()
   const seldom = { process: createSeldom(now), client: createSeldom(now) }
   let open = 0
 
@@ -37,10 +40,17 @@ export function createAdmission({ log, ceilings, trustedProxies, onTurnedAway, n
     return 'turned-away'
   }
 
-  const leave = (key: string) => {
-    const left = byClient.get(key)! - 1
-    if (left > 0) byClient.set(key, left)
-    else byClient.delete(key)
+  const loadBy = (key: string): ClientLoad => {
+    const known = byClient.get(key)
+    if (known) return known
+    const load = { connections: 0, exchanges: 0, waiting: 0 }
+    byClient.set(key, load)
+    return load
+  }
+
+  const leave = (key: string, load: ClientLoad) => {
+    load.connections -= 1
+    if (load.connections === 0) byClient.delete(key)
   }
 
   return {
@@ -57,12 +67,14 @@ export function createAdmission({ log, ceilings, trustedProxies, onTurnedAway, n
     admitClient(socket: Socket, address: string): 'admitted' | 'turned-away' {
       if (perClientMax === 0 || socket.destroyed || trustedProxies.has(address)) return 'admitted'
       const key = addressKey(address)
-      const held = byClient.get(key) ?? 0
-      if (held >= perClientMax) return turnAway('client', { client: key, ceiling: perClientMax })
-      byClient.set(key, held + 1)
-      socket.once('close', () => leave(key))
+      const load = loadBy(key)
+      if (load.connections >= perClientMax) return turnAway('client', { client: key, ceiling: perClientMax })
+      load.connections += 1
+      socket.once('close', () => leave(key, load))
       return 'admitted'
     },
+    /** Of whom a connection from this address was admitted; undefined where nobody's share is counted. */
+    loadOf: (address: string): ClientLoad | undefined => byClient.get(addressKey(address)),
     count: () => open,
   }
 }

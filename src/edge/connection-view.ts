@@ -1,6 +1,7 @@
 import { type ExactHostname, type HostnameReading, isPlainHostname, readHostname } from '../hostname.ts'
 import type { AddressSet } from '../lib/addresses.ts'
 import { LastSaid } from './access-log.ts'
+import type { ClientLoad } from './admission.ts'
 import type { VisitorConnection } from './engine.ts'
 import { ForwardedFields, type ForwardedLines } from './forwarded-lines.ts'
 import { forwardedLines, type RequestFields } from './forwarded-request.ts'
@@ -13,6 +14,8 @@ const VIEW = Symbol('view')
 /** What is the same for request after request of one connection, worked out once: most visitors ask for one authority all the time. */
 export class ConnectionView {
   readonly isTrusted: boolean
+  /** What its client takes; undefined where that is not counted. */
+  readonly load: ClientLoad | undefined
   readonly lastSaid = new LastSaid()
   readonly #peer: string
   readonly #servername: ExactHostname | undefined
@@ -23,10 +26,11 @@ export class ConnectionView {
   #host: HostAnswer | undefined
   #hostRevision = 0
 
-  constructor({ peer, servername }: VisitorConnection, isTrusted: boolean) {
+  constructor({ peer, servername }: VisitorConnection, isTrusted: boolean, load: ClientLoad | undefined) {
     this.#peer = peer
     this.#servername = servername
     this.isTrusted = isTrusted
+    this.load = load
   }
 
   /**
@@ -67,7 +71,13 @@ export class ConnectionView {
   }
 }
 
-export function createConnectionViews(trustedProxies: AddressSet): (connection: VisitorConnection) => ConnectionView {
-  return (connection: VisitorConnection & { [VIEW]?: ConnectionView }) =>
-    (connection[VIEW] ??= new ConnectionView(connection, trustedProxies.has(connection.peer)))
+export function createConnectionViews(
+  trustedProxies: AddressSet,
+  loadOf: (address: string) => ClientLoad | undefined,
+): (connection: VisitorConnection) => ConnectionView {
+  return (connection: VisitorConnection & { [VIEW]?: ConnectionView }) => {
+    const { peer } = connection
+    connection[VIEW] ??= new ConnectionView(connection, trustedProxies.has(peer), loadOf(peer))
+    return connection[VIEW]
+  }
 }

@@ -89,12 +89,16 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
   const { sourceIps, ca = [] } = parts.upstream
   const turn = createTurn()
   const ways = { turn, connect: createConnect({ guard, connectTimeoutMs: timeouts.connectMs, sourceIps, ca }), timeouts }
-  const channels = createUpstreamChannels(createUpstreamPools(ways), createUpstreamHttp2Pools(ways))
+  const channels = createUpstreamChannels(
+    createUpstreamPools({ ...ways, visitorsMax: ceilings.processMax }),
+    createUpstreamHttp2Pools(ways),
+  )
   const bridge = createBridge({ bridgeMs: parts.bridgeMs, log, probe: channels.probe, onHeldEnd: metrics.heldEnded })
   const tunnels = createTunnels(timeouts.bodyIdleMs)
   const endless = createEndlessWatch()
   const trustedProxies = createAddressSet(parts.trustedProxies)
-  const serving = createServe({ ...parts, turn, trustedProxies, channels, bridge, tunnels, endless })
+  const admission = createAdmission({ log, ceilings, trustedProxies, onTurnedAway: metrics.turnedAway })
+  const serving = createServe({ ...parts, turn, trustedProxies, loadOf: admission.loadOf, channels, bridge, tunnels, endless })
   const engine = createEngine({ timeouts, turn, onExchange: serving.serve }, parts.http2Engine)
   const noteVisit = (hostname: Hostname, client: string): void => {
     try {
@@ -122,7 +126,6 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
     ticketKeys: parts.ticketKeys,
   })
   const port80 = createPort80({ ...parts, timeouts })
-  const admission = createAdmission({ log, ceilings, trustedProxies, onTurnedAway: metrics.turnedAway })
 
   // Port 80 first: a certificate authority may call as soon as a first handshake asks for a certificate.
   const http = await startListeners(parts.listen.http, {

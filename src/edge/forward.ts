@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import type { ClientLoad } from './admission.ts'
 import type { InterimHead, ParsedHead } from './answer-parser.ts'
 import type { Bridge, Holding, Waiter } from './bridge.ts'
 import type { Exchange, Fields } from './engine.ts'
@@ -48,6 +49,7 @@ export type ForwardParts<Visit> = {
   refuse(visit: Visit, refusal: Refusal): void
 }
 
+type ForwardedVisit = { exchange: Exchange; outcome: Forwarded; view: { readonly load: ClientLoad | undefined } }
 type ForwardRequest = { upstream: Upstream; fields: UpstreamRequest['fields'] }
 
 /** May be sent again without harm (RFC 9110 §9.2.2). */
@@ -69,15 +71,11 @@ const CONTINUE_PATIENCE_MS = 1_000
  * an answer came, an idempotent request without a body is sent once more on a fresh one; while the upstream cannot be reached, GET, HEAD and OPTIONS are held. A failed exchange is a 502 page; once the answer has begun,
  * its end is an error that no visitor takes for the end of the answer.
  */
-export function forward<Visit extends { exchange: Exchange; outcome: Forwarded }>(
-  parts: ForwardParts<Visit>,
-  visit: Visit,
-  request: ForwardRequest,
-): void {
+export function forward<Visit extends ForwardedVisit>(parts: ForwardParts<Visit>, visit: Visit, request: ForwardRequest): void {
   new Forwarding(parts, visit, request).begin()
 }
 
-class Forwarding<Visit extends { exchange: Exchange; outcome: Forwarded }> implements UpstreamListener {
+class Forwarding<Visit extends ForwardedVisit> implements UpstreamListener {
   readonly #outcome: Forwarded
   readonly #parts: ForwardParts<Visit>
   readonly #visit: Visit
@@ -121,7 +119,7 @@ class Forwarding<Visit extends { exchange: Exchange; outcome: Forwarded }> imple
     const fresh = again || this.#outcome.attempts >= ATTEMPTS_MAX - 1 // the last one is not wasted on a kept connection that may be closed just now
     this.#isRetry = fresh
     try {
-      const acquired = this.#parts.channels.acquire(this.#upstream, { fresh })
+      const acquired = this.#parts.channels.acquire(this.#upstream, { fresh, load: this.#visit.view.load })
       if (!this.#isReplayable()) this.#sendWhenReady(this.#lookTwice(acquired))
       else if (acquired instanceof Promise) this.#sendWhenReady(acquired)
       else this.#send(acquired)
@@ -221,7 +219,7 @@ class Forwarding<Visit extends { exchange: Exchange; outcome: Forwarded }> imple
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
     if (channel.isUsable) return channel
     channel.destroy()
-    return this.#parts.channels.acquire(this.#upstream, { fresh: true })
+    return this.#parts.channels.acquire(this.#upstream, { fresh: true, load: this.#visit.view.load })
   }
 
   /** All but 100 go on (RFC 9110 §15.2): that one is ours to say, to those who wait for it. */

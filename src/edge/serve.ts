@@ -3,6 +3,7 @@ import type { AddressSet } from '../lib/addresses.ts'
 import { Lru } from '../lib/lru.ts'
 import type { LineSink, Log } from '../log.ts'
 import { createAccessLog, pathOf } from './access-log.ts'
+import type { Admission } from './admission.ts'
 import type { Bridge } from './bridge.ts'
 import { clientAddress } from './client-address.ts'
 import { type ConnectionView, createConnectionViews } from './connection-view.ts'
@@ -29,6 +30,7 @@ export type ServeParts = {
   brandOf(projectId: string): ErrorPageBrand | undefined
   unverifiedVisit(claimed: Hostname): void
   trustedProxies: AddressSet
+  loadOf: Admission['loadOf']
   accessLogSample: number
   channels: UpstreamChannels
   bridge: Bridge
@@ -65,7 +67,7 @@ const UPSTREAMS_MAX = 1_000 // read anew for the next request when they are more
  */
 export function createServe(parts: ServeParts) {
   const logAccess = createAccessLog(parts.accessLog, parts.accessLogSample, parts.turn.timeMs)
-  const viewOf = createConnectionViews(parts.trustedProxies)
+  const viewOf = createConnectionViews(parts.trustedProxies, parts.loadOf)
   const nextRequestId = createRequestIds()
   let open = 0
   const upstreams = new Lru<string, { url: string; upstream: Upstream }>(UPSTREAMS_MAX)
@@ -85,7 +87,8 @@ export function createServe(parts: ServeParts) {
     visit.isClosed = true
     visit.endWatch?.()
     open -= 1
-    const { outcome } = visit
+    const { outcome, view } = visit
+    if (view.load) view.load.exchanges -= 1
     if (refusal !== undefined) outcome.status = refusal
     else if (outcome.status === 0 && !outcome.failure && !visit.hasFailed) outcome.visitor ??= 'visitor-gone' // before anything was decided
     const totalMs = parts.turn.nowMs() - visit.startedAt
@@ -257,6 +260,7 @@ export function createServe(parts: ServeParts) {
         endWatch: undefined,
       }
       open += 1
+      if (view.load) view.load.exchanges += 1
       exchange.onClose((refusal) => close(visit, refusal))
       if (refusedWith !== undefined) return answer(visit, refusedWith)
       try {

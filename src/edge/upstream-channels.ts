@@ -3,6 +3,7 @@ import type { UpstreamListener } from './upstream-connection.ts'
 import type { UpstreamHttp2Pools } from './upstream-http2-pools.ts'
 import type { UpstreamPools } from './upstream-pools.ts'
 import type { UpstreamRequest } from './upstream-request.ts'
+import type { Asking } from './upstream-share.ts'
 
 export type UpstreamChannels = ReturnType<typeof createUpstreamChannels>
 
@@ -24,10 +25,10 @@ export interface UpstreamChannel {
 /** All ways to upstreams: each is spoken to as its project says. */
 export function createUpstreamChannels(http1: UpstreamPools, http2: UpstreamHttp2Pools) {
   return {
-    /** A channel for one exchange. `fresh`: not on a connection that was kept. Rejects with UpstreamFailure. */
-    acquire(upstream: Upstream, { fresh = false } = {}): UpstreamChannel | Promise<UpstreamChannel> {
+    /** A channel for one exchange. Throws, or rejects with, UpstreamFailure. */
+    acquire(upstream: Upstream, asking: Asking = {}): UpstreamChannel | Promise<UpstreamChannel> {
       // Of HTTP/2 no connection that has died is kept: the next one is as good as a fresh one.
-      return upstream.protocol === 'http1' ? http1.acquire(upstream, { fresh }) : http2.acquire(upstream)
+      return upstream.protocol === 'http1' ? http1.acquire(upstream, asking) : http2.acquire(upstream, asking)
     },
     /** Opens a connection and keeps it for whoever needs one next. Rejects with UpstreamFailure. */
     async probe(upstream: Upstream): Promise<void> {

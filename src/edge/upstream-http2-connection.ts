@@ -110,6 +110,11 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
     return this.isOpen && this.#requests.size + this.#kept < this.#maxStreams
   }
 
+  /** How many requests its upstream takes on it at once. */
+  get streamsMax(): number {
+    return this.#maxStreams
+  }
+
   get isIdle(): boolean {
     return this.#requests.size + this.#kept === 0
   }

@@ -4,6 +4,7 @@ import type { Upstream, UpstreamFailure, UpstreamWays } from './upstream.ts'
 import { UpstreamHttp2Connection } from './upstream-http2-connection.ts'
 import { UpstreamHttp2Request } from './upstream-http2-request.ts'
 import { UpstreamLine } from './upstream-line.ts'
+import { type Asking, hasItsShare, shareFailure } from './upstream-share.ts'
 
 const CONNECTIONS_PER_UPSTREAM_MAX = 64
 /** Those that take no more requests, and wait for the end of the ones they have. */
@@ -104,6 +105,10 @@ export function createUpstreamHttp2Pools({ connect, timeouts, turn }: UpstreamWa
     else openMore(pool)
   }
 
+  const streamsMax = ({ open: [first] }: Pool) => first?.streamsMax ?? STREAMS_EXPECTED
+  const exchangesMax = (pool: Pool) => CONNECTIONS_PER_UPSTREAM_MAX * streamsMax(pool)
+  const isCrowded = (pool: Pool) => (pool.open.size * streamsMax(pool) + pool.waiting.length) * 2 > exchangesMax(pool)
+
   const isOver = ({ open, leaving, opening, waiting }: Pool) => open.size + leaving.size + opening + waiting.length === 0
 
   const openMore = (pool: Pool) => {
@@ -112,27 +117,28 @@ export function createUpstreamHttp2Pools({ connect, timeouts, turn }: UpstreamWa
     void open(pool)
   }
 
-  const wait = (pool: Pool): Promise<UpstreamHttp2Connection> => {
-    const waiting = pool.waiting.wait(timeouts.connectMs * 2) // to connect, and to be greeted
+  const wait = (pool: Pool, load: Asking['load']): Promise<UpstreamHttp2Connection> => {
+    const waiting = pool.waiting.wait(timeouts.connectMs * 2, load) // to connect, and to be greeted
     openMore(pool)
     return waiting
   }
 
-  const find = (upstream: Upstream): UpstreamHttp2Connection | Promise<UpstreamHttp2Connection> => {
+  const find = (upstream: Upstream, { load }: Asking): UpstreamHttp2Connection | Promise<UpstreamHttp2Connection> => {
     const pool = poolOf(upstream)
+    if (isCrowded(pool) && hasItsShare(load, exchangesMax(pool))) throw shareFailure()
     for (const connection of pool.open) {
       if (!connection.hasRoom) continue
       connection.reserve()
       return connection
     }
-    return wait(pool)
+    return wait(pool, load)
   }
 
   return {
-    /** A place on a connection for one exchange. Rejects with UpstreamFailure. */
-    acquire(upstream: Upstream): UpstreamHttp2Request | Promise<UpstreamHttp2Request> {
-      const request = (host: UpstreamHttp2Connection) => new UpstreamHttp2Request(host, async () => find(upstream))
-      const found = find(upstream)
+    /** A place on a connection for one exchange. Throws, or rejects with, UpstreamFailure. */
+    acquire(upstream: Upstream, asking: Asking = {}): UpstreamHttp2Request | Promise<UpstreamHttp2Request> {
+      const request = (host: UpstreamHttp2Connection) => new UpstreamHttp2Request(host, async () => find(upstream, asking))
+      const found = find(upstream, asking)
       return found instanceof Promise ? found.then(request) : request(found)
     },
     counts: () => ({

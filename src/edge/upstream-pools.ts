@@ -3,8 +3,11 @@ import { LastAnswerHead } from './last-answer-head.ts'
 import type { Upstream, UpstreamWays } from './upstream.ts'
 import { UpstreamConnection } from './upstream-connection.ts'
 import { UpstreamLine } from './upstream-line.ts'
+import { type Asking, hasItsShare, shareFailure } from './upstream-share.ts'
 
-const CONNECTIONS_PER_UPSTREAM_MAX = 1_024
+const CONNECTIONS_PER_UPSTREAM_MIN = 1_024
+/** Of the visitors: so many have a descriptor for one to an upstream (file-descriptors.ts). A stream of events, or a long poll, holds one each. */
+const CONNECTIONS_PER_VISITOR = 0.5
 const IDLE_CONNECTIONS_MAX = 2_048
 const CLOSED_AT_ONCE = 64
 const LOOK_EVERY_MS_MAX = 1_000
@@ -18,7 +21,8 @@ export type UpstreamPools = ReturnType<typeof createUpstreamPools>
  * Keep-alive connections to upstreams. The one used last is used next, so that what is not needed falls idle and closes. Everything is
  * bounded: connections and waiting requests per upstream, idle connections in all. A pool disappears with its last connection.
  */
-export function createUpstreamPools({ connect, timeouts, turn }: UpstreamWays) {
+export function createUpstreamPools({ connect, timeouts, turn, visitorsMax }: UpstreamWays & { visitorsMax: number }) {
+  const connectionsMax = Math.max(CONNECTIONS_PER_UPSTREAM_MIN, Math.floor(visitorsMax * CONNECTIONS_PER_VISITOR))
   const pools = new Map<string, Pool>()
   let idle = 0
   const opened = new Members<UpstreamConnection>()
@@ -104,12 +108,13 @@ export function createUpstreamPools({ connect, timeouts, turn }: UpstreamWays) {
   }
 
   return {
-    /** A connection for one exchange; it comes back by itself. `fresh`: one that has carried nothing yet. Rejects with UpstreamFailure. */
-    acquire(upstream: Upstream, { fresh = false } = {}): UpstreamConnection | Promise<UpstreamConnection> {
+    /** A connection for one exchange; it comes back by itself. `fresh`: one that has carried nothing yet. Throws, or rejects with, UpstreamFailure. */
+    acquire(upstream: Upstream, { fresh = false, load }: Asking = {}): UpstreamConnection | Promise<UpstreamConnection> {
       const pool = poolOf(upstream)
+      if ((pool.open - pool.idle.length) * 2 > connectionsMax && hasItsShare(load, connectionsMax)) throw shareFailure()
       const idle = fresh ? undefined : takeIdle(pool)
       if (idle) return idle
-      return pool.open < CONNECTIONS_PER_UPSTREAM_MAX || fresh ? open(upstream, pool) : pool.waiting.wait(timeouts.connectMs)
+      return pool.open < connectionsMax || fresh ? open(upstream, pool) : pool.waiting.wait(timeouts.connectMs, load)
     },
     /** Opens a connection, which rests then until an exchange needs it. Rejects with UpstreamFailure. */
     async probe(upstream: Upstream): Promise<void> {

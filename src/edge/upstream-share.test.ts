@@ -1,0 +1,103 @@
+import { once } from 'node:events'
+import { createServer as createHttp2Server, type IncomingHttpHeaders } from 'node:http2'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
+import { openHttp2, requestHttp2 } from '../../test/support/raw-visitor.ts'
+import type { ClientLoad } from './admission.ts'
+import { UpstreamLine } from './upstream-line.ts'
+
+const HOST = 'shop.customer.com'
+const GREEDY = '127.0.0.2'
+const STREAMS = 100
+const HALF_OF_CONNECTIONS = 512 // of 1,024, the least that an upstream may have
+const STREAMS_OF_HTTP2_UPSTREAM = 10
+const HALF_OF_STREAMS = 32 * STREAMS_OF_HTTP2_UPSTREAM
+const WAITING_PER_CLIENT_MAX = 1_024
+const PATIENCE = { timeout: 10_000 } // a busy machine takes its time
+
+/** Applications that leave requests for `/held` without an answer. */
+const sockets = new Set<Socket>()
+const http1 = createServer((socket) => {
+  sockets.add(socket)
+  socket.on('error', () => {}).on('close', () => sockets.delete(socket))
+  socket.on('data', (bytes) => bytes.includes(' /held ') || socket.write('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nserved'))
+})
+const http2 = createHttp2Server({ settings: { maxConcurrentStreams: STREAMS_OF_HTTP2_UPSTREAM } }, (request, response) => {
+  if (request.url !== '/held') response.end('served')
+})
+
+let edge: TestEdge
+beforeAll(async () => {
+  await Promise.all([once(http1.listen(0, '127.0.0.1'), 'listening'), once(http2.listen(0, '127.0.0.1'), 'listening')])
+})
+afterAll(() => {
+  for (const socket of sockets) socket.destroy()
+  http1.close()
+  http2.close()
+})
+beforeEach(async () => {
+  edge = await startTestEdge({ ceilings: { processMax: 100, perClientMax: 100 } })
+  return () => edge.stop(0)
+})
+
+const urlOf = (server: Pick<Server, 'address'>) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+const openFrom = (localAddress: string) => openHttp2({ port: edge.httpsPort, hostname: HOST, ca: edge.ca.certPem, more: { localAddress } })
+const head = (path: string) => ({ ':path': path, ':authority': HOST })
+
+/** Requests of one client without an answer; resolves to how many of them are refused, once it is known of each. */
+async function askForAll(count: number): Promise<number> {
+  const refusals: IncomingHttpHeaders[] = []
+  for (let asked = 0; asked < count; asked += STREAMS) {
+    const session = await openFrom(GREEDY)
+    for (let n = 0; n < Math.min(STREAMS, count - asked); n += 1) {
+      requestHttp2(session, head('/held')).then(
+        ({ headers }) => headers[':status'] && refusals.push(headers),
+        () => {},
+      )
+    }
+  }
+  await expect.poll(async () => (await edge.report()).exchanges + refusals.length, PATIENCE).toBe(count)
+  for (const refusal of refusals) expect(refusal).toMatchObject({ ':status': 502, 'namesake-error': 'busy' })
+  return refusals.length
+}
+
+const askAsAnother = async () => (await requestHttp2(await openFrom('127.0.0.1'), head('/'))).body
+
+test('a client over HTTP/2 takes half of an upstream’s connections, and leaves the rest to others', async () => {
+  await edge.route(HOST, urlOf(http1))
+  expect(await askForAll(HALF_OF_CONNECTIONS + 88)).toBe(87)
+  expect(await askAsAnother()).toBe('served')
+})
+
+test('so it is where the upstream speaks HTTP/2', async () => {
+  await edge.route(HOST, urlOf(http2 as unknown as Server), { upstreamProtocol: 'h2c' })
+  expect(await askAsAnother()).toBe('served') // it is known by now how many streams a connection takes
+  const refused = await askForAll(HALF_OF_STREAMS + 380)
+  expect(refused).toBeGreaterThan(200)
+  expect(refused).toBeLessThan(380)
+  expect(await askAsAnother()).toBe('served')
+})
+
+test('an edge for many visitors has as many connections to an upstream as half of them', async () => {
+  const wide = await startTestEdge({ ceilings: { processMax: 2_600, perClientMax: 0 } })
+  await edge.stop(0)
+  edge = wide
+  await edge.route(HOST, urlOf(http1))
+  expect(await askForAll(1_200)).toBe(0)
+  expect(await askAsAnother()).toBe('served')
+})
+
+test('of those who wait for an upstream, one client’s are a quarter at most, whether or not it stays', async () => {
+  const line = new UpstreamLine<string>()
+  const [greedy, other] = [1, 2].map((): ClientLoad => ({ connections: 1, exchanges: 0, waiting: 0 })) as [ClientLoad, ClientLoad]
+  const waiting = Array.from({ length: WAITING_PER_CLIENT_MAX }, () => line.wait(PATIENCE.timeout, greedy))
+  await expect(line.wait(PATIENCE.timeout, greedy)).rejects.toMatchObject({ reason: 'busy' })
+  const others = line.wait(PATIENCE.timeout, other)
+  line.next()!.resolve('a connection')
+  expect(await waiting[0]).toBe('a connection')
+  waiting.push(line.wait(PATIENCE.timeout, greedy))
+  for (const _ of waiting) line.next()!.resolve('another')
+  expect(await others).toBe('another')
+  expect([greedy.waiting, other.waiting, line.length]).toEqual([0, 0, 0])
+})
