@@ -96,9 +96,20 @@ function judge({ stream, expected, answers, arrivals, connection }: Evidence): E
     last = at
   }
   const isWhole = stream.isValid && messages.length === stream.count
-  if (isWhole && (answers.length < stream.count || (connection.way === 'node' && run.refused > 0)))
+  if (
+    isWhole &&
+    !(connection.way === 'nginx' && endsAtExpectation(messages, answers)) &&
+    (answers.length < stream.count || (connection.way === 'node' && run.refused > 0))
+  )
     return `nothing is wrong with these ${stream.count} requests, and the answers were ${answers.map(({ status }) => status).join(' ')}`
   return run
+}
+
+/** Whether the last answer is nginx's refusal of a request that asked whether to send its body: the visitor may have sent it or not (RFC 9110 §10.1.1). */
+function endsAtExpectation(messages: readonly ReferenceRequest[], answers: readonly ReadAnswer[]): boolean {
+  const [request, answer] = [messages[answers.length - 1], answers.at(-1)]
+  if (!request || !answer || fieldOf(answer, ARRIVAL_FIELD) !== undefined) return false
+  return fieldOf(request, 'expect') !== undefined
 }
 
 /** What is wrong, without the bytes that it is wrong with. */
@@ -106,7 +117,7 @@ function kindOf(why: string): string {
   return why.split(':')[0]!.replaceAll(/\d+/g, '')
 }
 
-function fieldOf({ fields }: ReadAnswer, wanted: string): string | undefined {
+function fieldOf({ fields }: Pick<ReadAnswer, 'fields'>, wanted: string): string | undefined {
   const at = fields.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === wanted)
   return at < 0 ? undefined : fields[at + 1]
 }
