@@ -1,11 +1,11 @@
-import type { RecordType } from '../lib/dns-message.ts'
 import type { Authorities, NameServer, Statement } from './authority.ts'
 import type { Budget } from './budget.ts'
-import { inOneDomain, parentOf, placeOf, registeredDomain } from './place.ts'
+import { inOneDomain, isWithin, placeOf, registeredDomain } from './place.ts'
 import type { Reply, Resolver } from './resolver.ts'
 import { sampleUnder } from './sample.ts'
 import { type Edge, judgeView, leadsToEdge, type Verdict, type View, weigh } from './verdict.ts'
-import { type AskName, aliasOf, askForAlias, type Walk, walk } from './walk.ts'
+import { type AskName, askForAlias, type Walk, walk } from './walk.ts'
+import { findWildcardRecord } from './wildcard-record.ts'
 
 /** A verdict with what it rests on. `servers` says what each authoritative server holds; empty when none had to be, or could be, asked. */
 export type Finding = {
@@ -51,7 +51,7 @@ export function createLookup(parts: { resolver: Resolver; authorities: Authoriti
     const { finding, answering } = heard
     const askZone: AskName = (asking) => (answering ? authorities.ask(answering, asking, budget) : resolver.resolve(asking, budget))
     const explained = await explain(hostname, finding, askZone, budget)
-    return sample ? explained : lookForWildcard(hostname, explained, askZone)
+    return sample ? explained : lookForWildcard(explained, blamedName(hostname, explained.verdict, edge), askZone, budget)
   }
 
   async function hear(asked: Authorities, hostname: string, known: { view: View; verdict: Verdict }, budget: Budget): Promise<Heard> {
@@ -112,17 +112,13 @@ export function createLookup(parts: { resolver: Resolver; authorities: Authoriti
     return isItsOwn ? { at, walk: found } : undefined
   }
 
-  /** Where a record is to be changed or removed, looks whether it is the hostname's own: others may live by a wildcard record. */
-  async function lookForWildcard(hostname: string, finding: Finding, askZone: AskName): Promise<Finding> {
-    const { verdict, view } = finding
-    if (!view || view.isApex || !blamesRecord(verdict, edge)) return finding
-    const type = view.a.hops.length > 0 || view.a.addresses.length > 0 ? 'A' : 'AAAA'
-    const { hops, addresses } = (type === 'A' ? view.a : view.aaaa) ?? view.a
-    const own = hops[0] ? hops[0].target.toLowerCase() : addresses.toSorted().join()
-    // A wildcard record answers beside the hostname, and below it only while the hostname has no record of its own (RFC 4592 §2.2.1).
-    const samples = [sampleUnder(parentOf(hostname)), sampleUnder(hostname)]
-    const found = await Promise.all(samples.map(async (name) => firstStep(await askZone({ name, type }), name, type)))
-    return found.every((step) => step === own) ? { ...finding, view: { ...view, byWildcard: true } } : finding
+  /** Where a record is to be changed or removed, looks whether it is a wildcard record: others may live by that. */
+  async function lookForWildcard(finding: Finding, name: string | undefined, askZone: AskName, budget: Budget): Promise<Finding> {
+    const { view, zone } = finding
+    if (!view || name === undefined) return finding
+    const ask: AskName = zone !== undefined && isWithin(zone, name) ? askZone : (asking) => resolver.resolve(asking, budget)
+    const byWildcard = await findWildcardRecord(name, view, zone, ask)
+    return byWildcard === undefined ? finding : { ...finding, view: { ...view, byWildcard } }
   }
 
   const findText: Lookup['findText'] = async ({ name, value, hostname, isAlias }, budget) => {
@@ -184,18 +180,25 @@ function lacksCause(verdict: Verdict): boolean {
   )
 }
 
-/** Whether the hostname has a record that leads elsewhere. One that was meant to lead here has a mistake in it, which its owner will know again. */
-function blamesRecord(verdict: Verdict, edge: Edge): boolean {
-  if (verdict.kind === 'unknown') return verdict.record !== undefined && !inOneDomain(verdict.record.target.toLowerCase(), edge.host)
-  return ['wrong-target', 'proxied', 'mixed-addresses', 'stale-aaaa', 'loop'].includes(verdict.kind)
-}
-
-/** The target of a name's alias, in lower case, or its addresses in order; undefined where it has neither. */
-function firstStep(reply: Reply, name: string, type: RecordType): string | undefined {
-  const answers = reply.kind === 'answer' ? reply.message.answers : []
-  const alias = aliasOf(answers, name)
-  const addresses = answers.filter((record) => record.type === type && record.name.toLowerCase() === name).map(({ value }) => value)
-  return alias ? alias.target.toLowerCase() : addresses.length > 0 ? addresses.toSorted().join() : undefined
+/** The name of the record that has the mistake, or that leads elsewhere. */
+function blamedName(hostname: string, verdict: Verdict, edge: Edge): string | undefined {
+  switch (verdict.kind) {
+    case 'wrong-case':
+    case 'typo-in-target':
+    case 'missing-final-dot':
+    case 'target-is-portal':
+      return verdict.record.name.toLowerCase()
+    case 'unknown':
+      return verdict.record && !inOneDomain(verdict.record.target.toLowerCase(), edge.host) ? hostname : undefined
+    case 'wrong-target':
+    case 'proxied':
+    case 'mixed-addresses':
+    case 'stale-aaaa':
+    case 'loop':
+      return hostname
+    default:
+      return undefined
+  }
 }
 
 function textsOf(reply: Reply): string[] {

@@ -43,7 +43,7 @@ export type ReportParts = {
 
 /** What the sentence of a finding is about. */
 export function subjectOf(hostname: string, { view, zone }: Finding, edge: Edge): Subject {
-  return { hostname, isApex: view?.isApex ?? false, byWildcard: view?.byWildcard ?? false, zone, edge }
+  return { hostname, isApex: view?.isApex ?? false, byWildcard: view?.byWildcard, zone, edge }
 }
 
 export function createReport(parts: ReportParts): DnsReport {
@@ -61,7 +61,12 @@ export function createReport(parts: ReportParts): DnsReport {
     zone: finding.view ? placeOf(hostname, finding.zone).zone : null,
     nameServers: parts.nameServers.slice(0, NAME_SERVERS_SHOWN_MAX),
     ...(parts.delegation && { delegation: parts.delegation }),
-    evidence: { ...bounded(details), ...(byWildcard && { byWildcard }), zone: finding.zone ?? null, servers: finding.servers },
+    evidence: {
+      ...bounded(details),
+      ...(byWildcard !== undefined && { byWildcard }),
+      zone: finding.zone ?? null,
+      servers: finding.servers,
+    },
   }
 }
 

@@ -2,15 +2,21 @@ import { inOneDomain, type Place, placeOf } from './place.ts'
 import type { Edge, Verdict } from './verdict.ts'
 import type { Hop } from './walk.ts'
 
-/** What a sentence is about: `zone` is the DNS zone of the hostname, where it is known. `byWildcard`: what was found there is a wildcard record's. */
-export type Subject = { hostname: string; isApex: boolean; byWildcard: boolean; zone: string | undefined; edge: Edge }
+/**
+ * What a sentence is about: `zone` is the DNS zone of the hostname, where it is known. `byWildcard`: the name of the wildcard record that what was found
+ * there is from, or that has the mistake.
+ */
+export type Subject = { hostname: string; isApex: boolean; byWildcard: string | undefined; zone: string | undefined; edge: Edge }
+
+/** Of a record that was meant to lead here: its owner will know it again, and wants it mended, though others live by it. */
+const MISTAKES: readonly Verdict['kind'][] = ['wrong-case', 'typo-in-target', 'missing-final-dot', 'target-is-portal']
 
 const NAMES_SHOWN_MAX = 4
 
 /** One sentence that the owner of the hostname, who need not be technical, can act on: which record, at which name, with which value. */
 export function describe(verdict: Verdict, subject: Subject): string {
   const { hostname, edge } = subject
-  if (subject.byWildcard) return describeByWildcard(verdict, subject)
+  if (subject.byWildcard !== undefined && !MISTAKES.includes(verdict.kind)) return describeByWildcard(verdict, subject.byWildcard, subject)
   switch (verdict.kind) {
     case 'verified':
       return `The DNS of ${hostname} is right: it leads to ${edge.host}.`
@@ -83,10 +89,10 @@ function withoutProxy(by: string): string {
 }
 
 /** A record of the hostname's own goes before the wildcard record, by which other hostnames live. */
-function describeByWildcard(verdict: Verdict, subject: Subject): string {
+function describeByWildcard(verdict: Verdict, wildcard: string, subject: Subject): string {
   const by = verdict.kind === 'proxied' ? verdict.by : undefined
   const [setting, way] = by === undefined ? ['', ''] : [`, set ${withoutProxy(by)}`, ` through ${by}'s proxy`]
-  return `${addRecord(subject)}${setting}: at present the wildcard record ("*") answers for ${subject.hostname}${way}, and it may stay.`
+  return `${addRecord(subject)}${setting}: at present the wildcard record ("${placeOf(wildcard, subject.zone).label}") answers for ${subject.hostname}${way}, and it may stay.`
 }
 
 function describeUnresolved(record: Hop, subject: Subject): string {
@@ -127,8 +133,8 @@ function exchangeAddresses(addresses: string[], subject: Subject): string {
 
 /** `Change the CNAME record named "shop" in the DNS of customer.com from "x" to`, wherever in the chain the record is. */
 function change(record: Hop, subject: Subject): string {
-  const { label, zone }: Place = placeOf(record.name.toLowerCase(), subject.zone)
-  return `Change the CNAME record named "${label}" in the DNS of ${zone} from ${show(record.target)} to`
+  const { label, zone }: Place = placeOf(subject.byWildcard ?? record.name.toLowerCase(), subject.zone)
+  return `Change the ${subject.byWildcard === undefined ? '' : 'wildcard '}CNAME record named "${label}" in the DNS of ${zone} from ${show(record.target)} to`
 }
 
 function withValue(edge: Edge): string {

@@ -232,18 +232,18 @@ const SENTENCES: [Verdict, string][] = [
 ]
 
 test.each(SENTENCES)('%o says which record, at which name, with which value', (verdict, sentence) => {
-  expect(describe(verdict, { hostname: HOST, isApex: false, byWildcard: false, zone: undefined, edge })).toBe(sentence)
+  expect(describe(verdict, { hostname: HOST, isApex: false, byWildcard: undefined, zone: undefined, edge })).toBe(sentence)
 })
 
 test('an apex is told of ALIAS records and of the addresses', () => {
-  const subject = { hostname: 'customer.com', isApex: true, byWildcard: false, zone: 'customer.com', edge }
+  const subject = { hostname: 'customer.com', isApex: true, byWildcard: undefined, zone: 'customer.com', edge }
   expect(describe({ kind: 'apex-not-pointing', addresses: ['203.0.113.9'] }, subject)).toBe(
     'customer.com points to 203.0.113.9, which is not ours: remove this record, then add an ALIAS or ANAME record named "@" in the DNS of customer.com with the value "edge.namesake.example", or A records with 198.51.100.1 and 198.51.100.2 and an AAAA record with 2001:db8::1 if your DNS provider has no such record.',
   )
 })
 
 test('a record in a delegated zone is named as that zone names it', () => {
-  const subject = { hostname: 'shop.eu.customer.co.uk', isApex: false, byWildcard: false, zone: 'eu.customer.co.uk', edge }
+  const subject = { hostname: 'shop.eu.customer.co.uk', isApex: false, byWildcard: undefined, zone: 'eu.customer.co.uk', edge }
   expect(describe({ kind: 'absent' }, subject)).toContain('named "shop" in the DNS of eu.customer.co.uk')
   expect(describe({ kind: 'absent' }, { ...subject, zone: undefined })).toContain('named "shop.eu" in the DNS of customer.co.uk')
 })

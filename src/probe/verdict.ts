@@ -12,7 +12,7 @@ export type Edge = { host: string; isLocal: boolean; addresses: ReadonlySet<stri
 /**
  * What one source, the resolver or one authoritative server, says of a hostname. `aaaa` is missing where `a` says enough.
  * `texts` (TXT values at the name) and `doubled` (the name with its zone appended once more, by a record of its own) are looked for only when nothing is right.
- * `byWildcard`: what was found is a wildcard record's, so there is none of the name's own to change or remove.
+ * `byWildcard`: the name of the wildcard record (`*.customer.com`) that what was found is from, so there is none of the name's own to change or remove.
  */
 export type View = {
   a: Walk
@@ -20,7 +20,7 @@ export type View = {
   isApex: boolean
   texts?: string[]
   doubled?: { at: string; walk: Walk }
-  byWildcard?: true
+  byWildcard?: string
 }
 
 /** The `record` of what is unknown: the CNAME that leads to a name which cannot be resolved; without one it is the hostname itself that cannot be. */
@@ -50,9 +50,10 @@ export function judgeView(hostname: string, view: View, edge: Edge): Verdict {
   const reached = view.a.hops.find((hop) => hop.target.toLowerCase() === edge.host)
   if (reached) return judgeReached(reached, view, edge)
   if (hostname === edge.host) return judgeResolving(view, edge)
-  if (view.a.end === 'loop') return { kind: 'loop', hops: view.a.hops }
   const mistake = view.a.hops.map((hop) => findMistake(hostname, hop, edge)).find((verdict) => verdict !== undefined)
+  // Also of a circle: a wildcard record whose value has the domain appended answers for that value too.
   if (mistake) return mistake
+  if (view.a.end === 'loop') return { kind: 'loop', hops: view.a.hops }
   const { end } = view.a
   if (end === 'bogus' || end === 'failed' || end === 'silent') return judgeUnresolved(end, view.a.hops, edge)
   return view.a.hops.length > 0 ? judgeOtherTarget(view) : judgeAddresses(hostname, view, edge)

@@ -1,0 +1,52 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type CustomerZone, EDGE_HOST, PORTAL_HOST, startCustomerZone } from '../../test/support/customer-zone.ts'
+import type { DnsServer } from '../../test/support/dns.ts'
+import { parseHostname } from '../hostname.ts'
+
+const TYPO = 'egde.namesake.test'
+
+let zone: CustomerZone
+beforeEach(async () => {
+  zone = await startCustomerZone()
+})
+afterEach(() => zone.stop())
+
+const check = (hostname: string) => zone.probe.check(parseHostname(hostname), { proof: '', proofNeeded: false })
+
+test.each<[string, Parameters<DnsServer['set']>, string]>([
+  ['typo-in-target', ['*.customer.test', 'CNAME', TYPO], `from "${TYPO}" to "${EDGE_HOST}".`],
+  ['wrong-case', ['*.customer.test', 'CNAME', 'Edge.namesake.test'], 'in lower-case letters exactly like this.'],
+  ['missing-final-dot', ['*.customer.test', 'CNAME', `${EDGE_HOST}.customer.test`], `to "${EDGE_HOST}." with a dot at its end`],
+  ['target-is-portal', ['*.customer.test', 'CNAME', PORTAL_HOST], 'is our website'],
+])('%s in a wildcard record is to be mended there (%j)', async (state, record, rest) => {
+  zone.set(...record)
+  const report = await check('shop.customer.test')
+  expect(report).toMatchObject({ state, evidence: { byWildcard: '*.customer.test' } })
+  expect(report.sentence).toMatch(/change the wildcard CNAME record named "\*" in the DNS of customer\.test from/i)
+  expect(report.sentence).toContain(rest)
+})
+
+test.each([
+  ['*.customer.test', '"*"'],
+  ['*.eu.customer.test', '"*.eu"'],
+])('the wildcard record %s, which answers over several labels, is named by its own name', async (wildcard, label) => {
+  zone.set(wildcard, 'CNAME', TYPO)
+  expect((await check('shop.eu.customer.test')).sentence).toContain(`wildcard CNAME record named ${label} in the DNS of customer.test`)
+  zone.set(wildcard, 'CNAME', 'elsewhere.example')
+  expect((await check('shop.eu.customer.test')).sentence).toContain(`at present the wildcard record (${label}) answers`)
+})
+
+test('the wildcard record that answers for the target of a right one is named', async () => {
+  zone.set('shop.customer.test', 'CNAME', 'shops.customer.test')
+  zone.set('*.customer.test', 'CNAME', TYPO)
+  expect((await check('shop.customer.test')).sentence).toContain('wildcard CNAME record named "*" in the DNS of customer.test')
+})
+
+test.each(['Edge.namesake.test', TYPO])(
+  'a mistake in a record of its own beside a right wildcard record is named there (%s)',
+  async (value) => {
+    zone.set('*.customer.test', 'CNAME', EDGE_HOST)
+    zone.set('shop.customer.test', 'CNAME', value)
+    expect((await check('shop.customer.test')).sentence).toContain(`CNAME record named "shop" in the DNS of customer.test from "${value}"`)
+  },
+)
