@@ -3,6 +3,7 @@ import type { Budget } from './budget.ts'
 import { inOneDomain, isWithin, placeOf, registeredDomain } from './place.ts'
 import type { Reply, Resolver } from './resolver.ts'
 import { sampleUnder } from './sample.ts'
+import { lookAtSignatures, type Signatures } from './signatures.ts'
 import { type Edge, judgeView, leadsToEdge, type Verdict, type View, weigh } from './verdict.ts'
 import { type AskName, askForAlias, type Walk, walk } from './walk.ts'
 import { findWildcardRecord } from './wildcard-record.ts'
@@ -40,8 +41,8 @@ export function createLookup(parts: { resolver: Resolver; authorities: Authoriti
     const ask: AskName = (asking) => resolver.resolve(asking, budget)
     const view = await viewOfResolver(hostname, edge, ask, (asking) => resolver.resolve(asking, briefly(budget)))
     const verdict = judgeView(hostname, view, edge)
-    const zone = view.a.zone
-    if (isFinal(verdict)) return { verdict, view, zone, servers: [] }
+    if (isBogus(verdict)) return withSignatures(view, await lookAtSignatures(hostname, ask))
+    if (isFinal(verdict)) return { verdict, view, zone: view.a.zone, servers: [] }
     let heard = await hear(authorities, hostname, { view, verdict }, budget)
     if (heard.finding.verdict.kind === 'verified') {
       heard = await hear(sureAuthorities, hostname, { view, verdict }, budget)
@@ -162,16 +163,18 @@ function briefly({ endsAt }: Budget): Budget {
   return { endsAt, queriesLeft: 1 }
 }
 
-/**
- * Verified needs no confirmation; a bogus zone would be right at its own servers; a silent resolver leaves no time and no way to ask, unless it gave
- * a record.
- */
+/** Verified needs no confirmation; a silent resolver leaves no time and no way to ask, unless it gave a record. */
 function isFinal(verdict: Verdict): boolean {
-  return (
-    verdict.kind === 'verified' ||
-    verdict.kind === 'dnssec-bogus' ||
-    (verdict.kind === 'unknown' && verdict.reason === 'silent' && !verdict.record)
-  )
+  return verdict.kind === 'verified' || (verdict.kind === 'unknown' && verdict.reason === 'silent' && !verdict.record)
+}
+
+/** Of the hostname's own zone, which would be right at its own servers. */
+function isBogus(verdict: Verdict): boolean {
+  return verdict.kind === 'dnssec-bogus' && !verdict.record
+}
+
+function withSignatures(view: View, { zone, unsigned }: Signatures): Finding {
+  return { verdict: { kind: 'dnssec-bogus', ...(unsigned && { unsigned }) }, view, zone, servers: [] }
 }
 
 function lacksCause(verdict: Verdict): boolean {
@@ -190,6 +193,8 @@ function blamedName(hostname: string, verdict: Verdict, edge: Edge): string | un
       return verdict.record.name.toLowerCase()
     case 'unknown':
       return verdict.record && !inOneDomain(verdict.record.target.toLowerCase(), edge.host) ? hostname : undefined
+    case 'dnssec-bogus':
+      return verdict.record && hostname
     case 'wrong-target':
     case 'proxied':
     case 'mixed-addresses':

@@ -273,7 +273,6 @@ test.each([
   ['fails', { rcode: SERVER_FAILURE }, { rcode: SERVER_FAILURE }],
   ['is silent', { drop: true as const }, { drop: true as const }],
   ['is silent behind a resolver that says so', { rcode: SERVER_FAILURE }, { drop: true as const }],
-  ['has wrong signatures', { bogus: true as const }, { bogus: true as const }],
 ])(
   'a CNAME to a name that %s is named, and its own zone is not blamed',
   async (_, chain, target) => {
@@ -290,6 +289,34 @@ test.each([
   },
   15_000,
 )
+
+test('a CNAME to a name with wrong signatures is named and is to be changed, and its own zone is not blamed', async () => {
+  const { resolver, authorities, probe } = await startZone()
+  for (const server of [resolver, ...authorities]) server.set('shop.customer.test', 'CNAME', 'old.dead-saas.test')
+  resolver.set('old.dead-saas.test', 'A', '192.0.2.9')
+  resolver.behave('shop.customer.test', { bogus: true, only: ['A', 'AAAA'] })
+  resolver.behave('old.dead-saas.test', { bogus: true })
+  const [report, destination] = await Promise.all([probe.check(shop, NO_PROOF), probe.leadsToEdge(shop)])
+  expect([report.state, destination.kind]).toEqual(['dnssec-bogus', 'unknown'])
+  expect(report.sentence).toMatch(
+    /CNAME record named "shop" in the DNS of customer\.test leads to "old\.dead-saas\.test", .*: change it to "edge/,
+  )
+})
+
+test.each([
+  ['customer.test', 'shop.customer.test', 'at your domain registrar'],
+  ['eu.customer.test', 'shop.eu.customer.test', 'in the DNS of customer.test'],
+])('signatures that %s does not have, though its parent says so, are told from wrong ones', async (zone, hostname, where) => {
+  const resolver = keep(await startDnsServer({ role: 'resolver', zones: ['test', zone] }))
+  resolver.set(hostname, 'CNAME', EDGE)
+  for (const name of [hostname, zone]) resolver.behave(name, { bogus: true })
+  const check = async () =>
+    (await probeAt([resolver]).check(parseHostname(hostname), NO_PROOF)) as { state: string; sentence: string; zone: string }
+  expect(await check()).toMatchObject({ state: 'dnssec-bogus', zone })
+  expect((await check()).sentence).toContain(`is on for ${zone} ${where}, but its DNS provider does not sign`)
+  resolver.set(zone, 'DNSKEY', 'key')
+  expect((await check()).sentence).toContain(`The signatures of the DNS answers of ${zone} (DNSSEC) are not valid`)
+})
 
 test('a CNAME that was changed since the resolver saw it verifies, though its old target is dead', async () => {
   const { resolver, authorities, probe } = await startZone()

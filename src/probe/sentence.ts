@@ -1,4 +1,4 @@
-import { inOneDomain, type Place, placeOf } from './place.ts'
+import { inOneDomain, type Place, parentOf, placeOf, registeredDomain } from './place.ts'
 import type { Edge, Verdict } from './verdict.ts'
 import type { Hop } from './walk.ts'
 
@@ -51,7 +51,7 @@ export function describe(verdict: Verdict, subject: Subject): string {
     case 'servers-disagree':
       return `The name servers of ${verdict.zone} give different answers: ${list(verdict.wrong)} ${verdict.wrong.length === 1 ? 'does' : 'do'} not yet have the record of ${hostname} that ${list(verdict.right)} ${verdict.right.length === 1 ? 'has' : 'have'}, so wait some minutes or ask your DNS provider to bring them in step.`
     case 'dnssec-bogus':
-      return `The DNSSEC signatures of ${placeOf(hostname, subject.zone).zone} are not valid, so its records are refused: correct or remove the DS record at your domain registrar, or sign the zone again at your DNS provider.`
+      return verdict.record ? describeBogusTarget(verdict.record, subject) : describeBogus(verdict.unsigned ?? false, subject)
     case 'edge-host-broken':
       return `The record of ${hostname} is right and nothing is to be done there: ${edge.host}, which is ours, does not resolve at the moment, and we must repair it.`
     case 'proof-needed':
@@ -102,6 +102,22 @@ function describeUnresolved(record: Hop, subject: Subject): string {
     return `The record of ${hostname} leads to ${target}, which does not resolve at present: nothing is to be done now, we look again soon.`
   const { label, zone } = placeOf(record.name.toLowerCase(), subject.zone)
   return `The CNAME record named "${label}" in the DNS of ${zone} leads to ${target}, which does not resolve at present: change it to ${withValue(edge)}.`
+}
+
+function describeBogusTarget(record: Hop, subject: Subject): string {
+  const { label, zone } = placeOf(record.name.toLowerCase(), subject.zone)
+  return `The CNAME record named "${label}" in the DNS of ${zone} leads to ${show(record.target)}, where much of the internet refuses all records, as their signatures (DNSSEC) are not valid: change it to ${withValue(subject.edge)}.`
+}
+
+/** DNSSEC is switched on in two places, and a zone that was moved to another DNS provider is often left with one of them. */
+function describeBogus(unsigned: boolean, subject: Subject): string {
+  const { zone } = placeOf(subject.hostname, subject.zone)
+  const isRegistered = zone === registeredDomain(zone)
+  const keeper = isRegistered ? 'at your domain registrar' : `in the DNS of ${parentOf(zone)}`
+  const off = isRegistered ? `turn DNSSEC off ${keeper}, which removes the DS record` : `remove the DS record of ${zone} ${keeper}`
+  return unsigned
+    ? `DNSSEC, by which DNS answers are signed, is on for ${zone} ${keeper}, but its DNS provider does not sign them, so much of the internet refuses all its records: ${off}.`
+    : `The signatures of the DNS answers of ${zone} (DNSSEC) are not valid, so much of the internet refuses all its records: have your DNS provider sign ${zone} again, or ${off}.`
 }
 
 function describeProof(name: string, proof: string, subject: Subject): string {

@@ -73,7 +73,8 @@ const TABLE: [string, View, Verdict['kind']][] = [
   ['an edge host whose servers are silent', view(led([edge.host], [], 'silent')), 'unknown'],
   ['a CNAME to a name that is silent', view(led(['old.dead.example'], [], 'silent')), 'unknown'],
   ['a CNAME to a name that fails', view(led(['old.dead.example'], [], 'failed')), 'unknown'],
-  ['a CNAME to a name with wrong signatures', view(led(['old.dead.example'], [], 'bogus')), 'unknown'],
+  ['a CNAME to a name with wrong signatures', view(led(['old.dead.example'], [], 'bogus')), 'dnssec-bogus'],
+  ['a CNAME to a name of ours with wrong signatures', view(led(['customers.namesake.example'], [], 'bogus')), 'unknown'],
   ['silence', view(led([], [], 'silent')), 'unknown'],
   ['an error', view(led([], [], 'failed')), 'unknown'],
   ['our A, an AAAA that fails', view(led([], ['198.51.100.1']), led([], [], 'failed')), 'unknown'],
@@ -203,7 +204,15 @@ const SENTENCES: [Verdict, string][] = [
   ],
   [
     { kind: 'dnssec-bogus' },
-    'The DNSSEC signatures of customer.com are not valid, so its records are refused: correct or remove the DS record at your domain registrar, or sign the zone again at your DNS provider.',
+    'The signatures of the DNS answers of customer.com (DNSSEC) are not valid, so much of the internet refuses all its records: have your DNS provider sign customer.com again, or turn DNSSEC off at your domain registrar, which removes the DS record.',
+  ],
+  [
+    { kind: 'dnssec-bogus', unsigned: true },
+    'DNSSEC, by which DNS answers are signed, is on for customer.com at your domain registrar, but its DNS provider does not sign them, so much of the internet refuses all its records: turn DNSSEC off at your domain registrar, which removes the DS record.',
+  ],
+  [
+    { kind: 'dnssec-bogus', record: { name: HOST, target: 'old.dead.example' } },
+    'The CNAME record named "shop" in the DNS of customer.com leads to "old.dead.example", where much of the internet refuses all records, as their signatures (DNSSEC) are not valid: change it to "edge.namesake.example".',
   ],
   [
     { kind: 'edge-host-broken' },
@@ -222,7 +231,7 @@ const SENTENCES: [Verdict, string][] = [
     'The DNS servers of shop.customer.com answered with an error: we look again soon, and if it stays so, ask your DNS provider why shop.customer.com cannot be resolved.',
   ],
   [
-    { kind: 'unknown', reason: 'bogus', record: { name: HOST, target: 'old.dead.example' } },
+    { kind: 'unknown', reason: 'failed', record: { name: HOST, target: 'old.dead.example' } },
     'The CNAME record named "shop" in the DNS of customer.com leads to "old.dead.example", which does not resolve at present: change it to "edge.namesake.example".',
   ],
   [
@@ -239,6 +248,13 @@ test('an apex is told of ALIAS records and of the addresses', () => {
   const subject = { hostname: 'customer.com', isApex: true, byWildcard: undefined, zone: 'customer.com', edge }
   expect(describe({ kind: 'apex-not-pointing', addresses: ['203.0.113.9'] }, subject)).toBe(
     'customer.com points to 203.0.113.9, which is not ours: remove this record, then add an ALIAS or ANAME record named "@" in the DNS of customer.com with the value "edge.namesake.example", or A records with 198.51.100.1 and 198.51.100.2 and an AAAA record with 2001:db8::1 if your DNS provider has no such record.',
+  )
+})
+
+test('the DS record of a delegated zone is in the DNS of the one above', () => {
+  const subject = { hostname: 'shop.eu.customer.com', isApex: false, byWildcard: undefined, zone: 'eu.customer.com', edge }
+  expect(describe({ kind: 'dnssec-bogus' }, subject)).toMatch(
+    /, or remove the DS record of eu\.customer\.com in the DNS of customer\.com\.$/,
   )
 })
 

@@ -23,7 +23,10 @@ export type View = {
   byWildcard?: string
 }
 
-/** The `record` of what is unknown: the CNAME that leads to a name which cannot be resolved; without one it is the hostname itself that cannot be. */
+/**
+ * The `record` of what is unknown or bogus: the CNAME that leads to a name which cannot be resolved; without one it is the hostname itself that cannot be.
+ * `unsigned`: the zone has no signatures, though its parent says that it has.
+ */
 export type Verdict =
   | { kind: 'verified'; via: 'cname' | 'addresses' | 'local' }
   | { kind: 'absent'; unregistered?: string }
@@ -38,7 +41,7 @@ export type Verdict =
   | { kind: 'loop'; hops: Hop[] }
   | { kind: 'lame-delegation'; zone: string; servers: string[] }
   | { kind: 'servers-disagree'; zone: string; right: string[]; wrong: string[] }
-  | { kind: 'dnssec-bogus' }
+  | { kind: 'dnssec-bogus'; record?: Hop; unsigned?: true }
   | { kind: 'edge-host-broken' }
   | { kind: 'proof-needed'; name: string; proof: string }
   | { kind: 'unknown'; reason: 'silent' | 'failed' | 'bogus'; record?: Hop }
@@ -121,9 +124,11 @@ function findMistake(hostname: string, hop: Hop, edge: Edge): Verdict | undefine
  * the edge host as its value, whatever became of the other name. A chain into the edge host's own domain may be right as it is.
  */
 function judgeUnresolved(reason: 'silent' | 'failed' | 'bogus', hops: Hop[], edge: Edge): Verdict {
-  const record = hops.find((hop) => inOneDomain(hop.target.toLowerCase(), edge.host)) ?? hops[0]
-  if (record) return { kind: 'unknown', reason, record }
-  return reason === 'bogus' ? { kind: 'dnssec-bogus' } : { kind: 'unknown', reason }
+  const ours = hops.find((hop) => inOneDomain(hop.target.toLowerCase(), edge.host))
+  if (ours) return { kind: 'unknown', reason, record: ours }
+  const record = hops[0] && { record: hops[0] }
+  // Wrong signatures were refused twice: that is no moment's failure.
+  return reason === 'bogus' ? { kind: 'dnssec-bogus', ...record } : { kind: 'unknown', reason, ...record }
 }
 
 function judgeOtherTarget(view: View): Verdict {

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import dnsPacket, { type Answer, type DecodedPacket, type Packet } from 'dns-packet'
 import { bindBoth, freePort } from './ports.ts'
 
-export type DnsType = 'A' | 'AAAA' | 'CNAME' | 'TXT' | 'NS' | 'SOA' | 'CAA'
+export type DnsType = 'A' | 'AAAA' | 'CNAME' | 'TXT' | 'NS' | 'SOA' | 'CAA' | 'DNSKEY'
 type Transport = 'udp' | 'tcp'
 
 /**
@@ -150,7 +150,8 @@ export async function startDnsServer(options: DnsOptions = {}): Promise<DnsServe
     }
     const found = recordsOf(current, type)
     if (found.length > 0) return { answers: [...answers, ...found] }
-    const authorities = zone === undefined ? [] : [toAnswer(zone, 'SOA', `ns.${zone}`)]
+    const denying = zoneOf(current)
+    const authorities = denying === undefined ? [] : [toAnswer(denying, 'SOA', `ns.${denying}`)]
     return { answers, authorities, flags: flags | (exists(sourceOf(current)) ? NO_ERROR : NO_SUCH_NAME) }
   }
 
@@ -324,6 +325,7 @@ function toAnswer(name: string, type: DnsType, value: string): Answer {
       data: { mname: value, rname: `admin.${name}`, serial: 1, refresh: 3600, retry: 600, expire: 86_400, minimum: 30 },
     }
   if (type === 'TXT') return { ...head, type, data: [value] }
+  if (type === 'DNSKEY') return { ...head, type, data: { flags: 257, algorithm: 13, key: Buffer.from(value) } }
   return { ...head, type, data: value } as Answer
 }
 
