@@ -1,4 +1,5 @@
 import { inOneDomain, type Place, parentOf, placeOf, registeredDomain } from './place.ts'
+import { asEntered, hostNameIn } from './target.ts'
 import type { Edge, Verdict } from './verdict.ts'
 import type { Hop } from './walk.ts'
 
@@ -27,7 +28,7 @@ export function describe(verdict: Verdict, subject: Subject): string {
     case 'wrong-case':
       return `${change(verdict.record, subject)} ${withValue(edge)}, written in lower-case letters exactly like this.`
     case 'typo-in-target':
-      return `There is a typing mistake in a record: ${lowerFirst(change(verdict.record, subject))} ${withValue(edge)}.`
+      return `There is a typing mistake in a record: ${lowerFirst(change(verdict.record, subject))} ${withValue(edge)}${hostNameIn(verdict.record.target) === edge.host ? ', with nothing before or after it' : ''}.`
     case 'missing-final-dot':
       return `${change(verdict.record, subject)} "${edge.host}." with a dot at its end, because without that dot the DNS provider has appended the domain.`
     case 'target-is-portal':
@@ -163,7 +164,7 @@ function chain(hops: Hop[]): string {
 }
 
 function show(name: string): string {
-  return `"${name}"`
+  return `"${asEntered(name)}"`
 }
 
 function list(items: string[]): string {

@@ -1,6 +1,7 @@
 import { editDistance } from './edit-distance.ts'
 import { inOneDomain, isPublicSuffix, registeredDomain } from './place.ts'
 import { proxyBehind, proxyOf } from './proxies.ts'
+import { hostNameIn, withoutDomain } from './target.ts'
 import type { Hop, Walk } from './walk.ts'
 
 /**
@@ -111,12 +112,14 @@ function judgeResolving(view: View, edge: Edge): Verdict {
 }
 
 function findMistake(hostname: string, hop: Hop, edge: Edge): Verdict | undefined {
-  const target = hop.target.toLowerCase()
+  const target = hostNameIn(hop.target)
   if (edge.portalHosts.has(target)) return { kind: 'target-is-portal', record: hop }
-  if (target.startsWith(`${edge.host}.`) && `.${hostname}`.endsWith(target.slice(edge.host.length)))
-    return { kind: 'missing-final-dot', record: hop }
-  if (editDistance(target, edge.host, TYPO_LETTERS_MAX) <= TYPO_LETTERS_MAX) return { kind: 'typo-in-target', record: hop }
-  return undefined
+  if (isNearly(edge.host, withoutDomain(target, hostname))) return { kind: 'missing-final-dot', record: hop }
+  return isNearly(edge.host, target) ? { kind: 'typo-in-target', record: hop } : undefined
+}
+
+function isNearly(host: string, name: string | undefined): boolean {
+  return name !== undefined && editDistance(name, host, TYPO_LETTERS_MAX) <= TYPO_LETTERS_MAX
 }
 
 /**
