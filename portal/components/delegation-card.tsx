@@ -22,10 +22,15 @@ export function DelegationCard({ domain: { hostname, dns, zone, verified } }: { 
           <p className="max-w-prose text-sm text-stone-600 dark:text-stone-400">
             {wildcard ? words.wildcardDelegationText : words.delegationText}
           </p>
-          {delegation.state === 'elsewhere' && <Notice kind="warning">{delegation.sentence}</Notice>}
+          <DelegationSentence delegation={delegation} />
           <RecordsToAdd records={[delegation]} zone={zone} />
         </>
       )}
     </Card>
   )
+}
+
+/** What is to be done about a record that is not there, and what to mind; nothing before anybody has looked. */
+export function DelegationSentence({ delegation: { state, sentence } }: { delegation: NonNullable<DomainDetails['dns']['delegation']> }) {
+  return state === 'unknown' ? null : <Notice kind={state === 'elsewhere' ? 'warning' : 'plain'}>{sentence}</Notice>
 }

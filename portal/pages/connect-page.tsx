@@ -5,6 +5,7 @@ import { announce } from '../components/announcer.tsx'
 import { Button, OuterLink } from '../components/button.tsx'
 import { Card, Skeleton } from '../components/card.tsx'
 import { ConnectFrame, Done } from '../components/connect-frame.tsx'
+import { DelegationSentence } from '../components/delegation-card.tsx'
 import { LoadProblem, Notice } from '../components/notice.tsx'
 import { ProviderSteps } from '../components/provider-steps.tsx'
 import { Comparison, RecordsToAdd } from '../components/record-cards.tsx'
@@ -101,6 +102,7 @@ function ToDo({ token, link }: { token: string; link: Connect }) {
             <summary className="cursor-pointer rounded py-1">{words.inUse}</summary>
             <div className="mt-3 grid gap-3">
               <p className="text-stone-600 dark:text-stone-400">{text.domain.delegationText}</p>
+              <DelegationSentence delegation={further} />
               <RecordsToAdd records={[further]} zone={link.zone} />
             </div>
           </details>

@@ -63,10 +63,18 @@ function aliasIn(reply: Reply, name: string): string | undefined {
   return reply.message.answers.find((record) => record.type === 'CNAME' && record.name.toLowerCase() === name.toLowerCase())?.value
 }
 
-/** `zone`: that of the hostname, where it is known. `required`: nothing else proves control. */
-export function describeDelegation(found: FoundDelegation, place: { zone: string | undefined; required: boolean }): Delegation {
+/** `zone`: that of the hostname, where it is known. `required`: nothing else proves control. `byWildcard`: the record that answers for the hostname. */
+export function describeDelegation(
+  found: FoundDelegation,
+  about: { hostname: string; zone: string | undefined; required: boolean; byWildcard: string | undefined },
+): Delegation {
   const { name, value, state } = found
-  return { name, value, state, sentence: sentenceOf(found, placeOf(name, place.zone), place.required) }
+  const { hostname, zone, byWildcard } = about
+  const sentence = sentenceOf(found, placeOf(name, zone), about.required)
+  if (state !== 'absent' || byWildcard === undefined) return { name, value, state, sentence }
+  // With a name below it the hostname exists, and no wildcard record answers for it any more (RFC 4592 §2.2.2).
+  const own = `, but give ${hostname} a record of its own first: the wildcard record ("${placeOf(byWildcard, zone).label}") no longer answers for it then.`
+  return { name, value, state, sentence: `${sentence.slice(0, -1)}${own}` }
 }
 
 function sentenceOf(found: FoundDelegation, { label, zone }: Place, required: boolean): string {

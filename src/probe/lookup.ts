@@ -1,7 +1,8 @@
 import type { Authorities, NameServer, Statement } from './authority.ts'
 import type { Budget } from './budget.ts'
 import { inOneDomain, isWithin, placeOf, registeredDomain } from './place.ts'
-import type { Reply, Resolver } from './resolver.ts'
+import { textsOf } from './proof.ts'
+import type { Resolver } from './resolver.ts'
 import { sampleUnder } from './sample.ts'
 import { lookAtSignatures, type Signatures } from './signatures.ts'
 import { type Edge, judgeView, leadsToEdge, type Verdict, type View, weigh } from './verdict.ts'
@@ -23,8 +24,6 @@ export type Lookup = {
    * record answers for it.
    */
   examine(hostname: string, budget: Budget, sample?: 'sample'): Promise<Finding>
-  /** Whether a TXT record in the zone of a hostname has exactly this value; also asked at the zone's own servers before a "no", and over TCP before their "yes". */
-  findText(wanted: { name: string; value: string; hostname: string; isAlias: boolean }, budget: Budget): Promise<'yes' | 'no' | 'unknown'>
 }
 
 type Witness = { server: NameServer; view: View | undefined; verdict: Verdict | 'lame' | 'silent' }
@@ -122,22 +121,7 @@ export function createLookup(parts: { resolver: Resolver; authorities: Authoriti
     return byWildcard === undefined ? finding : { ...finding, view: { ...view, byWildcard } }
   }
 
-  const findText: Lookup['findText'] = async ({ name, value, hostname, isAlias }, budget) => {
-    const reply = await resolver.resolve({ name, type: 'TXT' }, budget)
-    if (textsOf(reply).includes(value)) return 'yes'
-    const findAt = async (asked: Authorities) => {
-      const testimony = await asked.consult(hostname, { hint: undefined, isAlias }, budget)
-      const answering = (testimony?.statements ?? []).filter((statement) => statement.kind === 'answer')
-      const replies = await Promise.all(answering.map(({ server }) => asked.ask(server, { name, type: 'TXT' }, budget)))
-      if (replies.some((each) => textsOf(each).includes(value))) return 'yes'
-      return replies.some((each) => each.kind === 'answer') ? 'no' : 'unknown'
-    }
-    const found = await findAt(authorities)
-    if (found === 'yes') return findAt(sureAuthorities)
-    return found === 'no' || reply.kind === 'answer' ? 'no' : 'unknown'
-  }
-
-  return { examine, findText }
+  return { examine }
 }
 
 /** `askBriefly` is asked where the resolver keeps silent: one that waits for a dead zone behind a CNAME has the CNAME itself at hand. */
@@ -204,8 +188,4 @@ function blamedName(hostname: string, verdict: Verdict, edge: Edge): string | un
     default:
       return undefined
   }
-}
-
-function textsOf(reply: Reply): string[] {
-  return reply.kind === 'answer' ? reply.message.answers.filter((record) => record.type === 'TXT').map((record) => record.value) : []
 }

@@ -605,7 +605,9 @@ test('a hostname that needs proof is verified only with the proof of this projec
   const missing = await probe.check(shop, { proof: 'proof-of-mine', proofNeeded: true })
   expect([missing.state, missing.sentence]).toEqual([
     'proof-needed',
-    expect.stringContaining('a TXT record named "_namesake.shop" in the DNS of customer.test with the value "proof-of-mine"'),
+    expect.stringContaining(
+      'the TXT record named "_namesake.shop" in the DNS of customer.test from "proof-of-another" to exactly "proof-of-mine"',
+    ),
   ])
   expect(missing.expected.at(-1)).toEqual({ name: '_namesake.shop.customer.test', type: 'TXT', value: 'proof-of-mine' })
   resolver.set('_namesake.shop.customer.test', 'TXT', 'proof-of-another', 'proof-of-mine')

@@ -4,17 +4,20 @@ import { isSpecialAddress, unmapped } from '../lib/addresses.ts'
 import { Lru } from '../lib/lru.ts'
 import { createOnce } from '../lib/once.ts'
 import { createAuthorities } from './authority.ts'
-import { openBudget } from './budget.ts'
+import { type Budget, openBudget } from './budget.ts'
 import { type CaaFinding, type CaaRecords, findCaa, lookUpCaa } from './caa.ts'
 import { describeDelegation, findDelegation, type WantedDelegation } from './delegation.ts'
 import { createExchange } from './exchange.ts'
 import { createLookup, type Finding } from './lookup.ts'
+import { findProof } from './proof.ts'
 import { createReport, type DnsReport, subjectOf } from './report.ts'
 import { createResolver } from './resolver.ts'
 import { describe } from './sentence.ts'
 import { parseServer } from './servers.ts'
 import { type Edge, type Verdict, weighProof } from './verdict.ts'
+import type { AskName } from './walk.ts'
 import { examineClaim } from './wildcard.ts'
+import { findWildcardRecord } from './wildcard-record.ts'
 
 export type ProbeSettings = {
   edgeHost: Hostname
@@ -64,6 +67,10 @@ export function createProbe(settings: ProbeSettings): Probe {
   const lookup = createLookup({ resolver, authorities, sureAuthorities, edge })
   const destinations = new Lru<string, { destination: Destination; until: number }>(DESTINATIONS_MAX)
   const once = createOnce<string, Destination>()
+  const ask =
+    (budget: Budget): AskName =>
+    (asking) =>
+      resolver.resolve(asking, budget)
 
   async function check(hostname: Hostname, ownership: Ownership): Promise<DnsReport> {
     const budget = openBudget()
@@ -76,7 +83,8 @@ export function createProbe(settings: ProbeSettings): Probe {
     const isAlias = !isWildcard(hostname) && (finding.view?.a.hops.length ?? 0) > 0
     let verdict: Verdict = finding.verdict
     if (proof && verdict.kind === 'verified') {
-      verdict = weighProof(verdict, { ...proof, found: await lookup.findText({ ...proof, hostname: domain, isAlias }, budget) })
+      const wanted = { ...proof, hostname: domain, isAlias }
+      verdict = weighProof(verdict, { ...proof, ...(await findProof({ resolver, authorities, sureAuthorities }, wanted, budget)) })
     }
     const witnesses = finding.servers.filter(({ says }) => says !== 'lame' && says !== 'silent')
     const wanted = isLocal ? undefined : ownership.delegation
@@ -89,10 +97,13 @@ export function createProbe(settings: ProbeSettings): Probe {
     const isToBeDone = verdict.kind !== 'verified' || found?.state === 'absent' || found?.state === 'elsewhere' || caa.kind === 'forbids'
     const known = isToBeDone && !isLocal ? await authorities.zoneOf(domain, { hint: finding.zone, isAlias }, budget) : undefined
     const zone = finding.zone ?? known?.zone // whoever is to add a record must be told where: of a hostname that leads to the edge nothing has said it yet
-    const view = finding.view && { ...finding.view, isApex: finding.view.isApex || zone === hostname }
+    const seen = finding.view
+    const addsBelow = !isWildcard(hostname) && (verdict.kind === 'proof-needed' || found?.state === 'absent')
+    const byWildcard = seen?.byWildcard ?? (seen && addsBelow ? await findWildcardRecord(hostname, seen, zone, ask(budget)) : undefined)
+    const view = seen && { ...seen, isApex: seen.isApex || zone === hostname, ...(byWildcard !== undefined && { byWildcard }) }
     const report = {
       hostname,
-      delegation: found && describeDelegation(found, { zone, required: isWildcard(hostname) }),
+      delegation: found && describeDelegation(found, { zone, required: isWildcard(hostname), hostname, byWildcard }),
       nameServers: known?.nameServers ?? [],
       finding: { ...finding, view, verdict, zone },
       edge,

@@ -80,8 +80,22 @@ function foundRecords(hostname: string, { verdict, view }: Finding): DnsRecord[]
   if (!view) return []
   const records = [...recordsOf(hostname, view.a), ...recordsOf(hostname, view.aaaa)]
   if (verdict.kind === 'value-in-txt') records.push({ name: hostname, type: 'TXT', value: verdict.text.slice(0, TEXT_SHOWN_CHARS_MAX) })
+  if (verdict.kind === 'proof-needed') records.push(...proofRecords(verdict))
   if (verdict.kind === 'doubled-host') records.push(...recordsOf(verdict.at, view.doubled?.walk))
   return records.filter((record, n) => records.findIndex((other) => isSame(record, other)) === n)
+}
+
+function proofRecords({ name, proof, mistake }: Verdict & { kind: 'proof-needed' }): DnsRecord[] {
+  switch (mistake?.kind) {
+    case 'text':
+      return [{ name, type: 'TXT', value: mistake.text }]
+    case 'cname':
+      return [{ name, type: 'CNAME', value: proof }]
+    case 'name':
+      return [{ name: mistake.at, type: 'TXT', value: proof }]
+    default:
+      return []
+  }
 }
 
 function recordsOf(name: string, walk: Walk | undefined): DnsRecord[] {

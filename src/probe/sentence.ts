@@ -9,15 +9,24 @@ import type { Hop } from './walk.ts'
  */
 export type Subject = { hostname: string; isApex: boolean; byWildcard: string | undefined; zone: string | undefined; edge: Edge }
 
-/** Of a record that was meant to lead here: its owner will know it again, and wants it mended, though others live by it. */
-const MISTAKES: readonly Verdict['kind'][] = ['wrong-case', 'typo-in-target', 'missing-final-dot', 'target-is-portal']
+/** Where a wildcard record may stay beside a record of the hostname's own. A mistake in one that was meant to lead here is to be mended. */
+const WILDCARD_MAY_STAY: readonly Verdict['kind'][] = [
+  'wrong-target',
+  'proxied',
+  'mixed-addresses',
+  'stale-aaaa',
+  'loop',
+  'dnssec-bogus',
+  'unknown',
+]
 
 const NAMES_SHOWN_MAX = 4
 
 /** One sentence that the owner of the hostname, who need not be technical, can act on: which record, at which name, with which value. */
 export function describe(verdict: Verdict, subject: Subject): string {
   const { hostname, edge } = subject
-  if (subject.byWildcard !== undefined && !MISTAKES.includes(verdict.kind)) return describeByWildcard(verdict, subject.byWildcard, subject)
+  if (subject.byWildcard !== undefined && WILDCARD_MAY_STAY.includes(verdict.kind))
+    return describeByWildcard(verdict, subject.byWildcard, subject)
   switch (verdict.kind) {
     case 'verified':
       return `The DNS of ${hostname} is right: it leads to ${edge.host}.`
@@ -56,7 +65,7 @@ export function describe(verdict: Verdict, subject: Subject): string {
     case 'edge-host-broken':
       return `The record of ${hostname} is right and nothing is to be done there: ${edge.host}, which is ours, does not resolve at the moment, and we must repair it.`
     case 'proof-needed':
-      return describeProof(verdict.name, verdict.proof, subject)
+      return describeProof(verdict, subject)
     case 'unknown':
       if (verdict.record) return describeUnresolved(verdict.record, subject)
       return verdict.reason === 'silent'
@@ -121,9 +130,28 @@ function describeBogus(unsigned: boolean, subject: Subject): string {
     : `The signatures of the DNS answers of ${zone} (DNSSEC) are not valid, so much of the internet refuses all its records: have your DNS provider sign ${zone} again, or ${off}.`
 }
 
-function describeProof(name: string, proof: string, subject: Subject): string {
+function describeProof(verdict: Verdict & { kind: 'proof-needed' }, subject: Subject): string {
+  const { hostname, byWildcard } = subject
+  const lead = `The record of ${hostname} is right; to prove that the hostname is yours, ${proveBy(verdict, subject)}`
+  if (byWildcard === undefined) return `${lead}.`
+  // With a name below it the hostname exists, and no wildcard record answers for it any more (RFC 4592 §2.2.2).
+  const wildcard = placeOf(byWildcard, subject.zone).label
+  return `${lead}, and ${lowerFirst(addRecord(subject))}, because the wildcard record ("${wildcard}") no longer answers for ${hostname} then.`
+}
+
+function proveBy({ name, proof, mistake }: Verdict & { kind: 'proof-needed' }, subject: Subject): string {
   const { label, zone } = placeOf(name, subject.zone)
-  return `The record of ${subject.hostname} is right; to prove that the hostname is yours, also add a TXT record named "${label}" in the DNS of ${zone} with the value "${proof}".`
+  const named = `named "${label}" in the DNS of ${zone}`
+  switch (mistake?.kind) {
+    case 'text':
+      return `change the TXT record ${named} from ${show(mistake.text)} to exactly "${proof}"`
+    case 'cname':
+      return `replace the CNAME record ${named} by a TXT record with the value "${proof}"`
+    case 'name':
+      return `also add a TXT record ${named} with the value "${proof}", as the one at ${mistake.at} does not count for ${subject.hostname}`
+    default:
+      return `also add a TXT record ${named} with the value "${proof}"`
+  }
 }
 
 function addRecord(subject: Subject): string {

@@ -1,5 +1,6 @@
 import { editDistance } from './edit-distance.ts'
 import { inOneDomain, isPublicSuffix, registeredDomain } from './place.ts'
+import type { FoundProof, ProofMistake } from './proof.ts'
 import { proxyBehind, proxyOf } from './proxies.ts'
 import { hostNameIn, withoutDomain } from './target.ts'
 import type { Hop, Walk } from './walk.ts'
@@ -44,7 +45,7 @@ export type Verdict =
   | { kind: 'servers-disagree'; zone: string; right: string[]; wrong: string[] }
   | { kind: 'dnssec-bogus'; record?: Hop; unsigned?: true }
   | { kind: 'edge-host-broken' }
-  | { kind: 'proof-needed'; name: string; proof: string }
+  | { kind: 'proof-needed'; name: string; proof: string; mistake?: ProofMistake }
   | { kind: 'unknown'; reason: 'silent' | 'failed' | 'bogus'; record?: Hop }
 
 const TYPO_LETTERS_MAX = 2
@@ -92,9 +93,11 @@ export function weigh(
 }
 
 /** Puts the proof, where one is needed, on top of a verdict. */
-export function weighProof(verdict: Verdict, proof: { name: string; value: string; found: 'yes' | 'no' | 'unknown' }): Verdict {
+export function weighProof(verdict: Verdict, proof: { name: string; value: string } & FoundProof): Verdict {
   if (verdict.kind !== 'verified' || proof.found === 'yes') return verdict
-  return proof.found === 'no' ? { kind: 'proof-needed', name: proof.name, proof: proof.value } : { kind: 'unknown', reason: 'failed' }
+  if (proof.found === 'unknown') return { kind: 'unknown', reason: 'failed' }
+  const { name, value, mistake } = proof
+  return { kind: 'proof-needed', name, proof: value, ...(mistake && { mistake }) }
 }
 
 function firstOf(servers: { name: string }[], names: string[]): number {
