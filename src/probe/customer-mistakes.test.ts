@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type CustomerZone, EDGE_HOST, startCustomerZone } from '../../test/support/customer-zone.ts'
+import type { DnsServer } from '../../test/support/dns.ts'
 import { parseHostname } from '../hostname.ts'
 
 let zone: CustomerZone
@@ -43,3 +44,29 @@ test.each(['io.customer.test', 'edge.customer.test', `${EDGE_HOST}.example.net`]
     expect((await check()).state).toBe('wrong-target')
   },
 )
+
+const DOUBLED = 'The record was created at shop.customer.test.customer.test, with the domain twice'
+const RENAME = `name it "shop" in the DNS of customer.test, with the value "${EDGE_HOST}".`
+
+test.each<[string, Parameters<DnsServer['set']>, string]>([
+  ['a wildcard record, which may stay', ['*.customer.test', 'A', '192.0.2.1'], `${DOUBLED}: ${RENAME}`],
+  [
+    'an old record',
+    ['shop.customer.test', 'A', '192.0.2.1'],
+    `${DOUBLED}: remove the address record 192.0.2.1 of shop.customer.test and ${RENAME}`,
+  ],
+])('a record that was created with the domain twice is found beside %s', async (_, record, sentence) => {
+  zone.set('shop.customer.test.customer.test', 'CNAME', EDGE_HOST)
+  zone.set(...record)
+  expect(await check()).toMatchObject({ state: 'doubled-host', sentence })
+})
+
+test('an apex whose record was created with the domain twice is told which kind of record it needs', async () => {
+  zone.set('customer.test.customer.test', 'CNAME', EDGE_HOST)
+  zone.set('customer.test', 'A', '192.0.2.1')
+  const { state, sentence } = await check('customer.test')
+  expect([state, sentence]).toEqual([
+    'doubled-host',
+    expect.stringMatching(/: remove it and the address record 192\.0\.2\.1 of customer\.test, then add an ALIAS/),
+  ])
+})

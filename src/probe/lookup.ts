@@ -95,7 +95,7 @@ export function createLookup(parts: { resolver: Resolver; authorities: Authoriti
     if (!view || !lacksCause(verdict)) return finding
     const explained = { ...view }
     if (view.a.end !== 'no-such-name') explained.texts = textsOf(await askZone({ name: hostname, type: 'TXT' }))
-    if (verdict.kind === 'absent') explained.doubled = await lookForDoubled(hostname, finding, askZone, budget)
+    explained.doubled = await lookForDoubled(hostname, finding, askZone, budget)
     return { ...finding, view: explained, verdict: judgeView(hostname, explained, edge) }
   }
 
@@ -179,6 +179,8 @@ function blamedName(hostname: string, verdict: Verdict, edge: Edge): string | un
       return verdict.record && !inOneDomain(verdict.record.target.toLowerCase(), edge.host) ? hostname : undefined
     case 'dnssec-bogus':
       return verdict.record && hostname
+    case 'doubled-host':
+      return verdict.addresses && hostname
     case 'wrong-target':
     case 'proxied':
     case 'mixed-addresses':

@@ -43,7 +43,7 @@ export function describe(verdict: Verdict, subject: Subject): string {
     case 'target-is-portal':
       return `${change(verdict.record, subject)} ${withValue(edge)}, because ${show(verdict.record.target)} is our website and does not serve customers' hostnames.`
     case 'doubled-host':
-      return describeDoubled(verdict.at, subject)
+      return describeDoubled(verdict.at, verdict.addresses ?? [], subject)
     case 'value-in-txt':
       return `${hostname} holds our address in a TXT record, where it has no effect: ${lowerFirst(addRecord(subject))}, instead of the TXT record.`
     case 'proxied':
@@ -79,9 +79,15 @@ function describeAbsent(unregistered: string | undefined, subject: Subject): str
   return `The domain ${unregistered} does not exist in the DNS: check its spelling and that it is registered, then ${lowerFirst(addRecord(subject))}.`
 }
 
-function describeDoubled(at: string, subject: Subject): string {
-  const { label, zone } = placeOf(subject.hostname, subject.zone)
-  return `The record was created at ${at}, with the domain twice: name it "${label}" in the DNS of ${zone}, with the value "${subject.edge.host}".`
+/** `addresses`: what the hostname has meanwhile, to be removed unless it is a wildcard record's. */
+function describeDoubled(at: string, addresses: string[], subject: Subject): string {
+  const { hostname, byWildcard, isApex, edge } = subject
+  const { label, zone } = placeOf(hostname, subject.zone)
+  const created = `The record was created at ${at}, with the domain twice`
+  const isOld = addresses.length > 0 && byWildcard === undefined
+  const old = `the address ${plural(addresses, 'record')} ${list(addresses)} of ${hostname}`
+  if (isApex) return `${created}: remove it${isOld ? ` and ${old}` : ''}, then ${lowerFirst(addRecord(subject))}.`
+  return `${created}: ${isOld ? `remove ${old} and ` : ''}name it "${label}" in the DNS of ${zone}, with the value "${edge.host}".`
 }
 
 function describeLoop(hops: Hop[], subject: Subject): string {

@@ -26,6 +26,7 @@ export type View = {
 }
 
 /**
+ * The `addresses` of a doubled host are those that the hostname itself has, elsewhere.
  * The `record` of what is unknown or bogus: the CNAME that leads to a name which cannot be resolved; without one it is the hostname itself that cannot be.
  * `unsigned`: the zone has no signatures, though its parent says that it has.
  */
@@ -34,7 +35,7 @@ export type Verdict =
   | { kind: 'absent'; unregistered?: string }
   | { kind: 'wrong-target'; record: Hop | undefined; addresses: string[] }
   | { kind: 'wrong-case' | 'typo-in-target' | 'missing-final-dot' | 'target-is-portal'; record: Hop }
-  | { kind: 'doubled-host'; at: string }
+  | { kind: 'doubled-host'; at: string; addresses?: string[] }
   | { kind: 'value-in-txt'; text: string }
   | { kind: 'proxied'; by: string; addresses: string[] }
   | { kind: 'apex-not-pointing'; addresses: string[] }
@@ -157,6 +158,8 @@ function judgeAddresses(hostname: string, view: View, edge: Edge): Verdict {
   if (by !== undefined) return { kind: 'proxied', by, addresses: all }
   const text = edgeText(view, edge)
   if (text !== undefined) return { kind: 'value-in-txt', text }
+  const doubled = judgeDoubled(view, edge)
+  if (doubled) return { ...doubled, addresses: all }
   return view.isApex ? { kind: 'apex-not-pointing', addresses: all } : { kind: 'wrong-target', record: undefined, addresses: all }
 }
 
@@ -170,11 +173,16 @@ function judgeOnlyOurs(view: View): Verdict {
 function judgeNothing(hostname: string, view: View, edge: Edge): Verdict {
   const text = edgeText(view, edge)
   if (text !== undefined) return { kind: 'value-in-txt', text }
-  if (view.doubled && leadsToEdge(view.doubled.walk, edge)) return { kind: 'doubled-host', at: view.doubled.at }
+  const doubled = judgeDoubled(view, edge)
+  if (doubled) return doubled
   const end = view.aaaa?.end
   if (end === 'failed' || end === 'silent') return { kind: 'unknown', reason: end }
   const unregistered = view.a.end === 'no-such-name' && view.a.zone !== undefined && isPublicSuffix(view.a.zone)
   return unregistered ? { kind: 'absent', unregistered: registeredDomain(hostname) } : { kind: 'absent' }
+}
+
+function judgeDoubled({ doubled }: View, edge: Edge): (Verdict & { kind: 'doubled-host' }) | undefined {
+  return doubled && leadsToEdge(doubled.walk, edge) ? { kind: 'doubled-host', at: doubled.at } : undefined
 }
 
 /** Whether a name leads to the edge, by an alias or by its addresses. */
