@@ -1,3 +1,4 @@
+import { domainToUnicode } from 'node:url'
 import { inOneDomain, type Place, parentOf, placeOf, registeredDomain } from './place.ts'
 import { asEntered, hostNameIn } from './target.ts'
 import type { Edge, Verdict } from './verdict.ts'
@@ -24,6 +25,15 @@ const NAMES_SHOWN_MAX = 4
 
 /** One sentence that the owner of the hostname, who need not be technical, can act on: which record, at which name, with which value. */
 export function describe(verdict: Verdict, subject: Subject): string {
+  const sentence = describeInAscii(verdict, subject)
+  if (verdict.kind === 'verified') return sentence
+  // Whoever owns bücher.com has perhaps never seen how the DNS writes it.
+  const coded = [...new Set(subject.hostname.split('.'))].filter((label) => label.startsWith('xn--') && sentence.includes(label))
+  const spelt = coded.map((label) => `${label} is how the DNS writes ${domainToUnicode(label)}`)
+  return coded.length === 0 ? sentence : `${sentence.slice(0, -1)}; ${spelt.join(', and ')}.`
+}
+
+function describeInAscii(verdict: Verdict, subject: Subject): string {
   const { hostname, edge } = subject
   if (subject.byWildcard !== undefined && WILDCARD_MAY_STAY.includes(verdict.kind))
     return describeByWildcard(verdict, subject.byWildcard, subject)
@@ -57,9 +67,9 @@ export function describe(verdict: Verdict, subject: Subject): string {
     case 'loop':
       return describeLoop(verdict.hops, subject)
     case 'lame-delegation':
-      return `The name servers that ${verdict.zone} is delegated to (${list(verdict.servers)}) do not answer for it: set up ${verdict.zone} there, or correct its name servers at your domain registrar.`
+      return `The name servers that are entered for ${verdict.zone} ${keeperOf(verdict.zone)} (${list(verdict.servers)}) do not know it: set up ${verdict.zone} at the DNS provider they belong to, or enter the name servers of your DNS provider there.`
     case 'servers-disagree':
-      return `The name servers of ${verdict.zone} give different answers: ${list(verdict.wrong)} ${verdict.wrong.length === 1 ? 'does' : 'do'} not yet have the record of ${hostname} that ${list(verdict.right)} ${verdict.right.length === 1 ? 'has' : 'have'}, so wait some minutes or ask your DNS provider to bring them in step.`
+      return `The name servers of ${verdict.zone} give different answers: ${list(verdict.wrong)} ${verdict.wrong.length === 1 ? 'does' : 'do'} not yet have the record of ${hostname} that ${list(verdict.right)} ${verdict.right.length === 1 ? 'has' : 'have'}, so wait some minutes, and if it stays so, add the record there too, or ask your DNS provider to bring them in step.`
     case 'dnssec-bogus':
       return verdict.record ? describeBogusTarget(verdict.record, subject) : describeBogus(verdict.unsigned ?? false, subject)
     case 'edge-host-broken':
@@ -69,14 +79,14 @@ export function describe(verdict: Verdict, subject: Subject): string {
     case 'unknown':
       if (verdict.record) return describeUnresolved(verdict.record, subject)
       return verdict.reason === 'silent'
-        ? `The DNS servers of ${hostname} did not answer in time: nothing is to be done now, we look again soon.`
+        ? `The DNS servers of ${hostname} did not answer in time: we look again soon, and if it stays so, ask your DNS provider why they do not answer.`
         : `The DNS servers of ${hostname} answered with an error: we look again soon, and if it stays so, ask your DNS provider why ${hostname} cannot be resolved.`
   }
 }
 
 function describeAbsent(unregistered: string | undefined, subject: Subject): string {
   if (unregistered === undefined) return `${addRecord(subject)}.`
-  return `The domain ${unregistered} does not exist in the DNS: check its spelling and that it is registered, then ${lowerFirst(addRecord(subject))}.`
+  return `The domain ${unregistered} does not exist in the DNS: check its spelling, and that it is registered and has not expired, then ${lowerFirst(addRecord(subject))}.`
 }
 
 /** `addresses`: what the hostname has meanwhile, to be removed unless it is a wildcard record's. */
@@ -97,7 +107,10 @@ function describeLoop(hops: Hop[], subject: Subject): string {
 
 function describeProxied(by: string, subject: Subject): string {
   const { label, zone } = placeOf(subject.hostname, subject.zone)
-  return `The record named "${label}" in the DNS of ${zone} goes through ${by}'s proxy: set it ${withoutProxy(by)}, as a CNAME with the value "${subject.edge.host}".`
+  const through = `The record named "${label}" in the DNS of ${zone} goes through ${by}'s proxy`
+  // Cloudflare takes a CNAME at an apex.
+  if (subject.isApex && by !== 'Cloudflare') return `${through}: remove this record, then ${lowerFirst(addRecord(subject))}.`
+  return `${through}: set it ${withoutProxy(by)}, as a CNAME with the value "${subject.edge.host}".`
 }
 
 function withoutProxy(by: string): string {
@@ -128,12 +141,17 @@ function describeBogusTarget(record: Hop, subject: Subject): string {
 /** DNSSEC is switched on in two places, and a zone that was moved to another DNS provider is often left with one of them. */
 function describeBogus(unsigned: boolean, subject: Subject): string {
   const { zone } = placeOf(subject.hostname, subject.zone)
-  const isRegistered = zone === registeredDomain(zone)
-  const keeper = isRegistered ? 'at your domain registrar' : `in the DNS of ${parentOf(zone)}`
-  const off = isRegistered ? `turn DNSSEC off ${keeper}, which removes the DS record` : `remove the DS record of ${zone} ${keeper}`
+  const keeper = keeperOf(zone)
+  const off =
+    zone === registeredDomain(zone) ? `turn DNSSEC off ${keeper}, which removes the DS record` : `remove the DS record of ${zone} ${keeper}`
   return unsigned
     ? `DNSSEC, by which DNS answers are signed, is on for ${zone} ${keeper}, but its DNS provider does not sign them, so much of the internet refuses all its records: ${off}.`
     : `The signatures of the DNS answers of ${zone} (DNSSEC) are not valid, so much of the internet refuses all its records: have your DNS provider sign ${zone} again, or ${off}.`
+}
+
+/** Where it is entered which name servers a zone has, and whether it is signed. */
+function keeperOf(zone: string): string {
+  return zone === registeredDomain(zone) ? 'at your domain registrar' : `in the DNS of ${parentOf(zone)}`
 }
 
 function describeProof(verdict: Verdict & { kind: 'proof-needed' }, subject: Subject): string {

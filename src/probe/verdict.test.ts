@@ -144,7 +144,7 @@ const SENTENCES: [Verdict, string][] = [
   [{ kind: 'absent' }, 'Add a CNAME record named "shop" in the DNS of customer.com with the value "edge.namesake.example".'],
   [
     { kind: 'absent', unregistered: 'customer.com' },
-    'The domain customer.com does not exist in the DNS: check its spelling and that it is registered, then add a CNAME record named "shop" in the DNS of customer.com with the value "edge.namesake.example".',
+    'The domain customer.com does not exist in the DNS: check its spelling, and that it is registered and has not expired, then add a CNAME record named "shop" in the DNS of customer.com with the value "edge.namesake.example".',
   ],
   [
     { kind: 'wrong-target', record: { name: HOST, target: 'old.example' }, addresses: [] },
@@ -196,11 +196,11 @@ const SENTENCES: [Verdict, string][] = [
   ],
   [
     { kind: 'lame-delegation', zone: 'customer.com', servers: ['ns1.dns.example', 'ns2.dns.example'] },
-    'The name servers that customer.com is delegated to (ns1.dns.example and ns2.dns.example) do not answer for it: set up customer.com there, or correct its name servers at your domain registrar.',
+    'The name servers that are entered for customer.com at your domain registrar (ns1.dns.example and ns2.dns.example) do not know it: set up customer.com at the DNS provider they belong to, or enter the name servers of your DNS provider there.',
   ],
   [
     { kind: 'servers-disagree', zone: 'customer.com', right: ['ns1.dns.example'], wrong: ['ns2.dns.example'] },
-    'The name servers of customer.com give different answers: ns2.dns.example does not yet have the record of shop.customer.com that ns1.dns.example has, so wait some minutes or ask your DNS provider to bring them in step.',
+    'The name servers of customer.com give different answers: ns2.dns.example does not yet have the record of shop.customer.com that ns1.dns.example has, so wait some minutes, and if it stays so, add the record there too, or ask your DNS provider to bring them in step.',
   ],
   [
     { kind: 'dnssec-bogus' },
@@ -224,7 +224,7 @@ const SENTENCES: [Verdict, string][] = [
   ],
   [
     { kind: 'unknown', reason: 'silent' },
-    'The DNS servers of shop.customer.com did not answer in time: nothing is to be done now, we look again soon.',
+    'The DNS servers of shop.customer.com did not answer in time: we look again soon, and if it stays so, ask your DNS provider why they do not answer.',
   ],
   [
     { kind: 'unknown', reason: 'failed' },
@@ -255,6 +255,21 @@ test('the DS record of a delegated zone is in the DNS of the one above', () => {
   const subject = { hostname: 'shop.eu.customer.com', isApex: false, byWildcard: undefined, zone: 'eu.customer.com', edge }
   expect(describe({ kind: 'dnssec-bogus' }, subject)).toMatch(
     /, or remove the DS record of eu\.customer\.com in the DNS of customer\.com\.$/,
+  )
+})
+
+test('no apex is told to be a CNAME, unless its provider has such a thing', () => {
+  const subject = { hostname: 'customer.com', isApex: true, byWildcard: undefined, zone: 'customer.com', edge }
+  expect(describe({ kind: 'proxied', by: 'Sucuri', addresses: [] }, subject)).toMatch(
+    /through Sucuri's proxy: remove this record, then add an ALIAS or ANAME record named "@"/,
+  )
+  expect(describe({ kind: 'proxied', by: 'Cloudflare', addresses: [] }, subject)).toContain('as a CNAME with the value')
+})
+
+test('a name in other letters than those of the DNS is told in both', () => {
+  const subject = { hostname: 'xn--caf-dma.xn--bcher-kva.com', isApex: false, byWildcard: undefined, zone: 'xn--bcher-kva.com', edge }
+  expect(describe({ kind: 'absent' }, subject)).toBe(
+    'Add a CNAME record named "xn--caf-dma" in the DNS of xn--bcher-kva.com with the value "edge.namesake.example"; xn--caf-dma is how the DNS writes café, and xn--bcher-kva is how the DNS writes bücher.',
   )
 })
 
