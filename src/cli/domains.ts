@@ -13,7 +13,7 @@ import { ownCommand } from '../own-command.ts'
 import { claimRules } from '../roles/claim-rules.ts'
 import { createServiceProbe } from '../roles/service-probe.ts'
 import { type Installation, withInstallation } from './installation.ts'
-import { show, shownTime, showText, styled, table } from './output.ts'
+import { printable, show, shownTime, showText, styled, table } from './output.ts'
 
 type Options = { project: string; metadata?: string; json?: boolean }
 
@@ -114,16 +114,28 @@ async function link(name: string, { project: slug, json }: Options): Promise<voi
   if (!json) console.error(`For the owner of ${hostname}, until ${shownTime(made.expiresAt)}.`) // not with the link, which a script may read
 }
 
-function readable({ hostname, projectSlug, verified, verifiedAt, createdAt, dns, certificate, live }: DomainDetails): string[] {
+function readable({
+  hostname,
+  projectSlug,
+  verified,
+  verifiedAt,
+  createdAt,
+  dns,
+  zone,
+  provider,
+  certificate,
+  live,
+}: DomainDetails): string[] {
   const state = verified ? styled('green', `verified ${shownTime(verifiedAt)}`) : styled('yellow', 'not verified yet')
   return [
     `${styled('bold', hostname)}  ${state}  (project ${projectSlug}, claimed ${shownTime(createdAt)})`,
-    `  DNS          ${dns.state}: ${dns.sentence}`,
-    ...dns.warnings.map(({ sentence }) => `  Warning      ${sentence}`),
+    `  DNS          ${dns.state}: ${printable(dns.sentence)}`,
+    ...dns.warnings.map(({ sentence }) => `  Warning      ${printable(sentence)}`),
+    ...(zone ? [`  Zone         ${zone}${provider ? `, whose DNS is at ${provider.name}` : ''}`] : []),
     '  Expected',
     ...recordLines(dns.expected, 4),
     ...(dns.delegation
-      ? ['  Certificates by DNS', ...recordLines([dns.delegation], 4), `    ${dns.delegation.state}: ${dns.delegation.sentence}`]
+      ? ['  Certificates by DNS', ...recordLines([dns.delegation], 4), `    ${dns.delegation.state}: ${printable(dns.delegation.sentence)}`]
       : []),
     ...(dns.found.length > 0 ? ['  Found', ...recordLines(dns.found, 4)] : []),
     `  Checked      ${shownTime(dns.checkedAt)}, next ${shownTime(dns.nextCheckAt)}`,
@@ -142,7 +154,7 @@ function readable({ hostname, projectSlug, verified, verifiedAt, createdAt, dns,
 }
 
 function recordLines(records: DnsRecord[], indent: number): string[] {
-  return records.map(({ name, type, value }) => `${' '.repeat(indent)}${name}  ${type}  ${value}`)
+  return records.map(({ name, type, value }) => `${' '.repeat(indent)}${printable(name)}  ${type}  ${printable(value)}`)
 }
 
 /** The metadata as its owner wrote it: parsed and written anew, the order of its keys could change. */

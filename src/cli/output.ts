@@ -12,6 +12,11 @@ export function showText(options: { json?: boolean | undefined }, json: string, 
   process.stdout.write(options.json ? `${json}\n` : `${readable().join('\n')}\n`)
 }
 
+/** Text that a stranger had a part in, as what a DNS record holds, without what a terminal would obey. */
+export function printable(text: string): string {
+  return text.replace(/\p{Cc}/gu, '?')
+}
+
 /** Text in a style where standard output is a terminal that shows colours. */
 export function styled(style: Style, text: string): string {
   return styleText(style, text, { stream: process.stdout })

@@ -1,0 +1,58 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startTestApi, type Tenant, type TestApi } from '../../test/support/api.ts'
+import { EDGE_HOST, freshHostname } from '../../test/support/tenants.ts'
+
+const LAUNCHER = fileURLToPath(new URL('../../bin/namesake', import.meta.url))
+const ESCAPE = '\u001b'
+
+let api: TestApi
+let tenant: Tenant
+let folder: string
+beforeAll(async () => {
+  api = await startTestApi()
+  tenant = await api.addTenant()
+  folder = mkdtempSync(join(tmpdir(), 'namesake-domains-'))
+})
+afterAll(async () => {
+  await api.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+function show(hostname: string, ...more: string[]): Promise<string> {
+  const env = {
+    PATH: process.env.PATH!,
+    NAMESAKE_DATABASE_URL: api.databaseUrl,
+    NAMESAKE_SECRET: 'x'.repeat(32),
+    NAMESAKE_EDGE_HOST: EDGE_HOST,
+    NAMESAKE_LOG_LEVEL: 'silent',
+  }
+  const args = ['domains', 'show', '--project', tenant.project.slug, hostname, ...more]
+  return new Promise((resolve, reject) =>
+    execFile(LAUNCHER, args, { env, cwd: folder }, (error, out, err) => (error ? reject(new Error(err)) : resolve(out))),
+  )
+}
+
+test('what the DNS of a hostname lacks is said in the same sentence by the API and on the command line', async () => {
+  const hostname = freshHostname()
+  await tenant.call('POST', '/v1/edge/domains', { body: { hostname } })
+  api.dns.set(hostname, 'CNAME', `https://${EDGE_HOST}/`)
+  const { dns } = (await tenant.call('POST', `/v1/edge/domains/${hostname}/check`)).json<{ dns: { state: string; sentence: string } }>()
+  expect(dns.sentence).toContain('with nothing before or after it')
+  expect(await show(hostname)).toContain(`  DNS          ${dns.state}: ${dns.sentence}\n`)
+  expect(JSON.parse(await show(hostname, '--json'))).toMatchObject({ dns })
+})
+
+test("a terminal does not obey what strangers' records hold", async () => {
+  const hostname = freshHostname()
+  await tenant.call('POST', '/v1/edge/domains', { body: { hostname } })
+  api.dns.set(hostname, 'TXT', `${EDGE_HOST}${ESCAPE}[2J`)
+  await tenant.call('POST', `/v1/edge/domains/${hostname}/check`)
+  const shown = await show(hostname)
+  expect(shown).toContain(`${hostname}  TXT  ${EDGE_HOST}?[2J`)
+  expect(shown).not.toContain(ESCAPE)
+})
