@@ -70,3 +70,10 @@ test('an apex whose record was created with the domain twice is told which kind 
     expect.stringMatching(/: remove it and the address record 192\.0\.2\.1 of customer\.test, then add an ALIAS/),
   ])
 })
+
+test('who is to add a record is told which name servers count, since it may have been added at a DNS provider that the domain has left', async () => {
+  const add = `Add a CNAME record named "shop" in the DNS of customer.test with the value "${EDGE_HOST}"`
+  expect((await check()).sentence).toBe(
+    `${add}; the DNS of customer.test is what ns1.customer.test and ns2.customer.test say, and a record elsewhere has no effect.`,
+  )
+})

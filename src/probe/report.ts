@@ -48,7 +48,7 @@ export function subjectOf(hostname: string, { view, zone }: Finding, edge: Edge)
 
 export function createReport(parts: ReportParts): DnsReport {
   const { hostname, finding, edge } = parts
-  const subject = subjectOf(hostname, finding, edge)
+  const subject = { ...subjectOf(hostname, finding, edge), nameServers: parts.nameServers }
   const { isApex, byWildcard } = subject
   const { kind, ...details } = finding.verdict
   return {

@@ -6,9 +6,16 @@ import type { Hop } from './walk.ts'
 
 /**
  * What a sentence is about: `zone` is the DNS zone of the hostname, where it is known. `byWildcard`: the name of the wildcard record that what was found
- * there is from, or that has the mistake.
+ * there is from, or that has the mistake. `nameServers`: those that the zone is delegated to, where they are known.
  */
-export type Subject = { hostname: string; isApex: boolean; byWildcard: string | undefined; zone: string | undefined; edge: Edge }
+export type Subject = {
+  hostname: string
+  isApex: boolean
+  byWildcard: string | undefined
+  zone: string | undefined
+  nameServers?: readonly string[]
+  edge: Edge
+}
 
 /** Where a wildcard record may stay beside a record of the hostname's own. A mistake in one that was meant to lead here is to be mended. */
 const WILDCARD_MAY_STAY: readonly Verdict['kind'][] = [
@@ -85,8 +92,14 @@ function describeInAscii(verdict: Verdict, subject: Subject): string {
 }
 
 function describeAbsent(unregistered: string | undefined, subject: Subject): string {
-  if (unregistered === undefined) return `${addRecord(subject)}.`
+  if (unregistered === undefined) return `${addRecord(subject)}${whereItCounts(subject)}.`
   return `The domain ${unregistered} does not exist in the DNS: check its spelling, and that it is registered and has not expired, then ${lowerFirst(addRecord(subject))}.`
+}
+
+/** Who sees no record that they have added may have added it at a DNS provider that the domain has left. In order, as answers rotate them. */
+function whereItCounts({ hostname, zone, nameServers = [] }: Subject): string {
+  if (nameServers.length === 0) return ''
+  return `; the DNS of ${placeOf(hostname, zone).zone} is what ${list(nameServers.toSorted())} ${nameServers.length === 1 ? 'says' : 'say'}, and a record elsewhere has no effect`
 }
 
 /** `addresses`: what the hostname has meanwhile, to be removed unless it is a wildcard record's. */
