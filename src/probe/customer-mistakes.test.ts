@@ -3,6 +3,8 @@ import { type CustomerZone, EDGE_HOST, startCustomerZone } from '../../test/supp
 import type { DnsServer } from '../../test/support/dns.ts'
 import { parseHostname } from '../hostname.ts'
 
+const SERVER_FAILURE = 2
+
 let zone: CustomerZone
 beforeEach(async () => {
   zone = await startCustomerZone()
@@ -76,4 +78,26 @@ test('who is to add a record is told which name servers count, since it may have
   expect((await check()).sentence).toBe(
     `${add}; the DNS of customer.test is what ns1.customer.test and ns2.customer.test say, and a record elsewhere has no effect.`,
   )
+})
+
+test('name servers of which none answers are named, where no resolver knows the domain either', async () => {
+  for (const server of zone.authorities) server.behave('*', { drop: true })
+  for (const name of ['shop.customer.test', 'customer.test']) zone.resolver.behave(name, { rcode: SERVER_FAILURE, only: ['A', 'CNAME'] })
+  expect(await check()).toMatchObject({
+    state: 'unknown',
+    sentence: expect.stringContaining(
+      'name servers that are entered for customer.test at your domain registrar (ns1.customer.test and ns2.customer.test) do not answer',
+    ),
+  })
+})
+
+test('a record of the type NS with the edge host is to be removed', async () => {
+  zone.set('shop.customer.test', 'NS', EDGE_HOST)
+  zone.resolver.behave('shop.customer.test', { rcode: SERVER_FAILURE })
+  expect(await check()).toMatchObject({
+    state: 'unknown',
+    zone: 'customer.test',
+    sentence: `shop.customer.test holds our address in an NS record, where it has no effect: remove it, then add a CNAME record named "shop" in the DNS of customer.test with the value "${EDGE_HOST}".`,
+    expected: [{ name: 'shop.customer.test', type: 'CNAME', value: EDGE_HOST }],
+  })
 })

@@ -5,7 +5,7 @@ import { textsOf } from './proof.ts'
 import type { Resolver } from './resolver.ts'
 import { sampleUnder } from './sample.ts'
 import { lookAtSignatures, type Signatures } from './signatures.ts'
-import { type Edge, judgeView, leadsToEdge, type Verdict, type View, weigh } from './verdict.ts'
+import { type Edge, isOursByMistake, judgeView, leadsToEdge, type Verdict, type View, weigh } from './verdict.ts'
 import { type AskName, askForAlias, type Walk, walk } from './walk.ts'
 import { findWildcardRecord } from './wildcard-record.ts'
 
@@ -66,7 +66,7 @@ export function createLookup(parts: { resolver: Resolver; authorities: Authoriti
     const finding = {
       verdict: weighed.verdict,
       view: weighed.from === 'resolver' ? view : witnesses[weighed.from]!.view!,
-      zone: testimony?.zone ?? zone,
+      zone: isOursByMistake(weighed.verdict, hostname, edge) ? undefined : (testimony?.zone ?? zone),
       servers: witnesses.map(({ server, verdict: says }) => ({ ...server, says: typeof says === 'string' ? says : says.kind })),
     }
     return { finding, from: weighed.from, answering: witnesses.find((witness) => witness.view !== undefined)?.server }

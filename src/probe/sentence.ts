@@ -1,7 +1,7 @@
 import { domainToUnicode } from 'node:url'
 import { inOneDomain, type Place, parentOf, placeOf, registeredDomain } from './place.ts'
 import { asEntered, hostNameIn } from './target.ts'
-import type { Edge, Verdict } from './verdict.ts'
+import { type Edge, isOursByMistake, type Verdict } from './verdict.ts'
 import type { Hop } from './walk.ts'
 
 /**
@@ -85,6 +85,7 @@ function describeInAscii(verdict: Verdict, subject: Subject): string {
       return describeProof(verdict, subject)
     case 'unknown':
       if (verdict.record) return describeUnresolved(verdict.record, subject)
+      if (verdict.dead) return describeDead(verdict, subject)
       return verdict.reason === 'silent'
         ? `The DNS servers of ${hostname} did not answer in time: we look again soon, and if it stays so, ask your DNS provider why they do not answer.`
         : `The DNS servers of ${hostname} answered with an error: we look again soon, and if it stays so, ask your DNS provider why ${hostname} cannot be resolved.`
@@ -134,7 +135,7 @@ function withoutProxy(by: string): string {
 function describeByWildcard(verdict: Verdict, wildcard: string, subject: Subject): string {
   const by = verdict.kind === 'proxied' ? verdict.by : undefined
   const [setting, way] = by === undefined ? ['', ''] : [`, set ${withoutProxy(by)}`, ` through ${by}'s proxy`]
-  return `${addRecord(subject)}${setting}: at present the wildcard record ("${placeOf(wildcard, subject.zone).label}") answers for ${subject.hostname}${way}, and it may stay.`
+  return `${addRecord(subject)}${setting}: at present the wildcard record ("${placeOf(wildcard, subject.zone).label}") answers for ${subject.hostname}${way}, and it may stay${whereItCounts(subject)}.`
 }
 
 function describeUnresolved(record: Hop, subject: Subject): string {
@@ -160,6 +161,14 @@ function describeBogus(unsigned: boolean, subject: Subject): string {
   return unsigned
     ? `DNSSEC, by which DNS answers are signed, is on for ${zone} ${keeper}, but its DNS provider does not sign them, so much of the internet refuses all its records: ${off}.`
     : `The signatures of the DNS answers of ${zone} (DNSSEC) are not valid, so much of the internet refuses all its records: have your DNS provider sign ${zone} again, or ${off}.`
+}
+
+function describeDead(verdict: Verdict & { kind: 'unknown' }, subject: Subject): string {
+  const { hostname, edge } = subject
+  const { zone = hostname, servers = [] } = verdict.dead ?? {}
+  if (isOursByMistake(verdict, hostname, edge))
+    return `${hostname} holds our address in an NS record, where it has no effect: remove it, then ${lowerFirst(addRecord(subject))}.`
+  return `The name servers that are entered for ${zone} ${keeperOf(zone)} (${list(servers)}) do not answer: we look again soon, and if it stays so, ask your DNS provider, or enter the name servers of your DNS provider there.`
 }
 
 /** Where it is entered which name servers a zone has, and whether it is signed. */

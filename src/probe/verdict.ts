@@ -28,7 +28,7 @@ export type View = {
 /**
  * The `addresses` of a doubled host are those that the hostname itself has, elsewhere.
  * The `record` of what is unknown or bogus: the CNAME that leads to a name which cannot be resolved; without one it is the hostname itself that cannot be.
- * `unsigned`: the zone has no signatures, though its parent says that it has.
+ * `dead`: the name servers of which none answers. `unsigned`: the zone has no signatures, though its parent says that it has.
  */
 export type Verdict =
   | { kind: 'verified'; via: 'cname' | 'addresses' | 'local' }
@@ -47,7 +47,7 @@ export type Verdict =
   | { kind: 'dnssec-bogus'; record?: Hop; unsigned?: true }
   | { kind: 'edge-host-broken' }
   | { kind: 'proof-needed'; name: string; proof: string; mistake?: ProofMistake }
-  | { kind: 'unknown'; reason: 'silent' | 'failed' | 'bogus'; record?: Hop }
+  | { kind: 'unknown'; reason: 'silent' | 'failed' | 'bogus'; record?: Hop; dead?: { zone: string; servers: string[] } }
 
 const TYPO_LETTERS_MAX = 2
 
@@ -68,7 +68,7 @@ export function judgeView(hostname: string, view: View, edge: Edge): Verdict {
 /**
  * Weighs what the zone's authoritative servers say against the resolver's verdict, which may be an old memory. All that answer right: verified.
  * Some right: they disagree. None right: theirs counts, as it is fresher, also where the record that they have leads to what cannot be resolved.
- * None answers at all, and only because they are lame, and the resolver knows nothing either: that.
+ * None answers at all, and the resolver knows nothing either: they are lame, or dead where one is silent.
  */
 export function weigh(
   resolver: Verdict,
@@ -88,9 +88,17 @@ export function weigh(
   const leading = servers.findIndex(({ verdict }) => typeof verdict === 'object' && verdict.kind === 'unknown' && verdict.record)
   if (leading !== -1) return { verdict: servers[leading]!.verdict as Verdict, from: leading }
   const lame = named((verdict) => verdict === 'lame')
-  if (resolver.kind === 'unknown' && lame.length > 0 && lame.length === servers.length)
-    return { verdict: { kind: 'lame-delegation', zone, servers: lame }, from: 'resolver' }
+  const without = named((verdict) => typeof verdict === 'string')
+  if (resolver.kind === 'unknown' && !resolver.record && without.length > 0 && without.length === servers.length) {
+    if (lame.length === servers.length) return { verdict: { kind: 'lame-delegation', zone, servers: lame }, from: 'resolver' }
+    return { verdict: { ...resolver, dead: { zone, servers: without } }, from: 'resolver' }
+  }
   return { verdict: resolver, from: 'resolver' }
+}
+
+/** Whether the hostname has an NS record with the edge host, which makes it a zone of its own that nobody serves. */
+export function isOursByMistake(verdict: Verdict, hostname: string, edge: Edge): boolean {
+  return verdict.kind === 'unknown' && verdict.dead?.zone === hostname && verdict.dead.servers.includes(edge.host)
 }
 
 /** Puts the proof, where one is needed, on top of a verdict. */
