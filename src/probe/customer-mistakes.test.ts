@@ -101,3 +101,27 @@ test('a record of the type NS with the edge host is to be removed', async () => 
     expected: [{ name: 'shop.customer.test', type: 'CNAME', value: EDGE_HOST }],
   })
 })
+
+test.each<[string, Parameters<DnsServer['set']>[], RegExp]>([
+  [
+    'www.customer.test',
+    [['customer.test', 'A', '127.0.0.10']],
+    /^Add a CNAME record named "www" .*; the record of customer\.test is right, but www\.customer\.test needs/,
+  ],
+  [
+    'customer.test',
+    [['www.customer.test', 'CNAME', EDGE_HOST]],
+    /^Add an ALIAS .*; the record of www\.customer\.test is right, but customer\.test needs one of its own\.$/,
+  ],
+  [
+    'customer.test',
+    [
+      ['www.customer.test', 'CNAME', EDGE_HOST],
+      ['customer.test', 'A', '192.0.2.1'],
+    ],
+    /^customer\.test points to 192\.0\.2\.1, .*; the record of www\.customer\.test is right, but customer\.test needs one of its own\.$/,
+  ],
+])('%s is told that it is a name of its own beside one with www, or without', async (hostname, records, sentence) => {
+  for (const record of records) zone.set(...record)
+  expect((await check(hostname)).sentence).toMatch(sentence)
+})

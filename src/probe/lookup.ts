@@ -96,6 +96,7 @@ export function createLookup(parts: { resolver: Resolver; authorities: Authoriti
     const explained = { ...view }
     if (view.a.end !== 'no-such-name') explained.texts = textsOf(await askZone({ name: hostname, type: 'TXT' }))
     explained.doubled = await lookForDoubled(hostname, finding, askZone, budget)
+    explained.twin = await lookForTwin(hostname, finding, askZone, budget)
     return { ...finding, view: explained, verdict: judgeView(hostname, explained, edge) }
   }
 
@@ -103,13 +104,22 @@ export function createLookup(parts: { resolver: Resolver; authorities: Authoriti
     const { zone } = placeOf(hostname, finding.zone)
     const at = `${hostname}.${zone}`
     if (at.length > 253) return undefined
-    const follow = async (name: string) => walk(name, 'A', (asking) => resolver.resolve(asking, budget), await askZone({ name, type: 'A' }))
+    const follow = (name: string) => followFrom(name, askZone, budget)
     const found = await follow(at)
     if (!leadsToEdge(found, edge)) return undefined
     // The zone's wildcard record answers for names of any number of labels (RFC 4592 §2.2.1), so for this one too.
     const sample = await follow(sampleUnder(zone))
     const isItsOwn = !leadsToEdge(sample, edge) && sample.end !== 'silent' && sample.end !== 'failed'
     return isItsOwn ? { at, walk: found } : undefined
+  }
+
+  async function lookForTwin(hostname: string, finding: Finding, askZone: AskName, budget: Budget): Promise<string | undefined> {
+    const twin = twinOf(hostname, finding.zone)
+    return twin !== undefined && leadsToEdge(await followFrom(twin, askZone, budget), edge) ? twin : undefined
+  }
+
+  async function followFrom(name: string, askZone: AskName, budget: Budget): Promise<Walk> {
+    return walk(name, 'A', (asking) => resolver.resolve(asking, budget), await askZone({ name, type: 'A' }))
   }
 
   /** Where a record is to be changed or removed, looks whether it is a wildcard record: others may live by that. */
@@ -165,6 +175,12 @@ function lacksCause(verdict: Verdict): boolean {
   return (
     verdict.kind === 'absent' || verdict.kind === 'apex-not-pointing' || (verdict.kind === 'wrong-target' && verdict.record === undefined)
   )
+}
+
+/** The name that people take for the same: a domain with www before it, or without. */
+function twinOf(hostname: string, zone: string | undefined): string | undefined {
+  const { label, zone: domain } = placeOf(hostname, zone)
+  return label === '@' ? `www.${domain}` : label === 'www' ? domain : undefined
 }
 
 /** The name of the record that has the mistake, or that leads elsewhere. */

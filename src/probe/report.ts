@@ -43,7 +43,7 @@ export type ReportParts = {
 
 /** What the sentence of a finding is about. */
 export function subjectOf(hostname: string, { view, zone }: Finding, edge: Edge): Subject {
-  return { hostname, isApex: view?.isApex ?? false, byWildcard: view?.byWildcard, zone, edge }
+  return { hostname, isApex: view?.isApex ?? false, byWildcard: view?.byWildcard, twin: view?.twin, zone, edge }
 }
 
 export function createReport(parts: ReportParts): DnsReport {

@@ -13,6 +13,8 @@ export type Subject = {
   isApex: boolean
   byWildcard: string | undefined
   zone: string | undefined
+  /** The name with or without www before it, where that leads here. */
+  twin?: string | undefined
   nameServers?: readonly string[]
   edge: Edge
 }
@@ -97,10 +99,19 @@ function describeAbsent(unregistered: string | undefined, subject: Subject): str
   return `The domain ${unregistered} does not exist in the DNS: check its spelling, and that it is registered and has not expired, then ${lowerFirst(addRecord(subject))}.`
 }
 
-/** Who sees no record that they have added may have added it at a DNS provider that the domain has left. In order, as answers rotate them. */
-function whereItCounts({ hostname, zone, nameServers = [] }: Subject): string {
+/**
+ * Who sees no record that they have added may have added it for www, or at a DNS provider that the domain has left. Name servers in order, as answers
+ * rotate them.
+ */
+function whereItCounts(subject: Subject): string {
+  const { hostname, zone, twin, nameServers = [] } = subject
+  if (twin !== undefined) return besideTwin(subject)
   if (nameServers.length === 0) return ''
   return `; the DNS of ${placeOf(hostname, zone).zone} is what ${list(nameServers.toSorted())} ${nameServers.length === 1 ? 'says' : 'say'}, and a record elsewhere has no effect`
+}
+
+function besideTwin({ hostname, twin }: Subject): string {
+  return twin === undefined ? '' : `; the record of ${twin} is right, but ${hostname} needs one of its own`
 }
 
 /** `addresses`: what the hostname has meanwhile, to be removed unless it is a wildcard record's. */
@@ -219,7 +230,7 @@ function addressRecords(addresses: string[]): string {
 }
 
 function exchangeAddresses(addresses: string[], subject: Subject): string {
-  return `${subject.hostname} points to ${list(addresses)}, which is not ours: remove ${plural(addresses, 'this record', 'these records')}, then ${lowerFirst(addRecord(subject))}`
+  return `${subject.hostname} points to ${list(addresses)}, which is not ours: remove ${plural(addresses, 'this record', 'these records')}, then ${lowerFirst(addRecord(subject))}${besideTwin(subject)}`
 }
 
 /** `Change the CNAME record named "shop" in the DNS of customer.com from "x" to`, wherever in the chain the record is. */

@@ -13,7 +13,8 @@ export type Edge = { host: string; isLocal: boolean; addresses: ReadonlySet<stri
 
 /**
  * What one source, the resolver or one authoritative server, says of a hostname. `aaaa` is missing where `a` says enough.
- * `texts` (TXT values at the name) and `doubled` (the name with its zone appended once more, by a record of its own) are looked for only when nothing is right.
+ * `texts` (TXT values at the name) and `doubled` (the name with its zone appended once more, by a record of its own) are looked for only when nothing is right,
+ * as is `twin`, the name with or without www before it, where that leads to the edge.
  * `byWildcard`: the name of the wildcard record (`*.customer.com`) that what was found is from, so there is none of the name's own to change or remove.
  */
 export type View = {
@@ -22,6 +23,7 @@ export type View = {
   isApex: boolean
   texts?: string[]
   doubled?: { at: string; walk: Walk }
+  twin?: string
   byWildcard?: string
 }
 
