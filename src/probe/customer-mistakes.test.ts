@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type CustomerZone, EDGE_HOST, startCustomerZone } from '../../test/support/customer-zone.ts'
-import type { DnsServer } from '../../test/support/dns.ts'
+import { type DnsServer, startDnsServer } from '../../test/support/dns.ts'
 import { parseHostname } from '../hostname.ts'
 
 const SERVER_FAILURE = 2
@@ -91,11 +91,18 @@ test('name servers of which none answers are named, where no resolver knows the 
   })
 })
 
-test('a record of the type NS with the edge host is to be removed', async () => {
+test.each([
+  ['listens to no questions', 'unknown', false],
+  ['serves another zone', 'lame-delegation', true],
+])('a record of the type NS with the edge host, which %s, is to be removed', async (_, state, listens) => {
+  const { port } = zone.authorities[0]!
+  const edge = listens ? await startDnsServer({ role: 'authority', zones: ['acme.namesake.test'], address: '127.0.0.10', port }) : undefined
   zone.set('shop.customer.test', 'NS', EDGE_HOST)
   zone.resolver.behave('shop.customer.test', { rcode: SERVER_FAILURE })
-  expect(await check()).toMatchObject({
-    state: 'unknown',
+  const report = await check()
+  await edge?.stop()
+  expect(report).toMatchObject({
+    state,
     zone: 'customer.test',
     sentence: `shop.customer.test holds our address in an NS record, where it has no effect: remove it, then add a CNAME record named "shop" in the DNS of customer.test with the value "${EDGE_HOST}".`,
     expected: [{ name: 'shop.customer.test', type: 'CNAME', value: EDGE_HOST }],

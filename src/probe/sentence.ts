@@ -46,6 +46,8 @@ function describeInAscii(verdict: Verdict, subject: Subject): string {
   const { hostname, edge } = subject
   if (subject.byWildcard !== undefined && WILDCARD_MAY_STAY.includes(verdict.kind))
     return describeByWildcard(verdict, subject.byWildcard, subject)
+  if (isOursByMistake(verdict, hostname, edge))
+    return `${hostname} holds our address in an NS record, where it has no effect: remove it, then ${lowerFirst(addRecord(subject))}.`
   switch (verdict.kind) {
     case 'verified':
       return `The DNS of ${hostname} is right: it leads to ${edge.host}.`
@@ -87,7 +89,7 @@ function describeInAscii(verdict: Verdict, subject: Subject): string {
       return describeProof(verdict, subject)
     case 'unknown':
       if (verdict.record) return describeUnresolved(verdict.record, subject)
-      if (verdict.dead) return describeDead(verdict, subject)
+      if (verdict.dead) return describeDead(verdict.dead)
       return verdict.reason === 'silent'
         ? `The DNS servers of ${hostname} did not answer in time: we look again soon, and if it stays so, ask your DNS provider why they do not answer.`
         : `The DNS servers of ${hostname} answered with an error: we look again soon, and if it stays so, ask your DNS provider why ${hostname} cannot be resolved.`
@@ -174,11 +176,7 @@ function describeBogus(unsigned: boolean, subject: Subject): string {
     : `The signatures of the DNS answers of ${zone} (DNSSEC) are not valid, so much of the internet refuses all its records: have your DNS provider sign ${zone} again, or ${off}.`
 }
 
-function describeDead(verdict: Verdict & { kind: 'unknown' }, subject: Subject): string {
-  const { hostname, edge } = subject
-  const { zone = hostname, servers = [] } = verdict.dead ?? {}
-  if (isOursByMistake(verdict, hostname, edge))
-    return `${hostname} holds our address in an NS record, where it has no effect: remove it, then ${lowerFirst(addRecord(subject))}.`
+function describeDead({ zone, servers }: { zone: string; servers: string[] }): string {
   return `The name servers that are entered for ${zone} ${keeperOf(zone)} (${list(servers)}) do not answer: we look again soon, and if it stays so, ask your DNS provider, or enter the name servers of your DNS provider there.`
 }
 

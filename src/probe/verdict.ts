@@ -100,7 +100,8 @@ export function weigh(
 
 /** Whether the hostname has an NS record with the edge host, which makes it a zone of its own that nobody serves. */
 export function isOursByMistake(verdict: Verdict, hostname: string, edge: Edge): boolean {
-  return verdict.kind === 'unknown' && verdict.dead?.zone === hostname && verdict.dead.servers.includes(edge.host)
+  const delegated = verdict.kind === 'lame-delegation' ? verdict : verdict.kind === 'unknown' ? verdict.dead : undefined
+  return delegated?.zone === hostname && delegated.servers.includes(edge.host)
 }
 
 /** Puts the proof, where one is needed, on top of a verdict. */
