@@ -15,6 +15,7 @@ create table activity (
   constraint activity_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
 );
 CREATE INDEX activity_project ON public.activity USING btree (project_id, id);
+CREATE INDEX activity_project_made ON public.activity USING btree (((actor ->> 'email'::text))) WHERE (action = 'project.created'::text);
 CREATE INDEX activity_xid ON public.activity USING btree (xid) WHERE (xid IS NOT NULL);
 
 create table certificates (

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
+import { ServiceError } from '../errors.ts'
 import type { Brand } from './brand.ts'
-import { type Db, rows } from './db.ts'
+import { type Db, rows, type Tx } from './db.ts'
 import type { Role } from './members.ts'
 import { domainsAllowed, type Plans } from './plans.ts'
 import { createProject, type Project, type ProjectRules } from './projects.ts'
@@ -25,6 +26,9 @@ export type ProjectRecord = {
 type Row = Pick<ProjectRecord, 'slug' | 'name' | 'role' | 'upstreamUrl' | 'upstreamProtocol' | 'domains' | 'errorPage'> &
   Brand & { plan: string; createdAt: Date }
 
+const PROJECTS_MADE_MAX = 20
+const GIVEN_UP_COUNTS_FOR = sql.lit('1 day') // longer than a share of anything is remembered
+
 /** The projects that the session sees, by name. */
 export async function listVisibleProjects(db: Db, session: Session, plans: Plans): Promise<ProjectRecord[]> {
   const found = await readProjects(db, session, sql``)
@@ -37,7 +41,10 @@ export async function showVisibleProject(db: Db, session: Session, project: Proj
   return toRecord(row!, plans)
 }
 
-/** Makes a project on the first plan, owned and seen at once by the session's user. Throws as `createProject` does. */
+/**
+ * Makes a project on the first plan, owned and seen at once by the session's user. Throws as `createProject` does, and `rate_limited` when the
+ * user has made twenty that are still there, or were until a day ago: each has a share of what all projects share.
+ */
 export async function createOwnProject(
   db: Db,
   session: Session,
@@ -50,10 +57,30 @@ export async function createOwnProject(
   return createProject(db, made, rules, {
     actor: { kind: 'user', email },
     async made(tx, project) {
+      await requireRoomFor(tx, email)
       await rows(tx, sql`update members set joined_at = now() where project_id = ${project.id} and email = ${email}`)
       await showProject(tx, session, project.id)
     },
   })
+}
+
+/** Counts the one that is being made too. Those that one user makes side by side are counted one after the other. */
+async function requireRoomFor(tx: Tx, email: string): Promise<void> {
+  await rows(tx, sql`select pg_advisory_xact_lock(hashtextextended('projects of ' || ${email}, 0))`)
+  const [made] = await rows(
+    tx,
+    sql<{ projects: number; left: number }>`
+      select count(*)::int as projects, count(*) filter (where p.deleted_at is null)::int as left
+      from activity a join projects p on p.id = a.project_id
+      where a.action = 'project.created' and a.actor->>'email' = ${email}
+        and (p.deleted_at is null or p.deleted_at > now() - interval ${GIVEN_UP_COUNTS_FOR})`,
+  )
+  if (made!.projects <= PROJECTS_MADE_MAX) return
+  const remedy =
+    made!.left > PROJECTS_MADE_MAX
+      ? 'delete one that you need no more, which makes room a day later, or ask the operator of this service to make it for you'
+      : 'those that you deleted count for a day: try again tomorrow, or ask the operator of this service to make it for you'
+  throw new ServiceError('rate_limited', `a person makes at most ${PROJECTS_MADE_MAX} projects: ${remedy}`)
 }
 
 function readProjects(db: Db, session: Session, narrowed: ReturnType<typeof sql>, more = sql``): Promise<Row[]> {
