@@ -1,7 +1,16 @@
 import { sql } from 'kysely'
 import type { Hostname } from '../hostname.ts'
 import { type Db, type Queryable, rows, type Tx, transaction } from './db.ts'
-import { type Attempted, isOf, isOfProject, overtaken, replaceable } from './issuance-attempts.ts'
+import {
+  type Attempted,
+  BACK_OFF_FIRST_S,
+  BACK_OFF_S,
+  isOf,
+  isOfProject,
+  lateAttempts,
+  overtaken,
+  replaceable,
+} from './issuance-attempts.ts'
 import { type BudgetRequest, NO_ROOM_PROBLEM, type NoRoom, settleOrder, type Taken, takeFirstBudget } from './issuance-budget.ts'
 import { countsAsRenewal, joinLine, LEFT_LINE, leftLineUnless } from './issuance-line.ts'
 import { addIssueJobs, ISSUANCE_LEASE_S } from './issue-jobs.ts'
@@ -30,10 +39,6 @@ export type IssuedRecord = {
  */
 export type IssuanceFailure = { problem: object; sentence: string; retryAfterS?: number | undefined; outage?: boolean | undefined }
 
-const BACK_OFF_FIRST_S = 60
-const BACK_OFF_MAX_S = 6 * 3_600
-const RENEWAL_BACK_OFF_SHARE = 1 / 12 // of the time that is left to a certificate in hand
-const RENEWAL_BACK_OFF_S = { least: 15 * 60, most: 24 * 3_600 }
 const RETRY_AFTER_S_MAX = 7 * 86_400 // the longest window of the public authorities' limits
 const KEPT_FOR = sql.lit('30 days')
 const TRIED_AFTER_END = sql.lit('30 days')
@@ -165,7 +170,7 @@ export async function recordIssuanceFailure(
           last_problem = ${JSON.stringify(failure.problem)}::json, last_sentence = ${failure.sentence.replaceAll('\0', '')}, lease_until = null, leased_by = null,
           attempts = case when ${outage} then greatest(0, attempts - 1) else attempts end,
           next_attempt_at = case when not ${stops} then now() + make_interval(secs => greatest(${retryAfterS}::float8, case when ${outage} then 0
-            else least(${backOffMaxS}, ${BACK_OFF_FIRST_S}::float8 * 2 ^ least(30, greatest(0, attempts - 1))) end)) end,
+            else ${BACK_OFF_S} end)) end,
           dns_left_at = case when ${hasLeft} then coalesce(dns_left_at, now()) when ${type === DNS_UNKNOWN_PROBLEM} then dns_left_at end,
           renewal_stopped_at = case when ${stops} then coalesce(renewal_stopped_at, now()) end,
           wished_from = case when ${type === NO_ROOM_PROBLEM} then null else wished_from end,
@@ -319,7 +324,7 @@ async function markUnderWay(
       with begun as (
         insert into certificates as c (hostname, project_id, attempts, last_attempt_at, lease_until, next_attempt_at, leased_by)
         values (${hostname}, ${projectId}::bigint, 1, now(), now() + ${LEASE}, now() + ${LEASE}, ${workerId ?? null}::text)
-        on conflict (hostname) do update set attempts = c.attempts + 1, last_attempt_at = now(), lease_until = now() + ${LEASE},
+        on conflict (hostname) do update set attempts = case when c.origin = 'imported' then ${lateAttempts('c')} else c.attempts end + 1, last_attempt_at = now(), lease_until = now() + ${LEASE},
           next_attempt_at = now() + ${LEASE}, leased_by = excluded.leased_by, ${LEFT_LINE},
           state = case when c.chain_pem is null then 'pending' else c.state end
         where (c.lease_until is null or c.lease_until <= now()) and ${replaceable('c')}
@@ -339,10 +344,5 @@ async function dropOthers(tx: Tx, hostname: Hostname, projectId: string | null):
 function withoutKind({ directory, orderId, asked }: Taken) {
   return { directory, orderId, asked }
 }
-
-const backOffMaxS = sql<number>`case when chain_pem is null or not_after <= now() then ${sql.lit(BACK_OFF_MAX_S)}::float8
-  else least(${sql.lit(RENEWAL_BACK_OFF_S.most)}::float8, greatest(${sql.lit(RENEWAL_BACK_OFF_S.least)}::float8,
-    extract(epoch from not_after - now())::float8 * ${sql.lit(RENEWAL_BACK_OFF_SHARE)}), greatest(${sql.lit(BACK_OFF_FIRST_S)}::float8,
-    extract(epoch from not_after - now())::float8)) end`
 
 const LEASE = sql`make_interval(secs => ${sql.lit(ISSUANCE_LEASE_S)})`

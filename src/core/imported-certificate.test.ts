@@ -76,7 +76,7 @@ test('an order that was under way when it came neither replaces it nor has it re
     await importCertificate(db, hostname, brought)
     await end(hostname)
     expect(await chainOf(hostname)).toBe('brought')
-    expect((await findDomain(db, project, hostname, EDGE_HOST)).certificate).toMatchObject({ attempts: 0, lastError: null })
+    expect((await findDomain(db, project, hostname, EDGE_HOST)).certificate).toMatchObject({ attempts: 1, lastError: null })
     expect(await findOrderHistory(db, project, hostname)).toMatchObject([{ outcome: 'imported' }, { outcome: 'abandoned' }])
     expect(await claimDueRenewals(db, 100)).not.toContain(hostname)
   }
@@ -92,6 +92,36 @@ test('once it has run out, one is ordered in its place', async () => {
   expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'go', renewing: true })
   await recordCertificate(db, hostname, ordered)
   expect((await findDomain(db, project, hostname, EDGE_HOST)).certificate).toMatchObject({ origin: 'ordered', serial: '0a' })
+})
+
+test('bringing certificates and handing them back does not hurry an order: what failed holds back the next one as before', async () => {
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  const inS = async () => {
+    const { rows } = await db.pool.query(
+      'select extract(epoch from next_attempt_at - now())::float8 as s from certificates where hostname = $1',
+      [hostname],
+    )
+    return rows[0].s as number
+  }
+  await beginIssuance(db, hostname)
+  await importCertificate(db, hostname, brought)
+  await orderInsteadOfImported(db, hostname, project)
+  expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'no' }) // the first may still be under way
+  for (const minutes of [3, 3, 4, 8, 16]) {
+    await db.pool.query(`update certificates set last_attempt_at = now(), attempts = greatest(1, attempts) where hostname = $1`, [hostname])
+    await importCertificate(db, hostname, brought)
+    await orderInsteadOfImported(db, hostname, project)
+    await importCertificate(db, hostname, { ...brought, notAfter: new Date(Date.now() + 1_000) }) // or let it run out
+    expect(Math.round((await inS()) / 60)).toBe(minutes)
+    expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'no' })
+    await expire(hostname)
+    expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'go' })
+  }
+  await db.pool.query(`update certificates set last_attempt_at = now() - interval '7 hours' where hostname = $1`, [hostname])
+  await importCertificate(db, hostname, brought)
+  await orderInsteadOfImported(db, hostname, project)
+  expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'go', attempt: 1 })
 })
 
 test('what is kept for renewals is open to what was ordered, and to what was brought once it has been served for a week and ends', async () => {

@@ -1,6 +1,12 @@
 import { sql } from 'kysely'
 import type { Hostname } from '../hostname.ts'
 import { type Db, rows } from './db.ts'
+import { ISSUANCE_LEASE_S } from './issue-jobs.ts'
+
+export const BACK_OFF_FIRST_S = 60
+const BACK_OFF_MAX_S = 6 * 3_600
+const RENEWAL_BACK_OFF_SHARE = 1 / 12 // of the time that is left to a certificate in hand
+const RENEWAL_BACK_OFF_S = { least: 15 * 60, most: 24 * 3_600 }
 
 /**
  * Of whose attempt something is the end; without it, of whoever holds the hostname now. `begunAt` tells it from a later one: an attempt that
@@ -22,6 +28,27 @@ export function isOfProject({ projectId }: Attempted) {
 /** No order touches a certificate that was imported, for as long as it is valid. */
 export function replaceable(row: 'c' | 'certificates') {
   return sql<boolean>`not (${sql.ref(`${row}.origin`)} = 'imported' and ${sql.ref(`${row}.not_after`)} > now())`
+}
+
+const backOffMaxS = sql<number>`case when chain_pem is null or not_after <= now() then ${sql.lit(BACK_OFF_MAX_S)}::float8
+  else least(${sql.lit(RENEWAL_BACK_OFF_S.most)}::float8, greatest(${sql.lit(RENEWAL_BACK_OFF_S.least)}::float8,
+    extract(epoch from not_after - now())::float8 * ${sql.lit(RENEWAL_BACK_OFF_SHARE)}), greatest(${sql.lit(BACK_OFF_FIRST_S)}::float8,
+    extract(epoch from not_after - now())::float8)) end`
+
+/** How long a row of `certificates` waits after a failure, in seconds. */
+export const BACK_OFF_S = sql<number>`least(${backOffMaxS}, ${sql.lit(BACK_OFF_FIRST_S)}::float8 * 2 ^ least(30, greatest(0, attempts - 1)))`
+
+/** The attempts of a row since the last success that still count where a certificate was brought meanwhile: what failed months before it ends is over. */
+export function lateAttempts(row: 'c' | 'certificates') {
+  return sql<number>`case when ${sql.ref(`${row}.last_attempt_at`)} > now() - make_interval(secs => ${sql.lit(BACK_OFF_MAX_S)})
+    then ${sql.ref(`${row}.attempts`)} else 0 end`
+}
+
+/** Until when they hold the next one back, also where nothing says any more what became of the last: it may be under way. */
+export function heldBackUntil(row: 'c' | 'certificates') {
+  return sql<Date>`case when ${lateAttempts(row)} > 0 then ${sql.ref(`${row}.last_attempt_at`)} + make_interval(secs =>
+    least(${sql.lit(BACK_OFF_MAX_S)}::float8, greatest(${sql.lit(ISSUANCE_LEASE_S)}::float8,
+      ${sql.lit(BACK_OFF_FIRST_S)}::float8 * 2 ^ least(30, ${lateAttempts(row)} - 1)))) end`
 }
 
 /** Whether a later attempt for the hostname has begun. */
