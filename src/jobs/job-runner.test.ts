@@ -1,10 +1,12 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { drawLine } from '../../test/support/cut-line.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { addProject, claim } from '../../test/support/tenants.ts'
-import { rows } from '../core/db.ts'
+import { closeDatabase, connectDatabase, rows } from '../core/db.ts'
 import { addIssueJobs } from '../core/issue-jobs.ts'
 import type { Hostname } from '../hostname.ts'
+import { pause } from '../lib/back-off.ts'
 import { createLog } from '../log.ts'
 import { startJobRunner } from './job-runner.ts'
 
@@ -55,4 +57,74 @@ test.each(askers)("a project's jobs leave places to others, though they came fir
     await runner.stop()
     await runner.leave()
   }
+})
+
+test.each(['succeeds', 'fails'])(
+  'a job that %s while the database is away is done once, and the process goes on',
+  async (how) => {
+    const { db } = database
+    await rows(db, sql`delete from graphile_worker._private_jobs`)
+    const line = await drawLine(database.url)
+    const jobDb = connectDatabase(line.url, { applicationName: 'jobs', poolMax: 4 })
+    const [first, second] = await claimSeveral(2)
+    const begun: unknown[] = []
+    const released = Promise.withResolvers<void>()
+    const runner = await startJobRunner({
+      ...{ db, jobDb, log: createLog('test', 'fatal'), task: 'issue', atOnce: 2 },
+      async work(payload) {
+        begun.push((payload as { hostname: Hostname }).hostname)
+        if (begun.length > 1) return
+        await released.promise
+        if (how === 'fails') throw new Error('this once')
+      },
+    })
+    const left = () =>
+      rows(db, sql<{ attempts: number; held: boolean }>`select attempts, locked_at is not null as held from graphile_worker.jobs`)
+    try {
+      await addIssueJobs(db, [first!])
+      await vi.waitFor(() => expect(begun).toEqual([first]), 10_000)
+      await line.cut()
+      released.resolve()
+      await pause(500) // what is not tried again has failed by then, and would fail this test as an error that nobody handles
+      await line.mend()
+      await vi.waitFor(async () => expect(await left()).toEqual(how === 'fails' ? [{ attempts: 1, held: false }] : []), 20_000)
+      await addIssueJobs(db, [second!])
+      await vi.waitFor(() => expect(begun).toContain(second), 10_000)
+      expect(begun.filter((hostname) => hostname === first)).toHaveLength(how === 'fails' ? begun.length - 1 : 1)
+    } finally {
+      released.resolve()
+      await runner.stop()
+      await runner.leave()
+      await closeDatabase(jobDb)
+      await line.cut()
+    }
+  },
+  60_000,
+)
+
+test('a runner stops at once while the database is away, also when a job has just ended', async () => {
+  const { db } = database
+  await rows(db, sql`delete from graphile_worker._private_jobs`)
+  const line = await drawLine(database.url)
+  const jobDb = connectDatabase(line.url, { applicationName: 'jobs', poolMax: 4 })
+  const released = Promise.withResolvers<void>()
+  const begun = Promise.withResolvers<void>()
+  const runner = await startJobRunner({
+    ...{ db, jobDb, log: createLog('test', 'fatal'), task: 'issue', atOnce: 2 },
+    async work() {
+      begun.resolve()
+      await released.promise
+    },
+  })
+  await addIssueJobs(db, await claimSeveral(1))
+  await begun.promise
+  await line.cut()
+  released.resolve()
+  await pause(100)
+  const startedAtMs = performance.now()
+  await runner.stop()
+  await runner.leave()
+  await closeDatabase(jobDb)
+  expect(performance.now() - startedAtMs).toBeLessThan(2_000)
+  await pause(500) // an end that is tried again must not fail the process now either
 })

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events'
 import { hostname as hostOfMachine } from 'node:os'
 import { type Job, Logger, run, type WorkerEvents } from 'graphile-worker'
 import type { Db } from '../core/db.ts'
+import { queuePool } from '../core/queue-pool.ts'
 import type { Log } from '../log.ts'
 import { sharePlaces } from './place-shares.ts'
 import { joinWorkers } from './worker-registry.ts'
@@ -41,7 +42,7 @@ export async function startJobRunner({ db, jobDb, log, task, atOnce, work }: Job
   const places = sharePlaces(atOnce)
   const runner = await run({
     events,
-    pgPool: jobDb.pool,
+    pgPool: queuePool(jobDb.pool),
     concurrency: atOnce,
     forbiddenFlags: () => places.full(),
     pollInterval: JOB_POLL_MS,
