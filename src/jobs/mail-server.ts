@@ -4,6 +4,8 @@ import type { Handover } from './mail.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
 const SILENCE_MAX_MS = 30_000
+/** What is refused here is the recipient or the message. Before that it is us, as whom we sign in or send: the operator's to mend, and all mails would be lost until then. */
+const OF_THIS_MAIL: ReadonlySet<string> = new Set(['RCPT TO', 'DATA'])
 
 /** Sends mail by SMTP. What the server says is not handed on in full: it may repeat the address. */
 export function createMailServer(
@@ -30,8 +32,9 @@ export function createMailServer(
       } catch (error) {
         const { code = 'unknown', responseCode, command } = error as { code?: string; responseCode?: number; command?: string }
         const reason = [code, responseCode, command].filter((part) => part !== undefined).join(' ')
-        // RFC 5321 §4.2.1: 5yz is for good. A refused sign-in to the server is the operator's to mend, and may be mended.
-        if (responseCode !== undefined && responseCode >= 500 && code !== 'EAUTH') return { kind: 'refused', reason }
+        // RFC 5321 §4.2.1: 5yz is for good.
+        if (responseCode !== undefined && responseCode >= 500 && command !== undefined && OF_THIS_MAIL.has(command))
+          return { kind: 'refused', reason }
         throw new Error(`the mail server did not take a mail (${reason})`)
       }
     },

@@ -75,6 +75,15 @@ test('a mail server that is away for a moment is tried again', async () => {
   clearInterval(hurrying)
 })
 
+test('a mail whose sender is refused waits for the operator to mend that', async () => {
+  mail.refuse(1, 550, 'sender') // as of a server that does not send for NAMESAKE_MAIL_FROM
+  await addMailJob(database.db, invitation('mended@vendor.test'))
+  const arrived = mail.next('mended@vendor.test')
+  const hurrying = setInterval(() => void hurry(), 50)
+  await arrived
+  clearInterval(hurrying)
+})
+
 test('a mail that is refused for good is not tried again', async () => {
   mail.refuse(1, 550)
   await addMailJob(database.db, invitation('refused@vendor.test'))

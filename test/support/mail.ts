@@ -18,8 +18,8 @@ export type TestMail = {
   received: ReceivedMail[]
   /** The next mail to the address that nobody has taken yet, when it comes. */
   next(to: string): Promise<ReceivedMail>
-  /** So many of the next messages are turned away with this code. */
-  refuse(times: number, responseCode: number): void
+  /** So many of the next messages are turned away with this code: when they have come in, or as soon as the sender says who they are from. */
+  refuse(times: number, responseCode: number, at?: 'message' | 'sender'): void
   /** The next message stands still when it has come in whole, before its answer, until it is released. It counts as received then. */
   hold(): { reached: Promise<void>; release(): void }
   stop(): Promise<void>
@@ -30,19 +30,24 @@ export async function startMailServer(): Promise<TestMail> {
   const received: ReceivedMail[] = []
   const taken = new Set<ReceivedMail>()
   const arrivals = new EventEmitter()
-  let refusals = { times: 0, responseCode: 0 }
+  let refusals = { times: 0, responseCode: 0, at: 'message' }
   let held: { reach(): void; released: Promise<void> } | undefined
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS'],
     logger: false,
+    onMailFrom(_sender, _session, done) {
+      if (refusals.times === 0 || refusals.at !== 'sender') return done()
+      refusals.times -= 1
+      done(Object.assign(new Error('who are you?'), { responseCode: refusals.responseCode }))
+    },
     onData(stream, session, done) {
       void text(stream).then(async (raw) => {
         const holding = held
         held = undefined
         holding?.reach()
         await holding?.released
-        if (refusals.times > 0) {
+        if (refusals.times > 0 && refusals.at === 'message') {
           refusals.times -= 1
           return done(Object.assign(new Error('not now'), { responseCode: refusals.responseCode }))
         }
@@ -69,8 +74,8 @@ export async function startMailServer(): Promise<TestMail> {
         await once(arrivals, 'mail')
       }
     },
-    refuse(times, responseCode) {
-      refusals = { times, responseCode }
+    refuse(times, responseCode, at = 'message') {
+      refusals = { times, responseCode, at }
     },
     hold() {
       const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
