@@ -4,7 +4,8 @@ import { createTestDatabase, type TestDatabase } from '../../test/support/postgr
 import { addProject, CLAIM_RULES, claim, EDGE_HOST, freshHostname } from '../../test/support/tenants.ts'
 import { parseClaimName, parseHostname } from '../hostname.ts'
 import type { Db } from './db.ts'
-import { findDomain, listDomains, registerDomain, removeDomain } from './domains.ts'
+import { findDomain, forgetReleasedClaims, listDomains, registerDomain, removeDomain } from './domains.ts'
+import { findProbeTarget } from './probes.ts'
 
 let database: TestDatabase
 let db: Db
@@ -111,6 +112,27 @@ test('a removed hostname is gone at once, and starts anew when it comes back', a
     const record = await registerDomain(db, claimant, { hostname, metadataJson: '{}' }, CLAIM_RULES)
     expect(record).toMatchObject({ verified: false, verifiedAt: null, metadataJson: '{}', projectSlug: claimant.slug })
     await removeDomain(db, claimant, hostname)
+  }
+})
+
+test('what was given up is forgotten after sixty days, and asks the next claimant for a proof until it means nothing', async () => {
+  const [former, next] = [await addProject(db), await addProject(db)]
+  const given = await Promise.all([29, 59, 61].map(async (days) => ({ days, hostname: await claim(db, former) })))
+  for (const { days, hostname } of given) {
+    await removeDomain(db, former, hostname)
+    await db.pool.query('update domains set deleted_at = now() - make_interval(days => $2) where hostname = $1', [hostname, days])
+  }
+  await db.pool.query(
+    `insert into domains (project_id, hostname, deleted_at) select $1, 'old.customer.test', now() - interval '1 year' from generate_series(1, 25000)`,
+    [former.id],
+  )
+  const kept = await claim(db, former)
+  await forgetReleasedClaims(db)
+  const { rows: left } = await db.pool.query<{ hostname: string }>('select hostname from domains where project_id = $1', [former.id])
+  expect(left.map(({ hostname }) => hostname).sort()).toEqual([given[0]!.hostname, given[1]!.hostname, kept].sort())
+  for (const { days, hostname } of given) {
+    await claim(db, next, hostname)
+    expect((await findProbeTarget(db, next, hostname)).proofNeeded).toBe(days === 29)
   }
 })
 

@@ -12,6 +12,9 @@ import { readMetadata } from './metadata.ts'
 import { type OrderRecord, readOrderHistory } from './order-history.ts'
 import type { Project } from './projects.ts'
 
+const RELEASED_KEPT_FOR = sql.lit('60 days') // twice what proofs and certificates ask for
+const FORGOTTEN_AT_ONCE_MAX = 10_000 // in one statement, which has its own time-out
+
 /**
  * Claims a hostname for the project, or merges metadata into the claim that it already holds.
  * The unique index on live hostnames decides who wins, so two projects racing for one cannot both.
@@ -31,8 +34,8 @@ export async function registerDomain(
 }
 
 /**
- * Gives a hostname up: from the commit on it is nobody's. The row stays, for the proof that the next claimant may owe; so does the
- * certificate for 30 days, for a return. Its place in the line for an authority's room is the next one's. Throws `domain_not_found` when the project
+ * Gives a hostname up: from the commit on it is nobody's. The row stays for 60 days, for the proof that the next claimant may owe; so does the
+ * certificate for 30, for a return. Its place in the line for an authority's room is the next one's. Throws `domain_not_found` when the project
  * does not hold it.
  */
 export async function removeDomain(db: Db, project: Project, hostname: Hostname, actor: Actor = OPERATOR): Promise<void> {
@@ -56,6 +59,21 @@ export async function removeDomain(db: Db, project: Project, hostname: Hostname,
     if (removed.length === 0) throw domainNotFound(hostname)
     await recordActivity(tx, { projectId: project.id, actor, action: 'domain.removed', subject: hostname })
   })
+}
+
+/** Deletes claims that were given up so long ago that they mean nothing to the next ones. To be called daily. */
+export async function forgetReleasedClaims(db: Db): Promise<void> {
+  for (;;) {
+    const forgotten = await rows(
+      db,
+      sql`
+        delete from domains where id in (
+          select id from domains d where d.deleted_at < now() - interval ${RELEASED_KEPT_FOR}
+            and not exists (select from connect_links where domain_id = d.id) limit ${FORGOTTEN_AT_ONCE_MAX})
+        returning id`,
+    )
+    if (forgotten.length < FORGOTTEN_AT_ONCE_MAX) return
+  }
 }
 
 /** Puts new metadata in the place of the old, all of it. Throws `domain_not_found` or `metadata_invalid`. */

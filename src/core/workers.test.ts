@@ -4,7 +4,7 @@ import { addProject, claim } from '../../test/support/tenants.ts'
 import { beginIssuance, recordCertificate, recordIssuanceFailure } from './certificates.ts'
 import { addMailJob } from './mail-jobs.ts'
 import { claimDueProbes } from './probes.ts'
-import { beatWorker, freeForgottenJobs, holdsJob, takeOverFromDead } from './workers.ts'
+import { beatWorker, freeForgottenJobs, holdsJob, pruneFailedJobs, takeOverFromDead } from './workers.ts'
 
 let database: TestDatabase
 beforeAll(async () => {
@@ -82,4 +82,23 @@ test('a job that somebody unknown has held for longer than any may take is free'
   await freeForgottenJobs(db)
   expect(await holdsJob(db, id, 'yesterday')).toBe(false)
   await freeForgottenJobs(db)
+})
+
+test('a job that was given up is kept for a week, and one that is to be tried again as long as it takes', async () => {
+  const { db } = database
+  const { rows: former } = await db.pool.query<{ id: string }>('select id from graphile_worker.jobs')
+  const mails = ['given-up-long-ago', 'given-up', 'waiting']
+  for (const name of mails)
+    await addMailJob(db, { kind: 'invitation', to: `${name}@vendor.test`, projectName: 'Shop', role: 'member', invitedBy: null })
+  const age = (name: string, attempts: number, days: number) =>
+    db.pool.query(
+      `update graphile_worker._private_jobs set attempts = $2, run_at = now() - make_interval(days => $3) where payload->>'to' = $1 || '@vendor.test'`,
+      [name, attempts, days],
+    )
+  await Promise.all([age('given-up-long-ago', 12, 8), age('given-up', 12, 6), age('waiting', 11, 8)])
+  await pruneFailedJobs(db)
+  const { rows: left } = await db.pool.query<{ id: string; to: string }>(
+    `select id, split_part(payload->>'to', '@', 1) as to from graphile_worker._private_jobs order by id`,
+  )
+  expect(left.filter(({ id }) => !former.some((job) => job.id === id)).map(({ to }) => to)).toEqual(['given-up', 'waiting'])
 })

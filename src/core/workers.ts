@@ -19,6 +19,7 @@ export const TAKEN_OVER_WITHIN_S = 20
 
 const UNKNOWN_JOB_S_MAX = 600 // longer than any job may take
 const GAP_MAX_S = 6
+const FAILED_KEPT_FOR = sql.lit('7 days')
 
 /** The worker lives; one that was taken for dead is back. */
 export async function beatWorker(db: Db, { id, host, pid }: Worker): Promise<void> {
@@ -80,6 +81,16 @@ export async function freeForgottenJobs(db: Db): Promise<void> {
     sql`
       select graphile_worker.force_unlock_workers(array_agg(distinct j.locked_by)) from graphile_worker.jobs j
       where j.locked_at < now() - make_interval(secs => ${UNKNOWN_JOB_S_MAX}) and not exists (select from workers w where w.id = j.locked_by)`,
+  )
+}
+
+/** Deletes the jobs that were given up a week ago. Of mails they hold addresses, and what people wrote. */
+export async function pruneFailedJobs(db: Db): Promise<void> {
+  await rows(
+    db,
+    sql`
+      select count(*) from graphile_worker.complete_jobs(array(
+        select id from graphile_worker.jobs where attempts >= max_attempts and locked_at is null and run_at < now() - interval ${FAILED_KEPT_FOR}))`,
   )
 }
 

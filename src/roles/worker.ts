@@ -4,6 +4,7 @@ import { pruneChallenges } from '../core/challenges.ts'
 import { compactChanges, createAnnouncer, pruneChanges } from '../core/changes.ts'
 import { pruneConnectLinks } from '../core/connect-links.ts'
 import { closeDatabase, connectDatabase, type Db } from '../core/db.ts'
+import { forgetReleasedClaims } from '../core/domains.ts'
 import { beatFeed } from '../core/feed-beats.ts'
 import { isOvertaken } from '../core/issuance-attempts.ts'
 import { pruneBudget } from '../core/issuance-budget.ts'
@@ -13,7 +14,7 @@ import { pruneProjectCalls } from '../core/project-rate.ts'
 import { pruneRateLimits } from '../core/rate-limits.ts'
 import { findRoute } from '../core/routes.ts'
 import { pruneSessions } from '../core/sessions.ts'
-import { freeForgottenJobs } from '../core/workers.ts'
+import { freeForgottenJobs, pruneFailedJobs } from '../core/workers.ts'
 import type { Hostname } from '../hostname.ts'
 import { checkLive } from '../jobs/check-live.ts'
 import { type IssueParts, issueCertificate } from '../jobs/issue.ts'
@@ -140,6 +141,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
       { name: 'feed beat', everyMs: 1_000, run: () => beatFeed(db) },
       { name: 'feed compaction', everyMs: 300_000, run: async () => void (await compactChanges(db)) },
       { name: 'forgotten jobs', everyMs: 300_000, run: () => freeForgottenJobs(db) },
+      { name: 'failed job pruning', everyMs: 3_600_000, run: () => pruneFailedJobs(db) },
       { name: 'feed pruning', everyMs: 3_600_000, run: () => pruneChanges(db, FEED_KEPT_HOURS) },
       { name: 'budget pruning', everyMs: 3_600_000, run: async () => void (await pruneBudget(db)) },
       { name: 'open orders pruning', everyMs: 3_600_000, run: () => pruneOrdersUnderWay(db) },
@@ -150,6 +152,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
       { name: 'edges', everyMs: 10_000, run: () => edgeCounts.refresh() },
       { name: 'project call pruning', everyMs: 60_000, run: () => pruneProjectCalls(db) },
       { name: 'released certificates', everyMs: 86_400_000, run: async () => void (await forgetReleasedCertificates(db)) },
+      { name: 'released claims', everyMs: 86_400_000, run: () => forgetReleasedClaims(db) },
     ],
     log,
   )
