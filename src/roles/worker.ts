@@ -1,4 +1,5 @@
 import { Counter, Gauge } from 'prom-client'
+import { pruneActivity } from '../core/activity.ts'
 import { claimDueRenewals, forgetReleasedCertificates, type RenewalRound, requestOwnCertificates } from '../core/certificates.ts'
 import { pruneChallenges } from '../core/challenges.ts'
 import { compactChanges, createAnnouncer, pruneChanges } from '../core/changes.ts'
@@ -141,6 +142,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
       { name: 'feed beat', everyMs: 1_000, run: () => beatFeed(db) },
       { name: 'feed compaction', everyMs: 300_000, run: async () => void (await compactChanges(db)) },
       { name: 'forgotten jobs', everyMs: 300_000, run: () => freeForgottenJobs(db) },
+      { name: 'activity pruning', everyMs: 3_600_000, shareMax: 0.02, run: () => pruneActivity(db) }, // it counts all that is kept
       { name: 'failed job pruning', everyMs: 3_600_000, run: () => pruneFailedJobs(db) },
       { name: 'feed pruning', everyMs: 3_600_000, run: () => pruneChanges(db, FEED_KEPT_HOURS) },
       { name: 'budget pruning', everyMs: 3_600_000, run: async () => void (await pruneBudget(db)) },
