@@ -74,7 +74,16 @@ describe('refused', () => {
       await makeLeaf({ publicKey: rsaKey(4_096, 1_000_000) }),
     ]
     expect(() => read(large.pem + intermediate.pem, leaf.keyPem)).toThrow(/RSA of 2048 to 4096 bits/)
-    expect(() => read(leaf.pem + long.pem, leaf.keyPem)).toThrow(/^certificate 2 of the chain is longer than 65536 bytes/)
+    expect(() => read(leaf.pem + long.pem, leaf.keyPem)).toThrow(/^the chain is longer than 65536 bytes: it has \d+$/)
+  })
+
+  test('a chain that is long because of many certificates, none of which is', async () => {
+    const names = [HOSTNAME, ...Array.from({ length: 340 }, (_, i) => `${'n'.repeat(60)}${i}.customer.com`)]
+    const leaf = await makeLeaf({ names })
+    expect(read(leaf.pem + intermediate.pem, leaf.keyPem).chainPem.length).toBeGreaterThan(30_000)
+    const wide = await makeLink('Wide', root, { ca: true, untilDays: 1_000, names })
+    const under = await makeLeaf({ names }, wide)
+    expect(() => read(under.pem + wide.pem + root.pem, under.keyPem)).toThrow(/^the chain is longer than 65536 bytes/)
   })
 
   test('a key of another certificate, and every fault at once', async () => {

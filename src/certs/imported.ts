@@ -9,8 +9,8 @@ import { readPrivateKey } from './private-key.ts'
 export type ImportedCertificate = IssuedCertificate & { warnings: string[] }
 
 const CHAIN_CERTIFICATES_MAX = 10
-/** In base64. A hundred long names take 40,000. */
-const CERTIFICATE_BYTES_MAX = 65_536
+/** In base64, of all together. A hundred long names take 40,000; every machine keeps the chain, and each full handshake sends it. */
+const CHAIN_BYTES_MAX = 65_536
 /** Of a public key in DER: node writes its exponent out in decimals, which takes 39 s for one of three million bits. */
 const PUBLIC_KEY_BYTES_MAX = 2_560
 const RSA_BITS_MIN = 2_048
@@ -49,9 +49,9 @@ function readChain(pem: string): X509Certificate[] {
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
   if (blocks.length === 0) throw new Error('the chain holds no certificate in PEM (-----BEGIN CERTIFICATE-----)')
   if (blocks.length > CHAIN_CERTIFICATES_MAX) throw new Error(`the chain has more than ${CHAIN_CERTIFICATES_MAX} certificates`)
+  const bytes = blocks.reduce((sum, block) => sum + block.length, 0)
+  if (bytes > CHAIN_BYTES_MAX) throw new Error(`the chain is longer than ${CHAIN_BYTES_MAX} bytes: it has ${bytes}`)
   return blocks.map((block, i) => {
-    if (block.length > CERTIFICATE_BYTES_MAX)
-      throw new Error(`certificate ${i + 1} of the chain is longer than ${CERTIFICATE_BYTES_MAX} bytes`)
     try {
       return new X509Certificate(block)
     } catch {

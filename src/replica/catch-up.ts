@@ -34,6 +34,7 @@ export class NoRoomError extends Error {}
 
 const CHANGES_PER_READ = 1_000
 const HOSTNAMES_PER_PAGE = 1_000
+const CERTIFICATES_PER_PAGE = 200 // each may have a chain of 64 KB: a thousand of somebody's would keep all others' news from slow lines
 const READ_TIMEOUT_MS = 10_000
 const PROJECTS_PER_PAGE = 100 // each may hold a page of 32 KB
 const PAGE_TIMEOUT_MS = 60_000
@@ -93,7 +94,7 @@ export function createCatchUp(parts: CatchUpParts): CatchUp {
 
   const pagesOfAll = (): SnapshotPages => ({
     routes: readPages('a page of routes', source.eachRoutePage(HOSTNAMES_PER_PAGE)),
-    certificates: readPages('a page of certificates', source.eachCertificatePage(HOSTNAMES_PER_PAGE)),
+    certificates: readPages('a page of certificates', source.eachCertificatePage(CERTIFICATES_PER_PAGE)),
   })
 
   /** What a bounded copy held before, the most recently used first, and others while there is room. */
@@ -115,7 +116,8 @@ export function createCatchUp(parts: CatchUpParts): CatchUp {
       }
     }
     async function* certificates(): AsyncIterable<CertificateRow[]> {
-      for (const page of pages([...taken, ...pinned], HOSTNAMES_PER_PAGE)) yield await read('certificates', source.loadCertificates(page))
+      for (const page of pages([...taken, ...pinned], CERTIFICATES_PER_PAGE))
+        yield await read('certificates', source.loadCertificates(page))
     }
     return { routes: routes(), certificates: certificates(), usedAtMs: (hostname) => before.get(hostname) ?? 0, pinned }
   }
@@ -126,6 +128,11 @@ export function createCatchUp(parts: CatchUpParts): CatchUp {
   const loadRoutes = async (hostnames: Hostname[]): Promise<Pick<CopyBatch, 'routes' | 'removed'>> => {
     const routes = hostnames.length > 0 ? await read('the routes', source.loadRoutes(hostnames)) : []
     return { routes, removed: missing(hostnames, routes) }
+  }
+
+  const loadCertificates = async (names: Hostname[], anew: boolean): Promise<Pick<CopyBatch, 'certificates' | 'removedCertificates'>> => {
+    const certificates = names.length > 0 ? await read('certificates', source.loadCertificates(names)) : []
+    return { certificates, removedCertificates: anew ? names : missing(names, certificates) }
   }
 
   /** One row each, however many hostnames refer to them; before the routes of the same read, which may be the first of theirs. */
@@ -149,12 +156,13 @@ export function createCatchUp(parts: CatchUpParts): CatchUp {
     parts.onSeen?.([...keys.routes, ...keys.certificates])
     const known = writer.known(keys.routes)
     const { routes, removed } = await loadRoutes(known)
-    const names = writer.known(keys.certificates)
-    const certificates = names.length > 0 ? await read('certificates', source.loadCertificates(names)) : []
-    const removedCertificates = anew ? names : missing(names, certificates)
+    const names = [...pages(writer.known(keys.certificates), CERTIFICATES_PER_PAGE)]
+    const last = names.pop() ?? []
+    for (const page of names) writer.apply(await loadCertificates(page, anew)) // the place is the same until all are there
+    const certificates = await loadCertificates(last, anew)
     const settings = await loadSettings(keys.settings.filter((name) => parts.settingNames.includes(name)))
     const challenges = keys.challenges.length > 0 ? await read('the challenges', source.loadChallenges()) : undefined
-    writer.apply({ routes, removed: anew ? known : removed, certificates, removedCertificates, settings, challenges, ...place })
+    writer.apply({ routes, removed: anew ? known : removed, ...certificates, settings, challenges, ...place })
     if (countOf(keys) > 0) parts.onChanged(keys)
   }
 

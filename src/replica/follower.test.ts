@@ -21,7 +21,7 @@ function createSource() {
   const challenges: ChallengeRow[] = []
   const feed: Change[] = []
   const fail = { with: undefined as Error | undefined }
-  const calls = { snapshots: 0, reads: 0, loads: [] as Hostname[][] }
+  const calls = { snapshots: 0, reads: 0, loads: [] as Hostname[][], certificates: [] as number[] }
   const during = { page: () => {}, load: async () => {} }
   const place = { epoch: 'one', prunedTo: 0, server: 1 }
   let hint = () => {}
@@ -61,6 +61,7 @@ function createSource() {
     },
     async loadCertificates(hostnames) {
       await ready()
+      calls.certificates.push(hostnames.length)
       return hostnames.flatMap((hostname) => certificates.get(hostname) ?? [])
     },
     async findRoutes(hostnames) {
@@ -208,6 +209,19 @@ test('a change is in the copy before anybody is told', async () => {
   database.change(host(shop(1)), { kind: 'certificate', key: shop(2) })
   await expect.poll(() => reader.findRoute(shop(1))).toBeUndefined()
   expect(reader.findCertificate(shop(2))).toBeUndefined()
+})
+
+test('certificates, which may be large, are read some at a time, and all arrive before anybody is told', async () => {
+  await startAndFill()
+  const names = Array.from({ length: 990 }, (_, number) => shop(number))
+  for (const hostname of names) database.certificates.set(hostname, certificateOf(hostname))
+  database.change(...names.map((key) => ({ kind: 'certificate' as const, key })), host(shop(1)))
+  await expect.poll(() => heard.changed.map(({ certificates }) => certificates.length)).toEqual([990])
+  expect(names.every((hostname) => reader.findCertificate(hostname) !== undefined)).toBe(true)
+  expect(database.calls.certificates).toEqual([200, 200, 200, 200, 190])
+  for (const hostname of names) database.certificates.delete(hostname)
+  database.change(...names.map((key) => ({ kind: 'certificate' as const, key })))
+  await expect.poll(() => names.some((hostname) => reader.findCertificate(hostname) !== undefined)).toBe(false)
 })
 
 test('pending challenges are in the copy from the first snapshot, change with the feed, and outlive a restart', async () => {
