@@ -84,6 +84,22 @@ test('a job that somebody unknown has held for longer than any may take is free'
   await freeForgottenJobs(db)
 })
 
+test('behind a clock that was set back the dead are found too, and nobody is taken for dead before all had time to be heard', async () => {
+  const { db } = database
+  await beats(ada, bob)
+  await Promise.all([ada, bob].map(({ id }) => silentFor(id, -3_600))) // both were heard an hour from now
+  await db.pool.query(`update workers set steady_since = now() + interval '50 minutes'`)
+  await beats(ada)
+  expect(await takeOverFromDead(db, ada)).toMatchObject({ workers: [] })
+  await steadyFor(ada.id, 16)
+  expect(await takeOverFromDead(db, ada)).toMatchObject({ workers: ['bob'] })
+  await beats(ada, bob)
+  await steadyFor(ada.id, 3_600)
+  await Promise.all([ada, bob].map(({ id }) => silentFor(id, -20))) // as behind a failover to a server whose clock is behind
+  await beats(ada)
+  expect(await takeOverFromDead(db, ada)).toMatchObject({ workers: [] })
+})
+
 test('a job that was given up is kept for a week, and one that is to be tried again as long as it takes', async () => {
   const { db } = database
   const { rows: former } = await db.pool.query<{ id: string }>('select id from graphile_worker.jobs')
