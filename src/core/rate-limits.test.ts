@@ -24,6 +24,12 @@ test('all processes share one count, and a window ends by the clock of the datab
   expect(await through(one, 'grace', 2)).toBe(2)
 })
 
+test('whoever used up a limit under a clock that was wrong is let in once it is right', async () => {
+  expect(await through(createRateLimits(database.db), 'bob', 7)).toBe(5)
+  await database.db.pool.query('update rate_limits set expire = expire + 86400000')
+  expect(await through(createRateLimits(database.db), 'bob', 7)).toBe(5)
+})
+
 test('while the database is away each process counts for itself', async () => {
   const away = connectDatabase('postgres://nobody@127.0.0.1:9/none', { applicationName: 'test' })
   expect(await through(createRateLimits(away), 'ada', 7)).toBe(5)

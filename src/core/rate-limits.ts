@@ -24,6 +24,7 @@ const LIMITS: Record<LimitName, { points: number; windowS: number }> = {
   changes: { points: 60, windowS: MINUTE_S },
 }
 const REMEMBERED_MAX = 100_000
+const CLOCK_SLACK_MS = 60_000 // who waits for the row may have begun before the one whose count it is
 
 /** So many of a window that ends at `endsAtMs`, on this process's own clock. */
 type Count = { points: number; endsAtMs: number }
@@ -64,12 +65,13 @@ export async function pruneRateLimits(db: Db): Promise<void> {
 async function countInDatabase(db: Db, key: string, windowS: number): Promise<Count> {
   const nowMs = sql`(extract(epoch from now()) * 1000)::bigint`
   const endMs = sql`${nowMs} + ${windowS * 1_000}::bigint`
+  const isOver = sql`r.expire <= ${nowMs} or r.expire > ${endMs} + ${CLOCK_SLACK_MS}` // the second: of a clock that was set back since
   const [count] = await rows(
     db,
     sql<{ points: number; leftMs: number }>`
       insert into rate_limits as r (key, points, expire) values (${key}, 1, ${endMs})
-      on conflict (key) do update set points = case when r.expire <= ${nowMs} then 1 else r.points + 1 end,
-        expire = case when r.expire <= ${nowMs} then ${endMs} else r.expire end
+      on conflict (key) do update set points = case when ${isOver} then 1 else r.points + 1 end,
+        expire = case when ${isOver} then ${endMs} else r.expire end
       returning points, (expire - ${nowMs})::float8 as "leftMs"`,
   )
   return { points: count!.points, endsAtMs: performance.now() + count!.leftMs }
