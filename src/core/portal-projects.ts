@@ -26,7 +26,7 @@ export type ProjectRecord = {
 type Row = Pick<ProjectRecord, 'slug' | 'name' | 'role' | 'upstreamUrl' | 'upstreamProtocol' | 'domains' | 'errorPage'> &
   Brand & { plan: string; createdAt: Date }
 
-const PROJECTS_MADE_MAX = 20
+const PROJECTS_MADE_MAX = 50
 const GIVEN_UP_COUNTS_FOR = sql.lit('1 day') // longer than a share of anything is remembered
 
 /** The projects that the session sees, by name. */
@@ -43,7 +43,7 @@ export async function showVisibleProject(db: Db, session: Session, project: Proj
 
 /**
  * Makes a project on the first plan, owned and seen at once by the session's user. Throws as `createProject` does, and `rate_limited` when the
- * user has made twenty that are still there, or were until a day ago: each has a share of what all projects share.
+ * user has made fifty that are still there, or were until a day ago: each has a share of what all projects share.
  */
 export async function createOwnProject(
   db: Db,
