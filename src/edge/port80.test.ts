@@ -6,8 +6,6 @@ import { RawReader, speakPlain } from '../../test/support/raw-visitor.ts'
 
 let edge: TestEdge
 const HOST = 'shop.customer.com'
-/** Bun's node:http does not: docs/decisions/0065. */
-const KEEPS_TIME = process.env.TEST_EDGE_RUNTIME !== 'bun'
 
 beforeAll(async () => {
   edge = await startTestEdge({ publicHttpsPort: 8443 })
@@ -145,16 +143,43 @@ test.each([
   await reader.closed()
 })
 
-test.runIf(KEEPS_TIME)(
-  'a head that does not end in time is 408, and a connection on which nothing is said closes without a word',
-  async () => {
-    const hasty = await startTestEdge({ timeouts: { requestHeadMs: 1_000 } })
-    const silent = speakPlain(hasty.httpPort, '')
-    const slow = speakOn(hasty.httpPort, `GET / HTTP/1.1\r\nHost: ${HOST}\r\nX: `)
-    goOn(slow, 'x')
-    expect((await slow.answer()).status).toBe(408)
-    await slow.closed()
-    expect(await silent.closed()).toBe('')
-    await hasty.stop(0)
-  },
-)
+test('a head that does not end in time is 408, and a connection on which nothing is said closes without a word', async () => {
+  const hasty = await startTestEdge({ timeouts: { requestHeadMs: 1_000 } })
+  const silent = speakPlain(hasty.httpPort, '')
+  const slow = speakOn(hasty.httpPort, `GET / HTTP/1.1\r\nHost: ${HOST}\r\nX: `)
+  goOn(slow, 'x')
+  expect((await slow.answer()).status).toBe(408)
+  await slow.closed()
+  expect(await silent.closed()).toBe('')
+  await hasty.stop(0)
+})
+
+test.each([
+  ['nothing more', ''],
+  ['a part of the next request', 'GET / HT'],
+])('an answered connection on which %s is said is closed in time, and so is one whose body does not come', async (_name, more) => {
+  const hasty = await startTestEdge({ timeouts: { requestHeadMs: 1_000, keepAliveMs: 1_000 } })
+  await hasty.route(HOST, 'http://127.0.0.1:1')
+  const kept = speakPlain(hasty.httpPort, `GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n${more}`)
+  const bodiless = speakPlain(hasty.httpPort, `POST / HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 10\r\n\r\n`)
+  for (const reader of [kept, bodiless]) {
+    expect((await reader.answer()).status).toBe(308)
+    await reader.closed()
+  }
+  await hasty.stop(0)
+})
+
+test('an answered connection stays open for its next request until its time is over', async () => {
+  const patient = await startTestEdge({ timeouts: { requestHeadMs: 300, keepAliveMs: 5_000 } })
+  await patient.route(HOST, 'http://127.0.0.1:1')
+  const bytes = `GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`
+  const reader = speakPlain(patient.httpPort, bytes)
+  for (let n = 0; n < 2; n += 1) {
+    expect((await reader.answer()).status).toBe(308)
+    await wait(1_000)
+    reader.socket.write(bytes)
+  }
+  expect((await reader.answer()).status).toBe(308)
+  reader.socket.destroy()
+  await patient.stop(0)
+})

@@ -7,6 +7,7 @@ import { type FindHost, hostOf, isAuthority } from './host.ts'
 import { closeWithin, endSoon } from './linger.ts'
 import { type Page, page } from './pages.ts'
 import { readPlainHead } from './port80-head.ts'
+import { createPlainTimes } from './port80-times.ts'
 import { REQUEST_HEAD_BYTES_MAX, REQUEST_TIMES_CHECKED_EVERY_MS } from './request-limits.ts'
 import type { Timeouts } from './timeouts.ts'
 
@@ -42,9 +43,14 @@ export function createPort80(parts: Port80Parts) {
   server.maxHeadersCount = 0
   server.timeout = parts.timeouts.requestHeadMs + parts.timeouts.keepAliveMs // also for who asks and never reads the answer
   server.emit('listening') // it has no listener of its own, and this starts the watch over its connections' times
+  const times = createPlainTimes(parts.timeouts, (socket, hasAsked) => (hasAsked ? void socket.destroy() : refuse(socket, 408)))
   server.on('request', (request, response) => {
-    lastAsked.set(request.socket, { request, answered: new Promise((resolve) => response.once('close', resolve)) })
-    decide(parts, request, peers.get(request.socket))
+    const { socket } = request
+    const answered = new Promise((resolve) => response.once('close', resolve))
+    lastAsked.set(socket, { request, answered })
+    times.asked(socket)
+    void answered.then(() => times.answered(socket))
+    decide(parts, request, peers.get(socket))
       .catch((error) => {
         parts.log.error({ err: error }, 'a plain HTTP request could not be served')
         return page(503)
@@ -53,7 +59,7 @@ export function createPort80(parts: Port80Parts) {
         if (isDraining) response.shouldKeepAlive = false
         send(request, response, answer)
       })
-      .catch(() => request.socket.destroy())
+      .catch(() => socket.destroy())
   })
   const refuseNext = (socket: Socket, status: number) => {
     const last = lastAsked.get(socket)
@@ -71,6 +77,7 @@ export function createPort80(parts: Port80Parts) {
     /** `peer`: as VisitorConnection has it. */
     accept(socket: Socket, peer: string) {
       peers.set(socket, peer)
+      times.opened(socket)
       server.emit('connection', socket)
     },
     /** Closes connections that rest, and the others behind their next answer. */
