@@ -56,7 +56,7 @@ export function Announcer() {
           key={id}
           className={
             isShown
-              ? 'max-w-sm animate-appear rounded-xl bg-stone-900 px-4 py-3 text-sm break-words text-white shadow-lg dark:bg-stone-100 dark:text-stone-900'
+              ? 'max-w-sm animate-appear rounded-xl bg-stone-900 px-4 py-3 text-sm [overflow-wrap:anywhere] text-white shadow-lg dark:bg-stone-100 dark:text-stone-900'
               : 'sr-only'
           }
         >

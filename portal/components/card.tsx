@@ -15,7 +15,10 @@ export function Card({
   const id = useId()
   const border = tone === 'danger' ? 'border-rose-300 dark:border-rose-900' : 'border-stone-200 dark:border-stone-800'
   return (
-    <section aria-labelledby={id} className={`min-w-0 rounded-2xl border bg-white p-4 shadow-xs sm:p-6 dark:bg-stone-900 ${border}`}>
+    <section
+      aria-labelledby={id}
+      className={`min-w-0 rounded-2xl border bg-white [overflow-wrap:anywhere] p-4 shadow-xs sm:p-6 dark:bg-stone-900 ${border}`}
+    >
       <div className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2">
         <h2 id={id} className="text-base font-semibold">
           {title}
@@ -62,7 +65,7 @@ export function Facts({ facts }: { facts: readonly (readonly [string, ReactNode]
         .map(([name, value]) => (
           <div key={name} className="sm:contents">
             <dt className="text-stone-600 dark:text-stone-400">{name}</dt>
-            <dd className="min-w-0 break-words">{value}</dd>
+            <dd className="min-w-0">{value}</dd>
           </div>
         ))}
     </dl>

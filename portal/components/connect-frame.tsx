@@ -64,7 +64,7 @@ export function Done({
   children?: ReactNode
 }) {
   return (
-    <section className="grid grid-cols-1 animate-appear justify-items-start gap-4 rounded-2xl border border-emerald-300 bg-emerald-50 p-5 sm:p-8 dark:border-emerald-800 dark:bg-emerald-950/50">
+    <section className="grid grid-cols-1 animate-appear justify-items-start gap-4 rounded-2xl border border-emerald-300 bg-emerald-50 p-5 [overflow-wrap:anywhere] sm:p-8 dark:border-emerald-800 dark:bg-emerald-950/50">
       <h2 className="flex items-center gap-3 text-xl font-semibold">
         <span aria-hidden="true" className="grid size-8 shrink-0 place-items-center rounded-full bg-emerald-700 text-white">
           {isUnderWay ? <Spinner /> : '✓'}

@@ -31,9 +31,9 @@ export function Dialog({ title, description, onClose, children, wide }: DialogPr
               opener?.focus()
             }}
             {...(description === undefined && { 'aria-describedby': undefined })}
-            className={`w-full animate-appear justify-self-center rounded-2xl border border-stone-200 bg-white p-5 text-stone-900 shadow-xl sm:p-6 dark:border-stone-700 dark:bg-stone-900 dark:text-stone-100 ${wide ? 'max-w-2xl' : 'max-w-lg'}`}
+            className={`w-full animate-appear justify-self-center rounded-2xl border border-stone-200 bg-white p-5 [overflow-wrap:anywhere] text-stone-900 shadow-xl sm:p-6 dark:border-stone-700 dark:bg-stone-900 dark:text-stone-100 ${wide ? 'max-w-2xl' : 'max-w-lg'}`}
           >
-            <Radix.Title className="text-lg font-semibold break-words">{title}</Radix.Title>
+            <Radix.Title className="text-lg font-semibold">{title}</Radix.Title>
             {description !== undefined && (
               <Radix.Description className="mt-2 text-sm leading-relaxed text-stone-600 dark:text-stone-300">
                 {description}

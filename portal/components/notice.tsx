@@ -14,7 +14,7 @@ export function Notice({ kind, title, children }: { kind: keyof typeof LOOKS; ti
   return (
     <div
       role={kind === 'bad' ? 'alert' : 'status'}
-      className={`grid gap-1 rounded-xl border px-4 py-3 text-sm leading-relaxed break-words ${LOOKS[kind]}`}
+      className={`grid gap-1 rounded-xl border px-4 py-3 text-sm leading-relaxed [overflow-wrap:anywhere] ${LOOKS[kind]}`}
     >
       {title && <p className="font-semibold">{title}</p>}
       <div>{children}</div>

@@ -55,9 +55,9 @@ export function ActivityPage() {
 function Entry({ entry }: { entry: Activity }) {
   return (
     <li className="flex flex-wrap items-baseline justify-between gap-x-6 gap-y-1 px-5 py-3 text-sm">
-      <span className="min-w-0 break-words">
+      <span className="min-w-0 [overflow-wrap:anywhere]">
         <span className="font-medium">{actorOf(entry)}</span> <span className="text-stone-600 dark:text-stone-400">{deedOf(entry)}</span>{' '}
-        {!isOfThemselves(entry) && <span className="font-medium break-all">{entry.subject}</span>} <Detail detail={entry.detail} />
+        {!isOfThemselves(entry) && <span className="font-medium">{entry.subject}</span>} <Detail detail={entry.detail} />
       </span>
       <span className="text-stone-600 dark:text-stone-400">
         <Ago at={entry.at} />
@@ -70,11 +70,7 @@ function Entry({ entry }: { entry: Activity }) {
 function Detail({ detail }: { detail: Record<string, unknown> }) {
   const shown = Object.entries(detail ?? {}).filter(([key, value]) => TELLING.includes(key) && typeof value === 'string')
   if (shown.length === 0) return null
-  return (
-    <span className="break-words text-stone-600 dark:text-stone-400">
-      ({shown.map(([key, value]) => `${key}: ${String(value)}`).join(', ')})
-    </span>
-  )
+  return <span className="text-stone-600 dark:text-stone-400">({shown.map(([key, value]) => `${key}: ${String(value)}`).join(', ')})</span>
 }
 
 function deedOf(entry: Activity): string {

@@ -78,9 +78,9 @@ function Head({ slug, domain }: { slug: string; domain: DomainDetails }) {
   const { checkedAt, nextCheckAt } = domain.dns
   return (
     <div className="mt-2 mb-6 flex flex-wrap items-start justify-between gap-4">
-      <div className="min-w-0">
+      <div className="min-w-0 [overflow-wrap:anywhere]">
         <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
-          <h1 className="text-xl font-semibold tracking-tight [overflow-wrap:anywhere]">
+          <h1 className="text-xl font-semibold tracking-tight">
             <Dotted>{domain.hostname}</Dotted>
           </h1>
           <StatusBadge status={domain.status} />

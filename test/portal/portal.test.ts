@@ -483,6 +483,34 @@ describe('the page itself', () => {
     expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(320)
   })
 
+  test('the longest of hostnames is broken on a phone, on its page, in its dialogs and on its customer’s page', async () => {
+    const { page } = await world.open('/', { viewport: { width: 360, height: 740 } })
+    await world.signIn(page, 'long@vendor.example')
+    const projects = `${world.portalUrl}/v1/portal/projects`
+    await page.request.post(projects, { data: { name: 'Long', upstreamUrl: world.upstreamUrl } })
+    const hostname = `${['a', 'b', 'c'].map((letter) => letter.repeat(63)).join('.')}.${'d'.repeat(53)}.example`
+    await page.request.post(`${projects}/long/domains`, { data: { hostname } })
+    await page.request.post(`${projects}/long/domains/${hostname}/check`)
+    await page.goto(`${world.portalUrl}/projects/long/domains/${hostname}`)
+    await page.getByText('Add a CNAME record').waitFor()
+    await page.getByLabel('DNS provider').selectOption('other')
+    expect(await tooWide(page)).toEqual([])
+    await page.getByRole('button', { name: 'Remove domain' }).click()
+    await page.getByLabel('to confirm').waitFor()
+    expect(await tooWide(page)).toEqual([])
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: 'Link for your customer' }).click()
+    await page.getByRole('button', { name: 'Make a link' }).click()
+    const link = await page.getByRole('dialog').locator('pre').first().textContent()
+    expect(await tooWide(page)).toEqual([])
+    await page.goto(link!.trim())
+    await page.getByLabel('Who manages the DNS of your domain?').selectOption('other')
+    expect(await tooWide(page)).toEqual([])
+    await page.goto(`${world.portalUrl}/projects/long/activity`)
+    await page.getByText(hostname).first().waitFor()
+    expect(await tooWide(page)).toEqual([])
+  })
+
   test('everything of a new project can be done with the keyboard alone, and axe finds no serious barrier on the way', async () => {
     const page = await startProject('Keyboard')
     await page.getByRole('button', { name: 'Add domain' }).focus()
@@ -510,6 +538,15 @@ describe('the page itself', () => {
     await reachByScrolling(page, hostnames[0]!)
   })
 })
+
+/** The elements of the page whose content stands out of them, other than what scrolls. */
+function tooWide(page: Page): Promise<string[]> {
+  return page.evaluate(`
+    [...document.querySelectorAll('body, main *, [role="dialog"], [role="dialog"] *')]
+      .filter((one) => !one.closest('nav') && one.scrollWidth > one.clientWidth && one.clientWidth > 0 && getComputedStyle(one).overflowX === 'visible')
+      .map((one) => one.tagName + ' ' + one.textContent.slice(0, 60))
+  `)
+}
 
 /** The last one of a list, whose rows are loaded and drawn on the way: the newest come first. */
 async function reachByScrolling(page: Page, oldest: string): Promise<void> {
