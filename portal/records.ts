@@ -36,6 +36,7 @@ export type Domain = {
 }
 
 export type DnsRecord = { name: string; type: string; value: string }
+export type Delegation = DnsRecord & { state: 'present' | 'absent' | 'elsewhere' | 'unknown'; sentence: string }
 export type Dns = {
   state: string
   sentence: string
@@ -45,7 +46,7 @@ export type Dns = {
   checkedAt?: string | null
   nextCheckAt?: string | null
   /** One more record, which is not needed: with it the certificate is issued before the hostname leads here. */
-  delegation: (DnsRecord & { state: 'present' | 'absent' | 'elsewhere' | 'unknown'; sentence: string }) | null
+  delegation: Delegation | null
 }
 export type Certificate = {
   state: 'none' | 'pending' | 'issued' | 'failed'

@@ -452,6 +452,7 @@ export const text = {
     waitingText: 'After you add it, it can take some minutes to show here.',
     findings: {
       'proof-needed': 'Almost: one more record',
+      verified: 'Almost: one more record', // which a wildcard's certificate needs
       'servers-disagree': 'Your record is not everywhere yet',
       'edge-host-broken': 'Your record is right',
       unknown: 'We do not know yet',

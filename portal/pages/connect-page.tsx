@@ -10,12 +10,13 @@ import { LoadProblem, Notice } from '../components/notice.tsx'
 import { ProviderSteps } from '../components/provider-steps.tsx'
 import { Comparison, RecordsToAdd } from '../components/record-cards.tsx'
 import { SendInstructions } from '../components/send-instructions.tsx'
+import { certificateRecord, furtherRecord, isToDo, recordsToAdd } from '../connection.ts'
 import { isWildcard, placeOf } from '../dns-names.ts'
 import { followEvents } from '../event-stream.ts'
 import { useFragmentToken } from '../fragment-token.ts'
 import { usePageTitle } from '../page-title.ts'
 import { queries } from '../queries.ts'
-import type { Connect, DomainStatus } from '../records.ts'
+import type { Connect } from '../records.ts'
 import { onDate, text } from '../strings.ts'
 
 const words = text.connect
@@ -54,9 +55,6 @@ function Instructions({ token, link }: { token: string; link: Connect }) {
   usePageTitle(words.title(hostname))
   useEffect(() => announce(text.status.changed(hostname, text.status.labels[status])), [hostname, status])
   const wildcard = isWildcard(hostname)
-  // A wildcard that lacks the record for its certificate is not done, though visitors are sent here.
-  const lacksRecord = wildcard && status !== 'live' && furtherRecord(link) !== undefined
-  const isRight = status === 'live' || status === 'verified' || status === 'certificate-pending' || status === 'certificate-failed'
   return (
     <ConnectFrame project={project}>
       <h1 className="text-2xl font-semibold tracking-tight text-balance [overflow-wrap:anywhere] sm:text-3xl">
@@ -72,14 +70,14 @@ function Instructions({ token, link }: { token: string; link: Connect }) {
             </OuterLink>
           )}
         </Done>
-      ) : isRight && !lacksRecord ? (
+      ) : isToDo(link) ? (
+        <ToDo token={token} link={link} />
+      ) : (
         <Done
           heading={words.verifiedHeading}
           sentence={status === 'certificate-failed' ? words.failedText : words.verifiedText}
           isUnderWay
         />
-      ) : (
-        <ToDo token={token} link={link} />
       )}
       <p className="text-sm text-stone-600 dark:text-stone-400">{words.expires(onDate(link.expiresAt))}</p>
     </ConnectFrame>
@@ -87,9 +85,9 @@ function Instructions({ token, link }: { token: string; link: Connect }) {
 }
 
 function ToDo({ token, link }: { token: string; link: Connect }) {
-  const { dns, hostname } = link
+  const { hostname } = link
   const further = furtherRecord(link)
-  const records = further && isWildcard(hostname) ? [...dns.expected, further] : dns.expected
+  const records = recordsToAdd(link)
   return (
     <>
       <p className="text-lg leading-relaxed text-pretty text-stone-600 dark:text-stone-300">{words.lead(link.project.name)}</p>
@@ -114,12 +112,9 @@ function ToDo({ token, link }: { token: string; link: Connect }) {
   )
 }
 
-/** The record by which its certificates are issued, while it is not there. */
-function furtherRecord({ dns: { delegation } }: Connect) {
-  return delegation && delegation.state !== 'present' ? delegation : undefined
-}
-
-function Findings({ token, link: { dns, status } }: { token: string; link: Connect }) {
+function Findings({ token, link }: { token: string; link: Connect }) {
+  const { dns, status } = link
+  const further = certificateRecord(link)
   const client = useQueryClient()
   const check = useMutation({
     mutationFn: () => api.connectCheck(token),
@@ -133,8 +128,9 @@ function Findings({ token, link: { dns, status } }: { token: string; link: Conne
   return (
     <Card title={words.now} aside={again}>
       {check.error && <Notice kind="bad">{check.error.message}</Notice>}
-      <Notice kind={status === 'wrong-record' ? 'warning' : 'plain'} title={findingTitle(status, dns.state)}>
+      <Notice kind={status === 'wrong-record' ? 'warning' : 'plain'} title={findingTitle(link)}>
         <p>{dns.sentence}</p>
+        {further && <p className="mt-1">{further.sentence}</p>}
         {dns.state === 'absent' && <p className="mt-1">{words.waitingText}</p>}
       </Notice>
       {dns.warnings?.map(({ kind, sentence }) => (
@@ -155,9 +151,9 @@ function Findings({ token, link: { dns, status } }: { token: string; link: Conne
   )
 }
 
-function findingTitle(status: DomainStatus, state: string): string {
+function findingTitle({ status, dns }: Connect): string {
   if (status === 'wrong-record') return words.wrongTitle
-  return words.findings[state] ?? words.waitingTitle
+  return words.findings[dns.state] ?? words.waitingTitle
 }
 
 function Ended({ sentence }: { sentence: string }) {

@@ -1,3 +1,4 @@
+import { isToDo } from '../../portal/connection.ts'
 import type { Connect } from '../../portal/records.ts'
 import { type Answer, type Link, openLink } from './link.ts'
 import { createStyle } from './style.ts'
@@ -169,8 +170,7 @@ class NamesakeConnect extends Base {
         return `${say(`${shown.kind}Title`)}. ${say(`${shown.kind}Text`)}`
       case 'found': {
         const { hostname, status, dns } = shown.connect
-        if (status === 'waiting-for-dns' || status === 'wrong-record')
-          return `${hostname}: ${say(findingTitle(shown.connect))}. ${this.#finding(dns)}`
+        if (isToDo(shown.connect)) return `${hostname}: ${say(findingTitle(shown.connect))}. ${this.#finding(dns)}`
         return `${hostname}: ${say(status === 'live' ? 'liveTitle' : 'verifiedTitle')}.`
       }
     }

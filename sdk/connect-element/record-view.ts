@@ -1,3 +1,4 @@
+import { recordsToAdd } from '../../portal/connection.ts'
 import { placeOf } from '../../portal/dns-names.ts'
 import type { Connect, DnsRecord } from '../../portal/records.ts'
 import { type Child, node } from './nodes.ts'
@@ -7,16 +8,10 @@ const COPIED_MS = 2_000
 
 export type Copying = { say: Say; announce(sentence: string): void }
 
-/** A name with a star is served with the certificate that the record of its challenge alone makes possible: there it belongs to what is to be added. */
-export function recordsOf({ hostname, dns }: Connect): DnsRecord[] {
-  const { delegation, expected } = dns
-  return hostname.startsWith('*.') && delegation && delegation.state !== 'present' ? [...expected, delegation] : expected
-}
-
 /** The records to add, each field with its copy button: the short name that most forms want, and the whole one beside it. */
 export function drawRecords(connect: Connect, copying: Copying): Child[] {
   const { say } = copying
-  const records = recordsOf(connect)
+  const records = recordsToAdd(connect)
   const lines = ({ type, name, value }: DnsRecord) => [
     line(say('type'), type, copying),
     line(say('name'), placeOf(name, connect.zone).label, copying, say('fullName', { name })),

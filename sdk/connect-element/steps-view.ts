@@ -1,8 +1,9 @@
+import { recordsToAdd } from '../../portal/connection.ts'
 import { placeOf } from '../../portal/dns-names.ts'
 import { DNS_PROVIDERS, type DnsProvider, findProvider } from '../../portal/dns-providers.ts'
 import type { Connect, DnsRecord } from '../../portal/records.ts'
 import { type Child, node, outerLink } from './nodes.ts'
-import { type Copying, line, recordsOf } from './record-view.ts'
+import { type Copying, line } from './record-view.ts'
 import type { Say } from './words.ts'
 
 /** The choice of a DNS provider: '' for none yet, 'other' for one that has no steps of its own. `select` stays the same element: whoever types a name into it is not interrupted. */
@@ -29,7 +30,7 @@ export function drawSteps(connect: Connect, chosen: string, copying: Copying): C
   const { say } = copying
   const provider = findProvider(chosen)
   const { zone } = placeOf(connect.hostname, connect.zone)
-  const forms = recordsOf(connect).map((record) => form(record, connect.zone, provider, copying))
+  const forms = recordsToAdd(connect).map((record) => form(record, connect.zone, provider, copying))
   return [
     node(
       'ol',

@@ -1,7 +1,8 @@
+import { certificateRecord, isToDo, recordsToAdd } from '../../portal/connection.ts'
 import type { Connect, DomainStatus } from '../../portal/records.ts'
 import type { Trouble } from './link.ts'
 import { type Child, createPlace, node, outerLink } from './nodes.ts'
-import { drawRecords, recordsOf } from './record-view.ts'
+import { drawRecords } from './record-view.ts'
 import { drawChoice, drawHint, drawSteps } from './steps-view.ts'
 import { explain, findingTitle, type Say } from './words.ts'
 
@@ -63,24 +64,24 @@ export function createView(root: ShadowRoot, actions: Actions): View {
   const showFound = (shown: Shown & { kind: 'found' }, say: Say, locale: string | undefined, words: string) => {
     const { connect, trouble, isChecking } = shown
     const { hostname, project, status, dns, zone, provider, expiresAt } = connect
-    const isToDo = status === 'waiting-for-dns' || status === 'wrong-record'
+    const toDo = isToDo(connect)
     const vendor = project.name
     heading.textContent = say('heading', { hostname })
     places.header.draw([project, words], () => [header(vendor)])
-    places.title.draw([status, vendor, hostname, words], () =>
-      isToDo ? [node('p', { class: 'lead' }, say('lead', { vendor }))] : [end(connect, say)],
+    places.title.draw([status, toDo, vendor, hostname, words], () =>
+      toDo ? [node('p', { class: 'lead' }, say('lead', { vendor }))] : [end(connect, say)],
     )
-    records.hidden = findings.hidden = !isToDo
-    if (isToDo) {
+    records.hidden = findings.hidden = !toDo
+    if (toDo) {
       const copying = { say, announce }
       const known = chosen ?? provider?.id ?? ''
-      const facts = [hostname, recordsOf(connect), zone, words]
+      const facts = [hostname, recordsToAdd(connect), zone, words]
       places.record.draw(facts, () => drawRecords(connect, copying))
       places.choice.draw(words, () => drawChoice(select, say))
       if (select.value !== known) select.value = known
       places.hint.draw([provider, known, words], () => drawHint(connect, known, say))
       places.steps.draw([facts, known], () => drawSteps(connect, known, copying))
-      places.now.draw([status, dns.state, dns.sentence, dns.warnings, trouble, words], () => now(connect, trouble, say))
+      places.now.draw([status, dns.state, dns.sentence, dns.delegation, dns.warnings, trouble, words], () => now(connect, trouble, say))
       again.textContent = say(isChecking ? 'checking' : 'check')
       again.ariaDisabled = String(isChecking)
     }
@@ -128,11 +129,13 @@ function header(vendor: string): HTMLElement {
 
 function now(connect: Connect, trouble: Trouble | undefined, say: Say): Child[] {
   const { status, dns } = connect
+  const further = certificateRecord(connect)
   const notice = node(
     'div',
     { part: `notice ${status}`, class: status === 'wrong-record' ? 'notice warning' : 'notice' },
     node('strong', {}, say(findingTitle(connect))),
     node('p', {}, say(`found.${dns.state}`) ?? dns.sentence),
+    further && node('p', {}, say(`found.delegation-${further.state}`) ?? further.sentence),
     dns.state === 'absent' && node('p', {}, say('waitingText')),
   )
   const warnings = (dns.warnings ?? []).map(({ kind, sentence }) =>

@@ -85,6 +85,7 @@ export type Say = {
 
 const FINDING_TITLES: Readonly<Record<string, WordKey>> = {
   'proof-needed': 'proofTitle',
+  verified: 'proofTitle', // of a wildcard, whose certificate needs one more
   'servers-disagree': 'disagreeTitle',
   'edge-host-broken': 'notYoursTitle',
   unknown: 'unknownTitle',

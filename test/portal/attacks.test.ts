@@ -187,6 +187,9 @@ test('a wildcard shows the record that its certificate needs, to the vendor and 
   await customer.goto(url)
   await customer.getByRole('heading', { name: 'Connect all names below wild-customer.com' }).waitFor()
   await customer.getByText('_acme-challenge', { exact: true }).waitFor()
+  world.dns.set('*.wild-customer.com', 'CNAME', EDGE_HOST)
+  await customer.getByText('Almost: one more record').waitFor()
+  await customer.getByText('To have a certificate for the wildcard, add a CNAME record named "_acme-challenge"').waitFor()
 })
 
 test('numbers in metadata keep the notation in which they were typed', async () => {

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freePort } from '../support/ports.ts'
 import { collectErrors, findBarriers } from './chromium.ts'
 import { EDGE_HOST, type PortalWorld, startPortalWorld } from './portal-world.ts'
 
@@ -39,7 +40,7 @@ async function startVendorSite(): Promise<void> {
 async function link(hostname: string): Promise<string> {
   const domains = `${world.portalUrl}/v1/portal/projects/acme-shops/domains`
   await vendor.request.post(domains, { data: { hostname } })
-  const { url } = (await (await vendor.request.post(`${domains}/${hostname}/link`)).json()) as { url: string }
+  const { url } = (await (await vendor.request.post(`${domains}/${encodeURIComponent(hostname)}/link`)).json()) as { url: string }
   return new URL(url).hash.slice(1)
 }
 
@@ -80,7 +81,7 @@ function focused(page: Page): Promise<string | undefined> {
 }
 
 beforeAll(async () => {
-  world = await startPortalWorld()
+  world = await startPortalWorld({ NAMESAKE_DNS_ZONE: 'acme.namesake.example', NAMESAKE_DNS_ADDR: `127.0.0.1:${await freePort()}` })
   await startVendorSite()
   vendor = (await world.open('/')).page
   await world.signIn(vendor, 'element@vendor.example')
@@ -118,6 +119,16 @@ test('on a page of another origin with a strict policy it leads from the record 
   expect(told[0]).toBe('namesake-status waiting-for-dns')
   expect(told.slice(-2)).toEqual(['namesake-status live', 'namesake-connected shop.element-customer.com'])
   expect(unexpected()).toEqual([])
+})
+
+test('a wildcard that leads here is not done before the record for its certificate is there as well', async () => {
+  const { page } = await openHost(await link('*.element-wild.com'))
+  await page.getByText('We do not see the record yet').first().waitFor()
+  world.dns.set('*.element-wild.com', 'CNAME', EDGE_HOST)
+  await page.getByText('Almost: one more record').first().waitFor({ timeout: SEEN_WITHIN_MS })
+  await page.getByText('To have a certificate for the wildcard, add a CNAME record named "_acme-challenge"').waitFor()
+  await page.getByText('_acme-challenge', { exact: true }).waitFor()
+  expect(await findBarriers(page)).toEqual([])
 })
 
 test('a mangled token says that the link has ended, a missing one that it is incomplete, and a dead API that it did not answer', async () => {

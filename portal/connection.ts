@@ -1,0 +1,23 @@
+import { isWildcard } from './dns-names.ts'
+import type { Connect, Delegation, DnsRecord } from './records.ts'
+
+/** The record by which its certificates are issued, while it is not there. */
+export function furtherRecord({ dns: { delegation } }: Connect): Delegation | undefined {
+  return delegation && delegation.state !== 'present' ? delegation : undefined
+}
+
+/** The further record of a name with a star, which is served with the certificate that this one alone makes possible. */
+export function certificateRecord(connect: Connect): Delegation | undefined {
+  return isWildcard(connect.hostname) ? furtherRecord(connect) : undefined
+}
+
+export function recordsToAdd(connect: Connect): DnsRecord[] {
+  const further = certificateRecord(connect)
+  return further ? [...connect.dns.expected, further] : connect.dns.expected
+}
+
+/** Whether a record is to be added or changed: also of a wildcard that leads here and lacks the record for its certificate. */
+export function isToDo(connect: Connect): boolean {
+  const { status } = connect
+  return status === 'waiting-for-dns' || status === 'wrong-record' || (status !== 'live' && certificateRecord(connect) !== undefined)
+}
