@@ -21,3 +21,8 @@ export function isToDo(connect: Connect): boolean {
   const { status } = connect
   return status === 'waiting-for-dns' || status === 'wrong-record' || (status !== 'live' && certificateRecord(connect) !== undefined)
 }
+
+/** Whether something else in the DNS is in the way of some visitors or of the certificate, though the record is right. */
+export function isHindered(connect: Connect): boolean {
+  return !isToDo(connect) && (connect.dns.warnings ?? []).length > 0
+}

@@ -442,6 +442,7 @@ export const text = {
     verifiedText: 'We are preparing the secure connection. This takes a minute or two, and you need not wait for it.',
     failedText:
       'Your record is right, and there is nothing for you to do. The secure connection takes longer than usual; we try again by itself.',
+    hinderedText: 'Something else in your DNS is in the way of a secure connection for all of your visitors. What to change stands below.',
     open: (hostname: string) => `Open https://${hostname}`,
     now: 'Right now',
     lookAgain: 'Check now',
@@ -452,7 +453,6 @@ export const text = {
     waitingText: 'After you add it, it can take some minutes to show here.',
     findings: {
       'proof-needed': 'Almost: one more record',
-      verified: 'Almost: one more record', // which a wildcard's certificate needs
       'servers-disagree': 'Your record is not everywhere yet',
       'edge-host-broken': 'Your record is right',
       unknown: 'We do not know yet',

@@ -10,7 +10,7 @@ import { LoadProblem, Notice } from '../components/notice.tsx'
 import { ProviderSteps } from '../components/provider-steps.tsx'
 import { Comparison, RecordsToAdd } from '../components/record-cards.tsx'
 import { SendInstructions } from '../components/send-instructions.tsx'
-import { certificateRecord, furtherRecord, isToDo, recordsToAdd } from '../connection.ts'
+import { certificateRecord, furtherRecord, isHindered, isToDo, recordsToAdd } from '../connection.ts'
 import { isWildcard, placeOf } from '../dns-names.ts'
 import { followEvents } from '../event-stream.ts'
 import { useFragmentToken } from '../fragment-token.ts'
@@ -55,13 +55,14 @@ function Instructions({ token, link }: { token: string; link: Connect }) {
   usePageTitle(words.title(hostname))
   useEffect(() => announce(text.status.changed(hostname, text.status.labels[status])), [hostname, status])
   const wildcard = isWildcard(hostname)
+  const hindered = isHindered(link)
   return (
     <ConnectFrame project={project}>
       <h1 className="text-2xl font-semibold tracking-tight text-balance [overflow-wrap:anywhere] sm:text-3xl">
         {wildcard ? words.wildcardHeading(hostname.slice(2)) : words.heading(hostname)}
       </h1>
       {status === 'live' ? (
-        <Done heading={words.liveHeading} sentence={words.liveText(project.name)}>
+        <Done heading={words.liveHeading} sentence={hindered ? words.hinderedText : words.liveText(project.name)}>
           {wildcard ? (
             <p>{words.wildcardText(hostname.slice(2))}</p>
           ) : (
@@ -75,10 +76,11 @@ function Instructions({ token, link }: { token: string; link: Connect }) {
       ) : (
         <Done
           heading={words.verifiedHeading}
-          sentence={status === 'certificate-failed' ? words.failedText : words.verifiedText}
-          isUnderWay
+          sentence={hindered ? words.hinderedText : status === 'certificate-failed' ? words.failedText : words.verifiedText}
+          isUnderWay={!hindered}
         />
       )}
+      {hindered && <Findings token={token} link={link} />}
       <p className="text-sm text-stone-600 dark:text-stone-400">{words.expires(onDate(link.expiresAt))}</p>
     </ConnectFrame>
   )
@@ -151,8 +153,10 @@ function Findings({ token, link }: { token: string; link: Connect }) {
   )
 }
 
-function findingTitle({ status, dns }: Connect): string {
+function findingTitle(link: Connect): string {
+  const { status, dns } = link
   if (status === 'wrong-record') return words.wrongTitle
+  if (dns.state === 'verified') return certificateRecord(link) ? words.findings['proof-needed']! : words.verifiedHeading
   return words.findings[dns.state] ?? words.waitingTitle
 }
 

@@ -1,4 +1,4 @@
-import { isToDo } from '../../portal/connection.ts'
+import { isHindered, isToDo } from '../../portal/connection.ts'
 import type { Connect } from '../../portal/records.ts'
 import { type Answer, type Link, openLink } from './link.ts'
 import { createStyle } from './style.ts'
@@ -171,7 +171,8 @@ class NamesakeConnect extends Base {
       case 'found': {
         const { hostname, status, dns } = shown.connect
         if (isToDo(shown.connect)) return `${hostname}: ${say(findingTitle(shown.connect))}. ${this.#finding(dns)}`
-        return `${hostname}: ${say(status === 'live' ? 'liveTitle' : 'verifiedTitle')}.`
+        const hindrance = isHindered(shown.connect) ? ` ${say('hinderedText')}` : ''
+        return `${hostname}: ${say(status === 'live' ? 'liveTitle' : 'verifiedTitle')}.${hindrance}`
       }
     }
   }

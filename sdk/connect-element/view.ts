@@ -1,4 +1,4 @@
-import { certificateRecord, isToDo, recordsToAdd } from '../../portal/connection.ts'
+import { certificateRecord, isHindered, isToDo, recordsToAdd } from '../../portal/connection.ts'
 import type { Connect, DomainStatus } from '../../portal/records.ts'
 import type { Trouble } from './link.ts'
 import { type Child, createPlace, node, outerLink } from './nodes.ts'
@@ -65,13 +65,15 @@ export function createView(root: ShadowRoot, actions: Actions): View {
     const { connect, trouble, isChecking } = shown
     const { hostname, project, status, dns, zone, provider, expiresAt } = connect
     const toDo = isToDo(connect)
+    const hindered = isHindered(connect)
     const vendor = project.name
     heading.textContent = say('heading', { hostname })
     places.header.draw([project, words], () => [header(vendor)])
-    places.title.draw([status, toDo, vendor, hostname, words], () =>
+    places.title.draw([status, toDo, hindered, vendor, hostname, words], () =>
       toDo ? [node('p', { class: 'lead' }, say('lead', { vendor }))] : [end(connect, say)],
     )
-    records.hidden = findings.hidden = !toDo
+    records.hidden = !toDo
+    findings.hidden = !toDo && !hindered
     if (toDo) {
       const copying = { say, announce }
       const known = chosen ?? provider?.id ?? ''
@@ -81,6 +83,8 @@ export function createView(root: ShadowRoot, actions: Actions): View {
       if (select.value !== known) select.value = known
       places.hint.draw([provider, known, words], () => drawHint(connect, known, say))
       places.steps.draw([facts, known], () => drawSteps(connect, known, copying))
+    }
+    if (toDo || hindered) {
       places.now.draw([status, dns.state, dns.sentence, dns.delegation, dns.warnings, trouble, words], () => now(connect, trouble, say))
       again.textContent = say(isChecking ? 'checking' : 'check')
       again.ariaDisabled = String(isChecking)
@@ -150,10 +154,15 @@ function now(connect: Connect, trouble: Trouble | undefined, say: Say): Child[] 
   ]
 }
 
-function end({ hostname, status, project }: Connect, say: Say): HTMLElement {
-  const isUnderWay = UNDER_WAY.includes(status)
-  const sentence =
-    status === 'live' ? say('liveText', { vendor: project.name }) : say(status === 'certificate-failed' ? 'failedText' : 'verifiedText')
+function end(connect: Connect, say: Say): HTMLElement {
+  const { hostname, status, project } = connect
+  const hindered = isHindered(connect)
+  const isUnderWay = UNDER_WAY.includes(status) && !hindered
+  const sentence = hindered
+    ? say('hinderedText')
+    : status === 'live'
+      ? say('liveText', { vendor: project.name })
+      : say(status === 'certificate-failed' ? 'failedText' : 'verifiedText')
   // A name with a star is no address that could be opened.
   const isOpened = status === 'live' && !hostname.startsWith('*.')
   return node(
@@ -163,7 +172,7 @@ function end({ hostname, status, project }: Connect, say: Say): HTMLElement {
       'h3',
       {},
       node('span', { class: isUnderWay ? 'tick under-way' : 'tick', 'aria-hidden': 'true' }, isUnderWay ? '' : '✓'),
-      say(isUnderWay ? 'verifiedTitle' : 'liveTitle'),
+      say(status === 'live' ? 'liveTitle' : 'verifiedTitle'),
     ),
     node('p', {}, sentence),
     isOpened && node('p', {}, outerLink(`https://${hostname}`, say('open', { hostname }), say('newTab'), 'primary')),

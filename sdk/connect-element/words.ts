@@ -1,3 +1,4 @@
+import { certificateRecord } from '../../portal/connection.ts'
 import type { Connect } from '../../portal/records.ts'
 import type { Trouble } from './link.ts'
 
@@ -59,6 +60,7 @@ export const ENGLISH = {
     'Your record is right, and there is nothing for you to do. The secure connection takes longer than usual; we try again by itself.',
   liveTitle: 'It works',
   liveText: 'Your address is connected to {vendor}. Nothing more is to be done: the certificate is renewed by itself.',
+  hinderedText: 'Something else in your DNS is in the way of a secure connection for all of your visitors. What to change stands below.',
   open: 'Open https://{hostname}',
   newTab: '(opens in a new tab)',
   expires: 'This link works until {date}.',
@@ -85,15 +87,17 @@ export type Say = {
 
 const FINDING_TITLES: Readonly<Record<string, WordKey>> = {
   'proof-needed': 'proofTitle',
-  verified: 'proofTitle', // of a wildcard, whose certificate needs one more
   'servers-disagree': 'disagreeTitle',
   'edge-host-broken': 'notYoursTitle',
   unknown: 'unknownTitle',
 }
 
-/** What stands over the sentence of what was found, while something is to be done or waited for. */
-export function findingTitle({ status, dns }: Connect): WordKey {
-  return status === 'wrong-record' ? 'wrongTitle' : (FINDING_TITLES[dns.state] ?? 'waitingTitle')
+/** What stands over the sentence of what was found, while something is to be done or waited for: of a wildcard also the record for its certificate. */
+export function findingTitle(connect: Connect): WordKey {
+  const { status, dns } = connect
+  if (status === 'wrong-record') return 'wrongTitle'
+  if (dns.state === 'verified') return certificateRecord(connect) ? 'proofTitle' : 'verifiedTitle'
+  return FINDING_TITLES[dns.state] ?? 'waitingTitle'
 }
 
 /** Why there is no answer, and what to do. */

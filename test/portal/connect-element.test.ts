@@ -131,6 +131,39 @@ test('a wildcard that leads here is not done before the record for its certifica
   expect(await findBarriers(page)).toEqual([])
 })
 
+test('what is in the way beside a right record is said, in place of "nothing more is to be done"', async () => {
+  const hostname = 'two-ways.element-customer.com'
+  const { page } = await openHost(await link(hostname))
+  await page.getByText('We do not see the record yet').first().waitFor()
+  const [wanted, wrong] = [() => world.dns.set(hostname, 'CNAME', EDGE_HOST), () => world.dns.set(hostname, 'AAAA', '2001:db8::bad')]
+  // As of a provider that flattens the CNAME for A and answers AAAA from elsewhere.
+  world.dns.onQuery = ({ questions }) => {
+    if (questions![0]!.name.toLowerCase() !== hostname) return
+    const isAaaa = questions![0]!.type === 'AAAA'
+    world.dns.unset(hostname, isAaaa ? 'CNAME' : 'AAAA')
+    isAaaa ? wrong() : wanted()
+  }
+  const told = 'Remove the AAAA record (2001:db8::bad) of two-ways.element-customer.com'
+  await page.getByText(told).waitFor({ timeout: SEEN_WITHIN_MS })
+  await page.getByText('What to change stands below').first().waitFor()
+  expect(await page.getByText('nothing more is to be done').or(page.getByText('nothing for you to do')).count()).toBe(0)
+  expect(await findBarriers(page)).toEqual([])
+  await shoot(page, 'element-hindered.light')
+  const answer = await vendor.request.post(`${world.portalUrl}/v1/portal/projects/acme-shops/domains/${hostname}/link`)
+  const { page: customer } = await world.open('/')
+  await customer.goto(((await answer.json()) as { url: string }).url)
+  await customer.getByText(told).waitFor()
+  await customer.getByText('What to change stands below').waitFor()
+  expect(await customer.getByText('nothing more is to be done').or(customer.getByText('nothing for you to do')).count()).toBe(0)
+  expect(await findBarriers(customer)).toEqual([])
+  await shoot(customer, 'page-hindered.light')
+  world.dns.onQuery = undefined
+  world.dns.unset(hostname, 'AAAA')
+  wanted()
+  await customer.getByRole('button', { name: 'Check now' }).click()
+  await customer.getByText(told).waitFor({ state: 'detached' })
+})
+
 test('a mangled token says that the link has ended, a missing one that it is incomplete, and a dead API that it did not answer', async () => {
   const { page, unexpected } = await openHost('mangled')
   await page.getByRole('heading', { name: 'This link has ended' }).waitFor()
