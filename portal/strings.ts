@@ -313,6 +313,8 @@ export const text = {
       'alias-apex': 'Remove the parking records of the same host, if there are any.',
     },
     replace: 'If a record of this name exists already, change that one instead of adding a second.',
+    replaceAtDomain:
+      'If there are A, AAAA or CNAME records of this name already, change those, and remove what is left over. Leave all others, such as MX and TXT, as they are: mail depends on them.',
   },
   tokens: {
     title: 'Tokens',

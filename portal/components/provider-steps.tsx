@@ -42,6 +42,7 @@ export function ProviderSteps({ records, zone, hint, label = words.label }: Prop
 type StepsProps = { provider: DnsProvider | undefined; records: readonly DnsRecord[]; zone: string | null | undefined; domain: string }
 
 function Steps({ provider, records, zone, domain }: StepsProps) {
+  const isDomain = records[0]?.name === domain // whose name other records have too
   return (
     <>
       <ol className="grid list-decimal grid-cols-1 gap-3 pl-5 text-sm leading-relaxed marker:text-stone-600 dark:marker:text-stone-400">
@@ -52,7 +53,7 @@ function Steps({ provider, records, zone, domain }: StepsProps) {
           {records.map((record) => (
             <Form key={`${record.type} ${record.name} ${record.value}`} provider={provider} record={record} zone={zone} />
           ))}
-          <p className="mt-2 text-stone-600 dark:text-stone-400">{words.replace}</p>
+          <p className="mt-2 text-stone-600 dark:text-stone-400">{isDomain ? words.replaceAtDomain : words.replace}</p>
         </li>
         {provider?.note && <li className="font-medium">{words.notes[provider.note]}</li>}
         <li>{provider ? words.steps.save(provider.save) : words.generic.save}</li>

@@ -30,6 +30,7 @@ export function drawSteps(connect: Connect, chosen: string, copying: Copying): C
   const { say } = copying
   const provider = findProvider(chosen)
   const { zone } = placeOf(connect.hostname, connect.zone)
+  const isDomain = connect.hostname === zone // whose name other records have too
   const forms = recordsToAdd(connect).map((record) => form(record, connect.zone, provider, copying))
   return [
     node(
@@ -42,7 +43,7 @@ export function drawSteps(connect: Connect, chosen: string, copying: Copying): C
         {},
         provider ? say('stepAdd', { add: provider.add }) : say('otherAdd'),
         ...forms,
-        node('p', { class: 'muted' }, say('replace')),
+        node('p', { class: 'muted' }, say(isDomain ? 'replaceAtDomain' : 'replace')),
       ),
       provider?.note && node('li', { class: 'strong' }, say(`note.${provider.note}`)),
       node('li', {}, provider ? say('stepSave', { save: provider.save }) : say('otherSave')),

@@ -36,6 +36,8 @@ export const ENGLISH = {
   otherAdd: 'Add a new record and fill in:',
   otherSave: 'Save it. Then come back: this page notices by itself, mostly within minutes.',
   replace: 'If a record of this name exists already, change that one instead of adding a second.',
+  replaceAtDomain:
+    'If there are A, AAAA or CNAME records of this name already, change those, and remove what is left over. Leave all others, such as MX and TXT, as they are: mail depends on them.',
   emptyName: '(leave empty)',
   'note.proxy-off': 'Set “Proxy status” to “DNS only”: the cloud must be grey.',
   'note.no-redirect': 'Remove a “URL Redirect Record” or parking record of the same host, if there is one.',

@@ -121,6 +121,13 @@ test('on a page of another origin with a strict policy it leads from the record 
   expect(unexpected()).toEqual([])
 })
 
+test('at a domain itself the steps leave the records alone by which its mail comes', async () => {
+  const { page } = await openHost(await link('element-apex.com'))
+  await page.getByLabel('Who manages the DNS of your domain?').selectOption('other')
+  await page.getByText('Leave all others, such as MX and TXT').waitFor()
+  expect(await page.getByText('If a record of this name exists already').count()).toBe(0)
+})
+
 test('a wildcard that leads here is not done before the record for its certificate is there as well', async () => {
   const { page } = await openHost(await link('*.element-wild.com'))
   await page.getByText('We do not see the record yet').first().waitFor()

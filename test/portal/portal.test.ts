@@ -194,6 +194,18 @@ describe('domains', () => {
     await page.getByText('choose the domain steps-customer.co.uk').waitFor()
   })
 
+  test('at a domain itself the steps leave the records alone by which its mail comes', async () => {
+    const page = await startProject('Apex')
+    world.dns.set('apex-customer.com', 'SOA', 'ns.apex-customer.com admin.apex-customer.com 1 7200 3600 1209600 60')
+    world.dns.set('apex-customer.com', 'A', '198.51.100.1')
+    await addDomain(page, 'apex-customer.com')
+    await page.getByRole('button', { name: 'Check now' }).click()
+    await page.getByText('apex-customer.com points to 198.51.100.1').waitFor()
+    await page.getByLabel('DNS provider').selectOption('gandi')
+    await page.getByText('Leave all others, such as MX and TXT').waitFor()
+    expect(await page.getByText('If a record of this name exists already').count()).toBe(0)
+  })
+
   test('many are pasted, and what is refused says why', async () => {
     const page = await startProject('Many')
     await page.getByRole('button', { name: 'Add many' }).click()
