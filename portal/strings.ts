@@ -3,6 +3,8 @@ import type { DomainStatus, Role } from './records.ts'
 const n = (count: number) => count.toLocaleString('en')
 const count = (number: number, one: string, many = `${one}s`) => `${n(number)} ${number === 1 ? one : many}`
 
+const PROTOCOLS: Record<string, string> = { http1: 'HTTP/1.1', h2: 'HTTP/2', h2c: 'HTTP/2 in plain text' }
+
 /** Every sentence and label that the portal shows. A language is a second object of this shape. What the API says comes from the API. */
 export const text = {
   locale: 'en',
@@ -374,6 +376,14 @@ export const text = {
     emptyTitle: 'Nothing has happened yet',
     emptyText: 'Changes to domains, tokens, members and settings show here.',
     left: 'left the project',
+    details: {
+      role: (role) => `role: ${role}`,
+      from: (role) => `from ${role}`,
+      to: (role) => `to ${role}`,
+      name: (name) => `name: ${name}`,
+      upstreamUrl: (url) => `address: ${url}`,
+      upstreamProtocol: (protocol) => `spoken to over ${PROTOCOLS[protocol] ?? protocol}`,
+    } as Record<string, (value: string) => string>,
     actions: {
       'domain.claimed': 'added the domain',
       'domain.removed': 'removed the domain',

@@ -10,7 +10,6 @@ import { useSlug } from '../route-params.ts'
 import { text } from '../strings.ts'
 
 const words = text.activity
-const TELLING = ['role', 'name', 'upstreamUrl', 'upstreamProtocol', 'email']
 
 export function ActivityPage() {
   const slug = useSlug()
@@ -68,9 +67,12 @@ function Entry({ entry }: { entry: Activity }) {
 
 /** The new values that a change brought, where they are short enough to read. */
 function Detail({ detail }: { detail: Record<string, unknown> }) {
-  const shown = Object.entries(detail ?? {}).filter(([key, value]) => TELLING.includes(key) && typeof value === 'string')
+  const shown = Object.entries(words.details).flatMap(([key, say]) => {
+    const value = detail?.[key]
+    return typeof value === 'string' ? [say(value)] : []
+  })
   if (shown.length === 0) return null
-  return <span className="text-stone-600 dark:text-stone-400">({shown.map(([key, value]) => `${key}: ${String(value)}`).join(', ')})</span>
+  return <span className="text-stone-600 dark:text-stone-400">({shown.join(', ')})</span>
 }
 
 function deedOf(entry: Activity): string {

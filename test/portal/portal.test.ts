@@ -402,6 +402,18 @@ describe('the activity', () => {
     expect(said[0]).toMatch(/^guest@coming\.example left the project /)
     expect(said[1]).toMatch(/^guest@coming\.example joined the project /)
   })
+
+  test('says what changed in words, not in the names that the API has for it', async () => {
+    const owner = await startProject('Telling')
+    const project = `${world.portalUrl}/v1/portal/projects/telling`
+    await owner.request.post(`${project}/members`, { data: { email: 'guest@telling.example', role: 'member' } })
+    await owner.request.patch(`${project}/members/guest@telling.example`, { data: { role: 'admin' } })
+    await owner.request.patch(project, { data: { upstreamUrl: 'http://127.0.0.1:9', upstreamProtocol: 'h2c' } })
+    await owner.goto(`${world.portalUrl}/projects/telling/activity`)
+    await owner.getByText('changed the role of guest@telling.example (from member, to admin)').waitFor()
+    await owner.getByText('(address: http://127.0.0.1:9, spoken to over HTTP/2 in plain text)').waitFor()
+    expect(await owner.getByText('upstream').count()).toBe(0)
+  })
 })
 
 describe('settings', () => {
