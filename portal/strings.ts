@@ -493,7 +493,15 @@ const STEPS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ['minute', 60],
 ]
 const relative = new Intl.RelativeTimeFormat(text.locale, { numeric: 'auto' })
-const dateAndTime = new Intl.DateTimeFormat(text.locale, { dateStyle: 'medium', timeStyle: 'short' })
+// With its time zone: such times are read out to colleagues, and held beside logs that are in UTC.
+const dateAndTime = new Intl.DateTimeFormat(text.locale, {
+  year: 'numeric',
+  month: 'short',
+  day: 'numeric',
+  hour: 'numeric',
+  minute: '2-digit',
+  timeZoneName: 'short',
+})
 const date = new Intl.DateTimeFormat(text.locale, { dateStyle: 'medium' })
 
 /** "3 minutes ago", "in 2 days"; within a minute "now". */
