@@ -226,6 +226,7 @@ export const text = {
     recordLead: (zone: string) => `In the DNS of ${zone}:`,
     record: { type: 'Type', name: 'Name', value: 'Value' },
     fullName: (name: string) => `in full: ${name}`,
+    nameInFull: 'the name in full',
     doneTitle: 'The record',
     foundTitle: 'What was found',
     expectedTitle: 'What is expected',

@@ -6,7 +6,7 @@ import { Dotted } from './dotted.tsx'
 
 const words = text.domain
 
-/** The records to add, each field with its copy button: the short name that most forms want, and the whole one beside it. */
+/** The records to add, each field with its copy button: the short name that most forms want, and the whole one that some want. */
 export function RecordsToAdd({ records, zone }: { records: readonly DnsRecord[]; zone: string | null | undefined }) {
   return (
     <div className="grid gap-3">
@@ -18,7 +18,7 @@ export function RecordsToAdd({ records, zone }: { records: readonly DnsRecord[];
             className="divide-y divide-stone-200 rounded-xl border border-stone-300 dark:divide-stone-700 dark:border-stone-700"
           >
             <Line name={words.record.type} value={record.type} />
-            <Line name={words.record.name} value={label} hint={words.fullName(record.name)} />
+            <Line name={words.record.name} value={label} full={record.name} />
             <Line name={words.record.value} value={record.value} />
           </dl>
         )
@@ -27,18 +27,21 @@ export function RecordsToAdd({ records, zone }: { records: readonly DnsRecord[];
   )
 }
 
-function Line({ name, value, hint }: { name: string; value: string; hint?: string }) {
+function Line({ name, value, full }: { name: string; value: string; full?: string }) {
   return (
     <div className="flex min-h-12 flex-wrap items-center gap-x-3 py-1.5 pr-2 pl-4">
       <dt className="w-14 shrink-0 text-sm text-stone-600 dark:text-stone-400">{name}</dt>
-      <dd className="flex min-w-0 flex-1 basis-52 items-center gap-2">
-        <span className="min-w-0 flex-1">
-          <span className="block font-mono text-sm font-medium [overflow-wrap:anywhere]">
-            <Dotted>{value}</Dotted>
-          </span>
-          {hint && <span className="block text-xs [overflow-wrap:anywhere] text-stone-600 dark:text-stone-400">{hint}</span>}
+      <dd className="grid min-w-0 flex-1 basis-52 grid-cols-[minmax(0,1fr)_auto] items-center gap-x-2 gap-y-1">
+        <span className="font-mono text-sm font-medium [overflow-wrap:anywhere]">
+          <Dotted>{value}</Dotted>
         </span>
         <CopyButton value={value} what={name} />
+        {full && (
+          <>
+            <span className="text-xs [overflow-wrap:anywhere] text-stone-600 dark:text-stone-400">{words.fullName(full)}</span>
+            <CopyButton value={full} what={words.nameInFull} look="quiet" />
+          </>
+        )}
       </dd>
     </div>
   )

@@ -8,13 +8,13 @@ const COPIED_MS = 2_000
 
 export type Copying = { say: Say; announce(sentence: string): void }
 
-/** The records to add, each field with its copy button: the short name that most forms want, and the whole one beside it. */
+/** The records to add, each field with its copy button: the short name that most forms want, and the whole one that some want. */
 export function drawRecords(connect: Connect, copying: Copying): Child[] {
   const { say } = copying
   const records = recordsToAdd(connect)
   const lines = ({ type, name, value }: DnsRecord) => [
     line(say('type'), type, copying),
-    line(say('name'), placeOf(name, connect.zone).label, copying, say('fullName', { name })),
+    line(say('name'), placeOf(name, connect.zone).label, copying, name),
     line(say('value'), value, copying),
   ]
   return [
@@ -24,20 +24,21 @@ export function drawRecords(connect: Connect, copying: Copying): Child[] {
   ]
 }
 
-/** A field of a record under the name that a form gives it. */
-export function line(label: string, value: string, copying: Copying, hint?: string): HTMLElement {
+/** A field of a record under the name that a form gives it. `full`: the whole name of which the value is the short one. */
+export function line(label: string, value: string, copying: Copying, full?: string): HTMLElement {
   const shown = node('span', { part: 'value', class: 'value' }, value || copying.say('emptyName'))
   return node(
     'div',
     { part: 'field', class: 'field' },
     node('dt', {}, label),
-    node(
-      'dd',
-      {},
-      node('span', { class: 'grow' }, shown, hint && node('span', { class: 'hint' }, hint)),
-      value !== '' && copyButton(label, value, shown, copying),
-    ),
+    node('dd', {}, shown, value !== '' && copyButton(label, value, shown, copying), ...(full ? fullName(full, copying) : [])),
   )
+}
+
+function fullName(name: string, copying: Copying): HTMLElement[] {
+  const [before = '', behind = ''] = copying.say('fullName').split('{name}')
+  const shown = node('span', {}, name)
+  return [node('span', { class: 'hint' }, before, shown, behind), copyButton(copying.say('nameInFull'), name, shown, copying)]
 }
 
 function copyButton(label: string, value: string, shown: HTMLElement, { say, announce }: Copying): HTMLElement {

@@ -31,8 +31,7 @@ header { display: flex; align-items: center; gap: 0.75rem; font-weight: 600; }
 .field { display: flex; flex-wrap: wrap; align-items: center; column-gap: 0.75rem; padding: 0.375rem 0.5rem 0.375rem 0.875rem; }
 dt { flex: none; inline-size: 7rem; }
 .record dt { inline-size: 3.5rem; }
-dd { flex: 1 1 11rem; display: flex; align-items: center; gap: 0.5rem; min-inline-size: 0; }
-.grow { flex: 1; min-inline-size: 0; }
+dd { flex: 1 1 11rem; display: grid; grid-template-columns: minmax(0, 1fr) auto; align-items: center; gap: 0.25rem 0.5rem; min-inline-size: 0; }
 .value { font: 500 0.875rem/1.5 ui-monospace, Menlo, Consolas, monospace; }
 button, .primary, select { font: inherit; font-weight: 500; min-block-size: 2.75rem; padding: 0.375rem 1rem; border: 1px solid var(--_border); border-radius: calc(var(--_radius) * 0.67); background: var(--_background); color: var(--_text); }
 button, select { cursor: pointer; }

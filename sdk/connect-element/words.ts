@@ -17,6 +17,7 @@ export const ENGLISH = {
   name: 'Name',
   value: 'Value',
   fullName: 'in full: {name}',
+  nameInFull: 'the name in full',
   copy: 'Copy',
   copyOf: 'Copy {what}',
   copied: 'Copied',

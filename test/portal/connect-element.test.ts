@@ -271,7 +271,7 @@ test('at 320 px on a dark page nothing is cut off, and without a colour scheme o
   expect(await plain.evaluate(background)).toBe('rgb(255, 255, 255)')
 })
 
-test('with the keyboard alone one chooses the provider, copies the value and checks, and keeps the place while the page updates', async () => {
+test('with the keyboard alone one copies the name in full and the value, chooses the provider and checks, and keeps the place while the page updates', async () => {
   const { page } = await openHost(await link('keys.element-customer.com'), {
     options: { permissions: ['clipboard-read', 'clipboard-write'] },
   })
@@ -280,7 +280,10 @@ test('with the keyboard alone one chooses the provider, copies the value and che
   for (let n = 0; n < 2; n++) await page.keyboard.press('Tab')
   await page.keyboard.press('Enter')
   await page.getByRole('status').filter({ hasText: 'Copied' }).waitFor()
-  expect(await page.evaluate('navigator.clipboard.readText()')).toBe(EDGE_HOST)
+  expect(await page.evaluate('navigator.clipboard.readText()')).toBe('keys.element-customer.com')
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toBe(EDGE_HOST)
   await page.keyboard.press('Tab')
   await expect
     .poll(async () => {

@@ -317,6 +317,16 @@ describe('the page for the customer', () => {
     expect(errors).toEqual([])
   })
 
+  test('the name is copied with one press, as short as most forms want it or in full', async () => {
+    const vendor = await startProject('Copying')
+    await addDomain(vendor, 'shop.copy-customer.com')
+    await vendor.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: world.portalUrl })
+    await vendor.getByRole('button', { name: 'Copy Name', exact: true }).first().click()
+    expect(await vendor.evaluate('navigator.clipboard.readText()')).toBe('shop')
+    await vendor.getByRole('button', { name: 'Copy the name in full' }).first().click()
+    expect(await vendor.evaluate('navigator.clipboard.readText()')).toBe('shop.copy-customer.com')
+  })
+
   test('a mangled link says that the page has ended', async () => {
     const { page } = await world.open('/connect#mangled')
     await page.getByRole('heading', { name: 'This page has ended' }).waitFor()
