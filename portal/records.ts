@@ -58,7 +58,7 @@ export type Certificate = {
   renewAt: string | null
   attempts: number
   lastAttemptAt: string | null
-  lastError: { sentence: string; problem: object } | null
+  lastError: { sentence: string; problem: { type?: unknown } } | null
   nextAttemptAt: string | null
   nextIssuanceAt: string | null
   nextIssuanceReason: string | null

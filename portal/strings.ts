@@ -270,6 +270,7 @@ export const text = {
       origins: { ordered: 'Ordered from the authority', imported: 'Brought by your operator' },
     },
     problem: 'What the certificate authority said',
+    ownProblem: 'What your operator may want to know',
     metadataTitle: 'Metadata',
     metadataText: 'Your own JSON object. Your application gets it back when it resolves the hostname.',
     metadataLabel: 'Metadata as JSON',

@@ -1,4 +1,5 @@
 import type { Certificate } from '../records.ts'
+import { sentenceOf } from '../sentence.ts'
 import { text, withLocalTimes } from '../strings.ts'
 import { Card, Facts } from './card.tsx'
 import { Notice } from './notice.tsx'
@@ -23,9 +24,11 @@ export function CertificateCard({ certificate: c }: { certificate: Certificate }
       {!isShort && <p className="text-sm text-stone-600 dark:text-stone-400">{says}</p>}
       {c.lastError && (
         <Notice kind={c.state === 'issued' ? 'warning' : 'bad'}>
-          <p>{c.lastError.sentence}</p>
+          <p>{sentenceOf(c.lastError.sentence)}</p>
           <details className="mt-2">
-            <summary className="cursor-pointer rounded">{text.domain.problem}</summary>
+            <summary className="cursor-pointer rounded">
+              {isOurs(c.lastError.problem) ? text.domain.ownProblem : text.domain.problem}
+            </summary>
             <pre className="mt-2 overflow-x-auto font-mono text-xs whitespace-pre-wrap">{JSON.stringify(c.lastError.problem, null, 2)}</pre>
           </details>
         </Notice>
@@ -59,6 +62,11 @@ export function CertificateCard({ certificate: c }: { certificate: Certificate }
       )}
     </Card>
   )
+}
+
+/** Whether we found it ourselves, and the authority said nothing. */
+function isOurs(problem: { type?: unknown }): boolean {
+  return String(problem.type).startsWith('urn:namesake:')
 }
 
 function at(time: string | null) {

@@ -206,6 +206,24 @@ describe('domains', () => {
     expect(await page.getByText('If a record of this name exists already').count()).toBe(0)
   })
 
+  test('a certificate that could not be issued says why in a sentence, and what the authority said only where it said something', async () => {
+    const page = await startProject('Failing')
+    await addDomain(page, 'shop.failing-customer.com')
+    let problem = { type: 'urn:namesake:error:connectionFailed' }
+    await page.route('**/v1/portal/**/domains/shop.failing-customer.com', async (route) => {
+      const response = await route.fetch()
+      const details = (await response.json()) as { certificate: object }
+      const certificate = { ...details.certificate, state: 'failed', lastError: { sentence: 'no connection to ca.example', problem } }
+      await route.fulfill({ response, json: { ...details, certificate } })
+    })
+    await page.reload()
+    await page.getByText('No connection to ca.example.', { exact: true }).waitFor()
+    await page.getByText('What your operator may want to know').waitFor()
+    problem = { type: 'urn:ietf:params:acme:error:unauthorized' }
+    await page.reload()
+    await page.getByText('What the certificate authority said').waitFor()
+  })
+
   test('many are pasted, and what is refused says why', async () => {
     const page = await startProject('Many')
     await page.getByRole('button', { name: 'Add many' }).click()
