@@ -10,6 +10,7 @@ import { EDGE_HOST, type PortalWorld, startPortalWorld } from './portal-world.ts
 type Screen = { name: string; path: string; before?: (page: Page) => Promise<unknown>; isWindow?: true }
 
 const OWNER = 'ada@vendor.example'
+const LONGEST = `${['a', 'b', 'c'].map((letter) => letter.repeat(63)).join('.')}.${'d'.repeat(53)}.example`
 const LOOKS: Record<string, BrowserContextOptions> = {
   light: { viewport: { width: 1280, height: 800 }, colorScheme: 'light' },
   dark: { viewport: { width: 1280, height: 800 }, colorScheme: 'dark' },
@@ -39,7 +40,10 @@ console.log(`${folder}: ${findings} findings`)
 process.exit(findings === 0 ? 0 : 1)
 
 function screens(signInUrl: string, connectUrl: string | undefined): Screen[] {
-  const press = (name: string) => (page: Page) => page.getByRole('button', { name, exact: true }).first().click()
+  const press = (name: string) => async (page: Page) => {
+    await page.getByRole('button', { name, exact: true }).first().click()
+    await page.getByRole('dialog').waitFor() // the code of some comes when they are opened
+  }
   const project = '/projects/acme-shops'
   return [
     { name: 'start', path: '/' },
@@ -56,6 +60,7 @@ function screens(signInUrl: string, connectUrl: string | undefined): Screen[] {
     { name: 'domain-add-many', path: project, before: press('Add many'), isWindow: true },
     { name: 'domain-waiting', path: `${project}/domains/waiting.customer.com`, before: choose('cloudflare') },
     { name: 'domain-wrong', path: `${project}/domains/wrong.customer.com` },
+    { name: 'domain-longest', path: `${project}/domains/${LONGEST}`, before: choose('other') },
     { name: 'domain-wildcard', path: `${project}/domains/${encodeURIComponent('*.wild-customer.com')}` },
     { name: 'domain-live', path: `${project}/domains/shop.customer.com` },
     { name: 'domain-remove', path: `${project}/domains/shop.customer.com`, before: press('Remove domain'), isWindow: true },
@@ -129,6 +134,8 @@ async function furnish({ dns, tree, upstreamUrl }: PortalWorld, page: Page): Pro
   await call('POST', `${project}/domains`, { hostname: 'wrong.customer.com' })
   await call('POST', `${project}/domains`, { hostname: 'waiting.customer.com' })
   await call('POST', `${project}/domains`, { hostname: `${'long-name-'.repeat(6)}x.a-customer-with-a-long-name.example` })
+  await call('POST', `${project}/domains`, { hostname: LONGEST })
+  await call('POST', `${project}/domains/${LONGEST}/check`)
   await call('POST', `${project}/domains/bulk`, { hostnames: Array.from({ length: 40 }, (_, n) => `shop-${n}.example.com`) })
   await call('POST', `${project}/domains`, { hostname: '*.wild-customer.com' })
   await call('POST', `${project}/domains/${encodeURIComponent('*.wild-customer.com')}/check`)
