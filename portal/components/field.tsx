@@ -2,7 +2,7 @@ import { type ComponentProps, type ReactNode, useId } from 'react'
 import { text } from '../strings.ts'
 
 const INPUT =
-  'w-full rounded-lg border border-stone-400/80 bg-white px-3 py-2 text-base sm:text-sm shadow-xs placeholder:text-stone-500 aria-invalid:border-rose-600 dark:border-stone-600 dark:bg-stone-900 dark:placeholder:text-stone-500'
+  'w-full rounded-lg border border-stone-400/80 bg-white px-3 py-2 text-base sm:text-sm shadow-xs placeholder:text-stone-500 aria-invalid:border-rose-600 dark:border-stone-600 dark:bg-stone-900 dark:placeholder:text-stone-400'
 
 type Shown = { label: string; hint?: ReactNode | undefined; error?: string | undefined; optional?: boolean }
 

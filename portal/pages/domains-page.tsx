@@ -99,7 +99,7 @@ function Toolbar({ filter, total, children }: { filter: DomainFilter; total: Pro
         onChange={(event) => setTyped(event.target.value)}
         autoComplete="off"
         spellCheck={false}
-        className="min-h-10 min-w-0 flex-1 basis-48 rounded-lg border border-stone-400/80 bg-white px-3 text-base shadow-xs placeholder:text-stone-500 sm:text-sm dark:border-stone-600 dark:bg-stone-900"
+        className="min-h-10 min-w-0 flex-1 basis-48 rounded-lg border border-stone-400/80 bg-white px-3 text-base shadow-xs placeholder:text-stone-500 sm:text-sm dark:border-stone-600 dark:bg-stone-900 dark:placeholder:text-stone-400"
       />
       <BareSelect
         label={words.filter}

@@ -528,6 +528,21 @@ describe('the page itself', () => {
     expect(strangers).toEqual([])
   })
 
+  test('the example in an empty field is as readable in the dark as the hint below it', async () => {
+    const { page } = await world.open('/', { colorScheme: 'dark' })
+    await world.signIn(page, 'dark@vendor.example')
+    await page.request.post(`${world.portalUrl}/v1/portal/projects`, { data: { name: 'Dark', upstreamUrl: world.upstreamUrl } })
+    await page.request.post(`${world.portalUrl}/v1/portal/projects/dark/domains`, { data: { hostname: 'shop.dark-customer.com' } })
+    await page.goto(`${world.portalUrl}/new-project`)
+    await page.getByLabel('Name').waitFor()
+    const hint = await page.evaluate(`getComputedStyle(document.querySelector('form input ~ p')).color`)
+    const example = () => page.evaluate(`getComputedStyle(document.querySelector('main input'), '::placeholder').color`)
+    expect(await example()).toBe(hint)
+    await page.goto(`${world.portalUrl}/projects/dark`)
+    await page.getByLabel('Search hostnames').waitFor()
+    expect(await example()).toBe(hint)
+  })
+
   test('a phone shows who is signed in', async () => {
     const { page } = await world.open('/', { viewport: { width: 320, height: 640 } })
     await world.signIn(page, 'on-a-small-phone@department.vendor.example')
