@@ -16,7 +16,7 @@ export function CustomerLink({ slug, hostname, onClose }: { slug: string; hostna
       {make.error && <Notice kind="bad">{make.error.message}</Notice>}
       {make.data && (
         <div className="grid gap-3">
-          <CodeBlock label={hostname} code={make.data.url} />
+          <CodeBlock label={words.link} code={make.data.url} />
           <p className="text-sm text-stone-600 dark:text-stone-400">{words.linkUntil(onDate(make.data.expiresAt))}</p>
           <CodeBlock label={words.linkElement} code={elementCode(make.data.url)} />
         </div>

@@ -44,7 +44,7 @@ export function DomainsPage() {
     <>
       <h1 className="sr-only">{words.title}</h1>
       {isEmpty && !isFiltered ? (
-        <FirstDomain slug={slug}>{add}</FirstDomain>
+        <FirstDomain>{add}</FirstDomain>
       ) : (
         <>
           <Toolbar filter={filter} total={project.data}>
@@ -138,7 +138,7 @@ function Toolbar({ filter, total, children }: { filter: DomainFilter; total: Pro
   )
 }
 
-function FirstDomain({ slug, children }: { slug: string; children: React.ReactNode }) {
+function FirstDomain({ children }: { children: React.ReactNode }) {
   const curl = `curl ${API_URL}/v1/edge/domains \\
   -H "Authorization: Bearer $NAMESAKE_TOKEN" \\
   -H "Content-Type: application/json" \\
@@ -149,7 +149,7 @@ function FirstDomain({ slug, children }: { slug: string; children: React.ReactNo
       <details className="w-full max-w-md text-sm">
         <summary className="cursor-pointer rounded py-1">{words.emptyApi}</summary>
         <div className="mt-2 min-w-0">
-          <CodeBlock label={slug} code={curl} />
+          <CodeBlock label={text.start.terminal} code={curl} />
         </div>
       </details>
     </EmptyState>

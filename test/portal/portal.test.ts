@@ -317,6 +317,9 @@ describe('the page for the customer', () => {
     await vendor.getByRole('button', { name: 'Link for your customer' }).click()
     await vendor.getByRole('button', { name: 'Make a link' }).click()
     const link = (await vendor.getByRole('dialog').locator('pre').first().textContent())!
+    await vendor.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: world.portalUrl })
+    await vendor.getByRole('button', { name: 'Copy Link for your customer' }).click()
+    expect(await vendor.evaluate('navigator.clipboard.readText()')).toBe(link)
     const { page, errors } = await world.open('/')
     await page.goto(link.trim())
     await page.getByRole('heading', { name: 'Connect shop.connect-customer.com' }).waitFor()
