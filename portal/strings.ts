@@ -156,7 +156,7 @@ export const text = {
     } satisfies Record<DomainStatus, string>,
     meanings: {
       'waiting-for-dns': 'The record has not been seen yet. It is looked for by itself, every few minutes.',
-      'wrong-record': 'There is a record, but it does not lead here.',
+      'wrong-record': 'The DNS does not lead here: something in it has to be corrected.',
       verified: 'The record is right. The certificate comes next.',
       'certificate-pending': 'The record is right. The certificate is being issued, and tried by a visit of our own.',
       'certificate-failed': 'The record is right, but the certificate could not be issued yet. It is tried again by itself.',
