@@ -99,7 +99,7 @@ function shownRatio({ median, low, high }: Spread): string {
 
 function notes({ rounds, readMs }: Plan): string[] {
   return [
-    `${rounds} rounds of ${Math.round(readMs)} ms by turns, each round beginning with another proxy, after a longer one to warm up, read while the load runs; medians, and the median of each round's ratio, with the least and the greatest.`,
+    `${rounds} rounds of ${Math.round(readMs)} ms by turns, each round beginning with another proxy, after a longer one to warm up, read while the load runs; medians, and the median of each round's ratio, with the least and the greatest. As many again, twice at most, where the middle half of most proxies' rounds differ by more than a fifth.`,
     'The proxy has one core; load generator and upstream share the other. Answers have 700 bytes where nothing else is said. Processor time is that of all processes and threads: ours counts supervisor, follower and edge process.',
     'All write an access log to a file, keep connections to the same upstream, and add X-Forwarded-For and -Proto. Configurations are in bench/peers; -tuned ones are for large bodies.',
     "Requests are counted by the upstream; every answer's status is checked by the load generator, and each proxy's bodies beforehand.",

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { planRounds, takeTurns } from './turns.ts'
 
 const PROXIES = ['namesake', 'nginx'].map((name) => ({ name, port: 0, processes: () => [] }))
-const PLAN = { rounds: 2, readMs: 1, warmUpMs: () => 1 }
+const PLAN = { rounds: 2, readMs: 1, again: 1, warmUpMs: () => 1 }
 
 test('without a number of seconds there are seven rounds of one second', () => {
   expect(planRounds(['namesake', 'nginx'], undefined)).toMatchObject({ rounds: 7, readMs: 1_000 })
@@ -31,6 +31,23 @@ test('the proxies take turns, of which each begins one round in turn, and what t
   })
   expect(order).toEqual(['namesake warms up', 'nginx warms up', 'namesake', 'nginx', 'nginx', 'namesake'])
   expect(rounds.get('nginx')).toHaveLength(2)
+})
+
+test.each([
+  ['once, where they are alike', 1, 1, 4],
+  ['once, where one proxy alone has good and bad ones', 2, 1, 4],
+  ['up to three times, where the machine has', 2, 2, 12],
+])('rounds are taken %s', async (_, namesake, nginx, expected) => {
+  let taken = 0
+  const { rounds } = await takeTurns(
+    PROXIES,
+    { ...PLAN, rounds: 4, again: 3 },
+    {
+      warmUp: async () => {},
+      measure: async ({ name }) => ({ value: Math.floor(taken++ / 2) % 2 === 0 ? 1 : name === 'nginx' ? nginx : namesake }),
+    },
+  )
+  expect([...rounds.values()].map(({ length }) => length)).toEqual([expected, expected])
 })
 
 test('a proxy that fails once is measured again, one that always fails is left out with its reason', async () => {

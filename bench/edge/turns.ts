@@ -1,8 +1,12 @@
+import { percentile } from '../support/measure.ts'
 import type { Peer } from '../support/peers.ts'
 import type { Round } from './figures.ts'
 
-/** How long everything takes: `rounds` of `readMs` each after a warm-up, which is for compilers and caches; `leastMs`: what a shape's caches need. */
-export type Plan = { rounds: number; readMs: number; warmUpMs(proxy: string, leastMs?: number): number }
+/**
+ * How long everything takes: `rounds` of `readMs` each after a warm-up, which is for compilers and caches; `leastMs`: what a shape's caches need.
+ * `again`: so many times as many rounds at most while they differ as on a machine that is not steady.
+ */
+export type Plan = { rounds: number; readMs: number; again: number; warmUpMs(proxy: string, leastMs?: number): number }
 
 const ROUND_OVERHEAD_MS = 450 // until the load has begun and is even, and until it has ended
 const READ_MS = 1_000
@@ -10,6 +14,10 @@ const READ_MS_MIN = 400
 const ROUNDS = [9, 7, 5]
 const ROUNDS_OF_WHOLE_RUN = 7
 const WARM_UP_SHARE_MAX = 0.3
+const AGAIN_MAX = 3
+const FACTOR_MAX = 6
+/** Of its median: what the middle half of a proxy's rounds may differ by. On a quiet machine it is 2 to 8 %. */
+const STEADY_WITHIN = 0.2
 const TRIES = 4
 const MESSAGE_CHARACTERS_MAX = 300
 
@@ -21,7 +29,8 @@ function fullWarmUpMs(proxy: string): number {
 /** So many seconds over these places (a proxy in a shape each); without `seconds`, seven rounds of one second each. */
 export function planRounds(places: readonly string[], seconds: number | undefined): Plan {
   if (seconds === undefined) {
-    return { rounds: ROUNDS_OF_WHOLE_RUN, readMs: READ_MS, warmUpMs: (proxy, leastMs = 0) => Math.max(leastMs, fullWarmUpMs(proxy)) }
+    const warmUpMs = (proxy: string, leastMs = 0) => Math.max(leastMs, fullWarmUpMs(proxy))
+    return { rounds: ROUNDS_OF_WHOLE_RUN, readMs: READ_MS, again: AGAIN_MAX, warmUpMs }
   }
   const total = seconds * 1_000
   const warmUp = places.reduce((sum, proxy) => sum + fullWarmUpMs(proxy), 0)
@@ -29,17 +38,17 @@ export function planRounds(places: readonly string[], seconds: number | undefine
   const placeMs = (total - warmUp * scale) / places.length
   const rounds = ROUNDS.find((count) => placeMs / count >= READ_MS + ROUND_OVERHEAD_MS) ?? ROUNDS.at(-1)!
   const readMs = Math.max(READ_MS_MIN, placeMs / rounds - ROUND_OVERHEAD_MS)
-  return { rounds, readMs, warmUpMs: (proxy) => Math.max(READ_MS_MIN, fullWarmUpMs(proxy) * scale) }
+  return { rounds, readMs, again: 1, warmUpMs: (proxy) => Math.max(READ_MS_MIN, fullWarmUpMs(proxy) * scale) }
 }
 
-/** With so many times as many rounds. */
+/** With so many times as many rounds, of which fewer are needed again. */
 export function times(plan: Plan, factor = 1): Plan {
-  return { ...plan, rounds: plan.rounds * factor }
+  return { ...plan, rounds: plan.rounds * factor, again: Math.max(1, Math.min(plan.again, Math.floor(FACTOR_MAX / factor))) }
 }
 
 /**
  * Lets the proxies take turns, so that whatever else the machine does comes to each of them: once to warm up, then for the rounds that count, each
- * round beginning with another one.
+ * round beginning with another one. While they differ so much that the machine is not steady, as many more: all of them count.
  * What fails is tried again; a proxy that fails for good is left out from then on, with the reason.
  */
 export async function takeTurns(
@@ -59,12 +68,27 @@ export async function takeTurns(
     }
   }
   for (const proxy of proxies) await turn(proxy, async () => void (await each.warmUp(proxy, plan.warmUpMs(proxy.name))))
-  for (let round = 0; round < plan.rounds; round += 1) {
+  for (let round = 0; round < plan.rounds * plan.again; round += 1) {
+    if (round > 0 && round % plan.rounds === 0 && isSteady([...rounds.values()])) break
     const first = round % proxies.length
     for (const proxy of [...proxies.slice(first), ...proxies.slice(0, first)])
       await turn(proxy, async () => void rounds.get(proxy.name)!.push(await each.measure(proxy, plan.readMs)))
   }
   return { rounds, failures }
+}
+
+/** Whether the rounds of most proxies are alike. One alone that has good and bad rounds may be so by itself. */
+function isSteady(rounds: readonly (readonly Round[])[]): boolean {
+  const unsteady = rounds.filter((each) => {
+    const [low, middle, high] = [0.25, 0.5, 0.75].map((share) =>
+      percentile(
+        each.map(({ value }) => value),
+        share,
+      ),
+    ) as [number, number, number]
+    return high - low > middle * STEADY_WITHIN
+  })
+  return unsteady.length * 2 <= rounds.length
 }
 
 async function untilItWorks(work: () => Promise<void>): Promise<void> {
