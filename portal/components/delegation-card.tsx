@@ -1,5 +1,5 @@
 import { isWildcard } from '../dns-names.ts'
-import type { DomainDetails } from '../records.ts'
+import type { Delegation, DomainDetails } from '../records.ts'
 import { text } from '../strings.ts'
 import { Card } from './card.tsx'
 import { Notice } from './notice.tsx'
@@ -31,6 +31,6 @@ export function DelegationCard({ domain: { hostname, dns, zone, verified } }: { 
 }
 
 /** What is to be done about a record that is not there, and what to mind; nothing before anybody has looked. */
-export function DelegationSentence({ delegation: { state, sentence } }: { delegation: NonNullable<DomainDetails['dns']['delegation']> }) {
+export function DelegationSentence({ delegation: { state, sentence } }: { delegation: Delegation }) {
   return state === 'unknown' ? null : <Notice kind={state === 'elsewhere' ? 'warning' : 'plain'}>{sentence}</Notice>
 }

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { ServiceError } from '../errors.ts'
 import { type Db, type Queryable, rows } from './db.ts'
+import { deleteInLots, LOT_ROWS } from './lots.ts'
 import type { Project } from './projects.ts'
 
 /** Whose doing a change is: somebody signed in, a program with a token, or whoever has the installation's command line. */
@@ -41,7 +42,6 @@ export type ActivityPage = { entries: ActivityRecord[]; nextCursor?: string }
 const PAGE_ENTRIES = 50
 export const PAGE_ENTRIES_MAX = 200
 const KEPT_MAX = 100_000 // of a project
-const PRUNED_AT_ONCE_MAX = 10_000 // in one statement, which has its own time-out
 
 /** Notes a change in the transaction that makes it, so that there is an entry exactly when there is a change. */
 export async function recordActivity(
@@ -129,17 +129,14 @@ export async function pruneActivity(db: Db, keptMax = KEPT_MAX): Promise<void> {
         from projects p) found where "lastId" is not null`,
   )
   for (const { projectId, lastId } of full) {
-    let deleted: unknown[]
-    do {
-      deleted = await rows(
-        db,
-        sql`
-          delete from activity where id in (
-            select id from activity where project_id = ${projectId} and id <= ${lastId} and action <> 'project.created'
-            order by id limit ${PRUNED_AT_ONCE_MAX})
-          returning id`,
-      )
-    } while (deleted.length === PRUNED_AT_ONCE_MAX)
+    await deleteInLots(
+      db,
+      sql`
+        delete from activity where id in (
+          select id from activity where project_id = ${projectId} and id <= ${lastId} and action <> 'project.created'
+          order by id limit ${LOT_ROWS})
+        returning id`,
+    )
   }
 }
 

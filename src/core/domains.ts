@@ -8,12 +8,12 @@ import { type DomainDetails, findDetails } from './domain-details.ts'
 import { type DomainPage, type DomainQuery, readPage } from './domain-page.ts'
 import { type DomainRecord, domainNotFound, live, toDomainRecord } from './domain-record.ts'
 import { LEFT_LINE } from './issuance-line.ts'
+import { deleteInLots, LOT_ROWS } from './lots.ts'
 import { readMetadata } from './metadata.ts'
 import { type OrderRecord, readOrderHistory } from './order-history.ts'
 import type { Project } from './projects.ts'
 
 const RELEASED_KEPT_FOR = sql.lit('60 days') // twice what proofs and certificates ask for
-const FORGOTTEN_AT_ONCE_MAX = 10_000 // in one statement, which has its own time-out
 
 /**
  * Claims a hostname for the project, or merges metadata into the claim that it already holds.
@@ -63,17 +63,14 @@ export async function removeDomain(db: Db, project: Project, hostname: Hostname,
 
 /** Deletes claims that were given up so long ago that they mean nothing to the next ones. To be called daily. */
 export async function forgetReleasedClaims(db: Db): Promise<void> {
-  for (;;) {
-    const forgotten = await rows(
-      db,
-      sql`
-        delete from domains where id in (
-          select id from domains d where d.deleted_at < now() - interval ${RELEASED_KEPT_FOR}
-            and not exists (select from connect_links where domain_id = d.id) limit ${FORGOTTEN_AT_ONCE_MAX})
-        returning id`,
-    )
-    if (forgotten.length < FORGOTTEN_AT_ONCE_MAX) return
-  }
+  await deleteInLots(
+    db,
+    sql`
+      delete from domains where id in (
+        select id from domains d where d.deleted_at < now() - interval ${RELEASED_KEPT_FOR}
+          and not exists (select from connect_links where domain_id = d.id) limit ${LOT_ROWS})
+      returning id`,
+  )
 }
 
 /** Puts new metadata in the place of the old, all of it. Throws `domain_not_found` or `metadata_invalid`. */

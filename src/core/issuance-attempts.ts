@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Hostname } from '../hostname.ts'
 import { type Db, rows } from './db.ts'
 import { ISSUANCE_LEASE_S } from './issue-jobs.ts'
@@ -35,8 +35,12 @@ const backOffMaxS = sql<number>`case when chain_pem is null or not_after <= now(
     extract(epoch from not_after - now())::float8 * ${sql.lit(RENEWAL_BACK_OFF_SHARE)}), greatest(${sql.lit(BACK_OFF_FIRST_S)}::float8,
     extract(epoch from not_after - now())::float8)) end`
 
+function doubledS(attempts: RawBuilder<number>) {
+  return sql<number>`${sql.lit(BACK_OFF_FIRST_S)}::float8 * 2 ^ least(30, greatest(0, ${attempts} - 1))`
+}
+
 /** How long a row of `certificates` waits after a failure, in seconds. */
-export const BACK_OFF_S = sql<number>`least(${backOffMaxS}, ${sql.lit(BACK_OFF_FIRST_S)}::float8 * 2 ^ least(30, greatest(0, attempts - 1)))`
+export const BACK_OFF_S = sql<number>`least(${backOffMaxS}, ${doubledS(sql`attempts`)})`
 
 /** The attempts of a row since the last success that still count where a certificate was brought meanwhile: what failed months before it ends is over. */
 export function lateAttempts(row: 'c' | 'certificates') {
@@ -47,8 +51,7 @@ export function lateAttempts(row: 'c' | 'certificates') {
 /** Until when they hold the next one back, also where nothing says any more what became of the last: it may be under way. */
 export function heldBackUntil(row: 'c' | 'certificates') {
   return sql<Date>`case when ${lateAttempts(row)} > 0 then ${sql.ref(`${row}.last_attempt_at`)} + make_interval(secs =>
-    least(${sql.lit(BACK_OFF_MAX_S)}::float8, greatest(${sql.lit(ISSUANCE_LEASE_S)}::float8,
-      ${sql.lit(BACK_OFF_FIRST_S)}::float8 * 2 ^ least(30, ${lateAttempts(row)} - 1)))) end`
+    least(${sql.lit(BACK_OFF_MAX_S)}::float8, greatest(${sql.lit(ISSUANCE_LEASE_S)}::float8, ${doubledS(lateAttempts(row))}))) end`
 }
 
 /** Whether a later attempt for the hostname has begun. */

@@ -6,7 +6,10 @@ import type { Log } from '../log.ts'
 /** How many connections of visitors are held at once; 0: as many as come. */
 export type ConnectionCeilings = { processMax: number; perClientMax: number }
 
-/** What one client (an IPv4 address or an IPv6 /64) takes of this process: connections, exchanges on them, and of these those that wait for a connection to their upstream. */
+/**
+ * What one client (an IPv4 address or an IPv6 /64) takes of this process: connections, exchanges on them, and requests that wait for a connection to
+ * their upstream.
+ */
 export type ClientLoad = { connections: number; exchanges: number; waiting: number }
 
 export const TURNED_AWAY_REASONS = ['process', 'client'] as const

@@ -4,7 +4,7 @@ import type { Upstream, UpstreamFailure, UpstreamWays } from './upstream.ts'
 import { UpstreamHttp2Connection } from './upstream-http2-connection.ts'
 import { UpstreamHttp2Request } from './upstream-http2-request.ts'
 import { UpstreamLine } from './upstream-line.ts'
-import { type Asking, hasItsShare, shareFailure } from './upstream-share.ts'
+import { type Asking, keepToShare } from './upstream-share.ts'
 
 const CONNECTIONS_PER_UPSTREAM_MAX = 64
 /** Those that take no more requests, and wait for the end of the ones they have. */
@@ -105,9 +105,11 @@ export function createUpstreamHttp2Pools({ connect, timeouts, turn }: UpstreamWa
     else openMore(pool)
   }
 
-  const streamsMax = ({ open: [first] }: Pool) => first?.streamsMax ?? STREAMS_EXPECTED
-  const exchangesMax = (pool: Pool) => CONNECTIONS_PER_UPSTREAM_MAX * streamsMax(pool)
-  const isCrowded = (pool: Pool) => (pool.open.size * streamsMax(pool) + pool.waiting.length) * 2 > exchangesMax(pool)
+  const keepPoolToShare = ({ open, waiting }: Pool, load: Asking['load']) => {
+    const [first] = open
+    const streamsMax = first?.streamsMax ?? STREAMS_EXPECTED
+    keepToShare(load, open.size * streamsMax + waiting.length, CONNECTIONS_PER_UPSTREAM_MAX * streamsMax)
+  }
 
   const isOver = ({ open, leaving, opening, waiting }: Pool) => open.size + leaving.size + opening + waiting.length === 0
 
@@ -125,7 +127,7 @@ export function createUpstreamHttp2Pools({ connect, timeouts, turn }: UpstreamWa
 
   const find = (upstream: Upstream, { load }: Asking): UpstreamHttp2Connection | Promise<UpstreamHttp2Connection> => {
     const pool = poolOf(upstream)
-    if (isCrowded(pool) && hasItsShare(load, exchangesMax(pool))) throw shareFailure()
+    keepPoolToShare(pool, load)
     for (const connection of pool.open) {
       if (!connection.hasRoom) continue
       connection.reserve()

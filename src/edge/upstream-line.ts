@@ -1,8 +1,9 @@
 import type { ClientLoad } from './admission.ts'
 import { UpstreamFailure } from './upstream.ts'
+import { CLIENT_SHARES } from './upstream-share.ts'
 
 const WAITING_MAX = 4_096
-const WAITING_PER_CLIENT_MAX = WAITING_MAX / 4
+const WAITING_PER_CLIENT_MAX = WAITING_MAX / CLIENT_SHARES
 
 type Waiter<T> = { resolve(connection: T): void; reject(reason: unknown): void; timer: NodeJS.Timeout; load: ClientLoad | undefined }
 

@@ -3,7 +3,7 @@ import { LastAnswerHead } from './last-answer-head.ts'
 import type { Upstream, UpstreamWays } from './upstream.ts'
 import { UpstreamConnection } from './upstream-connection.ts'
 import { UpstreamLine } from './upstream-line.ts'
-import { type Asking, hasItsShare, shareFailure } from './upstream-share.ts'
+import { type Asking, keepToShare } from './upstream-share.ts'
 
 const CONNECTIONS_PER_UPSTREAM_MIN = 1_024
 /** Of the visitors: so many have a descriptor for one to an upstream (file-descriptors.ts). A stream of events, or a long poll, holds one each. */
@@ -111,7 +111,7 @@ export function createUpstreamPools({ connect, timeouts, turn, visitorsMax }: Up
     /** A connection for one exchange; it comes back by itself. `fresh`: one that has carried nothing yet. Throws, or rejects with, UpstreamFailure. */
     acquire(upstream: Upstream, { fresh = false, load }: Asking = {}): UpstreamConnection | Promise<UpstreamConnection> {
       const pool = poolOf(upstream)
-      if ((pool.open - pool.idle.length) * 2 > connectionsMax && hasItsShare(load, connectionsMax)) throw shareFailure()
+      keepToShare(load, pool.open - pool.idle.length, connectionsMax)
       const idle = fresh ? undefined : takeIdle(pool)
       if (idle) return idle
       return pool.open < connectionsMax || fresh ? open(upstream, pool) : pool.waiting.wait(timeouts.connectMs, load)

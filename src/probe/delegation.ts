@@ -1,7 +1,8 @@
 import type { Authorities, NameServer } from './authority.ts'
 import type { Budget } from './budget.ts'
 import { type Place, placeOf } from './place.ts'
-import type { Reply, Resolver } from './resolver.ts'
+import type { Resolver } from './resolver.ts'
+import { aliasOf } from './walk.ts'
 
 /** The alias by which the owner of a hostname lets us answer DNS-01 challenges: `name` is to be a CNAME of `value`, which is in lower case. */
 export type WantedDelegation = { name: string; value: string }
@@ -34,7 +35,7 @@ export async function findDelegation(
     if (found.state === 'present') break
     const heard = await parts.authorities.ask(server, { name, type: 'CNAME' }, budget)
     if (heard.kind !== 'answer' || !heard.message.authoritative) continue
-    const target = aliasIn(heard, name)
+    const target = aliasOf(heard.message.answers, name.toLowerCase())?.target
     // An alias that leads to ours in several steps is for the resolver to follow.
     if (target?.toLowerCase() === value) found = { state: 'present' }
     else if (found.state !== 'elsewhere') found = target === undefined ? { state: 'absent' } : { state: 'elsewhere', target }
@@ -49,18 +50,13 @@ async function follow(resolver: Resolver, { name, value }: WantedDelegation, bud
   for (let hop = 0; hop < HOPS_MAX; hop++) {
     const reply = await resolver.resolve({ name: current, type: 'CNAME' }, budget)
     if (reply.kind !== 'answer') return { state: 'unknown' }
-    const target = aliasIn(reply, current)
+    const target = aliasOf(reply.message.answers, current.toLowerCase())?.target
     if (target === undefined) break
     if (target.toLowerCase() === value) return { state: 'present' }
     first ??= target
     current = target
   }
   return first === undefined ? { state: 'absent' } : { state: 'elsewhere', target: first }
-}
-
-function aliasIn(reply: Reply, name: string): string | undefined {
-  if (reply.kind !== 'answer') return undefined
-  return reply.message.answers.find((record) => record.type === 'CNAME' && record.name.toLowerCase() === name.toLowerCase())?.value
 }
 
 /** `zone`: that of the hostname, where it is known. `required`: nothing else proves control. `byWildcard`: the record that answers for the hostname. */
