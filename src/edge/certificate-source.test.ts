@@ -12,6 +12,7 @@ function source(served = true, names: (hostname: Hostname) => Iterable<Hostname>
   const asked: Hostname[] = []
   let refusal: string | undefined
   let nowMs = 1_000
+  let passedMs = 0
   const made = createCertificateSource({
     read: (hostname) => copy.get(hostname) ?? { kind: 'none' },
     servedBy: (hostname) => (served ? names(hostname) : []),
@@ -20,15 +21,20 @@ function source(served = true, names: (hostname: Hostname) => Iterable<Hostname>
       return refusal ? { kind: 'refused', reason: refusal } : { kind: 'requested' }
     },
     now: () => nowMs,
+    steadyNow: () => passedMs,
     trustedProxies: createAddressSet(['192.0.2.200']),
   })
   const refuse = (reason: string) => {
     refusal = reason
   }
+  const setClock = (ms: number) => {
+    nowMs = ms
+  }
   const wait = (ms: number) => {
     nowMs += ms
+    passedMs += ms
   }
-  return { made, copy, asked, refuse, wait }
+  return { made, copy, asked, refuse, setClock, wait }
 }
 
 const from = (address: string, onceGone: WaitingClient['onceGone'] = () => {}): WaitingClient => ({ address, onceGone })
@@ -172,6 +178,17 @@ test('what was refused is not asked for again at each visit, until there is news
     await visit()
     expect(asked).toHaveLength(before + 1)
   }
+})
+
+test('a clock that is set back keeps nobody refused for longer', async () => {
+  const { made, asked, refuse, setClock, wait } = source()
+  refuse('a certificate cannot be asked for at the moment')
+  const visit = () => made.certificateFor(shop, from('192.0.2.1'))
+  await visit()
+  setClock(-3_600_000)
+  wait(5_000)
+  await visit()
+  expect(asked).toHaveLength(2)
 })
 
 test('who waits goes on waiting when all has to be looked at anew and there is nothing yet', async () => {

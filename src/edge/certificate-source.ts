@@ -25,7 +25,10 @@ export type CertificateSourceParts = {
   servedBy(hostname: Hostname, client: string): Iterable<Hostname> | Promise<Iterable<Hostname>>
   /** Asks for an order. Resolves once the wish is stored, not when the certificate is there. */
   requestIssuance(claimed: Hostname): Promise<{ kind: 'requested' } | { kind: 'refused'; reason: string }>
+  /** As Date.now, for what a certificate says of its end. */
   now(): number
+  /** Milliseconds that never go back. */
+  steadyNow?(): number
   /** Proxies whose connections carry many visitors each: as many as there are seats may wait of one. */
   trustedProxies: AddressSet
 }
@@ -56,6 +59,7 @@ const NOT_REGISTERED: CertificateAnswer = { kind: 'refused', reason: 'not regist
  * the project's wildcard certificate can stand in. All is remembered by claimed name, so a wildcard's certificate once for all it covers.
  */
 export function createCertificateSource(parts: CertificateSourceParts): CertificateSource {
+  const { steadyNow = () => performance.now() } = parts
   const memory = new ExactLru<Hostname, KeptCertificate>({ max: () => CERTIFICATES_IN_MEMORY_MAX, weightOf: () => 1, onLeave() {} })
   const room = createWaitingRoom()
   const requests = createOnce<Hostname, Awaited<ReturnType<CertificateSourceParts['requestIssuance']>>>()
@@ -76,7 +80,7 @@ export function createCertificateSource(parts: CertificateSourceParts): Certific
 
   const refused = (hostname: Hostname): CertificateAnswer | undefined => {
     const refusal = refusals.get(hostname)
-    return refusal && refusal.untilMs > parts.now() ? { kind: 'refused', reason: refusal.reason } : undefined
+    return refusal && refusal.untilMs > steadyNow() ? { kind: 'refused', reason: refusal.reason } : undefined
   }
 
   const hasNews = (hostname: Hostname): boolean => {
@@ -112,7 +116,7 @@ export function createCertificateSource(parts: CertificateSourceParts): Certific
       // The certificate may have arrived while we asked: then the refusal says so, and the copy is the better witness.
       let arrived = inCopy(hostname)
       if (!arrived && asked.kind === 'refused') {
-        refusals.set(hostname, { reason: asked.reason, untilMs: parts.now() + REFUSED_MS })
+        refusals.set(hostname, { reason: asked.reason, untilMs: steadyNow() + REFUSED_MS })
         return asked
       }
       while (!arrived && (await seat.called())) arrived = inCopy(hostname)

@@ -83,3 +83,26 @@ test('nothing known and no answer is the failure itself', async () => {
   state.answer = () => Promise.reject(new Error('no such name'))
   await expect(find()).rejects.toThrow('no such name')
 })
+
+test('a clock that is set back makes no answer and no failure younger', async () => {
+  vi.useFakeTimers({ toFake: ['Date', 'performance'] })
+  try {
+    let looks = 0
+    const find = createUpstreamAddresses(async (host) => {
+      looks += 1
+      if (host === 'away.vendor.com') throw new Error('SERVFAIL')
+      return ['192.0.2.1']
+    })
+    const findBoth = async () => {
+      expect(await find('app.vendor.com', '1')).toEqual(['192.0.2.1'])
+      await expect(find('away.vendor.com', '1')).rejects.toThrow('SERVFAIL')
+    }
+    await findBoth()
+    vi.advanceTimersByTime(10_000)
+    vi.setSystemTime(Date.now() - 3_600_000)
+    await findBoth()
+    expect(looks).toBe(4)
+  } finally {
+    vi.useRealTimers()
+  }
+})

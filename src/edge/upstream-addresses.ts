@@ -17,11 +17,12 @@ type Known = { addresses: string[]; atMs: number }
  * Remembers the addresses of upstreams for ten seconds, so that a busy upstream costs a look-up now and then and not one a connection.
  * When a look-up fails or takes longer than a second, the last answer stands in, for ten minutes at most: a resolver's outage must not
  * take down upstreams that are well. A failure is remembered for two seconds, and each owner has a share of the look-ups, so that names which nobody
- * answers for hold up no others. Whether an address may be used is not decided here. Rejects as `look` does when nothing is known.
+ * answers for hold up no others. Whether an address may be used is not decided here. Rejects as `look` does when nothing is known. `now`: milliseconds
+ * that never go back.
  */
 export function createUpstreamAddresses(
   look: (host: string) => Promise<string[]>,
-  now: () => number,
+  now = () => performance.now(),
 ): (host: string, owner: string) => Promise<string[]> {
   const memory = new Lru<string, Known>(HOSTS_MAX)
   const failures = new Lru<string, { error: unknown; atMs: number }>(HOSTS_MAX)

@@ -23,7 +23,7 @@ export type UpstreamGuard = { addressesOf(upstream: Upstream): Promise<string[]>
  */
 export function createUpstreamGuard(rules: GuardRules): UpstreamGuard {
   const own = createAddressSet(rules.ownAddresses)
-  const addressesOf = createUpstreamAddresses(resolve, Date.now)
+  const addressesOf = createUpstreamAddresses(resolve)
 
   const isForbidden = (address: string, port: number) => {
     if (!rules.allowPrivate) return isSpecialAddress(address) || own.has(address)

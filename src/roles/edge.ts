@@ -88,10 +88,10 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
   }
   // An upstream under its vendor's wildcard has records of its own and is no loop.
   const isClaimed = async (hostname: Hostname) => {
-    if ((strangersUntil.get(hostname) ?? 0) > Date.now()) return false
+    if ((strangersUntil.get(hostname) ?? 0) > performance.now()) return false
     const host = await findHost(hostname)
     const isClaimed = isOurs(host) && (host.kind !== 'route' || host.route.hostname === hostname)
-    if (host.kind === 'unknown') strangersUntil.set(hostname, Date.now() + STRANGER_MS)
+    if (host.kind === 'unknown') strangersUntil.set(hostname, performance.now() + STRANGER_MS)
     return isClaimed
   }
   const servedBy = (hostname: Hostname, client: string) => {
