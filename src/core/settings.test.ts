@@ -28,6 +28,14 @@ test('a value is renewed once it is old enough, by one of many machines, and all
   expect(await changesSince(database.db, cursor)).toMatchObject([{ kind: 'setting', key: 'renewed' }])
 })
 
+test('a value that was written by a clock that was ahead, and was set back since, is renewed by one of many machines', async () => {
+  const renew = (value: string) => renewSetting(database.db, 'ahead', Buffer.from(value), 86_400)
+  await renew('first')
+  await database.db.pool.query(`update settings set updated_at = now() + interval '1 year' where name = 'ahead'`)
+  const renewed = await Promise.all(['a', 'b', 'c'].map(renew))
+  expect(renewed.filter(Boolean)).toHaveLength(1)
+})
+
 test('a value can be replaced, and what nobody wrote is undefined', async () => {
   expect(await readSetting(database.db, 'replaced')).toBeUndefined()
   await writeSetting(database.db, 'replaced', Buffer.from('a'))

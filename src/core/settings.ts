@@ -2,6 +2,8 @@ import { sql } from 'kysely'
 import { recordChange } from './changes.ts'
 import { type Db, rows, transaction } from './db.ts'
 
+const CLOCK_SLACK_S = 60 // who waits for the row may have begun before the one whose value it is
+
 /** A small value that all machines share, or undefined when nobody has written it. Secret values are sealed by the caller. */
 export async function readSetting(db: Db, name: string): Promise<Buffer | undefined> {
   const [row] = await rows(db, sql<{ value: Buffer }>`select value from settings where name = ${name}`)
@@ -27,7 +29,10 @@ export async function writeSettingOnce(db: Db, name: string, value: Buffer): Pro
   })
 }
 
-/** Writes the value where there is none, or one that is older than so many seconds, and says whether it did: of several writers one does. */
+/**
+ * Writes the value where there is none, or one that is older than so many seconds, and says whether it did: of several writers one does. Nobody knows
+ * the age of one from the future, as there is behind a clock that was set back: it counts as too old.
+ */
 export async function renewSetting(db: Db, name: string, value: Buffer, olderThanS: number): Promise<boolean> {
   const written = await rows(
     db,
@@ -35,7 +40,7 @@ export async function renewSetting(db: Db, name: string, value: Buffer, olderTha
       with written as (
         insert into settings (name, value) values (${name}, ${value})
         on conflict (name) do update set value = excluded.value, updated_at = now()
-          where settings.updated_at <= now() - make_interval(secs => ${olderThanS})
+          where settings.updated_at not between now() - make_interval(secs => ${olderThanS}) and now() + make_interval(secs => ${CLOCK_SLACK_S})
         returning name
       )
       insert into changes (kind, key) select 'setting', name from written returning key`,
