@@ -65,6 +65,20 @@ test('without a name there is the edge host’s certificate and the liveness tex
   expect(await get('/', HOST)).toBe(421)
 })
 
+test('without a name there is the new certificate too, where a promoted database calls it as another was called before', async () => {
+  const own = await startTestEdge()
+  const nameless = { port: own.httpsPort, hostname: undefined, ca: own.ca.certPem, more: { checkServerIdentity: () => undefined } }
+  const serials = []
+  for (let n = 0; n < 2; n += 1) {
+    own.certificates.set(EDGE_HOST, { kind: 'certificate', id: 'the same', ...certificateText(await own.ca.issue([EDGE_HOST])) })
+    const socket = await openTls(nameless)
+    serials.push(serialOf(socket))
+    socket.destroy()
+  }
+  expect(serials[1]).not.toBe(serials[0])
+  await own.stop(0)
+})
+
 test.each([
   ['TLSv1.2', 'h2'],
   ['TLSv1.3', 'h2'],

@@ -76,7 +76,7 @@ export function createTls(parts: TlsParts) {
   const seldom = createSeldom() // anybody can ask for a name whose key cannot be opened, as often as they like
   const notServed = (error: unknown) =>
     seldom((handshakes) => parts.log.error({ err: error, handshakes }, 'a handshake could not be served'))
-  let nameless: { id: string; server: Server } | undefined
+  let nameless: { id: string; leafPem: string; server: Server } | undefined
 
   const begin = (more: TlsOptions): Server => {
     const server = createServer({
@@ -113,7 +113,8 @@ export function createTls(parts: TlsParts) {
   })
 
   const namelessServer = ({ id, leafPem, issuersPem, keyPem }: Shown): Server => {
-    if (nameless?.id !== id) nameless = { id, server: begin({ cert: leafPem + issuersPem, key: keyPem }) }
+    if (nameless?.id === id && nameless.leafPem === leafPem) return nameless.server // a database that was promoted may say a version a second time
+    nameless = { id, leafPem, server: begin({ cert: leafPem + issuersPem, key: keyPem }) }
     return nameless.server
   }
 
