@@ -126,6 +126,18 @@ test("a copy bounded to 100 of 1,000 hostnames holds as many, each with its cert
   expect(writer.totals(0)).toEqual({ routes: BOUND - 1, certificates: BOUND - 1, ending: 0 })
 })
 
+test('names that were used by a clock that was set back since leave for those that are used now', async () => {
+  nowMs = 1_000_000_000
+  follower.hostnamesUsed(Array.from({ length: HOSTNAMES }, (_, number) => named(number)))
+  await stop()
+  nowMs = 10_000
+  await follow()
+  expect(follower.report().snapshots).toBe(0)
+  const visited = [500, 501, 502, 503, 504]
+  for (const number of visited) expect(await ask(number)).toBe('route')
+  expect(visited.filter(held)).toEqual(visited)
+})
+
 test("a host that became the service's own since the copy was made has its certificate in it, now and renewed, and never leaves", async () => {
   const renew = (chain: string) =>
     db.pool.query(

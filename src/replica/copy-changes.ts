@@ -10,6 +10,8 @@ export type CopyChanges = {
   complete(cursor: Cursor, asOfMs: number): void
   /** Notes when names were used; those that the copy does not know stay unknown. */
   use(uses: readonly NameUse[]): void
+  /** Has no name count as used later than then. */
+  capUses(atMs: number): void
 }
 
 /** The write statements of one open copy, prepared once. */
@@ -87,6 +89,7 @@ export function prepareChanges(db: DatabaseSync, scope: CopyScope, names: CopyNa
   return {
     apply: (batch) => whole(() => write(batch)),
     use: (uses) => whole(() => uses.forEach(names.use)),
+    capUses: (atMs) => whole(() => names.capUses(atMs)),
     complete: ({ epoch, xid, seq, mark }, asOfMs) =>
       void putState.run(epoch, xid, seq, mark ?? null, Number(scope.hostnamesMax === 0), Number(scope.metadata), asOfMs),
   }

@@ -13,6 +13,8 @@ export type CopyNames = {
   keep(use: NameUse): void
   /** Names that are not known stay so. */
   use(use: NameUse): void
+  /** What counts as used later counts as used then. */
+  capUses(atMs: number): void
   drop(hostname: Hostname): void
   /** Forgets the least recently used beyond `max` and returns them. */
   evict(max: number): Hostname[]
@@ -26,6 +28,7 @@ export function prepareNames(db: DatabaseSync): CopyNames {
     'insert into names values (?, ?) on conflict (hostname) do update set used_at_ms = max(used_at_ms, excluded.used_at_ms)',
   )
   const touch = db.prepare('update names set used_at_ms = max(used_at_ms, ?) where hostname = ?')
+  const cap = db.prepare(`update names set used_at_ms = :atMs where used_at_ms > :atMs and used_at_ms < ${ALWAYS_USED_MS}`)
   const remove = db.prepare(`delete from names where hostname = ? and used_at_ms < ${ALWAYS_USED_MS}`)
   const oldest = db.prepare(`select hostname from names where used_at_ms < ${ALWAYS_USED_MS} order by used_at_ms limit ?`)
 
@@ -34,6 +37,7 @@ export function prepareNames(db: DatabaseSync): CopyNames {
     byUse: () => all.all() as NameUse[],
     keep: ({ hostname, usedAtMs }) => void put.run(hostname, usedAtMs),
     use: ({ hostname, usedAtMs }) => void touch.run(usedAtMs, hostname),
+    capUses: (atMs) => void cap.run({ atMs }),
     drop: (hostname) => void remove.run(hostname),
     evict(max) {
       const surplus = (count.get() as { count: number }).count - max

@@ -57,6 +57,8 @@ export type CopyWriter = {
   byUse(): NameUse[]
   /** Notes when names were used, so that others leave a bounded copy before them. */
   use(uses: readonly NameUse[]): void
+  /** Has no name count as used later than then. */
+  capUses(atMs: number): void
   /** What it holds, and how many of its certificates end before the given moment; undefined where there is none. */
   totals(endBeforeMs: number): CopyTotals | undefined
   /** Looks through the whole file beside the event loop; where it is damaged, the copy becomes unfit. */
@@ -156,6 +158,7 @@ export function openCopyWriter(path: string, scope: CopyScope = { metadata: true
     known: (hostnames) => (scope.hostnamesMax === 0 || !opened ? [...hostnames] : guarded(({ names }) => hostnames.filter(names.holds))),
     byUse: () => (opened ? guarded(({ names }) => names.byUse()) : []),
     use: (uses) => opened && guarded(({ changes }) => changes.use(uses)),
+    capUses: (atMs) => opened && guarded(({ changes }) => changes.capUses(atMs)),
     totals(endBeforeMs) {
       try {
         return opened && guarded(({ lookups }) => lookups.readTotals(endBeforeMs))

@@ -160,8 +160,19 @@ export function createFollower(parts: FollowerParts): Follower {
     wake.now()
   }
 
+  /** Uses from before the machine's clock was set back would keep names in a bounded copy, and all newer ones out, until it has caught up. */
+  const capUses = (): void => {
+    if (writer.hostnamesMax === 0) return
+    try {
+      writer.capUses(now())
+    } catch {
+      wake.now() // as in hostnamesUsed
+    }
+  }
+
   const start = (heard?: Audience): void => {
     audience = heard
+    capUses()
     const hints = source.listen(() => wake.now())
     const alarm = createLagAlarm(log)
     const beat = () => {
