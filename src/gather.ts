@@ -1,4 +1,5 @@
 import type { Child } from './child.ts'
+import { createKeptCounts, type KeptCounts } from './kept-counts.ts'
 import { pause } from './lib/back-off.ts'
 import type { RoleProcess } from './role-process.ts'
 import type { ProcessReport } from './roles/role.ts'
@@ -7,7 +8,10 @@ const REPORT_TIMEOUT_MS = 2_000
 
 /** Asks the processes of the tree for their reports, so that one of them can answer for all. */
 export type Gatherer = {
-  /** One report a process; one that is down or silent is reported as not ready, and so is a role that was not started yet. */
+  /**
+   * One report a process; one that is down or silent is reported as not ready, and so is a role that was not started yet. With the metrics of a process come
+   * the counts of those that sat in its place before.
+   */
   gather(): Promise<ProcessReport[]>
   /** Takes a child's answer in. */
   received(id: number, report: ProcessReport): void
@@ -15,6 +19,7 @@ export type Gatherer = {
 
 export function createGatherer(processes: () => readonly RoleProcess[], roles: readonly string[]): Gatherer {
   const waiting = new Map<number, (report: ProcessReport) => void>()
+  const counts = new WeakMap<RoleProcess, KeptCounts>()
   let asked = 0
 
   const ask = async (child: Child): Promise<ProcessReport | undefined> => {
@@ -35,9 +40,12 @@ export function createGatherer(processes: () => readonly RoleProcess[], roles: r
     }
   }
   const reportOf = async (place: RoleProcess): Promise<ProcessReport> => {
+    const kept = counts.get(place) ?? createKeptCounts()
+    counts.set(place, kept)
     const child = place.current()
-    const report = child && (await ask(child))
-    return report ?? unready(place.role, child ? 'silent' : 'down', child?.pid)
+    if (!child) return { ...unready(place.role, 'down'), metrics: kept.metrics() }
+    const report = await ask(child)
+    return { ...(report ?? unready(place.role, 'silent', child.pid)), metrics: kept.metricsOf(child, report?.metrics) }
   }
 
   return {

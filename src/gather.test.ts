@@ -1,0 +1,68 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { AggregatorRegistry, type MetricObject } from 'prom-client'
+import { expect, onTestFinished, test } from 'vitest'
+import type { FromChild } from './child.ts'
+import { createGatherer } from './gather.ts'
+import { createLog } from './log.ts'
+import { type RoleProcess, startRoleProcess } from './role-process.ts'
+
+/** Each time that it is asked it has served five requests more, and three connections are open. */
+const SERVE = `
+  let served = 0
+  const metric = (name, type, value, labels) => ({ name, type, help: name, aggregator: 'sum', values: [{ value, labels }] })
+  process.on('message', ({ id }) => {
+    served += 5
+    const metrics = [metric('requests_total', 'counter', served, { class: '2xx' }), metric('connections', 'gauge', 3, {})]
+    process.send({ type: 'report', id, report: { role: 'edge', pid: process.pid, ready: true, details: {}, metrics } })
+  })
+  process.on('SIGTERM', () => process.exit(0))
+  process.send({ type: 'ready' })`
+
+function startPlaces(count: number) {
+  const folder = mkdtempSync(join(tmpdir(), 'namesake-gather-'))
+  const script = join(folder, 'serve.mjs')
+  writeFileSync(script, SERVE)
+  const places: RoleProcess[] = []
+  const gatherer = createGatherer(() => places, ['edge'])
+  const parts = { program: { script, options: [], fds: [] }, role: 'edge', env: process.env, sockets: {}, output: { write: console.error } }
+  const log = createLog('gather', 'silent')
+  for (let n = 0; n < count; n += 1) {
+    const giveUp = new AbortController().signal
+    const onMessage = (message: FromChild) => message.type === 'report' && gatherer.received(message.id, message.report)
+    places.push(startRoleProcess({ ...parts, label: `edge ${n}`, log, giveUp, onMessage }))
+  }
+  onTestFinished(async () => {
+    await Promise.all(places.map((place) => place.stop(AbortSignal.abort())))
+    rmSync(folder, { recursive: true })
+  })
+  const read = async () => {
+    const reports = await gatherer.gather()
+    const text = await AggregatorRegistry.aggregate(reports.map(({ metrics }) => metrics as MetricObject[])).metrics()
+    const numberOf = (name: string) => Number(new RegExp(`^${name}(?:\\{.*\\})? (.*)$`, 'm').exec(text)?.[1])
+    return { requests: numberOf('requests_total'), connections: numberOf('connections') }
+  }
+  return { places, read }
+}
+
+test('what processes have counted stays in the sum when they end or are replaced, and what they hold does not', async () => {
+  const { places, read } = startPlaces(2)
+  await Promise.all(places.map(({ firstReady }) => firstReady))
+  for (const requests of [10, 20]) expect(await read()).toEqual({ requests, connections: 6 })
+  expect(await places[0]!.replace()).toBe('replaced')
+  expect(await read()).toEqual({ requests: 30, connections: 6 })
+  places[0]!.current()!.signal('SIGKILL')
+  await expect.poll(() => places[0]!.current()).toBeUndefined()
+  expect(await read()).toEqual({ requests: 35, connections: 3 })
+  await expect.poll(() => places[0]!.isReady()).toBe(true)
+  expect(await read()).toEqual({ requests: 45, connections: 6 })
+})
+
+test('a process that does not answer in time is in the sum with what it said last', async () => {
+  const { places, read } = startPlaces(2)
+  await Promise.all(places.map(({ firstReady }) => firstReady))
+  await read()
+  places[1]!.current()!.signal('SIGSTOP')
+  expect(await read()).toEqual({ requests: 15, connections: 3 })
+})

@@ -1,0 +1,59 @@
+import type { MetricObjectWithValues, MetricValue } from 'prom-client'
+import type { Child } from './child.ts'
+
+type Metric = MetricObjectWithValues<MetricValue<string> & { metricName?: string }>
+
+/** What one place in the tree has counted since the tree began, whichever processes sat there. */
+export type KeptCounts = {
+  /** The metrics of the place, one after another to be summed: those that its process said just now, and counts that others said before. */
+  metricsOf(child: Child, said: readonly object[] | undefined): object[]
+  /** Of a place without a process. */
+  metrics(): object[]
+}
+
+/**
+ * Keeps what processes have counted when they end, or do not answer in time. A sum that falls with one of them looks to Prometheus as if all had begun
+ * anew, and what the others have counted since they started would be the rate of that minute. What a process counts behind its last report goes with it.
+ */
+export function createKeptCounts(): KeptCounts {
+  const last = new Map<Child, Metric[]>()
+  const over = new WeakSet<Child>()
+  let ended: Metric[] = []
+
+  const note = (child: Child, said: readonly Metric[]) => {
+    if (over.has(child)) return
+    if (!last.has(child)) void child.ended.then(() => end(child))
+    last.set(child, said.filter(isCount))
+  }
+  const end = (child: Child) => {
+    ended = sumOf([...ended, ...(last.get(child) ?? [])])
+    last.delete(child)
+    over.add(child)
+  }
+  const others = (child?: Child) => [...last].flatMap(([other, counts]) => (other === child ? [] : counts))
+
+  return {
+    metricsOf(child, said) {
+      if (said) note(child, said as readonly Metric[])
+      return [...(said ?? last.get(child) ?? []), ...others(child), ...ended]
+    },
+    metrics: () => [...others(), ...ended],
+  }
+}
+
+function isCount({ type, aggregator }: Metric): boolean {
+  return aggregator === 'sum' && ['counter', 'histogram'].includes(String(type))
+}
+
+function sumOf(metrics: readonly Metric[]): Metric[] {
+  const sums = new Map<string, { metric: Metric; values: Map<string, Metric['values'][number]> }>()
+  for (const metric of metrics) {
+    const sum = sums.get(metric.name) ?? { metric, values: new Map() }
+    sums.set(metric.name, sum)
+    for (const value of metric.values) {
+      const key = JSON.stringify([value.metricName, value.labels])
+      sum.values.set(key, { ...value, value: value.value + (sum.values.get(key)?.value ?? 0) })
+    }
+  }
+  return Array.from(sums.values(), ({ metric, values }) => ({ ...metric, values: [...values.values()] }))
+}
