@@ -124,3 +124,15 @@ test('a clock that jumps by an hour, forwards and back, stops nothing and makes 
   await load.stop()
   expect(load.lost).toEqual([])
 })
+
+test('an edge whose clock is a year ahead shows the certificates that it has, though they have ended by it, once none came', {
+  timeout: 60_000,
+}, async () => {
+  const ahead = trees[2]!
+  writeFileSync(join(folder, 'right'), '+31536000')
+  const begun = performance.now()
+  await eventually(() => isServed(ahead), SERVED_TIMEOUT_MS)
+  expect(performance.now() - begun).toBeGreaterThan(8_000)
+  for (let n = 0; n < 20; n += 1) expect(await isServed(ahead)).toBe(true)
+  writeFileSync(join(folder, 'right'), '+0')
+})

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { type Hostname, parseClaimName, parseHostname, wildcardOver } from '../hostname.ts'
 import { createAddressSet } from '../lib/addresses.ts'
 import { type CertificateKnowledge, createCertificateSource } from './certificate-source.ts'
@@ -159,11 +159,48 @@ test('who goes away leaves the seat to others', async () => {
   expect(made.waiting()).toBe(0)
 })
 
-test('an expired certificate is not served', async () => {
+const ended = { ...certificate, id: 'ended', notAfterMs: 999 }
+
+test.each<[string, CertificateKnowledge, string]>([
+  ['that cannot be asked for', { kind: 'none', ended: () => ended }, 'no way to the database'],
+  ['in the back-off', { kind: 'failed', reason: 'no', nextAttemptAtMs: 60_000, ended: () => ended }, ''],
+  ['as it came from the copy a moment ago', { kind: 'certificate', certificate: ended }, 'in back-off'],
+])('a certificate that has ended is shown where there is no other: %s', async (_when, knowledge, refusal) => {
   const { made, copy, refuse } = source()
-  copy.set(shop, { kind: 'certificate', certificate: { ...certificate, notAfterMs: 999 } })
-  refuse('in back-off')
-  expect(await made.certificateFor(shop, from('192.0.2.1'))).toEqual({ kind: 'refused', reason: 'in back-off' })
+  copy.set(shop, knowledge)
+  refuse(refusal)
+  expect(await made.certificateFor(shop, from('192.0.2.1'))).toMatchObject({ kind: 'certificate', id: 'ended' })
+})
+
+test('one is waited for where the one in hand has ended, but not by everybody where it does not come', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  try {
+    const { made, copy, asked, wait } = source()
+    const visit = () => made.certificateFor(shop, from('192.0.2.1'))
+    copy.set(shop, { kind: 'none', ended: () => ended })
+    const first = visit()
+    await turn()
+    expect(asked).toEqual([shop])
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(await first).toMatchObject({ id: 'ended' })
+    expect(visit()).toMatchObject({ id: 'ended' })
+    wait(60_000)
+    const later = visit()
+    await turn()
+    copy.set(shop, { kind: 'certificate', certificate: { ...certificate, notAfterMs: 100_000 } })
+    made.changed(shop)
+    expect(await later).toMatchObject({ id: '1' })
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+test("a wildcard's certificate goes before one's own that has ended", () => {
+  const { made, copy, asked } = source(true, (hostname) => [hostname, wildcardOver(hostname)])
+  copy.set(shop, { kind: 'none', ended: () => ended })
+  copy.set(wildcard, { kind: 'certificate', certificate })
+  expect(made.certificateFor(shop, from('192.0.2.1'))).toMatchObject({ id: '1' })
+  expect(asked).toEqual([])
 })
 
 test('what was refused is not asked for again at each visit, until there is news or some seconds are over', async () => {

@@ -9,11 +9,14 @@ import type { WaitingClient } from './tls.ts'
 /** A certificate as the local copy holds it, its key opened. `id` changes whenever the certificate does. */
 export type KeptCertificate = CertificateText & { id: string; notAfterMs: number }
 
-/** What the machine knows of a hostname's certificate: one in hand, or why there is none yet. */
+/** What the machine knows of a hostname's certificate: one in hand, or why there is none yet. `ended`: the one in hand whose time is over. */
 export type CertificateKnowledge =
   | { kind: 'certificate'; certificate: KeptCertificate }
-  | { kind: 'failed'; reason: string; nextAttemptAtMs: number }
-  | { kind: 'none' }
+  | { kind: 'failed'; reason: string; nextAttemptAtMs: number; ended?: Ended | undefined }
+  | { kind: 'none'; ended?: Ended | undefined }
+
+/** Its key is opened only when it is needed; throws when that cannot be. */
+type Ended = () => KeptCertificate
 
 export type CertificateSourceParts = {
   /** Reads the local copy for a claimed name; no other machine is asked. Throws when a key cannot be opened, as with another machine's secret. */
@@ -50,13 +53,19 @@ const WAITING_MAX = 1_000
 const WAITING_PER_CLIENT_MAX = 20
 // As long as nobody tells of news, nobody asks again sooner: a name whose certificate is not ordered any more may be asked for at any rate.
 const REFUSED_MS = 5_000
+/** For so long nobody else waits for a certificate that did not come in time, where an ended one can be shown. */
+const IN_VAIN_MS = 60_000
 const REFUSALS_MAX = 10_000
 const NOT_REGISTERED: CertificateAnswer = { kind: 'refused', reason: 'not registered' }
+const NOT_IN_TIME = { kind: 'refused', reason: 'the certificate was not issued in time' } as const
+
+type Found = { answer?: CertificateAnswer; ended?: Ended | undefined }
 
 /**
  * Where handshakes get their certificate: memory, then the local copy; else, for a hostname that is served here, the handshake waits
  * for one issuance that all waiting handshakes share. Waiting is bounded in time and number, and nobody waits during a back-off, nor while
- * the project's wildcard certificate can stand in. All is remembered by claimed name, so a wildcard's certificate once for all it covers.
+ * the project's wildcard certificate can stand in. Where all that fails, one that has ended is shown: the visitor judges it, and may have the better clock.
+ * All is remembered by claimed name, so a wildcard's certificate once for all it covers.
  */
 export function createCertificateSource(parts: CertificateSourceParts): CertificateSource {
   const { steadyNow = () => performance.now() } = parts
@@ -70,12 +79,17 @@ export function createCertificateSource(parts: CertificateSourceParts): Certific
     const known = memory.get(hostname)
     return known && known.notAfterMs > parts.now() ? { kind: 'certificate', ...known } : undefined
   }
-  const inCopy = (hostname: Hostname): CertificateAnswer | undefined => {
+  const inCopy = (hostname: Hostname): Found => {
     const knowledge = parts.read(hostname)
-    if (knowledge.kind === 'failed' && knowledge.nextAttemptAtMs > parts.now()) return { kind: 'refused', reason: knowledge.reason }
-    if (knowledge.kind !== 'certificate' || knowledge.certificate.notAfterMs <= parts.now()) return undefined
-    memory.set(hostname, knowledge.certificate)
-    return { kind: 'certificate', ...knowledge.certificate }
+    if (knowledge.kind === 'certificate') {
+      const { certificate } = knowledge
+      if (certificate.notAfterMs <= parts.now()) return { ended: () => certificate }
+      memory.set(hostname, certificate)
+      return { answer: { kind: 'certificate', ...certificate } }
+    }
+    const { ended } = knowledge
+    if (knowledge.kind === 'none' || knowledge.nextAttemptAtMs <= parts.now()) return { ended }
+    return { answer: { kind: 'refused', reason: knowledge.reason }, ended }
   }
 
   const refused = (hostname: Hostname): CertificateAnswer | undefined => {
@@ -92,17 +106,23 @@ export function createCertificateSource(parts: CertificateSourceParts): Certific
   }
 
   const obtain = (names: Iterable<Hostname>, client: WaitingClient) => {
-    let first: { name: Hostname; found: CertificateAnswer | undefined } | undefined
+    let first: ({ name: Hostname } & Found) | undefined
     for (const name of names) {
-      const found = remembered(name) ?? inCopy(name)
-      if (found?.kind === 'certificate') return found
-      first ??= { name, found }
+      const known = remembered(name)
+      if (known) return known
+      const found = inCopy(name)
+      if (found.answer?.kind === 'certificate') return found.answer
+      first ??= { name, ...found }
     }
     if (!first) return NOT_REGISTERED
-    return first.found ?? refused(first.name) ?? waitForIssuance(first.name, client)
+    const { name, ended } = first
+    const refusal = first.answer ?? refused(name)
+    if (refusal) return orEnded(refusal, ended)
+    const answer = waitForIssuance(name, client, ended !== undefined)
+    return ended ? answer.then((come) => orEnded(come, ended)) : answer
   }
 
-  const waitForIssuance = async (hostname: Hostname, client: WaitingClient): Promise<CertificateAnswer> => {
+  const waitForIssuance = async (hostname: Hostname, client: WaitingClient, hasEnded: boolean): Promise<CertificateAnswer> => {
     const isShared = parts.trustedProxies.has(client.address)
     const seat = room.enter(hostname, isShared ? undefined : addressKey(client.address))
     if (!seat) {
@@ -114,13 +134,16 @@ export function createCertificateSource(parts: CertificateSourceParts): Certific
     try {
       const asked = await request(hostname)
       // The certificate may have arrived while we asked: then the refusal says so, and the copy is the better witness.
-      let arrived = inCopy(hostname)
+      let arrived = inCopy(hostname).answer
       if (!arrived && asked.kind === 'refused') {
         refusals.set(hostname, { reason: asked.reason, untilMs: steadyNow() + REFUSED_MS })
         return asked
       }
-      while (!arrived && (await seat.called())) arrived = inCopy(hostname)
-      return arrived ?? inCopy(hostname) ?? { kind: 'refused', reason: 'the certificate was not issued in time' }
+      while (!arrived && (await seat.called())) arrived = inCopy(hostname).answer
+      arrived ??= inCopy(hostname).answer
+      if (arrived) return arrived
+      if (hasEnded && seat.isTimeOver()) refusals.set(hostname, { reason: NOT_IN_TIME.reason, untilMs: steadyNow() + IN_VAIN_MS })
+      return NOT_IN_TIME
     } finally {
       seat.leave()
     }
@@ -148,8 +171,12 @@ export function createCertificateSource(parts: CertificateSourceParts): Certific
   }
 }
 
+function orEnded(answer: CertificateAnswer, ended: Ended | undefined): CertificateAnswer {
+  return answer.kind === 'refused' && ended ? { kind: 'certificate', ...ended() } : answer
+}
+
 /** `called`: whether there may be news, again and again; false once the time is over or its client has gone. */
-type Seat = { called(): Promise<boolean>; giveUp(): void; leave(): void }
+type Seat = { called(): Promise<boolean>; isTimeOver(): boolean; giveUp(): void; leave(): void }
 
 function createWaitingRoom() {
   const byHostname = new Map<Hostname, Set<() => void>>()
@@ -174,7 +201,11 @@ function createWaitingRoom() {
       isOver = true
       wake()
     }
-    const timer = setTimeout(giveUp, WAIT_MS_MAX)
+    let isTimeOver = false
+    const timer = setTimeout(() => {
+      isTimeOver = true
+      giveUp()
+    }, WAIT_MS_MAX)
     const seats = byHostname.get(hostname) ?? new Set()
     byHostname.set(hostname, seats.add(wake))
     const leave = () => {
@@ -187,7 +218,7 @@ function createWaitingRoom() {
       if (left > 0) byClient.set(client, left)
       else byClient.delete(client)
     }
-    return { called, giveUp, leave }
+    return { called, isTimeOver: () => isTimeOver, giveUp, leave }
   }
 
   return {

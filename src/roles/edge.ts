@@ -1,6 +1,6 @@
 import { createChallengeCertificate } from '../certs/tls-alpn.ts'
 import { runsOnJemalloc } from '../edge/allocator.ts'
-import { type CertificateKnowledge, createCertificateSource } from '../edge/certificate-source.ts'
+import { type CertificateKnowledge, createCertificateSource, type KeptCertificate } from '../edge/certificate-source.ts'
 import { certificateText } from '../edge/certificate-text.ts'
 import { createChallengeSource } from '../edge/challenge-source.ts'
 import { type Edge, startEdge } from '../edge/edge.ts'
@@ -12,7 +12,7 @@ import { createAddressSet } from '../lib/addresses.ts'
 import { Lru } from '../lib/lru.ts'
 import { machineMemory } from '../lib/machine-memory.ts'
 import { createLineSink } from '../log.ts'
-import type { LightRoute, Route } from '../replica/rows.ts'
+import type { CertificateRow, LightRoute, Route } from '../replica/rows.ts'
 import { certificateKeys } from './certificate-keys.ts'
 import { createVitals } from './edge-vitals.ts'
 import { openLocalCopy } from './local-copy.ts'
@@ -65,21 +65,21 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     }),
   })
 
+  /** Opens the certificate of a row, if it has one. */
+  const openOf = ({ hostname, version, chainPem, sealedKey, notAfterMs }: CertificateRow): (() => KeptCertificate) | undefined => {
+    if (!chainPem || !sealedKey || !notAfterMs) return undefined
+    return () => {
+      const keyPem = keys.open(sealedKey, hostname)
+      return { id: `${hostname}:${version}`, ...certificateText({ chainPem, keyPem }), notAfterMs }
+    }
+  }
   const readCertificate = (hostname: Hostname): CertificateKnowledge => {
     const row = copy.reader.findCertificate(hostname)
-    if (row?.chainPem && row.sealedKey && row.notAfterMs && row.notAfterMs > Date.now()) {
-      const keyPem = keys.open(row.sealedKey, hostname)
-      return {
-        kind: 'certificate',
-        certificate: {
-          id: `${hostname}:${row.version}`,
-          ...certificateText({ chainPem: row.chainPem, keyPem }),
-          notAfterMs: row.notAfterMs,
-        },
-      }
-    }
-    if (row?.state !== 'failed') return { kind: 'none' }
-    return { kind: 'failed', reason: row.reason ?? 'the last attempt failed', nextAttemptAtMs: row.nextAttemptAtMs ?? 0 }
+    if (!row) return { kind: 'none' }
+    const open = openOf(row)
+    if (open && (row.notAfterMs ?? 0) > Date.now()) return { kind: 'certificate', certificate: open() }
+    if (row.state !== 'failed') return { kind: 'none', ended: open }
+    return { kind: 'failed', reason: row.reason ?? 'the last attempt failed', nextAttemptAtMs: row.nextAttemptAtMs ?? 0, ended: open }
   }
   const findHost = (hostname: Hostname, client?: string) => {
     for (const [name, host] of own) if (name === hostname) return host // they are few; a map would have to read the name, which nearly always is another
