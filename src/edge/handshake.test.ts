@@ -109,6 +109,20 @@ test.each([
   socket.destroy()
 })
 
+test.each([
+  ['RSA', 'AES128-GCM-SHA256', 'forward secrecy'],
+  ['RSA', 'AES128-SHA', 'forward secrecy'],
+  ['RSA', 'ECDHE-RSA-AES128-SHA', 'authenticated encryption'],
+  ['P-256', 'ECDHE-ECDSA-AES128-SHA', 'authenticated encryption'],
+] as const)('TLS 1.2 with a certificate of the kind %s and the cipher %s, without %s, is refused', async (kind, cipher, _lacking) => {
+  await edge.route('ciphers.customer.com', upstream.url)
+  const issued = await edge.ca.issue(['ciphers.customer.com'], kind)
+  edge.certificates.set('ciphers.customer.com', { kind: 'certificate', id: `${kind} ${cipher}`, ...certificateText(issued) })
+  await expect(openTls(target('ciphers.customer.com', { ciphers: `${cipher}:@SECLEVEL=0`, maxVersion: 'TLSv1.2' }))).rejects.toMatchObject({
+    code: expect.stringMatching(/ALERT_HANDSHAKE_FAILURE/),
+  })
+})
+
 test('nobody renegotiates', async () => {
   const socket = await openTls(target(HOST, { maxVersion: 'TLSv1.2' }))
   const refusal = new Promise((resolve) => {

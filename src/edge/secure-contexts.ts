@@ -1,5 +1,5 @@
 import { constants, X509Certificate } from 'node:crypto'
-import { createSecureContext, DEFAULT_CIPHERS, type SecureContext } from 'node:tls'
+import { createSecureContext, type SecureContext } from 'node:tls'
 import type { Hostname } from '../hostname.ts'
 import { ExactLru } from '../lib/exact-lru.ts'
 import { Lru } from '../lib/lru.ts'
@@ -16,12 +16,17 @@ const CAME_LATELY_MAX = 16_000 // some 100 bytes each
 const AWAY_LONGER = 4
 const CERTIFICATE_BEGINS = '-----BEGIN CERTIFICATE-----'
 const AES_128 = 'TLS_AES_128_GCM_SHA256'
+/** Of TLS 1.2 those with forward secrecy and authenticated encryption (RFC 9325 §4.2), which are what HTTP/2 allows (RFC 9113 §9.2.2). */
+const CIPHERS = [
+  // First as browsers have it: SHA-256, which processors know, for the dozens of key derivations of a handshake, instead of SHA-384.
+  ...[AES_128, 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'],
+  ...['AES128-GCM-SHA256', 'AES256-GCM-SHA384', 'CHACHA20-POLY1305'].flatMap((cipher) => [`ECDHE-ECDSA-${cipher}`, `ECDHE-RSA-${cipher}`]),
+]
 
 /** What all TLS of visitors has in common, whatever its certificate. */
 export const TLS_SETTINGS = {
   minVersion: 'TLSv1.2',
-  // First as browsers have it: SHA-256, which processors know, for the dozens of key derivations of a handshake, instead of SHA-384.
-  ciphers: [AES_128, ...DEFAULT_CIPHERS.split(':').filter((name) => name !== AES_128)].join(':'),
+  ciphers: CIPHERS.join(':'),
   // A visitor who begins TLS 1.2 anew on a connection would make us pay for one handshake after another; HTTP/2 forbids it (RFC 9113 §9.2.1).
   secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
   sessionTimeout: 24 * 60 * 60,
