@@ -2,6 +2,8 @@ import { Members } from '../lib/members.ts'
 
 /** How soon after a hostname was removed or moved what goes on without end is over. */
 const LOOKED_AFTER_EVERY_MS = 500
+/** Then others have their turn: thousands at once would keep every visitor waiting for milliseconds, twice a second. */
+const LOOKED_AFTER_AT_ONCE = 200 // some 0.3 ms
 
 /** `isServed`: whether its hostname still leads to the same project. */
 export type Endless = { isServed(): Promise<boolean>; end(): void }
@@ -16,7 +18,8 @@ export function createEndlessWatch() {
     if (isLooking) return
     isLooking = true
     try {
-      for (const each of watched.all()) {
+      for (const [i, each] of watched.all().entries()) {
+        if (i % LOOKED_AFTER_AT_ONCE === LOOKED_AFTER_AT_ONCE - 1) await new Promise((resolve) => setImmediate(resolve))
         const isServed = await each.isServed().catch(() => true)
         if (!isServed) each.end()
       }
