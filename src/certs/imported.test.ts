@@ -145,3 +145,8 @@ test("an issuer's certificate that expires first ends what it signed, a cross-si
   const sentence = `the certificate of its issuer, CN=Ending intermediate, expires first, at ${validToDate.toISOString()}: visitors accept neither from then on`
   expect(read(cut.pem + ending.pem + crossSigned.pem, cut.keyPem)).toMatchObject({ notAfter: validToDate, warnings: [sentence] })
 })
+
+test('one that demands OCSP stapling is kept with a warning, since browsers that obey it refuse it here', async () => {
+  const leaf = await makeLeaf({ mustStaple: true })
+  expect(read(leaf.pem + intermediate.pem, leaf.keyPem).warnings).toEqual([expect.stringContaining('Firefox refuses it')])
+})

@@ -18,6 +18,8 @@ const RSA_BITS_MIN = 2_048
 const RSA_BITS_MAX = 4_096
 const CURVES = ['prime256v1', 'secp384r1'] // what browsers know
 const SERVER_AUTHENTICATION = '1.3.6.1.5.5.7.3.1'
+/** The extension "TLS feature" (RFC 7633), 1.3.6.1.5.5.7.1.24 in DER: in certificates it says that each handshake must bring the authority's OCSP answer. */
+const MUST_STAPLE = Buffer.from('06082b06010505070118', 'hex')
 const EXPIRES_SOON_MS = 30 * 86_400_000
 
 /**
@@ -121,6 +123,9 @@ function warningsOf(chain: readonly X509Certificate[], notAfter: Date, now: Date
     ...(isSelfSigned(leaf) ? ['the certificate is self-signed: no browser trusts it by itself'] : []),
     ...(chain.length === 1 && !isSelfSigned(leaf) ? ['the chain has no intermediate certificate: most visitors need it'] : []),
     ...warningsOfIssuer(leaf, chain[1]),
+    ...(leaf.raw.includes(MUST_STAPLE)
+      ? ['the certificate demands OCSP stapling ("must-staple"), which is not done here: Firefox refuses it. Have one issued without that']
+      : []),
     ...(notAfter.getTime() - now.getTime() < EXPIRES_SOON_MS ? [`the certificate expires soon, at ${notAfter.toISOString()}`] : []),
   ]
 }

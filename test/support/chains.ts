@@ -13,6 +13,7 @@ export type LinkOptions = {
   fromDays?: number
   untilDays?: number
   usage?: string
+  mustStaple?: boolean
   /** In DER, in the place of the key that `keyOf` gives. */
   publicKey?: Buffer
 }
@@ -24,6 +25,7 @@ export const rsa = (bits: number): Algorithm => ({
 })
 
 const DAY_MS = 86_400_000
+const STATUS_REQUEST = Buffer.from('3003020105', 'hex') // RFC 7633 §4
 let serial = 1_000_000
 
 /** A certificate of any shape, signed by `issuer`, or by itself. */
@@ -43,6 +45,7 @@ export async function makeLink(subject: string, issuer: Party | undefined, optio
     extensions: [
       new x509.BasicConstraintsExtension(ca, undefined, true),
       ...(ca ? [] : [new x509.ExtendedKeyUsageExtension([usage])]),
+      ...(options.mustStaple ? [new x509.Extension('1.3.6.1.5.5.7.1.24', false, STATUS_REQUEST)] : []),
       ...(names.length > 0 ? [new x509.SubjectAlternativeNameExtension(names.map((value) => ({ type: 'dns' as const, value })))] : []),
     ],
   })
