@@ -1,11 +1,12 @@
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import { connect, Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
 import { openTls, RawReader, speak } from '../../test/support/raw-visitor.ts'
 import { startUpstream } from '../../test/support/upstream.ts'
 import { knock, recordClientHello } from '../../test/support/visitor.ts'
 import { createAdmission } from './admission.ts'
+import { UpstreamLine } from './upstream-line.ts'
 
 const HOST = 'shop.customer.com'
 const undo: (() => Promise<void> | void)[] = []
@@ -148,4 +149,31 @@ test('what is turned away is logged once a minute, with how many there were, and
   admission.admitClient(sockets[1]!, '192.0.2.7')
   expect(lines).toMatchObject([{ turnedAway: 1 }, { turnedAway: 3 }])
   for (const socket of sockets) socket.destroy()
+})
+
+test('who leaves and comes again is who it was for as long as requests of it wait in a line', async () => {
+  const ceilings = { processMax: 0, perClientMax: 2 }
+  const admission = createAdmission({ log: {} as never, ceilings, trustedProxies: { has: () => false }, onTurnedAway: () => {} })
+  const load = () => admission.loadOf('192.0.2.7')
+  const comeAndGo = async () => {
+    const socket = new Socket()
+    admission.admitClient(socket, '192.0.2.7')
+    const counted = load()!
+    socket.destroy()
+    await once(socket, 'close')
+    return counted
+  }
+  const line = new UpstreamLine<string>()
+  const first = await comeAndGo()
+  expect(load()).toBe(undefined)
+  const socket = new Socket()
+  admission.admitClient(socket, '192.0.2.7')
+  const waiting = line.wait(10_000, load())
+  socket.destroy()
+  await once(socket, 'close')
+  expect(await comeAndGo()).toMatchObject({ connections: 0, waiting: 1 })
+  expect(first.waiting).toBe(0)
+  line.next()!.resolve('a connection')
+  await waiting
+  await expect.poll(load, { timeout: 5_000 }).toBe(undefined)
 })

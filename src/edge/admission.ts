@@ -15,6 +15,8 @@ export type ClientLoad = { connections: number; exchanges: number; waiting: numb
 export const TURNED_AWAY_REASONS = ['process', 'client'] as const
 export type TurnedAwayReason = (typeof TURNED_AWAY_REASONS)[number]
 
+const LOOKED_AT_AGAIN_MS = 1_000
+
 export type AdmissionParts = {
   log: Log
   ceilings: ConnectionCeilings
@@ -53,7 +55,14 @@ export function createAdmission({ log, ceilings, trustedProxies, onTurnedAway, n
 
   const leave = (key: string, load: ClientLoad) => {
     load.connections -= 1
-    if (load.connections === 0) byClient.delete(key)
+    forgetOnceGone(key, load)
+  }
+
+  /** Not while its requests wait in a line: whoever leaves and comes again has had its share of that. */
+  const forgetOnceGone = (key: string, load: ClientLoad) => {
+    if (load.connections > 0) return
+    if (load.waiting > 0) setTimeout(forgetOnceGone, LOOKED_AT_AGAIN_MS, key, load).unref()
+    else if (byClient.get(key) === load) byClient.delete(key)
   }
 
   return {
