@@ -1,6 +1,8 @@
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
+import { createTestCa } from '../../test/support/certificates.ts'
 import { readUpstream } from './upstream.ts'
 import { createConnect } from './upstream-connect.ts'
 
@@ -13,8 +15,8 @@ async function startUpstream() {
   return { from, upstream: readUpstream(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, 'http1', 'one') }
 }
 
-const connecting = (sourceIps: string[], addresses = ['127.0.0.1']) =>
-  createConnect({ guard: { addressesOf: async () => addresses }, connectTimeoutMs: 5_000, sourceIps, ca: [] })
+const connecting = (sourceIps: string[], addresses = ['127.0.0.1'], ca: string[] = [], connectTimeoutMs = 5_000) =>
+  createConnect({ guard: { addressesOf: async () => addresses }, connectTimeoutMs, sourceIps, ca })
 
 test.each([
   [['127.0.0.2', '127.0.0.3'], ['127.0.0.1']],
@@ -40,4 +42,60 @@ test.each([
 test('an address that no source fits is not tried', async () => {
   const { upstream } = await startUpstream()
   await expect(connecting(['::1'])(upstream)).rejects.toThrow('no source address fits')
+})
+
+test('an address that took no connection is tried last for a while, so that each new one need not wait for it', async () => {
+  const { from, upstream } = await startUpstream()
+  const connect = connecting([], ['127.0.0.9', '127.0.0.1'])
+  ;(await connect(upstream)).destroy()
+  const first = createServer((socket) => void socket.destroy())
+  await once(first.listen(upstream.port, '127.0.0.9'), 'listening')
+  onTestFinished(() => void first.close())
+  ;(await connect(upstream)).destroy()
+  await expect.poll(() => from.length).toBe(2)
+})
+
+/** An application over TLS at 127.0.0.1, and before it, at 127.0.0.9, what takes connections and does no TLS. */
+async function startSecure(onConnection: (socket: Socket) => void) {
+  const ca = await createTestCa()
+  const { keyPem: key, chainPem: cert } = await ca.issue(['localhost'])
+  const good = createTlsServer({ key, cert }, (socket) => void socket.on('error', () => {}))
+  await once(good.listen(0, '127.0.0.1'), 'listening')
+  const { port } = good.address() as AddressInfo
+  const accepted: Socket[] = []
+  const dead = createServer((socket) => {
+    accepted.push(socket.on('error', () => {}))
+    onConnection(socket)
+  })
+  await once(dead.listen(port, '127.0.0.9'), 'listening')
+  onTestFinished(() => {
+    for (const socket of accepted) socket.destroy()
+    for (const server of [good, dead]) server.close()
+  })
+  return {
+    accepted,
+    addresses: ['127.0.0.9', '127.0.0.1'],
+    ca: [ca.certPem],
+    upstream: readUpstream(`https://localhost:${port}`, 'http1', 'one'),
+  }
+}
+
+test('an address that takes a connection and no TLS is one that failed: the next one is tried, and it comes last for a while', async () => {
+  const { accepted, addresses, ca, upstream } = await startSecure((socket) => void socket.destroy())
+  const connect = connecting([], addresses, ca)
+  for (let n = 0; n < 2; n += 1) {
+    const socket = await connect(upstream)
+    expect(socket.remoteAddress).toBe('127.0.0.1')
+    socket.destroy()
+  }
+  expect(accepted.length).toBe(1)
+})
+
+test('an address that takes a connection and then says nothing fails one connection, and not the next', async () => {
+  const { addresses, ca, upstream } = await startSecure(() => {})
+  const connect = connecting([], addresses, ca, 500)
+  await expect(connect(upstream)).rejects.toMatchObject({ reason: 'timeout' })
+  const socket = await connect(upstream)
+  expect(socket.remoteAddress).toBe('127.0.0.1')
+  socket.destroy()
 })

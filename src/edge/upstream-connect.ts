@@ -18,15 +18,28 @@ export type ConnectParts = {
 const TLS_SESSIONS_MAX = 500
 /** While an upstream has further addresses, each gets this much of the time. */
 const ADDRESS_TIMEOUT_MS = 1_500
+/** With less left no further one is tried, which would only look as if it had failed. */
+const ATTEMPT_MS_MIN = 50
+/** For so long an address that took no connection comes behind the others: else each new connection would wait for it first. */
+const AVOIDED_MS = 10_000
+const AVOIDED_MAX = 1_000
 
 /**
- * Opens connections to upstreams: DNS with the guard's refusals, the addresses one after the other, then TLS verified by the upstream's own
- * name. Rejects with UpstreamFailure, `timeout` when all that took longer than the connect time-out.
+ * Opens connections to upstreams: DNS with the guard's refusals, the addresses one after the other, those last that have just failed, then TLS
+ * verified by the upstream's own name. Rejects with UpstreamFailure, `timeout` when all that took longer than the connect time-out.
  */
 export function createConnect(parts: ConnectParts) {
   let context: SecureContext | undefined
   const sessions = new Lru<string, Buffer>(TLS_SESSIONS_MAX)
+  const failed = new Lru<string, number>(AVOIDED_MAX)
   let connects = 0
+
+  /** In the resolver's order, but for those that have just failed. */
+  const inOrder = (addresses: string[], { key }: Upstream): string[] => {
+    const nowMs = performance.now()
+    const hasFailed = (address: string) => nowMs - (failed.peek(`${key} ${address}`) ?? Number.NEGATIVE_INFINITY) < AVOIDED_MS
+    return addresses.toSorted((one, other) => Number(hasFailed(one)) - Number(hasFailed(other)))
+  }
 
   const sourcesFor = (address: string) => parts.sourceIps.filter((source) => isIPv6(source) === isIPv6(address))
   const isReachable = (address: string) => parts.sourceIps.length === 0 || sourcesFor(address).length > 0
@@ -63,7 +76,7 @@ export function createConnect(parts: ConnectParts) {
 
   return async function connect(upstream: Upstream): Promise<Socket> {
     const deadline = performance.now() + parts.connectTimeoutMs
-    const addresses = (await before(deadline, parts.guard.addressesOf(upstream))).filter(isReachable)
+    const addresses = inOrder((await before(deadline, parts.guard.addressesOf(upstream))).filter(isReachable), upstream)
     const turn = connects++
     let failure = new UpstreamFailure('unreachable', `no source address fits an address of ${upstream.host}`)
     for (const [i, address] of addresses.entries()) {
@@ -73,12 +86,14 @@ export function createConnect(parts: ConnectParts) {
       const socket = upstream.isTls ? connectTcp(target) : connectSharing(target)
       try {
         await until(socket, 'connect', limit)
+        socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS)
+        return upstream.isTls ? await secure(socket, upstream, deadline) : socket
       } catch (error) {
+        const nowMs = performance.now()
         failure = asFailure(error, 'unreachable', upstream)
-        continue
+        failed.set(`${upstream.key} ${address}`, nowMs)
+        if (deadline - nowMs < ATTEMPT_MS_MIN) break
       }
-      socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS)
-      return upstream.isTls ? secure(socket, upstream, deadline) : socket
     }
     throw failure
   }
