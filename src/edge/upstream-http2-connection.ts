@@ -12,6 +12,7 @@ import { ConnectionError, ERROR_CODE, FLAG, FRAME, SETTING, STREAM_ID_MAX, viola
 import { CONNECTION_WINDOW_BYTES, encodeSettings, type PeerSettings, STREAM_WINDOW_BYTES } from './http2/settings.ts'
 import { WaitingMessages } from './http2/waiting-messages.ts'
 import { INITIAL_WINDOW_BYTES, ReceiveWindow, SendWindow, tooMuch } from './http2/windows.ts'
+import { hearLastWords } from './last-words.ts'
 import { SignsOfLife } from './signs-of-life.ts'
 import type { Timeouts } from './timeouts.ts'
 import type { Turn, TurnMember } from './turn.ts'
@@ -93,6 +94,7 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
     socket.resume()
     socket.on('error', (error) => this.#fail(new UpstreamFailure('reset', error.message, { cause: error })))
     socket.once('end', () => socket.destroy())
+    hearLastWords(socket) // answers, and GOAWAY: what was not looked at is to be sent elsewhere
     socket.once('close', () => {
       this.#fail(new UpstreamFailure('reset', 'the upstream closed the connection'))
       parts.on.close(this)

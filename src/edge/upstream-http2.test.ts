@@ -368,6 +368,18 @@ test.each<[string, (socket: Socket, id: number) => void]>([
   expect(heads).toBe(2)
 })
 
+test('what an upstream said before it closed is heard, also where a write to it fails first', async () => {
+  let first: Socket | undefined
+  const { ask } = await startRaw((type, id, _payload, socket) => {
+    first ??= socket
+    if (type === HEADERS) socket.write(frame(HEADERS, 5, id, OK))
+  })
+  await ask() // the answer has just been read: the next look at the kernel comes behind what is sent now
+  first!.setNoDelay().write(frame(GOAWAY, 0, 0, [...word(1), ...word(0)]))
+  first!.resetAndDestroy()
+  expect(await ask({ method: 'POST' })).toMatchObject({ status: 200, failure: undefined })
+})
+
 test('a request whose answer has begun is not sent again, whatever its upstream says of it', async () => {
   let heads = 0
   const { ask } = await startRaw((type, id, _payload, socket) => {
