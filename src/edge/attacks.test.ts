@@ -115,7 +115,9 @@ test.each([
   await gone
   expect(heard).not.toMatch(/0\r\n/)
   expect(behind.connections.length).toBe(1)
-  await expect.poll(() => front.lines.find(({ msg }) => msg === 'request')).toMatchObject({ method: 'POST', path: '/', status: 400 })
+  const logged = () => front.lines.find(({ msg }) => msg === 'request')
+  await expect.poll(logged).toMatchObject({ method: 'POST', path: '/', status: 400 })
+  expect(logged()).not.toHaveProperty('error') // nobody went, and nobody failed
 })
 
 test('a malformed body that begins with its head is 400 too, to HEAD without a body of ours', async () => {

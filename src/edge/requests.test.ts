@@ -93,6 +93,7 @@ test('the fields of this hop stay on this hop, both ways', async () => {
 
 test('a request that was here before ends with 508, and others are marked for the next time', async () => {
   expect(await ask(`GET / HTTP/1.1\nHost: ${HOST}\nCDN-Loop: other, Namesake; v=1`)).toMatchObject({ status: 508 })
+  await expect.poll(() => edge.lines.find(({ status }) => status === 508)).toMatchObject({ hostname: HOST }) // whose upstream leads back here
   const { sent } = await ask(`GET / HTTP/1.1\nHost: ${HOST}\nCDN-Loop: other\nCDN-Loop: third; a="b"`)
   expect(sent('cdn-loop')).toEqual(['other, third; a="b", namesake'])
 })

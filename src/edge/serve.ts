@@ -89,8 +89,10 @@ export function createServe(parts: ServeParts) {
     open -= 1
     const { outcome, view } = visit
     if (view.load) view.load.exchanges -= 1
-    if (refusal !== undefined) outcome.status = refusal
-    else if (outcome.status === 0 && !outcome.failure && !visit.hasFailed) outcome.visitor ??= 'visitor-gone' // before anything was decided
+    if (refusal !== undefined) {
+      outcome.status = refusal
+      outcome.visitor = undefined // it is there, and was told
+    } else if (outcome.status === 0 && !outcome.failure && !visit.hasFailed) outcome.visitor ??= 'visitor-gone' // before anything was decided
     const totalMs = parts.turn.nowMs() - visit.startedAt
     parts.metrics.requestEnded(outcome.status, totalMs / 1000)
     if (outcome.failure) parts.metrics.upstreamFailed(outcome.failure)
@@ -203,11 +205,11 @@ export function createServe(parts: ServeParts) {
 
   const decide = (visit: Visit): void | Promise<void> => {
     const { method, fields, authority, connection } = visit.exchange
+    const reading = visit.view.read(authority)
+    if (reading.kind === 'hostname') visit.hostname = reading.hostname // before all that follows: the log says it whatever comes of it
     if (method === 'TRACE') return answer(visit, 405, 'method')
     if (fields.hasLooped) return answer(visit, 508, 'loop')
-    const reading = visit.view.read(authority)
     if (reading.kind === 'invalid') return decideUnnamed(visit)
-    visit.hostname = reading.hostname
     if (connection.servername === undefined) {
       // Such a connection has the edge host's certificate and is good for the liveness text only.
       return reading.hostname === parts.edgeHost ? answerRoot(visit) : answer(visit, 421, 'misdirected')
