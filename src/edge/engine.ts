@@ -73,7 +73,7 @@ export interface Exchange {
   readonly expectsContinue: boolean
   /** The protocol that the visitor asks to change to, as in `websocket`. */
   readonly upgrade: string | undefined
-  /** Body bytes written so far. */
+  /** Bytes of the answer's body so far: those that were written or, where the visitor has windows, those that were let through. */
   readonly bytesSent: number
   sendContinue(): void
   /** A 1xx answer before the answer itself (RFC 9110 §15.2); left out over HTTP/1.0, which knows none, and while the visitor does not read. */
@@ -86,7 +86,7 @@ export interface Exchange {
   /** Ends the answer so that no visitor takes it for complete. */
   abort(): void
   onDrain(listener: () => void): void
-  /** Called once if the visitor goes before the answer has ended; at once if it has gone already. */
+  /** Called once if the visitor goes before all of the answer has left; at once if it has gone already. */
   onGone(listener: () => void): void
   /** Called once when the exchange is over, however it ended; with a status when the visitor was told it because its body was no proper one. */
   onClose(listener: (refusal?: number) => void): void

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
+import { DATA, frame, HEADERS, RawHttp2, RST_STREAM, requestBlock, WINDOW_UPDATE, word } from '../../test/support/http2-frames.ts'
 import { freePort } from '../../test/support/ports.ts'
 import { openHttp2, openTls, requestHttp2, speak } from '../../test/support/raw-visitor.ts'
 import { type RawUpstream, startRawUpstream, startUpstream, type Upstream } from '../../test/support/upstream.ts'
@@ -76,6 +77,27 @@ test('the log tells who went before the answer was complete from who got it', as
   await reader.until('half')
   reader.socket.destroy()
   await expect.poll(() => edge.lines.find(({ path }) => path === '/left')).toMatchObject({ status: 200, bytes: 4, error: 'visitor-gone' })
+})
+
+test('the log tells who went before all of a complete answer had left from who took it, and how much had', async () => {
+  const own = await startTestEdge({ http2Engine: 'own' }) // node's does not say what its windows have held back
+  onTestFinished(() => own.stop(0))
+  const raw = await rawUpstream((socket) => socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 10000\r\n\r\n${'x'.repeat(10_000)}`))
+  await own.route(HOST, raw.url)
+  const visitor = await RawHttp2.open({ port: own.httpsPort, hostname: HOST, ca: own.ca.certPem }, [0, 4, 0, 0, 0, 100]) // small windows
+  const logged = (path: string) => own.lines.find((line) => line.path === path)
+  for (const [id, path] of [
+    [1, '/left-late'],
+    [3, '/taken'],
+  ] as const) {
+    visitor.send(frame(HEADERS, 5, id, requestBlock(HOST, { path })))
+    await visitor.until(({ type, streamId }) => type === DATA && streamId === id)
+  }
+  visitor.send(frame(RST_STREAM, 0, 1, word(8)), frame(WINDOW_UPDATE, 0, 3, word(10_000)))
+  await expect.poll(() => logged('/left-late')).toMatchObject({ status: 200, bytes: 100, error: 'visitor-gone' })
+  await expect.poll(() => logged('/taken')).toMatchObject({ status: 200, bytes: 10_000 })
+  expect(logged('/taken')).not.toHaveProperty('error')
+  visitor.socket.destroy()
 })
 
 test('the log tells who went while its hostname was looked up', async () => {

@@ -334,6 +334,7 @@ class Forwarding<Visit extends ForwardedVisit> implements UpstreamListener {
 
   #leave(): void {
     clearTimeout(this.#continueTimer)
+    if (this.#isAnswered && this.#outcome.failure === undefined) this.#outcome.visitor ??= 'visitor-gone' // also of an answer that was complete here
     if (this.#isOver) return
     this.#isOver = true
     this.#outcome.visitor = 'visitor-gone'

@@ -166,11 +166,18 @@ export class Http1Exchange implements Exchange {
     this.#onDrain?.()
   }
 
-  /** The exchange is over: its answer is on its way, the connection is gone, or the visitor was told `refusal` in its place. */
+  /** The exchange is over, and all of its answer has left. */
+  finish(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#onClose?.()
+  }
+
+  /** It is over before that: the connection is gone, or the visitor was told `refusal` in its place. */
   close(refusal?: number): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    if (!this.#hasEnded) this.#onGone?.()
+    this.#onGone?.()
     this.#onClose?.(refusal)
   }
 

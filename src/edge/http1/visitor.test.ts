@@ -95,3 +95,22 @@ test('an empty line behind a request begins nothing, also in two pieces, and one
   await settled()
   expect(seen.written).toContain('HTTP/1.1 408')
 })
+
+test.each([
+  ['has gone before all of a complete answer has left', 0, 1],
+  ['has taken all of it, and goes', 3, 0],
+])('a visitor that %s', async (_, writes, wentTooSoon) => {
+  let gone = 0
+  const { socket, release } = createVisitor((exchange) => {
+    exchange.onGone(() => (gone += 1))
+    exchange.answer({ status: 200, reason: 'OK', fields: FieldSection.EMPTY, body: 100_000 })
+    exchange.write(Buffer.alloc(100_000))
+    exchange.end()
+  })
+  socket.push('GET / HTTP/1.1\r\nHost: shop.customer.com\r\n\r\n')
+  await settled()
+  for (let n = 0; n < writes; n += 1) await release()
+  socket.destroy()
+  await settled()
+  expect(gone).toBe(wentTooSoon)
+})

@@ -247,8 +247,8 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
 
   #finish(exchange: Http1Exchange): void {
     this.#exchange = undefined
-    exchange.close()
-    if (this.socket.destroyed) return
+    if (this.socket.destroyed) return void exchange.close()
+    exchange.finish()
     if (!exchange.keepsAlive) {
       this.close()
       return
@@ -322,7 +322,9 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
     this.#incoming?.cut()
     const exchange = this.#exchange
     this.#exchange = undefined
-    exchange?.close()
+    // Whoever ends its side under the last bytes of an answer has them all the same: of a stream that ends, no 'drain' is told.
+    if (exchange?.hasEnded && this.socket.writableFinished) exchange.finish()
+    else exchange?.close()
   }
 }
 

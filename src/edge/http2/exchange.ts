@@ -115,7 +115,6 @@ export class Http2Exchange implements Exchange {
 
   write(chunk: Buffer): boolean {
     if (this.#isClosed || this.#hasEnded || chunk.length === 0) return true
-    this.bytesSent += chunk.length
     if (this.#left !== undefined) this.#left -= chunk.length
     if (this.#hasSentEnd || (this.#left ?? 0) < 0) {
       this.abort()
@@ -218,6 +217,7 @@ export class Http2Exchange implements Exchange {
       writer.frame(FRAME.data, endsStream ? FLAG.endStream : FLAG.none, this.streamId, chunk, at, at + size)
       this.sendWindow.available -= size
       sendWindow.available -= size
+      this.bytesSent += size
       at += size
       if (endsStream) this.#hasSentEnd = true
       const isDribble = size < DRIBBLE_BYTES && at < chunk.length

@@ -56,6 +56,7 @@ test('a visitor that takes nothing of an answer for as long as any body may rest
   pair.connection.look(stalledAtMs + TIMEOUTS.bodyIdleMs - 1_000)
   await pair.settled()
   expect(resets()).toEqual([])
+  expect(begun.map(({ bytesSent }) => bytesSent)).toEqual([0, 1_000]) // and the log says no more than that
   let gone = 0
   begun[0]!.onGone(() => (gone += 1))
   pair.connection.look(stalledAtMs + TIMEOUTS.bodyIdleMs + 50)
