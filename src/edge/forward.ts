@@ -255,7 +255,7 @@ class Forwarding<Visit extends ForwardedVisit> implements UpstreamListener {
   onData(chunk: Buffer): void {
     if (this.#isOver || this.#exchange.write(chunk)) return
     this.#isPaused = true
-    this.#channel?.pause()
+    this.#channel?.pause(this.#exchange)
   }
 
   onEnd(trailers: Fields): void {

@@ -1,5 +1,5 @@
 import type { Upstream } from './upstream.ts'
-import type { UpstreamListener } from './upstream-connection.ts'
+import type { SlowReader, UpstreamListener } from './upstream-connection.ts'
 import type { UpstreamHttp2Pools } from './upstream-http2-pools.ts'
 import type { UpstreamPools } from './upstream-pools.ts'
 import type { UpstreamRequest } from './upstream-request.ts'
@@ -14,7 +14,8 @@ export interface UpstreamChannel {
   /** Whether the connection was kept, after another exchange or for this one: then it may have died unnoticed. */
   readonly isReused: boolean
   send(request: UpstreamRequest, listener: UpstreamListener): void
-  pause(): void
+  /** No more of the answer is wanted until `resume`. While the reader still takes some of what it has, nobody waits for too long. */
+  pause(reader: SlowReader): void
   resume(): void
   /** Ends the exchange wherever it is. */
   destroy(): void

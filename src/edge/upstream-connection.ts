@@ -25,6 +25,9 @@ export type UpstreamListener = {
   onFailure(failure: UpstreamFailure, circumstances: { answerBegan: boolean; visitorStalled: boolean }): void
 }
 
+/** Who has been given more of an answer than it takes: how much it has taken. */
+export type SlowReader = { readonly bytesSent: number }
+
 type Running = {
   parser: AnswerParser
   listener: UpstreamListener
@@ -56,7 +59,8 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
   #isPersonal = false
   /** The other side has ended it, or we have. */
   #isOver = false
-  #isPaused = false
+  /** For whom it is paused. */
+  #slowReader: SlowReader | undefined
   #idleMs: number
   /** For how long nothing may move in either direction, and since when nothing has. */
   #silenceMsMax: number
@@ -146,14 +150,14 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
     this.#sendOut()
   }
 
-  pause(): void {
-    this.#isPaused = true
+  pause(reader: SlowReader): void {
+    this.#slowReader = reader
     this.#socket.pause()
   }
 
   resume(): void {
-    if (!this.#isPaused) return
-    this.#isPaused = false
+    if (!this.#slowReader) return
+    this.#slowReader = undefined
     this.#socket.resume()
   }
 
@@ -169,7 +173,8 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
       if (nowMs - this.restsSinceMs >= this.#idleMs) this.destroy()
       return
     }
-    const moved = this.#received + this.#socket.bytesWritten - this.#socket.writableLength
+    const taken = this.#slowReader?.bytesSent ?? 0
+    const moved = this.#received + taken + this.#socket.bytesWritten - this.#socket.writableLength
     if (moved !== this.#moved) {
       this.#moved = moved
       this.#silentSinceMs = nowMs
@@ -301,7 +306,7 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
 
   #fail(failure: UpstreamFailure): void {
     const running = this.#running
-    const visitorStalled = failure.reason === 'timeout' && (this.#isPaused || (running?.sending?.waitsForVisitor ?? false))
+    const visitorStalled = failure.reason === 'timeout' && (this.#slowReader !== undefined || (running?.sending?.waitsForVisitor ?? false))
     this.destroy()
     running?.listener.onFailure(failure, { answerBegan: !running.parser.isUntouched, visitorStalled })
   }

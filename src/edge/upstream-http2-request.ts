@@ -9,7 +9,7 @@ import { ReceiveWindow, SendWindow } from './http2/windows.ts'
 import type { Timeouts } from './timeouts.ts'
 import { type Upstream, UpstreamFailure } from './upstream.ts'
 import type { UpstreamChannel } from './upstream-channels.ts'
-import type { UpstreamListener } from './upstream-connection.ts'
+import type { SlowReader, UpstreamListener } from './upstream-connection.ts'
 import { BodySending, type BodySink } from './upstream-http2-body.ts'
 import { malformed, readAnswerStart, readTrailers, requestFields } from './upstream-http2-head.ts'
 import type { UpstreamRequest } from './upstream-request.ts'
@@ -65,7 +65,9 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
   /** Bytes of the answer's body that are still to come, where that is known. */
   #left: number | undefined
   #limitMs = 0
-  #isPaused = false
+  /** For whom it is paused, and how much that one had taken when somebody looked. */
+  #slowReader: SlowReader | undefined
+  #takenBefore = 0
   /** Bytes of the answer that have been passed on and that the visitor has not taken. */
   #untaken = 0
   #repeats = 0
@@ -95,12 +97,13 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
     else this.unprocessed()
   }
 
-  pause(): void {
-    this.#isPaused = true
+  pause(reader: SlowReader): void {
+    this.#slowReader = reader
+    this.#takenBefore = reader.bytesSent
   }
 
   resume(): void {
-    this.#isPaused = false
+    this.#slowReader = undefined
     this.#taken(this.#untaken)
     this.#untaken = 0
   }
@@ -169,6 +172,12 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
   }
 
   late(): void {
+    const taken = this.#slowReader?.bytesSent ?? this.#takenBefore
+    if (taken !== this.#takenBefore) {
+      this.#takenBefore = taken
+      this.#waitFor(this.#limitMs)
+      return
+    }
     this.#host.reset(this, ERROR_CODE.cancel)
     this.fail(new UpstreamFailure('timeout', 'the upstream was silent for too long'))
   }
@@ -232,7 +241,7 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
   #pass(content: Buffer): void {
     const { length } = content // the content may be let go
     this.#listener?.onData(content)
-    if (this.#isPaused) this.#untaken += length
+    if (this.#slowReader) this.#untaken += length
     else this.#taken(length)
   }
 
@@ -256,7 +265,7 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
 
   #fail(failure: UpstreamFailure): void {
     const listener = this.#listener
-    const visitorStalled = failure.reason === 'timeout' && (this.#isPaused || (this.#sending?.waitsForVisitor ?? false))
+    const visitorStalled = failure.reason === 'timeout' && (this.#slowReader !== undefined || (this.#sending?.waitsForVisitor ?? false))
     if (this.#state === 'reserved') this.#host.giveBack()
     this.#end()
     listener?.onFailure(failure, { answerBegan: this.#hasBegun || this.#interimAnswers > 0, visitorStalled })
