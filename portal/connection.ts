@@ -22,7 +22,9 @@ export function isToDo(connect: Connect): boolean {
   return status === 'waiting-for-dns' || status === 'wrong-record' || (status !== 'live' && certificateRecord(connect) !== undefined)
 }
 
-/** Whether something else in the DNS is in the way of some visitors or of the certificate, though the record is right. */
-export function isHindered(connect: Connect): boolean {
-  return !isToDo(connect) && (connect.dns.warnings ?? []).length > 0
+/** What something else in the DNS is in the way of, though the record is right: some visitors or the certificate, or the domain's mail alone. */
+export function hindranceOf(connect: Connect): 'visitors' | 'mail' | undefined {
+  const warnings = isToDo(connect) ? [] : (connect.dns.warnings ?? [])
+  if (warnings.length === 0) return undefined
+  return warnings.every(({ kind }) => kind === 'cname-at-apex') ? 'mail' : 'visitors'
 }

@@ -456,7 +456,10 @@ export const text = {
     verifiedText: 'We are preparing the secure connection. This takes a minute or two, and you need not wait for it.',
     failedText:
       'Your record is right, and there is nothing for you to do. The secure connection takes longer than usual; we try again by itself.',
-    hinderedText: 'Something else in your DNS is in the way of a secure connection for all of your visitors. What to change stands below.',
+    hinderedTexts: {
+      visitors: 'Something else in your DNS is in the way of a secure connection for all of your visitors. What to change stands below.',
+      mail: 'Visitors find your address, but mail to your domain can get lost. What to change stands below.',
+    },
     open: (hostname: string) => `Open https://${hostname}`,
     now: 'Right now',
     lookAgain: 'Check now',

@@ -10,7 +10,7 @@ import { LoadProblem, Notice } from '../components/notice.tsx'
 import { ProviderSteps } from '../components/provider-steps.tsx'
 import { Comparison, RecordsToAdd } from '../components/record-cards.tsx'
 import { SendInstructions } from '../components/send-instructions.tsx'
-import { certificateRecord, furtherRecord, isHindered, isToDo, recordsToAdd } from '../connection.ts'
+import { certificateRecord, furtherRecord, hindranceOf, isToDo, recordsToAdd } from '../connection.ts'
 import { isWildcard, placeOf } from '../dns-names.ts'
 import { followEvents } from '../event-stream.ts'
 import { useFragmentToken } from '../fragment-token.ts'
@@ -55,14 +55,15 @@ function Instructions({ token, link }: { token: string; link: Connect }) {
   usePageTitle(words.title(hostname))
   useEffect(() => announce(text.status.changed(hostname, text.status.labels[status])), [hostname, status])
   const wildcard = isWildcard(hostname)
-  const hindered = isHindered(link)
+  const hindrance = hindranceOf(link)
+  const hinderedText = hindrance && words.hinderedTexts[hindrance]
   return (
     <ConnectFrame project={project}>
       <h1 className="text-2xl font-semibold tracking-tight text-balance [overflow-wrap:anywhere] sm:text-3xl">
         {wildcard ? words.wildcardHeading(hostname.slice(2)) : words.heading(hostname)}
       </h1>
       {status === 'live' ? (
-        <Done heading={words.liveHeading} sentence={hindered ? words.hinderedText : words.liveText(project.name)}>
+        <Done heading={words.liveHeading} sentence={hinderedText ?? words.liveText(project.name)}>
           {wildcard ? (
             <p>{words.wildcardText(hostname.slice(2))}</p>
           ) : (
@@ -76,11 +77,11 @@ function Instructions({ token, link }: { token: string; link: Connect }) {
       ) : (
         <Done
           heading={words.verifiedHeading}
-          sentence={hindered ? words.hinderedText : status === 'certificate-failed' ? words.failedText : words.verifiedText}
-          isUnderWay={!hindered}
+          sentence={hinderedText ?? (status === 'certificate-failed' ? words.failedText : words.verifiedText)}
+          isUnderWay={hindrance !== 'visitors'}
         />
       )}
-      {hindered && <Findings token={token} link={link} />}
+      {hindrance && <Findings token={token} link={link} />}
       <p className="text-sm text-stone-600 dark:text-stone-400">{words.expires(onDate(link.expiresAt))}</p>
     </ConnectFrame>
   )

@@ -1,9 +1,9 @@
-import { isHindered, isToDo } from '../../portal/connection.ts'
+import { isToDo } from '../../portal/connection.ts'
 import type { Connect } from '../../portal/records.ts'
 import { type Answer, type Link, openLink } from './link.ts'
 import { createStyle } from './style.ts'
 import { createView, type Shown } from './view.ts'
-import { createSay, explain, findingTitle, type Strings } from './words.ts'
+import { createSay, explain, findingTitle, hinderedKey, type Strings } from './words.ts'
 
 const NAME = 'namesake-connect'
 
@@ -171,8 +171,8 @@ class NamesakeConnect extends Base {
       case 'found': {
         const { hostname, status, dns } = shown.connect
         if (isToDo(shown.connect)) return `${hostname}: ${say(findingTitle(shown.connect))}. ${this.#finding(dns)}`
-        const hindrance = isHindered(shown.connect) ? ` ${say('hinderedText')}` : ''
-        return `${hostname}: ${say(status === 'live' ? 'liveTitle' : 'verifiedTitle')}.${hindrance}`
+        const hindered = hinderedKey(shown.connect)
+        return `${hostname}: ${say(status === 'live' ? 'liveTitle' : 'verifiedTitle')}.${hindered ? ` ${say(hindered)}` : ''}`
       }
     }
   }

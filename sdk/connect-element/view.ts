@@ -1,10 +1,10 @@
-import { certificateRecord, isHindered, isToDo, recordsToAdd } from '../../portal/connection.ts'
+import { certificateRecord, hindranceOf, isToDo, recordsToAdd } from '../../portal/connection.ts'
 import type { Connect, DomainStatus } from '../../portal/records.ts'
 import type { Trouble } from './link.ts'
 import { type Child, createPlace, node, outerLink } from './nodes.ts'
 import { drawRecords } from './record-view.ts'
 import { drawChoice, drawHint, drawSteps } from './steps-view.ts'
-import { explain, findingTitle, type Say } from './words.ts'
+import { explain, findingTitle, hinderedKey, type Say } from './words.ts'
 
 /** What there is to show. `trouble`: the last attempt to learn more failed, and what is shown may be old. */
 export type Shown =
@@ -65,7 +65,7 @@ export function createView(root: ShadowRoot, actions: Actions): View {
     const { connect, trouble, isChecking } = shown
     const { hostname, project, status, dns, zone, provider, expiresAt } = connect
     const toDo = isToDo(connect)
-    const hindered = isHindered(connect)
+    const hindered = hinderedKey(connect)
     const vendor = project.name
     heading.textContent = say('heading', { hostname })
     places.header.draw([project, words], () => [header(vendor)])
@@ -156,10 +156,10 @@ function now(connect: Connect, trouble: Trouble | undefined, say: Say): Child[] 
 
 function end(connect: Connect, say: Say): HTMLElement {
   const { hostname, status, project } = connect
-  const hindered = isHindered(connect)
-  const isUnderWay = UNDER_WAY.includes(status) && !hindered
+  const hindered = hinderedKey(connect)
+  const isUnderWay = UNDER_WAY.includes(status) && hindranceOf(connect) !== 'visitors'
   const sentence = hindered
-    ? say('hinderedText')
+    ? say(hindered)
     : status === 'live'
       ? say('liveText', { vendor: project.name })
       : say(status === 'certificate-failed' ? 'failedText' : 'verifiedText')

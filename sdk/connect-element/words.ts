@@ -1,4 +1,4 @@
-import { certificateRecord } from '../../portal/connection.ts'
+import { certificateRecord, hindranceOf } from '../../portal/connection.ts'
 import type { Connect } from '../../portal/records.ts'
 import type { Trouble } from './link.ts'
 
@@ -64,6 +64,7 @@ export const ENGLISH = {
   liveTitle: 'It works',
   liveText: 'Your address is connected to {vendor}. Nothing more is to be done: the certificate is renewed by itself.',
   hinderedText: 'Something else in your DNS is in the way of a secure connection for all of your visitors. What to change stands below.',
+  hinderedMailText: 'Visitors find your address, but mail to your domain can get lost. What to change stands below.',
   open: 'Open https://{hostname}',
   newTab: '(opens in a new tab)',
   expires: 'This link works until {date}.',
@@ -101,6 +102,12 @@ export function findingTitle(connect: Connect): WordKey {
   if (status === 'wrong-record') return 'wrongTitle'
   if (dns.state === 'verified') return certificateRecord(connect) ? 'proofTitle' : 'verifiedTitle'
   return FINDING_TITLES[dns.state] ?? 'waitingTitle'
+}
+
+/** What something else in the DNS is in the way of, though the record is right; undefined where nothing is. */
+export function hinderedKey(connect: Connect): WordKey | undefined {
+  const hindrance = hindranceOf(connect)
+  return hindrance && (hindrance === 'mail' ? 'hinderedMailText' : 'hinderedText')
 }
 
 /** Why there is no answer, and what to do. */

@@ -71,7 +71,7 @@ const DnsSchema = Type.Object(
     }),
     expected: Type.Array(DnsRecordSchema, { description: 'The records that the owner of the hostname adds.' }),
     found: Type.Array(DnsRecordSchema, { description: 'The records that the check found, in the order in which they were followed.' }),
-    warnings: Type.Array(Type.Object({ kind: Type.Enum(['caa-forbids', 'aaaa-elsewhere']), sentence: Type.String() }, exact), {
+    warnings: Type.Array(Type.Object({ kind: Type.Enum(['caa-forbids', 'aaaa-elsewhere', 'cname-at-apex']), sentence: Type.String() }, exact), {
       description: 'What will be in the way, beside the state.',
     }),
     delegation: Type.Union([DelegationSchema, Type.Null()], {

@@ -39,7 +39,7 @@ export type DnsReport = {
   sentence: string
   expected: DnsRecord[]
   found: DnsRecord[]
-  warnings: { kind: 'caa-forbids' | 'aaaa-elsewhere'; sentence: string }[]
+  warnings: { kind: 'caa-forbids' | 'aaaa-elsewhere' | 'cname-at-apex'; sentence: string }[]
   checkedAt: string
   delegation?: DelegationReport
   zone?: string | null

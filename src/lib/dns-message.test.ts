@@ -53,6 +53,7 @@ test('every kind of record that a probe reads is read', () => {
       { name: 'c.example', type: 'NS', ttl: 1, data: 'ns.c.example' },
       { name: 'c.example', type: 'TXT', ttl: 1, data: ['one ', 'two'] },
       { name: 'c.example', type: 'MX', ttl: 1, data: { preference: 1, exchange: 'mx.c.example' } },
+      { name: 'c.example', type: 'PTR', ttl: 1, data: 'other.c.example' },
     ],
   })
   expect(decodeMessage(bytes).answers).toEqual([
@@ -60,6 +61,7 @@ test('every kind of record that a probe reads is read', () => {
     { name: 'c.example', type: 'CAA', ttl: 1, value: 'ca.example', caa: { critical: true, tag: 'issue' } },
     { name: 'c.example', type: 'NS', ttl: 1, value: 'ns.c.example' },
     { name: 'c.example', type: 'TXT', ttl: 1, value: 'one two' },
+    { name: 'c.example', type: 'MX', ttl: 1, value: 'mx.c.example' },
   ])
 })
 

@@ -3,6 +3,7 @@ import { type Hostname, isWildcard, withoutStar } from '../hostname.ts'
 import { isSpecialAddress, unmapped } from '../lib/addresses.ts'
 import { Lru } from '../lib/lru.ts'
 import { createOnce } from '../lib/once.ts'
+import { findApexAlias } from './apex-alias.ts'
 import { createAuthorities } from './authority.ts'
 import { type Budget, openBudget } from './budget.ts'
 import { type CaaFinding, type CaaRecords, findCaa, lookUpCaa } from './caa.ts'
@@ -82,6 +83,7 @@ export function createProbe(settings: ProbeSettings): Probe {
     // A wildcard's view is of a name below the one that it stands on.
     const isAlias = !isWildcard(hostname) && (finding.view?.a.hops.length ?? 0) > 0
     let verdict: Verdict = finding.verdict
+    const apexAlias = isAlias && verdict.kind === 'verified' ? await findApexAlias(authorities, hostname, budget) : undefined
     if (proof && verdict.kind === 'verified') {
       const wanted = { ...proof, hostname: domain, isAlias }
       verdict = weighProof(verdict, { ...proof, ...(await findProof({ resolver, authorities, sureAuthorities }, wanted, budget)) })
@@ -95,7 +97,8 @@ export function createProbe(settings: ProbeSettings): Probe {
       caa = await findCaa(resolver, domain, wish.wildcard || finding.view?.a.end !== 'no-such-name', wish, budget)
     }
     const isToBeDone = verdict.kind !== 'verified' || found?.state === 'absent' || found?.state === 'elsewhere' || caa.kind === 'forbids'
-    const known = isToBeDone && !isLocal ? await authorities.zoneOf(domain, { hint: finding.zone, isAlias }, budget) : undefined
+    const known =
+      apexAlias ?? (isToBeDone && !isLocal ? await authorities.zoneOf(domain, { hint: finding.zone, isAlias }, budget) : undefined)
     const zone = finding.zone ?? known?.zone // whoever is to add a record must be told where: of a hostname that leads to the edge nothing has said it yet
     const seen = finding.view
     const addsBelow = !isWildcard(hostname) && (verdict.kind === 'proof-needed' || found?.state === 'absent')
@@ -108,6 +111,7 @@ export function createProbe(settings: ProbeSettings): Probe {
       finding: { ...finding, view, verdict, zone },
       edge,
       proof,
+      apexAlias,
       caa: { finding: caa, issuers: settings.caaIssuers },
     }
     return createReport({ ...report, checkedAt: new Date() })

@@ -1,14 +1,15 @@
+import type { ApexAlias } from './apex-alias.ts'
 import type { CaaFinding } from './caa.ts'
 import type { Delegation } from './delegation.ts'
 import type { Finding } from './lookup.ts'
 import { isWithin, placeOf } from './place.ts'
-import { describe, type Subject } from './sentence.ts'
+import { describe, describeApexAlias, type Subject } from './sentence.ts'
 import type { Edge, Verdict } from './verdict.ts'
 import type { Walk } from './walk.ts'
 
 export type DnsState = Verdict['kind']
 export type DnsRecord = { name: string; type: 'CNAME' | 'A' | 'AAAA' | 'TXT'; value: string }
-export type DnsWarning = { kind: 'caa-forbids' | 'aaaa-elsewhere'; sentence: string }
+export type DnsWarning = { kind: 'caa-forbids' | 'aaaa-elsewhere' | 'cname-at-apex'; sentence: string }
 
 /** What a check hands out: `expected` are the records to add, `found` is what is there now, hop by hop. `checkedAt` is ISO 8601 in UTC. */
 export type DnsReport = {
@@ -36,6 +37,7 @@ export type ReportParts = {
   edge: Edge
   proof: { name: string; value: string } | undefined
   caa: { finding: CaaFinding; issuers: readonly string[] }
+  apexAlias: ApexAlias | undefined
   delegation: Delegation | undefined
   nameServers: string[]
   checkedAt: Date
@@ -56,7 +58,11 @@ export function createReport(parts: ReportParts): DnsReport {
     sentence: describe(finding.verdict, subject),
     expected: expectedRecords(hostname, isApex, edge, parts.proof),
     found: foundRecords(hostname, finding).slice(0, RECORDS_SHOWN_MAX),
-    warnings: [...warnOfAddresses(hostname, finding, edge), ...warnOfCaa(hostname, finding, parts.caa)],
+    warnings: [
+      ...warnOfAddresses(hostname, finding, edge),
+      ...warnOfApexAlias(parts.apexAlias, subject),
+      ...warnOfCaa(hostname, finding, parts.caa),
+    ],
     checkedAt: parts.checkedAt.toISOString(),
     zone: finding.view ? placeOf(hostname, finding.zone).zone : null,
     nameServers: parts.nameServers.slice(0, NAME_SERVERS_SHOWN_MAX),
@@ -120,6 +126,10 @@ function warnOfAddresses(hostname: string, { verdict, view }: Finding, edge: Edg
   return [
     { kind: 'aaaa-elsewhere', sentence: `Remove the AAAA record (${shown}) of ${hostname}: visitors with IPv6 are sent elsewhere by it.` },
   ]
+}
+
+function warnOfApexAlias(found: ApexAlias | undefined, subject: Subject): DnsWarning[] {
+  return found ? [{ kind: 'cname-at-apex', sentence: describeApexAlias(found.mailServers, subject) }] : []
 }
 
 function warnOfCaa(hostname: string, { zone }: Finding, caa: ReportParts['caa']): DnsWarning[] {

@@ -132,6 +132,18 @@ function describeLoop(hops: Hop[], subject: Subject): string {
   return `The CNAME records of ${subject.hostname} lead in a circle (${chain(hops)}): change the one named "${label}" in the DNS of ${zone} to the value "${subject.edge.host}".`
 }
 
+/** `mailServers`: those of MX records that were seen beside the CNAME. */
+export function describeApexAlias(mailServers: readonly string[], subject: Subject): string {
+  const { hostname, edge } = subject
+  const { label, zone } = placeOf(hostname, subject.zone)
+  const records = plural([...mailServers], 'its MX record', 'its MX records')
+  const others = mailServers.length > 0 ? `${records} (${list([...mailServers])})` : 'the other records that every domain has'
+  const record = `The CNAME record named "${label}" in the DNS of ${zone} stands beside ${others}`
+  const plain = addressRecords([...edge.addresses])
+  const remedy = `replace it by an ALIAS, ANAME or flattened CNAME record with the value "${edge.host}"`
+  return `${record}, which DNS does not allow, and mail to ${hostname} can get lost by it: ${remedy}${plain === '' ? '' : `, or by ${plain}`}.`
+}
+
 function describeProxied(by: string, subject: Subject): string {
   const { label, zone } = placeOf(subject.hostname, subject.zone)
   const through = `The record named "${label}" in the DNS of ${zone} goes through ${by}'s proxy`

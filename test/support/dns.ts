@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import dnsPacket, { type Answer, type DecodedPacket, type Packet } from 'dns-packet'
 import { bindBoth, freePort } from './ports.ts'
 
-export type DnsType = 'A' | 'AAAA' | 'CNAME' | 'TXT' | 'NS' | 'SOA' | 'CAA' | 'DNSKEY'
+export type DnsType = 'A' | 'AAAA' | 'CNAME' | 'TXT' | 'NS' | 'SOA' | 'CAA' | 'DNSKEY' | 'MX'
 type Transport = 'udp' | 'tcp'
 
 /**
@@ -32,7 +32,10 @@ export type DnsServer = {
   port: number
   /** `address:port`, as NAMESAKE_DNS_SERVERS wants it. */
   endpoint: string
-  /** Replaces a record set. Values as in a zone file, names without a final dot, case kept; a CAA value as `0 issue "ca.example"`. */
+  /**
+   * Replaces a record set. Values as in a zone file, names without a final dot, case kept; a CAA value as `0 issue "ca.example"`. MX records are given also
+   * where a CNAME stands beside them, as by servers that take both.
+   */
   set(name: string, type: DnsType, ...values: string[]): void
   unset(name: string, type: DnsType): void
   /** `*` stands for every name that has no behaviour of its own. */
@@ -143,7 +146,8 @@ export async function startDnsServer(options: DnsOptions = {}): Promise<DnsServe
     const answers: Answer[] = []
     let current = name
     for (let n = 0; n < 20; n++) {
-      const alias = type === 'CNAME' ? undefined : recordsOf(current, 'CNAME')[0]
+      const isGivenItself = type === 'CNAME' || (type === 'MX' && recordsOf(current, 'MX').length > 0)
+      const alias = isGivenItself ? undefined : recordsOf(current, 'CNAME')[0]
       if (!alias) break
       answers.push(alias)
       current = String(dataOf(alias)).toLowerCase()
@@ -324,6 +328,10 @@ function toAnswer(name: string, type: DnsType, value: string): Answer {
       type,
       data: { mname: value, rname: `admin.${name}`, serial: 1, refresh: 3600, retry: 600, expire: 86_400, minimum: 30 },
     }
+  if (type === 'MX') {
+    const [preference, exchange] = value.split(' ')
+    return { ...head, type, data: { preference: Number(preference), exchange: exchange! } }
+  }
   if (type === 'TXT') return { ...head, type, data: [value] }
   if (type === 'DNSKEY') return { ...head, type, data: { flags: 257, algorithm: 13, key: Buffer.from(value) } }
   return { ...head, type, data: value } as Answer
