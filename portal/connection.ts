@@ -11,6 +11,11 @@ export function certificateRecord(connect: Connect): Delegation | undefined {
   return isWildcard(connect.hostname) ? furtherRecord(connect) : undefined
 }
 
+/** A type of record as a form calls it. An alias that may stand at a domain itself has a name of its own at each DNS provider. */
+export function typeShown({ type }: DnsRecord, aliasType: string): string {
+  return type === 'ALIAS' ? aliasType : type
+}
+
 export function recordsToAdd(connect: Connect): DnsRecord[] {
   const further = certificateRecord(connect)
   return further ? [...connect.dns.expected, further] : connect.dns.expected

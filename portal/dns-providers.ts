@@ -12,6 +12,8 @@ export type DnsProvider = {
   nameStyle: 'label' | 'full'
   /** What the name field holds for the domain itself. */
   apexName: '@' | ''
+  /** What its form calls a record of the type ALIAS, where that is known to be another word. */
+  aliasType?: string
   /** A peculiarity that spoils the record when it is missed: see `text.providers.notes`. */
   note?: 'proxy-off' | 'no-redirect' | 'final-dot' | 'simple-routing' | 'advanced-dns' | 'alias-apex'
 }
@@ -30,6 +32,7 @@ export const DNS_PROVIDERS: readonly DnsProvider[] = [
     fields: { type: 'Type', name: 'Name', value: 'Target' },
     nameStyle: 'label',
     apexName: '@',
+    aliasType: 'CNAME',
     note: 'proxy-off',
   },
   {

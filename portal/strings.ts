@@ -224,7 +224,7 @@ export const text = {
     recordTitle: 'The record to add',
     recordsTitle: 'The records to add',
     recordLead: (zone: string) => `In the DNS of ${zone}:`,
-    record: { type: 'Type', name: 'Name', value: 'Value' },
+    record: { type: 'Type', name: 'Name', value: 'Value', alias: 'ALIAS or ANAME' },
     fullName: (name: string) => `in full: ${name}`,
     nameInFull: 'the name in full',
     doneTitle: 'The record',
@@ -316,6 +316,8 @@ export const text = {
       'advanced-dns': 'Use the advanced DNS view.',
       'alias-apex': 'Remove the parking records of the same host, if there are any.',
     },
+    aliasMissing:
+      'If the form offers neither ALIAS nor ANAME, this provider cannot connect the domain itself. A name such as www can be connected in its place.',
     replace: 'If a record of this name exists already, change that one instead of adding a second.',
     replaceAtDomain:
       'If there are A, AAAA or CNAME records of this name already, change those, and remove what is left over. Leave all others, such as MX and TXT, as they are: mail depends on them.',

@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { typeShown } from '../connection.ts'
 import { placeOf } from '../dns-names.ts'
 import { DNS_PROVIDERS, type DnsProvider, findProvider } from '../dns-providers.ts'
 import type { DnsRecord, ProviderHint } from '../records.ts'
@@ -53,6 +54,9 @@ function Steps({ provider, records, zone, domain }: StepsProps) {
           {records.map((record) => (
             <Form key={`${record.type} ${record.name} ${record.value}`} provider={provider} record={record} zone={zone} />
           ))}
+          {provider?.aliasType === undefined && records.some(({ type }) => type === 'ALIAS') && (
+            <p className="mt-2 text-stone-600 dark:text-stone-400">{words.aliasMissing}</p>
+          )}
           <p className="mt-2 text-stone-600 dark:text-stone-400">{isDomain ? words.replaceAtDomain : words.replace}</p>
         </li>
         {provider?.note && <li className="font-medium">{words.notes[provider.note]}</li>}
@@ -71,12 +75,12 @@ function Form({ provider, record, zone }: { provider: DnsProvider | undefined; r
   const { label } = placeOf(record.name, zone)
   const fields = provider?.fields ?? text.domain.record
   const wanted = label === '@' ? (provider?.apexName ?? '@') : provider?.nameStyle === 'full' ? record.name : label
-  const isCname = record.type === 'CNAME' || provider === undefined
+  const isAlias = record.type === 'CNAME' || record.type === 'ALIAS' || provider === undefined
   return (
     <dl className="mt-2 grid grid-cols-1 gap-1 rounded-lg bg-stone-100 p-3 dark:bg-stone-950">
-      <Entry name={fields.type} value={record.type} />
+      <Entry name={fields.type} value={typeShown(record, provider?.aliasType ?? text.domain.record.alias)} />
       <Entry name={fields.name} value={wanted} isCopied />
-      <Entry name={isCname ? fields.value : text.domain.record.value} value={record.value} isCopied />
+      <Entry name={isAlias ? fields.value : text.domain.record.value} value={record.value} isCopied />
     </dl>
   )
 }

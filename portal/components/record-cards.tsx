@@ -1,3 +1,4 @@
+import { typeShown } from '../connection.ts'
 import { placeOf } from '../dns-names.ts'
 import type { DnsRecord } from '../records.ts'
 import { text } from '../strings.ts'
@@ -17,7 +18,7 @@ export function RecordsToAdd({ records, zone }: { records: readonly DnsRecord[];
             key={`${record.type} ${record.name} ${record.value}`}
             className="divide-y divide-stone-200 rounded-xl border border-stone-300 dark:divide-stone-700 dark:border-stone-700"
           >
-            <Line name={words.record.type} value={record.type} />
+            <Line name={words.record.type} value={typeShown(record, words.record.alias)} />
             <Line name={words.record.name} value={label} full={record.name} />
             <Line name={words.record.value} value={record.value} />
           </dl>

@@ -1,4 +1,4 @@
-import { recordsToAdd } from '../../portal/connection.ts'
+import { recordsToAdd, typeShown } from '../../portal/connection.ts'
 import { placeOf } from '../../portal/dns-names.ts'
 import type { Connect, DnsRecord } from '../../portal/records.ts'
 import { type Child, node } from './nodes.ts'
@@ -12,10 +12,10 @@ export type Copying = { say: Say; announce(sentence: string): void }
 export function drawRecords(connect: Connect, copying: Copying): Child[] {
   const { say } = copying
   const records = recordsToAdd(connect)
-  const lines = ({ type, name, value }: DnsRecord) => [
-    line(say('type'), type, copying),
-    line(say('name'), placeOf(name, connect.zone).label, copying, name),
-    line(say('value'), value, copying),
+  const lines = (record: DnsRecord) => [
+    line(say('type'), typeShown(record, say('alias')), copying),
+    line(say('name'), placeOf(record.name, connect.zone).label, copying, record.name),
+    line(say('value'), record.value, copying),
   ]
   return [
     node('h3', {}, say(records.length > 1 ? 'recordsTitle' : 'recordTitle')),

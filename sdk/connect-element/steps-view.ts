@@ -1,4 +1,4 @@
-import { recordsToAdd } from '../../portal/connection.ts'
+import { recordsToAdd, typeShown } from '../../portal/connection.ts'
 import { placeOf } from '../../portal/dns-names.ts'
 import { DNS_PROVIDERS, type DnsProvider, findProvider } from '../../portal/dns-providers.ts'
 import type { Connect, DnsRecord } from '../../portal/records.ts'
@@ -31,7 +31,8 @@ export function drawSteps(connect: Connect, chosen: string, copying: Copying): C
   const provider = findProvider(chosen)
   const { zone } = placeOf(connect.hostname, connect.zone)
   const isDomain = connect.hostname === zone // whose name other records have too
-  const forms = recordsToAdd(connect).map((record) => form(record, connect.zone, provider, copying))
+  const records = recordsToAdd(connect)
+  const forms = records.map((record) => form(record, connect.zone, provider, copying))
   return [
     node(
       'ol',
@@ -43,6 +44,9 @@ export function drawSteps(connect: Connect, chosen: string, copying: Copying): C
         {},
         provider ? say('stepAdd', { add: provider.add }) : say('otherAdd'),
         ...forms,
+        provider?.aliasType === undefined &&
+          records.some(({ type }) => type === 'ALIAS') &&
+          node('p', { class: 'muted' }, say('aliasMissing')),
         node('p', { class: 'muted' }, say(isDomain ? 'replaceAtDomain' : 'replace')),
       ),
       provider?.note && node('li', { class: 'strong' }, say(`note.${provider.note}`)),
@@ -60,8 +64,8 @@ function form(record: DnsRecord, zone: string | null, provider: DnsProvider | un
   return node(
     'dl',
     { part: 'form', class: 'form' },
-    line(fields.type, record.type, copying),
+    line(fields.type, typeShown(record, provider?.aliasType ?? say('alias')), copying),
     line(fields.name, wanted, copying),
-    line(record.type === 'CNAME' ? fields.value : say('value'), record.value, copying),
+    line(record.type === 'CNAME' || record.type === 'ALIAS' ? fields.value : say('value'), record.value, copying),
   )
 }

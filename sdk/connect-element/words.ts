@@ -16,6 +16,7 @@ export const ENGLISH = {
   type: 'Type',
   name: 'Name',
   value: 'Value',
+  alias: 'ALIAS or ANAME',
   fullName: 'in full: {name}',
   nameInFull: 'the name in full',
   copy: 'Copy',
@@ -36,6 +37,8 @@ export const ENGLISH = {
   otherPlace: 'Find the DNS records. They may be called “DNS settings”, “DNS zone” or “Advanced DNS”.',
   otherAdd: 'Add a new record and fill in:',
   otherSave: 'Save it. Then come back: this page notices by itself, mostly within minutes.',
+  aliasMissing:
+    'If the form offers neither ALIAS nor ANAME, this provider cannot connect the domain itself. A name such as www can be connected in its place.',
   replace: 'If a record of this name exists already, change that one instead of adding a second.',
   replaceAtDomain:
     'If there are A, AAAA or CNAME records of this name already, change those, and remove what is left over. Leave all others, such as MX and TXT, as they are: mail depends on them.',

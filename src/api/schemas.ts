@@ -46,7 +46,10 @@ export const DomainSchema = Type.Object(domainFields, {
 const DnsRecordSchema = Type.Object(
   {
     name: Type.String({ examples: ['shop.customer.com'] }),
-    type: Type.Enum(['CNAME', 'A', 'AAAA', 'TXT']),
+    type: Type.Enum(['CNAME', 'ALIAS', 'A', 'AAAA', 'TXT'], {
+      description:
+        '`ALIAS`, which some providers call ANAME or a flattened CNAME, is expected at a domain itself where no addresses are set for it; never found.',
+    }),
     value: Type.String(),
   },
   exact,
@@ -71,9 +74,12 @@ const DnsSchema = Type.Object(
     }),
     expected: Type.Array(DnsRecordSchema, { description: 'The records that the owner of the hostname adds.' }),
     found: Type.Array(DnsRecordSchema, { description: 'The records that the check found, in the order in which they were followed.' }),
-    warnings: Type.Array(Type.Object({ kind: Type.Enum(['caa-forbids', 'aaaa-elsewhere', 'cname-at-apex']), sentence: Type.String() }, exact), {
-      description: 'What will be in the way, beside the state.',
-    }),
+    warnings: Type.Array(
+      Type.Object({ kind: Type.Enum(['caa-forbids', 'aaaa-elsewhere', 'cname-at-apex']), sentence: Type.String() }, exact),
+      {
+        description: 'What will be in the way, beside the state.',
+      },
+    ),
     delegation: Type.Union([DelegationSchema, Type.Null()], {
       description:
         'One more record, which is not needed: with it the certificate is issued before the hostname leads here. Null where this installation has no DNS zone.',

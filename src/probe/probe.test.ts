@@ -163,6 +163,33 @@ test('an apex is told the addresses to enter', async () => {
   ])
 })
 
+test('without addresses of ours an apex is told an alias, in the sentence and as the record to add', async () => {
+  const resolver = await startResolver()
+  const { sentence, expected } = await probeAt([resolver], { edgeIps: [] }).check(parseHostname('customer.test'), NO_PROOF)
+  expect(sentence).toContain(`Add an ALIAS or ANAME record named "@" in the DNS of customer.test with the value "${EDGE}"`)
+  expect(expected).toEqual([{ name: 'customer.test', type: 'ALIAS', value: EDGE }])
+})
+
+test('who is behind a proxy that takes a CNAME at an apex is told that, in the sentence and as the record to add', async () => {
+  const resolver = await startResolver()
+  resolver.set('customer.test', 'A', '104.21.5.5', '172.67.1.1')
+  const { sentence, expected } = await probeAt([resolver]).check(parseHostname('customer.test'), NO_PROOF)
+  expect(sentence).toContain(`as a CNAME with the value "${EDGE}"`)
+  expect(expected).toEqual([{ name: 'customer.test', type: 'CNAME', value: EDGE }])
+})
+
+test.each(['old.example', 'egde.namesake.test', 'Edge.Namesake.Test'])(
+  'a CNAME at an apex (%s) is to be removed, not changed',
+  async (target) => {
+    const resolver = await startResolver()
+    resolver.set('customer.test', 'CNAME', target)
+    const { sentence } = await probeAt([resolver], { edgeIps: ['127.0.0.10'] }).check(parseHostname('customer.test'), NO_PROOF)
+    expect(sentence).toBe(
+      `Remove the CNAME record named "@" in the DNS of customer.test, which leads to "${target}" and may not stand at a domain itself, then add an ALIAS or ANAME record named "@" in the DNS of customer.test with the value "${EDGE}", or an A record with 127.0.0.10 if your DNS provider has no such record.`,
+    )
+  },
+)
+
 test('a chain of eight CNAMEs is followed to its end, also when the resolver gives one hop at a time', async () => {
   const resolver = await startResolver()
   const names = ['shop', 'a', 'b', 'c', 'd', 'e', 'f', 'g'].map((label) => `${label}.customer.test`)

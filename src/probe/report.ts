@@ -3,12 +3,12 @@ import type { CaaFinding } from './caa.ts'
 import type { Delegation } from './delegation.ts'
 import type { Finding } from './lookup.ts'
 import { isWithin, placeOf } from './place.ts'
-import { describe, describeApexAlias, type Subject } from './sentence.ts'
+import { describe, describeApexAlias, mayBeCname, type Subject } from './sentence.ts'
 import type { Edge, Verdict } from './verdict.ts'
 import type { Walk } from './walk.ts'
 
 export type DnsState = Verdict['kind']
-export type DnsRecord = { name: string; type: 'CNAME' | 'A' | 'AAAA' | 'TXT'; value: string }
+export type DnsRecord = { name: string; type: 'CNAME' | 'ALIAS' | 'A' | 'AAAA' | 'TXT'; value: string }
 export type DnsWarning = { kind: 'caa-forbids' | 'aaaa-elsewhere' | 'cname-at-apex'; sentence: string }
 
 /** What a check hands out: `expected` are the records to add, `found` is what is there now, hop by hop. `checkedAt` is ISO 8601 in UTC. */
@@ -51,12 +51,12 @@ export function subjectOf(hostname: string, { view, zone }: Finding, edge: Edge)
 export function createReport(parts: ReportParts): DnsReport {
   const { hostname, finding, edge } = parts
   const subject = { ...subjectOf(hostname, finding, edge), nameServers: parts.nameServers }
-  const { isApex, byWildcard } = subject
+  const { byWildcard } = subject
   const { kind, ...details } = finding.verdict
   return {
     state: kind,
     sentence: describe(finding.verdict, subject),
-    expected: expectedRecords(hostname, isApex, edge, parts.proof),
+    expected: expectedRecords(subject, finding.verdict, parts.proof),
     found: foundRecords(hostname, finding).slice(0, RECORDS_SHOWN_MAX),
     warnings: [
       ...warnOfAddresses(hostname, finding, edge),
@@ -76,9 +76,12 @@ export function createReport(parts: ReportParts): DnsReport {
   }
 }
 
-function expectedRecords(hostname: string, isApex: boolean, edge: Edge, proof: ReportParts['proof']): DnsRecord[] {
+/** The same records as the sentence names: at an apex our addresses or, where we have none to enter, an alias that is no CNAME. */
+function expectedRecords(subject: Subject, verdict: Verdict, proof: ReportParts['proof']): DnsRecord[] {
+  const { hostname, edge } = subject
   const addresses = [...edge.addresses].map((value): DnsRecord => ({ name: hostname, type: typeOf(value), value }))
-  const pointing: DnsRecord[] = isApex && addresses.length > 0 ? addresses : [{ name: hostname, type: 'CNAME', value: edge.host }]
+  const type = mayBeCname(verdict, subject) ? 'CNAME' : 'ALIAS'
+  const pointing: DnsRecord[] = type === 'ALIAS' && addresses.length > 0 ? addresses : [{ name: hostname, type, value: edge.host }]
   return proof ? [...pointing, { name: proof.name, type: 'TXT', value: proof.value }] : pointing
 }
 

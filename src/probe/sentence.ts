@@ -48,6 +48,8 @@ function describeInAscii(verdict: Verdict, subject: Subject): string {
     return describeByWildcard(verdict, subject.byWildcard, subject)
   if (isOursByMistake(verdict, hostname, edge))
     return `${hostname} holds our address in an NS record, where it has no effect: remove it, then ${lowerFirst(addRecord(subject))}.`
+  if (subject.isApex && verdict.kind !== 'unknown' && 'record' in verdict && verdict.record?.name.toLowerCase() === hostname)
+    return describeMisplaced(verdict.record, subject)
   switch (verdict.kind) {
     case 'verified':
       return `The DNS of ${hostname} is right: it leads to ${edge.host}.`
@@ -94,6 +96,13 @@ function describeInAscii(verdict: Verdict, subject: Subject): string {
         ? `The DNS servers of ${hostname} did not answer in time: we look again soon, and if it stays so, ask your DNS provider why they do not answer.`
         : `The DNS servers of ${hostname} answered with an error: we look again soon, and if it stays so, ask your DNS provider why ${hostname} cannot be resolved.`
   }
+}
+
+/** A CNAME at an apex is not made right by another value. */
+function describeMisplaced(record: Hop, subject: Subject): string {
+  const { label, zone } = placeOf(subject.hostname, subject.zone)
+  const misplaced = `Remove the CNAME record named "${label}" in the DNS of ${zone}, which leads to ${show(record.target)} and may not stand at a domain itself`
+  return `${misplaced}, then ${lowerFirst(addRecord(subject))}.`
 }
 
 function describeAbsent(unregistered: string | undefined, subject: Subject): string {
@@ -147,9 +156,13 @@ export function describeApexAlias(mailServers: readonly string[], subject: Subje
 function describeProxied(by: string, subject: Subject): string {
   const { label, zone } = placeOf(subject.hostname, subject.zone)
   const through = `The record named "${label}" in the DNS of ${zone} goes through ${by}'s proxy`
-  // Cloudflare takes a CNAME at an apex.
-  if (subject.isApex && by !== 'Cloudflare') return `${through}: remove this record, then ${lowerFirst(addRecord(subject))}.`
+  if (!mayBeCname({ kind: 'proxied', by }, subject)) return `${through}: remove this record, then ${lowerFirst(addRecord(subject))}.`
   return `${through}: set it ${withoutProxy(by)}, as a CNAME with the value "${subject.edge.host}".`
+}
+
+/** None may stand at an apex; behind its proxy Cloudflare takes one, and flattens it. */
+export function mayBeCname(verdict: { kind: Verdict['kind']; by?: string }, subject: Subject): boolean {
+  return !subject.isApex || (verdict.kind === 'proxied' && verdict.by === 'Cloudflare')
 }
 
 function withoutProxy(by: string): string {
