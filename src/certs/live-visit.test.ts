@@ -48,12 +48,32 @@ test('an edge that still presents the certificate before this one is told from t
 })
 
 test('a hostname that the edge refuses is not seen', async () => {
-  expect(await visit({ hostname: parseHostname('nobody.customer.com') })).toMatchObject({ kind: 'not-seen' })
+  expect(await visit({ hostname: parseHostname('nobody.customer.com') })).toMatchObject({
+    kind: 'not-seen',
+    sentence: expect.stringMatching(/: no secure connection came about\.$/),
+    causes: [expect.stringContaining('SSL alert')],
+  })
+})
+
+test.each([
+  ['hangs up', '', 'the connection was broken off'],
+  ['speaks another protocol', '220 mail.customer.com ESMTP\r\n', 'no secure connection came about'],
+])('who %s is described without a code', async (_, greeting, reason) => {
+  const other = createTcpServer((socket) => socket.on('error', () => {}).end(greeting))
+  await once(other.listen(0, '127.0.0.1'), 'listening')
+  const { port } = other.address() as AddressInfo
+  const outcome = await visit({ port })
+  other.close()
+  expect(outcome).toMatchObject({ sentence: expect.stringContaining(`port ${port} of 127.0.0.1: ${reason}.`) })
 })
 
 test('an address that cannot be reached is named, with the port', async () => {
   const port = await freePort()
-  expect(await visit({ port })).toMatchObject({ sentence: expect.stringContaining(`port ${port} of 127.0.0.1: connect ECONNREFUSED`) })
+  expect(await visit({ port })).toEqual({
+    kind: 'not-seen',
+    sentence: `Our own request to https://${shop} did not come through: port ${port} of 127.0.0.1: nothing there accepts connections.`,
+    causes: [`Error: connect ECONNREFUSED 127.0.0.1:${port}`],
+  })
 })
 
 test('an edge behind a load balancer is asked as that one does, with the header of the PROXY protocol', async () => {

@@ -17,8 +17,29 @@ export type LiveTarget = {
   proxyHeader?: boolean
 }
 
+/** `causes` are for the operator: what the system, with its codes, says went wrong at each address. */
+export type LiveVisit = { kind: 'seen' } | { kind: 'not-seen'; sentence: string; causes: string[] }
+
 const ADDRESSES_MAX = 4
 const ANSWER_TIMEOUT_MS = 5_000
+const BROKEN_OFF = 'the connection was broken off'
+const NO_WAY = 'there is no way to it from here'
+/** What the owner of a hostname reads in the place of a code. */
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing there accepts connections',
+  ECONNRESET: BROKEN_OFF,
+  ECONNABORTED: BROKEN_OFF,
+  EPIPE: BROKEN_OFF,
+  EHOSTUNREACH: NO_WAY,
+  EHOSTDOWN: NO_WAY,
+  ENETUNREACH: NO_WAY,
+  ENETDOWN: NO_WAY,
+  EADDRNOTAVAIL: NO_WAY,
+  EAFNOSUPPORT: NO_WAY,
+  EACCES: 'a firewall on this side does not let us there',
+  EPERM: 'a firewall on this side does not let us there',
+  ETIMEDOUT: 'no answer came',
+}
 // Version 2, LOCAL: a connection of the proxy's own, which names nobody.
 const PROXY_HEADER = Buffer.from([0x0d, 0x0a, 0x0d, 0x0a, 0x00, 0x0d, 0x0a, 0x51, 0x55, 0x49, 0x54, 0x0a, 0x20, 0x00, 0x00, 0x00])
 
@@ -26,15 +47,17 @@ const PROXY_HEADER = Buffer.from([0x0d, 0x0a, 0x0d, 0x0a, 0x00, 0x0d, 0x0a, 0x51
  * Asks the hostname for its page over HTTPS at each of its addresses, and says of the first that presents this certificate and answers, with
  * whatever status, that it was seen; else what was found, in a sentence. 5 seconds at most.
  */
-export async function visitLive(target: LiveTarget): Promise<{ kind: 'seen' } | { kind: 'not-seen'; sentence: string }> {
+export async function visitLive(target: LiveTarget): Promise<LiveVisit> {
   const enough = new AbortController()
   const signal = AbortSignal.any([AbortSignal.timeout(ANSWER_TIMEOUT_MS), enough.signal])
   try {
     await Promise.any(target.addresses.slice(0, ADDRESSES_MAX).map((address) => visit(address, target, signal)))
     return { kind: 'seen' }
   } catch (error) {
-    const found = (error as AggregateError).errors.map(({ message }: Error) => message).join('; ') || 'it has no address'
-    return { kind: 'not-seen', sentence: `Our own request to https://${target.hostname} did not come through: ${found}.` }
+    const errors = (error as AggregateError).errors as Error[]
+    const found = errors.map(({ message }) => message).join('; ') || 'it has no address'
+    const causes = errors.map(({ cause }) => String(cause))
+    return { kind: 'not-seen', sentence: `Our own request to https://${target.hostname} did not come through: ${found}.`, causes }
   } finally {
     enough.abort()
   }
@@ -48,12 +71,17 @@ async function visit(address: string, target: LiveTarget, signal: AbortSignal): 
     const presented = await ask(socket, target, signal)
     if (presented !== target.serial) throw new Error('it presents another certificate')
   } catch (error) {
-    const { name, message } = error as Error
-    const isLate = name === 'TimeoutError' || name === 'AbortError'
-    throw new Error(`${where}: ${isLate ? `no answer within ${ANSWER_TIMEOUT_MS / 1_000} seconds` : message}`, { cause: error })
+    throw new Error(`${where}: ${inWords(error as NodeJS.ErrnoException)}`, { cause: error })
   } finally {
     socket.destroy()
   }
+}
+
+function inWords({ name, code, message }: NodeJS.ErrnoException): string {
+  if (name === 'TimeoutError' || name === 'AbortError') return `no answer within ${ANSWER_TIMEOUT_MS / 1_000} seconds`
+  if (code === undefined) return message // our own
+  if (code === 'EPROTO' || code.startsWith('ERR_SSL') || code.startsWith('ERR_TLS')) return 'no secure connection came about'
+  return REASONS[code] ?? 'what answers there is no website' // as what Node's reader of HTTP does not understand
 }
 
 /** The serial number of the certificate with which an answer came. */

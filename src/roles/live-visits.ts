@@ -1,13 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { visitLive } from '../certs/live-visit.ts'
+import { type LiveTarget, visitLive } from '../certs/live-visit.ts'
 import { type ExactHostname, type Hostname, isWildcard, parseHostname, withoutStar } from '../hostname.ts'
 import type { CheckLiveParts } from '../jobs/check-live.ts'
+import type { Log } from '../log.ts'
 import type { Probe } from '../probe/probe.ts'
 
 export type LiveVisitsParts = Pick<Probe, 'leadsToEdge'> & {
   /** The public one for https. */
   port: number
   proxyProtocol: 'off' | 'required'
+  log: Log
 }
 
 type Visit = CheckLiveParts['visit']
@@ -16,11 +18,19 @@ const LABEL_BYTES = 8
 const EDGES_AT_ONCE_MAX = 20
 
 /** Visits hostnames at each edge, and where their DNS leads. Of a wildcard that is a name below it which nobody uses. */
-export function createLiveVisits({ leadsToEdge, port, proxyProtocol }: LiveVisitsParts): Visit {
+export function createLiveVisits({ leadsToEdge, port, proxyProtocol, log }: LiveVisitsParts): Visit {
+  const visitAt = async (target: LiveTarget): Promise<Awaited<ReturnType<Visit>>> => {
+    const outcome = await visitLive(target)
+    if (outcome.kind === 'seen') return outcome
+    const { hostname, addresses } = target
+    log.info({ hostname, addresses, port: target.port, causes: outcome.causes }, 'our own request did not come through')
+    return { kind: 'not-seen', sentence: outcome.sentence }
+  }
+
   const visitEdge = async (hostname: ExactHostname, serial: string, edge: Parameters<Visit>[2][number]): Promise<string | undefined> => {
     const [, host, edgePort] = /^\[?(.+?)\]?:(\d+)$/.exec(edge.address)!
     const target = { hostname, addresses: [host!], port: Number(edgePort), publicPort: port, serial }
-    const outcome = await visitLive({ ...target, proxyHeader: proxyProtocol === 'required' })
+    const outcome = await visitAt({ ...target, proxyHeader: proxyProtocol === 'required' })
     return outcome.kind === 'seen' ? undefined : `Edge ${edge.name}: ${outcome.sentence}`
   }
 
@@ -35,7 +45,7 @@ export function createLiveVisits({ leadsToEdge, port, proxyProtocol }: LiveVisit
     }
     const target = await leadsToEdge(hostname)
     if (target.kind !== 'yes') return { kind: 'not-seen', sentence: target.sentence }
-    return visitLive({ hostname: visited, addresses: target.addresses, port, serial })
+    return visitAt({ hostname: visited, addresses: target.addresses, port, serial })
   }
 }
 

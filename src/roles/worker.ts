@@ -107,7 +107,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
     send: mailServer?.send,
   }
 
-  const live = { db, visit: createLiveVisits({ ...probe, port: config.publicHttpsPort, proxyProtocol: config.proxyProtocol }) }
+  const live = { db, visit: createLiveVisits({ ...probe, log, port: config.publicHttpsPort, proxyProtocol: config.proxyProtocol }) }
   const runners = await Promise.all([
     startJobRunner({
       ...{ db, jobDb, log, task: 'issue', atOnce: ISSUES_AT_ONCE_MAX },
