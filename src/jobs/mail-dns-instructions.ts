@@ -1,23 +1,33 @@
 import type { Letter } from './mail-layout.ts'
 
-/** The mail to whoever manages a customer's DNS. `url` is the page that shows how it stands. */
+/**
+ * The mail to whoever manages a customer's DNS. `todo` says which records are to be added, changed or removed, as far as a check has found that out; else
+ * `records`, which are to be there in the end, are to be added. `url` is the page that shows how it stands.
+ */
 export function dnsLetter(wanted: {
   projectName: string
   hostname: string
+  todo: string[]
   records: { name: string; type: string; value: string }[]
   note: string | null
   url: string
 }): Letter {
-  const { projectName, hostname, records, note, url } = wanted
+  const { projectName, hostname, todo, records, note, url } = wanted
   const those = records.length === 1 ? 'this DNS record' : 'these DNS records'
+  const place = `where the DNS of ${hostname} is managed`
   return {
     subject: `DNS record for ${hostname}`,
     heading: `Connect ${hostname} to ${projectName}`,
     paragraphs: [
       ...(note === null ? [] : [note]),
-      `Please add ${those} where the DNS of ${hostname} is managed, and nothing in front of it (no proxy).`,
+      ...(todo.length > 0
+        ? [`Please correct this ${place}:`, ...todo, `In the end ${those} should be there, and nothing in front of it (no proxy):`]
+        : [
+            `Please add ${those} ${place}, and nothing in front of it (no proxy).`,
+            'If an A, AAAA or CNAME record of this name exists already, change that one instead of adding a second.',
+          ]),
     ],
-    records,
+    records: records.map((record) => ({ ...record, type: record.type === 'ALIAS' ? 'ALIAS or ANAME' : record.type })),
     button: { label: 'See whether it works', url },
     closing: ['You were named as the person who manages this DNS. If you do not, please pass this mail on.'],
   }

@@ -2,9 +2,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startMailServer, startMailWorker, type TestMail, textOf } from '../../test/support/mail.ts'
 import { CONNECT_SIGNER, LINK_SIGNER } from '../../test/support/portal-parts.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
-import { EDGE_HOST } from '../../test/support/tenants.ts'
+import { addProject, claim, EDGE_HOST } from '../../test/support/tenants.ts'
+import { createConnectLink, findConnection, mailInstructions } from '../core/connect-links.ts'
+import type { DnsReport } from '../core/dns-report.ts'
 import { listKeptMails } from '../core/kept-mails.ts'
 import { addMailJob, type Mail } from '../core/mail-jobs.ts'
+import { findProbeTarget, recordProbes } from '../core/probes.ts'
 import { requestSignIn } from '../core/sign-in-links.ts'
 import { createLog } from '../log.ts'
 import { deliverMail } from './mail.ts'
@@ -64,6 +67,41 @@ test('what people write stays text, in the head of a mail as in its body', async
   expect(received.to).toEqual(['grace@vendor.test'])
   expect(head).not.toMatch(/^bcc:/im)
   expect(received.raw.slice(received.raw.indexOf('<!doctype'))).not.toMatch(/<script/i)
+})
+
+/** The text of the mail with instructions for a hostname whose last check found this. */
+async function instructionsAfter(
+  to: string,
+  found: Pick<DnsReport, 'state' | 'sentence'>,
+  records: DnsReport['expected'],
+): Promise<string> {
+  const { db } = database
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  const probe = await findProbeTarget(db, project, hostname)
+  const report = { ...found, expected: records, found: [], warnings: [], checkedAt: new Date().toISOString() }
+  await recordProbes(db, [{ probe, report, nextProbeInS: 300 }])
+  const { id } = await createConnectLink(db, project, hostname)
+  await mailInstructions(db, await findConnection(db, CONNECT_SIGNER, CONNECT_SIGNER.tokenOf(id)), { to })
+  return textOf(await mail.next(to)).replaceAll('\r\n', '\n')
+}
+
+test('who manages the DNS is told to add a record where there is none, and what to correct where one is wrong', async () => {
+  const records = [{ name: 'shop.customer.test', type: 'CNAME' as const, value: EDGE_HOST }]
+  const absent = await instructionsAfter('add@customer.test', { state: 'absent', sentence: 'Add it.' }, records)
+  expect(absent).toContain('Please add this DNS record where')
+  expect(absent).not.toContain('Add it.')
+  const change = 'Change the CNAME record named "shop" in the DNS of customer.test from "old.example" to "edge.namesake.test".'
+  const wrong = await instructionsAfter('change@customer.test', { state: 'wrong-target', sentence: change }, records)
+  expect(wrong).toContain(`\n\n${change}\n\nIn the end this DNS record should be there`)
+  expect(wrong).not.toMatch(/add this DNS record/)
+  expect(wrong).toContain(`Name:  shop.customer.test\n  Type:  CNAME\n  Value: ${EDGE_HOST}`)
+})
+
+test('an alias at a domain itself has both names that DNS providers have for it', async () => {
+  const records = [{ name: 'customer.test', type: 'ALIAS' as const, value: EDGE_HOST }]
+  const text = await instructionsAfter('alias@customer.test', { state: 'absent', sentence: 'Add it.' }, records)
+  expect(text).toContain('Type:  ALIAS or ANAME')
 })
 
 test('a mail server that is away for a moment is tried again', async () => {

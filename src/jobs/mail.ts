@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { connectUrl, findConnection } from '../core/connect-links.ts'
 import type { Db } from '../core/db.ts'
+import type { DnsDetails } from '../core/domain-details.ts'
 import { findDomain } from '../core/domains.ts'
 import { keepMail, type WrittenMail } from '../core/kept-mails.ts'
 import type { LinkSigner } from '../core/link-signer.ts'
@@ -15,6 +16,7 @@ import { asHtml, asText, type Letter } from './mail-layout.ts'
 import { signInLetter } from './mail-sign-in.ts'
 
 const NAME_CHARACTERS = 40
+const NOTHING_TO_CORRECT: readonly DnsDetails['state'][] = ['verified', 'absent', 'unknown', 'edge-host-broken']
 
 /** What became of handing a mail over; `refused` is for good, so it is not tried again. */
 export type Handover = { kind: 'sent' } | { kind: 'refused'; reason: string }
@@ -75,9 +77,15 @@ async function write(mail: Mail, parts: MailParts): Promise<Letter | undefined> 
       const url = connectUrl(portalUrl, token)
       // A wildcard gets no certificate without it.
       const further = isWildcard(hostname) && dns.delegation && dns.delegation.state !== 'present' ? [dns.delegation] : []
-      return dnsLetter({ projectName: project.name, hostname, records: [...dns.expected, ...further], note: mail.note, url })
+      const todo = [...correctionOf(dns), ...further.filter(({ state }) => state !== 'unknown').map(({ sentence }) => sentence)]
+      return dnsLetter({ projectName: project.name, hostname, todo, records: [...dns.expected, ...further], note: mail.note, url })
     }
   }
+}
+
+/** What is to be changed, where something is there and it is known what: who reads "add" would set a second record beside a wrong one. */
+function correctionOf({ state, sentence }: DnsDetails): string[] {
+  return NOTHING_TO_CORRECT.includes(state) ? [] : [sentence]
 }
 
 function unlessInvalid(error: unknown): undefined {
