@@ -87,6 +87,7 @@ function Instructions({ token, link }: { token: string; link: Connect }) {
   )
 }
 
+/** What is wrong comes first: on a phone it would stand below a screen of steps. */
 function ToDo({ token, link }: { token: string; link: Connect }) {
   const { hostname } = link
   const further = furtherRecord(link)
@@ -94,6 +95,7 @@ function ToDo({ token, link }: { token: string; link: Connect }) {
   return (
     <>
       <p className="text-lg leading-relaxed text-pretty text-stone-600 dark:text-stone-300">{words.lead(link.project.name)}</p>
+      <Findings token={token} link={link} />
       <Card title={records.length > 1 ? text.domain.recordsTitle : text.domain.recordTitle}>
         <p className="text-sm text-stone-600 dark:text-stone-400">{text.domain.recordLead(placeOf(hostname, link.zone).zone)}</p>
         <RecordsToAdd records={records} zone={link.zone} />
@@ -109,7 +111,6 @@ function ToDo({ token, link }: { token: string; link: Connect }) {
           </details>
         )}
       </Card>
-      <Findings token={token} link={link} />
       <SendInstructions token={token} />
     </>
   )

@@ -44,8 +44,8 @@ export function createView(root: ShadowRoot, actions: Actions): View {
       places.header.box,
       heading,
       places.title.box,
+      findings, // what is wrong comes before the long steps
       records,
-      findings,
       places.foot.box,
       live,
     ),

@@ -121,6 +121,16 @@ test('on a page of another origin with a strict policy it leads from the record 
   expect(unexpected()).toEqual([])
 })
 
+test('what is wrong stands above the record and the steps', async () => {
+  const hostname = 'order.element-customer.com'
+  world.dns.set(hostname, 'CNAME', 'old.example.net')
+  const { page } = await openHost(await link(hostname), { options: { viewport: { width: 390, height: 844 } } })
+  await page.getByRole('button', { name: 'Check now' }).click()
+  await page.getByText('Almost: one thing to correct').first().waitFor({ timeout: SEEN_WITHIN_MS })
+  const topOf = async (name: string) => (await page.getByRole('heading', { name }).boundingBox())!.y
+  expect(await topOf('Right now')).toBeLessThan(await topOf('The record to add'))
+})
+
 test('at a domain itself the steps leave the records alone by which its mail comes', async () => {
   const { page } = await openHost(await link('element-apex.com'))
   await page.getByLabel('Who manages the DNS of your domain?').selectOption('other')
@@ -277,7 +287,7 @@ test('with the keyboard alone one copies the name in full and the value, chooses
   })
   await page.getByRole('button', { name: 'Copy Value' }).waitFor()
   await page.keyboard.press('Tab')
-  for (let n = 0; n < 2; n++) await page.keyboard.press('Tab')
+  for (let n = 0; n < 3; n++) await page.keyboard.press('Tab')
   await page.keyboard.press('Enter')
   await page.getByRole('status').filter({ hasText: 'Copied' }).waitFor()
   expect(await page.evaluate('navigator.clipboard.readText()')).toBe('keys.element-customer.com')

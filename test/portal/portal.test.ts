@@ -338,6 +338,22 @@ describe('the page for the customer', () => {
     expect(errors).toEqual([])
   })
 
+  test('on a phone what is wrong stands above the record and the long steps', async () => {
+    const vendor = await startProject('Phones')
+    world.dns.set('shop.phone-customer.com', 'CNAME', 'old-shop.example.net')
+    await addDomain(vendor, 'shop.phone-customer.com')
+    await vendor.getByRole('button', { name: 'Link for your customer' }).click()
+    await vendor.getByRole('button', { name: 'Make a link' }).click()
+    const link = (await vendor.getByRole('dialog').locator('pre').first().textContent())!
+    const { page } = await world.open('/', { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true })
+    await page.goto(link.trim())
+    await page.getByText('Almost: one thing to correct').waitFor({ timeout: SEEN_WITHIN_MS })
+    await page.getByLabel('Who manages the DNS of your domain?').selectOption('godaddy')
+    const box = await page.getByText('Almost: one thing to correct').boundingBox()
+    expect(box!.y + box!.height).toBeLessThan(844) // seen without scrolling
+    expect(box!.y).toBeLessThan((await page.getByRole('heading', { name: 'The record to add' }).boundingBox())!.y)
+  })
+
   test('the name is copied with one press, as short as most forms want it or in full', async () => {
     const vendor = await startProject('Copying')
     await addDomain(vendor, 'shop.copy-customer.com')

@@ -30,16 +30,16 @@ try {
   await world.signIn(page, OWNER)
   const storageState = await page.context().storageState()
   await shootAll([{ name: 'projects-empty', path: '/projects' }], storageState)
-  const connectUrl = await furnish(world, page)
+  const connectUrls = await furnish(world, page)
   const signInUrl = await world.askForLink(page, 'somebody-else@department.vendor.example')
-  await shootAll(screens(signInUrl, connectUrl), storageState)
+  await shootAll(screens(signInUrl, connectUrls), storageState)
 } finally {
   await world.stop()
 }
 console.log(`${folder}: ${findings} findings`)
 process.exit(findings === 0 ? 0 : 1)
 
-function screens(signInUrl: string, connectUrl: string | undefined): Screen[] {
+function screens(signInUrl: string, connectUrls: string[]): Screen[] {
   const press = (name: string) => async (page: Page) => {
     await page.getByRole('button', { name, exact: true }).first().click()
     await page.getByRole('dialog').waitFor() // the code of some comes when they are opened
@@ -72,7 +72,7 @@ function screens(signInUrl: string, connectUrl: string | undefined): Screen[] {
     { name: 'settings', path: `${project}/settings` },
     { name: 'not-found', path: '/projects/nobody' },
     { name: 'connect-ended', path: '/connect#mangled' },
-    ...(connectUrl ? [{ name: 'connect', path: connectUrl.replace(world.portalUrl, ''), before: choose('godaddy') }] : []),
+    ...connectUrls.map((url, n) => ({ name: ['connect', 'connect-wrong'][n]!, path: url.replace(world.portalUrl, ''), before: choose('godaddy') })),
   ]
 }
 
@@ -117,8 +117,8 @@ function report(name: string, problems: string[]): void {
   for (const problem of problems) console.log(`${name}: ${problem}`)
 }
 
-/** A project as it is after some weeks. Resolves with the address of the page for a customer, once there is one. */
-async function furnish({ dns, tree, upstreamUrl }: PortalWorld, page: Page): Promise<string | undefined> {
+/** A project as it is after some weeks. Resolves with the addresses of the pages for customers. */
+async function furnish({ dns, tree, upstreamUrl }: PortalWorld, page: Page): Promise<string[]> {
   const call = async (method: string, path: string, body?: unknown) => {
     const answer = await page.request.fetch(`${tree.env.NAMESAKE_PORTAL_URL}${path}`, { method, ...(body !== undefined && { data: body }) })
     return { status: answer.status(), json: await answer.json().catch(() => undefined) }
@@ -147,8 +147,8 @@ async function furnish({ dns, tree, upstreamUrl }: PortalWorld, page: Page): Pro
   for (const hostname of ['waiting', 'wrong', 'shop']) await call('POST', `${project}/domains/${hostname}.customer.com/check`)
   const isLive = async () => (await call('GET', `${project}/domains/shop.customer.com`)).json.status === 'live'
   for (let n = 0; n < 100 && !(await isLive()); n++) await page.waitForTimeout(100)
-  const link = await call('POST', `${project}/domains/waiting.customer.com/link`)
-  return link.status === 200 ? link.json.url : undefined
+  const links = ['waiting', 'wrong'].map((label) => call('POST', `${project}/domains/${label}.customer.com/link`))
+  return (await Promise.all(links)).map(({ json }) => json.url)
 }
 
 async function askForLink(page: Page): Promise<void> {
