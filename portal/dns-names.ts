@@ -6,6 +6,10 @@ export function isWildcard(hostname: string): boolean {
   return hostname.startsWith('*.')
 }
 
+export function withoutStar(hostname: string): string {
+  return hostname.replace(/^\*\./, '')
+}
+
 /** What a DNS provider's form calls the record's name ("@" for the domain itself), and the domain in whose DNS it belongs. */
 export type RecordPlace = { label: string; zone: string }
 

@@ -24,6 +24,7 @@ export const text = {
     none: '–',
     typeToConfirm: (what: string) => `Type ${what} to confirm`,
     optional: '(optional)',
+    inDns: (name: string) => `in the DNS: ${name}`,
     opensNewTab: '(opens in a new tab)',
     title: (page: string) => `${page} · Namesake`,
   },

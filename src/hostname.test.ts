@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isPlainHostname, parseClaimName, parseHostname, readHostname, wildcardOver, withoutStar } from './hostname.ts'
+import { inBothForms, isPlainHostname, parseClaimName, parseHostname, readHostname, wildcardOver, withoutStar } from './hostname.ts'
 
 test.each([
   ['shop.customer.com', 'shop.customer.com'],
@@ -16,6 +16,16 @@ test.each([
   [`${'a'.repeat(63)}.com`, `${'a'.repeat(63)}.com`],
 ])('%s is the hostname %s', (text, hostname) => {
   expect(parseHostname(text)).toBe(hostname)
+})
+
+test.each([
+  ['xn--bcher-kva.example', 'xn--bcher-kva.example (bücher.example)'],
+  ['*.xn--e1afmkfd.xn--p1ai', '*.xn--e1afmkfd.xn--p1ai (*.пример.рф)'],
+  ['_acme-challenge.xn--pple-43d.com', '_acme-challenge.xn--pple-43d.com (_acme-challenge.аpple.com)'], // with a Cyrillic а
+  ['shop.customer.com', 'shop.customer.com'],
+  ['xn--zzzzzz.customer.com', 'xn--zzzzzz.customer.com'],
+])('%s is shown to people as %s', (name, shown) => {
+  expect(inBothForms(name)).toBe(shown)
 })
 
 test.each([

@@ -57,6 +57,23 @@ export function withoutStar(hostname: Hostname): ExactHostname {
   return (isWildcard(hostname) ? hostname.slice(STAR.length) : hostname) as ExactHostname
 }
 
+/**
+ * For people: `xn--bcher-kva.example (bücher.example)`, or the name alone where there is nothing to add. Never the letters of its owner alone, since those of two
+ * scripts can look the same.
+ */
+export function inBothForms(name: string): string {
+  const unicode = unicodeOf(name)
+  return unicode === name ? name : `${name} (${unicode})`
+}
+
+/** A name in the letters of its owner, as bücher.example; as it is where those are what the DNS has, or where they cannot be told. */
+export function unicodeOf(name: string): string {
+  return name
+    .split('.')
+    .map((label) => (label.startsWith('xn--') && isALabel(label) ? domainToUnicode(label) : label))
+    .join('.')
+}
+
 /** The one wildcard that covers a hostname: a star in the place of its first label. A wildcard's own is itself. */
 export function wildcardOver(hostname: Hostname): Hostname {
   return `*${hostname.slice(hostname.indexOf('.'))}` as Hostname

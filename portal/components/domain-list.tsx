@@ -4,6 +4,7 @@ import { memo, useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import { isWildcard } from '../dns-names.ts'
 import type { Domain } from '../records.ts'
 import { text } from '../strings.ts'
+import { inBothForms } from '../unicode-name.ts'
 import { StatusBadge } from './status-badge.tsx'
 import { Ago } from './time.tsx'
 
@@ -93,6 +94,7 @@ type RowProps = { slug: string; domain: Domain; rowIndex: number; top: number; h
 
 // What stays in sight while the window scrolls is not drawn anew.
 const Row = memo(function Row({ slug, domain, rowIndex, top, height }: RowProps) {
+  const name = inBothForms(domain.hostname) // cut off at its end, it is what the DNS has
   const small = 'hidden text-sm text-stone-600 tabular-nums sm:block dark:text-stone-400'
   return (
     <div
@@ -105,10 +107,10 @@ const Row = memo(function Row({ slug, domain, rowIndex, top, height }: RowProps)
         <Link
           to="/projects/$slug/domains/$hostname"
           params={{ slug, hostname: domain.hostname }}
-          title={domain.hostname}
+          title={name}
           className="block truncate rounded text-sm font-medium after:absolute after:inset-0"
         >
-          {domain.hostname}
+          {name}
         </Link>
         {isWildcard(domain.hostname) && <span className="text-xs text-stone-600 dark:text-stone-400">{text.domains.wildcard}</span>}
       </span>

@@ -4,6 +4,7 @@ import { placeOf } from '../dns-names.ts'
 import { DNS_PROVIDERS, type DnsProvider, findProvider } from '../dns-providers.ts'
 import type { DnsRecord, ProviderHint } from '../records.ts'
 import { text } from '../strings.ts'
+import { inBothForms } from '../unicode-name.ts'
 import { OuterLink } from './button.tsx'
 import { CopyButton } from './copy-button.tsx'
 import { Dotted } from './dotted.tsx'
@@ -44,10 +45,11 @@ type StepsProps = { provider: DnsProvider | undefined; records: readonly DnsReco
 
 function Steps({ provider, records, zone, domain }: StepsProps) {
   const isDomain = records[0]?.name === domain // whose name other records have too
+  const named = inBothForms(domain)
   return (
     <>
       <ol className="grid list-decimal grid-cols-1 gap-3 pl-5 text-sm leading-relaxed marker:text-stone-600 dark:marker:text-stone-400">
-        <li>{provider ? words.steps.open(provider.name, domain) : words.generic.open(domain)}</li>
+        <li>{provider ? words.steps.open(provider.name, named) : words.generic.open(named)}</li>
         <li>{provider ? words.steps.place(provider.place) : words.generic.place}</li>
         <li>
           {provider ? words.steps.add(provider.add) : words.generic.add}

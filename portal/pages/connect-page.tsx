@@ -6,18 +6,20 @@ import { Button, OuterLink } from '../components/button.tsx'
 import { Card, Skeleton } from '../components/card.tsx'
 import { ConnectFrame, Done } from '../components/connect-frame.tsx'
 import { DelegationSentence } from '../components/delegation-card.tsx'
+import { Hostname } from '../components/hostname.tsx'
 import { LoadProblem, Notice } from '../components/notice.tsx'
 import { ProviderSteps } from '../components/provider-steps.tsx'
 import { Comparison, RecordsToAdd } from '../components/record-cards.tsx'
 import { SendInstructions } from '../components/send-instructions.tsx'
 import { certificateRecord, furtherRecord, hindranceOf, isToDo, recordsToAdd } from '../connection.ts'
-import { isWildcard, placeOf } from '../dns-names.ts'
+import { isWildcard, placeOf, withoutStar } from '../dns-names.ts'
 import { followEvents } from '../event-stream.ts'
 import { useFragmentToken } from '../fragment-token.ts'
 import { usePageTitle } from '../page-title.ts'
 import { queries } from '../queries.ts'
 import type { Connect } from '../records.ts'
 import { onDate, text } from '../strings.ts'
+import { inBothForms } from '../unicode-name.ts'
 
 const words = text.connect
 
@@ -60,12 +62,12 @@ function Instructions({ token, link }: { token: string; link: Connect }) {
   return (
     <ConnectFrame project={project}>
       <h1 className="text-2xl font-semibold tracking-tight text-balance [overflow-wrap:anywhere] sm:text-3xl">
-        {wildcard ? words.wildcardHeading(hostname.slice(2)) : words.heading(hostname)}
+        <Hostname name={withoutStar(hostname)} say={wildcard ? words.wildcardHeading : words.heading} />
       </h1>
       {status === 'live' ? (
         <Done heading={words.liveHeading} sentence={hinderedText ?? words.liveText(project.name)}>
           {wildcard ? (
-            <p>{words.wildcardText(hostname.slice(2))}</p>
+            <p>{words.wildcardText(inBothForms(withoutStar(hostname)))}</p>
           ) : (
             <OuterLink look="primary" size="large" href={`https://${hostname}`}>
               <span className="[overflow-wrap:anywhere]">{words.open(hostname)}</span>
@@ -97,7 +99,9 @@ function ToDo({ token, link }: { token: string; link: Connect }) {
       <p className="text-lg leading-relaxed text-pretty text-stone-600 dark:text-stone-300">{words.lead(link.project.name)}</p>
       <Findings token={token} link={link} />
       <Card title={records.length > 1 ? text.domain.recordsTitle : text.domain.recordTitle}>
-        <p className="text-sm text-stone-600 dark:text-stone-400">{text.domain.recordLead(placeOf(hostname, link.zone).zone)}</p>
+        <p className="text-sm text-stone-600 dark:text-stone-400">
+          {text.domain.recordLead(inBothForms(placeOf(hostname, link.zone).zone))}
+        </p>
         <RecordsToAdd records={records} zone={link.zone} />
         <ProviderSteps records={records} zone={link.zone} hint={link.provider} label={words.provider} />
         {further && !isWildcard(hostname) && (

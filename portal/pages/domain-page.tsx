@@ -8,7 +8,7 @@ import { Card, Facts, Skeleton } from '../components/card.tsx'
 import { CertificateCard } from '../components/certificate-card.tsx'
 import { CustomerLink } from '../components/customer-link.tsx'
 import { DelegationCard } from '../components/delegation-card.tsx'
-import { Dotted } from '../components/dotted.tsx'
+import { Hostname } from '../components/hostname.tsx'
 import { MetadataEditor } from '../components/metadata-editor.tsx'
 import { LoadProblem, Notice } from '../components/notice.tsx'
 import { ProviderSteps } from '../components/provider-steps.tsx'
@@ -16,12 +16,13 @@ import { Comparison, RecordsToAdd } from '../components/record-cards.tsx'
 import { RemoveDomain } from '../components/remove-domain.tsx'
 import { StatusBadge } from '../components/status-badge.tsx'
 import { Ago, AtTime } from '../components/time.tsx'
-import { isWildcard, placeOf } from '../dns-names.ts'
+import { isWildcard, placeOf, withoutStar } from '../dns-names.ts'
 import { usePageTitle } from '../page-title.ts'
 import { queries } from '../queries.ts'
 import type { DomainDetails } from '../records.ts'
 import { useHostname, useSlug } from '../route-params.ts'
 import { text } from '../strings.ts'
+import { inBothForms } from '../unicode-name.ts'
 import { NotFoundContent } from './not-found-page.tsx'
 
 const words = text.domain
@@ -81,12 +82,12 @@ function Head({ slug, domain }: { slug: string; domain: DomainDetails }) {
       <div className="min-w-0 [overflow-wrap:anywhere]">
         <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
           <h1 className="text-xl font-semibold tracking-tight">
-            <Dotted>{domain.hostname}</Dotted>
+            <Hostname name={domain.hostname} />
           </h1>
           <StatusBadge status={domain.status} />
         </div>
         {isWildcard(domain.hostname) && (
-          <p className="mt-1.5 text-sm text-stone-600 dark:text-stone-400">{words.wildcard(domain.hostname.slice(2))}</p>
+          <p className="mt-1.5 text-sm text-stone-600 dark:text-stone-400">{words.wildcard(inBothForms(withoutStar(domain.hostname)))}</p>
         )}
         <p className="mt-1.5 text-sm text-stone-600 dark:text-stone-400">{text.status.meanings[domain.status]}</p>
         <p className="mt-1 text-sm text-stone-600 dark:text-stone-400">
@@ -156,7 +157,9 @@ function DnsCard({ domain }: { domain: DomainDetails }) {
         ) : (
           <div className="grid gap-6 lg:grid-cols-2">
             <div className="min-w-0">
-              <p className="mb-3 text-sm text-stone-600 dark:text-stone-400">{words.recordLead(placeOf(domain.hostname, zone).zone)}</p>
+              <p className="mb-3 text-sm text-stone-600 dark:text-stone-400">
+                {words.recordLead(inBothForms(placeOf(domain.hostname, zone).zone))}
+              </p>
               <RecordsToAdd records={records} zone={zone} />
             </div>
             <div className="min-w-0">

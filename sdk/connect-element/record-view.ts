@@ -1,6 +1,7 @@
 import { recordsToAdd, typeShown } from '../../portal/connection.ts'
 import { placeOf } from '../../portal/dns-names.ts'
 import type { Connect, DnsRecord } from '../../portal/records.ts'
+import { inBothForms } from '../../portal/unicode-name.ts'
 import { type Child, node } from './nodes.ts'
 import type { Say } from './words.ts'
 
@@ -19,7 +20,7 @@ export function drawRecords(connect: Connect, copying: Copying): Child[] {
   ]
   return [
     node('h3', {}, say(records.length > 1 ? 'recordsTitle' : 'recordTitle')),
-    node('p', { class: 'muted' }, say('recordLead', { zone: placeOf(connect.hostname, connect.zone).zone })),
+    node('p', { class: 'muted' }, say('recordLead', { zone: inBothForms(placeOf(connect.hostname, connect.zone).zone) })),
     ...records.map((record) => node('dl', { part: 'record', class: 'record' }, ...lines(record))),
   ]
 }

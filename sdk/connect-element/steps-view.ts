@@ -2,6 +2,7 @@ import { recordsToAdd, typeShown } from '../../portal/connection.ts'
 import { placeOf } from '../../portal/dns-names.ts'
 import { DNS_PROVIDERS, type DnsProvider, findProvider } from '../../portal/dns-providers.ts'
 import type { Connect, DnsRecord } from '../../portal/records.ts'
+import { inBothForms } from '../../portal/unicode-name.ts'
 import { type Child, node, outerLink } from './nodes.ts'
 import { type Copying, line } from './record-view.ts'
 import type { Say } from './words.ts'
@@ -31,13 +32,14 @@ export function drawSteps(connect: Connect, chosen: string, copying: Copying): C
   const provider = findProvider(chosen)
   const { zone } = placeOf(connect.hostname, connect.zone)
   const isDomain = connect.hostname === zone // whose name other records have too
+  const named = inBothForms(zone)
   const records = recordsToAdd(connect)
   const forms = records.map((record) => form(record, connect.zone, provider, copying))
   return [
     node(
       'ol',
       { part: 'steps', class: 'steps' },
-      node('li', {}, provider ? say('stepOpen', { provider: provider.name, zone }) : say('otherOpen', { zone })),
+      node('li', {}, provider ? say('stepOpen', { provider: provider.name, zone: named }) : say('otherOpen', { zone: named })),
       node('li', {}, provider ? say('stepPlace', { place: provider.place }) : say('otherPlace')),
       node(
         'li',

@@ -1,5 +1,6 @@
 import { certificateRecord, hindranceOf, isToDo, recordsToAdd } from '../../portal/connection.ts'
 import type { Connect, DomainStatus } from '../../portal/records.ts'
+import { unicodeOf } from '../../portal/unicode-name.ts'
 import type { Trouble } from './link.ts'
 import { type Child, createPlace, node, outerLink } from './nodes.ts'
 import { drawRecords } from './record-view.ts'
@@ -67,11 +68,13 @@ export function createView(root: ShadowRoot, actions: Actions): View {
     const toDo = isToDo(connect)
     const hindered = hinderedKey(connect)
     const vendor = project.name
-    heading.textContent = say('heading', { hostname })
+    const spelt = unicodeOf(hostname)
+    heading.textContent = say('heading', { hostname: spelt ?? hostname })
     places.header.draw([project, words], () => [header(vendor)])
-    places.title.draw([status, toDo, hindered, vendor, hostname, words], () =>
-      toDo ? [node('p', { class: 'lead' }, say('lead', { vendor }))] : [end(connect, say)],
-    )
+    places.title.draw([status, toDo, hindered, vendor, hostname, words], () => [
+      spelt !== undefined && node('p', { part: 'dns-name', class: 'muted' }, say('inDns', { hostname })),
+      toDo ? node('p', { class: 'lead' }, say('lead', { vendor })) : end(connect, say),
+    ])
     records.hidden = !toDo
     findings.hidden = !toDo && !hindered
     if (toDo) {

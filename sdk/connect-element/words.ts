@@ -8,6 +8,7 @@ import type { Trouble } from './link.ts'
  */
 export const ENGLISH = {
   heading: 'Connect {hostname}',
+  inDns: 'in the DNS: {hostname}',
   lead: 'One change in your DNS settings, and {vendor} answers at your own address.',
   loading: 'Loading…',
   recordTitle: 'The record to add',

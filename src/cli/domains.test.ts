@@ -24,6 +24,10 @@ afterAll(async () => {
 })
 
 function show(hostname: string, ...more: string[]): Promise<string> {
+  return domains('show', hostname, ...more)
+}
+
+function domains(command: string, ...more: string[]): Promise<string> {
   const env = {
     PATH: process.env.PATH!,
     NAMESAKE_DATABASE_URL: api.databaseUrl,
@@ -31,7 +35,7 @@ function show(hostname: string, ...more: string[]): Promise<string> {
     NAMESAKE_EDGE_HOST: EDGE_HOST,
     NAMESAKE_LOG_LEVEL: 'silent',
   }
-  const args = ['domains', 'show', '--project', tenant.project.slug, hostname, ...more]
+  const args = ['domains', command, '--project', tenant.project.slug, ...more]
   return new Promise((resolve, reject) =>
     execFile(LAUNCHER, args, { env, cwd: folder }, (error, out, err) => (error ? reject(new Error(err)) : resolve(out))),
   )
@@ -45,6 +49,18 @@ test('what the DNS of a hostname lacks is said in the same sentence by the API a
   expect(dns.sentence).toContain('with nothing before or after it')
   expect(await show(hostname)).toContain(`  DNS          ${dns.state}: ${dns.sentence}\n`)
   expect(JSON.parse(await show(hostname, '--json'))).toMatchObject({ dns })
+})
+
+test('a hostname in other letters is shown as the DNS writes it and as its owner does; records to copy and JSON have the former alone', async () => {
+  const label = freshHostname().split('.')[0]
+  const [inDns, spelt] = [`${label}.xn--bcher-kva.test`, `${label}.bücher.test`]
+  expect(await domains('add', spelt)).toContain(`${inDns} (${spelt}) is claimed`)
+  const shown = await show(inDns)
+  expect(shown).toContain(`${inDns} (${spelt})  not verified yet`)
+  expect(shown).toContain(`\n    ${inDns}  CNAME  ${EDGE_HOST}\n`)
+  expect(await show(inDns, '--json')).not.toContain('bücher')
+  expect(await domains('list')).toMatch(new RegExp(`^${inDns} .* ${spelt}$`, 'm'))
+  expect(await domains('list', '--json')).not.toContain('bücher')
 })
 
 test("a terminal does not obey what strangers' records hold", async () => {

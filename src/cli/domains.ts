@@ -8,7 +8,7 @@ import { createLinkSigner } from '../core/link-signer.ts'
 import { nextProbeInS } from '../core/probe-interval.ts'
 import { findProbeTarget, recordProbes } from '../core/probes.ts'
 import { findProject } from '../core/projects.ts'
-import { parseClaimName } from '../hostname.ts'
+import { inBothForms, parseClaimName, unicodeOf } from '../hostname.ts'
 import { ownCommand } from '../own-command.ts'
 import { claimRules } from '../roles/claim-rules.ts'
 import { createServiceProbe } from '../roles/service-probe.ts'
@@ -47,7 +47,7 @@ async function add(name: string, { project: slug, metadata, json }: Options): Pr
     }
   })
   showText({ json }, recordJson(details), () => [
-    `${details.hostname} is claimed by ${slug}. ${details.needsNoDns ? 'Under .localhost it needs no DNS record.' : 'Its owner adds this DNS record:'}`,
+    `${inBothForms(details.hostname)} is claimed by ${slug}. ${details.needsNoDns ? 'Under .localhost it needs no DNS record.' : 'Its owner adds this DNS record:'}`,
     ...(details.needsNoDns ? [] : recordLines(details.dns.expected, 2)),
     `How it stands: ${ownCommand()} domains check --project ${slug} ${details.hostname}`,
   ])
@@ -64,7 +64,14 @@ async function list({ project: slug, json }: Options): Promise<void> {
       shownTime(domain.verifiedAt),
       shownTime(domain.createdAt),
     ])
-    return table(['HOSTNAME', 'STATE', 'VERIFIED', 'CLAIMED'], rows)
+    const headings = ['HOSTNAME', 'STATE', 'VERIFIED', 'CLAIMED']
+    const spelt = domains.map(({ hostname }) => unicodeOf(hostname))
+    if (spelt.every((name, i) => name === domains[i]!.hostname)) return table(headings, rows)
+    // In the last column, as not all letters are as wide as others.
+    return table(
+      [...headings, 'IN UNICODE'],
+      rows.map((row, i) => [...row, row[0] === spelt[i] ? '' : spelt[i]!]),
+    )
   })
 }
 
@@ -74,7 +81,7 @@ async function remove(name: string, { project: slug, json }: Options): Promise<v
     await removeDomain(db, await findProject(db, slug), hostname)
     announce(hostname)
   })
-  show({ json }, { hostname, removed: true }, () => [`${hostname} is given up.`])
+  show({ json }, { hostname, removed: true }, () => [`${inBothForms(hostname)} is given up.`])
 }
 
 async function check(name: string, { project: slug, json }: Options): Promise<void> {
@@ -111,7 +118,7 @@ async function link(name: string, { project: slug, json }: Options): Promise<voi
     return { url: connectUrl(config.portalUrl, createLinkSigner(config.secrets, 'connect').tokenOf(id)), expiresAt }
   })
   show({ json }, made, () => [made.url])
-  if (!json) console.error(`For the owner of ${hostname}, until ${shownTime(made.expiresAt)}.`) // not with the link, which a script may read
+  if (!json) console.error(`For the owner of ${inBothForms(hostname)}, until ${shownTime(made.expiresAt)}.`) // not with the link, which a script may read
 }
 
 function readable({
@@ -128,10 +135,10 @@ function readable({
 }: DomainDetails): string[] {
   const state = verified ? styled('green', `verified ${shownTime(verifiedAt)}`) : styled('yellow', 'not verified yet')
   return [
-    `${styled('bold', hostname)}  ${state}  (project ${projectSlug}, claimed ${shownTime(createdAt)})`,
+    `${styled('bold', inBothForms(hostname))}  ${state}  (project ${projectSlug}, claimed ${shownTime(createdAt)})`,
     `  DNS          ${dns.state}: ${printable(dns.sentence)}`,
     ...dns.warnings.map(({ sentence }) => `  Warning      ${printable(sentence)}`),
-    ...(zone ? [`  Zone         ${zone}${provider ? `, whose DNS is at ${provider.name}` : ''}`] : []),
+    ...(zone ? [`  Zone         ${inBothForms(zone)}${provider ? `, whose DNS is at ${provider.name}` : ''}`] : []),
     '  Expected',
     ...recordLines(dns.expected, 4),
     ...(dns.delegation

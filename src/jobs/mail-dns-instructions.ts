@@ -1,3 +1,4 @@
+import { inBothForms } from '../hostname.ts'
 import type { Letter } from './mail-layout.ts'
 
 /**
@@ -14,10 +15,11 @@ export function dnsLetter(wanted: {
 }): Letter {
   const { projectName, hostname, todo, records, note, url } = wanted
   const those = records.length === 1 ? 'this DNS record' : 'these DNS records'
-  const place = `where the DNS of ${hostname} is managed`
+  const name = inBothForms(hostname)
+  const place = `where the DNS of ${name} is managed`
   return {
-    subject: `DNS record for ${hostname}`,
-    heading: `Connect ${hostname} to ${projectName}`,
+    subject: `DNS record for ${name}`,
+    heading: `Connect ${name} to ${projectName}`,
     paragraphs: [
       ...(note === null ? [] : [note]),
       ...(todo.length > 0

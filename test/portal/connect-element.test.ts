@@ -121,6 +121,12 @@ test('on a page of another origin with a strict policy it leads from the record 
   expect(unexpected()).toEqual([])
 })
 
+test('a name in other letters is shown as its owner writes it and as the DNS does', async () => {
+  const { page } = await openHost(await link('shop.xn--bcher-kva.element-customer.com'))
+  await page.getByRole('heading', { name: 'Connect shop.bücher.element-customer.com' }).waitFor()
+  await page.getByText('in the DNS: shop.xn--bcher-kva.element-customer.com').waitFor()
+})
+
 test('what is wrong stands above the record and the steps', async () => {
   const hostname = 'order.element-customer.com'
   world.dns.set(hostname, 'CNAME', 'old.example.net')

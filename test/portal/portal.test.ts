@@ -338,6 +338,24 @@ describe('the page for the customer', () => {
     expect(errors).toEqual([])
   })
 
+  test('a name in other letters is shown to vendor and customer in both forms, and copied as the DNS writes it', async () => {
+    const vendor = await startProject('Letters')
+    await addDomain(vendor, 'shop.bücher-customer.com')
+    const both = 'shop.bücher-customer.com in the DNS: shop.xn--bcher-customer-gsb.com'
+    await vendor.getByRole('heading', { name: both }).waitFor()
+    await vendor.getByRole('button', { name: 'Link for your customer' }).click()
+    await vendor.getByRole('button', { name: 'Make a link' }).click()
+    const link = (await vendor.getByRole('dialog').locator('pre').first().textContent())!
+    const { page } = await world.open('/', { permissions: ['clipboard-read', 'clipboard-write'] })
+    await page.goto(link.trim())
+    await page.getByRole('heading', { name: `Connect ${both}` }).waitFor()
+    await page.getByText('In the DNS of xn--bcher-customer-gsb.com (bücher-customer.com):').waitFor()
+    await page.getByRole('button', { name: 'Copy the name in full' }).click()
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe('shop.xn--bcher-customer-gsb.com')
+    await vendor.goto(`${world.portalUrl}/projects/letters`)
+    await vendor.getByRole('link', { name: 'shop.xn--bcher-customer-gsb.com (shop.bücher-customer.com)' }).waitFor()
+  })
+
   test('on a phone what is wrong stands above the record and the long steps', async () => {
     const vendor = await startProject('Phones')
     world.dns.set('shop.phone-customer.com', 'CNAME', 'old-shop.example.net')

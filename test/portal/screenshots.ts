@@ -11,6 +11,7 @@ type Screen = { name: string; path: string; before?: (page: Page) => Promise<unk
 
 const OWNER = 'ada@vendor.example'
 const LONGEST = `${['a', 'b', 'c'].map((letter) => letter.repeat(63)).join('.')}.${'d'.repeat(53)}.example`
+const LETTERS = 'xn--bcher-kva.xn--bcher-customer-gsb.com'
 const LOOKS: Record<string, BrowserContextOptions> = {
   light: { viewport: { width: 1280, height: 800 }, colorScheme: 'light' },
   dark: { viewport: { width: 1280, height: 800 }, colorScheme: 'dark' },
@@ -60,6 +61,7 @@ function screens(signInUrl: string, connectUrls: string[]): Screen[] {
     { name: 'domain-add-many', path: project, before: press('Add many'), isWindow: true },
     { name: 'domain-waiting', path: `${project}/domains/waiting.customer.com`, before: choose('cloudflare') },
     { name: 'domain-wrong', path: `${project}/domains/wrong.customer.com` },
+    { name: 'domain-letters', path: `${project}/domains/${LETTERS}` },
     { name: 'domain-longest', path: `${project}/domains/${LONGEST}`, before: choose('other') },
     { name: 'domain-wildcard', path: `${project}/domains/${encodeURIComponent('*.wild-customer.com')}` },
     { name: 'domain-live', path: `${project}/domains/shop.customer.com` },
@@ -72,7 +74,11 @@ function screens(signInUrl: string, connectUrls: string[]): Screen[] {
     { name: 'settings', path: `${project}/settings` },
     { name: 'not-found', path: '/projects/nobody' },
     { name: 'connect-ended', path: '/connect#mangled' },
-    ...connectUrls.map((url, n) => ({ name: ['connect', 'connect-wrong'][n]!, path: url.replace(world.portalUrl, ''), before: choose('godaddy') })),
+    ...connectUrls.map((url, n) => ({
+      name: ['connect', 'connect-wrong', 'connect-letters'][n]!,
+      path: url.replace(world.portalUrl, ''),
+      before: choose('godaddy'),
+    })),
   ]
 }
 
@@ -135,6 +141,7 @@ async function furnish({ dns, tree, upstreamUrl }: PortalWorld, page: Page): Pro
   await call('POST', `${project}/domains`, { hostname: 'waiting.customer.com' })
   await call('POST', `${project}/domains`, { hostname: `${'long-name-'.repeat(6)}x.a-customer-with-a-long-name.example` })
   await call('POST', `${project}/domains`, { hostname: LONGEST })
+  await call('POST', `${project}/domains`, { hostname: LETTERS })
   await call('POST', `${project}/domains/${LONGEST}/check`)
   await call('POST', `${project}/domains/bulk`, { hostnames: Array.from({ length: 40 }, (_, n) => `shop-${n}.example.com`) })
   await call('POST', `${project}/domains`, { hostname: '*.wild-customer.com' })
@@ -147,7 +154,7 @@ async function furnish({ dns, tree, upstreamUrl }: PortalWorld, page: Page): Pro
   for (const hostname of ['waiting', 'wrong', 'shop']) await call('POST', `${project}/domains/${hostname}.customer.com/check`)
   const isLive = async () => (await call('GET', `${project}/domains/shop.customer.com`)).json.status === 'live'
   for (let n = 0; n < 100 && !(await isLive()); n++) await page.waitForTimeout(100)
-  const links = ['waiting', 'wrong'].map((label) => call('POST', `${project}/domains/${label}.customer.com/link`))
+  const links = ['waiting.customer.com', 'wrong.customer.com', LETTERS].map((name) => call('POST', `${project}/domains/${name}/link`))
   return (await Promise.all(links)).map(({ json }) => json.url)
 }
 
