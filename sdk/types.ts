@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document 911ddd012491954a03b4c48a81da45ae: npm run types.
+// Generated from the OpenAPI document 4ea83344a7cf74bbb8145a50cd93ee21: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -866,16 +866,22 @@ export interface components {
                 expected: {
                     /** @example shop.customer.com */
                     name: string;
-                    /** @enum {unknown} */
-                    type: "CNAME" | "A" | "AAAA" | "TXT";
+                    /**
+                     * @description `ALIAS`, which some providers call ANAME or a flattened CNAME, is expected at a domain itself where no addresses are set for it; never found.
+                     * @enum {unknown}
+                     */
+                    type: "CNAME" | "ALIAS" | "A" | "AAAA" | "TXT";
                     value: string;
                 }[];
                 /** @description The records that the check found, in the order in which they were followed. */
                 found: {
                     /** @example shop.customer.com */
                     name: string;
-                    /** @enum {unknown} */
-                    type: "CNAME" | "A" | "AAAA" | "TXT";
+                    /**
+                     * @description `ALIAS`, which some providers call ANAME or a flattened CNAME, is expected at a domain itself where no addresses are set for it; never found.
+                     * @enum {unknown}
+                     */
+                    type: "CNAME" | "ALIAS" | "A" | "AAAA" | "TXT";
                     value: string;
                 }[];
                 /** @description When the next check is due; null when none is planned. */
@@ -890,7 +896,7 @@ export interface components {
                 /** @description What will be in the way, beside the state. */
                 warnings: {
                     /** @enum {unknown} */
-                    kind: "caa-forbids" | "aaaa-elsewhere";
+                    kind: "caa-forbids" | "aaaa-elsewhere" | "cname-at-apex";
                     sentence: string;
                 }[];
             };
@@ -1083,16 +1089,22 @@ export interface components {
                 expected: {
                     /** @example shop.customer.com */
                     name: string;
-                    /** @enum {unknown} */
-                    type: "CNAME" | "A" | "AAAA" | "TXT";
+                    /**
+                     * @description `ALIAS`, which some providers call ANAME or a flattened CNAME, is expected at a domain itself where no addresses are set for it; never found.
+                     * @enum {unknown}
+                     */
+                    type: "CNAME" | "ALIAS" | "A" | "AAAA" | "TXT";
                     value: string;
                 }[];
                 /** @description The records that the check found, in the order in which they were followed. */
                 found: {
                     /** @example shop.customer.com */
                     name: string;
-                    /** @enum {unknown} */
-                    type: "CNAME" | "A" | "AAAA" | "TXT";
+                    /**
+                     * @description `ALIAS`, which some providers call ANAME or a flattened CNAME, is expected at a domain itself where no addresses are set for it; never found.
+                     * @enum {unknown}
+                     */
+                    type: "CNAME" | "ALIAS" | "A" | "AAAA" | "TXT";
                     value: string;
                 }[];
                 /** @description When the next check is due; null when none is planned. */
@@ -1107,7 +1119,7 @@ export interface components {
                 /** @description What will be in the way, beside the state. */
                 warnings: {
                     /** @enum {unknown} */
-                    kind: "caa-forbids" | "aaaa-elsewhere";
+                    kind: "caa-forbids" | "aaaa-elsewhere" | "cname-at-apex";
                     sentence: string;
                 }[];
             };
@@ -1405,16 +1417,22 @@ export interface components {
                 expected: {
                     /** @example shop.customer.com */
                     name: string;
-                    /** @enum {unknown} */
-                    type: "CNAME" | "A" | "AAAA" | "TXT";
+                    /**
+                     * @description `ALIAS`, which some providers call ANAME or a flattened CNAME, is expected at a domain itself where no addresses are set for it; never found.
+                     * @enum {unknown}
+                     */
+                    type: "CNAME" | "ALIAS" | "A" | "AAAA" | "TXT";
                     value: string;
                 }[];
                 /** @description The records that the check found, in the order in which they were followed. */
                 found: {
                     /** @example shop.customer.com */
                     name: string;
-                    /** @enum {unknown} */
-                    type: "CNAME" | "A" | "AAAA" | "TXT";
+                    /**
+                     * @description `ALIAS`, which some providers call ANAME or a flattened CNAME, is expected at a domain itself where no addresses are set for it; never found.
+                     * @enum {unknown}
+                     */
+                    type: "CNAME" | "ALIAS" | "A" | "AAAA" | "TXT";
                     value: string;
                 }[];
                 /** @description When the next check is due; null when none is planned. */
@@ -1429,7 +1447,7 @@ export interface components {
                 /** @description What will be in the way, beside the state. */
                 warnings: {
                     /** @enum {unknown} */
-                    kind: "caa-forbids" | "aaaa-elsewhere";
+                    kind: "caa-forbids" | "aaaa-elsewhere" | "cname-at-apex";
                     sentence: string;
                 }[];
             };
