@@ -1,4 +1,4 @@
-import { domainToUnicode } from 'node:url'
+import { unicodeOf } from '../hostname.ts'
 import { inOneDomain, type Place, parentOf, placeOf, registeredDomain } from './place.ts'
 import { asEntered, hostNameIn } from './target.ts'
 import { type Edge, isOursByMistake, type Verdict } from './verdict.ts'
@@ -38,7 +38,7 @@ export function describe(verdict: Verdict, subject: Subject): string {
   if (verdict.kind === 'verified') return sentence
   // Whoever owns bücher.com has perhaps never seen how the DNS writes it.
   const coded = [...new Set(subject.hostname.split('.'))].filter((label) => label.startsWith('xn--') && sentence.includes(label))
-  const spelt = coded.map((label) => `${label} is how the DNS writes ${domainToUnicode(label)}`)
+  const spelt = coded.map((label) => `${label} is how the DNS writes ${unicodeOf(label)}`)
   return coded.length === 0 ? sentence : `${sentence.slice(0, -1)}; ${spelt.join(', and ')}.`
 }
 
