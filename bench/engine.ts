@@ -113,7 +113,7 @@ async function createScriptedEdge(script: Script, accessLogSample: number) {
     tunnels: createTunnels(TIMEOUTS.bodyIdleMs),
     endless: createEndlessWatch(),
   })
-  const engine = createEngine({ timeouts: TIMEOUTS, turn, onExchange: serving.serve }, 'own')
+  const engine = createEngine({ timeouts: TIMEOUTS, turn, onExchange: serving.serve, http2ErrorSent() {} }, 'own')
   const visitors = Array.from({ length: script.connections }, () => {
     const socket = new ScriptedSocket({ alpnProtocol: script.alpnProtocol })
     engine.serve(socket as unknown as TLSSocket, {

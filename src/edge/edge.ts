@@ -99,7 +99,7 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
   const trustedProxies = createAddressSet(parts.trustedProxies)
   const admission = createAdmission({ log, ceilings, trustedProxies, onTurnedAway: metrics.turnedAway })
   const serving = createServe({ ...parts, turn, trustedProxies, loadOf: admission.loadOf, channels, bridge, tunnels, endless })
-  const engine = createEngine({ timeouts, turn, onExchange: serving.serve }, parts.http2Engine)
+  const engine = createEngine({ timeouts, turn, onExchange: serving.serve, http2ErrorSent: metrics.http2ErrorSent }, parts.http2Engine)
   const noteVisit = (hostname: Hostname, client: string): void => {
     try {
       const host = findHost(hostname, client)

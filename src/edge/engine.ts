@@ -99,6 +99,8 @@ export type EngineParts = {
   turn: Turn
   /** `refusedWith`: the status to answer with, when the head is none that could be served; it may lack all or some of what a head says. */
   onExchange(exchange: Exchange, refusedWith?: number): void
+  /** A visitor is told of an error, by a frame of this type (RFC 9113 §7): what ended was its stream, or its connection. node:http2 does not say. */
+  http2ErrorSent(frameType: number, code: number): void
 }
 
 export type Http2Engine = 'own' | 'node'

@@ -2,6 +2,7 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 import { TURNED_AWAY_REASONS, type TurnedAwayReason } from './admission.ts'
 import { HELD_OUTCOMES, type HeldOutcome } from './bridge.ts'
 import { DurationHistogram } from './duration-histogram.ts'
+import { errorName, FRAME } from './http2/protocol.ts'
 import { FAILURE_REASONS, type FailureReason } from './upstream.ts'
 
 export const HANDSHAKE_OUTCOMES = ['completed', 'resumed', 'validated', 'refused', 'failed', 'timeout', 'gone'] as const
@@ -25,6 +26,7 @@ export type EdgeMetrics = {
   heldEnded(outcome: HeldOutcome): void
   handshakeEnded(outcome: HandshakeOutcome): void
   turnedAway(reason: TurnedAwayReason): void
+  http2ErrorSent(frameType: number, code: number): void
   /** Says where the gauges read their values when somebody looks. */
   watch(counts: () => EdgeCounts): void
 }
@@ -75,6 +77,12 @@ export function createEdgeMetrics(registry: Registry): EdgeMetrics {
     name: 'namesake_edge_turned_away_total',
     help: 'Connections closed before their handshake because of a ceiling, by which one',
     labelNames: ['ceiling'],
+    registers,
+  })
+  const http2Errors = new Counter({
+    name: 'namesake_edge_http2_errors_total',
+    help: 'RST_STREAM and GOAWAY sent to visitors, by error code',
+    labelNames: ['frame', 'code'],
     registers,
   })
   const byReason = new Map(FAILURE_REASONS.map((reason) => [reason, failures.labels(reason)]))
@@ -159,6 +167,7 @@ export function createEdgeMetrics(registry: Registry): EdgeMetrics {
     heldEnded: (outcome) => byHeldOutcome.get(outcome)?.inc(),
     handshakeEnded: (outcome) => byOutcome.get(outcome)?.inc(),
     turnedAway: (reason) => byCeiling.get(reason)?.inc(),
+    http2ErrorSent: (type, code) => http2Errors.inc({ frame: type === FRAME.goaway ? 'GOAWAY' : 'RST_STREAM', code: errorName(code) }),
     watch(read) {
       counts = read
     },

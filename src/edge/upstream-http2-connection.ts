@@ -101,7 +101,7 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
     })
     socket.write(PREFACE)
     this.writer.frame(FRAME.settings, FLAG.none, 0, OUR_SETTINGS)
-    this.writer.words(FRAME.windowUpdate, 0, CONNECTION_WINDOW_BYTES - INITIAL_WINDOW_BYTES)
+    this.writer.windowUpdate(0, CONNECTION_WINDOW_BYTES - INITIAL_WINDOW_BYTES)
   }
 
   get isOpen(): boolean {
@@ -162,7 +162,7 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
 
   reset(request: UpstreamHttp2Request, code: number): void {
     if (this.#state === 'closed' || this.#requests.get(request.streamId) !== request) return
-    this.writer.words(FRAME.rstStream, request.streamId, code)
+    this.writer.reset(request.streamId, code)
     this.#resets += 1
     if (this.#resets === RESETS_MAX) this.leave()
     this.remove(request)
@@ -207,7 +207,7 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
     } catch (error) {
       const isGreeting = this.#state === 'greeting'
       const what = isGreeting ? 'the upstream does not speak HTTP/2' : `the upstream breaks a rule of HTTP/2: ${String(error)}`
-      this.writer.words(FRAME.goaway, 0, 0, error instanceof ConnectionError ? error.code : ERROR_CODE.internal)
+      this.writer.goaway(0, error instanceof ConnectionError ? error.code : ERROR_CODE.internal)
       return this.#fail(new UpstreamFailure('malformed', what, { cause: error }))
     }
   }
@@ -222,7 +222,7 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
     if (!this.#receiveWindow.receive(size)) throw tooMuch()
     // At once: what is not taken is held back by the window of its stream, and keeps no other stream waiting.
     const opened = this.#receiveWindow.take(size)
-    if (opened > 0) this.writer.words(FRAME.windowUpdate, 0, opened)
+    if (opened > 0) this.writer.windowUpdate(0, opened)
     this.#pass(streamId, (request) => request.onData(content, size, endsStream))
   }
 
@@ -309,7 +309,7 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
   }
 
   #close(): void {
-    this.writer.words(FRAME.goaway, 0, 0, ERROR_CODE.none)
+    this.writer.goaway(0, ERROR_CODE.none)
     this.#fail(ended())
   }
 

@@ -247,7 +247,7 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
 
   #taken(bytes: number): void {
     const opened = this.receiveWindow.take(bytes)
-    if (opened > 0 && this.#state === 'running') this.#host.writer.words(FRAME.windowUpdate, this.streamId, opened)
+    if (opened > 0 && this.#state === 'running') this.#host.writer.windowUpdate(this.streamId, opened)
   }
 
   #complete(trailers: Fields): void {

@@ -26,7 +26,15 @@ export function createHttp2Pair(onExchange: (exchange: Exchange) => void, kept =
       else setImmediate(done)
     },
   })
-  const parts = { timeouts: TIMEOUTS, onExchange, turn: createTurn(), buffers: createFrameBuffers(), encoder: new HpackEncoder(), kept }
+  const parts = {
+    timeouts: TIMEOUTS,
+    onExchange,
+    turn: createTurn(),
+    http2ErrorSent() {},
+    buffers: createFrameBuffers(),
+    encoder: new HpackEncoder(),
+    kept,
+  }
   const visitor = { servername: undefined, peer: '192.0.2.1', covers: () => true }
   const connection = new Http2Connection(socket as unknown as TLSSocket, visitor, parts)
   return {

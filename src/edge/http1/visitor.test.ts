@@ -25,7 +25,7 @@ function createVisitor(onExchange: EngineParts['onExchange'], { allowHalfOpen = 
     },
   })
   const connection = { servername: undefined, peer: '192.0.2.1', covers: () => true }
-  const parts = { timeouts: TIMEOUTS, turn: createTurn(), isDraining: () => false, onExchange }
+  const parts = { timeouts: TIMEOUTS, turn: createTurn(), isDraining: () => false, onExchange, http2ErrorSent() {} }
   const visitor = new Http1Visitor(socket as TLSSocket, connection, parts)
   const release = async () => {
     for (const done of held.splice(0)) done()

@@ -261,6 +261,22 @@ test('curl gets answers, uploads and trailers over HTTP/2', async () => {
   expect(await curl('-D', '-', '-o', '/dev/null', ...url('/trailers'))).toContain('x-checksum')
 })
 
+test('what a stream or a connection ends for is counted by its error code', async () => {
+  const counted = async (kind: string, code: string) =>
+    Number(
+      new RegExp(`^namesake_edge_http2_errors_total\\{frame="${kind}",code="${code}"\\} (\\d+)$`, 'm').exec(await edge.metrics())?.[1] ?? 0,
+    )
+  const streams = await counted('RST_STREAM', 'PROTOCOL_ERROR')
+  const connections = await counted('GOAWAY', 'FRAME_SIZE_ERROR')
+  const visitor = await open()
+  visitor.send(frame(HEADERS, 0x5, 1, literals(':method', 'GET', ':scheme', 'https', ':authority', HOST)))
+  await visitor.until(({ type, streamId }) => type === RST_STREAM && streamId === 1)
+  visitor.send(frame(PING, 0, 0, word(1)))
+  await visitor.until(({ type }) => type === GOAWAY)
+  expect(await counted('RST_STREAM', 'PROTOCOL_ERROR')).toBe(streams + 1)
+  expect(await counted('GOAWAY', 'FRAME_SIZE_ERROR')).toBe(connections + 1)
+})
+
 test('h2load is answered without a failure', async () => {
   const { stdout } = await promisify(execFile)('h2load', [
     '-n',

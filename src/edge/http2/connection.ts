@@ -66,6 +66,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     this.writer = new FrameWriter(socket, parts, {
       dirty: () => this.#mark(),
       sent: () => (this.#arrived.length > 0 ? this.#mark() : this.#waiting.goOn()),
+      told: parts.http2ErrorSent,
     })
     this.#waiting = new WaitingMessages(this.sendWindow, this.writer, parts.kept)
     const takePingDue = () => this.writer.takeNews()
@@ -77,7 +78,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     socket.once('end', () => socket.destroy())
     socket.once('close', () => this.#end())
     this.writer.frame(FRAME.settings, FLAG.none, 0, OUR_SETTINGS)
-    this.writer.words(FRAME.windowUpdate, 0, CONNECTION_WINDOW_BYTES - INITIAL_WINDOW_BYTES)
+    this.writer.windowUpdate(0, CONNECTION_WINDOW_BYTES - INITIAL_WINDOW_BYTES)
   }
 
   /** Says that we go; the connection ends with the last answer that is on its way. */
@@ -85,7 +86,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     if (this.#state !== 'open') return
     this.#state = 'leaving'
     this.#leaveDeadlineAt = performance.now() + GOAWAY_GRACE_MS
-    this.writer.words(FRAME.goaway, 0, STREAM_ID_MAX, ERROR_CODE.none)
+    this.writer.goaway(STREAM_ID_MAX, ERROR_CODE.none)
     this.writer.frame(FRAME.ping, FLAG.none, 0, LAST_PING)
   }
 
@@ -99,7 +100,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     if (nowMs >= this.#headDeadlineAt || (this.#streams.size === 0 && nowMs >= this.#idleDeadlineAt)) return this.#fail(ERROR_CODE.none)
     if (this.#state === 'closed') return
     if (nowMs >= this.#leaveDeadlineAt) this.#takeNoMore()
-    for (const id of this.#resetStreams.due(nowMs)) this.writer.words(FRAME.rstStream, id, ERROR_CODE.none)
+    for (const id of this.#resetStreams.due(nowMs)) this.writer.reset(id, ERROR_CODE.none)
     if (this.#arrived.length > 0 && !this.#waiting.areTooMany) this.#mark() // other connections may have made the room
     if (this.#waiting.isEmpty) return
     const late = this.#waiting.keepTooMuch ? this.#arrived.filter(({ begunAtMs }) => nowMs - begunAtMs >= BEGIN_MS_MAX) : []
@@ -179,10 +180,9 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     this.#reopen(size)
     if (stream) return this.#offend(stream, ERROR_CODE.streamClosed)
     const late = this.#resetStreams.receive(streamId, size, endsStream)
-    if (late.kind === 'refused') this.#budget.charge(COST.error)
-    if (late.kind === 'refused') this.writer.words(FRAME.rstStream, streamId, ERROR_CODE.streamClosed)
-    else if (late.kind === 'window') this.writer.words(FRAME.windowUpdate, streamId, late.opened)
-    else if (late.kind === 'end') this.writer.words(FRAME.rstStream, streamId, ERROR_CODE.none)
+    if (late.kind === 'refused') this.#refuse(streamId, true, ERROR_CODE.streamClosed)
+    else if (late.kind === 'window') this.writer.windowUpdate(streamId, late.opened)
+    else if (late.kind === 'end') this.writer.reset(streamId, ERROR_CODE.none)
   }
 
   onHead(streamId: number, endsStream: boolean, decoded: DecodedHead) {
@@ -272,12 +272,12 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     this.#reopen(bytes)
     if (this.#state === 'closed' || stream.isRequestComplete || this.#streams.get(stream.id) !== stream) return
     const opened = stream.receiveWindow.take(bytes)
-    if (opened > 0) this.writer.words(FRAME.windowUpdate, stream.id, opened)
+    if (opened > 0) this.writer.windowUpdate(stream.id, opened)
   }
 
   #reopen(bytes: number): void {
     const opened = this.#receiveWindow.take(bytes)
-    if (opened > 0 && this.#state !== 'closed') this.writer.words(FRAME.windowUpdate, 0, opened)
+    if (opened > 0 && this.#state !== 'closed') this.writer.windowUpdate(0, opened)
   }
 
   /** The visitor broke a rule that concerns one stream. */
@@ -287,13 +287,13 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   }
 
   #refuse(streamId: number, isComplete: boolean, code: number): void {
-    this.writer.words(FRAME.rstStream, streamId, code)
+    this.writer.reset(streamId, code)
     if (!isComplete) this.#resetStreams.add(streamId, new ReceiveWindow(STREAM_WINDOW_BYTES))
     this.#budget.charge(COST.error)
   }
 
   #reset(stream: Stream, code: number): void {
-    this.writer.words(FRAME.rstStream, stream.id, code)
+    this.writer.reset(stream.id, code)
     this.#forget(stream)
   }
 
@@ -319,7 +319,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     this.#state = 'last'
     this.#leaveDeadlineAt = Number.POSITIVE_INFINITY
     this.#lastStreamTaken = this.#lastStreamId
-    this.writer.words(FRAME.goaway, 0, this.#lastStreamTaken, ERROR_CODE.none)
+    this.writer.goaway(this.#lastStreamTaken, ERROR_CODE.none)
     if (this.#streams.size === 0) this.#close()
   }
 
@@ -327,7 +327,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     if (this.#state === 'closed') return
     this.#socket.pause() // nothing that it sends on is worth the deciphering
     this.#closeDeadlineAt = performance.now() + LINGER_MS
-    this.writer.words(FRAME.goaway, 0, Math.min(this.#lastStreamId, this.#lastStreamTaken), code) // never more than was said before (RFC 9113 §6.8)
+    this.writer.goaway(Math.min(this.#lastStreamId, this.#lastStreamTaken), code) // never more than was said before (RFC 9113 §6.8)
     this.#close()
   }
 

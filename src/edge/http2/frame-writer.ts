@@ -4,7 +4,7 @@ import type { FieldSection } from '../field-section.ts'
 import type { Turn } from '../turn.ts'
 import { BEFORE_BODY_BYTES_MAX, BODY_FRAMES_BYTES_MAX, FRAME_BUFFER_BYTES, type FrameBuffers } from './frame-buffers.ts'
 import type { HpackEncoder } from './hpack-encoder.ts'
-import { FLAG, FRAME, FRAME_BYTES_MAX, FRAME_HEAD_BYTES } from './protocol.ts'
+import { ERROR_CODE, FLAG, FRAME, FRAME_BYTES_MAX, FRAME_HEAD_BYTES } from './protocol.ts'
 
 /** With more than this on its way, nobody should write more until some has left. */
 const UNSENT_BYTES_HIGH = 256 * 1024
@@ -15,6 +15,9 @@ const NOT_AT_ONCE_MS = 50
 const HEAD_OVERHEAD_BYTES = 40
 
 type WriterParts = { turn: Turn; buffers: FrameBuffers; encoder: HpackEncoder }
+
+/** `dirty`: something waits to be flushed; `sent`: some of it has left; `told`: the other side is told of an error, by a frame of this type. */
+type WriterListener = { dirty(): void; sent(): void; told?(type: number, code: number): void }
 
 type Filled = { buffer: Buffer; bytes: number }
 
@@ -27,7 +30,7 @@ export class FrameWriter {
   readonly #turn: Turn
   readonly #buffers: FrameBuffers
   readonly #encoder: HpackEncoder
-  readonly #on: { dirty(): void; sent(): void }
+  readonly #on: WriterListener
   #buffer: Buffer | undefined
   #at = 0
   #full: Filled[] = []
@@ -42,8 +45,7 @@ export class FrameWriter {
   /** When the other side's system was last seen to receive some of much that was written, though nothing was heard of it. */
   deliveredAtMs = Number.NEGATIVE_INFINITY
 
-  /** `dirty`: something waits to be flushed; `sent`: some of it has left. */
-  constructor(socket: Duplex, parts: WriterParts, on: { dirty(): void; sent(): void }) {
+  constructor(socket: Duplex, parts: WriterParts, on: WriterListener) {
     this.#socket = socket
     this.#turn = parts.turn
     this.#buffers = parts.buffers
@@ -90,8 +92,24 @@ export class FrameWriter {
     this.#commit(FRAME_HEAD_BYTES + size)
   }
 
-  /** A frame whose payload is some 32-bit numbers: RST_STREAM, WINDOW_UPDATE, GOAWAY. */
-  words(type: number, streamId: number, ...words: number[]): void {
+  /** Ends the stream with RST_STREAM. */
+  reset(streamId: number, code: number): void {
+    this.#words(FRAME.rstStream, streamId, code)
+    if (code !== ERROR_CODE.none) this.#on.told?.(FRAME.rstStream, code)
+  }
+
+  /** Announces the end of the connection with GOAWAY: of the other side's streams none behind the last one is served. */
+  goaway(lastStreamId: number, code: number): void {
+    this.#words(FRAME.goaway, 0, lastStreamId, code)
+    if (code !== ERROR_CODE.none) this.#on.told?.(FRAME.goaway, code)
+  }
+
+  windowUpdate(streamId: number, bytes: number): void {
+    this.#words(FRAME.windowUpdate, streamId, bytes)
+  }
+
+  /** A frame whose payload is some 32-bit numbers. */
+  #words(type: number, streamId: number, ...words: number[]): void {
     const size = words.length * WORD_BYTES
     let at = this.#reserve(FRAME_HEAD_BYTES + size)
     putFrameHead(this.#buffer!, at, size, type, FLAG.none, streamId)

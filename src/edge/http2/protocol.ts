@@ -27,6 +27,28 @@ export const ERROR_CODE = {
   enhanceYourCalm: 11,
 } as const
 
+/** As RFC 9113 §7 spells them, in its order. */
+const ERROR_NAMES = [
+  'NO_ERROR',
+  'PROTOCOL_ERROR',
+  'INTERNAL_ERROR',
+  'FLOW_CONTROL_ERROR',
+  'SETTINGS_TIMEOUT',
+  'STREAM_CLOSED',
+  'FRAME_SIZE_ERROR',
+  'REFUSED_STREAM',
+  'CANCEL',
+  'COMPRESSION_ERROR',
+  'CONNECT_ERROR',
+  'ENHANCE_YOUR_CALM',
+] as const
+export type ErrorName = (typeof ERROR_NAMES)[number]
+
+/** `code`: one of ERROR_CODE. */
+export function errorName(code: number): ErrorName {
+  return ERROR_NAMES[code]!
+}
+
 export const SETTING = { headerTableSize: 1, enablePush: 2, maxStreams: 3, initialWindow: 4, maxFrame: 5, maxHeaderList: 6 } as const
 
 export const FRAME_HEAD_BYTES = 9
