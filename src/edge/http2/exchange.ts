@@ -120,7 +120,7 @@ export class Http2Exchange implements Exchange {
       this.abort()
       return true
     }
-    const sent = this.#queue.isEmpty ? this.#send(chunk, 0, this.#mayEndWithData) : 0
+    const sent = this.#queue.isEmpty ? this.#send(chunk, 0, chunk.length, this.#mayEndWithData) : 0
     if (sent < chunk.length) {
       this.#keep(chunk, sent)
     } else {
@@ -161,10 +161,14 @@ export class Http2Exchange implements Exchange {
     throw new Error('an HTTP/2 stream does not change protocols')
   }
 
-  /** Sends what waits, as far as there is room. False: it has to wait on. */
-  goOn(): boolean {
+  /** Sends what waits, as far as there is room, and at most a frame more than `bytes`. False: it has to wait on. */
+  goOn(bytes: number): boolean {
+    let left = bytes
     for (let chunk = this.#queue.first; chunk; chunk = this.#queue.first) {
-      const sent = this.#send(chunk, this.#sentOfFirst, this.#queue.size === 1 && this.#mayEndWithData)
+      if (left <= 0) return false
+      const end = Math.min(chunk.length, this.#sentOfFirst + Math.max(left, FRAME_BYTES_MAX))
+      const sent = this.#send(chunk, this.#sentOfFirst, end, this.#queue.size === 1 && this.#mayEndWithData)
+      left -= sent
       this.#queued(-sent)
       this.#sentOfFirst += sent
       if (sent > 0) this.#movedAtMs = performance.now()
@@ -204,14 +208,15 @@ export class Http2Exchange implements Exchange {
     return this.#hasEnded ? this.#trailers.length === 0 : this.#left === 0 && !this.#mayHaveTrailers
   }
 
-  /** Sends of the chunk, from `from`, what both windows allow and returns how much that was. The last frame ends the stream when `isLast`. */
-  #send(chunk: Buffer, from: number, isLast: boolean): number {
+  /** Sends of the chunk, from `from` to `end`, what both windows allow and returns how much that was. Its last frame ends the stream when `isLast`. */
+  #send(chunk: Buffer, from: number, end: number, isLast: boolean): number {
     const { writer, sendWindow } = this.#host
-    writer.expect(Math.min(this.sendWindow.available, sendWindow.available, chunk.length - from))
+    const room = Math.min(this.sendWindow.available, sendWindow.available)
+    writer.expect(Math.min(room, end - from), Math.min(room, chunk.length - from))
     let at = from
-    while (at < chunk.length && !writer.isBusy) {
+    while (at < end && !writer.isBusy) {
       const allowed = Math.min(this.sendWindow.available, sendWindow.available, FRAME_BYTES_MAX)
-      const size = Math.min(allowed, chunk.length - at)
+      const size = Math.min(allowed, end - at)
       if (size <= 0) break
       const endsStream = isLast && at + size === chunk.length
       writer.frame(FRAME.data, endsStream ? FLAG.endStream : FLAG.none, this.streamId, chunk, at, at + size)

@@ -69,11 +69,12 @@ export class FrameWriter {
     return hadNews
   }
 
-  /** So much of a body follows: what fits a buffer leaves in one piece. */
-  expect(bytes: number): void {
-    const frames = Math.ceil(bytes / FRAME_BYTES_MAX) * FRAME_HEAD_BYTES
-    const wanted = Math.min(BODY_FRAMES_BYTES_MAX, frames + bytes)
+  /** So much of a body follows, and then perhaps the rest of so much: what fits a buffer leaves in one piece. */
+  expect(bytes: number, inAll = bytes): void {
     const before = this.#buffer
+    const following = before ? bytes : inAll
+    const frames = Math.ceil(following / FRAME_BYTES_MAX) * FRAME_HEAD_BYTES
+    const wanted = Math.min(BODY_FRAMES_BYTES_MAX, frames + following)
     if (this.isBusy || wanted <= (before?.length ?? FRAME_BUFFER_BYTES) - this.#at) return
     const isJoined = before !== undefined && this.#at <= BEFORE_BODY_BYTES_MAX
     if (!isJoined) this.#setAside()

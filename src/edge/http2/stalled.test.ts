@@ -102,6 +102,36 @@ test('a request waits on beside an answer on a slow line, whose windows are open
   pair.close()
 })
 
+test('a small answer that comes while a slow line is busy with large ones waits for a little of each of them', async () => {
+  const many = 20
+  const begun: Exchange[] = []
+  const pair = createHttp2Pair((exchange) => {
+    exchange.answer({ status: 200, reason: '', fields: FieldSection.EMPTY, body: 'unknown' })
+    begun.push(exchange)
+  })
+  pair.send(PREFACE, frame(SETTINGS, 0, 0, [0, 4, 0x7f, 0xff, 0xff, 0xff]), frame(WINDOW_UPDATE, 0, 0, word(0x7fff0000)))
+  pair.send(...Array.from({ length: many + 1 }, (_, i) => frame(HEADERS, 5, 2 * i + 1, GET)))
+  await pair.settled()
+  pair.hold()
+  const [small, ...large] = begun.reverse()
+  for (const exchange of large) exchange.write(Buffer.alloc(PIECE))
+  small!.write(Buffer.alloc(1_000))
+  small!.end()
+  const bodies = () => pair.frames.filter(({ type }) => type === DATA)
+  const place = () => bodies().findIndex(({ streamId }) => streamId === 2 * many + 1)
+  for (let round = 0; round < 100 && place() < 0; round += 1) {
+    pair.release()
+    pair.hold()
+    await pair.settled()
+  }
+  const before = bodies()
+    .slice(0, place())
+    .reduce((sum, { payload }) => sum + payload.length, 0)
+  expect(place()).toBeGreaterThan(0)
+  expect(before).toBeLessThan((many * PIECE) / 2)
+  pair.close()
+})
+
 test('requests that are taken back before they begin leave nothing behind, and what comes later begins', async () => {
   const { pair, begun, goaways } = await stall(STALLED)
   const [long, lot] = [requestBlock('shop.customer.com', { path: `/${'x'.repeat(4_000)}` }), 150]

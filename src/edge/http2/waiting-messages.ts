@@ -1,4 +1,5 @@
 import type { FrameWriter } from './frame-writer.ts'
+import { FRAME_BYTES_MAX } from './protocol.ts'
 import type { SendWindow } from './windows.ts'
 
 /**
@@ -14,6 +15,8 @@ const KEPT_FOR_ALL_BYTES_HIGH = 256 * 1024 * 1024
  */
 const KEPT_BYTES_MAX_OF_MANY = 512 * 1024
 const PATIENCE_OF_MANY_MS = 2_000
+/** What each of several may send before it is the next one's turn: on a slow line a style sheet is not to wait for large pieces of a hundred images. */
+const TURN_BYTES = FRAME_BYTES_MAX
 
 /** What is kept for all connections of a process. */
 export class KeptForAll {
@@ -21,8 +24,8 @@ export class KeptForAll {
 }
 
 export type Waiting = {
-  /** Sends what waits, as far as there is room. False: it has to wait on. */
-  goOn(): boolean
+  /** Sends what waits, as far as there is room, and not much more than `bytes`. False: it has to wait on. */
+  goOn(bytes: number): boolean
 }
 
 /** Whether the visitor has taken nothing of its answer, or the application nothing of its request, for `ms`. */
@@ -89,18 +92,21 @@ export class WaitingMessages {
     return true
   }
 
-  /** There is room again in the connection's window or on the way out. */
+  /** There is room again in the connection's window or on the way out: one turn after the other, as long as anything is sent. */
   goOn(): void {
-    if (this.#messages.size === 0) return
-    for (const message of [...this.#messages]) {
-      if (this.#window.available <= 0 || this.#writer.isBusy) return
-      this.goOnWith(message)
+    for (let before = Number.NaN; this.#messages.size > 0 && before !== this.#window.available; ) {
+      before = this.#window.available
+      const turnBytes = this.#messages.size > 1 ? TURN_BYTES : Number.POSITIVE_INFINITY
+      for (const message of [...this.#messages]) {
+        if (this.#window.available <= 0 || this.#writer.isBusy) return
+        this.goOnWith(message, turnBytes)
+      }
     }
   }
 
   /** There is room again in this one's window. */
-  goOnWith(message: Waiting): void {
+  goOnWith(message: Waiting, bytes = Number.POSITIVE_INFINITY): void {
     if (!this.#messages.delete(message)) return
-    if (!message.goOn()) this.#messages.add(message) // at the end of the line
+    if (!message.goOn(bytes)) this.#messages.add(message) // at the end of the line
   }
 }
