@@ -7,6 +7,8 @@ import type { WaitingClient } from './tls.ts'
 const shop = parseHostname('shop.customer.com')
 const certificate = { id: '1', leafPem: 'leaf', issuersPem: '', keyPem: 'key', notAfterMs: 2_000 }
 
+const inHand = (one: typeof certificate): CertificateKnowledge => ({ certificate: { notAfterMs: one.notAfterMs, open: () => one } })
+
 function source(served = true, names: (hostname: Hostname) => Iterable<Hostname> = (hostname) => [hostname]) {
   const copy = new Map<Hostname, CertificateKnowledge>()
   const asked: Hostname[] = []
@@ -14,7 +16,7 @@ function source(served = true, names: (hostname: Hostname) => Iterable<Hostname>
   let nowMs = 1_000
   let passedMs = 0
   const made = createCertificateSource({
-    read: (hostname) => copy.get(hostname) ?? { kind: 'none' },
+    read: (hostname) => copy.get(hostname) ?? {},
     servedBy: (hostname) => (served ? names(hostname) : []),
     async requestIssuance(hostname) {
       asked.push(hostname)
@@ -42,15 +44,15 @@ const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 test('a certificate in the local copy is answered at once', () => {
   const { made, copy } = source()
-  copy.set(shop, { kind: 'certificate', certificate })
+  copy.set(shop, inHand(certificate))
   expect(made.certificateFor(shop, from('192.0.2.1'))).toMatchObject({ kind: 'certificate', id: '1' })
 })
 
 test('a changed certificate replaces the remembered one', async () => {
   const { made, copy } = source()
-  copy.set(shop, { kind: 'certificate', certificate })
+  copy.set(shop, inHand(certificate))
   await made.certificateFor(shop, from('192.0.2.1'))
-  copy.set(shop, { kind: 'certificate', certificate: { ...certificate, id: '2' } })
+  copy.set(shop, inHand({ ...certificate, id: '2' }))
   made.changed(shop)
   expect(made.certificateFor(shop, from('192.0.2.1'))).toMatchObject({ id: '2' })
 })
@@ -58,7 +60,7 @@ test('a changed certificate replaces the remembered one', async () => {
 test('fifteen thousand hostnames are read from the copy once, in whatever order they are visited', () => {
   const { made, copy } = source()
   const names = Array.from({ length: 15_000 }, (_, i) => parseHostname(`shop-${i}.customer.com`))
-  for (const name of names) copy.set(name, { kind: 'certificate', certificate })
+  for (const name of names) copy.set(name, inHand(certificate))
   for (const name of names) void made.certificateFor(name, from('192.0.2.1'))
   let reads = 0
   copy.get = () => {
@@ -86,7 +88,7 @@ test('handshakes wait for the issuance and all get its certificate', async () =>
   const answers = Promise.all(Array.from({ length: 200 }, (_, i) => made.certificateFor(shop, from(`192.0.2.${i}`))))
   await turn()
   expect(made.waiting()).toBe(200)
-  copy.set(shop, { kind: 'certificate', certificate })
+  copy.set(shop, inHand(certificate))
   made.changed(shop)
   expect((await answers).every((answer) => answer.kind === 'certificate')).toBe(true)
   expect(made.waiting()).toBe(0)
@@ -96,7 +98,7 @@ test('a failed issuance ends the wait with its reason, and nobody waits during t
   const { made, copy, asked } = source()
   const first = made.certificateFor(shop, from('192.0.2.1'))
   await turn()
-  copy.set(shop, { kind: 'failed', reason: 'the CNAME points elsewhere', nextAttemptAtMs: 60_000 })
+  copy.set(shop, { failure: { reason: 'the CNAME points elsewhere', nextAttemptAtMs: 60_000 } })
   made.changed(shop)
   expect(await first).toEqual({ kind: 'refused', reason: 'the CNAME points elsewhere' })
   expect(made.certificateFor(shop, from('192.0.2.1'))).toEqual({ kind: 'refused', reason: 'the CNAME points elsewhere' })
@@ -162,9 +164,8 @@ test('who goes away leaves the seat to others', async () => {
 const ended = { ...certificate, id: 'ended', notAfterMs: 999 }
 
 test.each<[string, CertificateKnowledge, string]>([
-  ['that cannot be asked for', { kind: 'none', ended: () => ended }, 'no way to the database'],
-  ['in the back-off', { kind: 'failed', reason: 'no', nextAttemptAtMs: 60_000, ended: () => ended }, ''],
-  ['as it came from the copy a moment ago', { kind: 'certificate', certificate: ended }, 'in back-off'],
+  ['that cannot be asked for', inHand(ended), 'no way to the database'],
+  ['in the back-off', { ...inHand(ended), failure: { reason: 'no', nextAttemptAtMs: 60_000 } }, ''],
 ])('a certificate that has ended is shown where there is no other: %s', async (_when, knowledge, refusal) => {
   const { made, copy, refuse } = source()
   copy.set(shop, knowledge)
@@ -177,7 +178,7 @@ test('one is waited for where the one in hand has ended, but not by everybody wh
   try {
     const { made, copy, asked, wait } = source()
     const visit = () => made.certificateFor(shop, from('192.0.2.1'))
-    copy.set(shop, { kind: 'none', ended: () => ended })
+    copy.set(shop, inHand(ended))
     const first = visit()
     await turn()
     expect(asked).toEqual([shop])
@@ -187,7 +188,7 @@ test('one is waited for where the one in hand has ended, but not by everybody wh
     wait(60_000)
     const later = visit()
     await turn()
-    copy.set(shop, { kind: 'certificate', certificate: { ...certificate, notAfterMs: 100_000 } })
+    copy.set(shop, inHand({ ...certificate, notAfterMs: 100_000 }))
     made.changed(shop)
     expect(await later).toMatchObject({ id: '1' })
   } finally {
@@ -197,8 +198,8 @@ test('one is waited for where the one in hand has ended, but not by everybody wh
 
 test("a wildcard's certificate goes before one's own that has ended", () => {
   const { made, copy, asked } = source(true, (hostname) => [hostname, wildcardOver(hostname)])
-  copy.set(shop, { kind: 'none', ended: () => ended })
-  copy.set(wildcard, { kind: 'certificate', certificate })
+  copy.set(shop, inHand(ended))
+  copy.set(wildcard, inHand(certificate))
   expect(made.certificateFor(shop, from('192.0.2.1'))).toMatchObject({ id: '1' })
   expect(asked).toEqual([])
 })
@@ -237,7 +238,7 @@ test('who waits goes on waiting when all has to be looked at anew and there is n
   }
   await turn()
   expect(made.waiting()).toBe(1)
-  copy.set(shop, { kind: 'certificate', certificate })
+  copy.set(shop, inHand(certificate))
   made.changed(shop)
   expect(await answer).toMatchObject({ kind: 'certificate' })
 })
@@ -249,7 +250,7 @@ test("a wildcard's certificate is asked for and remembered once for all names th
   const { made, copy, asked } = source(true, () => [wildcard])
   const answers = Promise.all([shop, other, shop].map((hostname, i) => made.certificateFor(hostname, from(`192.0.2.${i}`))))
   await turn()
-  copy.set(wildcard, { kind: 'certificate', certificate })
+  copy.set(wildcard, inHand(certificate))
   made.changed(wildcard)
   expect(await answers).toMatchObject([{ id: '1' }, { id: '1' }, { id: '1' }])
   expect(new Set(asked)).toEqual(new Set([wildcard]))
@@ -261,10 +262,10 @@ test("a wildcard's certificate is asked for and remembered once for all names th
 
 test("a name has its own certificate before its wildcard's, which stands in while there is none", async () => {
   const { made, copy, asked } = source(true, (hostname) => [hostname, wildcardOver(hostname)])
-  copy.set(wildcard, { kind: 'certificate', certificate })
-  copy.set(other, { kind: 'failed', reason: 'no', nextAttemptAtMs: 2_000 })
+  copy.set(wildcard, inHand(certificate))
+  copy.set(other, { failure: { reason: 'no', nextAttemptAtMs: 2_000 } })
   for (const hostname of [shop, other]) expect(made.certificateFor(hostname, from('192.0.2.1'))).toMatchObject({ id: '1' })
-  copy.set(shop, { kind: 'certificate', certificate: { ...certificate, id: '2' } })
+  copy.set(shop, inHand({ ...certificate, id: '2' }))
   made.changed(shop)
   expect(made.certificateFor(shop, from('192.0.2.1'))).toMatchObject({ id: '2' })
   expect(made.certificateFor(other, from('192.0.2.1'))).toMatchObject({ id: '1' })
@@ -278,19 +279,19 @@ test('nobody looks for the wildcard over a name that has a certificate', () => {
     looked.push(hostname)
     yield wildcardOver(hostname)
   })
-  copy.set(wildcard, { kind: 'certificate', certificate })
-  copy.set(shop, { kind: 'certificate', certificate })
+  copy.set(wildcard, inHand(certificate))
+  copy.set(shop, inHand(certificate))
   for (const hostname of [shop, other]) expect(made.certificateFor(hostname, from('192.0.2.1'))).toMatchObject({ id: '1' })
   expect(looked).toEqual([other])
 })
 
 test("a wildcard's back-off does not keep a name from its own certificate", async () => {
   const { made, copy, asked } = source(true, (hostname) => [hostname, wildcardOver(hostname)])
-  copy.set(wildcard, { kind: 'failed', reason: 'no', nextAttemptAtMs: 2_000 })
+  copy.set(wildcard, { failure: { reason: 'no', nextAttemptAtMs: 2_000 } })
   const answer = made.certificateFor(shop, from('192.0.2.1'))
   await turn()
   expect(asked).toEqual([shop])
-  copy.set(shop, { kind: 'certificate', certificate })
+  copy.set(shop, inHand(certificate))
   made.changed(shop)
   expect(await answer).toMatchObject({ id: '1' })
 })

@@ -9,17 +9,17 @@ import type { WaitingClient } from './tls.ts'
 /** A certificate as the local copy holds it, its key opened. `id` changes whenever the certificate does. */
 export type KeptCertificate = CertificateText & { id: string; notAfterMs: number }
 
-/** What the machine knows of a hostname's certificate: one in hand, or why there is none yet. `ended`: the one in hand whose time is over. */
-export type CertificateKnowledge =
-  | { kind: 'certificate'; certificate: KeptCertificate }
-  | { kind: 'failed'; reason: string; nextAttemptAtMs: number; ended?: Ended | undefined }
-  | { kind: 'none'; ended?: Ended | undefined }
+/** What the machine knows of a hostname's certificate: one in hand, whether its time is over or not, and how the last attempt at one failed. */
+export type CertificateKnowledge = {
+  certificate?: CertificateInHand | undefined
+  failure?: { reason: string; nextAttemptAtMs: number } | undefined
+}
 
-/** Its key is opened only when it is needed; throws when that cannot be. */
-type Ended = () => KeptCertificate
+/** Its key is opened only when it is needed. Throws when that cannot be, as with another machine's secret. */
+type CertificateInHand = { notAfterMs: number; open: () => KeptCertificate }
 
 export type CertificateSourceParts = {
-  /** Reads the local copy for a claimed name; no other machine is asked. Throws when a key cannot be opened, as with another machine's secret. */
+  /** Reads the local copy for a claimed name; no other machine is asked. */
   read(claimed: Hostname): CertificateKnowledge
   /**
    * The names whose certificates may serve the hostname, the one to order first: its own, if it is claimed or one of the service's; then the
@@ -59,7 +59,8 @@ const REFUSALS_MAX = 10_000
 const NOT_REGISTERED: CertificateAnswer = { kind: 'refused', reason: 'not registered' }
 const NOT_IN_TIME = { kind: 'refused', reason: 'the certificate was not issued in time' } as const
 
-type Found = { answer?: CertificateAnswer; ended?: Ended | undefined }
+/** `ended`: opens the certificate in hand whose time is over. */
+type Found = { answer?: CertificateAnswer; ended?: CertificateInHand['open'] | undefined }
 
 /**
  * Where handshakes get their certificate: memory, then the local copy; else, for a hostname that is served here, the handshake waits
@@ -75,21 +76,21 @@ export function createCertificateSource(parts: CertificateSourceParts): Certific
   const request = (hostname: Hostname) => requests(hostname, () => parts.requestIssuance(hostname))
   const refusals = new Lru<Hostname, { reason: string; untilMs: number }>(REFUSALS_MAX)
 
+  const isOver = ({ notAfterMs }: { notAfterMs: number }) => notAfterMs <= parts.now()
   const remembered = (hostname: Hostname): CertificateAnswer | undefined => {
     const known = memory.get(hostname)
-    return known && known.notAfterMs > parts.now() ? { kind: 'certificate', ...known } : undefined
+    return known && !isOver(known) ? { kind: 'certificate', ...known } : undefined
   }
   const inCopy = (hostname: Hostname): Found => {
-    const knowledge = parts.read(hostname)
-    if (knowledge.kind === 'certificate') {
-      const { certificate } = knowledge
-      if (certificate.notAfterMs <= parts.now()) return { ended: () => certificate }
-      memory.set(hostname, certificate)
-      return { answer: { kind: 'certificate', ...certificate } }
+    const { certificate, failure } = parts.read(hostname)
+    if (certificate && !isOver(certificate)) {
+      const kept = certificate.open()
+      memory.set(hostname, kept)
+      return { answer: { kind: 'certificate', ...kept } }
     }
-    const { ended } = knowledge
-    if (knowledge.kind === 'none' || knowledge.nextAttemptAtMs <= parts.now()) return { ended }
-    return { answer: { kind: 'refused', reason: knowledge.reason }, ended }
+    const ended = certificate?.open
+    if (!failure || failure.nextAttemptAtMs <= parts.now()) return { ended }
+    return { answer: { kind: 'refused', reason: failure.reason }, ended }
   }
 
   const refused = (hostname: Hostname): CertificateAnswer | undefined => {
@@ -99,7 +100,8 @@ export function createCertificateSource(parts: CertificateSourceParts): Certific
 
   const hasNews = (hostname: Hostname): boolean => {
     try {
-      return parts.read(hostname).kind !== 'none'
+      const { certificate, failure } = parts.read(hostname)
+      return failure !== undefined || (certificate !== undefined && !isOver(certificate))
     } catch {
       return true // the handshakes that wait meet the same failure, and it is logged there
     }
@@ -171,7 +173,7 @@ export function createCertificateSource(parts: CertificateSourceParts): Certific
   }
 }
 
-function orEnded(answer: CertificateAnswer, ended: Ended | undefined): CertificateAnswer {
+function orEnded(answer: CertificateAnswer, ended: Found['ended']): CertificateAnswer {
   return answer.kind === 'refused' && ended ? { kind: 'certificate', ...ended() } : answer
 }
 

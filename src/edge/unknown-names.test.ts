@@ -25,8 +25,9 @@ beforeAll(async () => {
     read(hostname) {
       reads.push(hostname)
       const answer = edge.certificates.get(hostname)
-      if (answer === undefined || answer instanceof Promise || answer.kind === 'refused') return { kind: 'none' }
-      return { kind: 'certificate', certificate: { ...answer, notAfterMs: Number.POSITIVE_INFINITY } }
+      if (answer === undefined || answer instanceof Promise || answer.kind === 'refused') return {}
+      const notAfterMs = Number.POSITIVE_INFINITY
+      return { certificate: { notAfterMs, open: () => ({ ...answer, notAfterMs }) } }
     },
     servedBy: (hostname) => (hostname === HOST || hostname === EDGE_HOST ? [hostname] : []),
     async requestIssuance(hostname) {

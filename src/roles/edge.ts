@@ -1,6 +1,6 @@
 import { createChallengeCertificate } from '../certs/tls-alpn.ts'
 import { runsOnJemalloc } from '../edge/allocator.ts'
-import { type CertificateKnowledge, createCertificateSource, type KeptCertificate } from '../edge/certificate-source.ts'
+import { type CertificateKnowledge, createCertificateSource } from '../edge/certificate-source.ts'
 import { certificateText } from '../edge/certificate-text.ts'
 import { createChallengeSource } from '../edge/challenge-source.ts'
 import { type Edge, startEdge } from '../edge/edge.ts'
@@ -65,21 +65,19 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     }),
   })
 
-  /** Opens the certificate of a row, if it has one. */
-  const openOf = ({ hostname, version, chainPem, sealedKey, notAfterMs }: CertificateRow): (() => KeptCertificate) | undefined => {
+  const inHand = ({ hostname, version, chainPem, sealedKey, notAfterMs }: CertificateRow): CertificateKnowledge['certificate'] => {
     if (!chainPem || !sealedKey || !notAfterMs) return undefined
-    return () => {
+    const open = () => {
       const keyPem = keys.open(sealedKey, hostname)
       return { id: `${hostname}:${version}`, ...certificateText({ chainPem, keyPem }), notAfterMs }
     }
+    return { notAfterMs, open }
   }
   const readCertificate = (hostname: Hostname): CertificateKnowledge => {
     const row = copy.reader.findCertificate(hostname)
-    if (!row) return { kind: 'none' }
-    const open = openOf(row)
-    if (open && (row.notAfterMs ?? 0) > Date.now()) return { kind: 'certificate', certificate: open() }
-    if (row.state !== 'failed') return { kind: 'none', ended: open }
-    return { kind: 'failed', reason: row.reason ?? 'the last attempt failed', nextAttemptAtMs: row.nextAttemptAtMs ?? 0, ended: open }
+    if (!row) return {}
+    const failure = { reason: row.reason ?? 'the last attempt failed', nextAttemptAtMs: row.nextAttemptAtMs ?? 0 }
+    return { certificate: inHand(row), failure: row.state === 'failed' ? failure : undefined }
   }
   const findHost = (hostname: Hostname, client?: string) => {
     for (const [name, host] of own) if (name === hostname) return host // they are few; a map would have to read the name, which nearly always is another
