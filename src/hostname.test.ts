@@ -1,6 +1,16 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { inBothForms, isPlainHostname, parseClaimName, parseHostname, readHostname, wildcardOver, withoutStar } from './hostname.ts'
+import * as portal from '../portal/unicode-name.ts'
+import {
+  inBothForms,
+  isPlainHostname,
+  parseClaimName,
+  parseHostname,
+  readHostname,
+  unicodeOf,
+  wildcardOver,
+  withoutStar,
+} from './hostname.ts'
 
 test.each([
   ['shop.customer.com', 'shop.customer.com'],
@@ -19,13 +29,16 @@ test.each([
 })
 
 test.each([
-  ['xn--bcher-kva.example', 'xn--bcher-kva.example (bücher.example)'],
-  ['*.xn--e1afmkfd.xn--p1ai', '*.xn--e1afmkfd.xn--p1ai (*.пример.рф)'],
-  ['_acme-challenge.xn--pple-43d.com', '_acme-challenge.xn--pple-43d.com (_acme-challenge.аpple.com)'], // with a Cyrillic а
-  ['shop.customer.com', 'shop.customer.com'],
-  ['xn--zzzzzz.customer.com', 'xn--zzzzzz.customer.com'],
-])('%s is shown to people as %s', (name, shown) => {
-  expect(inBothForms(name)).toBe(shown)
+  ['xn--bcher-kva.example', 'bücher.example'],
+  ['*.xn--e1afmkfd.xn--p1ai', '*.пример.рф'],
+  ['_acme-challenge.xn--pple-43d.com', '_acme-challenge.аpple.com'], // with a Cyrillic а
+  ['shop.customer.com', undefined],
+  ['xn--zzzzzz.customer.com', undefined],
+])('%s is shown to people with %s beside it, here and in the portal', (name, unicode) => {
+  for (const shown of [{ unicodeOf, inBothForms }, portal]) {
+    expect(shown.unicodeOf(name)).toBe(unicode)
+    expect(shown.inBothForms(name)).toBe(unicode === undefined ? name : `${name} (${unicode})`)
+  }
 })
 
 test.each([

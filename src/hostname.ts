@@ -63,15 +63,14 @@ export function withoutStar(hostname: Hostname): ExactHostname {
  */
 export function inBothForms(name: string): string {
   const unicode = unicodeOf(name)
-  return unicode === name ? name : `${name} (${unicode})`
+  return unicode === undefined ? name : `${name} (${unicode})`
 }
 
-/** A name in the letters of its owner, as bücher.example; as it is where those are what the DNS has, or where they cannot be told. */
-export function unicodeOf(name: string): string {
-  return name
-    .split('.')
-    .map((label) => (label.startsWith('xn--') && isALabel(label) ? domainToUnicode(label) : label))
-    .join('.')
+/** A name in the letters of its owner, as bücher.example; undefined where those are what the DNS has, or where they cannot be told. */
+export function unicodeOf(name: string): string | undefined {
+  const labels = name.split('.').map((label) => (label.startsWith('xn--') && isALabel(label) ? domainToUnicode(label) : label))
+  const unicode = labels.join('.')
+  return unicode === name ? undefined : unicode
 }
 
 /** The one wildcard that covers a hostname: a star in the place of its first label. A wildcard's own is itself. */

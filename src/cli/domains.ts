@@ -66,11 +66,11 @@ async function list({ project: slug, json }: Options): Promise<void> {
     ])
     const headings = ['HOSTNAME', 'STATE', 'VERIFIED', 'CLAIMED']
     const spelt = domains.map(({ hostname }) => unicodeOf(hostname))
-    if (spelt.every((name, i) => name === domains[i]!.hostname)) return table(headings, rows)
+    if (spelt.every((name) => name === undefined)) return table(headings, rows)
     // In the last column, as not all letters are as wide as others.
     return table(
       [...headings, 'IN UNICODE'],
-      rows.map((row, i) => [...row, row[0] === spelt[i] ? '' : spelt[i]!]),
+      rows.map((row, i) => [...row, spelt[i] ?? '']),
     )
   })
 }

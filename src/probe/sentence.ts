@@ -37,9 +37,12 @@ export function describe(verdict: Verdict, subject: Subject): string {
   const sentence = describeInAscii(verdict, subject)
   if (verdict.kind === 'verified') return sentence
   // Whoever owns bücher.com has perhaps never seen how the DNS writes it.
-  const coded = [...new Set(subject.hostname.split('.'))].filter((label) => label.startsWith('xn--') && sentence.includes(label))
-  const spelt = coded.map((label) => `${label} is how the DNS writes ${unicodeOf(label)}`)
-  return coded.length === 0 ? sentence : `${sentence.slice(0, -1)}; ${spelt.join(', and ')}.`
+  const labels = [...new Set(subject.hostname.split('.'))].filter((label) => sentence.includes(label))
+  const spelt = labels.flatMap((label) => {
+    const unicode = unicodeOf(label)
+    return unicode === undefined ? [] : [`${label} is how the DNS writes ${unicode}`]
+  })
+  return spelt.length === 0 ? sentence : `${sentence.slice(0, -1)}; ${spelt.join(', and ')}.`
 }
 
 function describeInAscii(verdict: Verdict, subject: Subject): string {

@@ -271,6 +271,8 @@ test('a name in other letters than those of the DNS is told in both', () => {
   expect(describe({ kind: 'absent' }, subject)).toBe(
     'Add a CNAME record named "xn--caf-dma" in the DNS of xn--bcher-kva.com with the value "edge.namesake.example"; xn--caf-dma is how the DNS writes café, and xn--bcher-kva is how the DNS writes bücher.',
   )
+  const unreadable = { ...subject, hostname: 'xn--zzzzzz.customer.com', zone: 'customer.com' }
+  expect(describe({ kind: 'absent' }, unreadable)).toMatch(/with the value "edge\.namesake\.example"\.$/)
 })
 
 test('a record in a delegated zone is named as that zone names it', () => {
