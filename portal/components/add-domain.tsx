@@ -3,6 +3,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { api } from '../api.ts'
 import { text } from '../strings.ts'
+import { inBothForms } from '../unicode-name.ts'
 import { toast } from './announcer.tsx'
 import { Button } from './button.tsx'
 import { Dialog, DialogButtons } from './dialog.tsx'
@@ -20,7 +21,7 @@ export function AddDomain({ slug, onClose }: { slug: string; onClose(): void }) 
     mutationFn: (wanted: string) => api.claim(slug, wanted),
     async onSuccess(domain) {
       void client.invalidateQueries({ queryKey: ['project', slug] })
-      toast(words.added(domain.hostname))
+      toast(words.added(inBothForms(domain.hostname)))
       await navigate({ to: '/projects/$slug/domains/$hostname', params: { slug, hostname: domain.hostname } })
     },
   })

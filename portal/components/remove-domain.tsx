@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { api } from '../api.ts'
 import { applyNews } from '../queries.ts'
 import { text } from '../strings.ts'
+import { inBothForms } from '../unicode-name.ts'
 import { toast } from './announcer.tsx'
 import { Button } from './button.tsx'
 import { Card } from './card.tsx'
@@ -20,7 +21,7 @@ export function RemoveDomain({ slug, hostname }: { slug: string; hostname: strin
     mutationFn: () => api.removeDomain(slug, hostname),
     async onSuccess() {
       applyNews(client, slug, { hostname, removed: true })
-      toast(words.removed(hostname))
+      toast(words.removed(inBothForms(hostname)))
       await navigate({ to: '/projects/$slug', params: { slug }, replace: true })
       client.removeQueries({ queryKey: ['project', slug, 'domain', hostname] })
       await client.invalidateQueries({ queryKey: ['project', slug] })

@@ -8,6 +8,7 @@ import { queries } from '../queries.ts'
 import type { Activity } from '../records.ts'
 import { useSlug } from '../route-params.ts'
 import { text } from '../strings.ts'
+import { inBothForms } from '../unicode-name.ts'
 
 const words = text.activity
 
@@ -56,7 +57,7 @@ function Entry({ entry }: { entry: Activity }) {
     <li className="flex flex-wrap items-baseline justify-between gap-x-6 gap-y-1 px-5 py-3 text-sm">
       <span className="min-w-0 [overflow-wrap:anywhere]">
         <span className="font-medium">{actorOf(entry)}</span> <span className="text-stone-600 dark:text-stone-400">{deedOf(entry)}</span>{' '}
-        {!isOfThemselves(entry) && <span className="font-medium">{entry.subject}</span>} <Detail detail={entry.detail} />
+        {!isOfThemselves(entry) && <span className="font-medium">{inBothForms(entry.subject)}</span>} <Detail detail={entry.detail} />
       </span>
       <span className="text-stone-600 dark:text-stone-400">
         <Ago at={entry.at} />

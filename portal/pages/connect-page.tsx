@@ -54,8 +54,9 @@ function useLinkNews(token: string): void {
 
 function Instructions({ token, link }: { token: string; link: Connect }) {
   const { hostname, project, status } = link
-  usePageTitle(words.title(hostname))
-  useEffect(() => announce(text.status.changed(hostname, text.status.labels[status])), [hostname, status])
+  const name = inBothForms(hostname)
+  usePageTitle(words.title(name))
+  useEffect(() => announce(text.status.changed(name, text.status.labels[status])), [name, status])
   const wildcard = isWildcard(hostname)
   const hindrance = hindranceOf(link)
   const hinderedText = hindrance && words.hinderedTexts[hindrance]

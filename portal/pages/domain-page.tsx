@@ -32,7 +32,7 @@ export function DomainPage() {
   const slug = useSlug()
   const hostname = useHostname()
   const domain = useQuery(queries.domain(slug, hostname))
-  usePageTitle(hostname)
+  usePageTitle(inBothForms(hostname))
   if (domain.error instanceof ApiProblem && domain.error.status === 404) return <NotFoundContent />
   return (
     <>
@@ -43,7 +43,9 @@ export function DomainPage() {
         <Details key={hostname} slug={slug} domain={domain.data} />
       ) : (
         <>
-          <h1 className="mt-2 mb-6 text-xl font-semibold break-all">{hostname}</h1>
+          <h1 className="mt-2 mb-6 text-xl font-semibold break-all">
+            <Hostname name={hostname} />
+          </h1>
           {domain.error ? <LoadProblem error={domain.error} onRetry={() => void domain.refetch()} /> : <Skeleton rows={3} height="h-48" />}
         </>
       )}
@@ -72,7 +74,7 @@ function Head({ slug, domain }: { slug: string; domain: DomainDetails }) {
     mutationFn: () => api.check(slug, domain.hostname),
     onSuccess(checked) {
       client.setQueryData(queries.domain(slug, domain.hostname).queryKey, (shown) => ({ ...shown!, ...checked }))
-      toast(text.status.changed(checked.hostname, text.status.labels[checked.status]))
+      toast(text.status.changed(inBothForms(checked.hostname), text.status.labels[checked.status]))
     },
     onError: (error) => toast(error.message),
   })

@@ -342,18 +342,31 @@ describe('the page for the customer', () => {
     const vendor = await startProject('Letters')
     await addDomain(vendor, 'shop.bücher-customer.com')
     const both = 'shop.bücher-customer.com in the DNS: shop.xn--bcher-customer-gsb.com'
+    const inSentences = 'shop.xn--bcher-customer-gsb.com (shop.bücher-customer.com)'
+    await vendor.getByText(`${inSentences} was added`).waitFor()
     await vendor.getByRole('heading', { name: both }).waitFor()
+    await expect.poll(() => vendor.title()).toBe(`${inSentences} · Namesake`)
+    await vendor.getByRole('button', { name: 'Check now' }).click()
+    await vendor.getByText(`${inSentences}: Waiting for DNS`).waitFor()
     await vendor.getByRole('button', { name: 'Link for your customer' }).click()
     await vendor.getByRole('button', { name: 'Make a link' }).click()
     const link = (await vendor.getByRole('dialog').locator('pre').first().textContent())!
     const { page } = await world.open('/', { permissions: ['clipboard-read', 'clipboard-write'] })
     await page.goto(link.trim())
     await page.getByRole('heading', { name: `Connect ${both}` }).waitFor()
+    await expect.poll(() => page.title()).toBe(`Connect ${inSentences} · Namesake`)
+    await page.getByText(`${inSentences}: Waiting for DNS`).waitFor({ state: 'attached' })
     await page.getByText('In the DNS of xn--bcher-customer-gsb.com (bücher-customer.com):').waitFor()
     await page.getByRole('button', { name: 'Copy the name in full' }).click()
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe('shop.xn--bcher-customer-gsb.com')
     await vendor.goto(`${world.portalUrl}/projects/letters`)
-    await vendor.getByRole('link', { name: 'shop.xn--bcher-customer-gsb.com (shop.bücher-customer.com)' }).waitFor()
+    await vendor.getByRole('link', { name: inSentences }).click()
+    await vendor.getByRole('button', { name: 'Remove domain' }).click()
+    await vendor.getByRole('dialog').getByLabel('to confirm').fill('shop.xn--bcher-customer-gsb.com')
+    await vendor.getByRole('dialog').getByRole('button', { name: 'Remove domain' }).click()
+    await vendor.getByText(`${inSentences} was removed`).waitFor()
+    await vendor.getByRole('link', { name: 'Activity' }).click()
+    await vendor.getByText(`added the domain ${inSentences}`).waitFor()
   })
 
   test('on a phone what is wrong stands above the record and the long steps', async () => {
