@@ -1,5 +1,7 @@
 import { isWildcard } from './dns-names.ts'
-import type { Connect, Delegation, DnsRecord } from './records.ts'
+import type { Connect, Delegation, Dns, DnsRecord } from './records.ts'
+
+const NOTHING_TO_CORRECT: readonly string[] = ['absent', 'unknown']
 
 /** The record by which its certificates are issued, while it is not there. */
 export function furtherRecord({ dns: { delegation } }: Connect): Delegation | undefined {
@@ -19,6 +21,17 @@ export function typeShown({ type }: DnsRecord, aliasType: string): string {
 export function recordsToAdd(connect: Connect): DnsRecord[] {
   const further = certificateRecord(connect)
   return further ? [...connect.dns.expected, further] : connect.dns.expected
+}
+
+/**
+ * Which of the words stands over the expected records and the `further` one. Where something is there already, "to add" would have a second record set beside
+ * a wrong one.
+ */
+export function recordsTitle({ state, expected, found }: Dns, further?: Delegation) {
+  const isThere = found.length > 0 || !NOTHING_TO_CORRECT.includes(state) || further?.state === 'elsewhere'
+  const isMany = expected.length + (further ? 1 : 0) > 1
+  if (isThere) return isMany ? 'correctRecordsTitle' : 'correctRecordTitle'
+  return isMany ? 'recordsTitle' : 'recordTitle'
 }
 
 /** Whether a record is to be added or changed: also of a wildcard that leads here and lacks the record for its certificate. */

@@ -224,6 +224,8 @@ export const text = {
     linkElement: 'Or on a page of your own',
     recordTitle: 'The record to add',
     recordsTitle: 'The records to add',
+    correctRecordTitle: 'The record as it should be',
+    correctRecordsTitle: 'The records as they should be',
     recordLead: (zone: string) => `In the DNS of ${zone}:`,
     record: { type: 'Type', name: 'Name', value: 'Value', alias: 'ALIAS or ANAME' },
     fullName: (name: string) => `in full: ${name}`,

@@ -11,7 +11,7 @@ import { LoadProblem, Notice } from '../components/notice.tsx'
 import { ProviderSteps } from '../components/provider-steps.tsx'
 import { Comparison, RecordsToAdd } from '../components/record-cards.tsx'
 import { SendInstructions } from '../components/send-instructions.tsx'
-import { certificateRecord, furtherRecord, hindranceOf, isToDo, recordsToAdd } from '../connection.ts'
+import { certificateRecord, furtherRecord, hindranceOf, isToDo, recordsTitle, recordsToAdd } from '../connection.ts'
 import { isWildcard, placeOf, withoutStar } from '../dns-names.ts'
 import { followEvents } from '../event-stream.ts'
 import { useFragmentToken } from '../fragment-token.ts'
@@ -99,7 +99,7 @@ function ToDo({ token, link }: { token: string; link: Connect }) {
     <>
       <p className="text-lg leading-relaxed text-pretty text-stone-600 dark:text-stone-300">{words.lead(link.project.name)}</p>
       <Findings token={token} link={link} />
-      <Card title={records.length > 1 ? text.domain.recordsTitle : text.domain.recordTitle}>
+      <Card title={text.domain[recordsTitle(link.dns, certificateRecord(link))]}>
         <p className="text-sm text-stone-600 dark:text-stone-400">
           {text.domain.recordLead(inBothForms(placeOf(hostname, link.zone).zone))}
         </p>

@@ -16,6 +16,7 @@ import { Comparison, RecordsToAdd } from '../components/record-cards.tsx'
 import { RemoveDomain } from '../components/remove-domain.tsx'
 import { StatusBadge } from '../components/status-badge.tsx'
 import { Ago, AtTime } from '../components/time.tsx'
+import { recordsTitle } from '../connection.ts'
 import { isWildcard, placeOf, withoutStar } from '../dns-names.ts'
 import { usePageTitle } from '../page-title.ts'
 import { queries } from '../queries.ts'
@@ -129,7 +130,7 @@ function DnsCard({ domain }: { domain: DomainDetails }) {
   const zone = domain.zone
   const isRight = dns.state === 'verified'
   const records = dns.expected
-  const title = isRight ? words.doneTitle : records.length > 1 ? words.recordsTitle : words.recordTitle
+  const title = isRight ? words.doneTitle : words[recordsTitle(dns)]
   return (
     <>
       <Card title={title}>

@@ -1,4 +1,4 @@
-import { recordsToAdd, typeShown } from '../../portal/connection.ts'
+import { certificateRecord, recordsTitle, recordsToAdd, typeShown } from '../../portal/connection.ts'
 import { placeOf } from '../../portal/dns-names.ts'
 import type { Connect, DnsRecord } from '../../portal/records.ts'
 import { inBothForms } from '../../portal/unicode-name.ts'
@@ -19,7 +19,7 @@ export function drawRecords(connect: Connect, copying: Copying): Child[] {
     line(say('value'), record.value, copying),
   ]
   return [
-    node('h3', {}, say(records.length > 1 ? 'recordsTitle' : 'recordTitle')),
+    node('h3', {}, say(recordsTitle(connect.dns, certificateRecord(connect)))),
     node('p', { class: 'muted' }, say('recordLead', { zone: inBothForms(placeOf(connect.hostname, connect.zone).zone) })),
     ...records.map((record) => node('dl', { part: 'record', class: 'record' }, ...lines(record))),
   ]

@@ -1,4 +1,4 @@
-import { certificateRecord, hindranceOf, isToDo, recordsToAdd } from '../../portal/connection.ts'
+import { certificateRecord, hindranceOf, isToDo, recordsTitle, recordsToAdd } from '../../portal/connection.ts'
 import type { Connect, DomainStatus } from '../../portal/records.ts'
 import { unicodeOf } from '../../portal/unicode-name.ts'
 import type { Trouble } from './link.ts'
@@ -81,7 +81,7 @@ export function createView(root: ShadowRoot, actions: Actions): View {
       const copying = { say, announce }
       const known = chosen ?? provider?.id ?? ''
       const facts = [hostname, recordsToAdd(connect), zone, words]
-      places.record.draw(facts, () => drawRecords(connect, copying))
+      places.record.draw([facts, recordsTitle(dns, certificateRecord(connect))], () => drawRecords(connect, copying))
       places.choice.draw(words, () => drawChoice(select, say))
       if (select.value !== known) select.value = known
       places.hint.draw([provider, known, words], () => drawHint(connect, known, say))

@@ -102,11 +102,13 @@ test('on a page of another origin with a strict policy it leads from the record 
   await page.getByLabel('Who manages the DNS of your domain?').selectOption('cloudflare')
   await page.getByText('the cloud must be grey').waitFor()
   expect(await findBarriers(page)).toEqual([])
+  await page.getByRole('heading', { name: 'The record to add' }).waitFor()
   await shoot(page, 'element-waiting.light')
   world.dns.set('shop.element-customer.com', 'CNAME', 'old.example.net')
   await page.getByRole('button', { name: 'Check now' }).click()
   await page.getByText('Almost: one thing to correct').first().waitFor({ timeout: SEEN_WITHIN_MS })
   await page.getByRole('status').filter({ hasText: 'old.example.net' }).waitFor()
+  await page.getByRole('heading', { name: 'The record as it should be' }).waitFor()
   await shoot(page, 'element-wrong.light')
   expect(await findBarriers(page)).toEqual([])
   world.dns.set('shop.element-customer.com', 'CNAME', EDGE_HOST)
@@ -134,7 +136,7 @@ test('what is wrong stands above the record and the steps', async () => {
   await page.getByRole('button', { name: 'Check now' }).click()
   await page.getByText('Almost: one thing to correct').first().waitFor({ timeout: SEEN_WITHIN_MS })
   const topOf = async (name: string) => (await page.getByRole('heading', { name }).boundingBox())!.y
-  expect(await topOf('Right now')).toBeLessThan(await topOf('The record to add'))
+  expect(await topOf('Right now')).toBeLessThan(await topOf('The record as it should be'))
 })
 
 test('at a domain itself the steps leave the records alone by which its mail comes', async () => {

@@ -173,10 +173,12 @@ describe('domains', () => {
     await addDomain(page, 'shop.live-customer.com')
     const badge = (label: string) => page.getByText(label, { exact: true }).first().waitFor({ timeout: SEEN_WITHIN_MS })
     await badge('Waiting for DNS')
+    await page.getByRole('heading', { name: 'The record to add' }).waitFor()
     world.dns.set('shop.live-customer.com', 'CNAME', 'old.example.net')
     await page.getByRole('button', { name: 'Check now' }).click()
     await badge('Wrong record')
     await page.getByText('old.example.net').first().waitFor()
+    await page.getByRole('heading', { name: 'The record as it should be' }).waitFor()
     const { page: list } = await openBeside(page, '/projects/live-shop')
     await list.getByText('Wrong record', { exact: true }).waitFor()
     world.dns.set('shop.live-customer.com', 'CNAME', EDGE_HOST) // not before: an open page has it looked at within seconds
@@ -382,7 +384,7 @@ describe('the page for the customer', () => {
     await page.getByLabel('Who manages the DNS of your domain?').selectOption('godaddy')
     const box = await page.getByText('Almost: one thing to correct').boundingBox()
     expect(box!.y + box!.height).toBeLessThan(844) // seen without scrolling
-    expect(box!.y).toBeLessThan((await page.getByRole('heading', { name: 'The record to add' }).boundingBox())!.y)
+    expect(box!.y).toBeLessThan((await page.getByRole('heading', { name: 'The record as it should be' }).boundingBox())!.y)
   })
 
   test('the name is copied with one press, as short as most forms want it or in full', async () => {
