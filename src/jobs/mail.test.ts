@@ -72,14 +72,14 @@ test('what people write stays text, in the head of a mail as in its body', async
 /** The text of the mail with instructions for a hostname whose last check found this. */
 async function instructionsAfter(
   to: string,
-  found: Pick<DnsReport, 'state' | 'sentence'>,
+  seen: Pick<DnsReport, 'state' | 'sentence'> & { found?: DnsReport['found'] },
   records: DnsReport['expected'],
 ): Promise<string> {
   const { db } = database
   const project = await addProject(db)
   const hostname = await claim(db, project)
   const probe = await findProbeTarget(db, project, hostname)
-  const report = { ...found, expected: records, found: [], warnings: [], checkedAt: new Date().toISOString() }
+  const report = { found: [], ...seen, expected: records, warnings: [], checkedAt: new Date().toISOString() }
   await recordProbes(db, [{ probe, report, nextProbeInS: 300 }])
   const { id } = await createConnectLink(db, project, hostname)
   await mailInstructions(db, await findConnection(db, CONNECT_SIGNER, CONNECT_SIGNER.tokenOf(id)), { to })
@@ -95,6 +95,8 @@ test('who manages the DNS is told to add a record where there is none, and what 
   const wrong = await instructionsAfter('change@customer.test', { state: 'wrong-target', sentence: change }, records)
   expect(wrong).toContain(`\n\n${change}\n\nIn the end this DNS record should be there`)
   expect(wrong).not.toMatch(/add this DNS record/)
+  const found = [{ name: 'shop.customer.test', type: 'CNAME' as const, value: 'gone.example' }]
+  expect(await instructionsAfter('nowhere@customer.test', { state: 'unknown', sentence: change, found }, records)).toContain(change)
   expect(wrong).toContain(`Name:  shop.customer.test\n  Type:  CNAME\n  Value: ${EDGE_HOST}`)
 })
 

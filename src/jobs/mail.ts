@@ -84,8 +84,9 @@ async function write(mail: Mail, parts: MailParts): Promise<Letter | undefined> 
 }
 
 /** What is to be changed, where something is there and it is known what: who reads "add" would set a second record beside a wrong one. */
-function correctionOf({ state, sentence }: DnsDetails): string[] {
-  return NOTHING_TO_CORRECT.includes(state) ? [] : [sentence]
+function correctionOf({ state, found, sentence }: DnsDetails): string[] {
+  const leadsNowhere = state === 'unknown' && found.length > 0
+  return NOTHING_TO_CORRECT.includes(state) && !leadsNowhere ? [] : [sentence]
 }
 
 function unlessInvalid(error: unknown): undefined {
