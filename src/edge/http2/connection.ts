@@ -28,7 +28,6 @@ export type ConnectionParts = EngineParts & { buffers: FrameBuffers; encoder: Hp
 type State = 'open' | 'leaving' | 'last' | 'closed'
 
 const LAST_PING = Buffer.from('namesake')
-const EMPTY = Buffer.alloc(0)
 
 /** One connection of HTTP/2 (RFC 9113): its streams, its windows, its deadlines, and an end to it when it costs more than it brings. */
 export class Http2Connection implements ExchangeHost, FrameListener, TurnMember {
@@ -48,6 +47,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   readonly #waiting: WaitingMessages
   #state: State = 'open'
   #isMarked = false
+  #lineIsFree = false
   #lastStreamId = 0
   #lastStreamTaken = STREAM_ID_MAX
   #peerWindow = INITIAL_WINDOW_BYTES
@@ -65,7 +65,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     this.#parts = parts
     this.writer = new FrameWriter(socket, parts, {
       dirty: () => this.#mark(),
-      sent: () => (this.#arrived.length > 0 ? this.#mark() : this.#waiting.goOn()),
+      sent: () => (this.#arrived.length > 0 ? this.#mark(true) : this.#waiting.goOn()),
       told: parts.http2ErrorSent,
     })
     this.#waiting = new WaitingMessages(this.sendWindow, this.writer, parts.kept)
@@ -111,8 +111,8 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   }
 
   endTurn(): void {
-    if (this.#arrived.length > 0) this.#beginArrived()
-    this.#isMarked = false
+    if (this.#arrived.length > 0 || this.#lineIsFree) this.#beginArrived()
+    this.#isMarked = this.#lineIsFree = false
     if (this.#state !== 'closed') this.writer.flush()
   }
 
@@ -228,7 +228,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     const growth = initialWindow - this.#peerWindow
     this.#peerWindow = initialWindow
     for (const { exchange } of this.#streams.all()) if (!exchange.sendWindow.grow(growth)) throw tooMuch()
-    this.writer.frame(FRAME.settings, FLAG.ack, 0, EMPTY)
+    this.writer.frame(FRAME.settings, FLAG.ack, 0)
     if (shrinksTable) this.writer.disownTable()
     if (growth > 0) this.#waiting.goOn()
   }
@@ -342,7 +342,8 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     for (const stream of this.#streams.all()) this.#remove(stream)
   }
 
-  #mark(): void {
+  #mark(lineIsFree = false): void {
+    this.#lineIsFree ||= lineIsFree
     if (!this.#isMarked) this.#parts.turn.add(this)
     this.#isMarked = true
   }

@@ -9,6 +9,7 @@ import { ERROR_CODE, FLAG, FRAME, FRAME_BYTES_MAX, FRAME_HEAD_BYTES } from './pr
 /** With more than this on its way, nobody should write more until some has left. */
 const UNSENT_BYTES_HIGH = 256 * 1024
 const WORD_BYTES = 4
+const NOTHING = Buffer.alloc(0)
 /** What the system takes only after so long it had no room for: the other side has received something meanwhile (RFC 9293 §3.8). */
 const NOT_AT_ONCE_MS = 50
 /** A change of the table's size, a status and a length. */
@@ -84,7 +85,7 @@ export class FrameWriter {
     this.#buffers.give(before)
   }
 
-  frame(type: number, flags: number, streamId: number, payload: Buffer, start = 0, end = payload.length): void {
+  frame(type: number, flags: number, streamId: number, payload: Buffer = NOTHING, start = 0, end = payload.length): void {
     const size = end - start
     const at = this.#reserve(FRAME_HEAD_BYTES + size)
     putFrameHead(this.#buffer!, at, size, type, flags, streamId)
