@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { Random } from '../../../test/fuzz/random.ts'
 import {
   DATA,
   frame,
@@ -31,24 +32,10 @@ const MANY_BYTES = [65_535, 400_000, 4_000_000]
 const PIECES = [1, 100, 255, 4_095, 4_096, 16_384, 16_385, 32_768, 98_304, 140_000]
 const BYTES = Buffer.from(Array.from({ length: 2 * BODY_BYTES_MAX }, (_, i) => Math.imul(i + 1, 0x9e3779b1) >>> 24))
 
-/** Numbers between 0 and 1, always the same ones for a seed (mulberry32). */
-function chanceOf(seed: number) {
-  let state = seed
-  const next = () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-  return { is: (share: number) => next() < share, of: <T>(choices: readonly T[]): T => choices[Math.floor(next() * choices.length)]! }
-}
-
-type Chance = ReturnType<typeof chanceOf>
-
-/** An application that answers with pieces by chance, each as soon as it may write it or a little later. */
+/** An application that answers with pieces by random, each as soon as it may write it or a little later. */
 class Answer {
   readonly exchange: Http2Exchange
-  readonly #chance: Chance
+  readonly #random: Random
   readonly #onDrain: () => void
   readonly #from: number
   readonly #length: number
@@ -58,14 +45,14 @@ class Answer {
   isAtWork = false
   isAborted = false
 
-  constructor(exchange: Exchange, chance: Chance, onDrain: () => void) {
+  constructor(exchange: Exchange, random: Random, onDrain: () => void) {
     this.exchange = exchange as Http2Exchange
-    this.#chance = chance
+    this.#random = random
     this.#onDrain = onDrain
     this.#from = this.exchange.streamId * 997
-    this.#length = Math.min(BODY_BYTES_MAX, chance.of([0, ...PIECES]) + chance.of(PIECES) + chance.of(PIECES))
-    this.#trailers = chance.is(0.3) ? ['grpc-status', '0'] : []
-    const body = chance.is(0.5) ? 'unknown' : this.#length
+    this.#length = Math.min(BODY_BYTES_MAX, random.pick([0, ...PIECES]) + random.pick(PIECES) + random.pick(PIECES))
+    this.#trailers = random.chance(0.3) ? ['grpc-status', '0'] : []
+    const body = random.chance(0.5) ? 'unknown' : this.#length
     exchange.onDrain(() => this.#drained())
     exchange.answer({ status: 200, reason: '', fields: FieldSection.EMPTY, body, mayHaveTrailers: this.#trailers.length > 0 })
     this.#writeOn()
@@ -87,14 +74,14 @@ class Answer {
 
   #writeOn(): void {
     this.isAtWork = true
-    if (this.#chance.is(0.3)) setImmediate(this.#write)
+    if (this.#random.chance(0.3)) setImmediate(this.#write)
     else this.#write()
   }
 
   readonly #write = (): void => {
     this.isAtWork = false
     while (this.#written < this.#length) {
-      const size = Math.min(this.#chance.of(PIECES), this.#length - this.#written)
+      const size = Math.min(this.#random.pick(PIECES), this.#length - this.#written)
       const chunk = emptyChunk(size) // its memory is another's once it has been let go
       BYTES.copy(chunk, 0, this.#from + this.#written, this.#from + this.#written + size)
       this.#written += size
@@ -107,23 +94,23 @@ class Answer {
 
   /** Who knows that it was the last piece need not wait to say so. */
   #endSometimes(): void {
-    if (this.#written === this.#length && this.#chance.is(0.5)) this.exchange.end(this.#trailers)
+    if (this.#written === this.#length && this.#random.chance(0.5)) this.exchange.end(this.#trailers)
   }
 }
 
-/** A visitor that does what it may by chance, and knows what it may expect. */
-function createVisitor(chance: Chance) {
+/** A visitor that does what it may by random, and knows what it may expect. */
+function createVisitor(random: Random) {
   const kept = new KeptForAll()
   const answers = new Map<number, Answer>()
   const takenBack = new Set<number>()
   const pair = createHttp2Pair((exchange) => {
-    const answer = new Answer(exchange, chance, () => {
-      if (chance.is(0.02)) chance.of([...answers.values()]).abort()
+    const answer = new Answer(exchange, random, () => {
+      if (random.chance(0.02)) random.pick([...answers.values()]).abort()
     })
     answers.set(answer.exchange.streamId, answer)
   }, kept)
   const { connection, frames } = pair
-  const someBytes = chance.of([FEW_BYTES, MANY_BYTES])
+  const someBytes = random.pick([FEW_BYTES, MANY_BYTES])
   let opened = 0
   let granted = 65_535
   const bytesOf = (id: number) =>
@@ -138,7 +125,7 @@ function createVisitor(chance: Chance) {
     pair.send(frame(WINDOW_UPDATE, 0, 0, word(bytes)))
   }
   const ids = () => Array.from({ length: opened }, (_, i) => 2 * i + 1)
-  const openOne = (bytes: number) => opened > 0 && pair.send(frame(WINDOW_UPDATE, 0, chance.of(ids()), word(bytes)))
+  const openOne = (bytes: number) => opened > 0 && pair.send(frame(WINDOW_UPDATE, 0, random.pick(ids()), word(bytes)))
   const ask = () => {
     if (opened === STREAMS_MAX) return
     opened += 1
@@ -147,7 +134,7 @@ function createVisitor(chance: Chance) {
   const takeBack = () => {
     const open = ids().filter((id) => !isOver(id))
     const unanswered = open.filter((id) => !answers.has(id))
-    const id = chance.of(unanswered.length > 0 ? unanswered : open)
+    const id = random.pick(unanswered.length > 0 ? unanswered : open)
     if (id === undefined) return
     takenBack.add(id)
     pair.send(frame(RST_STREAM, 0, id, word(CANCEL)))
@@ -158,15 +145,15 @@ function createVisitor(chance: Chance) {
   }
   const moves = [
     ...[ask, ask, ask, ask, pair.hold, pair.release, pair.release, holdAgain, takeBack],
-    ...[() => openConnection(chance.of(someBytes)), () => openConnection(chance.of(someBytes))],
-    ...[() => openOne(chance.of(someBytes)), () => openOne(chance.of(someBytes)), () => openOne(chance.of(someBytes))],
-    () => initialWindow(chance.of([0, ...someBytes])),
+    ...[() => openConnection(random.pick(someBytes)), () => openConnection(random.pick(someBytes))],
+    ...[() => openOne(random.pick(someBytes)), () => openOne(random.pick(someBytes)), () => openOne(random.pick(someBytes))],
+    () => initialWindow(random.pick([0, ...someBytes])),
     () => pair.send(frame(PING, 0, 0, Buffer.alloc(8))),
   ]
 
   return {
     pair,
-    move: () => void chance.of(moves)(),
+    move: () => void random.pick(moves)(),
     /** Until nothing moves any more: what waits then has no room. */
     async rest() {
       pair.release()
@@ -205,13 +192,13 @@ const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8, 129, 355, 1_849, 5_353]
 test.each(SEEDS)(
   'whatever a visitor does, every answer that was not given up arrives whole, and nothing waits that has room (seed %i)',
   async (seed) => {
-    const chance = chanceOf(seed)
-    const visitor = createVisitor(chance)
+    const random = new Random(seed)
+    const visitor = createVisitor(random)
     visitor.pair.send(PREFACE, frame(SETTINGS, 0, 0))
     for (let step = 0; step < STEPS; step += 1) {
       visitor.move()
-      if (chance.is(0.3)) await new Promise((resolve) => setImmediate(resolve))
-      if (chance.is(0.05)) await visitor.rest()
+      if (random.chance(0.3)) await new Promise((resolve) => setImmediate(resolve))
+      if (random.chance(0.05)) await visitor.rest()
     }
     await visitor.finish()
   },
