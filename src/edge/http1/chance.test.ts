@@ -2,6 +2,7 @@ import { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { expect, test } from 'vitest'
 import { Random } from '../../../test/fuzz/random.ts'
+import { type BodyRead, inChunks, readBody } from '../../../test/support/http1-bytes.ts'
 import { settled } from '../../../test/support/http2-pair.ts'
 import type { Exchange } from '../engine.ts'
 import { FieldSection } from '../field-section.ts'
@@ -97,41 +98,19 @@ function requestsOf(random: Random) {
     if (body.length === 0) return Buffer.from('GET / HTTP/1.1\r\nHost: shop.customer.com\r\n\r\n')
     const head = 'POST / HTTP/1.1\r\nHost: shop.customer.com\r\n'
     if (random.chance(0.5)) return Buffer.concat([Buffer.from(`${head}Content-Length: ${body.length}\r\n\r\n`), body])
-    const chunks: Buffer[] = [Buffer.from(`${head}Transfer-Encoding: chunked\r\n\r\n`)]
-    for (let at = 0; at < body.length; ) {
-      const chunk = body.subarray(at, at + random.pick(PIECES))
-      at += chunk.length
-      chunks.push(Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from('\r\n'))
-    }
-    return Buffer.concat([...chunks, Buffer.from('0\r\n\r\n')])
+    return Buffer.concat([Buffer.from(`${head}Transfer-Encoding: chunked\r\n\r\n`), inChunks(body, () => random.pick(PIECES))])
   })
   return { bodies, bytes: Buffer.concat(parts) }
 }
 
 /** The answers in these bytes. */
-function* answersIn(bytes: Buffer): Generator<{ body: Buffer; trailers: string }> {
+function* answersIn(bytes: Buffer): Generator<BodyRead> {
   for (let at = 0; at < bytes.length; ) {
     const headEnd = bytes.indexOf('\r\n\r\n', at) + 4
-    const head = bytes.toString('latin1', at, headEnd)
-    at = headEnd
-    const length = /^content-length: (\d+)\r$/im.exec(head)?.[1]
-    const chunks: Buffer[] = []
-    let trailers = ''
-    if (length !== undefined) {
-      chunks.push(bytes.subarray(at, at + Number(length)))
-      at += Number(length)
-    } else {
-      for (let size = -1; size !== 0; ) {
-        const lineEnd = bytes.indexOf('\r\n', at)
-        size = Number.parseInt(bytes.toString('latin1', at, lineEnd), 16)
-        chunks.push(bytes.subarray(lineEnd + 2, lineEnd + 2 + size))
-        at = lineEnd + 2 + size + (size > 0 ? 2 : 0)
-      }
-      const end = bytes.indexOf('\r\n', at)
-      trailers = bytes.toString('latin1', at, end)
-      at = end + (trailers === '' ? 2 : 4)
-    }
-    yield { body: Buffer.concat(chunks), trailers }
+    const answer = readBody(bytes, headEnd, bytes.toString('latin1', at, headEnd))
+    if (!answer) throw new Error('an answer is not whole')
+    at = answer.end
+    yield answer
   }
 }
 
