@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { Random } from '../../test/fuzz/random.ts'
 import { inChunks, readBody } from '../../test/support/http1-bytes.ts'
 import { settled } from '../../test/support/http2-pair.ts'
+import { PLAIN } from '../../test/support/plain-request.ts'
 import { ArrivingBody } from './arriving-body.ts'
 import { emptyChunk } from './let-go.ts'
 import { TIMEOUTS } from './timeouts.ts'
@@ -11,7 +12,6 @@ import { createTurn } from './turn.ts'
 import { readUpstream } from './upstream.ts'
 import type { UpstreamConnection } from './upstream-connection.ts'
 import { createUpstreamPools } from './upstream-pools.ts'
-import type { UpstreamRequest } from './upstream-request.ts'
 
 const SEEDS = Array.from({ length: 40 }, (_, i) => i + 1)
 const REQUESTS = 25
@@ -19,17 +19,6 @@ const STEPS = 200
 const PIECES = [1, 100, 4_096, 16_384, 16_385, 65_535, 98_304]
 const BODY_BYTES_MAX = 300_000
 const BYTES = Buffer.from(Array.from({ length: BODY_BYTES_MAX + 1_000 * REQUESTS }, (_, i) => Math.imul(i + 1, 0x9e3779b1) >>> 24))
-
-const PLAIN: UpstreamRequest = {
-  method: 'POST',
-  target: '/',
-  authority: 'shop.customer.com',
-  fields: { list: [], addTo: (unsent) => unsent.addText(' HTTP/1.1\r\nHost: shop.customer.com\r\n') },
-  body: undefined,
-  expectsContinue: false,
-  upgrade: undefined,
-  said: { acceptsTrailers: false, authenticatesConnection: false },
-}
 
 const bodyOf = (number: number, length: number) => BYTES.subarray(number * 1_000, number * 1_000 + length)
 

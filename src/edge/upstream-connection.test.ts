@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { PLAIN } from '../../test/support/plain-request.ts'
 import { ArrivingBody } from './arriving-body.ts'
 import { LastAnswerHead } from './last-answer-head.ts'
 import { TIMEOUTS } from './timeouts.ts'
@@ -68,17 +69,6 @@ function begin(turn: Turn) {
       },
     )
   return { connection, freed, statuses, failures, send }
-}
-
-const PLAIN: UpstreamRequest = {
-  method: 'POST',
-  target: '/',
-  authority: 'shop.customer.com',
-  fields: { list: [], addTo: (unsent) => unsent.addText(' HTTP/1.1\r\nHost: shop.customer.com\r\n') },
-  body: undefined,
-  expectsContinue: false,
-  upgrade: undefined,
-  said: { acceptsTrailers: false, authenticatesConnection: false },
 }
 
 const SILENT = { onInterim() {}, onHead() {}, onData() {}, onEnd() {}, onUpgrade() {}, onFailure() {} }
