@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net'
-import { Duplex } from 'node:stream'
 import { expect, test } from 'vitest'
 import { Random } from '../../test/fuzz/random.ts'
 import { inChunks, readBody } from '../../test/support/http1-bytes.ts'
 import { settled } from '../../test/support/http2-pair.ts'
+import { createLine } from '../../test/support/line.ts'
 import { PLAIN } from '../../test/support/plain-request.ts'
+import { chunkOf, tellingBytes } from '../../test/support/telling-bytes.ts'
 import { ArrivingBody } from './arriving-body.ts'
-import { emptyChunk } from './let-go.ts'
 import { TIMEOUTS } from './timeouts.ts'
 import { createTurn } from './turn.ts'
 import { readUpstream } from './upstream.ts'
@@ -18,7 +18,7 @@ const REQUESTS = 25
 const STEPS = 200
 const PIECES = [1, 100, 4_096, 16_384, 16_385, 65_535, 98_304]
 const BODY_BYTES_MAX = 300_000
-const BYTES = Buffer.from(Array.from({ length: BODY_BYTES_MAX + 1_000 * REQUESTS }, (_, i) => Math.imul(i + 1, 0x9e3779b1) >>> 24))
+const BYTES = tellingBytes(BODY_BYTES_MAX + 1_000 * REQUESTS)
 
 const bodyOf = (number: number, length: number) => BYTES.subarray(number * 1_000, number * 1_000 + length)
 
@@ -29,40 +29,18 @@ class Application {
   readonly #answerOf: (number: number) => Buffer
   #received: Buffer = Buffer.alloc(0)
   #owed: Buffer = Buffer.alloc(0)
-  #held: (() => void)[] | undefined
-  readonly socket: Duplex
+  readonly line = createLine({ onTaken: (chunk) => this.#take(chunk) })
 
   constructor(random: Random, answerOf: (number: number) => Buffer) {
     this.#random = random
     this.#answerOf = answerOf
-    this.socket = new Duplex({
-      read() {},
-      write: (chunk: Buffer, _encoding, done) => {
-        const taken = () => {
-          this.#take(Buffer.from(chunk)) // it may be used again from now on, and not before
-          done()
-        }
-        if (this.#held) this.#held.push(taken)
-        else setImmediate(taken)
-      },
-    })
-  }
-
-  hold(): void {
-    this.#held ??= []
-  }
-
-  release(): void {
-    const waiting = this.#held ?? []
-    this.#held = undefined
-    for (const taken of waiting) taken()
   }
 
   /** Sends the next piece of what it owes. False: there is none. */
   answerOn(bytes = this.#random.pick(PIECES)): boolean {
     const piece = this.#owed.subarray(0, bytes)
     this.#owed = this.#owed.subarray(piece.length)
-    if (piece.length > 0) this.socket.push(Buffer.from(piece))
+    if (piece.length > 0) this.line.socket.push(Buffer.from(piece))
     return piece.length > 0
   }
 
@@ -108,8 +86,7 @@ class Visit {
       this.body.end([])
       return false
     }
-    const chunk = emptyChunk(size)
-    this.expected.copy(chunk, 0, this.#pushed, this.#pushed + size)
+    const chunk = chunkOf(this.expected.subarray(this.#pushed, this.#pushed + size))
     this.#pushed += size
     this.body.push(chunk)
     if (this.#pushed === this.body.length) this.body.end([]) // with its last byte, as whoever reads it by its length knows
@@ -137,7 +114,7 @@ test.each(SEEDS)('whatever comes when, uploads and answers arrive whole, and the
   const connect = async () => {
     const application = new Application(random, answerOf)
     applications.push(application)
-    return application.socket as unknown as Socket
+    return application.line.socket as unknown as Socket
   }
   const pools = createUpstreamPools({ turn: createTurn(), timeouts: TIMEOUTS, connect, visitorsMax: 100 })
   const upstream = readUpstream('http://127.0.0.1:1', 'http1', '1')
@@ -165,7 +142,7 @@ test.each(SEEDS)('whatever comes when, uploads and answers arrive whole, and the
   const ofApplication = (act: (application: Application) => void) => () => void (applications.length > 0 && act(random.pick(applications)))
   const push = ofVisit((visit) => visit.push(random.pick(PIECES)))
   const answer = ofApplication((application) => application.answerOn())
-  const release = ofApplication((application) => application.release())
+  const release = ofApplication((application) => application.line.release())
   const moves = [
     begin,
     push,
@@ -177,7 +154,7 @@ test.each(SEEDS)('whatever comes when, uploads and answers arrive whole, and the
     answer,
     release,
     release,
-    ofApplication((application) => application.hold()),
+    ofApplication((application) => application.line.hold()),
   ]
   const all = [...moves, ofVisit((visit) => visit.pause()), ofVisit((visit) => visit.resume()), ofVisit((visit) => visit.resume())]
   for (let step = 0; step < STEPS; step += 1) {
@@ -189,7 +166,7 @@ test.each(SEEDS)('whatever comes when, uploads and answers arrive whole, and the
     visit.resume()
   }
   for (let round = 0; round < 10; round += 1) {
-    for (const application of applications) application.release()
+    for (const application of applications) application.line.release()
     await settled()
     for (const application of applications) while (application.answerOn());
     await settled()

@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net'
-import { Duplex } from 'node:stream'
 import { expect, test } from 'vitest'
 import { Random } from '../../test/fuzz/random.ts'
 import {
@@ -17,8 +16,10 @@ import {
   word,
 } from '../../test/support/http2-frames.ts'
 import { settled } from '../../test/support/http2-pair.ts'
+import { createLine } from '../../test/support/line.ts'
+import { PLAIN } from '../../test/support/plain-request.ts'
+import { chunkOf, tellingBytes } from '../../test/support/telling-bytes.ts'
 import { ArrivingBody } from './arriving-body.ts'
-import { emptyChunk } from './let-go.ts'
 import { TIMEOUTS } from './timeouts.ts'
 import { createTurn } from './turn.ts'
 import { readUpstream } from './upstream.ts'
@@ -32,7 +33,7 @@ const ENDS_STREAM = 1
 const PIECES = [1, 100, 4_096, 16_384, 16_385, 65_535, 98_304]
 const FEW_BYTES = [1, 300, 16_383, 16_384, 16_385, 65_535, 120_000]
 const MANY_BYTES = [65_535, 400_000, 4_000_000]
-const BYTES = Buffer.from(Array.from({ length: 2 * UPLOAD_BYTES_MAX }, (_, i) => Math.imul(i + 1, 0x9e3779b1) >>> 24))
+const BYTES = tellingBytes(2 * UPLOAD_BYTES_MAX)
 
 /** An upload whose pieces come when somebody says so, and what its visitor is answered. */
 class Upload {
@@ -57,10 +58,9 @@ class Upload {
   push(bytes: number): void {
     const size = Math.min(bytes, UPLOAD_BYTES_MAX - this.#pushed)
     if (this.isWhole || size === 0) return
-    const chunk = emptyChunk(size)
-    BYTES.copy(chunk, 0, this.from + this.#pushed, this.from + this.#pushed + size)
+    const from = this.from + this.#pushed
     this.#pushed += size
-    this.body.push(chunk)
+    this.body.push(chunkOf(BYTES.subarray(from, from + size)))
   }
 
   end(): void {
@@ -73,19 +73,11 @@ class Upload {
 function createScene(random: Random) {
   const collector = new FrameCollector()
   const { frames } = collector
-  let held: (() => void)[] | undefined
   let isGreeted = false
-  const socket = new Duplex({
-    read() {},
-    write(chunk: Buffer, _encoding, done) {
-      const taken = () => {
-        const start = isGreeted ? 0 : PREFACE.length
-        isGreeted = true
-        collector.add(Buffer.from(chunk.subarray(start))) // it may be used again from now on, and not before
-        done()
-      }
-      if (held) held.push(taken)
-      else setImmediate(taken)
+  const { socket, hold, release } = createLine({
+    onTaken(chunk) {
+      collector.add(isGreeted ? chunk : chunk.subarray(PREFACE.length))
+      isGreeted = true
     },
   })
   const pools = createUpstreamHttp2Pools({ turn: createTurn(), timeouts: TIMEOUTS, connect: async () => socket as unknown as Socket })
@@ -109,11 +101,9 @@ function createScene(random: Random) {
     const upload = new Upload(uploads.length, random.chance(0.3) ? ['x-sum', '7'] : [])
     uploads.push(upload)
     const { body, answered } = upload
-    const said = { acceptsTrailers: false, authenticatesConnection: false }
-    const request = { method: 'POST', target: '/', authority: 'shop.customer.com', fields: { list: [], addTo() {} }, body, said }
     upload.channel = await pools.acquire(upstream)
     upload.channel.send(
-      { ...request, expectsContinue: false, upgrade: undefined },
+      { ...PLAIN, body },
       {
         onInterim() {},
         onHead() {},
@@ -141,14 +131,6 @@ function createScene(random: Random) {
   const setWindow = (bytes: number) => {
     window = bytes
     send(frame(SETTINGS, 0, 0, Buffer.concat([Buffer.from([0, 4]), word(bytes)])))
-  }
-  const hold = () => {
-    held ??= []
-  }
-  const release = () => {
-    const waiting = held ?? []
-    held = undefined
-    for (const taken of waiting) taken()
   }
   const answer = (upload: Upload) => {
     const id = idOf(upload)

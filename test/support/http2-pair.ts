@@ -1,4 +1,3 @@
-import { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import type { Exchange } from '../../src/edge/engine.ts'
 import { Http2Connection } from '../../src/edge/http2/connection.ts'
@@ -8,6 +7,7 @@ import { KeptForAll } from '../../src/edge/http2/waiting-messages.ts'
 import { TIMEOUTS } from '../../src/edge/timeouts.ts'
 import { createTurn } from '../../src/edge/turn.ts'
 import { FrameCollector, type RawFrame } from './http2-frames.ts'
+import { createLine } from './line.ts'
 
 /** Until what was sent in memory has been read, served and answered as far as it goes without waiting. */
 export async function settled(): Promise<void> {
@@ -17,15 +17,8 @@ export async function settled(): Promise<void> {
 /** Our side of HTTP/2 over a socket in memory; the test is the visitor. */
 export function createHttp2Pair(onExchange: (exchange: Exchange) => void, kept = new KeptForAll()) {
   const collector = new FrameCollector()
-  let held: (() => void)[] | undefined
-  const socket = new Duplex({
-    read() {},
-    write(chunk: Buffer, _encoding, done) {
-      collector.add(Buffer.from(chunk)) // the original is used again once it is written
-      if (held) held.push(done)
-      else setImmediate(done)
-    },
-  })
+  const line = createLine({ onWrite: (chunk) => collector.add(chunk) })
+  const { socket } = line
   const parts = {
     timeouts: TIMEOUTS,
     onExchange,
@@ -43,13 +36,8 @@ export function createHttp2Pair(onExchange: (exchange: Exchange) => void, kept =
     send: (...frames: Buffer[]) => void socket.push(Buffer.concat(frames)),
     settled,
     /** From now on the system takes nothing, until `release`. */
-    hold() {
-      held ??= []
-    },
-    release() {
-      for (const done of held ?? []) done()
-      held = undefined
-    },
+    hold: line.hold,
+    release: line.release,
     isClosed: () => socket.destroyed,
     close: () => void socket.destroy(),
   }

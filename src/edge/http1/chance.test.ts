@@ -1,12 +1,12 @@
-import { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { expect, test } from 'vitest'
 import { Random } from '../../../test/fuzz/random.ts'
 import { type BodyRead, inChunks, readBody } from '../../../test/support/http1-bytes.ts'
 import { settled } from '../../../test/support/http2-pair.ts'
+import { createLine } from '../../../test/support/line.ts'
+import { chunkOf, tellingBytes } from '../../../test/support/telling-bytes.ts'
 import type { Exchange } from '../engine.ts'
 import { FieldSection } from '../field-section.ts'
-import { emptyChunk } from '../let-go.ts'
 import { TIMEOUTS } from '../timeouts.ts'
 import { createTurn } from '../turn.ts'
 import { Http1Visitor } from './visitor.ts'
@@ -16,7 +16,7 @@ const REQUESTS = 12
 const STEPS = 150
 const PIECES = [1, 100, 4_096, 16_384, 16_385, 30_000, 98_304]
 const BODY_BYTES_MAX = 250_000
-const BYTES = Buffer.from(Array.from({ length: BODY_BYTES_MAX + 1_000 * REQUESTS }, (_, i) => Math.imul(i + 1, 0x9e3779b1) >>> 24))
+const BYTES = tellingBytes(BODY_BYTES_MAX + 1_000 * REQUESTS)
 
 const bodyOf = (number: number, length: number) => BYTES.subarray(number * 1_000, number * 1_000 + length)
 
@@ -80,8 +80,7 @@ class Application {
   writeOn(): void {
     while (!this.#isWaiting && !this.hasClosed && this.#written < this.#length) {
       const size = Math.min(this.#random.pick(PIECES), this.#length - this.#written)
-      const chunk = emptyChunk(size)
-      this.expected.body.copy(chunk, 0, this.#written, this.#written + size)
+      const chunk = chunkOf(this.expected.body.subarray(this.#written, this.#written + size))
       this.#written += size
       this.#isWaiting = !this.#exchange.write(chunk)
     }
@@ -120,28 +119,12 @@ test.each(SEEDS)(
     const random = new Random(seed)
     const { bodies, bytes } = requestsOf(random)
     const written: Buffer[] = []
-    let held: (() => void)[] | undefined
-    const socket = new Duplex({
-      read() {},
-      write(chunk: Buffer, _encoding, done) {
-        const taken = () => {
-          written.push(Buffer.from(chunk)) // it may be used again from now on, and not before
-          done()
-        }
-        if (held) held.push(taken)
-        else setImmediate(taken)
-      },
-    })
+    const { socket, hold, release } = createLine({ onTaken: (chunk) => void written.push(chunk) })
     const applications: Application[] = []
     const onExchange = (exchange: Exchange) => void applications.push(new Application(exchange, applications.length, random))
     const connection = { servername: undefined, peer: '192.0.2.1', covers: () => true }
     const parts = { timeouts: TIMEOUTS, turn: createTurn(), isDraining: () => false, onExchange, http2ErrorSent() {} }
     new Http1Visitor(socket as unknown as TLSSocket, connection, parts)
-    const release = () => {
-      const waiting = held ?? []
-      held = undefined
-      for (const taken of waiting) taken()
-    }
     let sent = 0
     const send = () => {
       const piece = bytes.subarray(sent, sent + random.pick(PIECES))
@@ -149,18 +132,7 @@ test.each(SEEDS)(
       if (piece.length > 0) socket.push(piece)
     }
     const last = () => applications.at(-1)
-    const moves = [
-      send,
-      send,
-      send,
-      send,
-      release,
-      release,
-      () => (held ??= []),
-      () => last()?.pause(),
-      () => last()?.resume(),
-      () => last()?.resume(),
-    ]
+    const moves = [send, send, send, send, release, release, hold, () => last()?.pause(), () => last()?.resume(), () => last()?.resume()]
     const rest = async () => {
       release()
       for (let before = -1; before !== written.length + applications.length; ) {

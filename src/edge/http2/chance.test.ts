@@ -14,9 +14,9 @@ import {
   word,
 } from '../../../test/support/http2-frames.ts'
 import { createHttp2Pair } from '../../../test/support/http2-pair.ts'
+import { chunkOf, tellingBytes } from '../../../test/support/telling-bytes.ts'
 import type { Exchange, Fields } from '../engine.ts'
 import { FieldSection } from '../field-section.ts'
-import { emptyChunk } from '../let-go.ts'
 import type { Http2Exchange } from './exchange.ts'
 import { KeptForAll } from './waiting-messages.ts'
 
@@ -30,9 +30,9 @@ const ENDS_STREAM = 1
 const FEW_BYTES = [1, 300, 4_096, 16_383, 16_384, 16_385, 65_535, 120_000, 400_000]
 const MANY_BYTES = [65_535, 400_000, 4_000_000]
 const PIECES = [1, 100, 255, 4_095, 4_096, 16_384, 16_385, 32_768, 98_304, 140_000]
-const BYTES = Buffer.from(Array.from({ length: 2 * BODY_BYTES_MAX }, (_, i) => Math.imul(i + 1, 0x9e3779b1) >>> 24))
+const BYTES = tellingBytes(2 * BODY_BYTES_MAX)
 
-/** An application that answers with pieces by random, each as soon as it may write it or a little later. */
+/** An application that answers with pieces by chance, each as soon as it may write it or a little later. */
 class Answer {
   readonly exchange: Http2Exchange
   readonly #random: Random
@@ -82,8 +82,7 @@ class Answer {
     this.isAtWork = false
     while (this.#written < this.#length) {
       const size = Math.min(this.#random.pick(PIECES), this.#length - this.#written)
-      const chunk = emptyChunk(size) // its memory is another's once it has been let go
-      BYTES.copy(chunk, 0, this.#from + this.#written, this.#from + this.#written + size)
+      const chunk = chunkOf(this.expected.subarray(this.#written, this.#written + size))
       this.#written += size
       if (this.exchange.write(chunk)) continue
       this.#endSometimes()
@@ -98,7 +97,7 @@ class Answer {
   }
 }
 
-/** A visitor that does what it may by random, and knows what it may expect. */
+/** A visitor that does what it may by chance, and knows what it may expect. */
 function createVisitor(random: Random) {
   const kept = new KeptForAll()
   const answers = new Map<number, Answer>()

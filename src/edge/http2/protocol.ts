@@ -41,11 +41,10 @@ const ERROR_NAMES = [
   'COMPRESSION_ERROR',
   'CONNECT_ERROR',
   'ENHANCE_YOUR_CALM',
-] as const
-export type ErrorName = (typeof ERROR_NAMES)[number]
+]
 
 /** `code`: one of ERROR_CODE. */
-export function errorName(code: number): ErrorName {
+export function errorName(code: number): string {
   return ERROR_NAMES[code]!
 }
 
