@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import type { BrowserContextOptions, Page } from 'playwright-core'
+import type { BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freePort } from '../support/ports.ts'
 import { collectErrors, findBarriers } from './chromium.ts'
@@ -244,14 +244,30 @@ test('who asks too often is told by the service for how long to wait, unless the
   expect(await page.evaluate('told')).toContain('namesake-status busy')
 })
 
-test('a link whose hostname is removed while the page is open ends there', async () => {
-  const { page } = await openHost(await link('gone.element-customer.com'))
-  await page.getByRole('heading', { name: 'Connect gone.element-customer.com' }).waitFor()
-  await vendor.request.delete(`${world.portalUrl}/v1/portal/projects/acme-shops/domains/gone.element-customer.com`)
-  await page.getByRole('button', { name: 'Check now' }).click()
-  await page.getByRole('heading', { name: 'This link has ended' }).waitFor()
-  expect(await focused(page)).toBe('This link has ended')
-})
+const whoseHostnameIsRemoved = {
+  'checks, before it hears of it': (checkNow: Locator) => checkNow.click(),
+  'is told by the stream': (checkNow: Locator, tell: () => void) => checkNow.focus().then(tell),
+}
+
+test.each(Object.entries(whoseHostnameIsRemoved))(
+  'a link whose hostname is removed while the page is open ends there: it %s',
+  async (_, notice) => {
+    const hostname = `gone-${pages.size}.element-customer.com`
+    const { page } = await openHost('mangled')
+    const told = Promise.withResolvers<void>()
+    await page.route('**/v1/connect/events', async (route) => {
+      await told.promise
+      await route.continue()
+    })
+    await page.evaluate(`document.querySelector('namesake-connect').setAttribute('token', '${await link(hostname)}')`)
+    await page.getByRole('heading', { name: `Connect ${hostname}` }).waitFor()
+    await vendor.request.delete(`${world.portalUrl}/v1/portal/projects/acme-shops/domains/${hostname}`)
+    await notice(page.getByRole('button', { name: 'Check now' }), told.resolve)
+    await page.getByRole('heading', { name: 'This link has ended' }).waitFor()
+    expect(await focused(page)).toBe('This link has ended')
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+  },
+)
 
 test('the page gives it colours, a language and a part of its look; without an address it asks where its script came from', async () => {
   const { page, unexpected } = await openHost(await link('themed.element-customer.com'), {
