@@ -1,6 +1,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { findBun } from '../../src/edge-runtime.ts'
 import { LOAD_CORE, onCore } from '../support/cores.ts'
 import type { Peer } from '../support/peers.ts'
 import { type LoadResult, parseH2load, parseWrk } from './load-output.ts'
@@ -8,6 +9,7 @@ import { type LoadResult, parseH2load, parseWrk } from './load-output.ts'
 /** Loads the proxy for so many milliseconds at least, from the core of loads. Rejects when `signal` ends it. */
 export type Load = (proxy: Peer, ms: number, signal: AbortSignal) => Promise<LoadResult>
 
+const PROJECT = fileURLToPath(new URL('../..', import.meta.url))
 const WRK_SCRIPT = fileURLToPath(new URL('../support/random-hostnames.lua', import.meta.url))
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024
 
@@ -41,12 +43,16 @@ export function randomHostnames(hostname: string, zone: string, count: number): 
   }
 }
 
+const RUN_BY = {
+  node: () => [process.execPath, '--disable-warning=ExperimentalWarning'],
+  bun: () => [findBun({ folder: PROJECT, path: process.env.PATH ?? '' }), '--no-install'],
+}
+
 /** One of our own clients in bench/support, which prints a LoadResult as JSON. It is given the port, the milliseconds, and these arguments. */
-export function client(script: string, argumentsFor: (proxy: Peer) => string[]): Load {
-  const file = fileURLToPath(new URL(`../support/${script}`, import.meta.url))
+export function client(script: string, argumentsFor: (proxy: Peer) => string[], runtime: keyof typeof RUN_BY = 'node'): Load {
+  const run = [...RUN_BY[runtime](), fileURLToPath(new URL(`../support/${script}`, import.meta.url))]
   return async (proxy, ms, signal) => {
-    const flags = ['--disable-warning=ExperimentalWarning']
-    const command = [process.execPath, ...flags, file, String(proxy.port), String(Math.round(ms)), ...argumentsFor(proxy)]
+    const command = [...run, String(proxy.port), String(Math.round(ms)), ...argumentsFor(proxy)]
     return JSON.parse(await output(command, signal)) as LoadResult
   }
 }
