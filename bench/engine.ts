@@ -4,27 +4,13 @@ import type { Socket } from 'node:net'
 import { PerformanceObserver } from 'node:perf_hooks'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { TLSSocket } from 'node:tls'
-import { pino } from 'pino'
-import { Registry } from 'prom-client'
-import { createBridge } from '../src/edge/bridge.ts'
 import { certificateText } from '../src/edge/certificate-text.ts'
-import { createEndlessWatch } from '../src/edge/endless.ts'
-import { createEngine } from '../src/edge/engine.ts'
-import { createEdgeMetrics } from '../src/edge/metrics.ts'
 import { type Certified, createSecureContexts } from '../src/edge/secure-contexts.ts'
-import { createServe } from '../src/edge/serve.ts'
-import { TIMEOUTS } from '../src/edge/timeouts.ts'
-import { createTunnels } from '../src/edge/tunnel.ts'
-import { createTurn } from '../src/edge/turn.ts'
-import { createUpstreamChannels } from '../src/edge/upstream-channels.ts'
-import { createUpstreamHttp2Pools } from '../src/edge/upstream-http2-pools.ts'
-import { createUpstreamPools } from '../src/edge/upstream-pools.ts'
 import { type Hostname, parseHostname } from '../src/hostname.ts'
-import { createAddressSet } from '../src/lib/addresses.ts'
-import { LineBytes } from '../src/lib/line-bytes.ts'
 import type { LightRoute } from '../src/replica/rows.ts'
 import { type RouteMemory, rememberAll } from '../src/roles/route-memory.ts'
 import { createTestCa } from '../test/support/certificates.ts'
+import { createMemoryEdge } from '../test/support/memory-edge.ts'
 import { option } from './support/measure.ts'
 import { nameAt } from './support/numbered-names.ts'
 import { beginMeasurement } from './support/results.ts'
@@ -33,7 +19,6 @@ import { AUTHORITY, SCRIPTS, type Script } from './support/scripted-visitors.ts'
 
 const ROUNDS = 5
 const ROUND_REQUESTS = Math.round((option('seconds', 60) / 60) * 200_000)
-const LOT_BYTES = 128 * 1024
 const HOSTNAME = parseHostname(AUTHORITY)
 const ANSWER = Buffer.from(
   `HTTP/1.1 200 OK\r\nServer: nginx\r\nDate: Sat, 21 Nov 2026 22:00:00 GMT\r\nContent-Type: text/plain\r\nContent-Length: 700\r\nConnection: keep-alive\r\n\r\n${'x'.repeat(700)}`,
@@ -86,37 +71,17 @@ async function createScriptedEdge(script: Script, accessLogSample: number) {
     const socket: ScriptedSocket = new ScriptedSocket({ onWrite: () => asked.push(socket) })
     return socket as unknown as Socket
   }
-  const log = pino({ enabled: false })
-  const metrics = createEdgeMetrics(new Registry())
-  const turn = createTurn()
-  const ways = { connect, turn, timeouts: TIMEOUTS, visitorsMax: 0 }
-  const channels = createUpstreamChannels(createUpstreamPools(ways), createUpstreamHttp2Pools(ways))
   const routes = routesOf(script)
   const certificate = await certificateFor(script)
-  const line = new LineBytes(2 * LOT_BYTES)
-  const load = { connections: script.connections, exchanges: 0, waiting: 0 }
-  const serving = createServe({
-    log,
-    accessLog: { line, ended: () => void (line.length >= LOT_BYTES && line.take()) },
-    metrics,
-    edgeHost: parseHostname('edge.localhost'),
+  const edge = createMemoryEdge({
+    connect,
     findHost: (hostname) => routes.get(hostname) ?? { kind: 'unknown' },
-    hostsRevision: () => 0,
-    brandOf: () => undefined,
-    unverifiedVisit() {},
-    trustedProxies: createAddressSet([]),
-    loadOf: () => load,
     accessLogSample,
-    channels,
-    turn,
-    bridge: createBridge({ bridgeMs: 0, log, probe: channels.probe, onHeldEnd: metrics.heldEnded }),
-    tunnels: createTunnels(TIMEOUTS.bodyIdleMs),
-    endless: createEndlessWatch(),
+    load: { connections: script.connections, exchanges: 0, waiting: 0 },
   })
-  const engine = createEngine({ timeouts: TIMEOUTS, turn, onExchange: serving.serve, http2ErrorSent() {} }, 'own')
   const visitors = Array.from({ length: script.connections }, () => {
     const socket = new ScriptedSocket({ alpnProtocol: script.alpnProtocol })
-    engine.serve(socket as unknown as TLSSocket, {
+    edge.serve(socket as unknown as TLSSocket, {
       servername: HOSTNAME,
       peer: '127.0.0.1',
       covers: (hostname) => certificate.isFor(hostname),
@@ -132,12 +97,9 @@ async function createScriptedEdge(script: Script, accessLogSample: number) {
         for (const socket of asked.splice(0)) socket.emit('data', Buffer.from(ANSWER))
         await nextTurn()
       }
-      if (serving.count() > 0) throw new Error(`${serving.count()} requests have no answer`)
+      if (edge.count() > 0) throw new Error(`${edge.count()} requests have no answer`)
     },
-    stop() {
-      engine.destroy()
-      channels.destroy()
-    },
+    stop: edge.destroy,
   }
 }
 

@@ -1,0 +1,142 @@
+import type { Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
+import { expect, test } from 'vitest'
+import { Random } from '../../test/fuzz/random.ts'
+import { type ApplicationConnection, Http1Application, Http2Application, type Questions } from '../../test/support/chance/applications.ts'
+import { Asked, PIECES } from '../../test/support/chance/asked.ts'
+import { Http1Visits, Http2Visits, type VisitorConnection } from '../../test/support/chance/visitors.ts'
+import { settled } from '../../test/support/http2-pair.ts'
+import { createMemoryEdge } from '../../test/support/memory-edge.ts'
+import { parseHostname } from '../hostname.ts'
+
+const SEEDS = Array.from({ length: 60 }, (_, i) => i + 1)
+const STEPS = 400
+const REQUESTS_MAX = 80
+const VISITORS_MAX = 6
+const LAST_ROUNDS_MAX = 400
+const ALL_BYTES = 1_000_000
+/** By the protocol that its application is spoken to with. */
+const HOSTNAMES = { http1: parseHostname('one.customer.com'), h2c: parseHostname('two.customer.com') }
+
+/** Visitors of both protocols, an edge, and applications of both, all in memory. */
+function createScene(random: Random) {
+  const all: Asked[] = []
+  const faults: string[] = []
+  const visitors: VisitorConnection[] = []
+  const applications: ApplicationConnection[] = []
+  let isEnding = false
+  const questions: Questions = {
+    byNumber: (number) => all[number]!,
+    mayFail(hostname, isAffected = () => true) {
+      for (const asked of all) if (asked.hostname === hostname && asked.outcome === 'open' && isAffected(asked)) asked.mayFail = true
+    },
+  }
+  const edge = createMemoryEdge({
+    accessLogSample: 1,
+    load: { connections: VISITORS_MAX, exchanges: 0, waiting: 0 },
+    findHost(hostname) {
+      const upstreamProtocol = hostname === HOSTNAMES.http1 ? 'http1' : 'h2c'
+      const project = {
+        projectId: upstreamProtocol,
+        projectSlug: upstreamProtocol,
+        upstreamUrl: 'http://127.0.0.1:1',
+        upstreamProtocol,
+      } as const
+      return { kind: 'route', route: { hostname, ...project, verified: true, proofNeeded: false } }
+    },
+    async connect({ protocol }) {
+      const isHttp1 = protocol === 'http1'
+      const application = isHttp1
+        ? new Http1Application(HOSTNAMES.http1, questions, random)
+        : new Http2Application(HOSTNAMES.h2c, questions)
+      if (isEnding) application.openWide()
+      applications.push(application)
+      return application.line.socket as unknown as Socket
+    },
+  })
+  const hostnameOf = new Map<VisitorConnection, string>()
+  const come = () => {
+    const parts = { random, fault: (what: string | undefined) => void (what !== undefined && faults.push(what)) }
+    const hostname = random.pick(Object.values(HOSTNAMES))
+    const visitor = random.pick([() => new Http1Visits(parts), () => new Http2Visits(parts)])()
+    const isHttp2 = visitor instanceof Http2Visits
+    const socket = Object.assign(visitor.line.socket as unknown as TLSSocket, { alpnProtocol: isHttp2 ? 'h2' : 'http/1.1' })
+    edge.serve(socket, { servername: hostname, peer: '192.0.2.1', covers: () => true })
+    if (isHttp2) visitor.begin()
+    visitors.push(visitor)
+    hostnameOf.set(visitor, hostname)
+  }
+  const ask = () => {
+    const free = visitors.filter(({ hasRoom }) => hasRoom)
+    if (free.length < VISITORS_MAX && (free.length === 0 || random.chance(0.1))) return come()
+    if (all.length === REQUESTS_MAX) return
+    const visitor = random.pick(free)
+    const asked = new Asked(all.length, hostnameOf.get(visitor)!, random)
+    all.push(asked)
+    visitor.ask(asked)
+  }
+  const ofVisitor = (act: (visitor: VisitorConnection) => void) => () => void (visitors.length > 0 && act(random.pick(visitors)))
+  const ofApplication = (act: (application: ApplicationConnection) => void) => () => {
+    const open = applications.filter(({ line }) => !line.socket.destroyed)
+    if (open.length > 0) act(random.pick(open))
+  }
+  const often = [
+    ...[ask, ask, ofVisitor((visitor) => visitor.sendOn(random.pick(PIECES))), ofVisitor((visitor) => visitor.sendOn(random.pick(PIECES)))],
+    ...[ofVisitor((visitor) => visitor.line.release()), ofVisitor((visitor) => visitor.open(random))],
+    ...[
+      ofApplication((application) => application.answerOn(random.pick(PIECES))),
+      ofApplication((application) => application.answerOn(random.pick(PIECES))),
+    ],
+    ...[ofApplication((application) => application.line.release()), ofApplication((application) => application.open(random))],
+  ]
+  const seldom = [
+    ofVisitor((visitor) => visitor.line.hold()),
+    ofApplication((application) => application.line.hold()),
+    ofVisitor((visitor) => random.chance(0.3) && visitor.leave(random)),
+    ofApplication((application) => random.chance(0.3) && application.fail(random)),
+  ]
+  const goOn = () => {
+    let moved = false
+    for (const visitor of visitors) {
+      visitor.line.release()
+      while (visitor.sendOn(ALL_BYTES)) moved = true
+    }
+    for (const application of applications) {
+      application.line.release()
+      while (application.answerOn(ALL_BYTES)) moved = true
+    }
+    return moved
+  }
+  return {
+    move: () => random.pick(random.chance(0.8) ? often : seldom)(),
+    async finish() {
+      isEnding = true
+      for (const one of [...visitors, ...applications]) one.openWide()
+      for (let round = 0; round < LAST_ROUNDS_MAX && (goOn() || all.some(({ outcome }) => outcome === 'open')); round += 1) await settled()
+      expect(faults).toEqual([])
+      expect(all.filter(({ outcome }) => outcome === 'open').map(({ name }) => name)).toEqual([])
+      expect(edge.count()).toBe(0)
+      for (const asked of all) {
+        expect([asked.name, asked.timesSeen <= (asked.isReplayable ? 3 : 1)]).toEqual([asked.name, true])
+        for (const upload of asked.uploads) expect(upload.equals(asked.upload ?? Buffer.alloc(0))).toBe(true)
+      }
+      edge.destroy()
+      return all
+    },
+  }
+}
+
+test.each(SEEDS)(
+  'whatever visitors and applications do, each answer is its own request’s and whole, or seen to have failed (seed %i)',
+  async (seed) => {
+    const random = new Random(seed)
+    const scene = createScene(random)
+    for (let step = 0; step < STEPS; step += 1) {
+      scene.move()
+      if (random.chance(0.3)) await new Promise((resolve) => setImmediate(resolve))
+      if (random.chance(0.05)) await settled()
+    }
+    const all = await scene.finish()
+    expect(all.filter(({ outcome }) => outcome === 'whole').length).toBeGreaterThan(0)
+  },
+)

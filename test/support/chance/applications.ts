@@ -1,0 +1,249 @@
+import type { Random } from '../../fuzz/random.ts'
+import { inChunks, readBody } from '../http1-bytes.ts'
+import { frame, PREFACE, SETTINGS } from '../http2-frames.ts'
+import { Http2Peer } from '../http2-peer.ts'
+import { createLine, type Line } from '../line.ts'
+import { arrive } from './arrive.ts'
+import { type Asked, PIECES } from './asked.ts'
+
+const EMPTY = Buffer.alloc(0)
+const INTERNAL_ERROR = 2
+const ANSWER_ENDS = Symbol('the connection ends')
+
+function resetByPeer(): Error {
+  return Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+}
+
+/** Requests by their numbers, and those that something happened to. */
+export type Questions = {
+  byNumber(number: number): Asked
+  /** An application has ended something under these conditions: who waits for an answer from `hostname` need not get one any more. */
+  mayFail(hostname: string, isAffected?: (asked: Asked) => boolean): void
+}
+
+/** One end of a connection on which an application answers; what it has to say leaves when somebody says so. */
+export interface ApplicationConnection {
+  readonly line: Line
+  /** Sends so many more bytes of what it owes. False: it owes nothing, or may not send it now. */
+  answerOn(bytes: number): boolean
+  /** One of the things that happen to connections. */
+  fail(random: Random): void
+  /** Opens a window by chance, where it has some. */
+  open(random: Random): void
+  /** Has room for all from now on. */
+  openWide(): void
+}
+
+function fieldsOf(asked: Asked): string[] {
+  return ['x-number', String(asked.number), ...(asked.lengthField === undefined ? [] : ['content-length', String(asked.lengthField)])]
+}
+
+/** Over HTTP/1.1: one request at a time. */
+export class Http1Application implements ApplicationConnection {
+  readonly #questions: Questions
+  readonly #hostname: string
+  readonly #random: Random
+  readonly line: Line = createLine({ onTaken: (chunk) => this.#take(chunk) })
+  #received: Buffer = EMPTY
+  #owed: (Buffer | typeof ANSWER_ENDS)[] = []
+  #last: Asked | undefined
+  /** Its head is known, and it may have been answered already. */
+  #isReading = false
+
+  constructor(hostname: string, questions: Questions, random: Random) {
+    this.#hostname = hostname
+    this.#questions = questions
+    this.#random = random
+  }
+
+  answerOn(bytes: number): boolean {
+    const next = this.#owed.shift()
+    if (next === undefined || this.line.socket.destroyed) return false
+    if (next === ANSWER_ENDS) {
+      this.line.socket.push(null)
+      return true
+    }
+    if (next.length > bytes) this.#owed.unshift(next.subarray(bytes))
+    arrive(this.line.socket, next.subarray(0, bytes))
+    return true
+  }
+
+  fail(random: Random): void {
+    const { socket } = this.line
+    const asked = this.#last
+    const isReset = random.chance(0.5)
+    if (!isReset && asked?.endsConnection) return // it would be the answer's proper end
+    if (asked === undefined)
+      this.#questions.mayFail(this.#hostname) // its first request may be on its way, and be lost
+    else this.#questions.mayFail(this.#hostname, (one) => one === asked || !one.isReplayable)
+    if (isReset) socket.destroy(resetByPeer())
+    else socket.push(null)
+    this.#owed = []
+  }
+
+  open(): void {}
+
+  openWide(): void {}
+
+  #take(chunk: Buffer): void {
+    this.#received = Buffer.concat([this.#received, chunk])
+    const headEnd = this.#received.indexOf('\r\n\r\n') + 4
+    if (headEnd < 4) return
+    const head = this.#received.toString('latin1', 0, headEnd)
+    const asked = this.#questions.byNumber(Number(/^[A-Z]+ \/(\d+) /.exec(head)![1]))
+    if (!this.#isReading) this.#begin(asked)
+    const upload = readBody(this.#received, headEnd, head)
+    if (!upload) return
+    this.#isReading = false
+    asked.uploads.push(upload.body)
+    this.#received = this.#received.subarray(upload.end)
+    if (!asked.isEarly) this.#owe(asked)
+  }
+
+  #begin(asked: Asked): void {
+    this.#isReading = true
+    this.#last = asked
+    asked.timesSeen += 1
+    if (asked.isEarly) this.#owe(asked)
+  }
+
+  #owe(asked: Asked): void {
+    const fields = fieldsOf(asked)
+    const isChunked = asked.hasBody && asked.lengthField === undefined && !asked.endsConnection
+    if (isChunked) fields.push('transfer-encoding', 'chunked')
+    if (asked.endsConnection) fields.push('connection', 'close')
+    const lines = fields.map((name, i) => (i % 2 === 0 ? `${name}: ${fields[i + 1]}\r\n` : ''))
+    if (asked.hasInterim) this.#owed.push(Buffer.from('HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n'))
+    this.#owed.push(Buffer.from(`HTTP/1.1 ${asked.status} Fine\r\n${lines.join('')}\r\n`))
+    this.#owed.push(isChunked ? this.#chunks(asked) : asked.answer)
+    if (asked.endsConnection) this.#owed.push(ANSWER_ENDS)
+  }
+
+  #chunks(asked: Asked): Buffer {
+    const chunks = inChunks(asked.answer, () => this.#random.pick(PIECES))
+    return asked.hasTrailers ? Buffer.concat([chunks.subarray(0, -2), Buffer.from('x-sum: 7\r\n\r\n')]) : chunks
+  }
+}
+
+type Owed = { asked: Asked; isHeadSent: boolean; rest: Buffer }
+
+/** Over HTTP/2, in plain text. */
+export class Http2Application implements ApplicationConnection {
+  readonly #questions: Questions
+  readonly #hostname: string
+  readonly line: Line = createLine({ onTaken: (chunk) => this.#take(chunk) })
+  readonly #peer: Http2Peer
+  readonly #streams = new Map<number, { asked: Asked; upload: Buffer[] }>()
+  readonly #owed = new Map<number, Owed>()
+  #isGreeted = false
+  /** It has said which stream is its last. */
+  #isLeaving = false
+  #lastStreamId = 0
+
+  constructor(hostname: string, questions: Questions) {
+    this.#hostname = hostname
+    this.#questions = questions
+    this.#peer = new Http2Peer((bytes) => arrive(this.line.socket, bytes), {
+      onHead: (id, fields, endsStream) => this.#begin(id, fields, endsStream),
+      onData: (id, bytes, endsStream) => this.#upload(id, bytes, endsStream),
+      onReset: (id) => this.#forget(id),
+      onGoaway() {},
+    })
+  }
+
+  answerOn(bytes: number): boolean {
+    for (const [id, owed] of this.#owed) if (this.#answer(id, owed, bytes)) return true
+    return false
+  }
+
+  fail(random: Random): void {
+    const [id, stream] = random.pick([...this.#streams]) ?? []
+    const kind = random.below(4)
+    if (kind === 0 || !this.#isGreeted) {
+      this.#questions.mayFail(this.#hostname)
+      this.line.socket.destroy(resetByPeer())
+      this.#owed.clear()
+    } else if (kind === 1) {
+      const isMoved = (asked: Asked) => asked.upload === undefined && this.#lastStreamId > 0 // one that has served nobody is as good as none
+      this.#questions.mayFail(this.#hostname, (asked) => asked.timesSeen === 0 && !isMoved(asked))
+      this.#isLeaving = true
+      this.#peer.goaway(this.#lastStreamId)
+    } else if (id !== undefined) {
+      stream!.asked.mayFail = true
+      this.#peer.reset(id, INTERNAL_ERROR)
+      this.#forget(id)
+    }
+  }
+
+  open(random: Random): void {
+    if (!this.#isGreeted) return // SETTINGS come first
+    const id = random.pick([0, ...this.#streams.keys()])
+    this.#peer.open(id, random.pick(PIECES))
+    if (random.chance(0.1)) this.#peer.setInitialWindow(random.pick([1, ...PIECES]))
+  }
+
+  openWide(): void {
+    this.#peer.openWide()
+  }
+
+  #take(chunk: Buffer): void {
+    this.#peer.receive(this.#isGreeted ? chunk : chunk.subarray(PREFACE.length))
+    if (!this.#isGreeted) this.#peer.say(frame(SETTINGS, 0, 0))
+    this.#isGreeted = true
+  }
+
+  #begin(id: number, fields: ReadonlyMap<string, string>, endsStream: boolean): void {
+    const path = fields.get(':path')
+    if (path !== undefined && !this.#isLeaving) {
+      const asked = this.#questions.byNumber(Number(path.slice(1)))
+      asked.timesSeen += 1
+      this.#lastStreamId = id
+      this.#streams.set(id, { asked, upload: [] })
+      if (asked.isEarly) this.#owe(id, asked)
+    }
+    if (endsStream) this.#whole(id)
+  }
+
+  #upload(id: number, bytes: Buffer, endsStream: boolean): void {
+    this.#streams.get(id)?.upload.push(bytes)
+    if (endsStream) this.#whole(id)
+  }
+
+  #whole(id: number): void {
+    const stream = this.#streams.get(id)
+    if (!stream) return
+    stream.asked.uploads.push(Buffer.concat(stream.upload))
+    if (!stream.asked.isEarly) this.#owe(id, stream.asked)
+    else if (!this.#owed.has(id)) this.#streams.delete(id)
+  }
+
+  #owe(id: number, asked: Asked): void {
+    this.#owed.set(id, { asked, isHeadSent: false, rest: asked.answer })
+  }
+
+  #answer(id: number, owed: Owed, bytes: number): boolean {
+    const { asked } = owed
+    if (!owed.isHeadSent) {
+      owed.isHeadSent = true
+      if (asked.hasInterim) this.#peer.head(id, [':status', '103', 'link', '</a.css>'], false)
+      const isAll = owed.rest.length === 0 && !asked.hasTrailers
+      this.#peer.head(id, [':status', String(asked.status), ...fieldsOf(asked)], isAll)
+      if (isAll) this.#forget(id)
+      return true
+    }
+    const size = Math.min(bytes, owed.rest.length, this.#peer.roomOn(id))
+    if (size <= 0 && owed.rest.length > 0) return false
+    const isLast = size === owed.rest.length
+    if (size > 0 || !asked.hasTrailers) this.#peer.data(id, owed.rest.subarray(0, size), isLast && !asked.hasTrailers)
+    owed.rest = owed.rest.subarray(size)
+    if (!isLast) return true
+    if (asked.hasTrailers) this.#peer.head(id, ['x-sum', '7'], true)
+    this.#forget(id)
+    return true
+  }
+
+  #forget(id: number): void {
+    this.#streams.delete(id)
+    this.#owed.delete(id)
+  }
+}
