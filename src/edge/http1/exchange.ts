@@ -28,6 +28,8 @@ export type ExchangeHost = {
   /** Lets what was sent leave now. */
   sendOut(): void
   ended(exchange: Http1Exchange): void
+  /** Ends the connection once all that was written has left. */
+  close(): void
   takeOver(): Buffer
 }
 
@@ -48,6 +50,8 @@ export class Http1Exchange implements Exchange {
   /** Whether the connection goes on after the answer; decided when it begins. */
   keepsAlive: boolean
   readonly #host: ExchangeHost
+  /** Whether it came before the answer to the one before had left: its visitor asks ahead (RFC 9112 §9.3.2). */
+  readonly #isAhead: boolean
   #framing: Framing = 'none'
   #hasContinued = false
   #hasBegun = false
@@ -69,6 +73,7 @@ export class Http1Exchange implements Exchange {
     this.expectsContinue = head.expectsContinue
     this.upgrade = head.upgrade
     this.keepsAlive = head.keepsAlive
+    this.#isAhead = host.unsentBytes + host.socket.writableLength > 0
   }
 
   get hasBegun(): boolean {
@@ -139,8 +144,12 @@ export class Http1Exchange implements Exchange {
   }
 
   abort(): void {
+    const { socket } = this.#host
     this.#host.sendOut()
-    this.#host.socket.destroy()
+    const answerBeforeWaits = this.#isAhead && socket.writableLength > 0
+    if (!answerBeforeWaits || this.#framing === 'until-close') return void socket.destroy()
+    this.close()
+    this.#host.close() // an end in the middle of a length or of chunks is seen as such
   }
 
   onDrain(listener: () => void): void {

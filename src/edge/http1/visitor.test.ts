@@ -55,6 +55,25 @@ test('an answer that has not left when its connection closes has the time of any
   expect(socket.destroyed).toBe(true)
 })
 
+test('a whole answer that has not left is not lost with the one behind it that has to be cut', async () => {
+  const exchanges: Exchange[] = []
+  const { socket, seen, release } = createVisitor((exchange) => {
+    exchanges.push(exchange)
+    if (exchanges.length === 1) return answerWhole(exchange)
+    exchange.answer({ status: 200, reason: 'OK', fields: FieldSection.EMPTY, body: 'unknown' })
+    exchange.write(Buffer.from('part'))
+  })
+  socket.push('GET /1 HTTP/1.1\r\nHost: shop.customer.com\r\n\r\nGET /2 HTTP/1.1\r\nHost: shop.customer.com\r\n\r\n')
+  await settled()
+  let outcome = 'open'
+  exchanges[1]!.onGone(() => (outcome = 'gone'))
+  exchanges[1]!.abort()
+  expect([outcome, socket.destroyed, seen.hasEnded]).toEqual(['gone', false, false])
+  for (let i = 0; i < 3; i += 1) await release()
+  expect(seen.written).toMatch(/whole[\s\S]*\r\n4\r\npart\r\n$/)
+  expect(seen.hasEnded).toBe(true)
+})
+
 test('an answer under way to who has ended its own side is cut, and not ended as if it were complete', async () => {
   const { socket, seen, release } = createVisitor(
     (exchange) => {

@@ -116,7 +116,6 @@ export class Http1Visits implements VisitorConnection {
 
   #closed(): void {
     const [first, ...others] = this.#asked.splice(0)
-    if (first && others.some(({ mayFail }) => mayFail)) first.mayFail = true // its answer waited here when another one had to be cut
     this.#parts.fault(first?.ended())
     for (const asked of others) asked.outcome = 'left'
   }
