@@ -7,10 +7,11 @@ import { Asked, PIECES } from '../../test/support/chance/asked.ts'
 import { Http1Visits, Http2Visits, type VisitorConnection } from '../../test/support/chance/visitors.ts'
 import { settled } from '../../test/support/http2-pair.ts'
 import { createMemoryEdge } from '../../test/support/memory-edge.ts'
+import { seedsToTry, upTo } from '../../test/support/seeds.ts'
 import { parseHostname } from '../hostname.ts'
 
 /** In the last two an answer has to be cut while a whole one before it waits for a visitor who has asked ahead. */
-const SEEDS = [...Array.from({ length: 60 }, (_, i) => i + 1), 225, 793]
+const SEEDS = seedsToTry([...upTo(60), 225, 793])
 const STEPS = 400
 const REQUESTS_MAX = 80
 const VISITORS_MAX = 6
@@ -117,6 +118,8 @@ function createScene(random: Random) {
       expect(faults).toEqual([])
       expect(all.filter(({ outcome }) => outcome === 'open').map(({ name }) => name)).toEqual([])
       expect(edge.count()).toBe(0)
+      const { connections, idle } = edge.upstreamCounts()
+      expect(idle).toBe(connections)
       for (const asked of all) {
         expect([asked.name, asked.timesSeen <= (asked.isReplayable ? 3 : 1)]).toEqual([asked.name, true])
         for (const upload of asked.uploads) expect(upload.equals(asked.upload ?? Buffer.alloc(0))).toBe(true)

@@ -5,6 +5,7 @@ import { inChunks, readBody } from '../../test/support/http1-bytes.ts'
 import { settled } from '../../test/support/http2-pair.ts'
 import { createLine } from '../../test/support/line.ts'
 import { PLAIN } from '../../test/support/plain-request.ts'
+import { seedsToTry, upTo } from '../../test/support/seeds.ts'
 import { chunkOf, tellingBytes } from '../../test/support/telling-bytes.ts'
 import { ArrivingBody } from './arriving-body.ts'
 import { TIMEOUTS } from './timeouts.ts'
@@ -13,7 +14,7 @@ import { readUpstream } from './upstream.ts'
 import type { UpstreamConnection } from './upstream-connection.ts'
 import { createUpstreamPools } from './upstream-pools.ts'
 
-const SEEDS = Array.from({ length: 40 }, (_, i) => i + 1)
+const SEEDS = seedsToTry(upTo(40))
 const REQUESTS = 25
 const STEPS = 200
 const PIECES = [1, 100, 4_096, 16_384, 16_385, 65_535, 98_304]

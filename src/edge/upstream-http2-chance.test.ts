@@ -18,6 +18,7 @@ import {
 import { settled } from '../../test/support/http2-pair.ts'
 import { createLine } from '../../test/support/line.ts'
 import { PLAIN } from '../../test/support/plain-request.ts'
+import { seedsToTry, upTo } from '../../test/support/seeds.ts'
 import { chunkOf, tellingBytes } from '../../test/support/telling-bytes.ts'
 import { ArrivingBody } from './arriving-body.ts'
 import { TIMEOUTS } from './timeouts.ts'
@@ -196,7 +197,7 @@ function createScene(random: Random) {
   }
 }
 
-const SEEDS = Array.from({ length: 40 }, (_, i) => i + 1)
+const SEEDS = seedsToTry(upTo(40))
 
 test.each(SEEDS)('whatever windows an upstream opens, every upload arrives whole, and none waits that has room (seed %i)', async (seed) => {
   const random = new Random(seed)

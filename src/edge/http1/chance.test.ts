@@ -4,6 +4,7 @@ import { Random } from '../../../test/fuzz/random.ts'
 import { type BodyRead, inChunks, readBody } from '../../../test/support/http1-bytes.ts'
 import { settled } from '../../../test/support/http2-pair.ts'
 import { createLine } from '../../../test/support/line.ts'
+import { seedsToTry, upTo } from '../../../test/support/seeds.ts'
 import { chunkOf, tellingBytes } from '../../../test/support/telling-bytes.ts'
 import type { Exchange } from '../engine.ts'
 import { FieldSection } from '../field-section.ts'
@@ -11,7 +12,7 @@ import { TIMEOUTS } from '../timeouts.ts'
 import { createTurn } from '../turn.ts'
 import { Http1Visitor } from './visitor.ts'
 
-const SEEDS = Array.from({ length: 40 }, (_, i) => i + 1)
+const SEEDS = seedsToTry(upTo(40))
 const REQUESTS = 12
 const STEPS = 150
 const PIECES = [1, 100, 4_096, 16_384, 16_385, 30_000, 98_304]
