@@ -7,6 +7,7 @@ import {
   GOAWAY,
   HEADERS,
   literals,
+  PING,
   RST_STREAM,
   SETTINGS,
   WINDOW_UPDATE,
@@ -26,7 +27,7 @@ export type Http2PeerListener = {
   onHead(streamId: number, fields: ReadonlyMap<string, string>, endsStream: boolean): void
   onData(streamId: number, bytes: Buffer, endsStream: boolean): void
   onReset(streamId: number): void
-  onGoaway(): void
+  onGoaway(lastStreamId: number): void
 }
 
 /** One end of HTTP/2, whoever's, that sends no more than the other one's windows allow. What it says leaves by `say`. */
@@ -55,7 +56,8 @@ export class Http2Peer {
       if (type === DATA) this.#on.onData(streamId, payload, endsStream)
       else if (type === HEADERS) this.#on.onHead(streamId, this.#decode(payload), endsStream)
       else if (type === RST_STREAM) this.#on.onReset(streamId)
-      else if (type === GOAWAY) this.#on.onGoaway()
+      else if (type === GOAWAY) this.#on.onGoaway(payload.readUInt32BE())
+      else if (type === PING && (flags & ACK) === 0) this.say(frame(PING, ACK, 0, payload))
       else if (type === WINDOW_UPDATE) this.#grants.set(streamId, (this.#grants.get(streamId) ?? 0) + payload.readUInt32BE())
       else if (type === SETTINGS && (flags & ACK) === 0) this.#settle(payload)
       else if (type === CONTINUATION) throw new Error('a head of several frames is not for here')

@@ -62,6 +62,7 @@ export function createMemoryEdge({ connect, findHost, accessLogSample, load }: M
     /** Of requests that have no end yet. */
     count: serving.count,
     upstreamCounts: channels.counts,
+    drain: engine.drain,
     destroy() {
       engine.destroy()
       channels.destroy()

@@ -130,6 +130,8 @@ export class Http2Visits implements VisitorConnection {
   readonly #streams = new Map<number, Stream>()
   readonly #peer: Http2Peer
   #nextId = 1
+  /** The edge takes no more requests here. */
+  #isLeft = false
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -137,7 +139,7 @@ export class Http2Visits implements VisitorConnection {
       onHead: (id, fields, endsStream) => this.#head(id, fields, endsStream),
       onData: (id, bytes, endsStream) => this.#data(id, bytes, endsStream),
       onReset: (id) => this.#end(id),
-      onGoaway: () => this.#parts.fault('GOAWAY'),
+      onGoaway: (lastStreamId) => this.#goaway(lastStreamId),
     })
   }
 
@@ -148,7 +150,7 @@ export class Http2Visits implements VisitorConnection {
   }
 
   get hasRoom(): boolean {
-    return !this.line.isOver() && this.#streams.size < STREAMS_MAX
+    return !this.line.isOver() && !this.#isLeft && this.#streams.size < STREAMS_MAX
   }
 
   ask(asked: Asked): void {
@@ -197,6 +199,12 @@ export class Http2Visits implements VisitorConnection {
     for (const { asked } of this.#streams.values()) asked.outcome = 'left'
     this.#streams.clear()
     this.line.socket.destroy()
+  }
+
+  /** Nothing is on its way that it has not heard of: it asks us whether all has arrived before it says which request is its last. */
+  #goaway(lastStreamId: number): void {
+    this.#isLeft = true
+    for (const [id, { asked }] of this.#streams) if (id > lastStreamId) this.#parts.fault(`${asked.name} was turned away`)
   }
 
   #head(id: number, fields: ReadonlyMap<string, string>, endsStream: boolean): void {
