@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { TLSSocket } from 'node:tls'
 import { expect, test } from 'vitest'
 import { Random } from '../../test/fuzz/random.ts'
@@ -9,6 +10,7 @@ import { settled } from '../../test/support/http2-pair.ts'
 import { createMemoryEdge } from '../../test/support/memory-edge.ts'
 import { seedsToTry, upTo } from '../../test/support/seeds.ts'
 import { parseHostname } from '../hostname.ts'
+import { UpstreamFailure } from './upstream.ts'
 
 /** In the last two an answer has to be cut while a whole one before it waits for a visitor who has asked ahead. */
 const SEEDS = seedsToTry([...upTo(60), 76, 301])
@@ -16,18 +18,21 @@ const STEPS = 400
 const REQUESTS_MAX = 80
 const VISITORS_MAX = 6
 const LAST_ROUNDS_MAX = 400
+const BRIDGE_MS = 60_000
+const LOOKS_AGAIN_MS = 20
 const ALL_BYTES = 1_000_000
 /** By the protocol that its application is spoken to with. */
 const HOSTNAMES = { http1: parseHostname('one.customer.com'), h2c: parseHostname('two.customer.com') }
 
-/** Visitors of both protocols, an edge, and applications of both, all in memory. */
-function createScene(random: Random) {
+/** Visitors of both protocols, an edge, and applications of both, all in memory. With `bridgeMs` applications are away at times, for less than that. */
+function createScene(random: Random, bridgeMs = 0) {
   const all: Asked[] = []
   const faults: string[] = []
   const visitors: VisitorConnection[] = []
   const applications: ApplicationConnection[] = []
   let isEnding = false
   let isDraining = false
+  const away = new Set<string>()
   const questions: Questions = {
     byNumber: (number) => all[number]!,
     mayFail(hostname, isAffected = () => true) {
@@ -36,6 +41,7 @@ function createScene(random: Random) {
   }
   const edge = createMemoryEdge({
     accessLogSample: 1,
+    bridgeMs,
     load: { connections: VISITORS_MAX, exchanges: 0, waiting: 0 },
     findHost(hostname) {
       const upstreamProtocol = hostname === HOSTNAMES.http1 ? 'http1' : 'h2c'
@@ -49,6 +55,7 @@ function createScene(random: Random) {
     },
     async connect({ protocol }) {
       const isHttp1 = protocol === 'http1'
+      if (away.has(isHttp1 ? HOSTNAMES.http1 : HOSTNAMES.h2c)) throw new UpstreamFailure('refused', 'nobody is there')
       const application = isHttp1
         ? new Http1Application(HOSTNAMES.http1, questions, random)
         : new Http2Application(HOSTNAMES.h2c, questions)
@@ -75,6 +82,7 @@ function createScene(random: Random) {
     if (free.length === 0 || all.length === REQUESTS_MAX) return
     const visitor = random.pick(free)
     const asked = new Asked(all.length, hostnameOf.get(visitor)!, random)
+    asked.mayFail = away.has(asked.hostname) && !asked.isHoldable
     all.push(asked)
     visitor.ask(asked)
   }
@@ -83,6 +91,13 @@ function createScene(random: Random) {
     const open = applications.filter(({ line }) => !line.socket.destroyed)
     if (open.length > 0) act(random.pick(open))
   }
+  const goAway = () => {
+    const hostname = random.pick(Object.values(HOSTNAMES))
+    away.add(hostname)
+    questions.mayFail(hostname, ({ isHoldable }) => !isHoldable)
+    for (const application of applications) if (application.hostname === hostname && !application.line.socket.destroyed) application.reset()
+  }
+  const comeBack = () => away.delete(random.pick(Object.values(HOSTNAMES)))
   const often = [
     ...[ask, ask, ofVisitor((visitor) => visitor.sendOn(random.pick(PIECES))), ofVisitor((visitor) => visitor.sendOn(random.pick(PIECES)))],
     ...[ofVisitor((visitor) => visitor.line.release()), ofVisitor((visitor) => visitor.open(random))],
@@ -97,6 +112,7 @@ function createScene(random: Random) {
     ofApplication((application) => application.line.hold()),
     ofVisitor((visitor) => random.chance(0.3) && visitor.leave(random)),
     ofApplication((application) => random.chance(0.3) && application.fail(random)),
+    ...(bridgeMs > 0 ? [goAway, comeBack, comeBack] : []),
   ]
   const goOn = () => {
     let moved = false
@@ -118,15 +134,20 @@ function createScene(random: Random) {
     },
     async finish() {
       isEnding = true
+      away.clear()
       for (const one of [...visitors, ...applications]) one.openWide()
-      for (let round = 0; round < LAST_ROUNDS_MAX && (goOn() || all.some(({ outcome }) => outcome === 'open')); round += 1) await settled()
+      for (let round = 0; round < LAST_ROUNDS_MAX && (goOn() || all.some(({ outcome }) => outcome === 'open')); round += 1) {
+        await settled()
+        if (bridgeMs > 0) await pause(LOOKS_AGAIN_MS)
+      }
       expect(faults).toEqual([])
       expect(all.filter(({ outcome }) => outcome === 'open').map(({ name }) => name)).toEqual([])
       expect(edge.count()).toBe(0)
       const { connections, idle } = edge.upstreamCounts()
       expect(idle).toBe(connections)
       for (const asked of all) {
-        expect([asked.name, asked.timesSeen <= (asked.isReplayable ? 3 : 1)]).toEqual([asked.name, true])
+        const timesMax = !asked.isReplayable ? 1 : bridgeMs > 0 ? Number.POSITIVE_INFINITY : 3
+        expect([asked.name, asked.timesSeen <= timesMax]).toEqual([asked.name, true])
         for (const upload of asked.uploads) expect(upload.equals(asked.upload ?? Buffer.alloc(0))).toBe(true)
       }
       edge.destroy()
@@ -134,18 +155,27 @@ function createScene(random: Random) {
   }
 }
 
+/** Plays the scene; with `drainsAt`, the edge begins to leave at that step. */
+async function play(scene: ReturnType<typeof createScene>, random: Random, drainsAt = STEPS): Promise<void> {
+  for (let step = 0; step < STEPS; step += 1) {
+    if (step === drainsAt) scene.drain()
+    scene.move()
+    if (random.chance(0.3)) await new Promise((resolve) => setImmediate(resolve))
+    if (random.chance(0.05)) await settled()
+  }
+  await scene.finish()
+}
+
 test.each(SEEDS)(
   'whatever visitors and applications do, and when the edge leaves, each answer is its own request’s and whole, or seen to have failed (seed %i)',
   async (seed) => {
     const random = new Random(seed)
     const scene = createScene(random)
-    const drainsAt = random.chance(0.3) ? STEPS / 2 + random.below(STEPS / 2) : STEPS
-    for (let step = 0; step < STEPS; step += 1) {
-      if (step === drainsAt) scene.drain()
-      scene.move()
-      if (random.chance(0.3)) await new Promise((resolve) => setImmediate(resolve))
-      if (random.chance(0.05)) await settled()
-    }
-    await scene.finish()
+    await play(scene, random, random.chance(0.3) ? STEPS / 2 + random.below(STEPS / 2) : STEPS)
   },
 )
+
+test.each(seedsToTry(upTo(12)))('who can wait for an application that is away is answered when it is back (seed %i)', async (seed) => {
+  const random = new Random(seed)
+  await play(createScene(random, BRIDGE_MS), random)
+})

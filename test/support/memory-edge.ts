@@ -26,17 +26,20 @@ type MemoryEdgeParts = {
   /** Of requests, how many leave a line in the access log, which is thrown away. */
   accessLogSample: number
   load: ClientLoad
+  /** For how long requests wait for an upstream that is away; by itself not at all. */
+  bridgeMs?: number
 }
 
 const LOT_BYTES = 128 * 1024
 
 /** What serves exchanges, from the engines towards visitors to the ways to upstreams, without listeners, TLS and a database: between sockets in memory. */
-export function createMemoryEdge({ connect, findHost, accessLogSample, load }: MemoryEdgeParts) {
+export function createMemoryEdge({ connect, findHost, accessLogSample, load, bridgeMs = 0 }: MemoryEdgeParts) {
   const log = pino({ enabled: false })
   const metrics = createEdgeMetrics(new Registry())
   const turn = createTurn()
   const ways = { connect, turn, timeouts: TIMEOUTS, visitorsMax: 0 }
   const channels = createUpstreamChannels(createUpstreamPools(ways), createUpstreamHttp2Pools(ways))
+  const bridge = createBridge({ bridgeMs, log, probe: channels.probe, onHeldEnd: metrics.heldEnded })
   const line = new LineBytes(2 * LOT_BYTES)
   const serving = createServe({
     log,
@@ -52,7 +55,7 @@ export function createMemoryEdge({ connect, findHost, accessLogSample, load }: M
     accessLogSample,
     channels,
     turn,
-    bridge: createBridge({ bridgeMs: 0, log, probe: channels.probe, onHeldEnd: metrics.heldEnded }),
+    bridge,
     tunnels: createTunnels(TIMEOUTS.bodyIdleMs),
     endless: createEndlessWatch(),
   })
@@ -65,6 +68,7 @@ export function createMemoryEdge({ connect, findHost, accessLogSample, load }: M
     drain: engine.drain,
     destroy() {
       engine.destroy()
+      bridge.destroy()
       channels.destroy()
     },
   }

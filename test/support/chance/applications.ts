@@ -24,10 +24,13 @@ export type Questions = {
 /** One end of a connection on which an application answers; what it has to say leaves when somebody says so. */
 export interface ApplicationConnection {
   readonly line: Line
+  readonly hostname: string
   /** Sends so many more bytes of what it owes. False: it owes nothing, or may not send it now. */
   answerOn(bytes: number): boolean
   /** One of the things that happen to connections. */
   fail(random: Random): void
+  /** As of an application whose process is gone. */
+  reset(): void
   /** Opens a window by chance, where it has some. */
   open(random: Random): void
   /** Has room for all from now on. */
@@ -41,7 +44,7 @@ function fieldsOf(asked: Asked): string[] {
 /** Over HTTP/1.1: one request at a time. */
 export class Http1Application implements ApplicationConnection {
   readonly #questions: Questions
-  readonly #hostname: string
+  readonly hostname: string
   readonly #random: Random
   readonly line: Line = createLine({ onTaken: (chunk) => this.#take(chunk) })
   #received: Buffer = EMPTY
@@ -51,7 +54,7 @@ export class Http1Application implements ApplicationConnection {
   #isReading = false
 
   constructor(hostname: string, questions: Questions, random: Random) {
-    this.#hostname = hostname
+    this.hostname = hostname
     this.#questions = questions
     this.#random = random
   }
@@ -69,16 +72,22 @@ export class Http1Application implements ApplicationConnection {
   }
 
   fail(random: Random): void {
-    const { socket } = this.line
-    const asked = this.#last
-    const isReset = random.chance(0.5)
-    if (!isReset && asked?.endsConnection) return // it would be the answer's proper end
-    if (asked === undefined)
-      this.#questions.mayFail(this.#hostname) // its first request may be on its way, and be lost
-    else this.#questions.mayFail(this.#hostname, (one) => one === asked || !one.isReplayable)
-    if (isReset) socket.destroy(resetByPeer())
-    else socket.push(null)
+    if (random.chance(0.5)) return void this.reset()
+    if (this.#last?.endsConnection) return // it would be the answer's proper end
+    this.#mayFail()
+    this.line.socket.push(null)
     this.#owed = []
+  }
+
+  reset(): void {
+    this.#mayFail()
+    this.line.socket.destroy(resetByPeer())
+    this.#owed = []
+  }
+
+  #mayFail(): void {
+    const last = this.#last // without one its first request may be on its way, and be lost
+    this.#questions.mayFail(this.hostname, (asked) => !last || asked === last || !asked.isReplayable)
   }
 
   open(): void {}
@@ -130,7 +139,7 @@ type Owed = { asked: Asked; isHeadSent: boolean; rest: Buffer }
 /** Over HTTP/2, in plain text. */
 export class Http2Application implements ApplicationConnection {
   readonly #questions: Questions
-  readonly #hostname: string
+  readonly hostname: string
   readonly line: Line = createLine({ onTaken: (chunk) => this.#take(chunk) })
   readonly #peer: Http2Peer
   readonly #streams = new Map<number, { asked: Asked; upload: Buffer[] }>()
@@ -141,7 +150,7 @@ export class Http2Application implements ApplicationConnection {
   #lastStreamId = 0
 
   constructor(hostname: string, questions: Questions) {
-    this.#hostname = hostname
+    this.hostname = hostname
     this.#questions = questions
     this.#peer = new Http2Peer((bytes) => arrive(this.line.socket, bytes), {
       onHead: (id, fields, endsStream) => this.#begin(id, fields, endsStream),
@@ -160,12 +169,10 @@ export class Http2Application implements ApplicationConnection {
     const [id, stream] = random.pick([...this.#streams]) ?? []
     const kind = random.below(4)
     if (kind === 0 || !this.#isGreeted) {
-      this.#questions.mayFail(this.#hostname)
-      this.line.socket.destroy(resetByPeer())
-      this.#owed.clear()
+      this.reset()
     } else if (kind === 1) {
       const isMoved = (asked: Asked) => asked.upload === undefined && this.#lastStreamId > 0 // one that has served nobody is as good as none
-      this.#questions.mayFail(this.#hostname, (asked) => asked.timesSeen === 0 && !isMoved(asked))
+      this.#questions.mayFail(this.hostname, (asked) => asked.timesSeen === 0 && !isMoved(asked))
       this.#isLeaving = true
       this.#peer.goaway(this.#lastStreamId)
     } else if (id !== undefined) {
@@ -173,6 +180,12 @@ export class Http2Application implements ApplicationConnection {
       this.#peer.reset(id, INTERNAL_ERROR)
       this.#forget(id)
     }
+  }
+
+  reset(): void {
+    this.#questions.mayFail(this.hostname)
+    this.line.socket.destroy(resetByPeer())
+    this.#owed.clear()
   }
 
   open(random: Random): void {

@@ -74,6 +74,11 @@ export class Asked {
     return this.method !== 'POST' && (this.upload === undefined || isEmpty)
   }
 
+  /** Whether it waits for an upstream that is away. */
+  get isHoldable(): boolean {
+    return this.method === 'GET' || this.method === 'HEAD'
+  }
+
   /** Its answer has come as the visitor reads it. Returns what is wrong with it. */
   answered(status: number, number: string | undefined, body: Buffer, trailer: string | undefined): string | undefined {
     if (status === 502) {
