@@ -33,10 +33,15 @@ function createScene(random: Random, bridgeMs = 0) {
   let isEnding = false
   let isDraining = false
   const away = new Set<string>()
+  const unheard = new Set<string>()
   const questions: Questions = {
     byNumber: (number) => all[number]!,
     mayFail(hostname, isAffected = () => true) {
       for (const asked of all) if (asked.hostname === hostname && asked.outcome === 'open' && isAffected(asked)) asked.mayFail = true
+    },
+    mayFailUntilHeard(hostname) {
+      unheard.add(hostname)
+      setImmediate(() => unheard.delete(hostname))
     },
   }
   const edge = createMemoryEdge({
@@ -82,7 +87,7 @@ function createScene(random: Random, bridgeMs = 0) {
     if (free.length === 0 || all.length === REQUESTS_MAX) return
     const visitor = random.pick(free)
     const asked = new Asked(all.length, hostnameOf.get(visitor)!, random)
-    asked.mayFail = away.has(asked.hostname) && !asked.isHoldable
+    asked.mayFail = unheard.has(asked.hostname) || (away.has(asked.hostname) && !asked.isHoldable)
     all.push(asked)
     visitor.ask(asked)
   }

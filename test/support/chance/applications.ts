@@ -19,6 +19,8 @@ export type Questions = {
   byNumber(number: number): Asked
   /** An application has ended something under these conditions: who waits for an answer from `hostname` need not get one any more. */
   mayFail(hostname: string, isAffected?: (asked: Asked) => boolean): void
+  /** The same for those who ask before the edge can have heard of it. */
+  mayFailUntilHeard(hostname: string): void
 }
 
 /** One end of a connection on which an application answers; what it has to say leaves when somebody says so. */
@@ -184,6 +186,7 @@ export class Http2Application implements ApplicationConnection {
 
   reset(): void {
     this.#questions.mayFail(this.hostname)
+    if (!this.#isGreeted) this.#questions.mayFailUntilHeard(this.hostname) // they wait for a connection that nobody opens any more
     this.line.socket.destroy(resetByPeer())
     this.#owed.clear()
   }
