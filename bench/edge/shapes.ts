@@ -63,7 +63,9 @@ const BROWSER_FIELDS = [
 export function shapesOf({ filesDir, urlsFile, sessionsFile }: Place): Shape[] {
   const browser = BROWSER_FIELDS.flatMap((field) => ['-H', field])
   const requests = { unit: 'a request', counts: 'requests' } as const
-  const handshakes = [ZONE, String(NAMES_WITH_CERTIFICATE), String(HANDSHAKES_AT_ONCE)]
+  const handshakes = { unit: 'a handshake', counts: 'requests', rampMs: RUN_EVENLY_MS } as const
+  const fullHandshakes = { ...handshakes, warmUpMs: NAMES_MET_MS, held: FULL_HANDSHAKES } as const
+  const visits = [ZONE, String(NAMES_WITH_CERTIFICATE), String(HANDSHAKES_AT_ONCE)]
   return [
     {
       ...requests,
@@ -149,42 +151,30 @@ export function shapesOf({ filesDir, urlsFile, sessionsFile }: Place): Shape[] {
       held: [{ peer: 'nginx-tuned', node: { gate: 1.1, goal: 0.9 } }],
     },
     {
+      ...fullHandshakes,
       id: 'handshake-full',
       title: 'full TLS 1.3 handshakes (X25519) and one request each, 10,000 names',
-      unit: 'a handshake',
-      counts: 'requests',
-      load: client('handshakes.ts', () => [...handshakes, ALL_KNOW]),
-      rampMs: RUN_EVENLY_MS,
-      warmUpMs: NAMES_MET_MS,
+      load: client('handshakes.ts', () => [...visits, ALL_KNOW]),
       roundsFactor: 3,
-      held: FULL_HANDSHAKES,
     },
     {
+      ...fullHandshakes,
       id: 'handshake-full-busy',
       title: 'full TLS 1.3 handshakes (X25519) and one request each, 10,000 names, from a client twice as fast',
-      unit: 'a handshake',
-      counts: 'requests',
-      load: client('handshakes.ts', () => [...handshakes, ALL_KNOW], 'bun'),
-      rampMs: RUN_EVENLY_MS,
-      warmUpMs: NAMES_MET_MS,
-      held: FULL_HANDSHAKES,
+      load: client('handshakes.ts', () => [...visits, ALL_KNOW], 'bun'),
     },
     {
+      ...handshakes,
       id: 'handshake-hybrid',
       title: 'full TLS 1.3 handshakes with a client that offers X25519MLKEM768, which the other proxies do not take, 10,000 names',
-      unit: 'a handshake',
-      counts: 'requests',
-      load: client('handshakes.ts', () => [...handshakes, AS_BROWSERS_OFFER]),
-      rampMs: RUN_EVENLY_MS,
+      load: client('handshakes.ts', () => [...visits, AS_BROWSERS_OFFER]),
       held: [],
     },
     {
+      ...handshakes,
       id: 'handshake-resumed',
       title: 'resumed TLS 1.3 handshakes (X25519) and one request each, 10,000 names',
-      unit: 'a handshake',
-      counts: 'requests',
-      load: client('handshakes.ts', (proxy) => [...handshakes, ALL_KNOW, sessionsFile(proxy)]),
-      rampMs: RUN_EVENLY_MS,
+      load: client('handshakes.ts', (proxy) => [...visits, ALL_KNOW, sessionsFile(proxy)]),
       held: [],
     },
     {

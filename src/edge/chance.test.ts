@@ -4,18 +4,18 @@ import type { TLSSocket } from 'node:tls'
 import { expect, test } from 'vitest'
 import { Random } from '../../test/fuzz/random.ts'
 import { type ApplicationConnection, Http1Application, Http2Application, type Questions } from '../../test/support/chance/applications.ts'
-import { Asked, PIECES } from '../../test/support/chance/asked.ts'
+import { Asked, REQUESTS_MAX } from '../../test/support/chance/asked.ts'
 import { Http1Visits, Http2Visits, type VisitorConnection } from '../../test/support/chance/visitors.ts'
-import { settled } from '../../test/support/http2-pair.ts'
+import { settled } from '../../test/support/line.ts'
 import { createMemoryEdge } from '../../test/support/memory-edge.ts'
 import { seedsToTry, upTo } from '../../test/support/seeds.ts'
+import { PIECES } from '../../test/support/telling-bytes.ts'
 import { parseHostname } from '../hostname.ts'
 import { UpstreamFailure } from './upstream.ts'
 
 /** In the last two an answer has to be cut while a whole one before it waits for a visitor who has asked ahead. */
 const SEEDS = seedsToTry([...upTo(60), 76, 301])
 const STEPS = 400
-const REQUESTS_MAX = 80
 const VISITORS_MAX = 6
 const LAST_ROUNDS_MAX = 400
 const BRIDGE_MS = 60_000

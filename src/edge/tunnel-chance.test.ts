@@ -3,11 +3,9 @@ import type { TLSSocket } from 'node:tls'
 import { afterAll, expect, test } from 'vitest'
 import { Random } from '../../test/fuzz/random.ts'
 import { arrive } from '../../test/support/chance/arrive.ts'
-import { PIECES } from '../../test/support/chance/asked.ts'
-import { settled } from '../../test/support/http2-pair.ts'
-import { createLine } from '../../test/support/line.ts'
+import { createLine, settled } from '../../test/support/line.ts'
 import { seedsToTry, upTo } from '../../test/support/seeds.ts'
-import { tellingBytes } from '../../test/support/telling-bytes.ts'
+import { PIECES, tellingBytes } from '../../test/support/telling-bytes.ts'
 import { TIMEOUTS } from './timeouts.ts'
 import { createTunnels } from './tunnel.ts'
 
@@ -24,8 +22,7 @@ afterAll(() => tunnels.destroy())
 /** One end in memory: what it says are the telling bytes from `from` on. */
 function createEnd(from: number) {
   const taken: Buffer[] = []
-  const line = createLine({ onTaken: (chunk) => void taken.push(chunk) })
-  line.socket.once('finish', () => line.socket.push(null))
+  const line = createLine({ onTaken: (chunk) => void taken.push(chunk), endsToo: true })
   let said = 0
   return {
     line,

@@ -1,12 +1,11 @@
 import type { Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { Random } from '../../test/fuzz/random.ts'
-import { inChunks, readBody } from '../../test/support/http1-bytes.ts'
-import { settled } from '../../test/support/http2-pair.ts'
-import { createLine } from '../../test/support/line.ts'
+import { inChunks, readBody, readHead } from '../../test/support/http1-bytes.ts'
+import { createLine, settled } from '../../test/support/line.ts'
 import { PLAIN } from '../../test/support/plain-request.ts'
 import { seedsToTry, upTo } from '../../test/support/seeds.ts'
-import { chunkOf, tellingBytes } from '../../test/support/telling-bytes.ts'
+import { chunkOf, PIECES, tellingBodies } from '../../test/support/telling-bytes.ts'
 import { ArrivingBody } from './arriving-body.ts'
 import { TIMEOUTS } from './timeouts.ts'
 import { createTurn } from './turn.ts'
@@ -17,11 +16,8 @@ import { createUpstreamPools } from './upstream-pools.ts'
 const SEEDS = seedsToTry(upTo(40))
 const REQUESTS = 25
 const STEPS = 200
-const PIECES = [1, 100, 4_096, 16_384, 16_385, 65_535, 98_304]
 const BODY_BYTES_MAX = 300_000
-const BYTES = tellingBytes(BODY_BYTES_MAX + 1_000 * REQUESTS)
-
-const bodyOf = (number: number, length: number) => BYTES.subarray(number * 1_000, number * 1_000 + length)
+const bodyOf = tellingBodies(REQUESTS, BODY_BYTES_MAX)
 
 /** An application behind a connection in memory: it answers each request that is whole, with pieces by chance. */
 class Application {
@@ -47,12 +43,10 @@ class Application {
 
   #take(chunk: Buffer): void {
     this.#received = Buffer.concat([this.#received, chunk])
-    const headEnd = this.#received.indexOf('\r\n\r\n') + 4
-    if (headEnd < 4) return
-    const head = this.#received.toString('latin1', 0, headEnd)
-    const upload = readBody(this.#received, headEnd, head)
+    const head = readHead(this.#received)
+    const upload = head && readBody(this.#received, head)
     if (!upload) return
-    const number = Number(/^POST \/(\d+) /.exec(head)![1])
+    const number = Number(/^POST \/(\d+) /.exec(head.text)![1])
     this.uploads.set(number, upload.body)
     this.#received = this.#received.subarray(upload.end)
     this.#owed = this.#answerOf(number)

@@ -15,11 +15,10 @@ import {
   WINDOW_UPDATE,
   word,
 } from '../../test/support/http2-frames.ts'
-import { settled } from '../../test/support/http2-pair.ts'
-import { createLine } from '../../test/support/line.ts'
+import { createLine, settled } from '../../test/support/line.ts'
 import { PLAIN } from '../../test/support/plain-request.ts'
 import { seedsToTry, upTo } from '../../test/support/seeds.ts'
-import { chunkOf, tellingBytes } from '../../test/support/telling-bytes.ts'
+import { chunkOf, PIECES, tellingBytes } from '../../test/support/telling-bytes.ts'
 import { ArrivingBody } from './arriving-body.ts'
 import { TIMEOUTS } from './timeouts.ts'
 import { createTurn } from './turn.ts'
@@ -31,7 +30,6 @@ const STEPS = 200
 const UPLOADS_MAX = 30
 const UPLOAD_BYTES_MAX = 300_000
 const ENDS_STREAM = 1
-const PIECES = [1, 100, 4_096, 16_384, 16_385, 65_535, 98_304]
 const FEW_BYTES = [1, 300, 16_383, 16_384, 16_385, 65_535, 120_000]
 const MANY_BYTES = [65_535, 400_000, 4_000_000]
 const BYTES = tellingBytes(2 * UPLOAD_BYTES_MAX)

@@ -1,10 +1,19 @@
+export type HeadRead = { text: string; end: number }
 export type BodyRead = { body: Buffer; trailers: string; end: number }
 
-/** The body that begins at `at` behind this head, by its length or in chunks; undefined while it is not whole. */
-export function readBody(bytes: Buffer, at: number, head: string): BodyRead | undefined {
-  if (/^transfer-encoding: chunked\r$/im.test(head)) return readChunks(bytes, at)
-  const end = at + Number(/^content-length: (\d+)\r$/im.exec(head)?.[1] ?? 0)
-  return end > bytes.length ? undefined : { body: bytes.subarray(at, end), trailers: '', end }
+/** The head that begins at `at`, with its last line end; undefined while it is not whole. */
+export function readHead(bytes: Buffer, at = 0): HeadRead | undefined {
+  const lastLine = bytes.indexOf('\r\n\r\n', at)
+  if (lastLine < 0) return undefined
+  const end = lastLine + 4
+  return { text: bytes.toString('latin1', at, end), end }
+}
+
+/** The body behind this head, by its length or in chunks; undefined while it is not whole. */
+export function readBody(bytes: Buffer, head: HeadRead): BodyRead | undefined {
+  if (/^transfer-encoding: chunked\r$/im.test(head.text)) return readChunks(bytes, head.end)
+  const end = head.end + Number(/^content-length: (\d+)\r$/im.exec(head.text)?.[1] ?? 0)
+  return end > bytes.length ? undefined : { body: bytes.subarray(head.end, end), trailers: '', end }
 }
 
 function readChunks(bytes: Buffer, from: number): BodyRead | undefined {

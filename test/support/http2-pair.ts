@@ -7,12 +7,7 @@ import { KeptForAll } from '../../src/edge/http2/waiting-messages.ts'
 import { TIMEOUTS } from '../../src/edge/timeouts.ts'
 import { createTurn } from '../../src/edge/turn.ts'
 import { FrameCollector, type RawFrame } from './http2-frames.ts'
-import { createLine } from './line.ts'
-
-/** Until what was sent in memory has been read, served and answered as far as it goes without waiting. */
-export async function settled(): Promise<void> {
-  for (let turns = 0; turns < 10; turns += 1) await new Promise((resolve) => setImmediate(resolve))
-}
+import { createLine, settled } from './line.ts'
 
 /** Our side of HTTP/2 over a socket in memory; the test is the visitor. */
 export function createHttp2Pair(onExchange: (exchange: Exchange) => void, kept = new KeptForAll()) {

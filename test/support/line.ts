@@ -5,8 +5,9 @@ export type Line = ReturnType<typeof createLine>
 /**
  * A socket in memory. What is written to it the system takes at once or, from `hold` on, when `release` says so; from then on its memory may be used
  * again. `onWrite` sees a copy as soon as it is written, `onTaken` one of what it is when it is taken: nothing of a socket that was destroyed before.
+ * `endsToo`: the other end has nothing more to say once it has read our end.
  */
-export function createLine(on: { onWrite?(chunk: Buffer): void; onTaken?(chunk: Buffer): void }) {
+export function createLine(on: { onWrite?(chunk: Buffer): void; onTaken?(chunk: Buffer): void; endsToo?: true }) {
   let held: (() => void)[] | undefined
   const socket = new Duplex({
     allowHalfOpen: false,
@@ -21,6 +22,7 @@ export function createLine(on: { onWrite?(chunk: Buffer): void; onTaken?(chunk: 
       else setImmediate(taken)
     },
   })
+  if (on.endsToo) socket.once('finish', () => socket.push(null))
   return {
     socket: Object.assign(socket, { destroySoon: () => void socket.end(() => socket.destroy()) }),
     /** Nothing more will be written to it. */
@@ -33,4 +35,9 @@ export function createLine(on: { onWrite?(chunk: Buffer): void; onTaken?(chunk: 
       held = undefined
     },
   }
+}
+
+/** Until what was sent in memory has been read, served and answered as far as it goes without waiting. */
+export async function settled(): Promise<void> {
+  for (let turns = 0; turns < 10; turns += 1) await new Promise((resolve) => setImmediate(resolve))
 }

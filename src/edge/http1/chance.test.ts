@@ -1,11 +1,10 @@
 import type { TLSSocket } from 'node:tls'
 import { expect, test } from 'vitest'
 import { Random } from '../../../test/fuzz/random.ts'
-import { type BodyRead, inChunks, readBody } from '../../../test/support/http1-bytes.ts'
-import { settled } from '../../../test/support/http2-pair.ts'
-import { createLine } from '../../../test/support/line.ts'
+import { type BodyRead, inChunks, readBody, readHead } from '../../../test/support/http1-bytes.ts'
+import { createLine, settled } from '../../../test/support/line.ts'
 import { seedsToTry, upTo } from '../../../test/support/seeds.ts'
-import { chunkOf, tellingBytes } from '../../../test/support/telling-bytes.ts'
+import { chunkOf, tellingBodies } from '../../../test/support/telling-bytes.ts'
 import type { Exchange } from '../engine.ts'
 import { FieldSection } from '../field-section.ts'
 import { TIMEOUTS } from '../timeouts.ts'
@@ -17,9 +16,7 @@ const REQUESTS = 12
 const STEPS = 150
 const PIECES = [1, 100, 4_096, 16_384, 16_385, 30_000, 98_304]
 const BODY_BYTES_MAX = 250_000
-const BYTES = tellingBytes(BODY_BYTES_MAX + 1_000 * REQUESTS)
-
-const bodyOf = (number: number, length: number) => BYTES.subarray(number * 1_000, number * 1_000 + length)
+const bodyOf = tellingBodies(REQUESTS, BODY_BYTES_MAX)
 
 /** An application that takes a body and writes its answer in pieces by chance, and ends it when the body has been whole. */
 class Application {
@@ -106,8 +103,8 @@ function requestsOf(random: Random) {
 /** The answers in these bytes. */
 function* answersIn(bytes: Buffer): Generator<BodyRead> {
   for (let at = 0; at < bytes.length; ) {
-    const headEnd = bytes.indexOf('\r\n\r\n', at) + 4
-    const answer = readBody(bytes, headEnd, bytes.toString('latin1', at, headEnd))
+    const head = readHead(bytes, at)
+    const answer = head && readBody(bytes, head)
     if (!answer) throw new Error('an answer is not whole')
     at = answer.end
     yield answer

@@ -1,7 +1,7 @@
 import { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { expect, test } from 'vitest'
-import { settled } from '../../../test/support/http2-pair.ts'
+import { settled } from '../../../test/support/line.ts'
 import type { EngineParts, Exchange } from '../engine.ts'
 import { FieldSection } from '../field-section.ts'
 import { TIMEOUTS } from '../timeouts.ts'

@@ -1,10 +1,11 @@
 import type { Random } from '../../fuzz/random.ts'
-import { inChunks, readBody } from '../http1-bytes.ts'
+import { inChunks, readBody, readHead } from '../http1-bytes.ts'
 import { frame, PREFACE, SETTINGS } from '../http2-frames.ts'
 import { Http2Peer } from '../http2-peer.ts'
 import { createLine, type Line } from '../line.ts'
+import { PIECES } from '../telling-bytes.ts'
 import { arrive } from './arrive.ts'
-import { type Asked, PIECES } from './asked.ts'
+import type { Asked } from './asked.ts'
 
 const EMPTY = Buffer.alloc(0)
 const INTERNAL_ERROR = 2
@@ -98,12 +99,11 @@ export class Http1Application implements ApplicationConnection {
 
   #take(chunk: Buffer): void {
     this.#received = Buffer.concat([this.#received, chunk])
-    const headEnd = this.#received.indexOf('\r\n\r\n') + 4
-    if (headEnd < 4) return
-    const head = this.#received.toString('latin1', 0, headEnd)
-    const asked = this.#questions.byNumber(Number(/^[A-Z]+ \/(\d+) /.exec(head)![1]))
+    const head = readHead(this.#received)
+    if (!head) return
+    const asked = this.#questions.byNumber(Number(/^[A-Z]+ \/(\d+) /.exec(head.text)![1]))
     if (!this.#isReading) this.#begin(asked)
-    const upload = readBody(this.#received, headEnd, head)
+    const upload = readBody(this.#received, head)
     if (!upload) return
     this.#isReading = false
     asked.uploads.push(upload.body)
@@ -230,7 +230,6 @@ export class Http2Application implements ApplicationConnection {
     if (!stream) return
     stream.asked.uploads.push(Buffer.concat(stream.upload))
     if (!stream.asked.isEarly) this.#owe(id, stream.asked)
-    else if (!this.#owed.has(id)) this.#streams.delete(id)
   }
 
   #owe(id: number, asked: Asked): void {

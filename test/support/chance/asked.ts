@@ -1,15 +1,14 @@
 import type { Random } from '../../fuzz/random.ts'
-import { tellingBytes } from '../telling-bytes.ts'
+import { PIECES, tellingBodies } from '../telling-bytes.ts'
 
-export const PIECES = [1, 100, 4_096, 16_384, 16_385, 65_535, 98_304]
 const BODY_BYTES_MAX = 200_000
-const REQUESTS_MAX = 200
-const APART_BYTES = 997
-const BYTES = tellingBytes(BODY_BYTES_MAX + REQUESTS_MAX * APART_BYTES)
+export const REQUESTS_MAX = 80
+/** Uploads by their request's number, and answers behind them. */
+const bodyOf = tellingBodies(2 * REQUESTS_MAX, BODY_BYTES_MAX)
 const METHODS = ['GET', 'GET', 'GET', 'HEAD', 'DELETE', 'POST', 'POST', 'PUT'] as const
 
 /** `whole`: its answer came, and all of it. `refused`: the edge said that there is none. `cut`: it ended as no visitor takes for an end. `left`: nobody waits for it. */
-export type Outcome = 'open' | 'whole' | 'refused' | 'cut' | 'left'
+type Outcome = 'open' | 'whole' | 'refused' | 'cut' | 'left'
 
 /** One request: what its visitor sends, what its application answers, and what has become of it. */
 export class Asked {
@@ -19,7 +18,7 @@ export class Asked {
   readonly upload: Buffer | undefined
   /** Its visitor says beforehand how long the upload is, or the application the answer. */
   readonly isUploadMeasured: boolean
-  readonly isAnswerMeasured: boolean
+  readonly #isAnswerMeasured: boolean
   /** Over HTTP/1.1: the answer ends with its connection. */
   readonly endsConnection: boolean
   readonly status: number
@@ -39,12 +38,12 @@ export class Asked {
     this.number = number
     this.hostname = hostname
     this.method = random.pick(METHODS)
-    this.upload = this.method === 'POST' || this.method === 'PUT' ? partAt(number, lengthOf(random)) : undefined
+    this.upload = this.method === 'POST' || this.method === 'PUT' ? bodyOf(number, lengthOf(random)) : undefined
     this.isUploadMeasured = random.chance(0.5)
     this.status = random.chance(0.1) ? 204 : 200
     this.#answerBytes = lengthOf(random)
     this.hasTrailers = this.hasBody && random.chance(0.2)
-    this.isAnswerMeasured = !this.hasTrailers && random.chance(0.6)
+    this.#isAnswerMeasured = !this.hasTrailers && random.chance(0.6)
     this.endsConnection = this.hasBody && !this.hasTrailers && random.chance(0.1)
     this.hasInterim = random.chance(0.1)
     this.isEarly = (this.upload?.length ?? 0) > 0 && random.chance(0.2)
@@ -56,12 +55,12 @@ export class Asked {
 
   /** What its visitor is to get. */
   get answer(): Buffer {
-    return this.hasBody ? partAt(this.number + REQUESTS_MAX / 2, this.#answerBytes) : Buffer.alloc(0)
+    return this.hasBody ? bodyOf(this.number + REQUESTS_MAX, this.#answerBytes) : Buffer.alloc(0)
   }
 
   /** Of the answer's head. */
   get lengthField(): number | undefined {
-    return this.isAnswerMeasured && this.status !== 204 ? this.#answerBytes : undefined
+    return this.#isAnswerMeasured && this.status !== 204 ? this.#answerBytes : undefined
   }
 
   get path(): string {
@@ -102,10 +101,6 @@ export class Asked {
   get name(): string {
     return `${this.method} ${this.path} of ${this.hostname}`
   }
-}
-
-function partAt(number: number, length: number): Buffer {
-  return BYTES.subarray(number * APART_BYTES, number * APART_BYTES + length)
 }
 
 function lengthOf(random: Random): number {

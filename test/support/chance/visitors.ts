@@ -1,10 +1,11 @@
 import type { Random } from '../../fuzz/random.ts'
-import { inChunks, readBody } from '../http1-bytes.ts'
+import { inChunks, readBody, readHead } from '../http1-bytes.ts'
 import { BEGINNING } from '../http2-frames.ts'
 import { Http2Peer } from '../http2-peer.ts'
 import { createLine, type Line } from '../line.ts'
+import { PIECES } from '../telling-bytes.ts'
 import { arrive } from './arrive.ts'
-import { type Asked, PIECES } from './asked.ts'
+import type { Asked } from './asked.ts'
 
 const EMPTY = Buffer.alloc(0)
 const PIPELINED_MAX = 4
@@ -29,10 +30,8 @@ export interface VisitorConnection {
 
 type Parts = { random: Random; fault(what: string | undefined): void }
 
-/** The visitor's end of a line, which is closed when the other end has said all. */
 function createVisitorLine(on: { taken(chunk: Buffer): void; closed(): void }): Line {
-  const line = createLine({ onTaken: on.taken })
-  line.socket.once('finish', () => line.socket.push(null))
+  const line = createLine({ onTaken: on.taken, endsToo: true })
   line.socket.once('close', on.closed)
   return line
 }
@@ -90,24 +89,23 @@ export class Http1Visits implements VisitorConnection {
   }
 
   #readOne(): boolean {
-    const headEnd = this.#received.indexOf('\r\n\r\n') + 4
-    if (headEnd < 4) return false
-    const head = this.#received.toString('latin1', 0, headEnd)
-    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1])
+    const head = readHead(this.#received)
+    if (!head) return false
+    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(head.text)?.[1])
     const asked = this.#asked[0]
     if (!asked) {
-      this.#parts.fault(`an answer that nobody asked for: ${head}`)
+      this.#parts.fault(`an answer that nobody asked for: ${head.text}`)
       return false
     }
     const hasBody = status >= 200 && status !== 204 && asked.method !== 'HEAD'
-    const answer = hasBody ? readBody(this.#received, headEnd, head) : { body: EMPTY, trailers: '', end: headEnd }
+    const answer = hasBody ? readBody(this.#received, head) : { body: EMPTY, trailers: '', end: head.end }
     if (!answer) return false
     this.#received = this.#received.subarray(answer.end)
     if (status < 200) return true
     this.#asked.shift()
-    const number = /^x-number: (\d+)\r$/im.exec(head)?.[1]
+    const number = /^x-number: (\d+)\r$/im.exec(head.text)?.[1]
     this.#parts.fault(asked.answered(status, number, answer.body, answer.trailers || undefined))
-    if (/^connection: close\r$/im.test(head)) {
+    if (/^connection: close\r$/im.test(head.text)) {
       this.#isLastAnswered = true
       for (const other of this.#asked.splice(0)) other.outcome = 'left' // to be asked elsewhere
     }
