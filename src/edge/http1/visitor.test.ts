@@ -55,6 +55,8 @@ test('an answer that has not left when its connection closes has the time of any
   expect(socket.destroyed).toBe(true)
 })
 
+const GET = 'GET / HTTP/1.1\r\nHost: shop.customer.com\r\n\r\n'
+
 test('a whole answer that has not left is not lost with the one behind it that has to be cut', async () => {
   const exchanges: Exchange[] = []
   const { socket, seen, release } = createVisitor((exchange) => {
@@ -63,7 +65,7 @@ test('a whole answer that has not left is not lost with the one behind it that h
     exchange.answer({ status: 200, reason: 'OK', fields: FieldSection.EMPTY, body: 'unknown' })
     exchange.write(Buffer.from('part'))
   })
-  socket.push('GET /1 HTTP/1.1\r\nHost: shop.customer.com\r\n\r\nGET /2 HTTP/1.1\r\nHost: shop.customer.com\r\n\r\n')
+  socket.push(GET + GET)
   await settled()
   let outcome = 'open'
   exchanges[1]!.onGone(() => (outcome = 'gone'))
@@ -71,6 +73,39 @@ test('a whole answer that has not left is not lost with the one behind it that h
   expect([outcome, socket.destroyed, seen.hasEnded]).toEqual(['gone', false, false])
   for (let i = 0; i < 3; i += 1) await release()
   expect(seen.written).toMatch(/whole[\s\S]*\r\n4\r\npart\r\n$/)
+  expect(seen.hasEnded).toBe(true)
+})
+
+const MALFORMED_POST = 'POST /2 HTTP/1.1\r\nHost: shop.customer.com\r\nTransfer-Encoding: chunked\r\n\r\nno size\r\n'
+
+test('a malformed upload cuts the answer under way, and no whole one before it that has not left', async () => {
+  let outcome = 'open'
+  const { socket, seen, release } = createVisitor((exchange) => {
+    if (exchange.method === 'GET') return answerWhole(exchange)
+    exchange.onGone(() => (outcome = 'gone'))
+    exchange.answer({ status: 200, reason: 'OK', fields: FieldSection.EMPTY, body: 'unknown' })
+    exchange.write(Buffer.from('part'))
+  })
+  socket.push(GET + MALFORMED_POST)
+  await settled()
+  expect([outcome, socket.destroyed, seen.hasEnded]).toEqual(['gone', false, false])
+  for (let i = 0; i < 3; i += 1) await release()
+  expect(seen.written).toMatch(/whole[\s\S]*\r\n4\r\npart\r\n$/)
+  expect(seen.hasEnded).toBe(true)
+})
+
+test('a malformed upload does not cut its own answer that is whole and leaves slowly', async () => {
+  const bytes = 256 * 1024
+  const { socket, seen, release } = createVisitor((exchange) => {
+    exchange.answer({ status: 200, reason: 'OK', fields: FieldSection.EMPTY, body: bytes })
+    exchange.write(Buffer.alloc(bytes, '.'))
+    exchange.end()
+  })
+  socket.push(MALFORMED_POST)
+  await settled()
+  expect(socket.destroyed).toBe(false)
+  for (let i = 0; i < 3; i += 1) await release()
+  expect(seen.written.split('\r\n\r\n')[1]).toHaveLength(bytes)
   expect(seen.hasEnded).toBe(true)
 })
 

@@ -274,9 +274,9 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
 
   #refuse(status: number): void {
     const running = this.#exchange
-    // While an answer is on its way, another one could only fall into the middle of it.
-    if (running?.hasBegun) return void this.socket.destroy()
-    if (this.#incoming && !running) return void this.close() // behind an answer nobody waits for another
+    // Behind an answer nobody waits for another, and while one is on its way, another could only fall into the middle of it.
+    if (running?.hasEnded || (this.#incoming && !running)) return void this.close()
+    if (running?.hasBegun) return void running.abort()
     this.#incoming?.cut()
     this.#incoming = undefined
     this.#kept = EMPTY
