@@ -27,6 +27,8 @@ export type CatchUpParts = {
 export type CatchUp = {
   /** Brings the copy to where the database is; resolves with the moment that it then stands for. Rejects when the source does not answer. */
   run(): Promise<{ asOfMs: number }>
+  /** The copy has rows of these names from a look-up: a promoted standby may lack what was looked up. */
+  lookedUp(hostnames: readonly Hostname[]): void
 }
 
 /** The disk has no room for the copy that is to be made anew. */
@@ -188,6 +190,7 @@ export function createCatchUp(parts: CatchUpParts): CatchUp {
   }
 
   return {
+    lookedUp: recent.noteLookUp,
     async run() {
       const { cursor: known, unfit } = writer.state()
       let isNew = known === undefined

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import type { Hostname } from '../hostname.ts'
 import type { CopyNames } from './copy-names.ts'
 import type { CopyScope } from './copy-schema.ts'
 import type { CertificateRow, CopyBatch, Cursor, NameUse, ProjectRow, RouteRow } from './rows.ts'
@@ -45,13 +46,19 @@ export function prepareChanges(db: DatabaseSync, scope: CopyScope, names: CopyNa
   const moveMoment = db.prepare('update state set as_of_ms = ?')
   const putState = db.prepare('insert into state values (1, ?, ?, ?, ?, ?, ?, ?)')
 
+  const isBounded = scope.hostnamesMax > 0
+  /** A name may leave a bounded copy while its rows are loaded; then they stay out, since news of it are passed over from then on. */
+  const isKnown = (hostname: Hostname): boolean => !isBounded || names.holds(hostname)
+
   const write = (batch: CopyBatch): void => {
     for (const hostname of batch.removed ?? []) removeRoute.run(hostname)
     for (const hostname of batch.removedCertificates ?? []) removeCertificate.run(hostname)
     for (const id of batch.removedProjects ?? []) removeProject.run(id)
     for (const project of batch.projects ?? []) putProject.run(projectValues(project))
-    for (const route of batch.routes ?? []) putRoute.run(routeValues(route))
-    for (const certificate of batch.certificates ?? []) putCertificate.run(certificateValues(certificate))
+    if (isBounded) noteNames(batch)
+    for (const route of batch.routes ?? []) if (isKnown(route.hostname)) putRoute.run(routeValues(route))
+    for (const certificate of batch.certificates ?? [])
+      if (isKnown(certificate.hostname)) putCertificate.run(certificateValues(certificate))
     for (const { name, value } of batch.settings ?? []) {
       if (value) putSetting.run(name, value)
       else removeSetting.run(name)
@@ -59,16 +66,17 @@ export function prepareChanges(db: DatabaseSync, scope: CopyScope, names: CopyNa
     if (batch.challenges) removeChallenges.run()
     for (const { hostname, keyAuthorization, expiresAtMs } of batch.challenges ?? [])
       putChallenge.run(hostname, keyAuthorization, expiresAtMs)
-    if (scope.hostnamesMax > 0) bound(batch)
+    if (isBounded && batch.known) bound()
     if (batch.cursor) moveCursor.run(batch.cursor.epoch, batch.cursor.xid, batch.cursor.seq, batch.cursor.mark ?? null)
     if (batch.asOfMs !== undefined) moveMoment.run(batch.asOfMs)
   }
 
-  const bound = ({ removed, routes, known }: CopyBatch): void => {
+  const noteNames = ({ removed, routes, known }: CopyBatch): void => {
     const back = new Set(routes?.map(({ hostname }) => hostname))
-    for (const hostname of removed ?? []) if (!back.has(hostname)) names.drop(hostname)
+    for (const hostname of removed ?? []) if (!back.has(hostname) && names.drop(hostname)) removeCertificate.run(hostname)
     for (const use of known ?? []) names.keep(use)
-    if (!known) return
+  }
+  const bound = (): void => {
     for (const hostname of names.evict(scope.hostnamesMax)) {
       removeRoute.run(hostname)
       removeCertificate.run(hostname)

@@ -15,7 +15,8 @@ export type CopyNames = {
   use(use: NameUse): void
   /** What counts as used later counts as used then. */
   capUses(atMs: number): void
-  drop(hostname: Hostname): void
+  /** False: it was not known, or never leaves. */
+  drop(hostname: Hostname): boolean
   /** Forgets the least recently used beyond `max` and returns them. */
   evict(max: number): Hostname[]
 }
@@ -38,7 +39,7 @@ export function prepareNames(db: DatabaseSync): CopyNames {
     keep: ({ hostname, usedAtMs }) => void put.run(hostname, usedAtMs),
     use: ({ hostname, usedAtMs }) => void touch.run(usedAtMs, hostname),
     capUses: (atMs) => void cap.run({ atMs }),
-    drop: (hostname) => void remove.run(hostname),
+    drop: (hostname) => remove.run(hostname).changes > 0,
     evict(max) {
       const surplus = (count.get() as { count: number }).count - max
       if (surplus <= 0) return []

@@ -69,6 +69,7 @@ export function createFollower(parts: FollowerParts): Follower {
     const usedAtMs = now()
     const names = new Set([hostname, ...routes.map((route) => route.hostname)])
     writer.apply({ routes, certificates, known: [...names].map((name) => ({ hostname: name, usedAtMs })) })
+    catchUp.lookedUp([...names])
   }
   const lookups = createDatabaseLookups({
     findRoutes: (hostnames) => source.findRoutes(hostnames),

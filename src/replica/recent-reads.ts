@@ -1,9 +1,12 @@
+import type { Hostname } from '../hostname.ts'
 import type { ChangedKeys, Cursor } from './rows.ts'
 
 /** What was read of the feed of late, so that it can be read again when a promoted standby has lost the end of it. */
 export type RecentReads = {
   /** Before what was read is applied. `lsn`: nothing that this reading saw is behind that position of the server's log. */
   note(read: { cursor: Cursor; lsn: string; keys: ChangedKeys }): void
+  /** Names whose rows came into the copy by a look-up, which may be ahead of all that was read of the feed. */
+  noteLookUp(hostnames: readonly Hostname[]): void
   /** The last place whose content, and all before it, is within the shared history, and what was applied since; undefined when that is forgotten. */
   since(sharedLsn: string): { cursor: Cursor; keys: ChangedKeys } | undefined
   forget(): void
@@ -21,6 +24,7 @@ const READS_MAX = 2_000
  */
 export function createRecentReads(now: () => number): RecentReads {
   let reads: Read[] = []
+  const lookUps: { hostnames: readonly Hostname[]; at: number }[] = []
   let keysKept = 0
   let highest = 0n
   return {
@@ -39,12 +43,18 @@ export function createRecentReads(now: () => number): RecentReads {
         keysKept -= gone.count
       }
     },
+    noteLookUp(hostnames) {
+      lookUps.push({ hostnames, at: now() })
+      while (now() - lookUps[0]!.at > KEPT_MS) lookUps.shift()
+    },
     since(sharedLsn) {
       const shared = positionOf(sharedLsn)
       const at = reads.findLastIndex(({ lsn }) => lsn <= shared)
       if (at < 0) return undefined
       const merged = (kind: keyof ChangedKeys) => [...new Set(reads.slice(at).flatMap(({ keys }) => keys[kind] as string[]))]
       const keys = Object.fromEntries(KINDS.map((kind) => [kind, merged(kind)])) as ChangedKeys
+      const lookedUp = lookUps.flatMap(({ hostnames }) => hostnames)
+      for (const kind of ['routes', 'certificates'] as const) keys[kind] = [...new Set([...keys[kind], ...lookedUp])]
       return { cursor: reads[at]!.cursor, keys }
     },
     forget() {
