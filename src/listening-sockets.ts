@@ -107,7 +107,7 @@ async function bind(wanted: WantedSocket, ourScript: string, deadline: number): 
       return { kind: 'bound', socket: new BoundSocket(wanted.address) }
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code
-      if (code !== 'EADDRINUSE') return { kind: 'refused', reason: explain(wanted, code) }
+      if (code !== 'EADDRINUSE') return { kind: 'refused', reason: explainUnbound(wanted, code) }
       const holders = findPortHolders(wanted.address.port)
       const leaving = holders.length > 0 && holders.every(({ pid }) => runsScript(pid, ourScript))
       if (!leaving || performance.now() > deadline) return { kind: 'refused', reason: explainHeld(wanted, holders, ourScript) }
@@ -128,7 +128,8 @@ function explainHeld({ variable, address }: WantedSocket, holders: PortHolder[],
   return `${variable}: port ${address.port} of ${address.host} is in use by ${who}. Stop it, or set ${variable}=${write(other)}`
 }
 
-function explain({ variable, address }: WantedSocket, code: string | undefined): string {
+/** Why an address that nobody holds cannot be listened on, and what to do. */
+export function explainUnbound({ variable, address }: WantedSocket, code: string | undefined): string {
   if (code === 'EACCES') {
     return `${variable}: port ${address.port} may be bound by root only. Start as root (the work is then done by an unprivileged user), let systemd hand the socket over, or set ${variable}=${write({ host: address.host, port: 8000 + (address.port % 1000) })}`
   }

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createSecureContext, rootCertificates } from 'node:tls'
 import { Agent, request } from 'undici'
+import { explainConnection } from '../lib/connection-trouble.ts'
 import type { IssueError } from './authority.ts'
 import { ownFault, toStorable } from './problem.ts'
 import { readRetryAfter } from './retry-after.ts'
@@ -124,7 +125,7 @@ function explainFailure(host: string, cause: unknown): IssueError {
     const hint = 'set NAMESAKE_ACME_CA_FILE to the root that signed it if this is a private authority'
     return ownFault('connectionFailed', `the TLS certificate of ${host} is not trusted (${message}); ${hint}`, { cause })
   }
-  return ownFault('connectionFailed', `no connection to ${host}: ${message || code}`, { cause })
+  return ownFault('connectionFailed', `no connection to ${host}: ${explainConnection(cause as Error, message || code)}`, { cause })
 }
 
 function parseJson(text: string): unknown {

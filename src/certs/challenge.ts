@@ -3,6 +3,7 @@ import { request } from 'node:http'
 import { isIPv6 } from 'node:net'
 import type { Hostname } from '../hostname.ts'
 import { pause } from '../lib/back-off.ts'
+import { explainConnection } from '../lib/connection-trouble.ts'
 import { ADDRESSES_MAX, judgeLooks, LOOK_TIMEOUT_MS, type Look, type SelfCheck } from './self-check.ts'
 
 /** Where HTTP-01 challenges are fetched (RFC 8555 §8.3), before the token. */
@@ -111,6 +112,6 @@ async function readStart(stream: AsyncIterable<Buffer>): Promise<string> {
 function explain(error: Error & { code?: string }, address: string): Answer {
   if (error.code?.startsWith('HPE_')) return { kind: 'no-http', address }
   const timedOut = error.name === 'TimeoutError' || error.name === 'AbortError'
-  const reason = timedOut ? `no answer within ${LOOK_TIMEOUT_MS / 1000} seconds` : error.message
+  const reason = timedOut ? `no answer within ${LOOK_TIMEOUT_MS / 1000} seconds` : explainConnection(error)
   return { kind: 'no-connection', address, reason }
 }

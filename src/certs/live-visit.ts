@@ -3,6 +3,7 @@ import { type IncomingMessage, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { connect as tlsConnect } from 'node:tls'
 import type { ExactHostname } from '../hostname.ts'
+import { connectionTrouble } from '../lib/connection-trouble.ts'
 
 /**
  * `hostname` is what a visitor types; `serial` that of the certificate which the edge has for it. `proxyHeader`: the PROXY protocol is spoken, as by the
@@ -22,24 +23,6 @@ export type LiveVisit = { kind: 'seen' } | { kind: 'not-seen'; sentence: string;
 
 const ADDRESSES_MAX = 4
 const ANSWER_TIMEOUT_MS = 5_000
-const BROKEN_OFF = 'the connection was broken off'
-const NO_WAY = 'there is no way to it from here'
-/** What the owner of a hostname reads in the place of a code. */
-const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing there accepts connections',
-  ECONNRESET: BROKEN_OFF,
-  ECONNABORTED: BROKEN_OFF,
-  EPIPE: BROKEN_OFF,
-  EHOSTUNREACH: NO_WAY,
-  EHOSTDOWN: NO_WAY,
-  ENETUNREACH: NO_WAY,
-  ENETDOWN: NO_WAY,
-  EADDRNOTAVAIL: NO_WAY,
-  EAFNOSUPPORT: NO_WAY,
-  EACCES: 'a firewall on this side does not let us there',
-  EPERM: 'a firewall on this side does not let us there',
-  ETIMEDOUT: 'no answer came',
-}
 // Version 2, LOCAL: a connection of the proxy's own, which names nobody.
 const PROXY_HEADER = Buffer.from([0x0d, 0x0a, 0x0d, 0x0a, 0x00, 0x0d, 0x0a, 0x51, 0x55, 0x49, 0x54, 0x0a, 0x20, 0x00, 0x00, 0x00])
 
@@ -77,11 +60,11 @@ async function visit(address: string, target: LiveTarget, signal: AbortSignal): 
   }
 }
 
+/** What the owner of a hostname reads in the place of a code. */
 function inWords({ name, code, message }: NodeJS.ErrnoException): string {
   if (name === 'TimeoutError' || name === 'AbortError') return `no answer within ${ANSWER_TIMEOUT_MS / 1_000} seconds`
   if (code === undefined) return message // our own
-  if (code === 'EPROTO' || code.startsWith('ERR_SSL') || code.startsWith('ERR_TLS')) return 'no secure connection came about'
-  return REASONS[code] ?? 'what answers there is no website' // as what Node's reader of HTTP does not understand
+  return connectionTrouble(code) ?? 'what answers there is no website' // as what Node's reader of HTTP does not understand
 }
 
 /** The serial number of the certificate with which an answer came. */

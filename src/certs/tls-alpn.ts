@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { connect, type TLSSocket } from 'node:tls'
 import { Extension, SubjectAlternativeNameExtension, X509Certificate, X509CertificateGenerator } from '@peculiar/x509'
 import type { Hostname } from '../hostname.ts'
+import { explainConnection } from '../lib/connection-trouble.ts'
 import { SIGNING, toKeyPair } from './key-pair.ts'
 import { generateCertificateKey } from './keys.ts'
 import { ADDRESSES_MAX, judgeLooks, LOOK_TIMEOUT_MS, type Look, type SelfCheck } from './self-check.ts'
@@ -105,7 +106,7 @@ function explain(error: NodeJS.ErrnoException, where: string, spoke: boolean): L
   if (/ALERT_(NO_APPLICATION_PROTOCOL|HANDSHAKE_FAILURE|UNRECOGNIZED_NAME)/.test(error.code ?? '')) return other('it refuses TLS-ALPN-01')
   if (error.code?.startsWith('ERR_SSL_')) return other(/ALERT/.test(error.code) ? 'it refuses the TLS handshake' : 'it does not speak TLS')
   if (spoke) return other('it ends the TLS handshake')
-  return { kind: 'no-connection', sentence: `${where}: ${error.message}` }
+  return { kind: 'no-connection', sentence: `${where}: ${explainConnection(error)}` }
 }
 
 function identifierOf(keyAuthorization: string): Buffer {

@@ -6,6 +6,8 @@ import { databaseHost } from '../config-values.ts'
 import { closeDatabase, connectDatabase, type Db } from '../core/db.ts'
 import { CREATE_EDGE_ROLE, EDGE_ROLE, edgeRoleStands } from '../core/edge-role.ts'
 import { findAllocator } from '../edge/allocator.ts'
+import { explainConnection } from '../lib/connection-trouble.ts'
+import { explainUnbound } from '../listening-sockets.ts'
 import { ownCommand } from '../own-command.ts'
 import { findPortHolders } from '../port-holder.ts'
 import { runsScript } from '../program-folder.ts'
@@ -63,7 +65,8 @@ async function checkEdgeRole(db: Db): Promise<Check[]> {
 export async function checkPorts(config: Config): Promise<Check[]> {
   return wantedSockets({ config, roles: defaultRoles(config), demo: false })
     .filter(({ boundByRole }) => !boundByRole)
-    .map(({ variable, address }) => {
+    .map((wanted) => {
+      const { variable, address } = wanted
       const name = 'ports'
       const where = `${address.host}:${address.port} (${variable})`
       try {
@@ -71,7 +74,7 @@ export async function checkPorts(config: Config): Promise<Check[]> {
         return { name, state: 'good', sentence: `${where} is free` }
       } catch (error) {
         const code = (error as NodeJS.ErrnoException).code
-        if (code !== 'EADDRINUSE') return { name, state: 'bad', sentence: `${where} cannot be bound: ${code}` }
+        if (code !== 'EADDRINUSE') return { name, state: 'bad', sentence: explainUnbound(wanted, code) }
         const holders = findPortHolders(address.port)
         if (holders.some(({ pid }) => runsScript(pid, MAIN_SCRIPT)))
           return { name, state: 'good', sentence: `${where} is served by namesake` }
@@ -183,5 +186,5 @@ async function caaOf(resolver: Resolver, host: string): Promise<CaaRecords> {
 
 function messageOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ')
-  return error instanceof Error ? error.message || String((error as NodeJS.ErrnoException).code) : String(error)
+  return error instanceof Error ? explainConnection(error) || String((error as NodeJS.ErrnoException).code) : String(error)
 }

@@ -284,16 +284,31 @@ test('doctor has a line for every part of the installation', async () => {
   expect(out).toMatch(/✓ database +embedded PostgreSQL 18/)
 })
 
-test('doctor names an unreachable database and authority, and ends with 1', async () => {
+test('doctor names an unreachable database and authority and an address of another machine, in words, and ends with 1', async () => {
   const env = {
     NAMESAKE_DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none',
     NAMESAKE_SECRET: 'x'.repeat(32),
     NAMESAKE_ACME_DIRECTORY: 'https://127.0.0.1:9/dir',
     NAMESAKE_DNS_SERVERS: '127.0.0.1:9',
     NAMESAKE_EDGE_HOST: 'edge.example.com',
+    NAMESAKE_HTTP_ADDR: '192.0.2.1:80',
   }
   const { code, out } = await runWith({ env }, 'doctor', '--json')
   expect(code).toBe(1)
-  const bad = (JSON.parse(out) as { name: string; state: string }[]).filter(({ state }) => state === 'bad').map(({ name }) => name)
-  expect(bad).toEqual(expect.arrayContaining(['database', 'DNS', 'authority']))
+  const bad = (JSON.parse(out) as { name: string; state: string; sentence: string }[]).filter(({ state }) => state === 'bad')
+  const refused = expect.stringContaining('127.0.0.1:9: nothing there accepts connections (ECONNREFUSED). Look at')
+  expect(bad).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({
+        name: 'database',
+        sentence: expect.stringContaining('nothing there accepts connections (ECONNREFUSED). Look'),
+      }),
+      expect.objectContaining({ name: 'authority', sentence: refused }),
+      expect.objectContaining({
+        name: 'ports',
+        sentence: expect.stringMatching(/^NAMESAKE_HTTP_ADDR: this machine has no address 192\.0\.2\.1\. Set/),
+      }),
+      expect.objectContaining({ name: 'DNS' }),
+    ]),
+  )
 })

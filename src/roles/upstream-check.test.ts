@@ -24,9 +24,23 @@ test('an upstream is asked in the protocol in which it is spoken to', async () =
 })
 
 test('an upstream that speaks another protocol does not answer', async () => {
-  const sentence = expect.stringMatching(/does not answer yet: .*Visitors get a 502 until it does/)
-  expect(await check(await addressOf(plain), 'h2c')).toEqual({ kind: 'unreachable', sentence })
-  expect(await check(await addressOf(http2), 'http1')).toEqual({ kind: 'unreachable', sentence })
+  const sentence = (protocol: string) =>
+    expect.stringMatching(`does not answer yet: it does not speak ${protocol}\\. Visitors get a 502 until it does`)
+  expect(await check(await addressOf(plain), 'h2c')).toEqual({ kind: 'unreachable', sentence: sentence('HTTP/2') })
+  expect(await check(await addressOf(http2), 'http1')).toEqual({ kind: 'unreachable', sentence: sentence('HTTP/1.1') })
+})
+
+test.each([
+  ['where nothing listens', 'http', undefined, 'nothing there accepts connections (ECONNREFUSED)'],
+  ['that hangs up', 'http', '', 'the connection was broken off (ECONNRESET)'],
+  ['that speaks no TLS', 'https', '220 mail.vendor.test ESMTP\r\n', 'no secure connection came about (ERR_SSL_'],
+])('an upstream %s is described in words, with the code behind them', async (_, scheme, greeting, reason) => {
+  const server = createTcpServer((socket) => socket.on('error', () => {}).end(greeting ?? ''))
+  const url = new URL(`${scheme}://${(await addressOf(server)).host}`)
+  if (greeting === undefined) server.close()
+  const answer = await check(url, 'http1')
+  server.close()
+  expect(answer).toMatchObject({ kind: 'unreachable', sentence: expect.stringContaining(`${url.origin} does not answer yet: ${reason}`) })
 })
 
 test('a change of protocol that nobody asked for is an answer too', async () => {

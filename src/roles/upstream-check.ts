@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import { readUpstream, UpstreamFailure, type UpstreamProtocol } from '../edge/upstream.ts'
 import { createConnect } from '../edge/upstream-connect.ts'
 import type { UpstreamGuard } from '../edge/upstream-guard.ts'
+import { explainConnection } from '../lib/connection-trouble.ts'
 
 /** What a try of an upstream comes to: its status, or a sentence on why there was none. */
 type UpstreamCheck = { kind: 'answered'; status: number } | { kind: 'unreachable'; sentence: string }
@@ -22,8 +23,10 @@ export function createUpstreamCheck(guard: UpstreamGuard, sourceIps: readonly st
       const socket = await connect(readUpstream(url.href, protocol, 'upstream check'))
       return { kind: 'answered', status: await (protocol === 'http1' ? statusOf(url, socket) : http2StatusOf(url, socket)) }
     } catch (error) {
-      const why = error instanceof UpstreamFailure ? error.message : (error as Error).message
-      return { kind: 'unreachable', sentence: `${url.origin} does not answer yet: ${why}. Visitors get a 502 until it does.` }
+      return {
+        kind: 'unreachable',
+        sentence: `${url.origin} does not answer yet: ${inWords(error as Error)}. Visitors get a 502 until it does.`,
+      }
     }
   }
 }
@@ -65,6 +68,12 @@ function http2StatusOf(url: URL, socket: Socket): Promise<number> {
     clearTimeout(timer)
     session.destroy()
   })
+}
+
+function inWords(error: NodeJS.ErrnoException): string {
+  if (error.code?.startsWith('HPE_')) return 'it does not speak HTTP/1.1'
+  const cause = error instanceof UpstreamFailure && error.cause instanceof Error ? error.cause : error
+  return explainConnection(cause, error.message)
 }
 
 function tooLate(): Error {
