@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { hindranceOf, recordsTitle } from './connection.ts'
+import { findingTitle } from '../sdk/connect-element/words.ts'
+import { hindranceOf, lacksOwnRecord, recordsTitle } from './connection.ts'
 import type { Connect, Delegation, Dns } from './records.ts'
 
 const link = (status: Connect['status'], ...kinds: string[]) => {
@@ -36,4 +37,24 @@ test('where something is there already, no title says that a record is to be add
   expect(recordsTitle(dns('unknown'))).toBe('correctRecordTitle') // it leads to a name that does not resolve
   expect(recordsTitle(dns('dnssec-bogus', []))).toBe('correctRecordTitle')
   expect(recordsTitle(dns('proof-needed', [record], [record, old]))).toBe('correctRecordsTitle')
+})
+
+test('where only a wildcard record answers, which may stay, a record is to be added', () => {
+  const own = { name: 'shop.customer.com', type: 'CNAME', value: 'edge.namesake.example' }
+  const proof = { name: '_namesake.shop.customer.com', type: 'TXT', value: 'namesake-proof-1' }
+  const wildcard = { ...own, name: '*.customer.com', value: 'elsewhere.example' }
+  const dns = (state: string, found = [wildcard], expected = [own]): Dns => ({ state, sentence: '', expected, found, delegation: null })
+  const titles = (status: Connect['status'], told: Dns) => [recordsTitle(told), findingTitle({ ...link(status), dns: told })]
+  expect(titles('wrong-record', dns('wrong-target'))).toEqual(['recordTitle', 'waitingTitle'])
+  expect(titles('wrong-record', dns('proxied'))).toEqual(['recordTitle', 'waitingTitle'])
+  expect(titles('waiting-for-dns', dns('proof-needed', [wildcard], [own, proof]))).toEqual(['recordsTitle', 'twoMoreTitle'])
+  // A mistake in the wildcard record is mended there, and a record with the domain twice is renamed.
+  expect(titles('wrong-record', dns('typo-in-target', [wildcard], [{ ...own, name: wildcard.name }]))).toEqual([
+    'correctRecordTitle',
+    'wrongTitle',
+  ])
+  expect(titles('wrong-record', dns('typo-in-target', [wildcard], [own, proof]))).toEqual(['correctRecordsTitle', 'wrongTitle'])
+  expect(titles('wrong-record', dns('doubled-host'))).toEqual(['correctRecordTitle', 'wrongTitle'])
+  // A claim of the wildcard itself.
+  expect(lacksOwnRecord(dns('wrong-target', [wildcard], [{ ...own, name: wildcard.name }]))).toBe(false)
 })

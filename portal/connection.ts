@@ -2,6 +2,8 @@ import { isWildcard } from './dns-names.ts'
 import type { Connect, Delegation, Dns, DnsRecord } from './records.ts'
 
 const NOTHING_TO_CORRECT: readonly string[] = ['absent', 'unknown']
+/** Also where a wildcard record answers for the hostname: it is what has the mistake, or another one is to be renamed. */
+const MENDED_IN_PLACE: readonly string[] = ['wrong-case', 'typo-in-target', 'missing-final-dot', 'target-is-portal', 'doubled-host']
 
 /** The record by which its certificates are issued, while it is not there. */
 export function furtherRecord({ dns: { delegation } }: Connect): Delegation | undefined {
@@ -24,11 +26,22 @@ export function recordsToAdd(connect: Connect): DnsRecord[] {
 }
 
 /**
+ * Whether nothing but a wildcard record answers for the hostname, and it may stay: then a record of the hostname's own is to be added, though something
+ * was found.
+ */
+export function lacksOwnRecord({ state, expected, found: [first] }: Dns): boolean {
+  if (!first || !isWildcard(first.name) || MENDED_IN_PLACE.includes(state)) return false
+  return expected.every(({ name }) => name !== first.name)
+}
+
+/**
  * Which of the words stands over the expected records and the `further` one. Where something is there already, "to add" would have a second record set beside
  * a wrong one.
  */
-export function recordsTitle({ state, expected, found }: Dns, further?: Delegation) {
-  const isThere = found.length > 0 || !NOTHING_TO_CORRECT.includes(state) || further?.state === 'elsewhere'
+export function recordsTitle(dns: Dns, further?: Delegation) {
+  const { state, expected, found } = dns
+  const isWrong = found.length > 0 || !NOTHING_TO_CORRECT.includes(state) || further?.state === 'elsewhere'
+  const isThere = isWrong && !lacksOwnRecord(dns)
   const isMany = expected.length + (further ? 1 : 0) > 1
   if (isThere) return isMany ? 'correctRecordsTitle' : 'correctRecordTitle'
   return isMany ? 'recordsTitle' : 'recordTitle'

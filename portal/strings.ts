@@ -472,6 +472,7 @@ export const text = {
     watching: 'This page looks by itself and shows when it works.',
     wrongTitle: 'Almost: one thing to correct',
     waitingTitle: 'We do not see the record yet',
+    twoMoreTitle: 'Almost: two more records',
     waitingText: 'After you add it, it can take some minutes to show here.',
     findings: {
       'proof-needed': 'Almost: one more record',

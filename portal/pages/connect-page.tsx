@@ -11,7 +11,7 @@ import { LoadProblem, Notice } from '../components/notice.tsx'
 import { ProviderSteps } from '../components/provider-steps.tsx'
 import { Comparison, RecordsToAdd } from '../components/record-cards.tsx'
 import { SendInstructions } from '../components/send-instructions.tsx'
-import { certificateRecord, furtherRecord, hindranceOf, isToDo, recordsTitle, recordsToAdd } from '../connection.ts'
+import { certificateRecord, furtherRecord, hindranceOf, isToDo, lacksOwnRecord, recordsTitle, recordsToAdd } from '../connection.ts'
 import { isWildcard, placeOf, withoutStar } from '../dns-names.ts'
 import { followEvents } from '../event-stream.ts'
 import { useFragmentToken } from '../fragment-token.ts'
@@ -124,6 +124,7 @@ function ToDo({ token, link }: { token: string; link: Connect }) {
 function Findings({ token, link }: { token: string; link: Connect }) {
   const { dns, status } = link
   const further = certificateRecord(link)
+  const isToAdd = lacksOwnRecord(dns) && dns.state !== 'proof-needed'
   const client = useQueryClient()
   const check = useMutation({
     mutationFn: () => api.connectCheck(token),
@@ -137,10 +138,10 @@ function Findings({ token, link }: { token: string; link: Connect }) {
   return (
     <Card title={words.now} aside={again}>
       {check.error && <Notice kind="bad">{check.error.message}</Notice>}
-      <Notice kind={status === 'wrong-record' ? 'warning' : 'plain'} title={findingTitle(link)}>
+      <Notice kind={status === 'wrong-record' && !isToAdd ? 'warning' : 'plain'} title={findingTitle(link)}>
         <p>{dns.sentence}</p>
         {further && <p className="mt-1">{further.sentence}</p>}
-        {dns.state === 'absent' && <p className="mt-1">{words.waitingText}</p>}
+        {(dns.state === 'absent' || isToAdd) && <p className="mt-1">{words.waitingText}</p>}
       </Notice>
       {dns.warnings?.map(({ kind, sentence }) => (
         <Notice key={kind} kind="warning">
@@ -162,6 +163,7 @@ function Findings({ token, link }: { token: string; link: Connect }) {
 
 function findingTitle(link: Connect): string {
   const { status, dns } = link
+  if (lacksOwnRecord(dns)) return dns.state === 'proof-needed' ? words.twoMoreTitle : words.waitingTitle
   if (status === 'wrong-record') return words.wrongTitle
   if (dns.state === 'verified') return certificateRecord(link) ? words.findings['proof-needed']! : words.verifiedHeading
   return words.findings[dns.state] ?? words.waitingTitle

@@ -1,4 +1,4 @@
-import { certificateRecord, hindranceOf, isToDo, recordsTitle, recordsToAdd } from '../../portal/connection.ts'
+import { certificateRecord, hindranceOf, isToDo, lacksOwnRecord, recordsTitle, recordsToAdd } from '../../portal/connection.ts'
 import type { Connect, DomainStatus } from '../../portal/records.ts'
 import { unicodeOf } from '../../portal/unicode-name.ts'
 import type { Trouble } from './link.ts'
@@ -137,13 +137,14 @@ function header(vendor: string): HTMLElement {
 function now(connect: Connect, trouble: Trouble | undefined, say: Say): Child[] {
   const { status, dns } = connect
   const further = certificateRecord(connect)
+  const isToAdd = lacksOwnRecord(dns) && dns.state !== 'proof-needed'
   const notice = node(
     'div',
-    { part: `notice ${status}`, class: status === 'wrong-record' ? 'notice warning' : 'notice' },
+    { part: `notice ${status}`, class: status === 'wrong-record' && !isToAdd ? 'notice warning' : 'notice' },
     node('strong', {}, say(findingTitle(connect))),
     node('p', {}, say(`found.${dns.state}`) ?? dns.sentence),
     further && node('p', {}, say(`found.delegation-${further.state}`) ?? further.sentence),
-    dns.state === 'absent' && node('p', {}, say('waitingText')),
+    (dns.state === 'absent' || isToAdd) && node('p', {}, say('waitingText')),
   )
   const warnings = (dns.warnings ?? []).map(({ kind, sentence }) =>
     node('p', { part: 'notice', class: 'notice warning' }, say(`found.${kind}`) ?? sentence),

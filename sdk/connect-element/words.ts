@@ -1,4 +1,4 @@
-import { certificateRecord, hindranceOf } from '../../portal/connection.ts'
+import { certificateRecord, hindranceOf, lacksOwnRecord } from '../../portal/connection.ts'
 import type { Connect } from '../../portal/records.ts'
 import type { Trouble } from './link.ts'
 
@@ -59,6 +59,7 @@ export const ENGLISH = {
   waitingText: 'After you add it, it can take some minutes to show here.',
   wrongTitle: 'Almost: one thing to correct',
   proofTitle: 'Almost: one more record',
+  twoMoreTitle: 'Almost: two more records',
   disagreeTitle: 'Your record is not everywhere yet',
   notYoursTitle: 'Your record is right',
   unknownTitle: 'We do not know yet',
@@ -105,6 +106,7 @@ const FINDING_TITLES: Readonly<Record<string, WordKey>> = {
 /** What stands over the sentence of what was found, while something is to be done or waited for: of a wildcard also the record for its certificate. */
 export function findingTitle(connect: Connect): WordKey {
   const { status, dns } = connect
+  if (lacksOwnRecord(dns)) return dns.state === 'proof-needed' ? 'twoMoreTitle' : 'waitingTitle'
   if (status === 'wrong-record') return 'wrongTitle'
   if (dns.state === 'verified') return certificateRecord(connect) ? 'proofTitle' : 'verifiedTitle'
   return FINDING_TITLES[dns.state] ?? 'waitingTitle'

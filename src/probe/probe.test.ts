@@ -448,6 +448,9 @@ test.each<[string, Parameters<DnsServer['set']>, string]>([
   for (const server of [resolver, ...authorities]) server.set(...record)
   const report = await probe.check(shop, NO_PROOF)
   expect(report).toMatchObject({ state, sentence: `${ADD_BESIDE_WILDCARD}${rest}`, evidence: { byWildcard: '*.customer.test' } })
+  const [name, type, value] = record
+  expect(report.expected).toEqual([{ name: shop, type: 'CNAME', value: EDGE }])
+  expect(report.found[0]).toEqual({ name, type, value }) // as its owner finds it in the zone
   const unasked = await probeAt([resolver]).check(shop, NO_PROOF)
   expect([unasked.state, unasked.sentence]).toEqual([state, report.sentence])
 })

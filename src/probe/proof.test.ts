@@ -49,7 +49,10 @@ test.each<[string, Parameters<DnsServer['set']>, string]>([
 
 test('a hostname that lives by a wildcard record needs a record of its own beside the proof, which ends that', async () => {
   zone.set('*.customer.test', 'CNAME', EDGE_HOST)
-  expect((await check()).sentence).toBe(
+  const owed = await check()
+  expect(owed.found[0]).toMatchObject({ name: '*.customer.test' })
+  expect(owed.expected.map(({ name }) => name)).toEqual(['shop.customer.test', WANTED])
+  expect(owed.sentence).toBe(
     `${ADD}, and add a CNAME record named "shop" in the DNS of customer.test with the value "${EDGE_HOST}", because the wildcard record ("*") no longer answers for shop.customer.test then.`,
   )
   zone.set(WANTED, 'TXT', PROOF)

@@ -27,6 +27,10 @@ export type DnsReport = {
   evidence: object
 }
 
+/** Where another value is all that a wildcard record needs. */
+const MENDED_IN_PLACE: readonly Verdict['kind'][] = ['wrong-case', 'typo-in-target', 'missing-final-dot', 'target-is-portal']
+const NOT_TO_MEND: readonly Verdict['kind'][] = ['verified', 'edge-host-broken', 'servers-disagree']
+
 const RECORDS_SHOWN_MAX = 32
 const TEXT_SHOWN_CHARS_MAX = 300
 const NAME_SERVERS_SHOWN_MAX = 8
@@ -57,7 +61,7 @@ export function createReport(parts: ReportParts): DnsReport {
     state: kind,
     sentence: describe(finding.verdict, subject),
     expected: expectedRecords(subject, finding.verdict, parts.proof),
-    found: foundRecords(hostname, finding).slice(0, RECORDS_SHOWN_MAX),
+    found: foundRecords(hostname, finding, byWildcard).slice(0, RECORDS_SHOWN_MAX),
     warnings: [
       ...warnOfAddresses(hostname, finding, edge),
       ...warnOfApexAlias(parts.apexAlias, subject),
@@ -76,18 +80,27 @@ export function createReport(parts: ReportParts): DnsReport {
   }
 }
 
-/** The same records as the sentence names: at an apex our addresses or, where we have none to enter, an alias that is no CNAME. */
+/**
+ * The same records as the sentence names: at an apex our addresses or, where we have none to enter, an alias that is no CNAME; of a mistake in a wildcard
+ * record that one, unless a proof is wanted too, below which no wildcard record answers.
+ */
 function expectedRecords(subject: Subject, verdict: Verdict, proof: ReportParts['proof']): DnsRecord[] {
-  const { hostname, edge } = subject
+  const { edge, byWildcard } = subject
+  const hostname = byWildcard !== undefined && !proof && MENDED_IN_PLACE.includes(verdict.kind) ? byWildcard : subject.hostname
   const addresses = [...edge.addresses].map((value): DnsRecord => ({ name: hostname, type: typeOf(value), value }))
   const type = mayBeCname(verdict, subject) ? 'CNAME' : 'ALIAS'
   const pointing: DnsRecord[] = type === 'ALIAS' && addresses.length > 0 ? addresses : [{ name: hostname, type, value: edge.host }]
   return proof ? [...pointing, { name: proof.name, type: 'TXT', value: proof.value }] : pointing
 }
 
-function foundRecords(hostname: string, { verdict, view }: Finding): DnsRecord[] {
+/** Whoever looks for a record to mend finds a wildcard record under its own name. One that is right stands under the hostname: nobody looked which it is. */
+function foundRecords(hostname: string, { verdict, view }: Finding, byWildcard: string | undefined): DnsRecord[] {
   if (!view) return []
-  const records = [...recordsOf(hostname, view.a), ...recordsOf(hostname, view.aaaa)]
+  const blamed = (('record' in verdict && verdict.record?.name) || hostname).toLowerCase()
+  const isTold = byWildcard !== undefined && !NOT_TO_MEND.includes(verdict.kind)
+  const records = [...recordsOf(hostname, view.a), ...recordsOf(hostname, view.aaaa)].map((record) =>
+    isTold && record.name.toLowerCase() === blamed ? { ...record, name: byWildcard } : record,
+  )
   if (verdict.kind === 'value-in-txt') records.push({ name: hostname, type: 'TXT', value: verdict.text.slice(0, TEXT_SHOWN_CHARS_MAX) })
   if (verdict.kind === 'proof-needed') records.push(...proofRecords(verdict))
   if (verdict.kind === 'doubled-host') records.push(...recordsOf(verdict.at, view.doubled?.walk))

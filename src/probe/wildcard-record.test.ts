@@ -24,6 +24,20 @@ test.each<[string, Parameters<DnsServer['set']>, string]>([
   expect(report).toMatchObject({ state, evidence: { byWildcard: '*.customer.test' } })
   expect(report.sentence).toMatch(/change the wildcard CNAME record named "\*" in the DNS of customer\.test from/i)
   expect(report.sentence).toContain(rest)
+  expect(report.expected).toEqual([{ name: '*.customer.test', type: 'CNAME', value: EDGE_HOST }])
+  expect(report.found[0]).toEqual({ name: '*.customer.test', type: 'CNAME', value: record[2] })
+})
+
+test('a wildcard record that is right is no news: what leads here is shown under the hostname', async () => {
+  zone.set('*.customer.test', 'CNAME', EDGE_HOST)
+  const { state, expected, found } = await check('shop.customer.test')
+  expect([state, found[0]]).toEqual(['verified', expected[0]])
+})
+
+test('where a proof is wanted too, below which no wildcard record answers, a mistake in one leaves the hostname to have its own', async () => {
+  zone.set('*.customer.test', 'CNAME', TYPO)
+  const { expected } = await zone.probe.check(parseHostname('shop.customer.test'), { proof: 'namesake-proof-1', proofNeeded: true })
+  expect(expected.map(({ name }) => name)).toEqual(['shop.customer.test', '_namesake.shop.customer.test'])
 })
 
 test.each([
@@ -39,7 +53,9 @@ test.each([
 test('the wildcard record that answers for the target of a right one is named', async () => {
   zone.set('shop.customer.test', 'CNAME', 'shops.customer.test')
   zone.set('*.customer.test', 'CNAME', TYPO)
-  expect((await check('shop.customer.test')).sentence).toContain('wildcard CNAME record named "*" in the DNS of customer.test')
+  const { sentence, found } = await check('shop.customer.test')
+  expect(sentence).toContain('wildcard CNAME record named "*" in the DNS of customer.test')
+  expect(found.map(({ name }) => name).slice(0, 2)).toEqual(['shop.customer.test', '*.customer.test'])
 })
 
 test.each(['Edge.namesake.test', TYPO])(

@@ -387,6 +387,23 @@ describe('the page for the customer', () => {
     expect(box!.y).toBeLessThan((await page.getByRole('heading', { name: 'The record as it should be' }).boundingBox())!.y)
   })
 
+  test('where only a wildcard record answers, the customer is told to add one, and that it is not seen yet', async () => {
+    const vendor = await startProject('Hosters')
+    world.dns.set('*.hosted-customer.com', 'A', '192.0.2.7')
+    await addDomain(vendor, 'shop.hosted-customer.com')
+    await vendor.getByText('it may stay').waitFor({ timeout: SEEN_WITHIN_MS })
+    await vendor.getByRole('heading', { name: 'The record to add' }).waitFor()
+    await vendor.getByRole('button', { name: 'Link for your customer' }).click()
+    await vendor.getByRole('button', { name: 'Make a link' }).click()
+    const link = (await vendor.getByRole('dialog').locator('pre').first().textContent())!
+    const { page } = await world.open('/')
+    await page.goto(link.trim())
+    await page.getByText('We do not see the record yet').waitFor()
+    await page.getByText('at present the wildcard record ("*") answers for shop.hosted-customer.com').waitFor()
+    await page.getByRole('heading', { name: 'The record to add' }).waitFor()
+    expect(await page.getByText('as it should be').count()).toBe(0)
+  })
+
   test('the name is copied with one press, as short as most forms want it or in full', async () => {
     const vendor = await startProject('Copying')
     await addDomain(vendor, 'shop.copy-customer.com')

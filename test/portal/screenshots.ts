@@ -75,7 +75,7 @@ function screens(signInUrl: string, connectUrls: string[]): Screen[] {
     { name: 'not-found', path: '/projects/nobody' },
     { name: 'connect-ended', path: '/connect#mangled' },
     ...connectUrls.map((url, n) => ({
-      name: ['connect', 'connect-wrong', 'connect-letters'][n]!,
+      name: ['connect', 'connect-wrong', 'connect-letters', 'connect-by-wildcard'][n]!,
       path: url.replace(world.portalUrl, ''),
       before: choose('godaddy'),
     })),
@@ -135,10 +135,13 @@ async function furnish({ dns, tree, upstreamUrl }: PortalWorld, page: Page): Pro
   await call('PATCH', project, { brand: { color: '#7c3aed' } })
   dns.set('shop.customer.com', 'CNAME', EDGE_HOST)
   dns.set('wild-customer.com', 'NS', 'ada.ns.cloudflare.com', 'bob.ns.cloudflare.com')
+  dns.set('*.hosted-customer.com', 'CNAME', 'sites.hoster.example')
   dns.set('wrong.customer.com', 'CNAME', 'old-shop.example.net')
   await call('POST', `${project}/domains`, { hostname: 'shop.customer.com', metadata: { customer: 42, theme: 'dark', tags: ['a', 'b'] } })
   await call('POST', `${project}/domains`, { hostname: 'wrong.customer.com' })
   await call('POST', `${project}/domains`, { hostname: 'waiting.customer.com' })
+  await call('POST', `${project}/domains`, { hostname: 'shop.hosted-customer.com' })
+  await call('POST', `${project}/domains/shop.hosted-customer.com/check`)
   await call('POST', `${project}/domains`, { hostname: `${'long-name-'.repeat(6)}x.a-customer-with-a-long-name.example` })
   await call('POST', `${project}/domains`, { hostname: LONGEST })
   await call('POST', `${project}/domains`, { hostname: LETTERS })
@@ -154,7 +157,9 @@ async function furnish({ dns, tree, upstreamUrl }: PortalWorld, page: Page): Pro
   for (const hostname of ['waiting', 'wrong', 'shop']) await call('POST', `${project}/domains/${hostname}.customer.com/check`)
   const isLive = async () => (await call('GET', `${project}/domains/shop.customer.com`)).json.status === 'live'
   for (let n = 0; n < 100 && !(await isLive()); n++) await page.waitForTimeout(100)
-  const links = ['waiting.customer.com', 'wrong.customer.com', LETTERS].map((name) => call('POST', `${project}/domains/${name}/link`))
+  const links = ['waiting.customer.com', 'wrong.customer.com', LETTERS, 'shop.hosted-customer.com'].map((name) =>
+    call('POST', `${project}/domains/${name}/link`),
+  )
   return (await Promise.all(links)).map(({ json }) => json.url)
 }
 
