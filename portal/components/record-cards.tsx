@@ -18,7 +18,7 @@ export function RecordsToAdd({ records, zone }: { records: readonly DnsRecord[];
             key={`${record.type} ${record.name} ${record.value}`}
             className="divide-y divide-stone-200 rounded-xl border border-stone-300 dark:divide-stone-700 dark:border-stone-700"
           >
-            <Line name={words.record.type} value={typeShown(record, words.record.alias)} />
+            <Line name={words.record.type} value={typeShown(record, words.record.alias)} isCopied={record.type !== 'ALIAS'} />
             <Line name={words.record.name} value={label} full={record.name} />
             <Line name={words.record.value} value={record.value} />
           </dl>
@@ -28,7 +28,8 @@ export function RecordsToAdd({ records, zone }: { records: readonly DnsRecord[];
   )
 }
 
-function Line({ name, value, full }: { name: string; value: string; full?: string }) {
+/** Two names for one type are for the eye: no form takes them both. */
+function Line({ name, value, full, isCopied = true }: { name: string; value: string; full?: string; isCopied?: boolean }) {
   return (
     <div className="flex min-h-12 flex-wrap items-center gap-x-3 py-1.5 pr-2 pl-4">
       <dt className="w-14 shrink-0 text-sm text-stone-600 dark:text-stone-400">{name}</dt>
@@ -36,7 +37,7 @@ function Line({ name, value, full }: { name: string; value: string; full?: strin
         <span className="font-mono text-sm font-medium [overflow-wrap:anywhere]">
           <Dotted>{value}</Dotted>
         </span>
-        <CopyButton value={value} what={name} />
+        {isCopied && <CopyButton value={value} what={name} />}
         {full && (
           <>
             <span className="text-xs [overflow-wrap:anywhere] text-stone-600 dark:text-stone-400">{words.fullName(full)}</span>
@@ -99,7 +100,7 @@ function Found({ record, hop, mark }: { record: DnsRecord; hop?: number; mark: '
         <span className="text-stone-600 dark:text-stone-400">
           <Dotted>{record.name}</Dotted>
         </span>{' '}
-        <span className="font-semibold">{record.type}</span>{' '}
+        <span className="font-semibold">{typeShown(record, words.record.alias)}</span>{' '}
         <span className={mark === 'right' ? 'font-medium text-emerald-800 dark:text-emerald-300' : ''}>
           <Dotted>{record.value}</Dotted>
         </span>

@@ -28,11 +28,12 @@ export function drawRecords(connect: Connect, copying: Copying): Child[] {
 /** A field of a record under the name that a form gives it. `full`: the whole name of which the value is the short one. */
 export function line(label: string, value: string, copying: Copying, full?: string): HTMLElement {
   const shown = node('span', { part: 'value', class: 'value' }, value || copying.say('emptyName'))
+  const isCopied = value !== '' && value !== copying.say('alias') // two names for one type, which no form takes both
   return node(
     'div',
     { part: 'field', class: 'field' },
     node('dt', {}, label),
-    node('dd', {}, shown, value !== '' && copyButton(label, value, shown, copying), ...(full ? fullName(full, copying) : [])),
+    node('dd', {}, shown, isCopied && copyButton(label, value, shown, copying), ...(full ? fullName(full, copying) : [])),
   )
 }
 

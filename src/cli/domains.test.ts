@@ -33,6 +33,7 @@ function domains(command: string, ...more: string[]): Promise<string> {
     NAMESAKE_DATABASE_URL: api.databaseUrl,
     NAMESAKE_SECRET: 'x'.repeat(32),
     NAMESAKE_EDGE_HOST: EDGE_HOST,
+    NAMESAKE_DNS_SERVERS: api.dns.endpoint,
     NAMESAKE_LOG_LEVEL: 'silent',
   }
   const args = ['domains', command, '--project', tenant.project.slug, ...more]
@@ -61,6 +62,16 @@ test('a hostname in other letters is shown as the DNS writes it and as its owner
   expect(await show(inDns, '--json')).not.toContain('bücher')
   expect(await domains('list')).toMatch(new RegExp(`^${inDns} .* ${spelt}$`, 'm'))
   expect(await domains('list', '--json')).not.toContain('bücher')
+})
+
+test('an alias at a domain itself has the names that the sentence gives it, and in JSON the one of the API', async () => {
+  const hostname = `${freshHostname().split('.')[0]}.test`
+  await tenant.call('POST', '/v1/edge/domains', { body: { hostname } })
+  const shown = await domains('check', hostname)
+  expect(shown).toContain('Add an ALIAS or ANAME record named "@"')
+  expect(shown).toContain(`\n    ${hostname}  ALIAS or ANAME  ${EDGE_HOST}\n`)
+  const expected = [{ name: hostname, type: 'ALIAS', value: EDGE_HOST }]
+  expect(JSON.parse(await show(hostname, '--json'))).toMatchObject({ dns: { expected } })
 })
 
 test("a terminal does not obey what strangers' records hold", async () => {

@@ -9,6 +9,7 @@ import { nextProbeInS } from '../core/probe-interval.ts'
 import { findProbeTarget, recordProbes } from '../core/probes.ts'
 import { findProject } from '../core/projects.ts'
 import { inBothForms, parseClaimName, unicodeOf } from '../hostname.ts'
+import { recordTypeShown } from '../lib/record-type.ts'
 import { ownCommand } from '../own-command.ts'
 import { claimRules } from '../roles/claim-rules.ts'
 import { createServiceProbe } from '../roles/service-probe.ts'
@@ -161,7 +162,7 @@ function readable({
 }
 
 function recordLines(records: DnsRecord[], indent: number): string[] {
-  return records.map(({ name, type, value }) => `${' '.repeat(indent)}${printable(name)}  ${type}  ${printable(value)}`)
+  return records.map(({ name, type, value }) => `${' '.repeat(indent)}${printable(name)}  ${recordTypeShown(type)}  ${printable(value)}`)
 }
 
 /** The metadata as its owner wrote it: parsed and written anew, the order of its keys could change. */

@@ -1,4 +1,5 @@
 import { inBothForms } from '../hostname.ts'
+import { recordTypeShown } from '../lib/record-type.ts'
 import type { Letter } from './mail-layout.ts'
 
 /**
@@ -29,7 +30,7 @@ export function dnsLetter(wanted: {
             'If an A, AAAA or CNAME record of this name exists already, change that one instead of adding a second.',
           ]),
     ],
-    records: records.map((record) => ({ ...record, type: record.type === 'ALIAS' ? 'ALIAS or ANAME' : record.type })),
+    records: records.map((record) => ({ ...record, type: recordTypeShown(record.type) })),
     button: { label: 'See whether it works', url },
     closing: ['You were named as the person who manages this DNS. If you do not, please pass this mail on.'],
   }

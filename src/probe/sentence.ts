@@ -1,4 +1,5 @@
 import { unicodeOf } from '../hostname.ts'
+import { recordTypeShown } from '../lib/record-type.ts'
 import { inOneDomain, type Place, parentOf, placeOf, registeredDomain } from './place.ts'
 import { asEntered, hostNameIn } from './target.ts'
 import { type Edge, isOursByMistake, type Verdict } from './verdict.ts'
@@ -241,7 +242,7 @@ function addRecord(subject: Subject): string {
   const { label, zone } = placeOf(subject.hostname, subject.zone)
   const { host, addresses } = subject.edge
   if (!subject.isApex) return `Add a CNAME record named "${label}" in the DNS of ${zone} with the value "${host}"`
-  const alias = `Add an ALIAS or ANAME record named "${label}" in the DNS of ${zone} with the value "${host}"`
+  const alias = `Add an ${recordTypeShown('ALIAS')} record named "${label}" in the DNS of ${zone} with the value "${host}"`
   const plain = addressRecords([...addresses])
   return plain === '' ? alias : `${alias}, or ${plain} if your DNS provider has no such record`
 }

@@ -146,6 +146,21 @@ test('at a domain itself the steps leave the records alone by which its mail com
   expect(await page.getByText('If a record of this name exists already').count()).toBe(0)
 })
 
+test('the two names of an alias are there to be read, not to be copied as one', async () => {
+  const { page } = await openHost('mangled')
+  await page.route('**/v1/connect', async (route) => {
+    const response = await route.fetch()
+    const connect = (await response.json()) as { dns: object }
+    const expected = [{ name: 'two-names.com', type: 'ALIAS', value: EDGE_HOST }]
+    await route.fulfill({ response, json: { ...connect, dns: { ...connect.dns, expected } } })
+  })
+  await page.evaluate(`document.querySelector('namesake-connect').setAttribute('token', '${await link('two-names.com')}')`)
+  await page.getByLabel('Who manages the DNS of your domain?').selectOption('other')
+  expect(await page.getByText('ALIAS or ANAME', { exact: true }).count()).toBe(2)
+  expect(await page.getByRole('button', { name: 'Copy Name', exact: true }).count()).toBe(2)
+  expect(await page.getByRole('button', { name: 'Copy Type', exact: true }).count()).toBe(0)
+})
+
 test('a wildcard that leads here is not done before the record for its certificate is there as well', async () => {
   const { page } = await openHost(await link('*.element-wild.com'))
   await page.getByText('We do not see the record yet').first().waitFor()

@@ -208,6 +208,23 @@ describe('domains', () => {
     expect(await page.getByText('If a record of this name exists already').count()).toBe(0)
   })
 
+  test('the two names of an alias stand wherever its type does, and are not copied as one', async () => {
+    const page = await startProject('Aliases')
+    await page.route('**/v1/portal/**/domains/two-names.com', async (route) => {
+      const response = await route.fetch()
+      const details = (await response.json()) as { dns: object }
+      const expected = [{ name: 'two-names.com', type: 'ALIAS', value: EDGE_HOST }]
+      await route.fulfill({ response, json: { ...details, dns: { ...details.dns, expected } } })
+    })
+    await addDomain(page, 'two-names.com')
+    await page.reload()
+    await page.getByText('ALIAS or ANAME', { exact: true }).nth(1).waitFor() // the record, and the comparison
+    expect(await page.getByText('ALIAS', { exact: true }).count()).toBe(0)
+    const [record] = await page.getByRole('button', { name: 'Copy Value', exact: true }).all()
+    await record!.waitFor()
+    expect(await page.getByRole('button', { name: 'Copy Type', exact: true }).count()).toBe(0)
+  })
+
   test('a certificate that could not be issued says why in a sentence, and what the authority said only where it said something', async () => {
     const page = await startProject('Failing')
     await addDomain(page, 'shop.failing-customer.com')
