@@ -16,7 +16,7 @@ import { Comparison, RecordsToAdd } from '../components/record-cards.tsx'
 import { RemoveDomain } from '../components/remove-domain.tsx'
 import { StatusBadge } from '../components/status-badge.tsx'
 import { Ago, AtTime } from '../components/time.tsx'
-import { recordsTitle } from '../connection.ts'
+import { lacksOwnRecord, recordsTitle } from '../connection.ts'
 import { isWildcard, placeOf, withoutStar } from '../dns-names.ts'
 import { usePageTitle } from '../page-title.ts'
 import { queries } from '../queries.ts'
@@ -134,7 +134,7 @@ function DnsCard({ domain }: { domain: DomainDetails }) {
   return (
     <>
       <Card title={title}>
-        <Notice kind={isRight ? 'good' : domain.status === 'wrong-record' ? 'bad' : 'plain'}>{dns.sentence}</Notice>
+        <Notice kind={isRight ? 'good' : domain.status === 'wrong-record' && !lacksOwnRecord(dns) ? 'bad' : 'plain'}>{dns.sentence}</Notice>
         {dns.warnings?.map(({ kind, sentence }) => (
           <Notice key={kind} kind="warning">
             {sentence}
