@@ -1,14 +1,14 @@
 import type { Authorities, NameServer } from './authority.ts'
 import type { Budget } from './budget.ts'
-import { type Place, placeOf } from './place.ts'
+import { type Place, parentOf, placeOf } from './place.ts'
 import type { Resolver } from './resolver.ts'
+import { sampleUnder } from './sample.ts'
 import { aliasOf } from './walk.ts'
 
 /** The alias by which the owner of a hostname lets us answer DNS-01 challenges: `name` is to be a CNAME of `value`, which is in lower case. */
 export type WantedDelegation = { name: string; value: string }
 
-/** `edgeHost`: a wildcard record that leads there answers for the alias too, which is not there then. */
-export type DelegationPlace = { witnesses: readonly NameServer[]; edgeHost: string }
+export type DelegationPlace = { witnesses: readonly NameServer[] }
 
 /** `elsewhere`: there is an alias, of another name. `unknown`: nobody answered. */
 export type Delegation = WantedDelegation & { state: 'present' | 'absent' | 'elsewhere' | 'unknown'; sentence: string }
@@ -40,8 +40,15 @@ export async function findDelegation(
     if (target?.toLowerCase() === value) found = { state: 'present' }
     else if (found.state !== 'elsewhere') found = target === undefined ? { state: 'absent' } : { state: 'elsewhere', target }
   }
-  if (found.state === 'elsewhere' && found.target.toLowerCase() === wanted.edgeHost) found = { state: 'absent' }
+  if (found.state === 'elsewhere' && (await answersBeside(parts.resolver, name, found.target, budget))) found = { state: 'absent' }
   return { name, value, ...found }
+}
+
+/** Whether a random name beside this one has the same alias: it is a wildcard record's then, and there is none of the name's own to change. */
+async function answersBeside(resolver: Resolver, name: string, target: string, budget: Budget): Promise<boolean> {
+  const sample = sampleUnder(parentOf(name))
+  const reply = await resolver.resolve({ name: sample, type: 'CNAME' }, budget)
+  return reply.kind === 'answer' && aliasOf(reply.message.answers, sample)?.target.toLowerCase() === target.toLowerCase()
 }
 
 async function follow(resolver: Resolver, { name, value }: WantedDelegation, budget: Budget): Promise<Found> {

@@ -757,6 +757,23 @@ test.each([
   expect(report.delegation).toMatchObject({ ...delegation, state, sentence: expect.stringMatching(sentence) })
 })
 
+test('the answer of a wildcard record is no delegation to be changed, while a record of its own that leads here is one', async () => {
+  const resolver = await startResolver()
+  const asked = { ...NO_PROOF, delegation }
+  resolver.set('*.customer.test', 'CNAME', 'sites.hoster.example')
+  expect((await probeAt([resolver]).check(shop, asked)).delegation).toMatchObject({
+    state: 'absent',
+    sentence: expect.stringMatching(
+      /add a CNAME record named "_acme-challenge\.shop" .*, but give shop\.customer\.test a record of its own first/,
+    ),
+  })
+  resolver.set(delegation.name, 'CNAME', EDGE)
+  expect((await probeAt([resolver]).check(shop, asked)).delegation).toMatchObject({
+    state: 'elsewhere',
+    sentence: expect.stringContaining(`change the CNAME record named "_acme-challenge.shop" in the DNS of customer.test from "${EDGE}"`),
+  })
+})
+
 test('what is left to add at a hostname that leads to the edge is for the zone that it is in, not for the registered domain', async () => {
   const resolver = await startResolver()
   const hostname = parseHostname('shop.eu.customer.test')

@@ -90,7 +90,7 @@ export function createProbe(settings: ProbeSettings): Probe {
     }
     const witnesses = finding.servers.filter(({ says }) => says !== 'lame' && says !== 'silent')
     const wanted = isLocal ? undefined : ownership.delegation
-    const found = wanted && (await findDelegation({ resolver, authorities }, { ...wanted, witnesses, edgeHost: edge.host }, budget))
+    const found = wanted && (await findDelegation({ resolver, authorities }, { ...wanted, witnesses }, budget))
     let caa: CaaFinding = { kind: 'unknown' }
     if (settings.caaIssuers.length > 0 && mayAskForCaa(finding)) {
       const wish = { issuers: settings.caaIssuers, wildcard: isWildcard(hostname) }
