@@ -156,8 +156,8 @@ export const text = {
       live: 'Live',
     } satisfies Record<DomainStatus, string>,
     meanings: {
-      'waiting-for-dns': 'The record has not been seen yet. It is looked for by itself, every few minutes.',
-      'wrong-record': 'The DNS does not lead here: something in it has to be corrected.',
+      'waiting-for-dns': 'Not all that is needed has been seen in the DNS yet. It is looked for by itself, every few minutes.',
+      'wrong-record': 'The DNS does not lead here: something in it has to be changed.',
       verified: 'The record is right. The certificate comes next.',
       'certificate-pending': 'The record is right. The certificate is being issued, and tried by a visit of our own.',
       'certificate-failed': 'The record is right, but the certificate could not be issued yet. It is tried again by itself.',

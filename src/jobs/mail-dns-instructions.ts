@@ -24,7 +24,7 @@ export function dnsLetter(wanted: {
     paragraphs: [
       ...(note === null ? [] : [note]),
       ...(todo.length > 0
-        ? [`Please correct this ${place}:`, ...todo, `In the end ${those} should be there, and nothing in front of it (no proxy):`]
+        ? [`Please do this ${place}:`, ...todo, `In the end ${those} should be there, and nothing in front of it (no proxy):`]
         : [
             `Please add ${those} ${place}, and nothing in front of it (no proxy).`,
             'If an A, AAAA or CNAME record of this name exists already, change that one instead of adding a second.',

@@ -93,6 +93,7 @@ test('who manages the DNS is told to add a record where there is none, and what 
   expect(absent).not.toContain('Add it.')
   const change = 'Change the CNAME record named "shop" in the DNS of customer.test from "old.example" to "edge.namesake.test".'
   const wrong = await instructionsAfter('change@customer.test', { state: 'wrong-target', sentence: change }, records)
+  expect(wrong).toMatch(/^Please do this where the DNS of \S+ is managed:$/m)
   expect(wrong).toContain(`\n\n${change}\n\nIn the end this DNS record should be there`)
   expect(wrong).not.toMatch(/add this DNS record/)
   expect(wrong).toContain(`Name:  shop.customer.test\n  Type:  CNAME\n  Value: ${EDGE_HOST}`)

@@ -409,6 +409,7 @@ describe('the page for the customer', () => {
     world.dns.set('*.hosted-customer.com', 'A', '192.0.2.7')
     await addDomain(vendor, 'shop.hosted-customer.com')
     await vendor.getByText('it may stay').waitFor({ timeout: SEEN_WITHIN_MS })
+    await vendor.getByText('something in it has to be changed').waitFor() // not "corrected"
     await vendor.getByRole('heading', { name: 'The record to add' }).waitFor()
     await vendor.getByRole('button', { name: 'Link for your customer' }).click()
     await vendor.getByRole('button', { name: 'Make a link' }).click()
