@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document 4ea83344a7cf74bbb8145a50cd93ee21: npm run types.
+// Generated from the OpenAPI document 681886322df23c12cac1e7989d3f310e: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -873,7 +873,7 @@ export interface components {
                     type: "CNAME" | "ALIAS" | "A" | "AAAA" | "TXT";
                     value: string;
                 }[];
-                /** @description The records that the check found, in the order in which they were followed. */
+                /** @description The records that the check found, in the order in which they were followed; a wildcard record that is not right stands under its own name, `*.customer.com`. */
                 found: {
                     /** @example shop.customer.com */
                     name: string;
@@ -1096,7 +1096,7 @@ export interface components {
                     type: "CNAME" | "ALIAS" | "A" | "AAAA" | "TXT";
                     value: string;
                 }[];
-                /** @description The records that the check found, in the order in which they were followed. */
+                /** @description The records that the check found, in the order in which they were followed; a wildcard record that is not right stands under its own name, `*.customer.com`. */
                 found: {
                     /** @example shop.customer.com */
                     name: string;
@@ -1424,7 +1424,7 @@ export interface components {
                     type: "CNAME" | "ALIAS" | "A" | "AAAA" | "TXT";
                     value: string;
                 }[];
-                /** @description The records that the check found, in the order in which they were followed. */
+                /** @description The records that the check found, in the order in which they were followed; a wildcard record that is not right stands under its own name, `*.customer.com`. */
                 found: {
                     /** @example shop.customer.com */
                     name: string;

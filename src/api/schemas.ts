@@ -73,7 +73,10 @@ const DnsSchema = Type.Object(
       description: 'The same for the owner of the hostname: which record is wrong, and what to change. Show it as it is.',
     }),
     expected: Type.Array(DnsRecordSchema, { description: 'The records that the owner of the hostname adds.' }),
-    found: Type.Array(DnsRecordSchema, { description: 'The records that the check found, in the order in which they were followed.' }),
+    found: Type.Array(DnsRecordSchema, {
+      description:
+        'The records that the check found, in the order in which they were followed; a wildcard record that is not right stands under its own name, `*.customer.com`.',
+    }),
     warnings: Type.Array(
       Type.Object({ kind: Type.Enum(['caa-forbids', 'aaaa-elsewhere', 'cname-at-apex']), sentence: Type.String() }, exact),
       {
