@@ -121,7 +121,11 @@ export function createDeploys(parts: DeploysParts): Deploys {
         log.info('reload: replacing every process, one after the other')
         const outcome = await inCharge.reload()
         if (outcome.kind === 'rolled') return { state: 'done', sentence: `${outcome.processes} processes were replaced` }
-        return { state: 'failed', sentence: `the successor of ${outcome.label} did not come up: what was not replaced yet stays` }
+        const reason = outcome.reason ? `: ${outcome.reason}` : ''
+        return {
+          state: 'failed',
+          sentence: `what was not replaced yet stays, since the successor of ${outcome.label} did not come up${reason}`,
+        }
       }),
     upgrade: () => once('upgrade', upgrade),
     lost: lost.promise,

@@ -17,10 +17,13 @@ export type RoleProcess = {
    * Starts a successor, and when that serves lets the present process drain. One that waits for what the present process holds is given
    * way to as soon as it lacks nothing else. A successor that fails changes nothing, or has its place filled again as after any end.
    */
-  replace(): Promise<'replaced' | 'kept'>
+  replace(): Promise<Replacement>
   /** SIGTERM, and SIGKILL to what is left when the signal is aborted. */
   stop(killNow: AbortSignal): Promise<void>
 }
+
+/** `kept`, with why the successor does not serve. */
+export type Replacement = { kind: 'replaced' } | { kind: 'kept'; reason: string }
 
 export type RoleProcessParts = Omit<ChildParts, 'onMessage'> & {
   label: string
@@ -104,8 +107,9 @@ export function startRoleProcess(parts: RoleProcessParts): RoleProcess {
       const came = await Promise.race([successor.ready, waits, late])
       if (came === false || stopping.signal.aborted) {
         patience.abort()
+        const reason = await whyNot(successor, stopping.signal)
         drain(successor)
-        return 'kept'
+        return { kind: 'kept', reason }
       }
       // The place may have been filled anew meanwhile, after a crash: whoever sits there now makes room.
       const sitting = current ?? former
@@ -113,8 +117,10 @@ export function startRoleProcess(parts: RoleProcessParts): RoleProcess {
       if (sitting && sitting !== successor) drain(sitting)
       const serves = await Promise.race([successor.ready, late])
       patience.abort()
-      if (!serves) drain(successor) // and its place is filled again
-      return serves ? 'replaced' : 'kept'
+      if (serves) return { kind: 'replaced' }
+      const reason = await whyNot(successor, stopping.signal)
+      drain(successor) // and its place is filled again
+      return { kind: 'kept', reason }
     },
     async stop(killNow) {
       stopping.abort()
@@ -129,6 +135,13 @@ export function startRoleProcess(parts: RoleProcessParts): RoleProcess {
       killNow.removeEventListener('abort', kill)
     },
   }
+}
+
+/** Of a process that does not serve: how it ended, or that it took too long or is not wanted any more. */
+async function whyNot(child: Child, stopping: AbortSignal): Promise<string> {
+  if (stopping.aborted) return 'the service stops'
+  const late = `it did not serve within ${SUCCESSOR_TIMEOUT_MS / 1_000} seconds`
+  return Promise.race([child.ended.then(({ reason }) => reason), pause(0).then(() => late)])
 }
 
 /** As a process ends that obeys a signal to stop, or that died of it before it could. */

@@ -31,8 +31,8 @@ export type RoleTreeParts = Chosen & {
   hasCopy: boolean
 }
 
-/** What came of replacing every process. `label` is the first whose successor did not come up. */
-export type RollOutcome = { kind: 'rolled'; processes: number } | { kind: 'kept'; label: string }
+/** What came of replacing every process. `label` is the first whose successor did not come up, `reason` why, where that is known. */
+export type RollOutcome = { kind: 'rolled'; processes: number } | { kind: 'kept'; label: string; reason?: string }
 
 export type RoleTree = {
   /** The name server, the follower, then the edge processes: what can serve without the database, from the local copy. Does nothing the second time. */
@@ -134,10 +134,7 @@ export function createRoleTree(parts: RoleTreeParts): RoleTree {
       for (const one of all) {
         if (stopped) return { kind: 'kept', label: one.label }
         const outcome = await one.replace()
-        if (outcome === 'kept') {
-          if (!parts.giveUp.aborted) log.error(`the successor of ${one.label} did not come up: what is not replaced yet stays`)
-          return { kind: 'kept', label: one.label }
-        }
+        if (outcome.kind === 'kept') return { ...outcome, label: one.label }
         log.info(`${one.label} was replaced by a new process`)
       }
       return { kind: 'rolled', processes: all.length }

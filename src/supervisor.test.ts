@@ -167,6 +167,19 @@ test('SIGHUP replaces every process, and no request meets a closed door', async 
   expect(before.has((await tree.ask('HTTPS')).pid)).toBe(false)
 })
 
+test('a reload whose successors cannot start changes nothing, and says why', async () => {
+  const refusal = join(makeDataDir(), 'refusal')
+  const tree = await start({ FIXTURE_REFUSAL: refusal })
+  const before = (await tree.ask('API')).pid
+  writeFileSync(refusal, 'the secret is another')
+  tree.process.kill('SIGHUP')
+  const said = 'what was not replaced yet stays, since the successor of worker did not come up: the secret is another'
+  await eventually(() => tree.output().includes(said), 20_000).catch((cause: unknown) =>
+    Promise.reject(new Error(tree.output(), { cause })),
+  )
+  expect((await tree.ask('API')).pid).toBe(before)
+})
+
 test('a full disk keeps no reload from being made, and the record is made good as soon as there is room', async () => {
   const tree = await start()
   const inTheWay = join(tree.dataDir, 'supervisor.json.next')

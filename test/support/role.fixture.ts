@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 
@@ -48,4 +49,9 @@ process.on('SIGTERM', end)
 process.on('SIGINT', () => {})
 process.on('disconnect', () => process.exit(0))
 if (process.env.FIXTURE_CRASHES === role) process.exit(3)
+const refusal = process.env.FIXTURE_REFUSAL ?? ''
+if (existsSync(refusal)) {
+  process.send!({ type: 'failed', message: readFileSync(refusal, 'utf8') }, () => process.exit(1))
+  await new Promise(() => {})
+}
 process.send!({ type: 'ready' })
