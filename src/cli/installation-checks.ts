@@ -4,7 +4,7 @@ import { createSend } from '../certs/acme-http.ts'
 import type { Config } from '../config.ts'
 import { databaseHost } from '../config-values.ts'
 import { closeDatabase, connectDatabase, type Db } from '../core/db.ts'
-import { CREATE_EDGE_ROLE, EDGE_ROLE, edgeRoleStands } from '../core/edge-role.ts'
+import { CREATE_EDGE_ROLE, EDGE_ROLE, findEdgeRole } from '../core/edge-role.ts'
 import { findAllocator } from '../edge/allocator.ts'
 import { explainConnection } from '../lib/connection-trouble.ts'
 import { explainUnbound } from '../listening-sockets.ts'
@@ -54,9 +54,14 @@ export async function checkDatabase(config: Config): Promise<Check[]> {
   }
 }
 
-/** Whether an edge machine of this database can be given a login with fewer rights. */
+/** Whether an edge machine of this database can be given a login with fewer rights. That is not asked of an empty one: the first start makes the group. */
 async function checkEdgeRole(db: Db): Promise<Check[]> {
-  if (await edgeRoleStands(db)) return []
+  const found = await findEdgeRole(db)
+  if (found === 'stands') return []
+  if (found === 'unmade')
+    return [
+      { name: 'database', state: 'good', sentence: 'it has no tables of Namesake yet: the first machine with api or worker makes them' },
+    ]
   const sentence = `the group ${EDGE_ROLE} has no rights here, so edge machines need a login that may do everything: as an administrator, ${CREATE_EDGE_ROLE} then ${ownCommand()} migrate`
   return [{ name: 'edge role', state: 'doubtful', sentence }]
 }

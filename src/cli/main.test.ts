@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createEmptyDatabase } from '../../test/support/postgres.ts'
 import { allCommands } from './commands.ts'
 import { createProgram } from './program.ts'
 
@@ -282,6 +283,19 @@ test('doctor has a line for every part of the installation', async () => {
   for (const part of ['settings', 'database', 'secret', 'ports', 'DNS', 'authority'])
     expect(out).toMatch(new RegExp(`^[✓!✗] ${part} `, 'm'))
   expect(out).toMatch(/✓ database +embedded PostgreSQL 18/)
+})
+
+test('doctor takes an empty database for one that the first start fills, also where the group of edge machines is there from another one', async () => {
+  const empty = await createEmptyDatabase()
+  await empty.db.pool.query(
+    'do $$ begin create role namesake_edge nologin; exception when duplicate_object or unique_violation then null; end $$',
+  )
+  const env = { NAMESAKE_DATABASE_URL: empty.url, NAMESAKE_SECRET: 'x'.repeat(32) }
+  const { out } = await runWith({ env }, 'doctor')
+  await empty.drop()
+  expect(out).toMatch(/✓ database +PostgreSQL \S+.* answers/)
+  expect(out).toMatch(/✓ database +it has no tables of Namesake yet/)
+  expect(out).not.toContain('edge role')
 })
 
 test('doctor names an unreachable database and authority and an address of another machine, in words, and ends with 1', async () => {

@@ -63,14 +63,16 @@ export async function prepareEdgeRole(db: Db): Promise<EdgeRole> {
   })
 }
 
-/** Whether the group exists and reads the feed of this database. */
-export async function edgeRoleStands(db: Db): Promise<boolean> {
+/** Whether the group exists and reads the feed of this database; `unmade` where that has no tables yet. The group is the cluster's, so it may be there before them. */
+export async function findEdgeRole(db: Db): Promise<'stands' | 'lacking' | 'unmade'> {
   const [found] = await rows(
     db,
-    sql<{ granted: boolean }>`
-      select has_column_privilege(oid, 'changes', 'key', 'select') as granted from pg_roles where rolname = ${EDGE_ROLE}`,
+    sql<{ made: boolean; granted: boolean | null }>`
+      select feed is not null as made, (select has_column_privilege(oid, feed, 'key', 'select') from pg_roles where rolname = ${EDGE_ROLE}) as granted
+      from to_regclass('changes') feed`,
   )
-  return found?.granted ?? false
+  if (!found?.made) return 'unmade'
+  return found.granted ? 'stands' : 'lacking'
 }
 
 /** What a machine that migrates nothing waits for: `behind`, the schema of its release; `forbidden`, the right to read it. */
