@@ -65,6 +65,13 @@ test('it starts again with its part of the secret alone, and goes on serving and
   expect(edge.output()).not.toContain('permission denied')
 })
 
+test('a command that this login may not run says where to run it', async () => {
+  await expect(edge.command('projects', 'list')).rejects.toThrow(
+    /the login in NAMESAKE_DATABASE_URL may not do this.*run the command on a machine with api or worker/,
+  )
+  expect(await edge.command('edges', 'list')).toContainEqual(expect.objectContaining({ state: 'fresh' }))
+})
+
 test('a part of the secret starts neither an api nor a worker, and another secret no edge', async () => {
   const { secret } = await control.command<{ secret: string }>('edge-access')
   const refused = async (args: string[], url: string, NAMESAKE_SECRET: string): Promise<string> => {

@@ -19,6 +19,8 @@ export type Installation = {
   announce(key: string): void
 }
 
+const INSUFFICIENT_PRIVILEGE = '42501'
+
 /**
  * Runs a command over the installation's database, the configured one or the embedded one of the tree that runs here. Rejects with what to
  * do when that cannot be reached.
@@ -31,10 +33,16 @@ export async function withInstallation<T>(command: (installation: Installation) 
     if (!(await databaseIsReachable(db)))
       throw new Error(`the database at ${databaseHost(config.databaseUrl!)} cannot be reached. What is wrong: ${ownCommand()} doctor`)
     return await command({ db, config, announce: announcer.announce })
+  } catch (error) {
+    throw (error as { code?: unknown }).code === INSUFFICIENT_PRIVILEGE ? new Error(mayNot((error as Error).message)) : error
   } finally {
     await announcer.close()
     await closeDatabase(db)
   }
+}
+
+function mayNot(refusal: string): string {
+  return `${refusal}: the login in NAMESAKE_DATABASE_URL may not do this. That of an edge machine only serves visitors: run the command on a machine with api or worker`
 }
 
 /** The settings with what a start resolves filled in. Throws when the embedded database is not running. */
