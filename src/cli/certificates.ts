@@ -13,7 +13,7 @@ import { ensureOwnKeys } from '../roles/own-keys.ts'
 import { readPem, writePrivately } from './certificate-files.ts'
 import { daysLeft, nextStep, shownDaysLeft, shownState } from './certificate-steps.ts'
 import { withInstallation } from './installation.ts'
-import { show, shownTime, styled, table } from './output.ts'
+import { shellWord, show, shownTime, styled, table } from './output.ts'
 
 type Json = { json?: boolean }
 
@@ -123,7 +123,12 @@ function readable(shown: Shown): string[] {
       : []),
     ...(state === 'issued' || shown.projectSlug === null
       ? []
-      : [line('DNS', `${ownCommand()} domains show ${shown.hostname} --project ${shown.projectSlug} names the records that it needs`)]),
+      : [
+          line(
+            'DNS',
+            `${ownCommand()} domains show ${shellWord(shown.hostname)} --project ${shown.projectSlug} names the records that it needs`,
+          ),
+        ]),
     line('Attempts', lastAttemptAt === null ? 'none yet' : `${attempts} since the last success, the last one ${shownTime(lastAttemptAt)}`),
     ...(lastError
       ? [
@@ -157,7 +162,7 @@ async function renew(name: string, { json }: Json): Promise<void> {
       ? `A new certificate for ${hostname} is asked for: a worker orders it within seconds.`
       : `An order for ${hostname} is under way already; it ends within three minutes.`,
     meanwhile(answer),
-    `What became of it: ${ownCommand()} certificates show ${hostname}`,
+    `What became of it: ${ownCommand()} certificates show ${shellWord(hostname)}`,
   ])
 }
 
@@ -183,7 +188,7 @@ async function importOne(files: Json & { hostname: string; chain: string; key: s
     `The certificate of ${hostname} is imported, and served within a second: by ${issuer}, serial ${serial}.`,
     ...warnings.map((warning) => styled('yellow', `Mind: ${warning}.`)),
     `No order replaces it while it is valid: import the next one before ${shownTime(notAfter.toISOString())}, else one is ordered then.`,
-    `To have one ordered in its place sooner: ${ownCommand()} certificates order ${hostname}`,
+    `To have one ordered in its place sooner: ${ownCommand()} certificates order ${shellWord(hostname)}`,
   ])
 }
 
@@ -196,7 +201,7 @@ async function orderOne(name: string, { json }: Json): Promise<void> {
   show({ json }, { hostname, outcome: 'requested' }, () => [
     `${hostname} is Namesake's to look after again: a worker orders a certificate within seconds, and renews it from then on.`,
     'The imported one serves until then, and stays if the order fails.',
-    `What became of it: ${ownCommand()} certificates show ${hostname}`,
+    `What became of it: ${ownCommand()} certificates show ${shellWord(hostname)}`,
   ])
 }
 
@@ -204,7 +209,7 @@ async function exportOne(name: string, files: Json & { chain?: string; key?: str
   const { hostname, chainPem, keyPem } = await withInstallation(async ({ db, config }) => {
     const item = await findCertificate(db, parseClaimName(name))
     if (item.chainPem === null || item.sealedKey === null)
-      throw new Error(`${item.hostname} has no certificate yet. Why: ${ownCommand()} certificates show ${item.hostname}`)
+      throw new Error(`${item.hostname} has no certificate yet. Why: ${ownCommand()} certificates show ${shellWord(item.hostname)}`)
     const opened = files.key === undefined ? undefined : certificateKeys(config).open(item.sealedKey, item.hostname)
     return { hostname: item.hostname, chainPem: item.chainPem, keyPem: opened }
   })

@@ -28,12 +28,17 @@ function show(hostname: string, ...more: string[]): Promise<string> {
 }
 
 function domains(command: string, ...more: string[]): Promise<string> {
+  return domainsWith({}, command, ...more)
+}
+
+function domainsWith(settings: Record<string, string>, command: string, ...more: string[]): Promise<string> {
   const env = {
     PATH: process.env.PATH!,
     NAMESAKE_DATABASE_URL: api.databaseUrl,
     NAMESAKE_SECRET: 'x'.repeat(32),
     NAMESAKE_EDGE_HOST: EDGE_HOST,
     NAMESAKE_DNS_SERVERS: api.dns.endpoint,
+    ...settings,
     NAMESAKE_LOG_LEVEL: 'silent',
   }
   const args = ['domains', command, '--project', tenant.project.slug, ...more]
@@ -41,6 +46,16 @@ function domains(command: string, ...more: string[]): Promise<string> {
     execFile(LAUNCHER, args, { env, cwd: folder }, (error, out, err) => (error ? reject(new Error(err)) : resolve(out))),
   )
 }
+
+test('the command that a claim suggests can be copied, also where a shell would read the star of a wildcard', async () => {
+  const hostname = freshHostname()
+  const suggested = async (name: string) =>
+    (await domainsWith({ NAMESAKE_DNS_ZONE: 'acme.example.net' }, 'add', name)).match(
+      /^How it stands: .*domains check --project \S+ (.+)$/m,
+    )?.[1]
+  expect(await suggested(hostname)).toBe(hostname)
+  expect(await suggested(`*.${hostname}`)).toBe(`'*.${hostname}'`)
+})
 
 test('what the DNS of a hostname lacks is said in the same sentence by the API and on the command line', async () => {
   const hostname = freshHostname()

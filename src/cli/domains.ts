@@ -14,7 +14,7 @@ import { ownCommand } from '../own-command.ts'
 import { claimRules } from '../roles/claim-rules.ts'
 import { createServiceProbe } from '../roles/service-probe.ts'
 import { type Installation, withInstallation } from './installation.ts'
-import { printable, show, shownTime, showText, styled, table } from './output.ts'
+import { printable, shellWord, show, shownTime, showText, styled, table } from './output.ts'
 
 type Options = { project: string; metadata?: string; json?: boolean }
 
@@ -50,7 +50,7 @@ async function add(name: string, { project: slug, metadata, json }: Options): Pr
   showText({ json }, recordJson(details), () => [
     `${inBothForms(details.hostname)} is claimed by ${slug}. ${details.needsNoDns ? 'Under .localhost it needs no DNS record.' : 'Its owner adds this DNS record:'}`,
     ...(details.needsNoDns ? [] : recordLines(details.dns.expected, 2)),
-    `How it stands: ${ownCommand()} domains check --project ${slug} ${details.hostname}`,
+    `How it stands: ${ownCommand()} domains check --project ${slug} ${shellWord(details.hostname)}`,
   ])
 }
 

@@ -17,6 +17,11 @@ export function printable(text: string): string {
   return text.replace(/\p{Cc}/gu, '?')
 }
 
+/** A hostname in a command that is to be copied: a shell would take the star of a wildcard for files. */
+export function shellWord(hostname: string): string {
+  return hostname.includes('*') ? `'${hostname}'` : hostname
+}
+
 /** Text in a style where standard output is a terminal that shows colours. */
 export function styled(style: Style, text: string): string {
   return styleText(style, text, { stream: process.stdout })
