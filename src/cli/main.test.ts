@@ -123,6 +123,8 @@ describe('what goes wrong is said on standard error alone', () => {
     [['help', 'projects', 'nonsense'], 2, /^namesake: unknown command 'nonsense'/],
     [['start', '--roles', 'api,kitchen'], 2, /"kitchen" is none of api, worker, edge, dns/],
     [['projects', 'update', '--slug', 'demo'], 2, /at least one/],
+    [['projects', 'update', '--slug', 'demo', '--error-page', 'no-page'], 1, /no-page cannot be read: there is no such file or folder/],
+    [['certificates', 'import', '--hostname', 'a.b.com', '--chain', '.', '--key', 'k'], 1, /\. cannot be read: it is a folder/],
     [['tokens', 'issue', '--project', 'nobody'], 1, /^namesake: there is no project nobody\n$/],
     [['domains', 'show', '--project', 'nobody', 'a.b.example'], 1, /no project/],
     [['members', 'add', '--project', 'nobody', 'a@b.example', '--role', 'boss'], 1, /"boss" is no role: it is one of owner, admin, member/],

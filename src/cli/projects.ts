@@ -1,9 +1,9 @@
-import { readFile } from 'node:fs/promises'
 import { Command, Option } from 'commander'
 import { createProject, listProjects, type Project, updateProject } from '../core/projects.ts'
 import { UPSTREAM_PROTOCOLS } from '../core/upstream-url.ts'
 import { ownCommand } from '../own-command.ts'
 import { projectRules } from '../roles/project-rules.ts'
+import { readText } from './files.ts'
 import { withInstallation } from './installation.ts'
 import { show, shownTime, table } from './output.ts'
 
@@ -63,7 +63,7 @@ async function create({ name, slug, upstream, upstreamProtocol, plan, owner, jso
 async function update({ name, slug, upstream, upstreamProtocol, plan, errorPage: file, json }: Options, command: Command): Promise<void> {
   if ([name, upstream, upstreamProtocol, plan, file].every((given) => given === undefined))
     command.error('error: give at least one of --upstream, --upstream-protocol, --name, --plan, --error-page')
-  const errorPage = file === undefined ? undefined : file === 'none' ? null : await readFile(file, 'utf8')
+  const errorPage = file === undefined ? undefined : file === 'none' ? null : readText(file)
   const changes = { name, upstreamUrl: upstream, upstreamProtocol, plan, errorPage }
   const project = await withInstallation(async ({ db, config, announce }) => {
     const updated = await updateProject(db, slug!, changes, projectRules(db, config))
