@@ -62,7 +62,10 @@ async function checkEdgeRole(db: Db): Promise<Check[]> {
     return [
       { name: 'database', state: 'good', sentence: 'it has no tables of Namesake yet: the first machine with api or worker makes them' },
     ]
-  const sentence = `the group ${EDGE_ROLE} has no rights here, so edge machines need a login that may do everything: as an administrator, ${CREATE_EDGE_ROLE} then ${ownCommand()} migrate`
+  const sentence =
+    found === 'ungranted'
+      ? `the group ${EDGE_ROLE} has no rights here yet, as after a restore: the next start with api or worker grants them, as does ${ownCommand()} migrate`
+      : `there is no group ${EDGE_ROLE}, so edge machines need a login that may do everything: as an administrator, ${CREATE_EDGE_ROLE} then ${ownCommand()} migrate`
   return [{ name: 'edge role', state: 'doubtful', sentence }]
 }
 

@@ -294,7 +294,11 @@ test('doctor takes an empty database for one that the first start fills, also wh
   )
   const env = { NAMESAKE_DATABASE_URL: empty.url, NAMESAKE_SECRET: 'x'.repeat(32) }
   const { out } = await runWith({ env }, 'doctor')
+  await runWith({ env }, 'migrate')
+  await empty.db.pool.query('revoke select on changes from namesake_edge') // as a restore leaves it, with --no-privileges
+  const restored = await runWith({ env }, 'doctor')
   await empty.drop()
+  expect(restored.out).toMatch(/! edge role +the group namesake_edge has no rights here yet.*grants them/)
   expect(out).toMatch(/✓ database +PostgreSQL \S+.* answers/)
   expect(out).toMatch(/✓ database +it has no tables of Namesake yet/)
   expect(out).not.toContain('edge role')

@@ -63,8 +63,8 @@ export async function prepareEdgeRole(db: Db): Promise<EdgeRole> {
   })
 }
 
-/** Whether the group exists and reads the feed of this database; `unmade` where that has no tables yet. The group is the cluster's, so it may be there before them. */
-export async function findEdgeRole(db: Db): Promise<'stands' | 'lacking' | 'unmade'> {
+/** Whether there is the group (`absent`), and it reads the feed of this database (`ungranted`), which may have no tables yet (`unmade`): the group is the cluster's. */
+export async function findEdgeRole(db: Db): Promise<'stands' | 'absent' | 'ungranted' | 'unmade'> {
   const [found] = await rows(
     db,
     sql<{ made: boolean; granted: boolean | null }>`
@@ -72,7 +72,8 @@ export async function findEdgeRole(db: Db): Promise<'stands' | 'lacking' | 'unma
       from to_regclass('changes') feed`,
   )
   if (!found?.made) return 'unmade'
-  return found.granted ? 'stands' : 'lacking'
+  if (found.granted === null) return 'absent'
+  return found.granted ? 'stands' : 'ungranted'
 }
 
 /** What a machine that migrates nothing waits for: `behind`, the schema of its release; `forbidden`, the right to read it. */
