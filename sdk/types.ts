@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document 681886322df23c12cac1e7989d3f310e: npm run types.
+// Generated from the OpenAPI document 7c4633883059440554be7ebbfdacc756: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -1029,7 +1029,7 @@ export interface components {
                 notAfter: string | null;
                 /** @description Valid from. */
                 notBefore: string | null;
-                /** @description Ordered from an authority, or brought by the operator; null while there is none. */
+                /** @description Ordered from an authority, or brought by you or the operator; null while there is none. */
                 origin: ("ordered" | "imported") | null;
                 /** @description Why and when the certificate in hand is renewed; null while there is none. */
                 renewal: {
@@ -1357,7 +1357,7 @@ export interface components {
                 notAfter: string | null;
                 /** @description Valid from. */
                 notBefore: string | null;
-                /** @description Ordered from an authority, or brought by the operator; null while there is none. */
+                /** @description Ordered from an authority, or brought by you or the operator; null while there is none. */
                 origin: ("ordered" | "imported") | null;
                 /** @description Why and when the certificate in hand is renewed; null while there is none. */
                 renewal: {
@@ -2937,7 +2937,7 @@ export interface operations {
                             notAfter: string | null;
                             /** @description Valid from. */
                             notBefore: string | null;
-                            /** @description Ordered from an authority, or brought by the operator; null while there is none. */
+                            /** @description Ordered from an authority, or brought by you or the operator; null while there is none. */
                             origin: ("ordered" | "imported") | null;
                             /** @description Why and when the certificate in hand is renewed; null while there is none. */
                             renewal: {

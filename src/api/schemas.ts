@@ -138,7 +138,7 @@ export const CertificateSchema = Type.Object(
       description: '`issued` stays while a renewal is under way or has failed.',
     }),
     origin: Type.Union([Type.Enum(['ordered', 'imported']), Type.Null()], {
-      description: 'Ordered from an authority, or brought by the operator; null while there is none.',
+      description: 'Ordered from an authority, or brought by you or the operator; null while there is none.',
     }),
     issuer: textOrNull('Who issued it.'),
     serial: textOrNull('Serial number, hexadecimal.'),
