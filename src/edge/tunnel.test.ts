@@ -2,10 +2,14 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { TLSSocket } from 'node:tls'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
+import { createLine, settled } from '../../test/support/line.ts'
 import { speak } from '../../test/support/raw-visitor.ts'
 import { startRawUpstream, startUpstream, type Upstream } from '../../test/support/upstream.ts'
+import { TIMEOUTS } from './timeouts.ts'
+import { createTunnels } from './tunnel.ts'
 
 let edge: TestEdge
 let upstream: Upstream
@@ -192,6 +196,23 @@ test('what an upstream said before it went reaches a visitor that reads late and
   visitor.destroy()
   await edge.route(HOST, upstream.url)
   await raw.stop()
+})
+
+test('who asked ahead and reads late has the answers before a tunnel whose upstream is cut off', async () => {
+  const taken: string[] = []
+  const line = createLine({ onTaken: (chunk) => void taken.push(chunk.toString()), endsToo: true })
+  const tunnels = createTunnels(TIMEOUTS.bodyIdleMs)
+  onTestFinished(() => tunnels.destroy())
+  line.hold()
+  line.socket.write('a whole answer')
+  const visitor = line.socket as unknown as TLSSocket
+  const upstream = createLine({}).socket as unknown as Socket
+  tunnels.open({ visitor, upstream, behindRequest: Buffer.alloc(0), behindAnswer: Buffer.from('words'), onClose() {} })
+  upstream.destroy(new Error('read ECONNRESET'))
+  await settled()
+  line.release()
+  await expect.poll(() => visitor.destroyed).toBe(true)
+  expect(taken).toEqual(['a whole answer', 'words'])
 })
 
 test('an end that says more when the other has gone, and then ends properly, is let go at once', async () => {

@@ -45,7 +45,9 @@ export function createTunnels(stalledMs: number) {
         [upstream, visitor],
       ] as const) {
         from.on('error', () => {
-          if (!from.readableEnded) to.destroy() // else only what went to it was lost, and all that it said is on its way
+          if (from.readableEnded) return // only what went to it was lost, and all that it said is on its way
+          const isBehindAnswers = to === visitor && visitor.writableLength > bytes // whole ones, for whoever asked ahead
+          if (!isBehindAnswers) to.destroy()
         })
         from.once('close', () => {
           if (!to.destroyed) endSoon(to, { withinMs: LINGER_MS_MAX })
