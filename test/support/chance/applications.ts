@@ -6,6 +6,7 @@ import { createLine, type Line } from '../line.ts'
 import { PIECES } from '../telling-bytes.ts'
 import { arrive } from './arrive.ts'
 import type { Asked } from './asked.ts'
+import type { TunnelEnd } from './tunnel-end.ts'
 
 const EMPTY = Buffer.alloc(0)
 const INTERNAL_ERROR = 2
@@ -22,6 +23,7 @@ export type Questions = {
   mayFail(hostname: string, isAffected?: (asked: Asked) => boolean): void
   /** The same for those who ask before the edge can have heard of it. */
   mayFailUntilHeard(hostname: string): void
+  fault(what: string | undefined): void
 }
 
 /** One end of a connection on which an application answers; what it has to say leaves when somebody says so. */
@@ -49,12 +51,15 @@ export class Http1Application implements ApplicationConnection {
   readonly #questions: Questions
   readonly hostname: string
   readonly #random: Random
-  readonly line: Line = createLine({ onTaken: (chunk) => this.#take(chunk) })
+  readonly line: Line = createLine({ onTaken: (chunk) => this.#take(chunk), endsToo: true })
   #received: Buffer = EMPTY
   #owed: (Buffer | typeof ANSWER_ENDS)[] = []
   #last: Asked | undefined
   /** Its head is known, and it may have been answered already. */
   #isReading = false
+  #tunnel: TunnelEnd | undefined
+  /** It has said that it says no more, which the edge may not have heard. */
+  #hasEnded = false
 
   constructor(hostname: string, questions: Questions, random: Random) {
     this.hostname = hostname
@@ -64,9 +69,10 @@ export class Http1Application implements ApplicationConnection {
 
   answerOn(bytes: number): boolean {
     const next = this.#owed.shift()
-    if (next === undefined || this.line.socket.destroyed) return false
+    if (this.line.socket.destroyed) return false
+    if (next === undefined) return this.#tunnel?.sayOn(bytes) ?? false
     if (next === ANSWER_ENDS) {
-      this.line.socket.push(null)
+      this.#end()
       return true
     }
     if (next.length > bytes) this.#owed.unshift(next.subarray(bytes))
@@ -78,8 +84,8 @@ export class Http1Application implements ApplicationConnection {
     if (random.chance(0.5)) return void this.reset()
     if (this.#last?.endsConnection) return // it would be the answer's proper end
     this.#mayFail()
-    this.line.socket.push(null)
     this.#owed = []
+    this.#end()
   }
 
   reset(): void {
@@ -90,32 +96,61 @@ export class Http1Application implements ApplicationConnection {
 
   #mayFail(): void {
     const last = this.#last // without one its first request may be on its way, and be lost
-    this.#questions.mayFail(this.hostname, (asked) => !last || asked === last || !asked.isReplayable)
+    const mayBeHere = (asked: Asked) => !asked.tunnel.application.isOpen && (!last || !asked.isReplayable)
+    this.#questions.mayFail(this.hostname, (asked) => asked === last || mayBeHere(asked))
   }
 
   open(): void {}
 
   openWide(): void {}
 
+  #end(): void {
+    this.#hasEnded = true
+    if (this.#tunnel) this.#tunnel.end()
+    else this.line.socket.push(null)
+  }
+
   #take(chunk: Buffer): void {
+    if (this.#tunnel) {
+      this.#questions.fault(this.#tunnel.hear(chunk))
+      return
+    }
+    if (this.#hasEnded) return
     this.#received = Buffer.concat([this.#received, chunk])
     const head = readHead(this.#received)
     if (!head) return
     const asked = this.#questions.byNumber(Number(/^[A-Z]+ \/(\d+) /.exec(head.text)![1]))
-    if (!this.#isReading) this.#begin(asked)
+    if (!this.#isReading) this.#begin(asked, head.text)
     const upload = readBody(this.#received, head)
     if (!upload) return
     this.#isReading = false
     asked.uploads.push(upload.body)
     this.#received = this.#received.subarray(upload.end)
-    if (!asked.isEarly) this.#owe(asked)
+    if (asked.mayChange && asked.upgrade === 'accepted') this.#changeProtocol(asked)
+    else if (!asked.isEarly) this.#owe(asked)
   }
 
-  #begin(asked: Asked): void {
+  #begin(asked: Asked, head: string): void {
     this.#isReading = true
     this.#last = asked
     asked.timesSeen += 1
+    const field = (name: string) => new RegExp(`^${name}: (.*)\r$`, 'im').exec(head)?.[1]
+    this.#questions.fault(asked.reached(field('expect'), field('upgrade')))
+    this.#inform(asked.interimAtOnce)
     if (asked.isEarly) this.#owe(asked)
+  }
+
+  #inform(interim: readonly number[]): void {
+    for (const status of interim) this.#owed.push(Buffer.from(`HTTP/1.1 ${status} Interim\r\nLink: </a.css>\r\n\r\n`))
+  }
+
+  /** The first words of the tunnel may leave in one piece with that. */
+  #changeProtocol(asked: Asked): void {
+    this.#inform(asked.interimBefore)
+    this.#tunnel = asked.tunnel.application
+    this.#tunnel.open(this.line, (wrong) => this.#questions.fault(asked.tunnelEnded(wrong)))
+    const head = Buffer.from('HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+    this.#owed.push(Buffer.concat([head, this.#tunnel.words(this.#random.pick([0, ...PIECES]))]))
   }
 
   #owe(asked: Asked): void {
@@ -124,7 +159,7 @@ export class Http1Application implements ApplicationConnection {
     if (isChunked) fields.push('transfer-encoding', 'chunked')
     if (asked.endsConnection) fields.push('connection', 'close')
     const lines = fields.map((name, i) => (i % 2 === 0 ? `${name}: ${fields[i + 1]}\r\n` : ''))
-    if (asked.hasInterim) this.#owed.push(Buffer.from('HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n'))
+    this.#inform(asked.interimBefore)
     this.#owed.push(Buffer.from(`HTTP/1.1 ${asked.status} Fine\r\n${lines.join('')}\r\n`))
     this.#owed.push(isChunked ? this.#chunks(asked) : asked.answer)
     if (asked.endsConnection) this.#owed.push(ANSWER_ENDS)
@@ -136,7 +171,8 @@ export class Http1Application implements ApplicationConnection {
   }
 }
 
-type Owed = { asked: Asked; isHeadSent: boolean; rest: Buffer }
+/** The interim answers, and once `isReady` the answer. */
+type Owed = { asked: Asked; interim: number[]; isReady: boolean; isHeadSent: boolean; rest: Buffer }
 
 /** Over HTTP/2, in plain text. */
 export class Http2Application implements ApplicationConnection {
@@ -215,7 +251,9 @@ export class Http2Application implements ApplicationConnection {
       asked.timesSeen += 1
       this.#lastStreamId = id
       this.#streams.set(id, { asked, upload: [] })
-      if (asked.isEarly) this.#owe(id, asked)
+      this.#questions.fault(asked.reached(fields.get('expect'), fields.get('upgrade')))
+      this.#owed.set(id, { asked, interim: [...asked.interimAtOnce], isReady: false, isHeadSent: false, rest: asked.answer })
+      if (asked.isEarly) this.#owe(id)
     }
     if (endsStream) this.#whole(id)
   }
@@ -229,18 +267,25 @@ export class Http2Application implements ApplicationConnection {
     const stream = this.#streams.get(id)
     if (!stream) return
     stream.asked.uploads.push(Buffer.concat(stream.upload))
-    if (!stream.asked.isEarly) this.#owe(id, stream.asked)
+    if (!stream.asked.isEarly) this.#owe(id)
   }
 
-  #owe(id: number, asked: Asked): void {
-    this.#owed.set(id, { asked, isHeadSent: false, rest: asked.answer })
+  #owe(id: number): void {
+    const owed = this.#owed.get(id)
+    owed?.interim.push(...owed.asked.interimBefore)
+    if (owed) owed.isReady = true
   }
 
   #answer(id: number, owed: Owed, bytes: number): boolean {
     const { asked } = owed
+    const interim = owed.interim.shift()
+    if (interim !== undefined) {
+      this.#peer.head(id, [':status', String(interim), 'link', '</a.css>'], false)
+      return true
+    }
+    if (!owed.isReady) return false
     if (!owed.isHeadSent) {
       owed.isHeadSent = true
-      if (asked.hasInterim) this.#peer.head(id, [':status', '103', 'link', '</a.css>'], false)
       const isAll = owed.rest.length === 0 && !asked.hasTrailers
       this.#peer.head(id, [':status', String(asked.status), ...fieldsOf(asked)], isAll)
       if (isAll) this.#forget(id)
