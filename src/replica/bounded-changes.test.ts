@@ -53,12 +53,16 @@ test('a promoted standby may lack what was looked up, though the feed had not co
     eachCertificatePage: () => pagesOf(),
     loadChallenges: async () => [],
   } as Partial<CopySource> as CopySource
+  const seen: unknown[] = []
   const { signal } = new AbortController()
-  const catchUp = createCatchUp({ source, writer, settingNames: [], now: Date.now, signal, onChanged() {}, onReplaced() {} })
+  const on = { onChanged() {}, onReplaced() {}, onSeen: (names: unknown) => void seen.push(names) }
+  const catchUp = createCatchUp({ source, writer, settingNames: [], now: Date.now, signal, ...on })
   await catchUp.run()
+  expect(seen.splice(0)).toEqual(['all'])
   use(shop(2), 2)
   catchUp.lookedUp([shop(2)])
   await catchUp.run()
   expect(steps).toEqual([])
+  expect(seen).toEqual(['all', [shop(2), shop(2)]]) // what is being looked up begins again
   expect([writer.findRoute(shop(1)) !== undefined, writer.findRoute(shop(2)), certificates()]).toEqual([true, undefined, 0])
 })

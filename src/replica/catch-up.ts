@@ -16,8 +16,8 @@ export type CatchUpParts = {
   signal: AbortSignal
   onChanged(keys: ChangedKeys): void
   onReplaced(reason: string): void
-  /** Changes that are about to be looked at: what was read of them before may be older, and must not enter a bounded copy any more. */
-  onSeen?(hostnames: readonly Hostname[]): void
+  /** Changes that are about to be looked at: what was read of them (or of any) before may be older, or lost, and must not enter a bounded copy any more. */
+  onSeen?(hostnames: readonly Hostname[] | 'all'): void
   /** Names that a bounded copy never lets go. */
   pinned?: readonly Hostname[]
   /** So many keys were loaded again because a promoted standby may have lost them. */
@@ -80,6 +80,7 @@ export function createCatchUp(parts: CatchUpParts): CatchUp {
   const takeSnapshot = async (reason: string): Promise<void> => {
     const asOfMs = now()
     const cursor = await readFeed('the cursor', source.currentCursor())
+    parts.onSeen?.('all')
     const settings = await loadSettings(parts.settingNames)
     const challenges = await read('the challenges', source.loadChallenges())
     const projects = readPages('a page of projects', source.eachProjectPage(PROJECTS_PER_PAGE))
@@ -181,6 +182,7 @@ export function createCatchUp(parts: CatchUpParts): CatchUp {
 
   /** Goes back to the last place that the promoted server shares for certain, and loads again what was applied since. */
   const goBack = async (epoch: string, sharedLsn: string): Promise<'went-back' | 'unknown'> => {
+    parts.onSeen?.('all')
     const since = recent.since(sharedLsn)
     if (!since) return 'unknown'
     await applyKeys(since.keys, true, { cursor: { ...since.cursor, epoch, mark: undefined } })

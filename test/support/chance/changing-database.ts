@@ -16,6 +16,7 @@ const CLAIMED = NAMES.slice(0, -1)
 const PROJECTS = ['7', '8', '9']
 export const SETTING = 'thumbprint'
 const TURNS_MAX = 4
+const TURNS_OF_LOOK_UPS_MAX = 40 // as of a database that is about to go
 const FAILURE_SHARE = 0.02
 const CHANGES_PER_READ = 1_000 // of a follower: what one transaction changes may come in two readings
 
@@ -131,8 +132,8 @@ export class ChangingDatabase {
       eachCertificatePage: () => pagesOf(({ certificates }) => certificates),
       loadChallenges: () => read(({ challenges }) => [...challenges]),
       readSetting: () => read(({ setting }) => setting),
-      findRoutes: (names) => read((data) => names.flatMap((name) => ownRoute(data, name) ?? [])),
-      findCertificates: (names) => read(({ certificates }) => rows(certificates, names)),
+      findRoutes: (names) => this.#read((data) => names.flatMap((name) => ownRoute(data, name) ?? []), TURNS_OF_LOOK_UPS_MAX),
+      findCertificates: (names) => this.#read(({ certificates }) => rows(certificates, names), TURNS_OF_LOOK_UPS_MAX),
       listen: (hint) => {
         this.#hints.add(hint)
         return { stop: () => void this.#hints.delete(hint) }
@@ -140,13 +141,13 @@ export class ChangingDatabase {
     }
   }
 
-  async #read<T>(from: (data: Data) => T): Promise<T> {
+  async #read<T>(from: (data: Data) => T, turnsMax = TURNS_MAX): Promise<T> {
     const server = this.#server
     await this.#aWhile()
     if (!this.isCalm && this.#random.chance(FAILURE_SHARE)) throw new Error('the database is away')
     if (server !== this.#server) throw new Error('the connection was lost')
     const found = from(this.data)
-    await this.#aWhile()
+    await this.#aWhile(turnsMax)
     return found
   }
 
@@ -157,8 +158,8 @@ export class ChangingDatabase {
       yield await this.#read((data) => keys.slice(at, at + size).flatMap((key) => from(data).get(key) ?? []))
   }
 
-  async #aWhile(): Promise<void> {
-    for (let left = this.#random.below(TURNS_MAX); left > 0; left -= 1) await turn()
+  async #aWhile(turnsMax = TURNS_MAX): Promise<void> {
+    for (let left = this.#random.below(turnsMax); left > 0; left -= 1) await turn()
   }
 
   #changesSince(cursor: Cursor, limit: number, { feed }: Data): Awaited<ReturnType<CopySource['readChanges']>> {
