@@ -35,11 +35,15 @@ test('of wrk, lost connections and other statuses are bad', () => {
   expect(parseWrk('unable to connect').bad).toBe(1)
 })
 
-test('a log of requests gives the times of those that began in the window', () => {
-  const log = '1000000\t200\t9000\n1100000\t200\t1500\n1150000\t200\t2500\n1300000\t200\t9000\n'
-  expect(parseRequestLog(log, { afterMs: 50, forMs: 200 })).toEqual([1.5, 2.5])
+const LOG = '1000000\t200\t9000\n1100000\t200\t1500\n1150000\t200\t2500\n1200000\t200\t3500\n1300000\t200\t9000\n'
+
+test('a log of requests gives the times of those that began in each window', () => {
+  expect(parseRequestLog(LOG, { afterMs: 50, forMs: 200, windowMs: 100 })).toEqual([[1.5], [2.5, 3.5]])
+  expect(parseRequestLog(LOG, { afterMs: 50, forMs: 199, windowMs: 100 })).toEqual([[1.5]])
 })
 
-test('a log of requests with a failed one in the window is refused', () => {
-  expect(() => parseRequestLog('1000000\t502\t9000\n', { afterMs: 0, forMs: 10 })).toThrow('502')
+test('a log of requests with a failed one in a window is refused', () => {
+  const log = LOG.replace('1300000\t200', '1300000\t502')
+  expect(() => parseRequestLog(log, { afterMs: 0, forMs: 400, windowMs: 200 })).toThrow('502')
+  expect(parseRequestLog(log, { afterMs: 0, forMs: 200, windowMs: 200 })).toHaveLength(1)
 })

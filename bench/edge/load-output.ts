@@ -21,18 +21,24 @@ export function parseWrk(output: string): LoadResult {
 }
 
 /**
- * The milliseconds that requests took, from h2load's --log-file (start in µs, status, µs to the end of the answer): those that began within
- * `forMs`, `afterMs` after the first of all. Throws when one of them was not answered with 2xx.
+ * The milliseconds that requests took, from h2load's --log-file (start in µs, status, µs to the end of the answer): for each of the windows of
+ * `windowMs` that fit into `forMs`, `afterMs` after the first request of all, those that began in it. Throws when one was not answered with 2xx.
  */
-export function parseRequestLog(text: string, window: { afterMs: number; forMs: number }): number[] {
+export function parseRequestLog(
+  text: string,
+  { afterMs, forMs, windowMs }: { afterMs: number; forMs: number; windowMs: number },
+): number[][] {
   const rows = text
     .split('\n')
     .filter(Boolean)
     .map((line) => line.split('\t').map(Number) as [number, number, number])
-  const first = rows.reduce((least, [start]) => Math.min(least, start), Number.POSITIVE_INFINITY)
-  const from = first + window.afterMs * 1_000
-  const within = rows.filter(([start]) => start >= from && start < from + window.forMs * 1_000)
-  const bad = within.find(([, status]) => status < 200 || status > 299)
-  if (bad) throw new Error(`a request was answered with ${bad[1]}`)
-  return within.map(([, , us]) => us / 1_000)
+  const from = rows.reduce((least, [start]) => Math.min(least, start), Number.POSITIVE_INFINITY) + afterMs * 1_000
+  const windows = Array.from({ length: Math.floor(forMs / windowMs) }, () => [] as number[])
+  for (const [start, status, us] of rows) {
+    const window = windows[Math.floor((start - from) / (windowMs * 1_000))]
+    if (!window) continue
+    if (status < 200 || status > 299) throw new Error(`a request was answered with ${status}`)
+    window.push(us / 1_000)
+  }
+  return windows
 }
