@@ -41,7 +41,10 @@ async function createScene(random: Random, hostnamesMax: number) {
     server = await startCopyServer({ socketPath: followerSocket(context), on })
     follower.start(server)
   }
+  let isTold = false
+  let isOver = false
   const stop = async () => {
+    isTold = false
     await follower.stop()
     await server.stop()
     writer.close()
@@ -51,17 +54,28 @@ async function createScene(random: Random, hostnamesMax: number) {
     openLocalCopy<Route>(context, { keep: (route) => route, metadata: true }),
     openLocalCopy<LightRoute>(context, { keep: toLight, remember: rememberAll }),
   ]
+  /** Until they have come back, and forgotten what they read meanwhile, nobody tells them of changes. */
+  const comeBack = async () => {
+    const areBack = () => server.clients() === processes.length && processes.every((copy) => copy.follower.status().connected)
+    while (!isOver && !areBack()) await pause(2)
+    await turn()
+    isTold = true
+  }
+  await comeBack()
   /** Of each claim it was so at a moment since what the follower says that all have confirmed. What covers a claim that went since is not asked: it went in steps. */
   const visit = () => {
     const reached = server.applied().reached?.cursor
     const name = random.pick(NAMES)
     const answer = random.pick(processes).findRoute(name)
-    if (answer instanceof Promise || answer.kind === 'unavailable' || reached?.epoch !== database.epoch) return
+    if (answer instanceof Promise || answer.kind === 'unavailable' || !isTold || reached?.epoch !== database.epoch) return
     const since = database.since(Number(reached.seq))
     const found = answer.kind === 'route' ? answer.route : undefined
     for (const claim of [name, wildcardOver(name)]) {
       const wanted = since.map((data) => summary(ownRoute(data, claim)))
-      expect(wanted).toContain(summary(found?.hostname === claim ? found : undefined))
+      expect(
+        wanted,
+        `${claim} since ${reached.seq} of ${database.data.feed.length}, found for ${name} in the copy: ${writer.findRoute(name)?.hostname}`,
+      ).toContain(summary(found?.hostname === claim ? found : undefined))
       if (wanted.some((each) => each !== summary(undefined))) return
     }
   }
@@ -95,6 +109,7 @@ async function createScene(random: Random, hostnamesMax: number) {
       if (!random.chance(0.3)) return
       await stop()
       await start()
+      void comeBack()
     },
   ]
   return {
@@ -108,6 +123,7 @@ async function createScene(random: Random, hostnamesMax: number) {
       await checkWhole()
     },
     async remove() {
+      isOver = true
       for (const copy of processes) copy.close()
       await stop()
       place.remove()
