@@ -50,7 +50,7 @@ test('what processes have counted stays in the sum when they end or are replaced
   const { places, read } = startPlaces(2)
   await Promise.all(places.map(({ firstReady }) => firstReady))
   for (const requests of [10, 20]) expect(await read()).toEqual({ requests, connections: 6 })
-  expect(await places[0]!.replace()).toBe('replaced')
+  expect(await places[0]!.replace()).toEqual({ kind: 'replaced' })
   expect(await read()).toEqual({ requests: 30, connections: 6 })
   places[0]!.current()!.signal('SIGKILL')
   await expect.poll(() => places[0]!.current()).toBeUndefined()
