@@ -104,23 +104,22 @@ export function startRoleProcess(parts: RoleProcessParts): RoleProcess {
       const patience = new AbortController()
       const late = pause(SUCCESSOR_TIMEOUT_MS, AbortSignal.any([patience.signal, stopping.signal])).then(() => false)
       const waits = successor.waits.then(() => 'waits' as const)
-      const came = await Promise.race([successor.ready, waits, late])
-      if (came === false || stopping.signal.aborted) {
+      const kept = async (): Promise<Replacement> => {
         patience.abort()
         const reason = await whyNot(successor, stopping.signal)
-        drain(successor)
+        drain(successor) // and where it sits by then, its place is filled again
         return { kind: 'kept', reason }
       }
+      const came = await Promise.race([successor.ready, waits, late])
+      if (came === false || stopping.signal.aborted) return kept()
       // The place may have been filled anew meanwhile, after a crash: whoever sits there now makes room.
       const sitting = current ?? former
       seat(successor)
       if (sitting && sitting !== successor) drain(sitting)
       const serves = await Promise.race([successor.ready, late])
+      if (!serves) return kept()
       patience.abort()
-      if (serves) return { kind: 'replaced' }
-      const reason = await whyNot(successor, stopping.signal)
-      drain(successor) // and its place is filled again
-      return { kind: 'kept', reason }
+      return { kind: 'replaced' }
     },
     async stop(killNow) {
       stopping.abort()
