@@ -19,15 +19,19 @@ export function writePrivately(path: string, text: string): void {
 
 /** Reads a file that should be PEM. Throws when it is far too large for that. */
 export function readPem(path: string): string {
-  const { size = 0 } = statSync(path, { throwIfNoEntry: false }) ?? {}
+  const { size } = reading(path, () => statSync(path))
   if (size > PEM_BYTES_MAX) throw new Error(`${path} is too large to be a certificate or a key`)
   return readText(path)
 }
 
 /** Reads a file as UTF-8. */
 export function readText(path: string): string {
+  return reading(path, () => readFileSync(path, 'utf8'))
+}
+
+function reading<T>(path: string, read: () => T): T {
   try {
-    return readFileSync(path, 'utf8')
+    return read()
   } catch (error) {
     throw new Error(`${path} cannot be read: ${troubleOf(error)}`)
   }
