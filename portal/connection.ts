@@ -34,6 +34,11 @@ export function lacksOwnRecord({ state, expected, found: [first] }: Dns): boolea
   return expected.every(({ name }) => name !== first.name)
 }
 
+/** Whether that is all that is to be done: no proof is owed beside it. */
+export function lacksOwnRecordAlone(dns: Dns): boolean {
+  return lacksOwnRecord(dns) && dns.state !== 'proof-needed'
+}
+
 /**
  * Which of the words stands over the expected records and the `further` one. Where something is there already, "to add" would have a second record set beside
  * a wrong one.

@@ -11,7 +11,16 @@ import { LoadProblem, Notice } from '../components/notice.tsx'
 import { ProviderSteps } from '../components/provider-steps.tsx'
 import { Comparison, RecordsToAdd } from '../components/record-cards.tsx'
 import { SendInstructions } from '../components/send-instructions.tsx'
-import { certificateRecord, furtherRecord, hindranceOf, isToDo, lacksOwnRecord, recordsTitle, recordsToAdd } from '../connection.ts'
+import {
+  certificateRecord,
+  furtherRecord,
+  hindranceOf,
+  isToDo,
+  lacksOwnRecord,
+  lacksOwnRecordAlone,
+  recordsTitle,
+  recordsToAdd,
+} from '../connection.ts'
 import { isWildcard, placeOf, withoutStar } from '../dns-names.ts'
 import { followEvents } from '../event-stream.ts'
 import { useFragmentToken } from '../fragment-token.ts'
@@ -124,7 +133,7 @@ function ToDo({ token, link }: { token: string; link: Connect }) {
 function Findings({ token, link }: { token: string; link: Connect }) {
   const { dns, status } = link
   const further = certificateRecord(link)
-  const isToAdd = lacksOwnRecord(dns) && dns.state !== 'proof-needed'
+  const isToAdd = lacksOwnRecordAlone(dns)
   const client = useQueryClient()
   const check = useMutation({
     mutationFn: () => api.connectCheck(token),

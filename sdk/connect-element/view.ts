@@ -1,4 +1,4 @@
-import { certificateRecord, hindranceOf, isToDo, lacksOwnRecord, recordsTitle, recordsToAdd } from '../../portal/connection.ts'
+import { certificateRecord, hindranceOf, isToDo, lacksOwnRecordAlone, recordsTitle, recordsToAdd } from '../../portal/connection.ts'
 import type { Connect, DomainStatus } from '../../portal/records.ts'
 import { unicodeOf } from '../../portal/unicode-name.ts'
 import type { Trouble } from './link.ts'
@@ -137,7 +137,7 @@ function header(vendor: string): HTMLElement {
 function now(connect: Connect, trouble: Trouble | undefined, say: Say): Child[] {
   const { status, dns } = connect
   const further = certificateRecord(connect)
-  const isToAdd = lacksOwnRecord(dns) && dns.state !== 'proof-needed'
+  const isToAdd = lacksOwnRecordAlone(dns)
   const notice = node(
     'div',
     { part: `notice ${status}`, class: status === 'wrong-record' && !isToAdd ? 'notice warning' : 'notice' },
