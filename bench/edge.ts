@@ -35,13 +35,15 @@ try {
     names: [...(shape.http2 ? VARIANTS.map(({ name }) => name) : mainVariants), ...PEERS, ...(shape.tuned ?? [])],
   }))
   const small = [...mainVariants, ...PEERS]
-  const repeated = (names: readonly string[], factor = 1) => Array.from({ length: factor }, () => names).flat()
-  const ofLatency = isWanted(LATENCY) ? repeated(small, ROUNDS_FACTOR) : []
-  const places = [...carriers.flatMap(({ shape, names }) => repeated(names, shape.roundsFactor)), ...ofLatency]
-  if (places.length === 0 && !isWanted(IDLE)) throw new Error(`--only ${only}: no shape's name contains this`)
-  const plan = planRounds(places, hasOption('seconds') ? option('seconds', 1) : undefined)
+  const ofShapes = carriers.flatMap(({ shape: { roundsFactor, warmUpMs: leastMs }, names }) =>
+    names.map((proxy) => ({ proxy, roundsFactor, leastMs })),
+  )
+  const ofLatency = isWanted(LATENCY) ? small.map((proxy) => ({ proxy, roundsFactor: ROUNDS_FACTOR })) : []
+  const planned = [...ofShapes, ...ofLatency]
+  if (planned.length === 0 && !isWanted(IDLE)) throw new Error(`--only ${only}: no shape's name contains this`)
+  const plan = planRounds(planned, hasOption('seconds') ? option('seconds', 1) : undefined)
   const names = shapes.some(({ id }) => id === 'http1-million') ? NAMES_MAX : NAMES_WITH_CERTIFICATE
-  const wanted = new Set([...places, ...(isWanted(IDLE) ? small : [])])
+  const wanted = new Set([...planned.map(({ proxy }) => proxy), ...(isWanted(IDLE) ? small : [])])
   const proxies = await startProxies(place, { variants: [...wanted], peers: [...wanted], names }, undo)
   const of = (chosen: readonly string[]) => chosen.flatMap((name) => proxies.all.find((proxy) => proxy.name === name) ?? [])
 

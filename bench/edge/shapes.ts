@@ -16,7 +16,7 @@ export type Shape = {
   http2?: true
   /** For large bodies: the peers as tuned for these, too. */
   tuned?: readonly string[]
-  /** How long every proxy warms up at least in a whole run, where its caches fill by chance. */
+  /** How long every proxy warms up at least, where its caches fill by chance. */
   warmUpMs?: number
   /** How long the load runs before it is read, where what a proxy's rest has cost takes longer to be there again than elsewhere. */
   rampMs?: number

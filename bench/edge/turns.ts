@@ -7,6 +7,8 @@ import type { Round } from './figures.ts'
  * `again`: so many times as many rounds at most while they differ as on a machine that is not steady.
  */
 export type Plan = { rounds: number; readMs: number; again: number; warmUpMs(proxy: string, leastMs?: number): number }
+/** A proxy in a shape, which may need so many times as many rounds, and a warm-up of at least so long. */
+type Carrier = { proxy: string; roundsFactor?: number; leastMs?: number }
 
 const ROUND_OVERHEAD_MS = 450 // until the load has begun and is even, and until it has ended
 const READ_MS = 1_000
@@ -22,23 +24,21 @@ const TRIES = 4
 const MESSAGE_CHARACTERS_MAX = 300
 
 /** V8 compiles for seconds beside a new kind of load, and would be measured; Go and C need their caches filled. */
-function fullWarmUpMs(proxy: string): number {
-  return proxy.startsWith('namesake') ? 4_000 : 700
+function fullWarmUpMs(proxy: string, leastMs = 0): number {
+  return Math.max(leastMs, proxy.startsWith('namesake') ? 4_000 : 700)
 }
 
-/** So many seconds over these places (a proxy in a shape each); without `seconds`, seven rounds of one second each. */
-export function planRounds(places: readonly string[], seconds: number | undefined): Plan {
-  if (seconds === undefined) {
-    const warmUpMs = (proxy: string, leastMs = 0) => Math.max(leastMs, fullWarmUpMs(proxy))
-    return { rounds: ROUNDS_OF_WHOLE_RUN, readMs: READ_MS, again: AGAIN_MAX, warmUpMs }
-  }
+/** So many seconds over these; without `seconds`, seven rounds of one second each. */
+export function planRounds(carriers: readonly Carrier[], seconds: number | undefined): Plan {
+  if (seconds === undefined) return { rounds: ROUNDS_OF_WHOLE_RUN, readMs: READ_MS, again: AGAIN_MAX, warmUpMs: fullWarmUpMs }
   const total = seconds * 1_000
-  const warmUp = places.reduce((sum, proxy) => sum + fullWarmUpMs(proxy), 0)
+  const sum = (each: (carrier: Carrier) => number) => carriers.reduce((already, carrier) => already + each(carrier), 0)
+  const warmUp = sum(({ proxy, leastMs }) => fullWarmUpMs(proxy, leastMs))
   const scale = Math.min(1, (total * WARM_UP_SHARE_MAX) / warmUp)
-  const placeMs = (total - warmUp * scale) / places.length
+  const placeMs = (total - warmUp * scale) / sum(({ roundsFactor = 1 }) => roundsFactor)
   const rounds = ROUNDS.find((count) => placeMs / count >= READ_MS + ROUND_OVERHEAD_MS) ?? ROUNDS.at(-1)!
   const readMs = Math.max(READ_MS_MIN, placeMs / rounds - ROUND_OVERHEAD_MS)
-  return { rounds, readMs, again: 1, warmUpMs: (proxy) => Math.max(READ_MS_MIN, fullWarmUpMs(proxy) * scale) }
+  return { rounds, readMs, again: 1, warmUpMs: (proxy, leastMs) => Math.max(READ_MS_MIN, fullWarmUpMs(proxy, leastMs) * scale) }
 }
 
 /** With so many times as many rounds, of which fewer are needed again. */
