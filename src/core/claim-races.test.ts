@@ -92,6 +92,18 @@ test('a hostname that changes hands under parallel claims always owes its proof'
   for (const [i, hostname] of hostnames.entries()) expect((await findProbeTarget(db, heirs[i]!, hostname)).proofNeeded).toBe(true)
 })
 
+test('a hostname that its project claims and removes side by side leaves no probe behind', async () => {
+  const project = await addProject(db)
+  const hostnames = Array.from({ length: 300 }, () => freshHostname())
+  const remove = (hostname: Hostname) => removeDomain(db, project, hostname).catch((error: { code: string }) => error.code)
+  await Promise.all(hostnames.flatMap((hostname) => [remove(hostname), outcome(project, hostname), remove(hostname)]))
+  const { rows } = await db.pool.query(
+    'select from domains d where hostname = any($1) and (deleted_at is null) <> exists (select from probes where domain_id = d.id)',
+    [hostnames],
+  )
+  expect(rows).toHaveLength(0)
+})
+
 test('a claim that had to wait is newer than all that its hostname went through meanwhile', async () => {
   const [holder, heir] = [await addProject(db), await addProject(db)]
   const hostname = await claim(db, holder)

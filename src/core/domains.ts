@@ -40,13 +40,14 @@ export async function registerDomain(
  */
 export async function removeDomain(db: Db, project: Project, hostname: Hostname, actor: Actor = OPERATOR): Promise<void> {
   await transaction(db, async (tx) => {
-    // Its probe first: who locks both takes them in this order.
+    // Its probe first: who locks both takes them in this order. A claim whose probe is still there began behind this removal, and stays.
     await rows(tx, sql`delete from probes using domains d where d.id = domain_id and ${live(project, hostname)}`)
     const removed = await rows(
       tx,
       sql`
         with removed as (
-          update domains d set deleted_at = now(), version = nextval('versions') where ${live(project, hostname)} returning hostname
+          update domains d set deleted_at = now(), version = nextval('versions')
+          where ${live(project, hostname)} and not exists (select from probes p where p.domain_id = d.id) returning hostname
         ), left_line as (
           update certificates c set next_attempt_at = case when c.chain_pem is not null then now() end, ${LEFT_LINE}, version = nextval('versions')
           from removed where c.hostname = removed.hostname and c.waits_for is not null
