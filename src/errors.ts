@@ -59,3 +59,8 @@ export class ServiceError extends Error {
     this.retryAfterS = options?.retryAfterS
   }
 }
+
+/** Whether it is the loss of the database, of which everything says the same until it is back. */
+export function saysDatabaseIsAway(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && error.code === 'database_unavailable'
+}

@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors.ts'
+import { saysDatabaseIsAway } from '../errors.ts'
 
 const PATIENCE_MS = 500
 const OUTAGE_MEMORY_MS = 2_000
@@ -24,7 +24,7 @@ export function createDatabaseFirst(now: () => Date): DatabaseFirst {
 const UNAVAILABLE = Symbol('unavailable')
 
 function unavailable(error: unknown): typeof UNAVAILABLE {
-  if (error instanceof ServiceError && error.code === 'database_unavailable') return UNAVAILABLE
+  if (saysDatabaseIsAway(error)) return UNAVAILABLE
   throw error
 }
 

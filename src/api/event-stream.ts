@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { ServiceError } from '../errors.ts'
+import { ServiceError, saysDatabaseIsAway } from '../errors.ts'
 import { Shares } from '../lib/shares.ts'
 
 /** What an open stream needs: news to write, and whether its reader may still listen. */
@@ -62,7 +62,7 @@ export function createEventStreams(app: FastifyInstance) {
         else if (raw.headersSent && !raw.writableEnded) raw.write(text)
       }
       const endUnlessAway = (error: unknown) => {
-        if (!(error instanceof ServiceError && error.code === 'database_unavailable')) end()
+        if (!saysDatabaseIsAway(error)) end()
       }
       const beat = () => parts.stillAllowed().then(() => write(': still here\n\n'), endUnlessAway)
       const tell = (event: string, data: object) => write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)

@@ -75,15 +75,16 @@ async function openOrder(acme: AcmeConversation, wanted: Wanted): Promise<Opened
 /** What the authority no longer knows, or has called invalid, is gone; while it merely does not answer, nobody knows. */
 async function reopen(acme: AcmeConversation, url: string): Promise<Opened> {
   const gone = (what: string, cause?: unknown) => ownFault('orderGone', `the order from before at ${acme.host} ${what}`, { cause })
-  try {
-    const order = readOrder(await acme.post(url))
-    if (order.status === 'invalid')
-      throw order.error ? refusal(`${acme.host} calls the order from before invalid`, order.error) : gone('is invalid')
-    return { url, order }
-  } catch (error) {
-    if (!(error instanceof IssueError) || PASSING.includes(kindOf(error)) || (error.problem.status ?? 0) >= 500) throw error
-    throw gone('cannot be resumed', error)
-  }
+  const order = await acme
+    .post(url)
+    .then(readOrder)
+    .catch((error) => {
+      if (!(error instanceof IssueError) || PASSING.includes(kindOf(error)) || (error.problem.status ?? 0) >= 500) throw error
+      throw gone('cannot be resumed', error)
+    })
+  // Also where it says that the fault was its own: nothing comes of this one any more.
+  if (order.status === 'invalid') throw gone('is invalid', order.error && refusal(`${acme.host} calls it so`, order.error))
+  return { url, order }
 }
 
 /** A `replaces` that the authority refuses (it has a successor, is not known, is another account's) must not cost the renewal. */

@@ -18,7 +18,7 @@ import type { DnsReport } from './dns-report.ts'
 import { findDomain, removeDomain } from './domains.ts'
 import { claimDueProbes, DNS_PROBLEM, DNS_UNKNOWN_PROBLEM, recordProbes } from './probes.ts'
 import { requestRenewal } from './renewal-request.ts'
-import { claimDueRenewalInfo } from './renewals.ts'
+import { claimDueRenewalInfo, recordRenewalTime } from './renewals.ts'
 import { type CertificateRow, eachCertificatePage, loadCertificates } from './routes.ts'
 
 let database: TestDatabase
@@ -261,6 +261,16 @@ test('renewals, retries and orders whose worker died come back by themselves; id
   for (const hostname of [renewal, retry, orphan]) expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'go' })
   expect(await claimDueRenewals(db, 100)).toEqual([])
   expect(await requestIssuance(db, unverified)).toEqual({ kind: 'requested' })
+})
+
+test('a renewal that was asked for is not put off by an answer of its authority that was on its way', async () => {
+  const hostname = await claim(db, await addProject(db))
+  await verify(hostname)
+  await issue(hostname, issued())
+  const held = (await claimDueRenewalInfo(db, 1_000, 60)).find((one) => one.hostname === hostname)!
+  expect(await requestRenewal(db, hostname)).toMatchObject({ kind: 'requested' })
+  await recordRenewalTime(db, held, { renewAt: inDays(30), askAgainInS: 60, wish: 'none' })
+  expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'go' })
 })
 
 test('a renewal that was asked for is not put off by what its authority wishes, until it is made', async () => {

@@ -5,9 +5,11 @@ import {
   type Attempted,
   BACK_OFF_FIRST_S,
   BACK_OFF_S,
+  dropOthers,
   isOf,
   isOfProject,
   lateAttempts,
+  mayBegin,
   overtaken,
   replaceable,
 } from './issuance-attempts.ts'
@@ -327,18 +329,12 @@ async function markUnderWay(
         on conflict (hostname) do update set attempts = case when c.origin = 'imported' then ${lateAttempts('c')} else c.attempts end + 1, last_attempt_at = now(), lease_until = now() + ${LEASE},
           next_attempt_at = now() + ${LEASE}, leased_by = excluded.leased_by, ${LEFT_LINE},
           state = case when c.chain_pem is null then 'pending' else c.state end
-        where (c.lease_until is null or c.lease_until <= now()) and ${replaceable('c')}
-          and (c.chain_pem is null or c.renew_at <= now()) -- it may have come while this attempt waited for its room
+        where ${mayBegin(projectId)}
         returning c.hostname, c.attempts as attempt, c.last_attempt_at::text as "begunAt", c.chain_pem is not null as renewing
       ), ${historyOfBegun(hostname)}
       select attempt, "begunAt", renewing from begun`,
   )
   return begun
-}
-
-/** What another project left behind is not ours to renew. */
-async function dropOthers(tx: Tx, hostname: Hostname, projectId: string | null): Promise<void> {
-  await rows(tx, sql`delete from certificates where hostname = ${hostname} and project_id is distinct from ${projectId}::bigint`)
 }
 
 function withoutKind({ directory, orderId, asked }: Taken) {

@@ -205,6 +205,27 @@ test('imports that race with a change of holder leave nothing for the next one',
   }
 })
 
+test('an attempt that has waited for its room leaves what the next holder has brought meanwhile', async () => {
+  const [first, second] = [await addProject(db), await addProject(db)]
+  const hostname = await claim(db, first)
+  const directory = 'https://acme.example.com/directory'
+  const blocker = await db.pool.connect()
+  try {
+    await blocker.query(`begin; select pg_advisory_xact_lock(hashtextextended('issuance budget of ${directory}', 0))`)
+    const attempt = beginIssuance(db, hostname, { directories: [directory] })
+    const isWaiting = () => db.pool.query("select from pg_stat_activity where datname = current_database() and wait_event = 'advisory'")
+    await expect.poll(async () => (await isWaiting()).rowCount).toBe(1)
+    await removeDomain(db, first, hostname)
+    await claim(db, second, hostname)
+    await importCertificate(db, hostname, brought, second)
+    await blocker.query('commit')
+    expect(await attempt).toMatchObject({ kind: 'no' })
+  } finally {
+    blocker.release(true)
+  }
+  expect(await chainOf(hostname)).toBe('brought')
+})
+
 test("the service's own hosts can have an imported one; a stranger cannot", async () => {
   const own = freshHostname('namesake.test')
   await expect(importCertificate(db, own, brought)).rejects.toMatchObject({ code: 'domain_not_found' })

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Hostname } from '../hostname.ts'
-import { type Db, rows } from './db.ts'
+import { type Db, rows, type Tx } from './db.ts'
 import { ISSUANCE_LEASE_S } from './issue-jobs.ts'
 
 export const BACK_OFF_FIRST_S = 60
@@ -28,6 +28,24 @@ export function isOfProject({ projectId }: Attempted) {
 /** No order touches a certificate that was imported, for as long as it is valid. */
 export function replaceable(row: 'c' | 'certificates') {
   return sql<boolean>`not (${sql.ref(`${row}.origin`)} = 'imported' and ${sql.ref(`${row}.not_after`)} > now())`
+}
+
+/**
+ * Whether an attempt of the project may begin, or wait, in the place of the row `c` that is there by now: another attempt, a certificate, or the next
+ * holder's may have come while it waited for its room.
+ */
+export function mayBegin(projectId: string | null) {
+  return sql<boolean>`(c.lease_until is null or c.lease_until <= now()) and c.project_id is not distinct from ${projectId}::bigint
+    and ${replaceable('c')} and (c.chain_pem is null or c.renew_at <= now())`
+}
+
+/** What another project left behind is not ours to renew. Who holds the hostname by now, since this attempt has waited for its room, keeps what is its own. */
+export async function dropOthers(tx: Tx, hostname: Hostname, projectId: string | null): Promise<void> {
+  await rows(
+    tx,
+    sql`delete from certificates c where hostname = ${hostname} and project_id is distinct from ${projectId}::bigint and not exists (
+      select from domains d where d.hostname = c.hostname and d.project_id = c.project_id and d.deleted_at is null)`,
+  )
 }
 
 const backOffMaxS = sql<number>`case when chain_pem is null or not_after <= now() then ${sql.lit(BACK_OFF_MAX_S)}::float8

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Hostname } from '../hostname.ts'
 import { rows, type Tx } from './db.ts'
+import { mayBegin } from './issuance-attempts.ts'
 import type { NoRoom } from './issuance-budget.ts'
 
 /** Who asks for a place: renewals, and the service's own hosts, stand in a line of their own. */
@@ -79,7 +80,7 @@ export function isPrivileged({ projectId, renewing }: Pick<InLine, 'projectId' |
 }
 
 /**
- * Puts the attempt off until the hostname's turn, unless one is under way; says whether it did. The last attempt's own error stays, and so
+ * Puts the attempt off until the hostname's turn, unless one is under way or not needed any more; says whether it did. The last attempt's own error stays, and so
  * does the moment since when it waits.
  */
 export async function joinLine(
@@ -97,7 +98,7 @@ export async function joinLine(
         on conflict (hostname) do update set next_attempt_at = excluded.next_attempt_at, postponed_until = excluded.postponed_until,
           postponed_reason = excluded.postponed_reason, postponed_by = excluded.postponed_by, waits_for = excluded.waits_for,
           waits_since = coalesce(c.waits_since, excluded.waits_since), lease_until = null, version = nextval('versions')
-        where c.lease_until is null or c.lease_until <= now()
+        where ${mayBegin(projectId)}
         returning hostname
       )
       insert into changes (kind, key) select 'certificate', hostname from postponed returning key`,

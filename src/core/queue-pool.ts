@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { ServiceError } from '../errors.ts'
+import { saysDatabaseIsAway } from '../errors.ts'
 import { reachable } from './db.ts'
 
 // A deadlock's, of the SQLSTATEs after which the queue tries again: a hundred times, within seconds at first and every five from then on.
@@ -19,7 +19,7 @@ export function queuePool(pool: pg.Pool): pg.Pool {
       const client = await reachable(() => pool.connect())
       return withMethod(client, 'query', asking(pool, client.query.bind(client) as Query))
     } catch (error) {
-      if (!isAway(error) && !pool.ending) throw error
+      if (!saysDatabaseIsAway(error) && !pool.ending) throw error
       // The statement that was to come is what can tell.
       return { query: asking(pool, () => Promise.reject(error)), release: () => {} }
     }
@@ -34,14 +34,10 @@ function asking(pool: pg.Pool, ask: Query): Query {
     } catch (error) {
       if (!WRITES_AN_END.test(query.name ?? '')) throw error
       if (pool.ending) return undefined // nobody reads it: the process ends, and whoever takes over does the job again
-      if (!isAway(error)) throw error
+      if (!saysDatabaseIsAway(error)) throw error
       throw Object.assign(new Error(error.message, { cause: error }), { code: TRY_AGAIN })
     }
   }
-}
-
-function isAway(error: unknown): error is ServiceError {
-  return error instanceof ServiceError && error.code === 'database_unavailable'
 }
 
 /** The object with one method in place of its own; whatever else is asked of it, it does itself. */

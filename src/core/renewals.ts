@@ -51,7 +51,8 @@ export type Wish = { directory: string; from: Date; explanationUrl?: string | un
 
 /**
  * Keeps when to renew, why, and when to ask again. A renewal that is under way, or waits after a failed attempt, is not hurried by it; one
- * that waits for a limit waits no longer than until the wish begins, since no limit counts it from then on; a certificate that was replaced meanwhile is not touched.
+ * that waits for a limit waits no longer than until the wish begins, since no limit counts it from then on; a certificate that was replaced meanwhile is
+ * not touched, nor one that somebody wants renewed now.
  */
 export async function recordRenewalTime(
   db: Db,
@@ -72,6 +73,6 @@ export async function recordRenewalTime(
         next_attempt_at = case when attempts > 0 or next_attempt_at is null then next_attempt_at when waits_for is null then ${renewAt}
           else least(next_attempt_at, ${exemptFrom}) end,
         postponed_until = case when postponed_until is not null then least(postponed_until, ${exemptFrom}) end
-      where hostname = ${hostname} and serial = ${serial} and chain_pem is not null`,
+      where hostname = ${hostname} and serial = ${serial} and chain_pem is not null and ari_due_at is not null`,
   )
 }

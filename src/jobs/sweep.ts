@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors.ts'
+import { saysDatabaseIsAway } from '../errors.ts'
 import { pause } from '../lib/back-off.ts'
 import type { Log } from '../log.ts'
 
@@ -30,7 +30,7 @@ async function repeat(sweep: Sweep, log: Log, stopped: AbortSignal): Promise<voi
       await sweep.run()
       wasAway = false
     } catch (error) {
-      const isAway = saysDatabaseIsAway(error)
+      const isAway = saysDatabaseIsAway(error) // said once, and without where in the code it was met
       const cause = isAway ? { reason: error.message } : { err: error }
       if (!isAway || !wasAway) log.warn({ ...cause, sweep: sweep.name }, 'sweep failed; it runs again in time')
       wasAway = isAway
@@ -38,9 +38,4 @@ async function repeat(sweep: Sweep, log: Log, stopped: AbortSignal): Promise<voi
     const tookMs = performance.now() - startedAtMs
     await pause(Math.max(sweep.everyMs, tookMs / (sweep.shareMax ?? 1) - tookMs), stopped)
   }
-}
-
-/** Said once, and without where in the code it was met: each sweep says the same until the database is back. */
-function saysDatabaseIsAway(error: unknown): error is ServiceError {
-  return error instanceof ServiceError && error.code === 'database_unavailable'
 }

@@ -1,6 +1,7 @@
 import { type Authority, type ChallengeSolver, HTTP_01, type IssuedCertificate, IssueError } from '../certs/authority.ts'
 import { kindOf, ownFault } from '../certs/problem.ts'
 import type { IssuancePermission } from '../core/certificates.ts'
+import { saysDatabaseIsAway } from '../errors.ts'
 import type { Hostname } from '../hostname.ts'
 import type { CaaRecords } from '../probe/caa.ts'
 import type { AuthorityHealth } from './authority-health.ts'
@@ -60,15 +61,16 @@ export function createAuthorityOrder(authority: Authority, hostname: Hostname, t
   const takeRoom = () => ledger.take(directory, hostname, permission)
 
   /** Ends before anything was sent: the room that waited for this order is free again, unless an open order has it. */
-  async function withdraw(error: IssueError, isOpen: boolean): Promise<IssueError> {
-    if (holdsRoom && !isOpen) await ledger.settle(permission.orderId, 'not-sent')
+  async function withdraw(error: IssueError, open: (Room & Resumed) | undefined): Promise<IssueError> {
+    left = open
+    if (holdsRoom && !open) await ledger.settle(permission.orderId, 'not-sent')
     return error
   }
 
   async function run(): Promise<AuthorityOutcome> {
     const open = await kept?.find(hostname, { directory, projectId })
     const standing = health?.ask(directory, { insist }) ?? { kind: 'up' }
-    if (standing.kind === 'pass') return refused(await withdraw(passedOver(authority, standing.retryAfterS), open !== undefined))
+    if (standing.kind === 'pass') return refused(await withdraw(passedOver(authority, standing.retryAfterS), open))
     let outcome: Awaited<ReturnType<typeof attempt>> | undefined
     try {
       outcome = await attempt(open)
@@ -80,7 +82,7 @@ export function createAuthorityOrder(authority: Authority, hostname: Hostname, t
 
   async function attempt(open: (Room & Resumed) | undefined): Promise<Exclude<AuthorityOutcome, { kind: 'refused' }> | IssueError> {
     const usable = await solversPermitted(authority, { hostname, found: caa, solvers, signal })
-    if (usable instanceof IssueError) return withdraw(usable, open !== undefined)
+    if (usable instanceof IssueError) return withdraw(usable, open)
     const room = open ?? (holdsRoom ? permission : await takeRoom())
     if (!room) return { kind: 'no-room' }
     const result = await tryEach(usable, room, open)
@@ -139,7 +141,10 @@ export function createAuthorityOrder(authority: Authority, hostname: Hostname, t
       return issued
     } catch (caught) {
       const error = (await isOvertaken()) ? overtaken(hostname) : caught
-      const staysOpen = error instanceof IssueError && (isUnmet(error) || (kept && isResumable(error, resume !== undefined)))
+      const staysOpen =
+        error instanceof IssueError
+          ? isUnmet(error) || (kept && isResumable(error, resume !== undefined))
+          : kept && saysDatabaseIsAway(error) // by way of which challenges are shown
       if (staysOpen && opened) left = { ...opened, orderId }
       else {
         await ledger.settle(orderId, sent ? outcomeOf(error) : 'not-sent')

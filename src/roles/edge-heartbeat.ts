@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import type { Config } from '../config.ts'
 import type { Db } from '../core/db.ts'
 import { beatEdge } from '../core/edges.ts'
-import { ServiceError } from '../errors.ts'
+import { saysDatabaseIsAway } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { OWN_VERSION } from '../own-version.ts'
 import type { Reached, Vitals } from '../replica/acknowledgements.ts'
@@ -58,7 +58,7 @@ export function startEdgeHeartbeat(parts: EdgeHeartbeatParts): EdgeHeartbeat {
     try {
       await send()
     } catch (error) {
-      const isAway = error instanceof ServiceError && error.code === 'database_unavailable'
+      const isAway = saysDatabaseIsAway(error)
       if (!isAway && !failing) log.warn({ reason: (error as Error).message }, 'this edge cannot say how it stands')
       failing ||= !isAway
     }

@@ -1,7 +1,7 @@
 import { AggregatorRegistry, type MetricObject } from 'prom-client'
 import { createInternalApp, type InternalAppParts } from '../api/certificate-check.ts'
 import { leave, listen } from '../api/listen.ts'
-import { ServiceError } from '../errors.ts'
+import { saysDatabaseIsAway } from '../errors.ts'
 import { pause } from '../lib/back-off.ts'
 import type { RoleContext } from './role.ts'
 
@@ -52,5 +52,5 @@ export function certificateFinder(find: Finder['findInCopy'], copyIsComplete: ()
 }
 
 function unlessUnavailable(error: unknown): undefined {
-  if (!(error instanceof ServiceError) || error.code !== 'database_unavailable') throw error
+  if (!saysDatabaseIsAway(error)) throw error
 }

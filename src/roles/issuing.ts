@@ -70,7 +70,7 @@ export function createIssuing(config: Config, keys: OwnKeys, probe: Probe, ledge
       isValidating: port !== undefined,
     }),
     order: (hostname, { permission, held, ways = ['http-01'] }) => {
-      const replaced = held && { directory: held.directory, certId: certIdOf(held.chainPem) }
+      const replaced = held?.directory ? { directory: held.directory, certId: certIdOf(held.chainPem) } : undefined // what was brought, no authority knows
       const usable = beginningWith(permission.attempt, ways).flatMap((way) => solvers.filter(({ type }) => type === way))
       const { health, kept } = parts
       const caaOf = (name: Hostname) => probe.caaOf(name)

@@ -10,8 +10,10 @@ import { ownFault } from '../certs/problem.ts'
 import { readConfig } from '../config.ts'
 import { beginIssuance } from '../core/certificates.ts'
 import { takeFallbackBudget } from '../core/issuance-budget.ts'
+import { ServiceError } from '../errors.ts'
 import { createLog } from '../log.ts'
 import { orderFrom } from './authorities.ts'
+import { type AuthorityHealth, createAuthorityHealth, OUTAGES_UNTIL_GIVEN_UP } from './authority-health.ts'
 import { certificateKeys } from './certificate-keys.ts'
 import { OrdersRefused } from './fallover.ts'
 import { createIssuanceLedger, type IssuanceLedger } from './issuance-ledger.ts'
@@ -46,14 +48,14 @@ async function setUp(options: StubOptions = {}, othersCount = 0) {
   )
   const ledger = { ...createIssuanceLedger(db, log), take: takeWithinLimits }
   const hostname = await claim(db, await addProject(db))
-  async function attempt(solvers: readonly ChallengeSolver[] = [HTTP_01]) {
+  async function attempt(solvers: readonly ChallengeSolver[] = [HTTP_01], health?: AuthorityHealth) {
     await db.pool.query('update certificates set lease_until = null, next_attempt_at = null')
     const directories = [stub, ...others].map(({ directoryUrl }) => directoryUrl)
     const permission = await beginIssuance(db, hostname, { directories, limits: LIMITS })
     if (permission.kind === 'no') throw new Error(permission.reason)
     const kept = createKeptOrders(db, certificateKeys(config), log)
     const authorities = [stub, ...others].map(({ directoryUrl, caFile }) => createAcmeAuthority({ directoryUrl, caFile, accountKeyPem }))
-    const result = orderFrom(authorities, hostname, { permission, ledger, kept, solvers })
+    const result = orderFrom(authorities, hostname, { permission, ledger, kept, solvers, health })
     return result.catch((error: unknown) => error as OrdersRefused)
   }
   const read = async (query: string) => (await db.pool.query<{ value: string }>(query)).rows.map(({ value }) => value)
@@ -103,6 +105,41 @@ test('what the authority no longer knows is forgotten, and a new order takes roo
   expect(await attempt()).toHaveProperty('keyPem')
   expect(stub.orders).toHaveLength(2)
   expect(await outcomes()).toEqual(['refused', 'issued'])
+})
+
+test('an order that the authority has ended by a fault of its own is made anew by the next attempt', async () => {
+  const { stub, attempt, outcomes } = await setUp()
+  stub.fail('finalize', { kind: 'order-failed', name: 'serverInternal' }, 1)
+  expect(await attempt()).toBeInstanceOf(OrdersRefused)
+  expect(await attempt()).toHaveProperty('keyPem')
+  expect(stub.orders).toHaveLength(2)
+  expect(await outcomes()).toEqual(['refused', 'issued'])
+})
+
+test('an order that is left open at an authority which is passed over counts no longer once another has delivered', async () => {
+  const { stub, others, attempt, outcomes, open } = await setUp({}, 1)
+  for (const one of [stub, ...others]) one.fail('finalize', { kind: 'outage' })
+  await attempt()
+  expect([await outcomes(), (await open()).length]).toEqual([['under-way', 'under-way'], 2])
+  for (const one of [stub, ...others]) one.heal()
+  const health = createAuthorityHealth({ log: createLog('test', 'fatal') })
+  for (let n = 0; n < OUTAGES_UNTIL_GIVEN_UP; n += 1) health.note(stub.directoryUrl, 'outage')
+  expect(await attempt([HTTP_01], health)).toMatchObject({ directory: others[0]!.directoryUrl })
+  expect(await outcomes()).toEqual(['refused', 'issued'])
+})
+
+test('an order is kept through a failure of the database in the middle of its challenge', async () => {
+  const { stub, attempt, outcomes } = await setUp()
+  const unshown: ChallengeSolver = {
+    ...HTTP_01,
+    async present() {
+      throw new ServiceError('database_unavailable', 'it is away')
+    },
+  }
+  expect(await attempt([unshown])).toMatchObject({ code: 'database_unavailable' })
+  expect(await attempt()).toHaveProperty('keyPem')
+  expect(stub.orders).toHaveLength(1)
+  expect(await outcomes()).toEqual(['issued'])
 })
 
 test('while the authority does not even show the order, it stays open', async () => {

@@ -28,8 +28,12 @@ export type StubStep =
   | 'certificate'
   | 'renewal-info'
 
-/** `outage`: the connection is cut. `malformed`: the text is sent with status 200 (or `status`). `problem`: an ACME error by its short name. */
+/**
+ * `outage`: the connection is cut. `malformed`: the text is sent with status 200 (or `status`). `problem`: an ACME error by its short name.
+ * `order-failed`: at `finalize`, the order becomes invalid for such an error.
+ */
 export type StubFault =
+  | { kind: 'order-failed'; name: string }
   | { kind: 'outage' }
   | { kind: 'malformed'; text: string; status?: number }
   | { kind: 'problem'; name: string; status?: number; detail?: string; retryAfterS?: number }
@@ -153,7 +157,13 @@ export async function startAcmeStub(options: StubOptions = {}): Promise<AcmeStub
     if (signed?.kind === 'refused') return problem(signed.name, signed.detail)
     if (fault?.kind === 'malformed') return { status: fault.status ?? 200, body: fault.text }
     if (fault?.kind === 'problem') return problem(fault.name, fault.detail ?? 'the stub was told to refuse', fault)
+    if (fault?.kind === 'order-failed') failOrder(orders[Number(id)]!, fault.name)
     return answer({ step, id, account: signed?.account, payload: signed?.payload })
+  }
+
+  function failOrder(order: Live, name: string): void {
+    order.status = 'invalid'
+    order.error = problem(name, 'error finalizing order').body as object
   }
 
   async function readSigned(request: IncomingMessage, step: StubStep) {
@@ -258,6 +268,7 @@ export async function startAcmeStub(options: StubOptions = {}): Promise<AcmeStub
   }
 
   async function finalize(at: string, order: Live, csr: string): Promise<StubReply> {
+    if (order.status === 'invalid') return { body: describe(at, order) }
     if (order.status !== 'ready') return problem('orderNotReady', `the order is ${order.status}`, { status: 403 })
     const certificate = await ca.sign(csr, order.profile === undefined ? lifetimeDays : profiles[order.profile]!)
     if (!certificate || certificate.names.join() !== [...order.names].sort().join()) return problem('badCSR', 'not the names of the order')
