@@ -6,6 +6,7 @@ import type { VisitorConnection } from './engine.ts'
 import { ForwardedFields, type ForwardedLines } from './forwarded-lines.ts'
 import { forwardedLines, type RequestFields } from './forwarded-request.ts'
 import { type HostAnswer, hostOf } from './host.ts'
+import { REMEMBERED_BYTES_MAX } from './kept-bytes.ts'
 import type { RequestId } from './request-ids.ts'
 
 /** Where the view is kept: on the connection itself, since a map of so many that come and go would be renewed all the time. */
@@ -53,11 +54,14 @@ export class ConnectionView {
 
   /** The end-to-end lines of a request as its upstream gets them. */
   forwardedFields(fields: RequestFields, authority: string, id: RequestId): ForwardedFields {
-    if (fields !== this.#fields || this.#lines === undefined) {
-      this.#fields = fields
-      this.#lines = forwardedLines(fields, { peer: this.#peer, isTrusted: this.isTrusted })
+    const known = fields === this.#fields ? this.#lines : undefined
+    const lines = known ?? forwardedLines(fields, { peer: this.#peer, isTrusted: this.isTrusted })
+    if (known === undefined) {
+      const isSmall = fields.passing.length + fields.vouched.length <= REMEMBERED_BYTES_MAX
+      this.#fields = isSmall ? fields : undefined
+      this.#lines = isSmall ? lines : undefined
     }
-    return new ForwardedFields(this.#lines, authority, id)
+    return new ForwardedFields(lines, authority, id)
   }
 
   /** What the connection's own name leads to, if that was kept and all hosts have been the same since. */

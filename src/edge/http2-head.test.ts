@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { HeaderField } from './http2/header-field.ts'
 import { LastHttp2Head, readHttp2Head } from './http2-head.ts'
+import { REMEMBERED_BYTES_MAX } from './kept-bytes.ts'
 
 const ENTRIES = [
   [':method', 'GET'],
@@ -40,4 +41,15 @@ test('a head whose entries are those of the head before is read as if it were th
     { numRuns: 1_000 },
   )
   expect(repeated).toBeGreaterThan(100)
+})
+
+test('a long head is not kept for the next one, and does away with the one before', () => {
+  const last = new LastHttp2Head()
+  const short = [0, 2, 3, 4].map((i) => ENTRIES[i]!)
+  const long = [...short, new HeaderField('cookie', 'a'.repeat(REMEMBERED_BYTES_MAX))]
+  for (const fields of [short, long]) {
+    last.remember(fields, readHttp2Head(fields))
+    expect(last.again([...fields]) !== undefined).toBe(fields === short)
+  }
+  expect(last.again([...short])).toBeUndefined()
 })

@@ -1,6 +1,7 @@
 import { isLength, isTarget, isToken } from './fields.ts'
 import { RequestFields } from './forwarded-request.ts'
 import type { HeaderField } from './http2/header-field.ts'
+import { REMEMBERED_BYTES_MAX } from './kept-bytes.ts'
 import { REQUEST_FIELDS_MAX, REQUEST_TARGET_BYTES_MAX } from './request-limits.ts'
 
 export type Http2Head =
@@ -125,9 +126,11 @@ function isBehind(fields: readonly HeaderField[], i: number): boolean {
   return i > 0 && !fields[i - 1]!.name.startsWith(':')
 }
 
+const NONE: readonly HeaderField[] = []
+
 /** The last head of a connection. Whoever repeats itself refers to the same entries of its table, which need not be sorted again. */
 export class LastHttp2Head {
-  #fields: readonly HeaderField[] = []
+  #fields = NONE
   #head: (Http2Head & { kind: 'head' }) | undefined
 
   /** What these fields say when they are those of the last head, but for the target; undefined when they are not. */
@@ -148,7 +151,8 @@ export class LastHttp2Head {
   }
 
   remember(fields: readonly HeaderField[], head: Http2Head | undefined): void {
-    this.#fields = fields
-    this.#head = head?.kind === 'head' ? head : undefined
+    const isKept = head?.kind === 'head' && head.fields.passing.length + head.fields.vouched.length <= REMEMBERED_BYTES_MAX
+    this.#fields = isKept ? fields : NONE
+    this.#head = isKept ? head : undefined
   }
 }

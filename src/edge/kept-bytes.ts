@@ -1,3 +1,6 @@
+/** Longer heads are seldom the same again, and would hold memory for an idle connection. */
+export const REMEMBERED_BYTES_MAX = 4 * 1024
+
 const STEP_BYTES = 128
 /** Up to here a loop is faster than a call. */
 const LOOPED_LENGTH_MAX = 24

@@ -99,3 +99,16 @@ test('an address that takes a connection and then says nothing fails one connect
   expect(socket.remoteAddress).toBe('127.0.0.1')
   socket.destroy()
 })
+
+test('a name with a final dot, which means something in DNS, is said without it in TLS', async () => {
+  const ca = await createTestCa()
+  const { keyPem: key, chainPem: cert } = await ca.issue(['localhost'])
+  const names: unknown[] = []
+  const server = createTlsServer({ key, cert }, (socket) => void names.push(socket.on('error', () => {}).servername))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  onTestFinished(() => void server.close())
+  const upstream = readUpstream(`https://localhost.:${(server.address() as AddressInfo).port}`, 'http1', 'one')
+  const socket = await connecting([], ['127.0.0.1'], [ca.certPem])(upstream)
+  await expect.poll(() => names).toEqual(['localhost'])
+  socket.destroy()
+})

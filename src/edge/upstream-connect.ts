@@ -51,12 +51,13 @@ export function createConnect(parts: ConnectParts) {
   }
 
   const secure = async (socket: Socket, upstream: Upstream, deadline: number): Promise<TLSSocket> => {
+    const name = upstream.host.replace(/\.$/, '') // RFC 6066 §3: a servername has no final dot
     context ??= createSecureContext(parts.ca.length === 0 ? {} : { ca: [...getCACertificates('default'), ...parts.ca] })
     const tls = connectTls({
       socket,
       secureContext: context,
       host: upstream.host,
-      ...(isIP(upstream.host) ? {} : { servername: upstream.host }),
+      ...(isIP(name) ? {} : { servername: name }),
       ALPNProtocols: [upstream.protocol === 'h2' ? 'h2' : 'http/1.1'],
       ...(sessions.peek(upstream.key) ? { session: sessions.peek(upstream.key)! } : {}),
     })

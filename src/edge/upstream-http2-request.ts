@@ -178,8 +178,9 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
       this.#waitFor(this.#limitMs)
       return
     }
+    const visitorStalled = this.#slowReader !== undefined || (this.#sending?.waitsForVisitor ?? false)
     this.#host.reset(this, ERROR_CODE.cancel)
-    this.fail(new UpstreamFailure('timeout', 'the upstream was silent for too long'))
+    if (this.#state === 'running') this.#fail(new UpstreamFailure('timeout', 'the upstream was silent for too long'), visitorStalled)
   }
 
   goOn(): boolean {
@@ -263,9 +264,8 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
     listener?.onEnd(trailers)
   }
 
-  #fail(failure: UpstreamFailure): void {
+  #fail(failure: UpstreamFailure, visitorStalled = false): void {
     const listener = this.#listener
-    const visitorStalled = failure.reason === 'timeout' && (this.#slowReader !== undefined || (this.#sending?.waitsForVisitor ?? false))
     if (this.#state === 'reserved') this.#host.giveBack()
     this.#end()
     listener?.onFailure(failure, { answerBegan: this.#hasBegun || this.#interimAnswers > 0, visitorStalled })

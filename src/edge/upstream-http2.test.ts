@@ -23,7 +23,14 @@ afterEach(() => {
   for (const end of ends.splice(0)) end()
 })
 
-type Answer = { status: number; body: string; trailers: Fields; interim: number[]; failure: UpstreamFailure | undefined }
+type Answer = {
+  status: number
+  body: string
+  trailers: Fields
+  interim: number[]
+  failure: UpstreamFailure | undefined
+  visitorStalled?: boolean
+}
 
 /** What becomes of one request, as its visitor would see it. */
 class Visit implements UpstreamListener {
@@ -55,8 +62,8 @@ class Visit implements UpstreamListener {
     this.#done.resolve({ ...this.answer, body: Buffer.concat(this.chunks).toString(), trailers })
   }
   onUpgrade() {}
-  onFailure(failure: UpstreamFailure) {
-    this.#done.resolve({ ...this.answer, failure })
+  onFailure(failure: UpstreamFailure, { visitorStalled }: { visitorStalled: boolean }) {
+    this.#done.resolve({ ...this.answer, failure, visitorStalled })
   }
 }
 
@@ -545,6 +552,26 @@ test('an upstream that has vanished is asked by PING, and its connection given u
   isGone = false
   expect((await ask()).status).toBe(200)
   await expect.poll(() => pools.counts().connections, PATIENCE).toBe(1)
+})
+
+test('an upstream that vanishes while a visitor has more to say, or takes its time, is not the fault of the visitor', async () => {
+  let isGone = false
+  const { begin } = await startRaw(
+    (type, id, _payload, socket) => {
+      if (isGone) return
+      if (type === HEADERS) socket.write(frame(HEADERS, 4, id, OK))
+      if (type === PING) socket.write(frame(PING, 1, 0, _payload))
+    },
+    { pingMs: 500 },
+  )
+  const talking = new PassThrough()
+  const [chat, download] = [await begin({ method: 'POST', body: bodyOf(talking) }), await begin()]
+  await Promise.all([chat.visit.headCame.promise, download.visit.headCame.promise])
+  download.channel.pause({ bytesSent: 0 })
+  isGone = true
+  talking.write('still there?')
+  for (const { visit } of [chat, download])
+    expect(await visit.done).toMatchObject({ failure: { reason: 'timeout' }, visitorStalled: false })
 })
 
 test('a question behind megabytes on a slow line is given their time', async () => {

@@ -25,6 +25,7 @@ export function createUpstreamPools({ connect, timeouts, turn, visitorsMax }: Up
   const connectionsMax = Math.max(CONNECTIONS_PER_UPSTREAM_MIN, Math.floor(visitorsMax * CONNECTIONS_PER_VISITOR))
   const pools = new Map<string, Pool>()
   let idle = 0
+  let isDestroyed = false
   const opened = new Members<UpstreamConnection>()
   const lookEveryMs = Math.min(LOOK_EVERY_MS_MAX, Math.min(...Object.values(timeouts)) / LOOKS_PER_TIMEOUT)
   // One timer for all deadlines: one each would cost more than reading an answer.
@@ -59,7 +60,9 @@ export function createUpstreamPools({ connect, timeouts, turn, visitorsMax }: Up
         forget(connection)
       }
       const { lastHead } = pool
-      const connection = new UpstreamConnection(await connect(upstream), upstream, timeouts, { free, close, turn, lastHead })
+      const socket = await connect(upstream)
+      if (isDestroyed) socket.destroy()
+      const connection = new UpstreamConnection(socket, upstream, timeouts, { free, close, turn, lastHead })
       const place = opened.add(connection)
       return connection
     } catch (error) {
@@ -122,6 +125,7 @@ export function createUpstreamPools({ connect, timeouts, turn, visitorsMax }: Up
     },
     counts: () => ({ pools: pools.size, connections: opened.size, idle }),
     destroy() {
+      isDestroyed = true
       clearInterval(timer)
       for (const connection of opened.all()) connection.destroy()
     },

@@ -1,7 +1,7 @@
 import { CLASSES, type FieldSpans, SPACE, VALUE } from '../field-lines.ts'
 import { membersOf, namesFurther } from '../fields.ts'
 import { passesOn, REQUEST_NAMES, RequestFields, type RequestKind, sortRequestFields } from '../forwarded-request.ts'
-import { KeptBytes } from '../kept-bytes.ts'
+import { KeptBytes, REMEMBERED_BYTES_MAX } from '../kept-bytes.ts'
 
 /** The fields, and what of them decides how the request is read. */
 export class CollectedFields {
@@ -87,9 +87,6 @@ export function collectFields(bytes: Buffer, { from, text }: Section, spans: Fie
   else fields.passing += text.slice(keptFrom)
   return collected
 }
-
-/** Longer ones are seldom the same again, and would hold memory for an idle connection. */
-const REMEMBERED_BYTES_MAX = 4 * 1024
 
 /**
  * The field section of a connection's last head. Clients say the same again with each request, proxies for the visitors of many hostnames all but

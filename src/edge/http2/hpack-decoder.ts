@@ -120,7 +120,7 @@ export class HpackDecoder {
 }
 
 /** Longer blocks are seldom the same again. */
-const REMEMBERED_BYTES_MAX = 64
+const BLOCK_BYTES_MAX = 64
 
 /** A connection's last block, if that left the table as it was: who asks for one thing again and again says so in the same few bytes, which mean the same until the table changes. */
 class LastBlock {
@@ -135,7 +135,7 @@ class LastBlock {
 
   remember(bytes: Buffer, start: number, end: number, changes: number, head: DecodedHead): void {
     this.#head = undefined
-    if (end - start > REMEMBERED_BYTES_MAX) return
+    if (end - start > BLOCK_BYTES_MAX) return
     this.#kept.keep(bytes, start, end)
     this.#changes = changes
     this.#head = head
