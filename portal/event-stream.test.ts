@@ -30,6 +30,11 @@ test('after a try that fails the page looks for itself, and the next comes when 
   expect(seen.asked[1]! - seen.asked[0]!).toBeGreaterThan(4_900)
 })
 
+test('the page looks for itself once its stream is up, which tells of nothing before', async () => {
+  const { seen } = await follow((response) => response.writeHead(200).write(': here\n\n'))
+  await expect.poll(() => seen.stale).toBe(1)
+})
+
 test('a stream that ends as soon as it is open is asked for ever more rarely', async () => {
   const { seen, waitFor } = await follow((response) => response.writeHead(200).end('retry: 1\n\n'))
   await waitFor(4)

@@ -6,7 +6,7 @@ export type StreamOptions = {
   /** What a page of somebody else's keeps to itself. */
   request?: Pick<RequestInit, 'credentials' | 'referrerPolicy'>
   onEvent(event: ServerEvent): void
-  /** What is shown may be stale: the stream is up again after a gap, or another try to open it has failed. Comes ever more rarely while none succeeds. */
+  /** What is shown may be stale: the stream is up, and tells of nothing before that, or another try to open it has failed. Comes ever more rarely while none succeeds. */
   onStale(): void
   /** Whoever reads may not listen any more. The stream has ended. */
   onRefused(): void
@@ -34,10 +34,8 @@ export function followEvents(options: StreamOptions): () => void {
 
 async function follow(options: StreamOptions, signal: AbortSignal): Promise<void> {
   let retryMs = RETRY_FIRST_MS
-  for (let n = 0; !signal.aborted; n++) {
-    const outcome = await readOnce(options, signal, () => {
-      if (n > 0) options.onStale()
-    })
+  while (!signal.aborted) {
+    const outcome = await readOnce(options, signal)
     if (signal.aborted) return
     if (outcome.kind === 'refused') return options.onRefused()
     if (outcome.kind === 'failed') options.onStale()
@@ -53,7 +51,7 @@ function waitingMs(retryMs: number, outcome: Outcome): number {
   return Math.max(retryMs * (1 + deviation), retryAfterMs * (1 + Math.abs(deviation)))
 }
 
-async function readOnce({ path, token, request, onEvent }: StreamOptions, signal: AbortSignal, onOpen: () => void): Promise<Outcome> {
+async function readOnce({ path, token, request, onEvent, onStale }: StreamOptions, signal: AbortSignal): Promise<Outcome> {
   let openedAt: number | undefined
   try {
     const headers: Record<string, string> = { accept: 'text/event-stream' }
@@ -62,7 +60,7 @@ async function readOnce({ path, token, request, onEvent }: StreamOptions, signal
     if (REFUSALS.includes(answer.status)) return { kind: 'refused' }
     if (!answer.ok || !answer.body) return { kind: 'failed', retryAfterMs: retryAfterMsOf(answer) }
     openedAt = performance.now()
-    onOpen()
+    onStale()
     let buffer = ''
     for await (const chunk of chunksOf(answer.body)) {
       buffer += chunk

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Hostname } from '../hostname.ts'
 import { type Db, rows } from './db.ts'
 import type { DnsState } from './dns-report.ts'
@@ -37,39 +37,60 @@ export function domainStatus({ verified, dnsState, certificate, certified, seen 
   return certificate === 'none' ? 'verified' : 'certificate-pending'
 }
 
-type Row = DomainFacts & { projectId: string; hostname: Hostname; verifiedAt: Date | null; createdAt: Date; removed: boolean }
+type Place = { projectId: string; hostname: Hostname }
+type Held = Place & DomainFacts & { verifiedAt: Date | null; createdAt: Date }
 
 /** How those of the hostnames stand that these projects (ids) hold or held; the others are left out. */
 export async function findDomainNews(db: Db, projectIds: readonly string[], hostnames: readonly Hostname[]): Promise<DomainNews[]> {
-  const found = await rows(
-    db,
-    sql<Row>`
-      select distinct on (d.project_id, d.hostname) d.project_id as "projectId", d.hostname, d.verified_at as "verifiedAt", d.created_at as "createdAt",
-        d.verified_at is not null as verified, d.deleted_at is not null as removed, coalesce(p.state, 'unknown') as "dnsState",
-        coalesce(c.state, 'none') as certificate, coalesce(c.chain_pem is not null and c.not_after > now(), false) as certified,
-        coalesce(${COUNTS_AS_LIVE}, false) as seen
-      from domains d left join probes p on p.domain_id = d.id
-      left join certificates c on c.hostname = d.hostname and c.project_id = d.project_id
-      where d.hostname = any(${hostnames}::text[]) and d.project_id = any(${projectIds}::bigint[])
-      order by d.project_id, d.hostname, d.deleted_at desc nulls first`,
-  )
-  return found.map((row) => {
-    const { projectId, hostname, removed, verified, verifiedAt, createdAt } = row
-    if (removed) return { projectId, hostname, removed }
-    return {
-      projectId,
-      hostname,
-      removed,
-      verified,
-      verifiedAt: verifiedAt?.toISOString() ?? null,
-      createdAt: createdAt.toISOString(),
+  const held = await findHeld(db, projectIds, hostnames)
+  const isHeld = new Set(held.map(({ projectId, hostname }) => `${projectId} ${hostname}`))
+  const released = await findReleased(db, projectIds, hostnames)
+  return [
+    ...held.map((row) => ({
+      projectId: row.projectId,
+      hostname: row.hostname,
+      removed: false as const,
+      verified: row.verified,
+      verifiedAt: row.verifiedAt?.toISOString() ?? null,
+      createdAt: row.createdAt.toISOString(),
       status: domainStatus(row),
-    }
-  })
+    })),
+    ...released
+      .filter(({ projectId, hostname }) => !isHeld.has(`${projectId} ${hostname}`))
+      .map((place) => ({ ...place, removed: true as const })),
+  ]
 }
 
 /** The status of each of these domains, which the project holds. */
 export async function findStatuses(db: Db, projectId: string, hostnames: readonly Hostname[]): Promise<Map<Hostname, DomainStatus>> {
-  const found = await findDomainNews(db, [projectId], hostnames)
-  return new Map(found.flatMap((news) => (news.removed ? [] : [[news.hostname, news.status]])))
+  const held = await findHeld(db, [projectId], hostnames)
+  return new Map(held.map((row) => [row.hostname, domainStatus(row)]))
+}
+
+// Of each of the two an index knows its part of the domains alone, and serves a query that says so in its words.
+
+function findHeld(db: Db, projectIds: readonly string[], hostnames: readonly Hostname[]): Promise<Held[]> {
+  return rows(
+    db,
+    sql<Held>`
+      select d.project_id as "projectId", d.hostname, d.verified_at as "verifiedAt", d.created_at as "createdAt",
+        d.verified_at is not null as verified, coalesce(p.state, 'unknown') as "dnsState", coalesce(c.state, 'none') as certificate,
+        coalesce(c.chain_pem is not null and c.not_after > now(), false) as certified, coalesce(${COUNTS_AS_LIVE}, false) as seen
+      from domains d left join probes p on p.domain_id = d.id
+      left join certificates c on c.hostname = d.hostname and c.project_id = d.project_id
+      where d.hostname = any(${hostnames}::text[]) and d.project_id = any(${projectIds}::bigint[]) and d.deleted_at is null`,
+  )
+}
+
+/** One look at each is enough, however often it was claimed and given up. */
+function findReleased(db: Db, projectIds: readonly string[], hostnames: readonly Hostname[]): Promise<Place[]> {
+  const oneRelease = (more: RawBuilder<unknown>) =>
+    sql`lateral (select from domains r where r.hostname = wanted and r.deleted_at is not null ${more} limit 1)`
+  return rows(
+    db,
+    sql<Place>`
+      select project as "projectId", wanted as hostname
+      from unnest(${hostnames}::text[]) wanted, ${oneRelease(sql``)} by_anybody, unnest(${projectIds}::bigint[]) project,
+        ${oneRelease(sql`and r.project_id = project`)} by_project`,
+  )
 }

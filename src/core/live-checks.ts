@@ -23,7 +23,7 @@ export const LIVE_TRIES_MAX = 6
 const FIRST_PAUSE_S = 1
 const WAIT_S_MAX = 16
 const NAMED_MAX = 3
-const LIVE: HostnameTask = { name: 'live', attemptsMax: 5 }
+const LIVE: HostnameTask = { name: 'live', attemptsMax: 12 } // with the queue's back-off, over 16 hours
 
 /** Whether a probe `p` has been seen live, or given up on. */
 export const COUNTS_AS_LIVE = sql<boolean>`(p.live_at is not null or p.live_tries >= ${sql.lit(LIVE_TRIES_MAX)})`

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { LINK_SIGNER } from '../../test/support/portal-parts.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { PROJECT_RULES } from '../../test/support/tenants.ts'
-import { createOwnProject } from './portal-projects.ts'
+import { createOwnProject, showVisibleProject } from './portal-projects.ts'
 import { createProject, deleteProject, findProject } from './projects.ts'
 import { findSession, type Session } from './sessions.ts'
 import { exchangeLink, requestSignIn } from './sign-in-links.ts'
@@ -28,6 +28,17 @@ async function make(session: Session): Promise<string> {
     (error: { code: string; message: string }) => `${error.code}: ${error.message}`,
   )
 }
+
+test('what has gone while it was asked for is not found, and a session that has ended makes nothing', async () => {
+  const { db } = database
+  const session = await signIn('edsger@vendor.test')
+  const project = await createOwnProject(db, session, wanted, PROJECT_RULES)
+  await deleteProject(db, project)
+  await expect(showVisibleProject(db, session, project, PROJECT_RULES.plans)).rejects.toMatchObject({ code: 'project_not_found' })
+  await db.pool.query('delete from sessions where id = $1', [session.id])
+  expect(await make(session)).toMatch('session_required')
+  expect((await db.pool.query("select from members where email = 'edsger@vendor.test'")).rowCount).toBe(0)
+})
 
 test('a person makes at most fifty projects, also side by side, and hears what to do then', async () => {
   const ada = await signIn('ada@vendor.test')

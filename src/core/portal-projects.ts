@@ -4,7 +4,7 @@ import type { Brand } from './brand.ts'
 import { type Db, rows, type Tx } from './db.ts'
 import type { Role } from './members.ts'
 import { domainsAllowed, type Plans } from './plans.ts'
-import { createProject, type Project, type ProjectRules } from './projects.ts'
+import { createProject, type Project, type ProjectRules, projectGone } from './projects.ts'
 import { type Session, showProject, visibleTo } from './sessions.ts'
 import type { UpstreamProtocol } from './upstream-url.ts'
 
@@ -35,10 +35,11 @@ export async function listVisibleProjects(db: Db, session: Session, plans: Plans
   return found.map((row) => toRecord(row, plans))
 }
 
-/** One of them, which the session is known to see. */
+/** One of them, which the session has just been seen to see. Throws `project_not_found` when it was deleted since, or its user left it. */
 export async function showVisibleProject(db: Db, session: Session, project: Project, plans: Plans): Promise<ProjectRecord> {
   const [row] = await readProjects(db, session, sql`and p.id = ${project.id}`, sql`, p.error_page as "errorPage"`)
-  return toRecord(row!, plans)
+  if (!row) throw projectGone(project.slug)
+  return toRecord(row, plans)
 }
 
 /**

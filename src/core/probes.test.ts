@@ -198,6 +198,32 @@ test('what a check warned of and finds mended ends the back-off of attempts that
   expect(await waiting()).toEqual([caa, neither]) // another cause: the check cannot see it, and is not to hurry each attempt
 })
 
+test('another mistake of the same kind is news while somebody looks, and the same one is none', async () => {
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  const probe = await findProbeTarget(db, project, hostname)
+  const find = async (sentence: string) => {
+    const cursor = await endOfFeed(db)
+    await recordProbes(db, [{ probe, nextProbeInS: 300, report: { ...report('wrong-target'), sentence } }])
+    return (await changedHosts(cursor)).length
+  }
+  const [first, second] = ['Change "a" to "\0é\ud800".', 'Change "b" to "\0é\ud800".']
+  expect([await find(first), await find(second), await find(second)]).toEqual([1, 0, 0])
+  await watchDomain(db, project, hostname, 30)
+  expect([await find(second), await find(first), await find(first)]).toEqual([0, 1, 0])
+})
+
+test('a warning is mended also where the first check without it finds nothing out', async () => {
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  const probe = await findProbeTarget(db, project, hostname)
+  await recordProbes(db, [warned(probe, 'caa-forbids')])
+  expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'go' })
+  await recordIssuanceFailure(db, hostname, { problem: { type: CAA_PROBLEM }, sentence: 'No.' })
+  await recordProbes(db, [result(probe, 'unknown')])
+  expect(await claimDueRenewals(db, 1_000)).toContain(hostname)
+})
+
 test('an attempt under way when DNS becomes right keeps its turn, and its failure counts as the first', async () => {
   const project = await addProject(db)
   const hostname = await claim(db, project)

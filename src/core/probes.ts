@@ -93,11 +93,12 @@ export async function recordProbes(db: Db, results: readonly ProbeResult[]): Pro
     const { unseen, mended } = await storeReports(tx, results)
     const verified = results.filter(({ report }) => report.state === 'verified').map(({ probe }) => probe.domainId)
     const delegated = results.filter(({ report }) => report.delegation?.state === 'present').map(({ probe }) => probe.domainId)
-    if (verified.length + delegated.length === 0) return []
     await endBackOff(tx, verified, [DNS_PROBLEM, DNS_UNKNOWN_PROBLEM])
     await endBackOff(tx, delegated, [DNS_PROBLEM, DNS_UNKNOWN_PROBLEM, DELEGATION_PROBLEM, CHALLENGE_PROBLEM])
+    // Also by a check that found nothing out: no later one knows of the warning any more.
     await endBackOff(tx, mended.caa, [CAA_PROBLEM])
     await endBackOff(tx, mended.addresses, [CHALLENGE_PROBLEM])
+    if (verified.length + delegated.length === 0) return []
     const newly = verified.length > 0 ? await verify(tx, verified) : []
     if (delegated.length > 0) await orderBeforeCutOver(tx, delegated)
     await addLiveJobs(tx, unseen) // last, as wherever a certificate is locked too
@@ -161,10 +162,12 @@ async function storeReports(tx: Tx, results: readonly ProbeResult[]): Promise<St
           ${results.map(({ report }) => report.state)}::text[], ${results.map(({ report }) => JSON.stringify(report))}::json[],
           ${results.map(({ nextProbeInS }) => nextProbeInS)}::float8[], ${results.map(({ report }) => isDelegated(report))}::boolean[],
           ${results.map(({ probe }) => probe.claimedAt ?? null)}::timestamptz[],
-          ${results.map(({ probe, report }) => isFailure(probe, report))}::boolean[])
-          as r(domain_id, state, report, next_s, delegated, claimed_at, failed)
+          ${results.map(({ probe, report }) => isFailure(probe, report))}::boolean[],
+          ${results.map(({ report }) => `"sentence":${JSON.stringify(report.sentence)}`)}::text[])
+          as r(domain_id, state, report, next_s, delegated, claimed_at, failed, said)
       ), mine as (
-        select p.domain_id, p.state as before, ${warns(before, 'caa-forbids')} as caa, ${warns(before, 'aaaa-elsewhere')} as elsewhere
+        select p.domain_id, p.state as before, ${warns(before, 'caa-forbids')} as caa, ${warns(before, 'aaaa-elsewhere')} as elsewhere,
+          coalesce(p.watched_until > now() and position(r.said in p.report::text) = 0, false) as differs
         from probes p join result r using (domain_id)
         where not coalesce(r.claimed_at < now() - make_interval(secs => ${WORKER_SILENCE_MAX_S}) and p.checked_at > r.claimed_at, false)
         order by p.domain_id for update of p
@@ -178,14 +181,14 @@ async function storeReports(tx: Tx, results: readonly ProbeResult[]): Promise<St
           next_probe_at = case when p.watched_until > now() and result.next_s > ${WATCHED_INTERVAL_S}
             then ${WATCHED_INTERVAL} + case when p.claimed_at > now() - ${WATCHED_INTERVAL} then p.claimed_at else now() end
             else now() + make_interval(secs => result.next_s) end
-        from result join mine using (domain_id) where p.domain_id = result.domain_id returning p.domain_id, before, p.state,
+        from result join mine using (domain_id) where p.domain_id = result.domain_id returning p.domain_id, before, differs, p.state,
           p.live_at is null and p.live_tries < ${LIVE_TRIES_MAX} as unseen, caa and not ${warns(now, 'caa-forbids')} as caa_mended,
           elsewhere and not ${warns(now, 'aaaa-elsewhere')} as addresses_mended
       ), told as (
-        -- For whoever looks at the portal; becoming verified is news of its own.
+        -- For whoever looks at the portal, and there waits to hear of another mistake too; becoming verified is news of its own.
         insert into changes (kind, key)
         select 'host', d.hostname from stored join domains d on d.id = stored.domain_id
-        where before <> stored.state and d.deleted_at is null and (stored.state <> 'verified' or d.verified_at is not null)
+        where (before <> stored.state or differs) and d.deleted_at is null and (stored.state <> 'verified' or d.verified_at is not null)
       )
       select d.id as "domainId", d.hostname, stored.state = 'verified' and unseen as "isUnseen", caa_mended as "caaMended",
         addresses_mended as "addressesMended"

@@ -66,9 +66,13 @@ export function visibleTo({ id, email }: Session) {
     join members m on m.project_id = p.id and m.email = ${email} where s.session_id = ${id}`
 }
 
-/** Lets the session of the project's maker see it. */
+/** Lets the session of the project's maker see it. Throws `session_required` when it has ended. */
 export async function showProject(on: Queryable, session: Session, projectId: string): Promise<void> {
-  await rows(on, sql`insert into session_projects (session_id, project_id) select id, ${projectId} from sessions where id = ${session.id}`)
+  const shown = await rows(
+    on,
+    sql`insert into session_projects (session_id, project_id) select id, ${projectId} from sessions where id = ${session.id} returning project_id`,
+  )
+  if (shown.length === 0) throw new ServiceError('session_required', 'this session has ended: sign in again')
 }
 
 /** Deletes links a day after their end, and sessions that have ended. */

@@ -114,15 +114,12 @@ function describeAbsent(unregistered: string | undefined, subject: Subject): str
   return `The domain ${unregistered} does not exist in the DNS: check its spelling, and that it is registered and has not expired, then ${lowerFirst(addRecord(subject))}.`
 }
 
-/**
- * Who sees no record that they have added may have added it for www, or at a DNS provider that the domain has left. Name servers in order, as answers
- * rotate them.
- */
+/** Who sees no record that they have added may have added it for www, or at a DNS provider that the domain has left. */
 function whereItCounts(subject: Subject): string {
   const { hostname, zone, twin, nameServers = [] } = subject
   if (twin !== undefined) return besideTwin(subject)
   if (nameServers.length === 0) return ''
-  return `; the DNS of ${placeOf(hostname, zone).zone} is what ${list(nameServers.toSorted())} ${nameServers.length === 1 ? 'says' : 'say'}, and a record elsewhere has no effect`
+  return `; the DNS of ${placeOf(hostname, zone).zone} is what ${list(nameServers)} ${nameServers.length === 1 ? 'says' : 'say'}, and a record elsewhere has no effect`
 }
 
 function besideTwin({ hostname, twin }: Subject): string {
@@ -279,7 +276,9 @@ function show(name: string): string {
   return `"${asEntered(name)}"`
 }
 
-function list(items: string[]): string {
+/** In order, as answers rotate what they hold: the same records make the same sentence. */
+function list(unordered: readonly string[]): string {
+  const items = unordered.toSorted()
   if (items.length > NAMES_SHOWN_MAX)
     return `${items.slice(0, NAMES_SHOWN_MAX - 1).join(', ')} and ${items.length - NAMES_SHOWN_MAX + 1} more`
   return items.length < 2 ? items.join() : `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`

@@ -184,7 +184,7 @@ const SENTENCES: [Verdict, string][] = [
   ],
   [
     { kind: 'mixed-addresses', ours: ['198.51.100.1'], others: ['203.0.113.9', '203.0.113.8'] },
-    'Remove the address records 203.0.113.9 and 203.0.113.8 of shop.customer.com, so that only 198.51.100.1 remains.',
+    'Remove the address records 203.0.113.8 and 203.0.113.9 of shop.customer.com, so that only 198.51.100.1 remains.',
   ],
   [
     { kind: 'stale-aaaa', addresses: ['2001:db8::bad'] },

@@ -17,7 +17,7 @@ export function createServiceProbe(config: Config): Probe {
     edgeIps: config.edgeIps,
     portalHosts: [config.baseUrl.hostname, config.portalUrl.hostname],
     servers: config.dnsServers,
-    caaIssuers: config.acmeDirectories.flatMap(caaIssuersOf),
+    caaIssuers: everybodysIssuers(config.acmeDirectories),
   })
   const { dnsZone } = config
   if (!dnsZone) return probe
@@ -28,6 +28,12 @@ export function createServiceProbe(config: Config): Probe {
       return probe.check(hostname, { ...ownership, delegation: { name: challengeNameOf(hostname), value } }, signal)
     },
   }
+}
+
+/** None where one of the directories is not known: CAA records that forbid the others may allow that one. */
+function everybodysIssuers(directories: readonly string[]): string[] {
+  const issuers = directories.map(caaIssuersOf)
+  return issuers.every(({ length }) => length > 0) ? issuers.flat() : []
 }
 
 /** The CAA issuer names (RFC 8659 §4.2) of a directory's operator; none known: CAA is then left to the authority itself. */
