@@ -34,7 +34,7 @@ export type Wanted = {
   keepOrder?: ((opened: { url: string; expires: Date | undefined }) => Promise<void>) | undefined
   /** The URL of an order made before, with the key of `csr`. */
   resume?: string | undefined
-} & Pick<IssueOptions, 'replaces' | 'onOrder' | 'onCounted'>
+} & Pick<IssueOptions, 'replaces' | 'onOrder' | 'onFinalize' | 'onCounted'>
 
 type Opened = { url: string; order: Order }
 
@@ -47,6 +47,7 @@ export async function obtainChain(acme: AcmeConversation, wanted: Wanted): Promi
   if (wanted.resume === undefined) await wanted.keepOrder?.({ url, expires: order.expires })
   if (order.status === 'pending') for (const authorization of order.authorizations) await authorize(acme, wanted, authorization)
   const ready = await pollOrder(acme, wanted, url, ['pending'])
+  wanted.onFinalize?.()
   const finalized = ready.status === 'ready' ? await acme.post(ready.finalize, { csr: wanted.csr }) : undefined
   const valid = await pollOrder(acme, wanted, url, ['pending', 'ready', 'processing'], finalized)
   if (!valid.certificate) throw ownFault('malformedAnswer', `${acme.host} calls the order valid but names no certificate`)
@@ -74,16 +75,17 @@ async function openOrder(acme: AcmeConversation, wanted: Wanted): Promise<Opened
 
 /** What the authority no longer knows, or has called invalid, is gone; while it merely does not answer, nobody knows. */
 async function reopen(acme: AcmeConversation, url: string): Promise<Opened> {
-  const gone = (what: string, cause?: unknown) => ownFault('orderGone', `the order from before at ${acme.host} ${what}`, { cause })
+  const before = `the order from before at ${acme.host}`
   const order = await acme
     .post(url)
     .then(readOrder)
     .catch((error) => {
       if (!(error instanceof IssueError) || PASSING.includes(kindOf(error)) || (error.problem.status ?? 0) >= 500) throw error
-      throw gone('cannot be resumed', error)
+      throw ownFault('orderGone', `${before} cannot be resumed`, { cause: error })
     })
   // Also where it says that the fault was its own: nothing comes of this one any more.
-  if (order.status === 'invalid') throw gone('is invalid', order.error && refusal(`${acme.host} calls it so`, order.error))
+  if (order.status === 'invalid')
+    throw ownFault('orderInvalid', `${before} is invalid`, { cause: order.error && refusal(`${acme.host} calls it so`, order.error) })
   return { url, order }
 }
 

@@ -54,10 +54,12 @@ export type IssueOptions = {
   solver?: ChallengeSolver | undefined
   /** Called before the order is sent: from here on the authority counts it. Without a call it never heard of this hostname. */
   onOrder?: (() => void) | undefined
+  /** Called before the order is finalised, or when it is seen to have been: from here on the authority may count a certificate, whatever we hear of it. */
+  onFinalize?: (() => void) | undefined
   /** Called when the authority has opened the order, and awaited before anything else is done with it. Must not reject. */
   keepOrder?: ((order: OpenOrder) => Promise<void>) | undefined
   /**
-   * An order that `keepOrder` was given, to be brought to its end instead of a new one; `onOrder` is not called. Rejects with `orderGone`
+   * An order that `keepOrder` was given, to be brought to its end instead of a new one; `onOrder` is not called. Rejects with `orderGone` or `orderInvalid`
    * when there is nothing left to resume.
    */
   resume?: Pick<OpenOrder, 'orderUrl' | 'keyPem'> | undefined

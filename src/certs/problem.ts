@@ -20,6 +20,7 @@ export type OwnFault =
   | 'validationPending' // the authority answers, and has not said whether it could validate the hostname
   | 'certificateMismatch' // the certificate is not the one that was ordered
   | 'orderGone' // an order from before cannot be resumed
+  | 'orderInvalid' // an order from before has been ended by the authority, without a certificate
   | 'caa' // the customer's CAA records forbid it: nobody was asked
   | 'passedOver' // the authority does not answer for now: it was not asked
 

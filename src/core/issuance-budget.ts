@@ -111,6 +111,15 @@ export async function settleOrder(on: Queryable, orderId: string | null, outcome
     await rows(on, sql`update issuance_orders set outcome = ${outcome}, counted_at = statement_timestamp() where id = ${orderId}::bigint`)
 }
 
+/** An order that was left under way goes on: it counts from now as if it had just been taken. */
+export async function renewUnderWay(db: Db, orderId: string): Promise<void> {
+  await rows(
+    db,
+    sql`update issuance_orders set counted_at = statement_timestamp() + make_interval(secs => ${ISSUANCE_LEASE_S})
+      where id = ${orderId}::bigint and outcome = 'under-way'`,
+  )
+}
+
 /**
  * The directory says that a limit is reached which our ledger did not see: nothing that the limit covers is ordered for so long. Which
  * limit it is stands in the problem's words alone; words that we do not know hold the whole account back, for an hour at most.

@@ -40,11 +40,13 @@ export type AuthorityOrder = {
 
 /** `asked`: the directory wished for this renewal and does not count it, as long as its order names what it replaces. */
 type Room = { orderId: string | null; asked?: boolean }
-type Resumed = { orderUrl: string; keyPem: string }
+/** `mayBeIssued`: for all that is known of it. */
+type Resumed = { orderUrl: string; keyPem: string; mayBeIssued: boolean }
 
 const VALIDATIONS_MAX = 2 // a failed validation is tried once more in another way
 // By this type it never came to a validation, so the same order can be proven by another.
 const UNMET = ['challengeNotOffered', 'challengeNotAnswered', 'challengeNotServed', 'notDelegated']
+const GONE = ['orderGone', 'orderInvalid']
 const LIMITED_S = 600 // where the authority does not say for how long: others under its limit need not find out one by one
 const CHALLENGES: readonly ChallengeSolver[] = [HTTP_01]
 
@@ -61,16 +63,16 @@ export function createAuthorityOrder(authority: Authority, hostname: Hostname, t
   const takeRoom = () => ledger.take(directory, hostname, permission)
 
   /** Ends before anything was sent: the room that waited for this order is free again, unless an open order has it. */
-  async function withdraw(error: IssueError, open: (Room & Resumed) | undefined): Promise<IssueError> {
-    left = open
-    if (holdsRoom && !open) await ledger.settle(permission.orderId, 'not-sent')
+  async function withdraw(error: IssueError, isOpen: boolean): Promise<IssueError> {
+    if (holdsRoom && !isOpen) await ledger.settle(permission.orderId, 'not-sent')
     return error
   }
 
   async function run(): Promise<AuthorityOutcome> {
-    const open = await kept?.find(hostname, { directory, projectId })
+    const found = await kept?.find(hostname, { directory, projectId })
+    const open = found && { ...found, mayBeIssued: true }
     const standing = health?.ask(directory, { insist }) ?? { kind: 'up' }
-    if (standing.kind === 'pass') return refused(await withdraw(passedOver(authority, standing.retryAfterS), open))
+    if (standing.kind === 'pass') return refused(await withdraw(passedOver(authority, standing.retryAfterS), open !== undefined))
     let outcome: Awaited<ReturnType<typeof attempt>> | undefined
     try {
       outcome = await attempt(open)
@@ -82,7 +84,7 @@ export function createAuthorityOrder(authority: Authority, hostname: Hostname, t
 
   async function attempt(open: (Room & Resumed) | undefined): Promise<Exclude<AuthorityOutcome, { kind: 'refused' }> | IssueError> {
     const usable = await solversPermitted(authority, { hostname, found: caa, solvers, signal })
-    if (usable instanceof IssueError) return withdraw(usable, open)
+    if (usable instanceof IssueError) return withdraw(usable, open !== undefined)
     const room = open ?? (holdsRoom ? permission : await takeRoom())
     if (!room) return { kind: 'no-room' }
     const result = await tryEach(usable, room, open)
@@ -101,7 +103,7 @@ export function createAuthorityOrder(authority: Authority, hostname: Hostname, t
     for (let n = 0; n < usable.length && validations < VALIDATIONS_MAX && room; ) {
       const result = await orderOnce(usable[n]!, room, resume)
       if (!(result instanceof IssueError)) return result
-      const isGone = resume !== undefined && kindOf(result) === 'orderGone'
+      const isGone = resume !== undefined && GONE.includes(kindOf(result))
       if (!isGone || last === undefined) last = result
       if (!isGone && !isValidationFailure(result) && !isUnmet(result)) break
       if (!isGone) n++
@@ -119,7 +121,8 @@ export function createAuthorityOrder(authority: Authority, hostname: Hostname, t
   ): Promise<IssuedCertificate | IssueError> {
     const replaces = replaced?.directory === directory ? replaced.certId : undefined
     let sent = resume !== undefined
-    let opened = resume
+    let opened: Pick<Resumed, 'orderUrl' | 'keyPem'> | undefined = resume
+    let mayBeIssued = resume?.mayBeIssued ?? false
     left = undefined
     const onCounted = async () => {
       if (!asked) return
@@ -128,9 +131,10 @@ export function createAuthorityOrder(authority: Authority, hostname: Hostname, t
     }
     try {
       if (await isOvertaken()) throw overtaken(hostname)
-      if (replaces === undefined && !resume) await onCounted()
+      if (resume) await ledger.goOn(orderId)
+      else if (replaces === undefined) await onCounted()
       const issued = await authority.issue(hostname, {
-        ...{ signal, solver, resume, onOrder: () => (sent = true), onCounted },
+        ...{ signal, solver, resume, onOrder: () => (sent = true), onFinalize: () => (mayBeIssued = true), onCounted },
         ...(replaces !== undefined && { replaces }),
         async keepOrder(order) {
           opened = order
@@ -145,9 +149,9 @@ export function createAuthorityOrder(authority: Authority, hostname: Hostname, t
         error instanceof IssueError
           ? isUnmet(error) || (kept && isResumable(error, resume !== undefined))
           : kept && saysDatabaseIsAway(error) // by way of which challenges are shown
-      if (staysOpen && opened) left = { ...opened, orderId }
+      if (staysOpen && opened) left = { ...opened, orderId, mayBeIssued }
       else {
-        await ledger.settle(orderId, sent ? outcomeOf(error) : 'not-sent')
+        if (!mayBeIssued || saysNothingCame(error)) await ledger.settle(orderId, sent ? outcomeOf(error) : 'not-sent')
         if (opened) await kept?.forget(hostname, opened.orderUrl)
       }
       if (!(error instanceof IssueError)) throw error
@@ -164,9 +168,9 @@ export function createAuthorityOrder(authority: Authority, hostname: Hostname, t
 
   async function abandon(): Promise<void> {
     if (!left) return
-    const { orderId, orderUrl } = left
+    const { orderId, orderUrl, mayBeIssued } = left
     left = undefined
-    await ledger.settle(orderId, 'refused')
+    if (!mayBeIssued) await ledger.settle(orderId, 'refused')
     await kept?.forget(hostname, orderUrl)
   }
 
@@ -199,6 +203,15 @@ function healthOf(outcome: { kind: 'issued' | 'no-room' } | IssueError | undefin
   const found = classOf(outcome)
   if (found === 'stopping' || found === 'caa' || kindOf(outcome) === 'noRoom') return 'unknown'
   return found === 'outage' || found === 'account' ? 'outage' : 'answered'
+}
+
+/** Whether the authority has told us that there is no certificate. Else an order that was finalised goes on counting as one. */
+function saysNothingCame(error: unknown): boolean {
+  return (
+    error instanceof IssueError &&
+    !['certificateMismatch', 'orderGone'].includes(kindOf(error)) &&
+    !['outage', 'stopping'].includes(classOf(error))
+  )
 }
 
 function outcomeOf(error: unknown): 'invalid' | 'refused' {

@@ -21,7 +21,7 @@ const CLASSES: Record<Exclude<RefusalClass, 'hostname'>, readonly string[]> = {
       'invalidProfile',
       'orderNotReady',
     ],
-    ...['certificateMismatch', 'challengeNotOffered', 'orderGone', 'malformed'],
+    ...['certificateMismatch', 'challengeNotOffered', 'orderGone', 'orderInvalid', 'malformed'],
   ],
   limit: ['rateLimited', 'noRoom'],
   account: [

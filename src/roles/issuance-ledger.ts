@@ -7,6 +7,7 @@ import {
   type OrderOutcome,
   type RateLimit,
   recordRateLimit,
+  renewUnderWay,
   settleOrder,
   takeFallbackBudget,
   takeOrdinaryBudget,
@@ -14,7 +15,7 @@ import {
 import type { Hostname } from '../hostname.ts'
 import type { Log } from '../log.ts'
 
-/** The issuance budget as an order under way sees it. `take`, `settle` and `correct` never reject: a certificate in hand is worth more than its entry. */
+/** The issuance budget as an order under way sees it. `take`, `settle`, `goOn` and `correct` never reject: a certificate in hand is worth more than its entry. */
 export type IssuanceLedger = {
   /** Room for the same order at another directory, or undefined. */
   take(
@@ -33,6 +34,8 @@ export type IssuanceLedger = {
     permission: IssuancePermission,
   ): Promise<{ orderId: string | null }>
   settle(orderId: string | null, outcome: OrderOutcome): Promise<void>
+  /** The order was left open, and is gone on with. */
+  goOn(orderId: string | null): Promise<void>
   correct(limit: RateLimit): Promise<void>
 }
 
@@ -58,6 +61,9 @@ export function createIssuanceLedger(db: Db, log: Log, { limits }: Pick<BudgetRe
       const reason = answer?.sentence ?? 'The issuance budget could not be read; it is tried again.'
       const lead = `${directory} does not take this order as the renewal that it asked for, and counts it as any other. `
       throw new IssueError(lead + reason, { type: NO_ROOM_PROBLEM, detail: reason })
+    },
+    goOn: async (orderId) => {
+      if (orderId !== null) await attempt(() => renewUnderWay(db, orderId))
     },
     settle: (orderId, outcome) => attempt(() => settleOrder(db, orderId, outcome)),
     correct: (limit) => attempt(() => recordRateLimit(db, limit)),

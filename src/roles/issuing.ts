@@ -76,7 +76,7 @@ export function createIssuing(config: Config, keys: OwnKeys, probe: Probe, ledge
       const caaOf = (name: Hostname) => probe.caaOf(name)
       const isOvertaken = async () => (await parts.isOvertaken?.(hostname, permission)) ?? false
       const terms = { permission, ledger, replaced, solvers: usable, health, kept, caaOf, isOvertaken }
-      return order(() => orderFrom(authorities, hostname, terms))
+      return outcomeOf(() => orderFrom(authorities, hostname, terms))
     },
     renewalTime: (held, signal) => askForRenewalTime(authorities, held, signal),
     sealKey: certificateKeys(config).seal,
@@ -87,7 +87,7 @@ export function createIssuing(config: Config, keys: OwnKeys, probe: Probe, ledge
  * The authority's wish for its own certificate; else, and when it cannot be asked, around two thirds of the lifetime. One of which we do not
  * know who issued it is the first authority's if that one knows it.
  */
-async function askForRenewalTime(
+export async function askForRenewalTime(
   authorities: readonly Authority[],
   held: HeldCertificate,
   signal: AbortSignal,
@@ -104,7 +104,8 @@ async function askForRenewalTime(
   }
 }
 
-async function order(issue: () => Promise<IssuedCertificate & { directory: string }>): ReturnType<IssueParts['order']> {
+/** What an order comes to: an authority's refusal is an outcome. */
+export async function outcomeOf(issue: () => Promise<IssuedCertificate & { directory: string }>): ReturnType<IssueParts['order']> {
   try {
     const issued = await issue()
     return { kind: 'issued', ...issued, renewAt: renewAt(issued) }

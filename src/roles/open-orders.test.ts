@@ -13,7 +13,6 @@ import { takeFallbackBudget } from '../core/issuance-budget.ts'
 import { ServiceError } from '../errors.ts'
 import { createLog } from '../log.ts'
 import { orderFrom } from './authorities.ts'
-import { type AuthorityHealth, createAuthorityHealth, OUTAGES_UNTIL_GIVEN_UP } from './authority-health.ts'
 import { certificateKeys } from './certificate-keys.ts'
 import { OrdersRefused } from './fallover.ts'
 import { createIssuanceLedger, type IssuanceLedger } from './issuance-ledger.ts'
@@ -48,14 +47,14 @@ async function setUp(options: StubOptions = {}, othersCount = 0) {
   )
   const ledger = { ...createIssuanceLedger(db, log), take: takeWithinLimits }
   const hostname = await claim(db, await addProject(db))
-  async function attempt(solvers: readonly ChallengeSolver[] = [HTTP_01], health?: AuthorityHealth) {
+  async function attempt(solvers: readonly ChallengeSolver[] = [HTTP_01]) {
     await db.pool.query('update certificates set lease_until = null, next_attempt_at = null')
     const directories = [stub, ...others].map(({ directoryUrl }) => directoryUrl)
     const permission = await beginIssuance(db, hostname, { directories, limits: LIMITS })
     if (permission.kind === 'no') throw new Error(permission.reason)
     const kept = createKeptOrders(db, certificateKeys(config), log)
     const authorities = [stub, ...others].map(({ directoryUrl, caFile }) => createAcmeAuthority({ directoryUrl, caFile, accountKeyPem }))
-    const result = orderFrom(authorities, hostname, { permission, ledger, kept, solvers, health })
+    const result = orderFrom(authorities, hostname, { permission, ledger, kept, solvers })
     return result.catch((error: unknown) => error as OrdersRefused)
   }
   const read = async (query: string) => (await db.pool.query<{ value: string }>(query)).rows.map(({ value }) => value)
@@ -96,7 +95,7 @@ test('an order that is still processed when its worker dies is waited for by the
   expect(stub.orders).toHaveLength(1)
 })
 
-test('what the authority no longer knows is forgotten, and a new order takes room of its own', async () => {
+test('what the authority no longer knows is forgotten, and a new order takes room of its own; it may have had its certificate', async () => {
   const { stub, attempt, outcomes } = await setUp()
   stub.fail('finalize', { kind: 'outage' })
   await attempt()
@@ -104,7 +103,7 @@ test('what the authority no longer knows is forgotten, and a new order takes roo
   stub.fail('order', { kind: 'problem', name: 'malformed', status: 404, detail: 'no such order' }, 1)
   expect(await attempt()).toHaveProperty('keyPem')
   expect(stub.orders).toHaveLength(2)
-  expect(await outcomes()).toEqual(['refused', 'issued'])
+  expect(await outcomes()).toEqual(['under-way', 'issued'])
 })
 
 test('an order that the authority has ended by a fault of its own is made anew by the next attempt', async () => {
@@ -116,16 +115,28 @@ test('an order that the authority has ended by a fault of its own is made anew b
   expect(await outcomes()).toEqual(['refused', 'issued'])
 })
 
-test('an order that is left open at an authority which is passed over counts no longer once another has delivered', async () => {
-  const { stub, others, attempt, outcomes, open } = await setUp({}, 1)
-  for (const one of [stub, ...others]) one.fail('finalize', { kind: 'outage' })
+test('an order that may have been finalised counts as a certificate also once another authority has delivered; one that was not does not', async () => {
+  for (const [step, outcome] of [
+    ['finalize', 'under-way'],
+    ['challenge', 'refused'],
+  ] as const) {
+    const { stub, others, attempt, outcomes } = await setUp({}, 1)
+    stub.fail(step, { kind: 'outage' })
+    expect(await attempt()).toMatchObject({ directory: others[0]!.directoryUrl })
+    expect(await outcomes()).toEqual([outcome, 'issued'])
+  }
+})
+
+test('an order that is gone on with counts from then on', async () => {
+  const { stub, attempt } = await setUp()
+  const countedAt = async () =>
+    (await database.db.pool.query("select counted_at > now() as later from issuance_orders where outcome = 'under-way'")).rows
+  stub.fail('finalize', { kind: 'outage' })
   await attempt()
-  expect([await outcomes(), (await open()).length]).toEqual([['under-way', 'under-way'], 2])
-  for (const one of [stub, ...others]) one.heal()
-  const health = createAuthorityHealth({ log: createLog('test', 'fatal') })
-  for (let n = 0; n < OUTAGES_UNTIL_GIVEN_UP; n += 1) health.note(stub.directoryUrl, 'outage')
-  expect(await attempt([HTTP_01], health)).toMatchObject({ directory: others[0]!.directoryUrl })
-  expect(await outcomes()).toEqual(['refused', 'issued'])
+  await database.db.pool.query("update issuance_orders set counted_at = counted_at - interval '1 day'")
+  expect(await countedAt()).toEqual([{ later: false }])
+  await attempt()
+  expect(await countedAt()).toEqual([{ later: true }])
 })
 
 test('an order is kept through a failure of the database in the middle of its challenge', async () => {

@@ -7,7 +7,8 @@ import { administer, sibling } from './postgres-server.ts'
 /** What `new Date()` and PostgreSQL's `now()` would say if it were that time. */
 export type FakeClock = { now(): Date; set(at: Date): void }
 
-export type ClockedDatabase = { db: Db; clock: FakeClock; drop(): Promise<void> }
+/** `connect` opens one more pool on it, under the same clock; whoever opens it closes it. */
+export type ClockedDatabase = { db: Db; clock: FakeClock; connect(poolMax: number): Db; drop(): Promise<void> }
 
 const MIGRATIONS = new URL('../../sql/', import.meta.url)
 
@@ -27,12 +28,17 @@ export async function createClockedDatabase(adminUrl: string, startAt: Date, poo
   await administer(adminUrl, `alter database ${name} set fake.now = '${startAt.toISOString()}'`)
   const url = sibling(adminUrl, name)
   await administer(url, CLOCK)
-  const db = connectDatabase(url, { applicationName: 'simulation', poolMax })
   let now = startAt
-  setBeforeUse(db.pool, () => now)
+  const connect = (connectionsMax: number) => {
+    const db = connectDatabase(url, { applicationName: 'simulation', poolMax: connectionsMax })
+    setBeforeUse(db.pool, () => now)
+    return db
+  }
+  const db = connect(poolMax)
   await migrate(db, await readMigrations(MIGRATIONS))
   return {
     db,
+    connect,
     clock: {
       now: () => now,
       set(at) {
@@ -54,8 +60,14 @@ function setBeforeUse(pool: pg.Pool, now: () => Date): void {
   const connect = pool.connect.bind(pool) as () => Promise<pg.PoolClient>
   const connectInTime = async () => {
     const client = await connect()
-    if (shown.get(client) !== now()) await client.query(`set fake.now = '${now().toISOString()}'`)
-    shown.set(client, now())
+    const at = now()
+    try {
+      if (shown.get(client) !== at) await client.query(`set fake.now = '${at.toISOString()}'`)
+    } catch (error) {
+      client.release(true)
+      throw error
+    }
+    shown.set(client, at)
     return client
   }
   pool.connect = ((taken?: Taken) => {

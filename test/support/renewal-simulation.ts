@@ -1,7 +1,4 @@
 import { sql } from 'kysely'
-import { IssueError } from '../../src/certs/authority.ts'
-import { renewAt } from '../../src/certs/certificate.ts'
-import { momentIn } from '../../src/certs/renewal-info.ts'
 import { claimDueRenewals } from '../../src/core/certificates.ts'
 import { pruneChanges } from '../../src/core/changes.ts'
 import { type Db, rows } from '../../src/core/db.ts'
@@ -16,6 +13,7 @@ import { askAboutRenewals, type RenewalInfoParts } from '../../src/jobs/renewal-
 import { createLog } from '../../src/log.ts'
 import { orderFrom } from '../../src/roles/authorities.ts'
 import { createIssuanceLedger } from '../../src/roles/issuance-ledger.ts'
+import { askForRenewalTime, outcomeOf } from '../../src/roles/issuing.ts'
 import { createClockedDatabase, type FakeClock } from './fake-clock.ts'
 import { createSimulatedAuthority, type SimulatedAuthority } from './simulated-authority.ts'
 import { createLifetimes, type PlannedClaim, type PopulationOptions, PROJECTS, planClaims } from './simulated-population.ts'
@@ -167,32 +165,17 @@ function createParts({ db, clock, authority, records, limits }: Pick<Machine, 'd
       records.decided(hostname)
       return { kind: 'go' }
     },
-    async order(hostname, { permission, held }) {
-      try {
+    order: (hostname, { permission, held }) =>
+      outcomeOf(async () => {
         const replaced = held && { directory: held.directory, certId: held.chainPem }
         const issued = await orderFrom([authority], hostname, { permission, ledger, replaced })
         records.issued(hostname, issued)
-        return { kind: 'issued', ...issued, renewAt: renewAt(issued) }
-      } catch (error) {
-        if (!(error instanceof IssueError)) throw error
-        return { kind: 'refused', problem: error.problem, sentence: error.message, retryAfterS: error.retryAfterS }
-      }
-    },
+        return issued
+      }),
     announce() {},
     count: (outcome) => void (outcome === 'refused' && records.failed()),
   }
-  const info: RenewalInfoParts = {
-    ...{ db, log },
-    async renewalTime(held, signal) {
-      try {
-        const wish = await authority.renewalInfo(held.chainPem, signal)
-        if (wish.kind === 'none') return { kind: 'no-wish', renewAt: renewAt(held) }
-        return { ...wish, kind: 'wish', directory: DIRECTORY, from: wish.start, renewAt: momentIn(wish, held) }
-      } catch (error) {
-        return { kind: 'failed', renewAt: renewAt(held), sentence: String(error) }
-      }
-    },
-  }
+  const info: RenewalInfoParts = { db, log, renewalTime: (held, signal) => askForRenewalTime([authority], held, signal) }
   return { issue, info }
 }
 
