@@ -32,7 +32,8 @@ const LIMITS: readonly IssuanceLimit[] = [
   { scope: 'failures', max: 2, windowS: 3_600 },
 ]
 
-type Served = { hostname: Hostname; project: string | null; serial: string; key: Buffer; notAfter: Date }
+/** `told`: how often the edges have been told to look at it. */
+type Served = { hostname: Hostname; project: string | null; serial: string; key: Buffer; notAfter: Date; told: number }
 
 let clocked: ClockedDatabase
 let db: Db
@@ -53,13 +54,12 @@ class Scene {
   readonly #workers: IssuingWorker[] = []
   readonly #dead: IssuingWorker[] = []
   readonly #projectOf = new Map<string, string | null>()
-  readonly #served = new Map<Hostname, string>()
+  readonly #served = new Map<Hostname, Served>()
   /** Imported certificates that nothing may replace, and until when. */
   readonly #brought = new Map<Hostname, Date>()
   readonly #faults: string[] = []
   #workersMade = 0
   #imported = 0
-  #feedEnd = '0'
 
   constructor(random: Random) {
     this.#random = random
@@ -282,31 +282,23 @@ class Scene {
   async #check(): Promise<void> {
     expect(this.#faults).toEqual([])
     expect(this.#directories.flatMap(({ violations }) => violations)).toEqual([])
-    const told = await this.#newsSinceLast() // read first: what is in the feed by then is in the rows too, and more
     const served = await this.#readServed()
     for (const one of served) if (!one.serial.startsWith('imported')) this.#checkOrdered(one)
     for (const [hostname, until] of this.#brought) {
       if (until > this.#now()) expect(served.find((one) => one.hostname === hostname)?.serial).toMatch('imported')
     }
-    const later = new Set([...told, ...(await this.#newsSinceLast())])
-    for (const { hostname, serial } of served) {
-      if (this.#served.get(hostname) !== serial) expect(later, `the edges are told of ${serial}`).toContain(hostname)
-      this.#served.set(hostname, serial)
+    for (const one of served) {
+      const before = this.#served.get(one.hostname)
+      if (before?.serial !== one.serial) expect(one.told, `the edges are told of ${one.serial}`).toBeGreaterThan(before?.told ?? 0)
+      this.#served.set(one.hostname, one)
     }
-  }
-
-  async #newsSinceLast(): Promise<Hostname[]> {
-    const { rows } = await db.pool.query<{ key: Hostname; seq: string }>(
-      "select key, seq from changes where seq > $1 and kind = 'certificate' order by seq",
-      [this.#feedEnd],
-    )
-    this.#feedEnd = rows.at(-1)?.seq ?? this.#feedEnd
-    return rows.map(({ key }) => key)
   }
 
   async #readServed(): Promise<Served[]> {
     const { rows } = await db.pool.query<Served>(
-      `select hostname, project_id as project, serial, sealed_key as key, not_after as "notAfter" from certificates where chain_pem is not null`,
+      `select hostname, project_id as project, serial, sealed_key as key, not_after as "notAfter",
+        (select count(*)::int from changes where kind = 'certificate' and key = hostname) as told
+      from certificates where chain_pem is not null`,
     )
     return rows
   }
@@ -315,7 +307,7 @@ class Scene {
   #checkOrdered({ hostname, project, serial, key }: Served): void {
     const leaf = this.#leafOf(serial)!
     expect([hostname, key.toString(), project]).toEqual([leaf.hostname, sealed(leaf.keyPem, leaf.hostname), this.#projectOf.get(serial)])
-    const before = this.#leafOf(this.#served.get(hostname))
+    const before = this.#leafOf(this.#served.get(hostname)?.serial)
     if (before) expect(leaf.notBefore.getTime(), `${serial} instead of ${before.serial}`).toBeGreaterThanOrEqual(before.notBefore.getTime())
   }
 
@@ -361,7 +353,7 @@ async function play(seed: number): Promise<void> {
   }
 }
 
-test.each(seedsToTry(upTo(6)))(
+test.each(seedsToTry(upTo(4)))(
   'whatever fails meanwhile, every hostname gets its certificate and keeps one, and no limit is exceeded (seed %i)',
   play,
   120_000,
