@@ -91,13 +91,10 @@ export class ChanceDirectory {
     if (order.status === 'pending') {
       options.onFinalize?.()
       await step()
-      if (this.#fails(0.03)) {
-        order.status = 'invalid'
-        throw acmeError('serverInternal', 'it could not sign')
-      }
       this.#finalize(order, keyPem)
       this.#loseAnswer()
     }
+    if (order.status === 'invalid') throw acmeError('serverInternal', `${order.url} came to nothing`)
     await step()
     const { notBefore, notAfter, serial, keyPem: certified } = order.leaf!
     if (certified !== keyPem) throw new Error(`${hostname}: the key of ${order.url} is another one`)
@@ -142,7 +139,7 @@ export class ChanceDirectory {
       await solver?.present(challenge, new AbortController().signal)
       await step()
       if (this.#fails(0.05)) throw ownFault('validationPending', `${url} is not validated yet`)
-      if (this.#options.canValidate(hostname) && !this.#fails(0.1)) return
+      if (order.status !== 'pending' || (this.#options.canValidate(hostname) && !this.#fails(0.1))) return
       order.status = 'invalid'
       this.#count('failures', hostname, hostname)
       throw refusal('It could not validate', { type: 'urn:ietf:params:acme:error:unauthorized', detail: 'no answer' })
@@ -151,7 +148,13 @@ export class ChanceDirectory {
     }
   }
 
+  /** Once, though an attempt and the one that has overtaken it may both ask for it. */
   #finalize(order: Order, keyPem: string): void {
+    if (order.status !== 'pending') return
+    if (this.#fails(0.03)) {
+      order.status = 'invalid'
+      return
+    }
     const { hostname, exempt } = order
     if (!exempt) for (const scope of ['domain', 'names'] as const) this.#count(scope, keyOf(scope, hostname), hostname)
     const notBefore = this.#options.now()
