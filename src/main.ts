@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client'
 import { type Config, ConfigError, readConfig } from './config.ts'
-import { ServiceError } from './errors.ts'
+import { saysDatabaseIsAway } from './errors.ts'
 import { measurePauses, measureProcess } from './event-loop-pauses.ts'
 import { createLog } from './log.ts'
 import type { Listen, ProcessReport, RoleContext, RunningRole } from './roles/role.ts'
@@ -77,5 +77,5 @@ try {
   // What the operator must mend is said by the supervisor, in its own words; everything else is a fault of ours and shows its stack.
   if (error instanceof ConfigError) process.send?.({ type: 'failed', message: error.message })
   else createLog(process.argv[2] ?? 'main').fatal({ err: error }, 'cannot start')
-  process.exit(error instanceof ServiceError && error.code === 'database_unavailable' ? TEMPORARY_FAILURE : 1)
+  process.exit(saysDatabaseIsAway(error) ? TEMPORARY_FAILURE : 1)
 }

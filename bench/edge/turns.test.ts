@@ -2,34 +2,34 @@ import { expect, test } from 'vitest'
 import { planRounds, takeTurns } from './turns.ts'
 
 const PROXIES = ['namesake', 'nginx'].map((name) => ({ name, port: 0, processes: () => [] }))
-const CARRIERS = PROXIES.map(({ name: proxy }) => ({ proxy }))
+const PLANNED = PROXIES.map(({ name: proxy }) => ({ proxy }))
 const PLAN = { rounds: 2, readMs: 1, again: 1, warmUpMs: () => 1 }
 
 test('without a number of seconds there are seven rounds of one second', () => {
-  expect(planRounds(CARRIERS, undefined)).toMatchObject({ rounds: 7, readMs: 1_000 })
+  expect(planRounds(PLANNED, undefined)).toMatchObject({ rounds: 7, readMs: 1_000 })
 })
 
 test('a shape whose caches fill slowly warms up longer, every proxy alike', () => {
-  const { warmUpMs } = planRounds(CARRIERS, undefined)
+  const { warmUpMs } = planRounds(PLANNED, undefined)
   expect([warmUpMs('namesake', 20_000), warmUpMs('nginx', 20_000)]).toEqual([20_000, 20_000])
   expect(warmUpMs('namesake')).toBeGreaterThan(warmUpMs('nginx'))
-  const slow = CARRIERS.map(({ proxy }) => ({ proxy, leastMs: 20_000 }))
+  const slow = PLANNED.map(({ proxy }) => ({ proxy, leastMs: 20_000 }))
   expect(planRounds(slow, 300).warmUpMs('nginx', 20_000)).toBe(20_000)
   expect(planRounds(slow, 4).warmUpMs('nginx', 20_000)).toBeLessThan(4_000)
 })
 
 test('more time makes more rounds, then longer ones; little time makes short ones', () => {
-  const places = ['namesake', 'nginx', 'haproxy', 'caddy'].map((proxy) => ({ proxy }))
-  expect(planRounds(places, 50).rounds).toBe(7)
-  expect(planRounds(places, 300)).toMatchObject({ rounds: 9 })
-  expect(planRounds(places, 300).readMs).toBeGreaterThan(1_000)
-  expect(planRounds(places, 20).readMs).toBeLessThan(1_000)
+  const planned = ['namesake', 'nginx', 'haproxy', 'caddy'].map((proxy) => ({ proxy }))
+  expect(planRounds(planned, 50).rounds).toBe(7)
+  expect(planRounds(planned, 300)).toMatchObject({ rounds: 9 })
+  expect(planRounds(planned, 300).readMs).toBeGreaterThan(1_000)
+  expect(planRounds(planned, 20).readMs).toBeLessThan(1_000)
 })
 
 test('what needs more rounds takes its share of the time', () => {
   const warmUpsS = 4.7 // of both, once more
-  const twice = CARRIERS.map(({ proxy }) => ({ proxy, roundsFactor: 2 }))
-  expect(planRounds(twice, 300)).toMatchObject({ rounds: 9, readMs: planRounds([...CARRIERS, ...CARRIERS], 300 + warmUpsS).readMs })
+  const twice = PLANNED.map(({ proxy }) => ({ proxy, roundsFactor: 2 }))
+  expect(planRounds(twice, 300)).toMatchObject({ rounds: 9, readMs: planRounds([...PLANNED, ...PLANNED], 300 + warmUpsS).readMs })
 })
 
 test('the proxies take turns, of which each begins one round in turn, and what they warm up with does not count', async () => {

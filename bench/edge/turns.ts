@@ -7,8 +7,9 @@ import type { Round } from './figures.ts'
  * `again`: so many times as many rounds at most while they differ as on a machine that is not steady.
  */
 export type Plan = { rounds: number; readMs: number; again: number; warmUpMs(proxy: string, leastMs?: number): number }
+
 /** A proxy in a shape, which may need so many times as many rounds, and a warm-up of at least so long. */
-type Carrier = { proxy: string; roundsFactor?: number; leastMs?: number }
+type Planned = { proxy: string; roundsFactor?: number; leastMs?: number }
 
 const ROUND_OVERHEAD_MS = 450 // until the load has begun and is even, and until it has ended
 const READ_MS = 1_000
@@ -29,10 +30,10 @@ function fullWarmUpMs(proxy: string, leastMs = 0): number {
 }
 
 /** So many seconds over these; without `seconds`, seven rounds of one second each. */
-export function planRounds(carriers: readonly Carrier[], seconds: number | undefined): Plan {
+export function planRounds(planned: readonly Planned[], seconds: number | undefined): Plan {
   if (seconds === undefined) return { rounds: ROUNDS_OF_WHOLE_RUN, readMs: READ_MS, again: AGAIN_MAX, warmUpMs: fullWarmUpMs }
   const total = seconds * 1_000
-  const sum = (each: (carrier: Carrier) => number) => carriers.reduce((already, carrier) => already + each(carrier), 0)
+  const sum = (each: (one: Planned) => number) => planned.reduce((already, one) => already + each(one), 0)
   const warmUp = sum(({ proxy, leastMs }) => fullWarmUpMs(proxy, leastMs))
   const scale = Math.min(1, (total * WARM_UP_SHARE_MAX) / warmUp)
   const placeMs = (total - warmUp * scale) / sum(({ roundsFactor = 1 }) => roundsFactor)

@@ -557,10 +557,10 @@ test('an upstream that has vanished is asked by PING, and its connection given u
 test('an upstream that vanishes while a visitor has more to say, or takes its time, is not the fault of the visitor', async () => {
   let isGone = false
   const { begin } = await startRaw(
-    (type, id, _payload, socket) => {
+    (type, id, payload, socket) => {
       if (isGone) return
       if (type === HEADERS) socket.write(frame(HEADERS, 4, id, OK))
-      if (type === PING) socket.write(frame(PING, 1, 0, _payload))
+      if (type === PING) socket.write(frame(PING, 1, 0, payload))
     },
     { pingMs: 500 },
   )

@@ -23,6 +23,7 @@ export type DirectoryOptions = {
   canValidate(hostname: Hostname): boolean
 }
 
+const SCOPES = ['account', 'domain', 'names', 'failures'] as const
 const ORDER_KEPT_MS = 3 * 86_400_000
 const ASK_AGAIN_S = 21_600
 const ATTEMPT_MS_MAX = 75_000 // of the 150 seconds that two directories share
@@ -38,7 +39,7 @@ export class ChanceDirectory {
   #isCalm = false
   #ordersMade = 0
   readonly #orders = new Map<string, Order>()
-  #counted: Counted[] = []
+  readonly #counted: Counted[] = []
   readonly #options: DirectoryOptions
 
   constructor(options: DirectoryOptions) {
@@ -119,9 +120,8 @@ export class ChanceDirectory {
     }
     onOrder?.()
     await step()
-    if (!exempt) this.#count('account', '', hostname)
-    else this.#requireRoom('failures', hostname, hostname)
-    if (!exempt) for (const scope of ['domain', 'names', 'failures'] as const) this.#requireRoom(scope, keyOf(scope, hostname), hostname)
+    for (const scope of exempt ? (['failures'] as const) : SCOPES) this.#requireRoom(scope, hostname)
+    if (!exempt) this.#count('account', hostname)
     this.#ordersMade += 1
     const expiresAt = this.#options.now().getTime() + ORDER_KEPT_MS
     const order: Order = { url: `${this.#options.name}/order/${this.#ordersMade}`, hostname, status: 'pending', expiresAt, exempt }
@@ -141,7 +141,7 @@ export class ChanceDirectory {
       if (this.#fails(0.05)) throw ownFault('validationPending', `${url} is not validated yet`)
       if (order.status !== 'pending' || (this.#options.canValidate(hostname) && !this.#fails(0.1))) return
       order.status = 'invalid'
-      this.#count('failures', hostname, hostname)
+      this.#count('failures', hostname)
       throw refusal('It could not validate', { type: 'urn:ietf:params:acme:error:unauthorized', detail: 'no answer' })
     } finally {
       await solver?.withdraw(challenge)
@@ -156,7 +156,10 @@ export class ChanceDirectory {
       return
     }
     const { hostname, exempt } = order
-    if (!exempt) for (const scope of ['domain', 'names'] as const) this.#count(scope, keyOf(scope, hostname), hostname)
+    for (const scope of exempt ? [] : (['domain', 'names'] as const)) {
+      this.#requireRoom(scope, hostname)
+      this.#count(scope, hostname)
+    }
     const notBefore = this.#options.now()
     const serial = `${this.#options.name} ${this.issued.size + 1}`
     const notAfter = new Date(notBefore.getTime() + this.#options.lifetimeMs)
@@ -165,12 +168,12 @@ export class ChanceDirectory {
     this.issued.set(serial, order.leaf)
   }
 
-  #count(scope: LimitScope, key: string, hostname: Hostname): void {
-    if (scope !== 'failures') this.#requireRoom(scope, key, hostname)
-    this.#counted.push({ scope, key, atMs: this.#options.now().getTime() })
+  #count(scope: LimitScope, hostname: Hostname): void {
+    this.#counted.push({ scope, key: keyOf(scope, hostname), atMs: this.#options.now().getTime() })
   }
 
-  #requireRoom(scope: LimitScope, key: string, hostname: Hostname): void {
+  #requireRoom(scope: LimitScope, hostname: Hostname): void {
+    const key = keyOf(scope, hostname)
     const limit = this.#options.limits.find((one) => one.scope === scope)
     if (!limit) return
     const sinceMs = this.#options.now().getTime() - limit.windowS * 1_000
@@ -201,6 +204,7 @@ export class ChanceDirectory {
 }
 
 function keyOf(scope: LimitScope, hostname: Hostname): string {
+  if (scope === 'account') return ''
   return scope === 'domain' ? registeredDomainOf(hostname) : hostname
 }
 
