@@ -1,7 +1,7 @@
 import { LineBytes } from '../lib/line-bytes.ts'
 import type { LineSink } from '../log.ts'
 import type { Exchange } from './engine.ts'
-import type { Forwarded } from './forward.ts'
+import type { Forwarded } from './forwarded.ts'
 import type { RequestId } from './request-ids.ts'
 
 /** What is said of a request. Its path is shown without the query, which often holds what nobody should read. */

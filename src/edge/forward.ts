@@ -3,34 +3,15 @@ import type { ClientLoad } from './admission.ts'
 import type { InterimHead, ParsedHead } from './answer-parser.ts'
 import type { Bridge, Holding, Waiter } from './bridge.ts'
 import type { Exchange, Fields } from './engine.ts'
+import type { Forwarded } from './forwarded.ts'
 import { trailersToVisitor } from './forwarded-trailers.ts'
 import { isGrpc, UNAVAILABLE } from './grpc.ts'
 import type { Outage } from './outage.ts'
 import type { Turn } from './turn.ts'
 import { type FailureReason, type Upstream, UpstreamFailure } from './upstream.ts'
 import type { UpstreamChannel, UpstreamChannels } from './upstream-channels.ts'
-import type { UpstreamListener } from './upstream-connection.ts'
+import type { Broken, UpstreamListener } from './upstream-connection.ts'
 import type { UpstreamRequest } from './upstream-request.ts'
-
-/** What became of a forwarded request, filled in as it happens; complete when the exchange closes. */
-export type Forwarded = {
-  status: number
-  /** From the first attempt to the head of the answer. */
-  upstreamMs: number | undefined
-  failure: FailureReason | undefined
-  /** What exactly failed, for whoever reads the log. */
-  detail: string | undefined
-  /** When it is for the visitor that it did not come to its end: it went, or neither sent nor took any more. */
-  visitor: 'visitor-gone' | 'visitor-stalled' | undefined
-  /** How often it was sent. */
-  attempts: number
-  /** From when it was first held until it was let go last; undefined where it was not. */
-  heldMs: number | undefined
-}
-
-export function noOutcome(): Forwarded {
-  return { status: 0, upstreamMs: undefined, failure: undefined, detail: undefined, visitor: undefined, attempts: 0, heldMs: undefined }
-}
 
 /** What the visitor is to be told in the edge's own words. */
 export type Refusal = { status: number; error: FailureReason | undefined; retryAfterS: number | undefined }
@@ -268,20 +249,23 @@ class Forwarding<Visit extends ForwardedVisit> implements UpstreamListener {
     this.#parts.onTunnel(this.#visit, { upstream: socket, behind })
   }
 
-  onFailure(failure: UpstreamFailure, { answerBegan, visitorStalled }: { answerBegan: boolean; visitorStalled: boolean }): void {
+  onBroken(broken: Broken): void {
     if (this.#isOver) return
-    const mayRetry = failure.reason === 'reset' && !answerBegan && !this.#isRetry && this.#channel?.isReused === true
-    if (mayRetry && this.#isReplayable()) this.#attempt(true)
-    else if (visitorStalled) this.#leaveStalled()
-    else if (answerBegan || !this.#maySendAgain(failure) || !this.#holdAlone(failure)) this.#fail(failure)
+    if (broken.kind === 'visitor-stalled') this.#leaveStalled()
+    else if (broken.kind === 'half-answered') this.#fail(broken.failure)
+    else if (this.#foundDeadConnection(broken.failure)) this.#attempt(true)
+    else if (!this.#maySendAgain(broken.failure) || !this.#holdAlone(broken.failure)) this.#fail(broken.failure)
   }
 
-  /** It is the visitor who sends no more of its request, or takes no more of its answer. */
   #leaveStalled(): void {
     this.#isOver = true
     this.#outcome.visitor = 'visitor-stalled'
     if (this.#isAnswered) this.#exchange.abort()
     else this.#refuse(408)
+  }
+
+  #foundDeadConnection({ reason }: UpstreamFailure): boolean {
+    return reason === 'reset' && !this.#isRetry && this.#channel?.isReused === true && this.#isReplayable()
   }
 
   #holdAlone(failure: UpstreamFailure): boolean {

@@ -128,8 +128,8 @@ test.each(SEEDS)('whatever comes when, uploads and answers arrive whole, and the
         visit.outcome = 'whole'
       },
       onUpgrade() {},
-      onFailure({ message }) {
-        visit.outcome = message
+      onBroken(broken) {
+        visit.outcome = broken.kind === 'visitor-stalled' ? broken.kind : broken.failure.message
       },
     })
   }

@@ -6,8 +6,8 @@ import { ArrivingBody } from './arriving-body.ts'
 import { LastAnswerHead } from './last-answer-head.ts'
 import { TIMEOUTS } from './timeouts.ts'
 import type { Turn, TurnMember } from './turn.ts'
-import { readUpstream, type UpstreamFailure } from './upstream.ts'
-import { UpstreamConnection } from './upstream-connection.ts'
+import { readUpstream } from './upstream.ts'
+import { type Broken, UpstreamConnection } from './upstream-connection.ts'
 import { connectSharing } from './upstream-reads.ts'
 import type { UpstreamRequest } from './upstream-request.ts'
 
@@ -52,7 +52,7 @@ function createHandTurn() {
 function begin(turn: Turn) {
   const freed: UpstreamConnection[] = []
   const statuses: number[] = []
-  const failures: UpstreamFailure[] = []
+  const broken: Broken[] = []
   const upstream = readUpstream('http://127.0.0.1', 'http1', 'one')
   const free = (connection: UpstreamConnection) => void freed.push(connection)
   const connection = new UpstreamConnection(socket, upstream, TIMEOUTS, { free, close: () => {}, turn, lastHead: new LastAnswerHead() })
@@ -65,13 +65,13 @@ function begin(turn: Turn) {
         onData: () => {},
         onEnd: () => {},
         onUpgrade: () => {},
-        onFailure: (failure) => void failures.push(failure),
+        onBroken: (ending) => void broken.push(ending),
       },
     )
-  return { connection, freed, statuses, failures, send }
+  return { connection, freed, statuses, broken, send }
 }
 
-const SILENT = { onInterim() {}, onHead() {}, onData() {}, onEnd() {}, onUpgrade() {}, onFailure() {} }
+const SILENT = { onInterim() {}, onHead() {}, onData() {}, onEnd() {}, onUpgrade() {}, onBroken() {} }
 
 const tick = () => new Promise((resolve) => process.nextTick(resolve))
 
@@ -117,12 +117,12 @@ test('a connection that has rested counts as kept, also when it carried nothing 
 
 test('a large upload whose connection has just broken is a failure that is told', async () => {
   const { turn, end } = createHandTurn()
-  const { failures, send } = begin(turn)
+  const { broken, send } = begin(turn)
   const body = new ArrivingBody(undefined, () => {})
   send({ body })
   end()
   for (let sent = 0; sent < 3 * GATHERED_BYTES; sent += RECORD_BYTES) body.push(Buffer.alloc(RECORD_BYTES, 'u'))
   socket.destroy(new Error('write ECONNRESET')) // which is told later than the body is handed over
   await tick()
-  await expect.poll(() => failures.map(({ reason }) => reason)).toEqual(['reset'])
+  await expect.poll(() => broken).toMatchObject([{ kind: 'unanswered', failure: { reason: 'reset' } }])
 })

@@ -22,8 +22,18 @@ export type UpstreamListener = {
   onEnd(trailers: Fields): void
   /** After a 101: the connection itself, and what came behind the answer. */
   onUpgrade(socket: Socket, behind: Buffer): void
-  onFailure(failure: UpstreamFailure, circumstances: { answerBegan: boolean; visitorStalled: boolean }): void
+  /** Nothing else is told after it. */
+  onBroken(broken: Broken): void
 }
+
+/** How an exchange ended before its answer was complete. */
+export type Broken =
+  /** By the visitor, who sent no more of its request, or took no more of its answer. */
+  | { kind: 'visitor-stalled' }
+  /** By the upstream, before a byte of an answer came. */
+  | { kind: 'unanswered'; failure: UpstreamFailure }
+  /** By the upstream, within its answer: in the head, behind an interim answer, or in the body. */
+  | { kind: 'half-answered'; failure: UpstreamFailure }
 
 /** Who has been given more of an answer than it takes: how much it has taken. */
 export type SlowReader = { readonly bytesSent: number }
@@ -306,8 +316,10 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
 
   #fail(failure: UpstreamFailure): void {
     const running = this.#running
-    const visitorStalled = failure.reason === 'timeout' && (this.#slowReader !== undefined || (running?.sending?.waitsForVisitor ?? false))
+    const waitsForVisitor = this.#slowReader !== undefined || (running?.sending?.waitsForVisitor ?? false)
     this.destroy()
-    running?.listener.onFailure(failure, { answerBegan: !running.parser.isUntouched, visitorStalled })
+    if (!running) return
+    if (failure.reason === 'timeout' && waitsForVisitor) running.listener.onBroken({ kind: 'visitor-stalled' })
+    else running.listener.onBroken({ kind: running.parser.isUntouched ? 'unanswered' : 'half-answered', failure })
   }
 }

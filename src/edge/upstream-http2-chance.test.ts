@@ -111,7 +111,7 @@ function createScene(random: Random) {
           upload.outcome = 'answered'
         },
         onUpgrade() {},
-        onFailure() {
+        onBroken() {
           upload.outcome = 'failed'
         },
       },

@@ -9,7 +9,7 @@ import { ReceiveWindow, SendWindow } from './http2/windows.ts'
 import type { Timeouts } from './timeouts.ts'
 import { type Upstream, UpstreamFailure } from './upstream.ts'
 import type { UpstreamChannel } from './upstream-channels.ts'
-import type { SlowReader, UpstreamListener } from './upstream-connection.ts'
+import type { Broken, SlowReader, UpstreamListener } from './upstream-connection.ts'
 import { BodySending, type BodySink } from './upstream-http2-body.ts'
 import { malformed, readAnswerStart, readTrailers, requestFields } from './upstream-http2-head.ts'
 import type { UpstreamRequest } from './upstream-request.ts'
@@ -178,9 +178,11 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
       this.#waitFor(this.#limitMs)
       return
     }
-    const visitorStalled = this.#slowReader !== undefined || (this.#sending?.waitsForVisitor ?? false)
+    const waitsForVisitor = this.#slowReader !== undefined || (this.#sending?.waitsForVisitor ?? false)
     this.#host.reset(this, ERROR_CODE.cancel)
-    if (this.#state === 'running') this.#fail(new UpstreamFailure('timeout', 'the upstream was silent for too long'), visitorStalled)
+    if (this.#state !== 'running') return
+    if (waitsForVisitor) this.#break({ kind: 'visitor-stalled' })
+    else this.#fail(new UpstreamFailure('timeout', 'the upstream was silent for too long'))
   }
 
   goOn(): boolean {
@@ -264,11 +266,15 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
     listener?.onEnd(trailers)
   }
 
-  #fail(failure: UpstreamFailure, visitorStalled = false): void {
+  #fail(failure: UpstreamFailure): void {
+    this.#break({ kind: this.#hasBegun || this.#interimAnswers > 0 ? 'half-answered' : 'unanswered', failure })
+  }
+
+  #break(broken: Broken): void {
     const listener = this.#listener
     if (this.#state === 'reserved') this.#host.giveBack()
     this.#end()
-    listener?.onFailure(failure, { answerBegan: this.#hasBegun || this.#interimAnswers > 0, visitorStalled })
+    listener?.onBroken(broken)
   }
 
   #end(): void {

@@ -12,7 +12,7 @@ import { bodyOfStream } from './stream-body.ts'
 import { TIMEOUTS, type Timeouts } from './timeouts.ts'
 import { createTurn } from './turn.ts'
 import { readUpstream, type UpstreamFailure } from './upstream.ts'
-import type { UpstreamListener } from './upstream-connection.ts'
+import type { Broken, UpstreamListener } from './upstream-connection.ts'
 import { createUpstreamHttp2Pools } from './upstream-http2-pools.ts'
 import type { UpstreamHttp2Request } from './upstream-http2-request.ts'
 import type { UpstreamRequest } from './upstream-request.ts'
@@ -29,7 +29,7 @@ type Answer = {
   trailers: Fields
   interim: number[]
   failure: UpstreamFailure | undefined
-  visitorStalled?: boolean
+  kind?: Broken['kind']
 }
 
 /** What becomes of one request, as its visitor would see it. */
@@ -62,8 +62,8 @@ class Visit implements UpstreamListener {
     this.#done.resolve({ ...this.answer, body: Buffer.concat(this.chunks).toString(), trailers })
   }
   onUpgrade() {}
-  onFailure(failure: UpstreamFailure, { visitorStalled }: { visitorStalled: boolean }) {
-    this.#done.resolve({ ...this.answer, failure, visitorStalled })
+  onBroken(broken: Broken) {
+    this.#done.resolve({ ...this.answer, ...broken })
   }
 }
 
@@ -571,7 +571,7 @@ test('an upstream that vanishes while a visitor has more to say, or takes its ti
   isGone = true
   talking.write('still there?')
   for (const { visit } of [chat, download])
-    expect(await visit.done).toMatchObject({ failure: { reason: 'timeout' }, visitorStalled: false })
+    expect(await visit.done).toMatchObject({ kind: 'half-answered', failure: { reason: 'timeout' } })
 })
 
 test('a question behind megabytes on a slow line is given their time', async () => {
