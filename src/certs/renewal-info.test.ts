@@ -94,7 +94,7 @@ test('an outage of the renewal information, or a certificate that it does not kn
   await expect(ask(RFC_CERTIFICATE)).rejects.toMatchObject({ problem: { type: 'urn:namesake:error:connectionFailed' } })
 })
 
-test('moments are spread over the window, stay the same for one window, and never come too late', () => {
+test('moments are spread over the window, stay the same for one window, and never come too late nor too soon', () => {
   const [notBefore, notAfter] = [new Date('2031-01-01T00:00:00Z'), new Date('2031-04-01T00:00:00Z')]
   const window = { start: new Date('2031-02-27T00:00:00Z'), end: new Date('2031-03-02T00:00:00Z') }
   const certificate = (i: number) => ({ serial: i.toString(16), notBefore, notAfter })
@@ -105,6 +105,10 @@ test('moments are spread over the window, stay the same for one window, and neve
   expect(momentIn(window, certificate(1))).toEqual(momentIn(window, certificate(1)))
   const late = { start: notAfter, end: new Date(notAfter.getTime() + DAY_MS) }
   expect(momentIn(late, certificate(1))).toEqual(new Date('2031-03-17T00:00:00Z'))
+  const past = { start: new Date(notBefore.getTime() - DAY_MS), end: notBefore }
+  expect(momentIn(past, certificate(1))).toEqual(new Date(notBefore.getTime() + DAY_MS / 4))
+  const short = { ...certificate(1), notAfter: new Date(notBefore.getTime() + DAY_MS / 2) }
+  expect(momentIn(past, short)).toEqual(new Date(notBefore.getTime() + DAY_MS / 8))
 })
 
 test('a renewal names what it replaces, which no limit refuses', async () => {

@@ -7,6 +7,8 @@ import { ownFault } from './problem.ts'
 
 const RETRY_AFTER_S = { min: 60, max: 86_400, absent: 21_600 }
 const LATEST = 5 / 6 // of the lifetime: whatever an authority suggests, as much as this is left for failed attempts
+/** Of the lifetime, or so long: an authority that wishes each certificate renewed at once would get orders without end, which no limit counts. */
+const EARLIEST = { share: 1 / 4, ms: 6 * 3_600_000 }
 const EXPLANATION_CHARACTERS_MAX = 500
 
 /**
@@ -41,7 +43,8 @@ export function readRenewalInfo({ body, retryAfterS = RETRY_AFTER_S.absent }: Ht
 
 /**
  * The moment in the window at which this certificate is renewed: anywhere, evenly, by its serial number, so the same window always gives
- * the same moment. Never later than five sixths of the lifetime, which no suggestion may cost the hostname.
+ * the same moment. Never later than five sixths of the lifetime, which no suggestion may cost the hostname, nor earlier than six hours after the
+ * certificate's beginning.
  */
 export function momentIn(
   { start, end }: { start: Date; end: Date },
@@ -49,8 +52,10 @@ export function momentIn(
 ): Date {
   const fraction = fractionOf(`${serial} ${start.toISOString()} ${end.toISOString()}`)
   const suggestedMs = start.getTime() + (end.getTime() - start.getTime()) * fraction
-  const latestMs = notBefore.getTime() + (notAfter.getTime() - notBefore.getTime()) * LATEST
-  return new Date(Math.round(Math.min(suggestedMs, latestMs)))
+  const lifetimeMs = notAfter.getTime() - notBefore.getTime()
+  const earliestMs = notBefore.getTime() + Math.min(lifetimeMs * EARLIEST.share, EARLIEST.ms)
+  const latestMs = notBefore.getTime() + lifetimeMs * LATEST
+  return new Date(Math.round(Math.max(earliestMs, Math.min(suggestedMs, latestMs))))
 }
 
 const base64url = (hex: string) => Buffer.from(hex, 'hex').toString('base64url')

@@ -101,11 +101,13 @@ test('asking costs one question until it is due again', async () => {
 
 test('a window that has passed has the certificate renewed at once, naming the one that it replaces', async () => {
   const window = windowFromNow(-2 * DAY_MS, -DAY_MS)
-  const { db, held, ask, issue, stub, lines } = await setUp({
+  const { db, held, ask, issue, set, stub, lines } = await setUp({
     renewalInfo: () => ({ body: { ...window, explanationURL: 'https://authority.example/incident' } }),
   })
   const old = await held()
-  expect(await claimDueRenewals(db, 10)).toEqual([])
+  await ask()
+  expect(await claimDueRenewals(db, 10)).toEqual([]) // it has just been issued: orders would follow each other without end
+  await set(`not_before = now() - interval '1 day', ari_due_at = now()`)
   await ask()
   expect(lines.at(-1)).toMatchObject({ explanationUrl: 'https://authority.example/incident' })
   expect(await claimDueRenewals(db, 10)).toEqual([edge])
