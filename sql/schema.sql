@@ -268,10 +268,13 @@ create table probes (
   live_sentence text,
   live_waits integer not null default 0,
   claimed_by text collate "C",
+  begun_at timestamp with time zone,
   constraint probes_pkey PRIMARY KEY (domain_id),
   constraint probes_domain_id_fkey FOREIGN KEY (domain_id) REFERENCES domains(id)
 ) with (fillfactor=80);
 CREATE INDEX probe_due ON public.probes USING btree (next_probe_at) WHERE (next_probe_at IS NOT NULL);
+CREATE INDEX probe_due_answered ON public.probes USING btree (next_probe_at) WHERE (failures = 0);
+CREATE INDEX probe_due_unanswered ON public.probes USING btree (next_probe_at) WHERE (failures > 0);
 
 create table project_calls (
   project_id bigint not null,

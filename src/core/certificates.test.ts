@@ -212,7 +212,7 @@ test('when DNS has left, the certificate says since when, is tried for until 30 
   expect(await requestIssuance(db, hostname)).toMatchObject({ kind: 'refused' })
   await set(hostname, `last_attempt_at = now() - interval '11 minutes'`)
   expect(await requestIssuance(db, hostname)).toEqual({ kind: 'requested' })
-  const [probe] = (await claimDueProbes(db, 100, 60)).filter((due) => due.hostname === hostname)
+  const [probe] = (await claimDueProbes(db, { line: 'answered', limit: 100, leaseS: 60 })).filter((due) => due.hostname === hostname)
   const report: DnsReport = {
     ...{ state: 'verified', sentence: '', expected: [], found: [], warnings: [], checkedAt: new Date(0).toISOString() },
   }

@@ -75,7 +75,7 @@ test.for(['0005', '0009'])(
 
     expect((await findDomain(db, project, failed, EDGE_HOST)).certificate).toMatchObject({ state: 'failed', attempts: 3 })
     await db.pool.query('update probes set next_probe_at = now()')
-    const probes = await claimDueProbes(db, 100, 60)
+    const probes = await claimDueProbes(db, { line: 'answered', limit: 100, leaseS: 60 })
     const report = { state: 'verified' as const, sentence: '', expected: [], found: [], warnings: [], checkedAt: new Date(0).toISOString() }
     await recordProbes(
       db,

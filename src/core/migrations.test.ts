@@ -155,7 +155,7 @@ async function liveThrough(db: Parameters<typeof claim>[0]): Promise<void> {
   const start = await endOfFeed(db)
   const project = await addProject(db)
   const hostname = await claim(db, project)
-  const [probe] = await claimDueProbes(db, 10, 60)
+  const [probe] = await claimDueProbes(db, { line: 'answered', limit: 10, leaseS: 60 })
   const report = {
     state: 'verified' as const,
     sentence: 'Yes.',

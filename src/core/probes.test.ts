@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { changesSince, endOfFeed } from '../../test/support/feed.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
-import { addProject, claim, EDGE_HOST, freshHostname } from '../../test/support/tenants.ts'
-import type { Hostname } from '../hostname.ts'
+import { addProject, CLAIM_RULES, claim, EDGE_HOST, freshHostname } from '../../test/support/tenants.ts'
+import { type Hostname, parseHostname, wildcardOver } from '../hostname.ts'
 import { beginIssuance, claimDueRenewals, recordCertificate, recordIssuanceFailure } from './certificates.ts'
 import type { Db } from './db.ts'
 import type { DnsReport, DnsState } from './dns-report.ts'
-import { findDomain, removeDomain } from './domains.ts'
+import { findDomain, registerDomain, removeDomain } from './domains.ts'
 import {
   CAA_PROBLEM,
   CHALLENGE_PROBLEM,
@@ -14,6 +14,7 @@ import {
   DNS_PROBLEM,
   type DueProbe,
   findProbeTarget,
+  type ProbeLine,
   probeSoon,
   recordProbes,
   watchDomain,
@@ -38,7 +39,8 @@ const warned = (probe: DueProbe, ...kinds: DnsReport['warnings'][number]['kind']
   report: { ...report('verified'), warnings: kinds.map((kind) => ({ kind, sentence: 'Mend it.' })) },
 })
 const result = (probe: DueProbe, state: DnsState, nextProbeInS = 300) => ({ probe, report: report(state), nextProbeInS })
-const dueOf = async (hostname: Hostname) => (await claimDueProbes(db, 1_000, 60)).find((probe) => probe.hostname === hostname)
+const dueOf = async (hostname: Hostname, line: ProbeLine = 'answered') =>
+  (await claimDueProbes(db, { line, limit: 1_000, leaseS: 60 })).find((probe) => probe.hostname === hostname)
 
 /** Seconds until the hostname's next probe. */
 async function dueInS(hostname: Hostname): Promise<number> {
@@ -80,13 +82,15 @@ async function issueJobs(hostname: Hostname): Promise<number> {
 test('a new claim is due at once, is given to one worker only, and is due again when its lease ends', async () => {
   const project = await addProject(db)
   const hostnames = await Promise.all(Array.from({ length: 20 }, () => claim(db, project)))
-  const claimed = (await Promise.all(Array.from({ length: 8 }, () => claimDueProbes(db, 5, 60)))).flat()
+  const claimed = (
+    await Promise.all(Array.from({ length: 8 }, () => claimDueProbes(db, { line: 'answered', limit: 5, leaseS: 60 })))
+  ).flat()
   expect(claimed.map(({ hostname }) => hostname).sort()).toEqual([...hostnames].sort())
   expect(claimed[0]).toEqual({
     ...{ domainId: expect.stringMatching(/^\d+$/), hostname: expect.any(String), projectId: project.id },
-    ...{ verified: false, proof: project.proof, proofNeeded: false, failures: 0, claimedAt: expect.any(String) },
+    ...{ verified: false, proof: project.proof, proofNeeded: false, failures: 0, begunAt: expect.any(String) },
   })
-  expect(await claimDueProbes(db, 100, 60)).toEqual([])
+  expect(await claimDueProbes(db, { line: 'answered', limit: 100, leaseS: 60 })).toEqual([])
   expect(await dueInS(hostnames[0]!)).toBeGreaterThan(50)
   await makeDue(hostnames[0]!)
   expect(await dueOf(hostnames[0]!)).toBeDefined()
@@ -239,12 +243,14 @@ test('an attempt under way when DNS becomes right keeps its turn, and its failur
   expect(Date.parse(nextAttemptAt!) - Date.now()).toBeLessThan(61_000)
 })
 
-test('checks that find nothing out are counted, until one does', async () => {
+test('checks that find nothing out are counted, until one does, and wait in a line of their own', async () => {
   const hostname = await claim(db, await addProject(db))
   const failures: number[] = []
   for (const state of ['unknown', 'unknown', 'absent', 'unknown'] as const) {
     await makeDue(hostname)
-    const probe = (await dueOf(hostname))!
+    const answered = await dueOf(hostname)
+    const probe = answered ?? (await dueOf(hostname, 'unanswered'))!
+    expect(answered === undefined).toBe(probe.failures > 0)
     failures.push(probe.failures)
     await recordProbes(db, [result(probe, state)])
   }
@@ -257,7 +263,7 @@ test('of a verified domain the checks that find something wrong are counted too,
   const failures: number[] = []
   const check = async (found: (probe: DueProbe) => ReturnType<typeof result>) => {
     await makeDue(hostname)
-    const probe = (await dueOf(hostname))!
+    const probe = (await dueOf(hostname)) ?? (await dueOf(hostname, 'unanswered'))!
     failures.push(probe.failures)
     await recordProbes(db, [found(probe)])
   }
@@ -282,6 +288,42 @@ test('what was found for a claim that has ended says nothing about the next one'
   await claim(db, project, hostname)
   expect(await recordProbes(db, [result(probe, 'verified')])).toEqual([])
   expect(await findDomain(db, project, hostname, EDGE_HOST)).toMatchObject({ verified: false, dns: { state: 'unknown', checkedAt: null } })
+})
+
+test('of checks that overlap what the later one found stays, whichever ends last', async () => {
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  const [earlier, later] = [await findProbeTarget(db, project, hostname), await findProbeTarget(db, project, hostname)]
+  expect(await recordProbes(db, [result(later, 'verified')])).toEqual([hostname])
+  await recordProbes(db, [result(earlier, 'absent')])
+  expect((await findDomain(db, project, hostname, EDGE_HOST)).dns.state).toBe('verified')
+  const latest = await findProbeTarget(db, project, hostname)
+  await recordProbes(db, [result(latest, 'wrong-target'), result(later, 'verified')])
+  expect((await findDomain(db, project, hostname, EDGE_HOST)).dns.state).toBe('wrong-target')
+})
+
+test('a check that began before one that asks for a proof verifies nothing', async () => {
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  const frozen = await findProbeTarget(db, project, hostname)
+  await recordProbes(db, [result(await findProbeTarget(db, project, hostname), 'proof-needed')])
+  expect(await recordProbes(db, [result(frozen, 'verified')])).toEqual([])
+  expect(await issueJobs(hostname)).toBe(0)
+})
+
+test('a name under a wildcard that another project releases while the name is checked owes the proof from then on', async () => {
+  const [leaver, project] = [await addProject(db), await addProject(db)]
+  const hostname = parseHostname(`shop.${freshHostname()}`)
+  const wildcard = wildcardOver(hostname)
+  await registerDomain(db, leaver, { hostname: wildcard, metadataJson: '{}' }, { ...CLAIM_RULES, wildcards: true })
+  await age(wildcard, '25 hours')
+  await claim(db, project, hostname)
+  const probe = await findProbeTarget(db, project, hostname)
+  await removeDomain(db, leaver, wildcard)
+  expect(await recordProbes(db, [result(probe, 'verified')])).toEqual([])
+  const next = await findProbeTarget(db, project, hostname)
+  expect(next.proofNeeded).toBe(true)
+  expect(await recordProbes(db, [result(next, 'verified')])).toEqual([hostname]) // the check has seen it
 })
 
 test('a watched domain is checked every two seconds, for as long as it is watched', async () => {
@@ -404,7 +446,7 @@ test('what is left of the 7 days is told to the edges when it is over', async ()
     await pass(hostname, days)
     await makeDue(hostname)
     const cursor = await endOfFeed(db)
-    await claimDueProbes(db, 1_000, 60)
+    await claimDueProbes(db, { line: 'answered', limit: 1_000, leaseS: 60 })
     told.push((await changedHosts(cursor)).includes(hostname))
   }
   expect(told).toEqual([false, true])
@@ -419,7 +461,7 @@ test('when the clock alone begins or ends the need of a proof, the edges are tol
     await age(hostname, by)
     await makeDue(hostname)
     const cursor = await endOfFeed(db)
-    await claimDueProbes(db, 1_000, 60)
+    await claimDueProbes(db, { line: 'answered', limit: 1_000, leaseS: 60 })
     const isTold = (await changedHosts(cursor)).includes(hostname)
     const newer = (await loadRoutes(db, [hostname]))[0]!.version
     expect(newer > version).toBe(isTold)
@@ -434,7 +476,7 @@ test('a need that begins before the first check ever ran is told too', async () 
   const hostname = await claim(db, project)
   await age(hostname, '8 days')
   const cursor = await endOfFeed(db)
-  await claimDueProbes(db, 1_000, 60)
+  await claimDueProbes(db, { line: 'answered', limit: 1_000, leaseS: 60 })
   expect(await changedHosts(cursor)).toContain(hostname)
 })
 
@@ -446,7 +488,7 @@ test('removing, recording, claiming and registering side by side never stand in 
     const shuffled = round % 2 ? [...targets].reverse() : targets
     const hostname = hostnames[round % hostnames.length]!
     await makeDue(hostname)
-    await claimDueProbes(db, 10, 0)
+    await claimDueProbes(db, { line: 'answered', limit: 10, leaseS: 0 })
     await recordProbes(
       db,
       shuffled.map((probe) => result(probe, round % 3 ? 'absent' : 'verified', 0)),

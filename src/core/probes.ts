@@ -9,7 +9,6 @@ import { addLiveJobs, LIVE_TRIES_MAX } from './live-checks.ts'
 import { isFailure } from './probe-interval.ts'
 import type { Project } from './projects.ts'
 import { proofNeeded } from './proof.ts'
-import { WORKER_SILENCE_MAX_S } from './workers.ts'
 
 export type { DnsReport } from './dns-report.ts'
 
@@ -23,9 +22,15 @@ export type DueProbe = {
   proofNeeded: boolean
   /** So many checks in a row found nothing out or, once it is verified, something wrong. */
   failures: number
-  /** When it was claimed for the sweep, as the database writes it: what comes late is told by it. */
-  claimedAt?: string
+  /** When its check began, as the database writes it: what comes late is told by it. */
+  begunAt?: string
 }
+
+/**
+ * The two lines of what is due: `unanswered` are those whose last check found nothing out or, once verified, something wrong. Zones that do not answer
+ * take seconds each, and hold up nobody but each other.
+ */
+export type ProbeLine = 'answered' | 'unanswered'
 
 export type ProbeResult = { probe: DueProbe; report: DnsReport; nextProbeInS: number }
 
@@ -48,21 +53,26 @@ export const CHALLENGE_PROBLEM = 'urn:namesake:error:challenge'
 /** As DNS_PROBLEM, of a hostname whose CAA records let none of our authorities issue: none was asked. */
 export const CAA_PROBLEM = 'urn:namesake:error:caa'
 
+const IN_LINE = { answered: sql`failures = 0`, unanswered: sql`failures > 0` }
+
 /** The columns of a DueProbe, of a domain `d`, its project `o` and its probe `p`. */
 const DUE_PROBE = sql<DueProbe>`d.id as "domainId", d.hostname, d.project_id as "projectId", d.verified_at is not null as verified, o.proof,
-  ${proofNeeded(sql`now()`)} as "proofNeeded", p.failures`
+  ${proofNeeded(sql`now()`)} as "proofNeeded", p.failures, now()::text as "begunAt"`
 
 /**
- * Up to `limit` domains whose look-up is due, longest overdue first. They are the caller's for `leaseS` seconds and due again after that,
+ * Up to `limit` domains of a line whose look-up is due, longest overdue first. They are the caller's for `leaseS` seconds and due again after that,
  * so a worker that dies loses none. Two callers never get the same. `workerId`: whose death makes them due. When a domain's need of a proof has begun or ended by the clock
  * alone, its change is recorded here.
  */
-export async function claimDueProbes(db: Db, limit: number, leaseS: number, workerId?: string): Promise<DueProbe[]> {
+export async function claimDueProbes(
+  db: Db,
+  { line, limit, leaseS, workerId }: { line: ProbeLine; limit: number; leaseS: number; workerId?: string | undefined },
+): Promise<DueProbe[]> {
   return rows(
     db,
     sql<DueProbe>`
       with due as (
-        select domain_id, proof_needed as told, failures from probes where next_probe_at <= now()
+        select domain_id, proof_needed as told, failures from probes where next_probe_at <= now() and ${IN_LINE[line]}
         order by next_probe_at limit ${limit} for update skip locked
       ), found as (
         select ${DUE_PROBE}, coalesce(p.told, ${proofNeeded(sql`d.created_at`)}) as told
@@ -77,7 +87,7 @@ export async function claimDueProbes(db: Db, limit: number, leaseS: number, work
       ), changed as (
         insert into changes (kind, key) select 'host', hostname from flipped
       )
-      select "domainId", hostname, "projectId", verified, proof, "proofNeeded", failures, now()::text as "claimedAt" from found`,
+      select "domainId", hostname, "projectId", verified, proof, "proofNeeded", failures, "begunAt" from found`,
   )
 }
 
@@ -85,21 +95,23 @@ export async function claimDueProbes(db: Db, limit: number, leaseS: number, work
  * Keeps what was found, all in one transaction, and says which hostnames became verified by it: their certificates are ordered with the
  * same commit, and so are those of hostnames whose challenges are found delegated to us, and attempts that failed by what is seen to be mended
  * now. A domain that was removed meanwhile, or whose hostname was claimed anew, is not touched; a verified one stays verified.
- * What comes so late that its worker counted as dead does not replace what was found since.
+ * Of a check that began before the one that is stored nothing is kept.
  */
 export async function recordProbes(db: Db, results: readonly ProbeResult[]): Promise<Hostname[]> {
   if (results.length === 0) return []
   return transaction(db, async (tx) => {
-    const { unseen, mended } = await storeReports(tx, results)
-    const verified = results.filter(({ report }) => report.state === 'verified').map(({ probe }) => probe.domainId)
-    const delegated = results.filter(({ report }) => report.delegation?.state === 'present').map(({ probe }) => probe.domainId)
+    const { stored, unseen, mended } = await storeReports(tx, results)
+    const idsOf = (those: readonly ProbeResult[]) => those.map(({ probe }) => probe.domainId)
+    const right = stored.filter(({ report }) => report.state === 'verified')
+    const verified = idsOf(right)
+    const delegated = idsOf(stored.filter(({ report }) => report.delegation?.state === 'present'))
+    // First, as importing a certificate locks the domain before the certificate too.
+    const newly = verified.length > 0 ? await verify(tx, verified, idsOf(right.filter(({ probe }) => probe.proofNeeded))) : []
     await endBackOff(tx, verified, [DNS_PROBLEM, DNS_UNKNOWN_PROBLEM])
     await endBackOff(tx, delegated, [DNS_PROBLEM, DNS_UNKNOWN_PROBLEM, DELEGATION_PROBLEM, CHALLENGE_PROBLEM])
     // Also by a check that found nothing out: no later one knows of the warning any more.
     await endBackOff(tx, mended.caa, [CAA_PROBLEM])
     await endBackOff(tx, mended.addresses, [CHALLENGE_PROBLEM])
-    if (verified.length + delegated.length === 0) return []
-    const newly = verified.length > 0 ? await verify(tx, verified) : []
     if (delegated.length > 0) await orderBeforeCutOver(tx, delegated)
     await addLiveJobs(tx, unseen) // last, as wherever a certificate is locked too
     return newly
@@ -145,6 +157,8 @@ function warns(report: RawBuilder<unknown>, kind: DnsReport['warnings'][number][
 }
 
 type Stored = {
+  /** What was kept. */
+  stored: ProbeResult[]
   /** Hostnames that a request of our own has yet to come through to. */
   unseen: Hostname[]
   /** Domains (ids) that the last report warned of, and this one does not. */
@@ -156,23 +170,24 @@ async function storeReports(tx: Tx, results: readonly ProbeResult[]): Promise<St
   const [before, now] = [sql`p.report`, sql`result.report`]
   const found = await rows(
     tx,
-    sql<{ domainId: string; hostname: Hostname; isUnseen: boolean; caaMended: boolean; addressesMended: boolean }>`
+    sql<{ place: number; hostname: Hostname; isUnseen: boolean; caaMended: boolean; addressesMended: boolean }>`
       with result as (
         select distinct on (domain_id) * from unnest(${results.map(({ probe }) => probe.domainId)}::bigint[],
           ${results.map(({ report }) => report.state)}::text[], ${results.map(({ report }) => JSON.stringify(report))}::json[],
           ${results.map(({ nextProbeInS }) => nextProbeInS)}::float8[], ${results.map(({ report }) => isDelegated(report))}::boolean[],
-          ${results.map(({ probe }) => probe.claimedAt ?? null)}::timestamptz[],
+          ${results.map(({ probe }) => probe.begunAt ?? null)}::timestamptz[],
           ${results.map(({ probe, report }) => isFailure(probe, report))}::boolean[],
           ${results.map(({ report }) => `"sentence":${JSON.stringify(report.sentence)}`)}::text[])
-          as r(domain_id, state, report, next_s, delegated, claimed_at, failed, said)
+          with ordinality as r(domain_id, state, report, next_s, delegated, begun_at, failed, said, place)
+        order by domain_id, begun_at desc nulls last
       ), mine as (
         select p.domain_id, p.state as before, ${warns(before, 'caa-forbids')} as caa, ${warns(before, 'aaaa-elsewhere')} as elsewhere,
           coalesce(p.watched_until > now() and position(r.said in p.report::text) = 0, false) as differs
         from probes p join result r using (domain_id)
-        where not coalesce(r.claimed_at < now() - make_interval(secs => ${WORKER_SILENCE_MAX_S}) and p.checked_at > r.claimed_at, false)
+        where not coalesce(r.begun_at < p.begun_at, false)
         order by p.domain_id for update of p
       ), stored as (
-        update probes p set state = result.state, report = result.report, checked_at = now(), claimed_by = null, delegated = coalesce(result.delegated, p.delegated),
+        update probes p set state = result.state, report = result.report, checked_at = now(), begun_at = result.begun_at, claimed_by = null, delegated = coalesce(result.delegated, p.delegated),
           live_at = case when ${holds} then p.live_at end, live_tries = case when ${holds} then p.live_tries else 0 end,
           live_sentence = case when ${holds} then p.live_sentence end, live_waits = case when ${holds} then p.live_waits else 0 end,
           -- While somebody looks, a wrong record is seen every two seconds: that makes it no older.
@@ -181,7 +196,7 @@ async function storeReports(tx: Tx, results: readonly ProbeResult[]): Promise<St
           next_probe_at = case when p.watched_until > now() and result.next_s > ${WATCHED_INTERVAL_S}
             then ${WATCHED_INTERVAL} + case when p.claimed_at > now() - ${WATCHED_INTERVAL} then p.claimed_at else now() end
             else now() + make_interval(secs => result.next_s) end
-        from result join mine using (domain_id) where p.domain_id = result.domain_id returning p.domain_id, before, differs, p.state,
+        from result join mine using (domain_id) where p.domain_id = result.domain_id returning p.domain_id, place, before, differs, p.state,
           p.live_at is null and p.live_tries < ${LIVE_TRIES_MAX} as unseen, caa and not ${warns(now, 'caa-forbids')} as caa_mended,
           elsewhere and not ${warns(now, 'aaaa-elsewhere')} as addresses_mended
       ), told as (
@@ -190,16 +205,17 @@ async function storeReports(tx: Tx, results: readonly ProbeResult[]): Promise<St
         select 'host', d.hostname from stored join domains d on d.id = stored.domain_id
         where (before <> stored.state or differs) and d.deleted_at is null and (stored.state <> 'verified' or d.verified_at is not null)
       )
-      select d.id as "domainId", d.hostname, stored.state = 'verified' and unseen as "isUnseen", caa_mended as "caaMended",
-        addresses_mended as "addressesMended"
-      from stored join domains d on d.id = stored.domain_id
-      where (stored.state = 'verified' and unseen or caa_mended or addresses_mended) and d.deleted_at is null`,
+      select place::int, d.hostname, stored.state = 'verified' and unseen as "isUnseen", caa_mended as "caaMended", addresses_mended as "addressesMended"
+      from stored join domains d on d.id = stored.domain_id where d.deleted_at is null`,
   )
+  const resultOf = ({ place }: { place: number }) => results[place - 1]!
+  const idOf = (row: { place: number }) => resultOf(row).probe.domainId
   return {
+    stored: found.map(resultOf),
     unseen: found.filter(({ isUnseen }) => isUnseen).map(({ hostname }) => hostname),
     mended: {
-      caa: found.filter(({ caaMended }) => caaMended).map(({ domainId }) => domainId),
-      addresses: found.filter(({ addressesMended }) => addressesMended).map(({ domainId }) => domainId),
+      caa: found.filter(({ caaMended }) => caaMended).map(idOf),
+      addresses: found.filter(({ addressesMended }) => addressesMended).map(idOf),
     },
   }
 }
@@ -235,13 +251,15 @@ async function orderBeforeCutOver(tx: Tx, domainIds: string[]): Promise<void> {
   )
 }
 
-// Runs after storeReports and so behind its row locks: no probe, no claim.
-async function verify(tx: Tx, domainIds: string[]): Promise<Hostname[]> {
+/** Those that are not `proven` must owe no proof now either: another project may have released the name, or one of its family, since the check began. */
+async function verify(tx: Tx, domainIds: string[], proven: string[]): Promise<Hostname[]> {
   const verified = await rows(
     tx,
     sql<{ hostname: Hostname }>`
       with mine as (
+        -- Behind the row locks of storeReports: no probe, no claim.
         select d.id from domains d where d.id = any(${domainIds}::bigint[]) and d.verified_at is null and d.deleted_at is null
+          and (d.id = any(${proven}::bigint[]) or not ${proofNeeded(sql`now()`)})
         order by d.id for update
       ), verified as (
         update domains d set verified_at = date_trunc('milliseconds', now()), version = nextval('versions')

@@ -32,13 +32,13 @@ test('what a dead worker held is free at once, and another worker gets it', asyn
   const { db } = database
   const hostname = await claim(db, await addProject(db))
   await beats(ada, bob)
-  expect(await claimDueProbes(db, 1_000, 60, bob.id)).toHaveLength(1)
+  expect(await claimDueProbes(db, { line: 'answered', limit: 1_000, leaseS: 60, workerId: bob.id })).toHaveLength(1)
   expect((await beginIssuance(db, hostname, { directories: ['local'], workerId: bob.id })).kind).toBe('go')
   expect((await beginIssuance(db, hostname)).kind).toBe('no')
   await Promise.all([silentFor(bob.id, 16), steadyFor(ada.id, 60)])
   expect(await takeOverFromDead(db, ada)).toEqual({ workers: ['bob'], attempts: 1, probes: 1 })
   expect(await takeOverFromDead(db, ada)).toMatchObject({ workers: [] })
-  expect(await claimDueProbes(db, 1_000, 60, ada.id)).toHaveLength(1)
+  expect(await claimDueProbes(db, { line: 'answered', limit: 1_000, leaseS: 60, workerId: ada.id })).toHaveLength(1)
   expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'go', attempt: 2 })
 })
 

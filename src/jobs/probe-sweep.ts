@@ -1,7 +1,7 @@
 import type { Db } from '../core/db.ts'
 import type { DnsReport } from '../core/dns-report.ts'
 import { nextProbeInS } from '../core/probe-interval.ts'
-import { claimDueProbes, type DueProbe, type ProbeResult, recordProbes } from '../core/probes.ts'
+import { claimDueProbes, type DueProbe, type ProbeLine, type ProbeResult, recordProbes } from '../core/probes.ts'
 import type { Hostname } from '../hostname.ts'
 import { backOffMs, pause } from '../lib/back-off.ts'
 import type { Log } from '../log.ts'
@@ -17,7 +17,9 @@ export type ProbeSweepParts = {
   count(state: string): void
 }
 
-const PROBES_AT_ONCE_MAX = 3_000 // a silent zone holds its place for eight seconds, and must not hold up the others
+/** Of each line, for itself: a silent zone holds its place for eight seconds, and must not hold up those that answer. */
+const PROBES_AT_ONCE_MAX = { answered: 2_000, unanswered: 1_000 }
+const LINES: readonly ProbeLine[] = ['answered', 'unanswered']
 const CLAIM_LEASE_S = 60 // should nobody notice that the worker died
 const IDLE_POLL_MS = 250
 const RECORD_EVERY_MS = 100
@@ -39,14 +41,15 @@ export function startProbeSweep(parts: ProbeSweepParts): { stop(): Promise<void>
 }
 
 async function sweepUntil(stopped: AbortSignal, parts: ProbeSweepParts): Promise<void> {
-  const underWay = new Set<Promise<void>>()
+  const underWay = { answered: new Set<Promise<void>>(), unanswered: new Set<Promise<void>>() }
+  const countUnderWay = () => LINES.reduce((sum, line) => sum + underWay[line].size, 0)
   let finished: ProbeResult[] = []
-  const begin = (probe: DueProbe) => {
+  const begin = (line: ProbeLine, probe: DueProbe) => {
     const ended = checkOne(parts, probe).then((result) => {
       if (result) finished.push(result)
-      underWay.delete(ended)
+      underWay[line].delete(ended)
     })
-    underWay.add(ended)
+    underWay[line].add(ended)
   }
   const record = async () => {
     const results = finished
@@ -56,7 +59,7 @@ async function sweepUntil(stopped: AbortSignal, parts: ProbeSweepParts): Promise
   let failures = 0
   while (!stopped.aborted) {
     try {
-      for (const probe of await claim(parts, PROBES_AT_ONCE_MAX - underWay.size)) begin(probe)
+      for (const line of LINES) for (const probe of await claim(parts, line, underWay[line].size)) begin(line, probe)
       failures = 0
     } catch (error) {
       failures += 1
@@ -64,16 +67,17 @@ async function sweepUntil(stopped: AbortSignal, parts: ProbeSweepParts): Promise
         parts.log.warn({ reason: (error as Error).message }, 'cannot ask which domains are due for a DNS check; trying again')
     }
     await record()
-    await pause(underWay.size + finished.length > 0 ? RECORD_EVERY_MS : failures > 0 ? backOffMs(failures, RETRY) : IDLE_POLL_MS, stopped)
+    await pause(countUnderWay() + finished.length > 0 ? RECORD_EVERY_MS : failures > 0 ? backOffMs(failures, RETRY) : IDLE_POLL_MS, stopped)
   }
-  await Promise.all(underWay)
+  await Promise.all(LINES.flatMap((line) => [...underWay[line]]))
   await record()
 }
 
-async function claim(parts: ProbeSweepParts, room: number): Promise<DueProbe[]> {
+async function claim({ db, workerId }: ProbeSweepParts, line: ProbeLine, underWay: number): Promise<DueProbe[]> {
+  const limit = PROBES_AT_ONCE_MAX[line] - underWay
   // Small bites would cost a statement each: wait until a fifth of the places are free.
-  if (room < PROBES_AT_ONCE_MAX / 5) return []
-  return claimDueProbes(parts.db, room, CLAIM_LEASE_S, parts.workerId)
+  if (limit < PROBES_AT_ONCE_MAX[line] / 5) return []
+  return claimDueProbes(db, { line, limit, leaseS: CLAIM_LEASE_S, workerId })
 }
 
 async function checkOne(parts: ProbeSweepParts, probe: DueProbe): Promise<ProbeResult | undefined> {
