@@ -114,6 +114,7 @@ CREATE INDEX domain_released ON public.domains USING btree (hostname, deleted_at
 CREATE INDEX domain_released_project ON public.domains USING btree (hostname, project_id, deleted_at) WHERE (deleted_at IS NOT NULL);
 CREATE UNIQUE INDEX domain_hostname_live ON public.domains USING btree (hostname) WHERE (deleted_at IS NULL);
 CREATE TRIGGER domain_family_room BEFORE INSERT ON public.domains FOR EACH ROW EXECUTE FUNCTION require_room_in_family();
+CREATE TRIGGER domain_room_beside AFTER INSERT ON public.domains FOR EACH ROW EXECUTE FUNCTION require_room_beside();
 CREATE TRIGGER domain_version_xid BEFORE UPDATE OF version ON public.domains FOR EACH ROW EXECUTE FUNCTION set_version_xid();
 
 create table edges (
@@ -441,6 +442,20 @@ CREATE OR REPLACE FUNCTION public.edge_setting(wanted text)
  SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
   select value from settings where name = wanted and name in ('thumbprint', 'ticket-keys');
+$function$;
+
+CREATE OR REPLACE FUNCTION public.require_room_beside()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  found text := claim_in_the_way(new.project_id, new.hostname);
+begin
+  if found is not null then
+    raise exception using errcode = 'exclusion_violation', constraint = 'domain_family_room', message = found;
+  end if;
+  return null;
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION public.require_room_in_family()

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { addProject, CLAIM_RULES, claim, freshHostname } from '../../test/support/tenants.ts'
-import { type Hostname, wildcardOver } from '../hostname.ts'
+import { type Hostname, parseHostname, wildcardOver } from '../hostname.ts'
 import type { Db } from './db.ts'
 import { changeMetadata, listDomains, registerDomain, removeDomain } from './domains.ts'
 import { findProbeTarget } from './probes.ts'
@@ -154,4 +154,25 @@ test('names under one domain that are claimed all at once do not wait for each o
   const projects = await Promise.all(Array.from({ length: 20 }, () => addProject(db)))
   const outcomes = await Promise.all(projects.flatMap((project) => Array.from({ length: 10 }, () => race(project, freshHostname(domain)))))
   expect(new Set(outcomes)).toEqual(new Set(['claimed']))
+})
+
+test('a name that its project gives up while another claims it stays under the wildcard that the project keeps', async () => {
+  const [holder, other] = [await addProject(db), await addProject(db)]
+  const rules = { ...CLAIM_RULES, wildcards: true }
+  const hostname = parseHostname(`shop.${freshHostname()}`)
+  for (const name of [wildcardOver(hostname), hostname]) await registerDomain(db, holder, { hostname: name, metadataJson: '{}' }, rules)
+  const removing = await db.pool.connect()
+  try {
+    await removing.query('begin')
+    await removing.query('delete from probes using domains where id = domain_id and hostname = $1', [hostname])
+    await removing.query('update domains set deleted_at = now() where hostname = $1', [hostname])
+    const claimed = outcome(other, hostname)
+    const waiting = `select from pg_stat_activity where wait_event = 'transactionid' and datname = current_database()`
+    await expect.poll(async () => (await db.pool.query(waiting)).rowCount).toBe(1)
+    await removing.query('commit')
+    expect(await claimed).toBe('hostname_claimed')
+  } finally {
+    removing.release(true)
+  }
+  expect(await held(other)).toEqual([])
 })

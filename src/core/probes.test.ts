@@ -7,6 +7,7 @@ import { beginIssuance, claimDueRenewals, recordCertificate, recordIssuanceFailu
 import type { Db } from './db.ts'
 import type { DnsReport, DnsState } from './dns-report.ts'
 import { findDomain, registerDomain, removeDomain } from './domains.ts'
+import { importCertificate } from './imported-certificate.ts'
 import {
   CAA_PROBLEM,
   CHALLENGE_PROBLEM,
@@ -171,6 +172,21 @@ test('DNS that is right ends the back-off of attempts that failed for want of it
   for (const hostname of [unverified, verified, renewal]) expect(due).toContain(hostname)
   expect(due).not.toContain(refused)
   expect(await beginIssuance(db, verified)).toMatchObject({ kind: 'go', attempt: 1 })
+})
+
+test('certificates are brought while checks find their hostnames right, and neither stands in the other’s way', async () => {
+  const project = await addProject(db)
+  const [past, future] = [-1, 30].map((days) => new Date(Date.now() + days * 86_400_000)) as [Date, Date]
+  for (let n = 0; n < 24; n += 1) {
+    const hostname = await claim(db, project)
+    await beginIssuance(db, hostname)
+    await recordIssuanceFailure(db, hostname, { problem: { type: DNS_PROBLEM }, sentence: 'No.' })
+    const probe = await findProbeTarget(db, project, hostname)
+    const brought = { chainPem: 'x', sealedKey: Buffer.of(1), issuer: 'x', serial: String(n), notBefore: past, notAfter: future }
+    const recorded = recordProbes(db, [result(probe, 'verified')])
+    for (let turns = 0; turns < n; turns += 1) await new Promise(setImmediate)
+    await Promise.all([recorded, importCertificate(db, hostname, brought)])
+  }
 })
 
 test('what a check warned of and finds mended ends the back-off of attempts that failed for it, once', async () => {
