@@ -109,6 +109,7 @@ create table domains (
   constraint domains_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
 );
 CREATE INDEX domain_family ON public.domains USING btree (substr(hostname, (strpos(hostname, '.'::text) + 1)), hostname);
+CREATE INDEX domain_family_verified ON public.domains USING btree (substr(hostname, (strpos(hostname, '.'::text) + 1)), project_id) WHERE (verified_at IS NOT NULL);
 CREATE INDEX domain_project_live ON public.domains USING btree (project_id, created_at, hostname) WHERE (deleted_at IS NULL);
 CREATE INDEX domain_released ON public.domains USING btree (hostname, deleted_at) WHERE (deleted_at IS NOT NULL);
 CREATE INDEX domain_released_project ON public.domains USING btree (hostname, project_id, deleted_at) WHERE (deleted_at IS NOT NULL);

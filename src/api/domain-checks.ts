@@ -9,7 +9,11 @@ import { createOnce } from '../lib/once.ts'
 import { Shares } from '../lib/shares.ts'
 
 export type DomainProbe = {
-  check(hostname: Hostname, claim: { proof: string; proofNeeded: boolean }, signal?: AbortSignal): Promise<DnsReport>
+  check(
+    hostname: Hostname,
+    claim: { proof: string; proofNeeded: boolean; sharedDomains: readonly string[] },
+    signal?: AbortSignal,
+  ): Promise<DnsReport>
 }
 
 export type DomainChecksParts = {

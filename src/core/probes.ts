@@ -4,6 +4,7 @@ import { type Db, rows, type Tx, transaction } from './db.ts'
 import type { DnsReport } from './dns-report.ts'
 import { domainNotFound, live } from './domain-record.ts'
 import { NOBODYS_FAULT } from './domain-status.ts'
+import { DOMAINS_OF_OTHERS } from './domains-of-others.ts'
 import { addIssueJobs, ISSUANCE_LEASE_S } from './issue-jobs.ts'
 import { addLiveJobs, LIVE_TRIES_MAX } from './live-checks.ts'
 import { isFailure } from './probe-interval.ts'
@@ -20,6 +21,8 @@ export type DueProbe = {
   verified: boolean
   proof: string
   proofNeeded: boolean
+  /** Of a domain that is not verified: the domains above its hostname under which other projects have verified names. */
+  sharedDomains: string[]
   /** So many checks in a row found nothing out or, once it is verified, something wrong. */
   failures: number
   /** When its check began, as the database writes it: what comes late is told by it. */
@@ -57,7 +60,7 @@ const IN_LINE = { answered: sql`failures = 0`, unanswered: sql`failures > 0` }
 
 /** The columns of a DueProbe, of a domain `d`, its project `o` and its probe `p`. */
 const DUE_PROBE = sql<DueProbe>`d.id as "domainId", d.hostname, d.project_id as "projectId", d.verified_at is not null as verified, o.proof,
-  ${proofNeeded(sql`now()`)} as "proofNeeded", p.failures, now()::text as "begunAt"`
+  ${proofNeeded(sql`now()`)} as "proofNeeded", case when d.verified_at is null then ${DOMAINS_OF_OTHERS} else '{}' end as "sharedDomains", p.failures, now()::text as "begunAt"`
 
 /**
  * Up to `limit` domains of a line whose look-up is due, longest overdue first. They are the caller's for `leaseS` seconds and due again after that,
@@ -87,7 +90,7 @@ export async function claimDueProbes(
       ), changed as (
         insert into changes (kind, key) select 'host', hostname from flipped
       )
-      select "domainId", hostname, "projectId", verified, proof, "proofNeeded", failures, "begunAt" from found`,
+      select "domainId", hostname, "projectId", verified, proof, "proofNeeded", "sharedDomains", failures, "begunAt" from found`,
   )
 }
 
@@ -144,6 +147,16 @@ export async function findProbeTarget(db: Db, project: Project, hostname: Hostna
   )
   if (!target) throw domainNotFound(hostname)
   return target
+}
+
+/** A claim beside verified names of other projects, as its check needs it, before it is verified; undefined where there is no such thing. */
+export async function findClaimBesideOthers(db: Db, hostname: Hostname): Promise<DueProbe | undefined> {
+  const [target] = await rows(
+    db,
+    sql<DueProbe>`select ${DUE_PROBE} from domains d join projects o on o.id = d.project_id join probes p on p.domain_id = d.id
+      where d.hostname = ${hostname} and d.deleted_at is null and d.verified_at is null`,
+  )
+  return target && target.sharedDomains.length > 0 ? target : undefined
 }
 
 const holds = sql<boolean>`result.state in ('verified', ${sql.join(NOBODYS_FAULT.map((state) => sql.lit(state)))})`

@@ -7,7 +7,7 @@ import { sampleUnder } from './sample.ts'
 import { lookAtSignatures, type Signatures } from './signatures.ts'
 import { type Edge, isOursByMistake, judgeView, leadsToEdge, type Verdict, type View, weigh } from './verdict.ts'
 import { type AskName, askForAlias, type Walk, walk } from './walk.ts'
-import { findWildcardRecord } from './wildcard-record.ts'
+import { findWildcardRecord, wildcardIn } from './wildcard-record.ts'
 
 /** A verdict with what it rests on. `servers` says what each authoritative server holds; empty when none had to be, or could be, asked. */
 export type Finding = {
@@ -127,7 +127,7 @@ export function createLookup(parts: { resolver: Resolver; authorities: Authoriti
     const { view, zone } = finding
     if (!view || name === undefined) return finding
     const ask: AskName = zone !== undefined && isWithin(zone, name) ? askZone : (asking) => resolver.resolve(asking, budget)
-    const byWildcard = await findWildcardRecord(name, view, zone, ask)
+    const byWildcard = wildcardIn(await findWildcardRecord(name, view, zone, ask))
     return byWildcard === undefined ? finding : { ...finding, view: { ...view, byWildcard } }
   }
 

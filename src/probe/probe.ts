@@ -10,6 +10,7 @@ import { type CaaFinding, type CaaRecords, findCaa, lookUpCaa } from './caa.ts'
 import { describeDelegation, findDelegation, type WantedDelegation } from './delegation.ts'
 import { createExchange } from './exchange.ts'
 import { createLookup, type Finding } from './lookup.ts'
+import { isWithin } from './place.ts'
 import { findProof } from './proof.ts'
 import { createReport, type DnsReport, subjectOf } from './report.ts'
 import { createResolver } from './resolver.ts'
@@ -18,7 +19,7 @@ import { parseServer } from './servers.ts'
 import { type Edge, type Verdict, weighProof } from './verdict.ts'
 import type { AskName } from './walk.ts'
 import { examineClaim } from './wildcard.ts'
-import { findWildcardRecord } from './wildcard-record.ts'
+import { findWildcardRecord, wildcardIn } from './wildcard-record.ts'
 
 export type ProbeSettings = {
   edgeHost: Hostname
@@ -34,8 +35,16 @@ export type ProbeSettings = {
   caaIssuers: string[]
 }
 
-/** What a claim brings to a check: the project's proof, and the alias by which challenges may be delegated to us, where there is such a thing. */
-export type Ownership = { proof: string; proofNeeded: boolean; delegation?: WantedDelegation | undefined }
+/**
+ * What a claim brings to a check: the project's proof, and the alias by which challenges may be delegated to us, where there is such a thing.
+ * `sharedDomains`: those above its hostname in which others are served, so that their wildcard records are no sign of whom the name is meant for.
+ */
+export type Ownership = {
+  proof: string
+  proofNeeded: boolean
+  sharedDomains?: readonly string[]
+  delegation?: WantedDelegation | undefined
+}
 
 export type Destination = { kind: 'yes'; addresses: string[] } | { kind: 'no'; sentence: string } | { kind: 'unknown'; sentence: string }
 
@@ -76,8 +85,9 @@ export function createProbe(settings: ProbeSettings): Probe {
   async function check(hostname: Hostname, ownership: Ownership): Promise<DnsReport> {
     const budget = openBudget()
     const domain = withoutStar(hostname)
-    const finding = await examineClaim(lookup, hostname, budget)
-    remember(hostname, finding)
+    const examined = await examineClaim(lookup, hostname, budget)
+    remember(hostname, examined)
+    const finding = await weighWildcardRecord(hostname, examined, ownership.sharedDomains ?? [], ask(budget))
     const isLocal = finding.view === undefined
     const proof = ownership.proofNeeded && !isLocal ? { name: `_namesake.${domain}`, value: ownership.proof } : undefined
     // A wildcard's view is of a name below the one that it stands on.
@@ -102,7 +112,8 @@ export function createProbe(settings: ProbeSettings): Probe {
     const zone = finding.zone ?? known?.zone // whoever is to add a record must be told where: of a hostname that leads to the edge nothing has said it yet
     const seen = finding.view
     const addsBelow = !isWildcard(hostname) && (verdict.kind === 'proof-needed' || found?.state === 'absent')
-    const byWildcard = seen?.byWildcard ?? (seen && addsBelow ? await findWildcardRecord(hostname, seen, zone, ask(budget)) : undefined)
+    const byWildcard =
+      seen?.byWildcard ?? (seen && addsBelow ? wildcardIn(await findWildcardRecord(hostname, seen, zone, ask(budget))) : undefined)
     const view = seen && { ...seen, isApex: seen.isApex || zone === hostname, ...(byWildcard !== undefined && { byWildcard }) }
     const report = {
       hostname,
@@ -143,6 +154,16 @@ export function createProbe(settings: ProbeSettings): Probe {
       exchange.close()
     },
   }
+}
+
+/** Takes a name for one without a record where all that leads it here is the wildcard record of a domain in which others are served. */
+async function weighWildcardRecord(hostname: Hostname, finding: Finding, sharedDomains: readonly string[], ask: AskName): Promise<Finding> {
+  const { verdict, view, zone } = finding
+  if (verdict.kind !== 'verified' || !view || isWildcard(hostname) || sharedDomains.length === 0) return finding
+  const source = await findWildcardRecord(hostname, view, zone, ask)
+  if (source.kind === 'unknown') return { ...finding, verdict: { kind: 'unknown', reason: 'failed' } }
+  if (source.kind === 'own' || !sharedDomains.some((domain) => isWithin(source.name.slice('*.'.length), domain))) return finding
+  return { ...finding, verdict: { kind: 'absent', sharedRecord: source.name }, view: { ...view, byWildcard: source.name } }
 }
 
 function readEdge(settings: ProbeSettings): Edge {

@@ -58,7 +58,9 @@ function describeInAscii(verdict: Verdict, subject: Subject): string {
     case 'verified':
       return `The DNS of ${hostname} is right: it leads to ${edge.host}.`
     case 'absent':
-      return describeAbsent(verdict.unregistered, subject)
+      return verdict.sharedRecord === undefined
+        ? describeAbsent(verdict.unregistered, subject)
+        : describeShared(verdict.sharedRecord, subject)
     case 'wrong-target':
       return verdict.record ? `${change(verdict.record, subject)} ${withValue(edge)}.` : `${exchangeAddresses(verdict.addresses, subject)}.`
     case 'wrong-case':
@@ -112,6 +114,11 @@ function describeMisplaced(record: Hop, subject: Subject): string {
 function describeAbsent(unregistered: string | undefined, subject: Subject): string {
   if (unregistered === undefined) return `${addRecord(subject)}${whereItCounts(subject)}.`
   return `The domain ${unregistered} does not exist in the DNS: check its spelling, and that it is registered and has not expired, then ${lowerFirst(addRecord(subject))}.`
+}
+
+function describeShared(wildcard: string, subject: Subject): string {
+  const { label } = placeOf(wildcard, subject.zone)
+  return `${addRecord(subject)}: so far only the wildcard record ("${label}") leads ${subject.hostname} here, which does not say for whom, as others are served under it too; it may stay.`
 }
 
 /** Who sees no record that they have added may have added it for www, or at a DNS provider that the domain has left. */

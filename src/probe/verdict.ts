@@ -30,11 +30,12 @@ export type View = {
 /**
  * The `addresses` of a doubled host are those that the hostname itself has, elsewhere.
  * The `record` of what is unknown or bogus: the CNAME that leads to a name which cannot be resolved; without one it is the hostname itself that cannot be.
+ * `sharedRecord`: the wildcard record that leads the hostname here, as it does names of others.
  * `dead`: the name servers of which none answers. `unsigned`: the zone has no signatures, though its parent says that it has.
  */
 export type Verdict =
   | { kind: 'verified'; via: 'cname' | 'addresses' | 'local' }
-  | { kind: 'absent'; unregistered?: string }
+  | { kind: 'absent'; unregistered?: string; sharedRecord?: string }
   | { kind: 'wrong-target'; record: Hop | undefined; addresses: string[] }
   | { kind: 'wrong-case' | 'typo-in-target' | 'missing-final-dot' | 'target-is-portal'; record: Hop }
   | { kind: 'doubled-host'; at: string; addresses?: string[] }

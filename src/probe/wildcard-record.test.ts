@@ -34,6 +34,34 @@ test('a wildcard record that is right is no news: what leads here is shown under
   expect([state, found[0]]).toEqual(['verified', expected[0]])
 })
 
+const checkBesideOthers = (hostname: string, ...sharedDomains: string[]) =>
+  zone.probe.check(parseHostname(hostname), { proof: '', proofNeeded: false, sharedDomains })
+
+test('where others are served in a domain, its wildcard record does not say whom a name is meant for: it needs a record of its own', async () => {
+  zone.set('*.customer.test', 'CNAME', EDGE_HOST)
+  const { state, sentence, expected, found } = await checkBesideOthers('login.customer.test', 'customer.test')
+  expect([state, expected]).toEqual(['absent', [{ name: 'login.customer.test', type: 'CNAME', value: EDGE_HOST }]])
+  expect(found[0]).toEqual({ name: '*.customer.test', type: 'CNAME', value: EDGE_HOST })
+  expect(sentence).toBe(
+    `Add a CNAME record named "login" in the DNS of customer.test with the value "${EDGE_HOST}": so far only the wildcard record ("*") leads login.customer.test here, which does not say for whom, as others are served under it too; it may stay.`,
+  )
+  zone.set('login.customer.test', 'CNAME', EDGE_HOST)
+  expect((await checkBesideOthers('login.customer.test', 'customer.test')).state).toBe('verified')
+})
+
+test('so does a name several labels below, and one in the domain of others further down, but not one that a nearer wildcard record leads here', async () => {
+  zone.set('*.customer.test', 'CNAME', EDGE_HOST)
+  expect((await checkBesideOthers('login.eu.customer.test', 'customer.test')).state).toBe('absent')
+  expect((await checkBesideOthers('login.eu.customer.test', 'eu.customer.test')).state).toBe('absent')
+  zone.set('*.eu.customer.test', 'CNAME', EDGE_HOST)
+  expect((await checkBesideOthers('login.eu.customer.test', 'customer.test')).state).toBe('verified')
+})
+
+test('a server that answers for every name there is has no wildcard record', async () => {
+  for (const name of ['*.customer.test', '*.invalid']) zone.set(name, 'CNAME', EDGE_HOST)
+  expect((await checkBesideOthers('login.customer.test', 'customer.test')).state).toBe('verified')
+})
+
 test('where a proof is wanted too, below which no wildcard record answers, a mistake in one leaves the hostname to have its own', async () => {
   zone.set('*.customer.test', 'CNAME', TYPO)
   const { expected } = await zone.probe.check(parseHostname('shop.customer.test'), { proof: 'namesake-proof-1', proofNeeded: true })

@@ -5,27 +5,37 @@ import { sampleUnder } from './sample.ts'
 import type { View } from './verdict.ts'
 import { type AskName, aliasOf } from './walk.ts'
 
+/** `own`: the name has the record itself, or is its zone. `unknown`: nobody said. */
+export type RecordSource = { kind: 'wildcard'; name: string } | { kind: 'own' } | { kind: 'unknown' }
+
+/** Nothing exists below it (RFC 6761 §6.4). */
+const NO_DOMAIN = 'invalid'
+
 /**
- * The name of the wildcard record (`*.customer.com`) that gave a name in lower case what was seen there; undefined where the name has it itself, or is its
- * zone. It is told from a record of the name's own by two random names, one beside the name and one below it.
+ * Whether a name in lower case has itself what was seen there, or a wildcard record (`*.customer.com`) gave it. That is told by two random names, one
+ * beside the name and one below it. Who answers alike for names that cannot exist has no wildcard record, but an answer for everything.
  */
-export async function findWildcardRecord(
-  name: string,
-  seen: View,
-  knownZone: string | undefined,
-  ask: AskName,
-): Promise<string | undefined> {
+export async function findWildcardRecord(name: string, seen: View, knownZone: string | undefined, ask: AskName): Promise<RecordSource> {
   const { label, zone } = placeOf(name, knownZone)
-  if (label === '@') return undefined
+  if (label === '@') return { kind: 'own' }
   const { type, step: own } = stepOf(name, seen)
-  const step = async (at: string) => firstStep(await ask({ name: at, type }), at, type)
-  const haveThat = async (...names: string[]) => (await Promise.all(names.map(step))).every((found) => found === own)
+  const look = async (at: string) => ({ at, reply: await ask({ name: at, type }) })
+  const hasThat = ({ at, reply }: { at: string; reply: Reply }) => firstStep(reply, at, type) === own
+  const haveThat = async (...names: string[]) => (await Promise.all(names.map(look))).every(hasThat)
   // A wildcard record answers beside the name, and below it only while the name has no record of its own (RFC 4592 §2.2.1).
   let above = parentOf(name)
-  if (!(await haveThat(sampleUnder(above), sampleUnder(name)))) return undefined
+  const samples = await Promise.all([sampleUnder(above), sampleUnder(name)].map(look))
+  if (samples.some((sample) => sample.reply.kind === 'answer' && !hasThat(sample))) return { kind: 'own' }
+  if (!samples.every(hasThat)) return { kind: 'unknown' }
+  if (await haveThat(sampleUnder(NO_DOMAIN))) return { kind: 'own' }
   // It answers over several labels where the name between them does not exist.
   while (above !== zone && (await haveThat(above, sampleUnder(parentOf(above))))) above = parentOf(above)
-  return `*.${above}`
+  return { kind: 'wildcard', name: `*.${above}` }
+}
+
+/** The wildcard record's name, where it is one's. */
+export function wildcardIn(source: RecordSource): string | undefined {
+  return source.kind === 'wildcard' ? source.name : undefined
 }
 
 /** What was seen at a name of the chain, and by a question of which type. */

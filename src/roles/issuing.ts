@@ -6,6 +6,7 @@ import { certIdOf, momentIn } from '../certs/renewal-info.ts'
 import type { TlsAlpn } from '../certs/tls-alpn-solver.ts'
 import type { Config } from '../config.ts'
 import type { IssuancePermission } from '../core/certificates.ts'
+import type { DueProbe } from '../core/probes.ts'
 import type { HeldCertificate } from '../core/renewals.ts'
 import type { Hostname } from '../hostname.ts'
 import type { IssueParts } from '../jobs/issue.ts'
@@ -37,6 +38,8 @@ export type IssuingParts = {
   dns01?: Pick<DelegatedChallenges, 'solver' | 'delegationOf'> | undefined
   /** Whether a later attempt than the permission's has begun. Never rejects. */
   isOvertaken?: (hostname: Hostname, permission: IssuancePermission) => Promise<boolean>
+  /** A claim that is not verified, in domains in which other projects are. */
+  findClaimBesideOthers?: (hostname: Hostname) => Promise<DueProbe | undefined>
 }
 
 /** How this installation obtains certificates: what it looks at before an order, whom it asks, how it seals the key. */
@@ -66,6 +69,10 @@ export function createIssuing(config: Config, keys: OwnKeys, probe: Probe, ledge
       checkHttp: async (hostname, addresses) => challenge(hostname, addresses),
       checkTls,
       delegationOf: async (hostname) => parts.dns01?.delegationOf(hostname),
+      async lookBesideOthers(hostname) {
+        const claim = await parts.findClaimBesideOthers?.(hostname)
+        return claim && probe.check(hostname, claim)
+      },
       offered: solvers.map(({ type }) => type),
       isValidating: port !== undefined,
     }),

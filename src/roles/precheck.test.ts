@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { DELEGATION_PROBLEM } from '../core/probes.ts'
+import { DELEGATION_PROBLEM, DNS_PROBLEM, DNS_UNKNOWN_PROBLEM } from '../core/probes.ts'
 import { type Hostname, parseHostname } from '../hostname.ts'
 import { createPrecheck, type PrecheckParts } from './precheck.ts'
 
@@ -10,6 +10,7 @@ function precheckWith(changes: Partial<PrecheckParts>) {
   return createPrecheck({
     ...{ isOwn: () => false, leadsToEdge: async () => ({ kind: 'yes', addresses: ['192.0.2.1'] }), delegationOf: async () => delegation },
     ...{ checkHttp: async () => ({ kind: 'ours' }), checkTls: async () => undefined, offered: ['http-01', 'tls-alpn-01', 'dns-01'] },
+    lookBesideOthers: async () => undefined,
     isValidating: true,
     ...changes,
   })
@@ -35,6 +36,17 @@ test('before cut-over a delegated hostname is proven by DNS; any other is told w
     ways: ['dns-01'],
   })
   expect(await precheckWith({ leadsToEdge })(shop)).toMatchObject({ kind: 'no', sentence: 'It points elsewhere.' })
+})
+
+test('a name beside those of others gets no certificate before its own record is seen, unless its challenges are delegated', async () => {
+  const lookBesideOthers = async () => ({ state: 'absent' as const, sentence: 'Add a record of its own.' })
+  expect(await precheckWith({ lookBesideOthers })(shop)).toMatchObject({
+    ...{ kind: 'no', problem: { type: DNS_PROBLEM }, sentence: 'Add a record of its own.' },
+  })
+  const silent = async () => ({ state: 'unknown' as const, sentence: 'Nobody answers.' })
+  expect(await precheckWith({ lookBesideOthers: silent })(shop)).toMatchObject({ kind: 'no', problem: { type: DNS_UNKNOWN_PROBLEM } })
+  const delegated = precheckWith({ lookBesideOthers, delegationOf: async () => ({ ...delegation, delegated: true }) })
+  expect(await delegated(shop)).toMatchObject({ kind: 'go' })
 })
 
 test('a wildcard is never looked up itself', async () => {

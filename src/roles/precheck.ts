@@ -1,5 +1,6 @@
 import type { ChallengeType } from '../certs/authority.ts'
 import type { SelfCheck } from '../certs/self-check.ts'
+import type { DnsReport } from '../core/dns-report.ts'
 import { CHALLENGE_PROBLEM, DELEGATION_PROBLEM, DNS_PROBLEM, DNS_UNKNOWN_PROBLEM } from '../core/probes.ts'
 import { type Hostname, isWildcard, withoutStar } from '../hostname.ts'
 import type { IssueParts } from '../jobs/issue.ts'
@@ -15,6 +16,8 @@ export type PrecheckParts = {
   checkTls(hostname: Hostname, addresses: string[]): Promise<SelfCheck | undefined>
   /** Where its challenges are to be delegated to, and whether they are; undefined where no zone is configured. */
   delegationOf(hostname: Hostname): Promise<{ target: string; delegated: boolean } | undefined>
+  /** The check of a claim that has yet to show that its name is meant for it, as others are served in its domain; undefined of any other. */
+  lookBesideOthers(hostname: Hostname): Promise<Pick<DnsReport, 'state' | 'sentence'> | undefined>
   offered: readonly ChallengeType[]
   /** Whether an authority will look; the built-in one does not. */
   isValidating: boolean
@@ -30,6 +33,9 @@ export function createPrecheck(parts: PrecheckParts): IssueParts['precheck'] {
       parts.delegationOf(hostname),
       wildcard ? ({ kind: 'no', sentence: '' } as const) : parts.leadsToEdge(hostname),
     ])
+    const beside = delegation?.delegated ? undefined : await parts.lookBesideOthers(hostname)
+    if (beside && beside.state !== 'verified')
+      return refuse(beside.state === 'unknown' ? DNS_UNKNOWN_PROBLEM : DNS_PROBLEM, beside.sentence)
     const leadsHere = target.kind === 'yes'
     const http = leadsHere ? await parts.checkHttp(hostname, target.addresses) : undefined
     // Where port 80 is ours nothing hangs on port 443.

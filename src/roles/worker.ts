@@ -11,6 +11,7 @@ import { isOvertaken } from '../core/issuance-attempts.ts'
 import { pruneBudget } from '../core/issuance-budget.ts'
 import { createLinkSigner } from '../core/link-signer.ts'
 import { pruneOrdersUnderWay } from '../core/orders-under-way.ts'
+import { findClaimBesideOthers } from '../core/probes.ts'
 import { pruneProjectCalls } from '../core/project-rate.ts'
 import { pruneRateLimits } from '../core/rate-limits.ts'
 import { findRoute } from '../core/routes.ts'
@@ -66,6 +67,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
   const issuing = createIssuing(config, await ensureOwnKeys(db, config), probe, ledger, {
     ...{ health, kept, tlsAlpn, dns01 },
     isOvertaken: (hostname, permission) => isOvertaken(db, hostname, permission).catch(() => false),
+    findClaimBesideOthers: (hostname) => findClaimBesideOthers(db, hostname),
   })
   const orders = new Counter({
     name: 'namesake_orders_total',
@@ -127,7 +129,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
     log,
     intervalS: config.probeIntervalS,
     workerId: runners[0].id,
-    check: ({ hostname, proof, proofNeeded }) => probe.check(hostname, { proof, proofNeeded }),
+    check: (due) => probe.check(due.hostname, due),
     onRecorded: (changed) => changed.forEach(announcer.announce),
     count: (state) => probes.inc({ state }),
   })

@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
+import { addProject, claim, freshHostname } from '../../test/support/tenants.ts'
+import { type Hostname, parseHostname } from '../hostname.ts'
+import type { Db } from './db.ts'
+import { removeDomain } from './domains.ts'
+import { claimDueProbes, findClaimBesideOthers, findProbeTarget } from './probes.ts'
+
+let database: TestDatabase
+let db: Db
+beforeAll(async () => {
+  database = await createTestDatabase()
+  db = database.db
+})
+afterAll(() => database.drop())
+
+const set = (hostname: Hostname, column: 'verified_at' | 'deleted_at', by = '0 days') =>
+  db.pool.query(`update domains set ${column} = now() - $2::interval where hostname = $1`, [hostname, by])
+
+test('a domain above a name is shared while another project has a verified name in it, or had one within 30 days', async () => {
+  const [vendor, stranger] = [await addProject(db), await addProject(db)]
+  const domain = freshHostname()
+  const [shop, login] = [parseHostname(`shop.${domain}`), parseHostname(`login.${domain}`)]
+  await claim(db, vendor, shop)
+  await claim(db, stranger, login)
+  const shared = async () => (await findProbeTarget(db, stranger, login)).sharedDomains
+  expect(await shared()).toEqual([])
+  expect(await findClaimBesideOthers(db, login)).toBeUndefined()
+  await set(shop, 'verified_at')
+  expect(await shared()).toEqual([domain])
+  expect(await findClaimBesideOthers(db, login)).toMatchObject({ hostname: login, sharedDomains: [domain] })
+  const due = await claimDueProbes(db, { line: 'answered', limit: 100, leaseS: 60 })
+  expect(due.find(({ hostname }) => hostname === login)).toMatchObject({ sharedDomains: [domain] })
+  expect(due.find(({ hostname }) => hostname === shop)).toMatchObject({ sharedDomains: [] })
+  await removeDomain(db, vendor, shop)
+  expect(await shared()).toEqual([domain])
+  await set(shop, 'deleted_at', '31 days')
+  expect(await shared()).toEqual([])
+})
+
+test("a project's own names share nothing, nor does a verified name; of a name several labels deep each domain above counts", async () => {
+  const [vendor, stranger] = [await addProject(db), await addProject(db)]
+  const domain = freshHostname()
+  const [shop, deep, own] = [parseHostname(`shop.${domain}`), parseHostname(`a.b.${domain}`), parseHostname(`c.b.${domain}`)]
+  for (const hostname of [shop, own]) {
+    await claim(db, vendor, hostname)
+    await set(hostname, 'verified_at')
+  }
+  await claim(db, stranger, deep)
+  const sorted = (domains: string[]) => domains.toSorted()
+  expect(sorted((await findProbeTarget(db, stranger, deep)).sharedDomains)).toEqual([`b.${domain}`, domain].toSorted())
+  expect((await findProbeTarget(db, vendor, shop)).sharedDomains).toEqual([])
+  await set(deep, 'verified_at')
+  expect((await findProbeTarget(db, stranger, deep)).sharedDomains).toEqual([])
+})
