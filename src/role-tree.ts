@@ -163,7 +163,7 @@ export function createRoleTree(parts: RoleTreeParts): RoleTree {
       // In the order of a request: nobody is ended while somebody in front may still ask it.
       await stopAll(edgesDrained, 'edge', 'worker')
       await stopAll(allDrained, 'api', 'dns')
-      await stopAll(allDrained, 'follower', 'demo')
+      await stopAll(AbortSignal.any([atOnce, AbortSignal.timeout(FOLLOWER_STOP_MS)]), 'follower', 'demo') // however long the others took
     },
   }
 }

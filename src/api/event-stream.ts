@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { ServiceError, saysDatabaseIsAway } from '../errors.ts'
 import { Shares } from '../lib/shares.ts'
+import { LEAVING } from './listen.ts'
 
 /** What an open stream needs: news to write, and whether its reader may still listen. */
 export type StreamParts = {
@@ -48,9 +49,11 @@ export function createEventStreams(app: FastifyInstance) {
     leave()
     throw new ServiceError('rate_limited', 'too many pages are open: close some, and try again', { retryAfterS: 10 })
   }
-  app.addHook('preClose', async () => {
+  const endAll = () => {
     for (const end of streams) end()
-  })
+  }
+  app.server.once(LEAVING, endAll)
+  app.addHook('preClose', async () => endAll())
 
   return {
     async open(reply: FastifyReply, owner: StreamOwner, parts: StreamParts): Promise<FastifyReply> {
@@ -81,7 +84,7 @@ export function createEventStreams(app: FastifyInstance) {
       streams.add(end)
       raw.on('close', end)
       begin(reply, parts.headers)
-      if (raw.destroyed) end() // gone while we prepared
+      if (raw.destroyed || !app.server.listening) end() // gone while we prepared, or we are about to go: its reader comes back to our successor
       return reply
     },
   }

@@ -2,8 +2,11 @@ import type { FastifyInstance } from 'fastify'
 import { ServiceError } from '../errors.ts'
 import { isAuthority } from '../lib/authority.ts'
 
-/** Lets through what Node would refuse in words of its own, or take the first of: `checkHeads` looks at it. */
-export const HEADS_AS_SENT = { requireHostHeader: false, joinDuplicateHeaders: true }
+/**
+ * Lets through what Node would refuse in words of its own, or take the first of: `checkHeads` looks at it. Looks each second for requests
+ * that do not become whole in time, for `leave` waits for them.
+ */
+export const HEADS_AS_SENT = { requireHostHeader: false, joinDuplicateHeaders: true, connectionsCheckingInterval: 1_000 }
 
 /**
  * Refuses with `request_malformed` a request without one valid Host (RFC 9112 §3.2), which only HTTP/1.0 may leave out. An expectation that

@@ -2,7 +2,7 @@ import { request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { type AppParts, createApp } from '../../src/api/app.ts'
 import { createAuthenticator } from '../../src/api/authentication.ts'
-import { listen } from '../../src/api/listen.ts'
+import { leave, listen } from '../../src/api/listen.ts'
 import { createRouteFinder, type RouteFinder } from '../../src/api/route-finder.ts'
 import { closeDatabase, connectDatabase, type Db } from '../../src/core/db.ts'
 import type { Project } from '../../src/core/projects.ts'
@@ -55,6 +55,8 @@ export type TestApi = {
   flushUses(): Promise<void>
   /** The database is gone for good. */
   cutDatabase(): Promise<void>
+  /** What its process does first when it is told to end. */
+  leave(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -124,6 +126,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     forgetToken: authenticator.forgetToken,
     flushUses: authenticator.close,
     cutDatabase: line.cut,
+    leave: () => leave(app),
     async stop() {
       await app.close()
       await authenticator.close()
