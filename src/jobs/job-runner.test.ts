@@ -128,3 +128,37 @@ test('a runner stops at once while the database is away, also when a job has jus
   expect(performance.now() - startedAtMs).toBeLessThan(2_000)
   await pause(500) // an end that is tried again must not fail the process now either
 })
+
+test('a worker that was frozen leaves the job to the one that has taken it over, until that has done it', async () => {
+  const { db } = database
+  await rows(db, sql`delete from graphile_worker._private_jobs`)
+  const begun: string[] = []
+  const ends = new Map<string, (error?: Error) => void>()
+  const startAs = (name: string) =>
+    startJobRunner({
+      ...{ db, jobDb: db, log: createLog('test', 'fatal'), task: 'issue', atOnce: 1 },
+      async work() {
+        begun.push(name)
+        if (begun.length > 2) return
+        await new Promise<void>((resolve, reject) => ends.set(name, (error) => (error ? reject(error) : resolve())))
+      },
+    })
+  const frozen = await startAs('frozen')
+  await addIssueJobs(db, await claimSeveral(1))
+  await vi.waitFor(() => expect(begun).toEqual(['frozen']), 10_000)
+  await rows(db, sql`select graphile_worker.force_unlock_workers(${[frozen.id]}::text[])`) // as whoever finds it dead does
+  const other = await startAs('other')
+  await vi.waitFor(() => expect(begun).toEqual(['frozen', 'other']), 10_000)
+  ends.get('frozen')!()
+  await frozen.stop()
+  ends.get('other')!(new Error('this once'))
+  try {
+    await vi.waitFor(async () => {
+      await rows(db, sql`update graphile_worker._private_jobs set run_at = now() where locked_at is null`)
+      expect(begun).toEqual(['frozen', 'other', 'other'])
+    }, 10_000)
+  } finally {
+    await other.stop()
+    await Promise.all([frozen.leave(), other.leave()])
+  }
+})

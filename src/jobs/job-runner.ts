@@ -3,6 +3,8 @@ import { hostname as hostOfMachine } from 'node:os'
 import { type Job, Logger, run, type WorkerEvents } from 'graphile-worker'
 import type { Db } from '../core/db.ts'
 import { queuePool } from '../core/queue-pool.ts'
+import { holdsJob } from '../core/workers.ts'
+import { saysDatabaseIsAway } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { sharePlaces } from './place-shares.ts'
 import { joinWorkers } from './worker-registry.ts'
@@ -54,11 +56,21 @@ export async function startJobRunner({ db, jobDb, log, task, atOnce, work }: Job
         const { id } = await joined // what an unknown worker holds is nobody's to take over
         const [holder] = Object.keys(job.flags ?? {})
         await places.hold(holder, () => work(payload, job, id))
+        // The queue deletes what has ended well by its number alone, and writes a failure only of what is still held.
+        if (!(await stillHolds(db, job))) throw new Error('another worker has taken this job over meanwhile')
       },
     },
   })
   const registered = await joined
   return { id: registered.id, stop: () => runner.stop(), leave: () => registered.stop() }
+}
+
+/** True also while the database is away: a job that is done must not fail for that. */
+async function stillHolds(db: Db, { id, locked_by }: Job): Promise<boolean> {
+  return holdsJob(db, id, locked_by!).catch((error: unknown) => {
+    if (!saysDatabaseIsAway(error)) throw error
+    return true
+  })
 }
 
 function jobLogger(log: Log): Logger {
