@@ -4,7 +4,7 @@ import { Type } from 'typebox'
 import { mailboxOf, parseEmailAddress } from '../core/email-address.ts'
 import type { LinkSigner } from '../core/link-signer.ts'
 import type { RateLimits } from '../core/rate-limits.ts'
-import { endSession, findSession, listMemberships, type Session } from '../core/sessions.ts'
+import { endSession, listMemberships, type MembershipRecord, type Session } from '../core/sessions.ts'
 import { exchangeLink, findLinkEmail, requestSignIn } from '../core/sign-in-links.ts'
 import { ServiceError } from '../errors.ts'
 import { refuseCrossSite } from './cross-site.ts'
@@ -49,24 +49,25 @@ export function auth(instance: FastifyInstance, parts: AuthParts): void {
   )
 
   app.post('/v1/auth/callback', { ...limited, schema: CALLBACK }, async (request, reply) => {
-    const { key } = await exchangeLink(db, parts.signer, request.body.token)
-    await endSession(db, cookie.read(request))
+    const { key, session, projects } = await exchangeLink(db, parts.signer, request.body.token, cookie.read(request))
     cookie.set(reply, key)
-    return reply.send(await userOf(await findSession(db, key)))
+    return reply.send(userOf(session, projects))
   })
 
-  app.get('/v1/auth/me', { schema: ME }, async (request, reply) => reply.send(await userOf(await findOwnSession(parts, request))))
+  app.get('/v1/auth/me', { schema: ME }, async (request, reply) => {
+    const session = await findOwnSession(parts, request)
+    return reply.send(userOf(session, await listMemberships(db, session)))
+  })
 
   app.post('/v1/auth/sign-out', { schema: SIGN_OUT }, async (request, reply) => {
     await endSession(db, cookie.read(request))
     cookie.clear(reply)
     return reply.code(204).send(null)
   })
+}
 
-  async function userOf(session: Session) {
-    const { email, signedInAt } = session
-    return { email, projects: await listMemberships(db, session), signedInAt }
-  }
+function userOf({ email, signedInAt }: Session, projects: MembershipRecord[]) {
+  return { email, projects, signedInAt }
 }
 
 const common = { tags: ['Sign-in'], security: [] }

@@ -9,7 +9,10 @@ import { PROJECT, type Project } from './projects.ts'
 export type Session = { id: string; email: string; signedInAt: string }
 
 /** `key` is for the browser's cookie alone. */
-export type NewSession = { key: string; email: string }
+export type NewSession = { key: string; session: Session; projects: MembershipRecord[] }
+
+/** As the database has it. */
+export type SessionRow = Omit<Session, 'signedInAt'> & { signedInAt: Date }
 
 export type MembershipRecord = { slug: string; name: string; role: Role }
 
@@ -25,31 +28,32 @@ export function makeSessionKey(): { key: string; hash: Buffer } {
 
 /** Throws `session_required` without a session: none given, signed out, or older than 30 days. */
 export async function findSession(db: Db, key: string | undefined): Promise<Session> {
-  const [session] = key !== undefined && KEY.test(key) ? await readSession(db, key) : []
+  const hash = sessionHash(key)
+  const [session] = hash ? await readSession(db, hash) : []
   if (!session) throw new ServiceError('session_required', 'sign in first: there is no session, or it has ended')
-  const { signedInAt, ...rest } = session
-  return { ...rest, signedInAt: signedInAt.toISOString() }
+  return toSession(session)
 }
 
-function readSession(db: Db, key: string) {
-  return rows(
-    db,
-    sql<{ id: string; email: string; signedInAt: Date }>`
-      select id, email, signed_in_at as "signedInAt" from sessions where hash = ${hashOf(key)} and expires_at > now()`,
-  )
+function readSession(db: Db, hash: Buffer) {
+  return rows(db, sql<SessionRow>`select id, email, signed_in_at as "signedInAt" from sessions where hash = ${hash} and expires_at > now()`)
+}
+
+export function toSession({ signedInAt, ...rest }: SessionRow): Session {
+  return { ...rest, signedInAt: signedInAt.toISOString() }
 }
 
 /** From the commit on the key opens nothing. Ending what is no session is no error. */
 export async function endSession(db: Db, key: string | undefined): Promise<void> {
-  if (key !== undefined && KEY.test(key)) await rows(db, sql`delete from sessions where hash = ${hashOf(key)}`)
+  const hash = sessionHash(key)
+  if (hash) await rows(db, sql`delete from sessions where hash = ${hash}`)
 }
 
 /**
  * The projects that the session sees, by name, with the user's role as it is now: those it belonged to at sign-in and those that it made
  * since, as long as the membership lasts.
  */
-export async function listMemberships(db: Db, session: Session): Promise<MembershipRecord[]> {
-  return rows(db, sql<MembershipRecord>`select p.slug, p.name, m.role from ${visibleTo(session)} order by p.name, p.slug`)
+export async function listMemberships(on: Queryable, session: Session): Promise<MembershipRecord[]> {
+  return rows(on, sql<MembershipRecord>`select p.slug, p.name, m.role from ${visibleTo(session)} order by p.name, p.slug`)
 }
 
 /** The project, with the user's role in it. Throws `project_not_found` when the session does not see it. */
@@ -79,6 +83,11 @@ export async function showProject(on: Queryable, session: Session, projectId: st
 export async function pruneSessions(db: Db): Promise<void> {
   await rows(db, sql`delete from sign_in_links where expires_at < now() - interval '1 day'`)
   await rows(db, sql`delete from sessions where expires_at < now()`)
+}
+
+/** What is stored of a session with this key; null of what is no key. */
+export function sessionHash(key: string | undefined): Buffer | null {
+  return key !== undefined && KEY.test(key) ? hashOf(key) : null
 }
 
 function hashOf(key: string): Buffer {

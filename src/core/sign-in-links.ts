@@ -4,7 +4,16 @@ import { type Db, type Queryable, rows, transaction } from './db.ts'
 import { parseEmailAddress } from './email-address.ts'
 import type { LinkSigner } from './link-signer.ts'
 import { addMailJob } from './mail-jobs.ts'
-import { makeSessionKey, type NewSession, SESSION_DAYS } from './sessions.ts'
+import {
+  listMemberships,
+  makeSessionKey,
+  type NewSession,
+  SESSION_DAYS,
+  type Session,
+  type SessionRow,
+  sessionHash,
+  toSession,
+} from './sessions.ts'
 
 const LINK_MINUTES = 15
 
@@ -36,15 +45,19 @@ export async function findLinkEmail(db: Db, signer: LinkSigner, token: string): 
 }
 
 /**
- * Spends the link and begins a session, which sees the projects that its user belongs to now. One statement decides: of parallel callers
- * with one link, one gets the session. Throws `magic_link_invalid` when the link is used, expired or none of ours.
+ * Spends the link and begins a session, which sees the projects that its user belongs to now, and ends the one whose key the browser had.
+ * All or nothing: whoever is not told of the new session can use the link again. One statement decides: of parallel callers with one link,
+ * one gets the session. Throws `magic_link_invalid` when the link is used, expired or none of ours.
  */
-export async function exchangeLink(db: Db, signer: LinkSigner, token: string): Promise<NewSession> {
+export async function exchangeLink(db: Db, signer: LinkSigner, token: string, formerKey?: string): Promise<NewSession> {
   const linkId = signer.idOf(token)
+  if (!linkId) throw invalidLink()
   const { key, hash } = makeSessionKey()
-  const email = linkId && (await beginSession(db, linkId, hash))
-  if (!email) throw invalidLink()
-  return { key, email }
+  return transaction(db, async (tx) => {
+    const session = await beginSession(tx, linkId, { hash, formerHash: sessionHash(formerKey) })
+    if (!session) throw invalidLink()
+    return { key, session, projects: await listMemberships(tx, session) }
+  })
 }
 
 function invalidLink(): ServiceError {
@@ -58,15 +71,21 @@ function readLink(on: Queryable, linkId: string) {
   )
 }
 
-async function beginSession(on: Queryable, linkId: string, hash: Buffer): Promise<string | undefined> {
+async function beginSession(
+  on: Queryable,
+  linkId: string,
+  { hash, formerHash }: { hash: Buffer; formerHash: Buffer | null },
+): Promise<Session | undefined> {
   const [begun] = await rows(
     on,
-    sql<{ email: string }>`
+    sql<SessionRow>`
       with link as (
         update sign_in_links set used_at = now() where id = ${linkId}::uuid and used_at is null and expires_at > now() returning email
       ), session as (
         insert into sessions (hash, email, expires_at)
-        select ${hash}, email, now() + make_interval(days => ${SESSION_DAYS}) from link returning id, email
+        select ${hash}, email, now() + make_interval(days => ${SESSION_DAYS}) from link returning id, email, signed_in_at
+      ), former as (
+        delete from sessions using link where hash = ${formerHash}
       ), visible as (
         insert into session_projects (session_id, project_id)
         select session.id, m.project_id from session join members m using (email)
@@ -77,7 +96,7 @@ async function beginSession(on: Queryable, linkId: string, hash: Buffer): Promis
         insert into activity (project_id, actor, action, subject)
         select project_id, jsonb_build_object('kind', 'user', 'email', email), 'member.joined', email from joined
       )
-      select email from session`,
+      select id, email, signed_in_at as "signedInAt" from session`,
   )
-  return begun?.email
+  return begun && toSession(begun)
 }

@@ -113,6 +113,24 @@ describe('a link', () => {
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array.from({ length: 9 }, () => 401)])
   })
 
+  test('is not spent where the database goes away in the middle of the sign-in, and the former session goes on until the next try', async () => {
+    const ada = person()
+    await ada.signIn()
+    const token = await ada.askForLink()
+    const signIn = () => ada.call('POST', '/v1/auth/callback', { body: { token } })
+    const { rows: before } = await api.db.pool.query('select id from sessions where email = $1', [ada.email])
+    await api.db.pool.query(`
+      create function lose_the_database() returns trigger language plpgsql as
+        'begin perform pg_terminate_backend(pg_backend_pid()); return old; end';
+      create trigger lost before delete on sessions for each row execute function lose_the_database()`)
+    expect((await signIn()).json()).toMatchObject({ status: 503, code: 'database_unavailable' })
+    await api.db.pool.query('drop function lose_the_database cascade')
+    expect((await ada.call('GET', '/v1/auth/me')).status).toBe(200)
+    expect((await signIn()).json()).toMatchObject({ email: ada.email })
+    const { rows: after } = await api.db.pool.query('select id from sessions where email = $1', [ada.email])
+    expect([before.length, after.length, before[0].id === after[0].id]).toEqual([1, 1, false])
+  })
+
   test('is over after 15 minutes', async () => {
     const ada = person()
     const token = await ada.askForLink()
