@@ -19,9 +19,7 @@ const CACHE_CONTROL = 'private, max-age=1'
 export function resolveHostname(app: FastifyInstance, finder: RouteFinder): void {
   const answers = new WeakMap<Route, Answer>()
   const send = (request: FastifyRequest, reply: FastifyReply, hostname: ExactHostname, route: Route | undefined) => {
-    if (!route || route.projectId !== request.caller.project.id) {
-      throw new ServiceError('domain_not_found', `${hostname} is not a domain of this project`)
-    }
+    if (!route) throw new ServiceError('domain_not_found', `${hostname} is not a domain of this project`)
     const answer = route.hostname === hostname ? (answers.get(route) ?? remember(answers, route)) : answerFor(hostname, route)
     reply.header('etag', answer.etag).header('cache-control', CACHE_CONTROL).header('vary', 'Authorization')
     if (isMatch(request.headers['if-none-match'], answer.etag)) return reply.code(304).send()
@@ -30,7 +28,7 @@ export function resolveHostname(app: FastifyInstance, finder: RouteFinder): void
 
   app.get('/v1/edge/resolve', { schema: RESOLVE }, (request, reply) => {
     const hostname = parseHostname((request.query as { hostname: string }).hostname)
-    const route = finder.find(hostname)
+    const route = finder.find(hostname, request.caller.project.id)
     return route instanceof Promise ? route.then((found) => send(request, reply, hostname, found)) : send(request, reply, hostname, route)
   })
 }

@@ -37,15 +37,15 @@ test('a fresh copy answers at once for what it holds', async () => {
   const { finder, remember } = startFinder()
   const hostname = await claim(database.db, project)
   await remember(hostname)
-  expect(finder.find(hostname)).toMatchObject({ hostname })
+  expect(finder.find(hostname, project.id)).toMatchObject({ hostname })
 })
 
 test('a hostname that was claimed elsewhere a moment ago is found, though the copy does not hold it yet', async () => {
   const { finder } = startFinder()
   const hostname = await claim(database.db, project)
-  expect(await finder.find(hostname)).toMatchObject({ hostname })
+  expect(await finder.find(hostname, project.id)).toMatchObject({ hostname })
   expect(await finder.findInCopy(hostname)).toMatchObject({ hostname })
-  expect(await finder.find(freshHostname())).toBeUndefined()
+  expect(await finder.find(freshHostname(), project.id)).toBeUndefined()
 })
 
 test('who wrote here reads what was written, though the copy is behind', async () => {
@@ -54,10 +54,10 @@ test('who wrote here reads what was written, though the copy is behind', async (
   await remember(hostname)
   await claim(database.db, project, hostname, '{"new":true}')
   finder.wrote(hostname)
-  expect(await finder.find(hostname)).toMatchObject({ metadataJson: '{"new":true}' })
+  expect(await finder.find(hostname, project.id)).toMatchObject({ metadataJson: '{"new":true}' })
   await removeDomain(database.db, project, hostname)
   finder.wrote(hostname)
-  expect(await finder.find(hostname)).toBeUndefined()
+  expect(await finder.find(hostname, project.id)).toBeUndefined()
   expect(await finder.findInCopy(hostname)).toBeUndefined()
 })
 
@@ -67,9 +67,9 @@ test('after six seconds the copy is believed again', async () => {
   const hostname = await claim(database.db, project)
   await remember(hostname)
   finder.wrote(hostname)
-  expect(finder.find(hostname)).toBeInstanceOf(Promise)
+  expect(finder.find(hostname, project.id)).toBeInstanceOf(Promise)
   nowMs += 6_000
-  expect(finder.find(hostname)).toMatchObject({ hostname })
+  expect(finder.find(hostname, project.id)).toMatchObject({ hostname })
 })
 
 test('a copy that is more than five seconds behind is not believed: the database is asked', async () => {
@@ -77,7 +77,7 @@ test('a copy that is more than five seconds behind is not believed: the database
   const hostname = await claim(database.db, project)
   await remember(hostname)
   await removeDomain(database.db, project, hostname)
-  expect(await finder.find(hostname)).toBeUndefined()
+  expect(await finder.find(hostname, project.id)).toBeUndefined()
 })
 
 test('during an outage the copy stands in, and what it does not hold is unavailable', async () => {
@@ -87,14 +87,41 @@ test('during an outage the copy stands in, and what it does not hold is unavaila
   const hostname = await claim(database.db, project)
   await remember(hostname)
   await line.cut()
-  expect(await finder.find(hostname)).toMatchObject({ hostname })
-  await expect(finder.find(freshHostname())).rejects.toMatchObject({ code: 'database_unavailable' })
+  expect(await finder.find(hostname, project.id)).toMatchObject({ hostname })
+  await expect(finder.find(freshHostname(), project.id)).rejects.toMatchObject({ code: 'database_unavailable' })
+  await closeDatabase(db)
+})
+
+test('a hostname of another project costs the same look-up as one that nobody holds, so that no time tells which it is', async () => {
+  const { finder, remember } = startFinder()
+  const hostname = await claim(database.db, await addProject(database.db))
+  await remember(hostname)
+  let lookUps = 0
+  const count = () => void lookUps++
+  database.db.pool.on('acquire', count)
+  for (const name of [hostname, freshHostname()]) expect(await finder.find(name, project.id)).toBeUndefined()
+  database.db.pool.off('acquire', count)
+  expect(lookUps).toBe(2)
+})
+
+test('nor does an outage tell them apart', async () => {
+  const line = await drawLine(database.url)
+  const db = connectDatabase(line.url, { applicationName: 'test' })
+  const hostname = await claim(database.db, await addProject(database.db))
+  await line.cut()
+  for (const isFresh of [true, false]) {
+    const { finder, remember } = startFinder({ isFresh, db })
+    await remember(hostname)
+    for (const name of [hostname, freshHostname()]) {
+      await expect(finder.find(name, project.id)).rejects.toMatchObject({ code: 'database_unavailable' })
+    }
+  }
   await closeDatabase(db)
 })
 
 test('of the names that nobody holds at most 200 a second become queries', async () => {
   const { finder } = startFinder({ now: () => new Date(0) })
   const hostname = await claim(database.db, project)
-  await Promise.all(Array.from({ length: 200 }, () => finder.find(freshHostname())))
-  expect(await finder.find(hostname)).toBeUndefined()
+  await Promise.all(Array.from({ length: 200 }, () => finder.find(freshHostname(), project.id)))
+  expect(await finder.find(hostname, project.id)).toBeUndefined()
 })

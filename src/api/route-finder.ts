@@ -14,11 +14,12 @@ export type RouteCopy = { isFresh(): boolean; resolve(hostname: Hostname): Route
 
 export type RouteFinder = {
   /**
-   * The hostname's route, its own or its wildcard's, or undefined when nobody holds it. From memory while the copy is fresh; else from the database, for which the
-   * copy stands in during an outage. Rejects with `database_unavailable` when nobody can say.
+   * The hostname's route in the project, its own or its wildcard's, or undefined when the project does not hold it. From memory while the copy is fresh; else
+   * from the database, for which the copy stands in during an outage. What another project holds is looked for as what nobody does: no time or outage tells
+   * which it is. Rejects with `database_unavailable` when nobody can say.
    */
-  find(hostname: Hostname): Route | undefined | Promise<Route | undefined>
-  /** As find, but the copy decides unless it knows nothing: for the certificate check, which must not depend on the database. */
+  find(hostname: Hostname, projectId: string): Route | undefined | Promise<Route | undefined>
+  /** The hostname's route, whosever it is. The copy decides unless it knows nothing: for the certificate check, which must not depend on the database. */
   findInCopy(hostname: Hostname): Promise<Route | undefined>
   /** The claim was just written here: until the copy has followed, the database is asked, so that callers read their own writes. */
   wrote(hostname: Hostname): void
@@ -46,22 +47,24 @@ export function createRouteFinder(parts: RouteCopy & { db: Db; now(): Date }): R
   }
   // Claimed on another machine a moment ago, it may not have reached this one; so a miss is looked up, within bounds.
   const confirmMiss = async (hostname: Hostname) => (misses.take(parts.now().getTime()) ? load(hostname) : undefined)
-  const fromDatabase = async (hostname: Hostname): Promise<Route | undefined> => {
+  const fromDatabase = async (hostname: Hostname, isWanted: (route: Route) => boolean): Promise<Route | undefined> => {
     const copied = await parts.resolve(hostname)
     // A reading that began before the write must not be shared by who reads after it.
     const ask = wasWritten(hostname) ? read : load
-    return databaseFirst(() => ask(hostname), copied.kind === 'route' ? copied.route : undefined)
+    return databaseFirst(() => ask(hostname), copied.kind === 'route' && isWanted(copied.route) ? copied.route : undefined)
   }
 
   return {
-    find(hostname) {
-      if (!parts.isFresh() || wasWritten(hostname)) return fromDatabase(hostname)
+    find(hostname, projectId) {
+      const isOwn = (route: Route) => route.projectId === projectId
+      const ifOwn = (route: Route | undefined) => (route && isOwn(route) ? route : undefined)
+      if (!parts.isFresh() || wasWritten(hostname)) return fromDatabase(hostname, isOwn).then(ifOwn)
       const answer = parts.resolve(hostname)
-      if (!(answer instanceof Promise) && answer.kind === 'route') return answer.route
-      return confirmMiss(hostname)
+      if (!(answer instanceof Promise) && answer.kind === 'route' && isOwn(answer.route)) return answer.route
+      return confirmMiss(hostname).then(ifOwn)
     },
     async findInCopy(hostname) {
-      if (wasWritten(hostname)) return fromDatabase(hostname)
+      if (wasWritten(hostname)) return fromDatabase(hostname, () => true)
       const answer = await parts.resolve(hostname)
       if (answer.kind === 'route') return answer.route
       if (answer.kind === 'unavailable') return load(hostname)

@@ -81,7 +81,10 @@ test("409 for a name under another project's wildcard, which the answer names", 
 test('the certificate check permits names under a wildcard once it is verified', async () => {
   const domain = freshHostname()
   await register(`*.${domain}`)
-  expect(await api.finder.find(parseHostname(`shop.${domain}`))).toMatchObject({ hostname: `*.${domain}`, proofNeeded: true })
+  expect(await api.finder.find(parseHostname(`shop.${domain}`), tenant.project.id)).toMatchObject({
+    hostname: `*.${domain}`,
+    proofNeeded: true,
+  })
   await api.db.pool.query('update domains set verified_at = now() where hostname = $1', [`*.${domain}`])
   expect(await api.finder.findInCopy(parseHostname(`shop.${domain}`))).toMatchObject({ hostname: `*.${domain}`, proofNeeded: false })
 })
