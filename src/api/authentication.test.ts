@@ -68,6 +68,25 @@ test('a revocation that arrives while the token is looked up is not lost', async
   expect(tokens.authenticate(header)).toBeInstanceOf(Promise)
 })
 
+test('a token is refused from the answer to its revocation on, also while a look-up from before is under way', async () => {
+  const [{ header, project, id }, warm] = [await issue(), await issue()]
+  const line = await drawLine(database.url)
+  const db = connectDatabase(line.url, { applicationName: 'test' })
+  const tokens = createAuthenticator({ db, log, isFresh: () => true, now: () => new Date() })
+  await tokens.authenticate(warm.header)
+  const held = line.hold()
+  const before = tokens.authenticate(header)
+  await held.reached
+  await revokeToken(database.db, project.slug, id)
+  tokens.forgetToken(id)
+  const after = tokens.authenticate(header)
+  held.release()
+  await expect(after).rejects.toMatchObject(refused)
+  expect(await before).toMatchObject({ tokenId: id })
+  await closeDatabase(db)
+  await line.cut()
+})
+
 test('after a gap in the news every token is asked for again, and one that was revoked in it is refused', async () => {
   const [kept, revoked] = [await issue(), await issue()]
   const tokens = authenticator()

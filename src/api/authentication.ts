@@ -71,7 +71,8 @@ export function createAuthenticator(parts: { db: Db; log: Log; isFresh(): boolea
   const isUndoubted = ({ caller, asOf }: Remembered) => asOf >= allDoubtedAt && asOf >= (doubtedAt.get(caller.project.id) ?? 0)
   const ask = async (token: string, known: Remembered | undefined, nowMs: number): Promise<Caller> => {
     const older = known && nowMs - known.atMs < OUTAGE_MS_MAX ? known.caller : undefined
-    const caller = await databaseFirst(() => once(token, () => look(token)), older)
+    // A look-up that began before the last news must not be shared by who asks after it.
+    const caller = await databaseFirst(() => once(`${forgettings} ${news} ${token}`, () => look(token)), older)
     if (!caller) throw new ServiceError('token_invalid', 'the token is unknown or revoked')
     uses.note(caller.tokenId, nowMs)
     return caller

@@ -5,7 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /** A way to the database that can be cut: `url` leads there until `cut()`, and to nobody from then on, or until `mend()`. */
-export type Line = { url: string; cut(): Promise<void>; mend(): Promise<void> }
+export type Line = {
+  url: string
+  cut(): Promise<void>
+  mend(): Promise<void>
+  /** What the database answers on the connections that there are stays on its way until it is released; `reached`: something is. */
+  hold(): { reached: Promise<void>; release(): void }
+}
 
 const SOCKET = '.s.PGSQL.5432'
 
@@ -15,6 +21,7 @@ export async function drawLine(databaseUrl: string): Promise<Line> {
   const url = new URL(databaseUrl)
   const target = join(url.searchParams.get('host')!, SOCKET)
   const sockets = new Set<Socket>()
+  const ways = new Map<Socket, Socket>()
   const server = createServer((near) => {
     const far = connect(target)
     for (const socket of [near, far]) {
@@ -22,10 +29,12 @@ export async function drawLine(databaseUrl: string): Promise<Line> {
       socket.on('error', () => {})
       socket.on('close', () => {
         sockets.delete(socket)
+        ways.delete(socket)
         near.destroy()
         far.destroy()
       })
     }
+    ways.set(far, near)
     near.pipe(far).pipe(near)
   })
   const open = async () => {
@@ -47,6 +56,17 @@ export async function drawLine(databaseUrl: string): Promise<Line> {
     async mend() {
       await mkdir(folder)
       await open()
+    },
+    hold() {
+      const reached = Promise.withResolvers<void>()
+      const held = [...ways]
+      for (const [far, near] of held) far.unpipe(near).once('readable', reached.resolve)
+      return {
+        reached: reached.promise,
+        release() {
+          for (const [far, near] of held) far.off('readable', reached.resolve).pipe(near)
+        },
+      }
     },
   }
 }
