@@ -18,19 +18,22 @@ beforeAll(async () => {
 afterAll(() => database.drop())
 
 /** A machine's copy that holds what is put into it and nothing newer. */
-function startFinder(parts: { isFresh?: boolean; db?: TestDatabase['db']; now?(): Date } = {}) {
+function startFinder(parts: { isFresh?: boolean; db?: TestDatabase['db']; now?(): Date; mustAsk?: boolean } = {}) {
   const copy = new Map<Hostname, RouteAnswer>()
   const finder = createRouteFinder({
     db: parts.db ?? database.db,
     isFresh: () => parts.isFresh ?? true,
-    resolve: (hostname) => copy.get(hostname) ?? { kind: 'unknown' },
+    resolve(hostname) {
+      const answer = copy.get(hostname) ?? { kind: 'unknown' }
+      return parts.mustAsk ? Promise.resolve(answer) : answer
+    },
     now: parts.now ?? (() => new Date()),
   })
   const remember = async (hostname: Hostname) => {
     const [route] = await loadRoutes(database.db, [hostname])
     copy.set(hostname, { kind: 'route', route: route! })
   }
-  return { finder, remember }
+  return { finder, copy, remember }
 }
 
 test('a fresh copy answers at once for what it holds', async () => {
@@ -119,9 +122,37 @@ test('nor does an outage tell them apart', async () => {
   await closeDatabase(db)
 })
 
-test('of the names that nobody holds at most 200 a second become queries', async () => {
+test('of the names that a project does not hold at most 50 a second become queries, and of those of all at most 200', async () => {
   const { finder } = startFinder({ now: () => new Date(0) })
+  const owners = await Promise.all(Array.from({ length: 5 }, () => addProject(database.db)))
+  const hostnames = await Promise.all(owners.map((owner) => claim(database.db, owner)))
+  const found = async (n: number) => (await finder.find(hostnames[n]!, owners[n]!.id)) !== undefined
+  const guess = async ({ id }: Project, times: number) => {
+    await Promise.all(Array.from({ length: times }, () => finder.find(freshHostname(), id)))
+  }
+  await guess(owners[0]!, 200)
+  expect([await found(0), await found(1)]).toEqual([false, true])
+  for (const owner of owners.slice(1, 4)) await guess(owner, 50)
+  expect(await found(4)).toBe(false)
+})
+
+test('a copy that must ask for its answer is believed as well, whoever has guessed before', async () => {
+  const { finder, remember } = startFinder({ now: () => new Date(0), mustAsk: true })
   const hostname = await claim(database.db, project)
+  await remember(hostname)
   await Promise.all(Array.from({ length: 200 }, () => finder.find(freshHostname(), project.id)))
-  expect(await finder.find(hostname, project.id)).toBeUndefined()
+  expect(await finder.find(hostname, project.id)).toMatchObject({ hostname })
+})
+
+test('where the copy cannot say the database does, and while that is away too, nobody', async () => {
+  const line = await drawLine(database.url)
+  const db = connectDatabase(line.url, { applicationName: 'test' })
+  const { finder, copy } = startFinder({ db, now: () => new Date(0) })
+  const hostname = await claim(database.db, project)
+  copy.set(hostname, { kind: 'unavailable' })
+  await Promise.all(Array.from({ length: 200 }, () => finder.find(freshHostname(), project.id)))
+  expect(await finder.find(hostname, project.id)).toMatchObject({ hostname })
+  await line.cut()
+  await expect(finder.find(hostname, project.id)).rejects.toMatchObject({ code: 'database_unavailable' })
+  await closeDatabase(db)
 })

@@ -28,12 +28,15 @@ export type RouteFinder = {
 const WRITTEN_MS = 6_000 // a fresh copy is at most five seconds behind
 const WRITTEN_MAX = 10_000
 const MISSES_ASKED = { perSecond: 200, burst: 200 }
+const PROJECT_MISSES_ASKED = { perSecond: 50, burst: 50 }
+const PROJECTS_MAX = 10_000
 
 export function createRouteFinder(parts: RouteCopy & { db: Db; now(): Date }): RouteFinder {
   const written = new Lru<Hostname, number>(WRITTEN_MAX)
   const once = createOnce<Hostname, Route | undefined>()
   const databaseFirst = createDatabaseFirst(parts.now)
   const misses = new TokenBucket(MISSES_ASKED, parts.now().getTime())
+  const ofProjects = new Lru<string, TokenBucket>(PROJECTS_MAX)
 
   const read = (hostname: Hostname) => findRoute(parts.db, hostname)
   const load = (hostname: Hostname) => once(hostname, () => read(hostname))
@@ -45,8 +48,17 @@ export function createRouteFinder(parts: RouteCopy & { db: Db; now(): Date }): R
     written.delete(hostname)
     return false
   }
+  const missesOf = (projectId: string): TokenBucket => {
+    const own = ofProjects.get(projectId) ?? new TokenBucket(PROJECT_MISSES_ASKED, parts.now().getTime())
+    ofProjects.set(projectId, own)
+    return own
+  }
   // Claimed on another machine a moment ago, it may not have reached this one; so a miss is looked up, within bounds.
-  const confirmMiss = async (hostname: Hostname) => (misses.take(parts.now().getTime()) ? load(hostname) : undefined)
+  const confirmMiss = async (hostname: Hostname, projectId?: string) => {
+    const nowMs = parts.now().getTime()
+    if (projectId !== undefined && !missesOf(projectId).take(nowMs)) return undefined
+    return misses.take(nowMs) ? load(hostname) : undefined
+  }
   const fromDatabase = async (hostname: Hostname, isWanted: (route: Route) => boolean): Promise<Route | undefined> => {
     const copied = await parts.resolve(hostname)
     // A reading that began before the write must not be shared by who reads after it.
@@ -59,9 +71,12 @@ export function createRouteFinder(parts: RouteCopy & { db: Db; now(): Date }): R
       const isOwn = (route: Route) => route.projectId === projectId
       const ifOwn = (route: Route | undefined) => (route && isOwn(route) ? route : undefined)
       if (!parts.isFresh() || wasWritten(hostname)) return fromDatabase(hostname, isOwn).then(ifOwn)
+      const decide = (answer: RouteAnswer) => {
+        if (answer.kind === 'route' && isOwn(answer.route)) return answer.route
+        return (answer.kind === 'unavailable' ? load(hostname) : confirmMiss(hostname, projectId)).then(ifOwn)
+      }
       const answer = parts.resolve(hostname)
-      if (!(answer instanceof Promise) && answer.kind === 'route' && isOwn(answer.route)) return answer.route
-      return confirmMiss(hostname).then(ifOwn)
+      return answer instanceof Promise ? answer.then(decide) : decide(answer)
     },
     async findInCopy(hostname) {
       if (wasWritten(hostname)) return fromDatabase(hostname, () => true)
