@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { ServiceError } from '../errors.ts'
-import { type Db, type Queryable, rows, transaction } from './db.ts'
+import { type Db, type Queryable, rows, type Tx, transaction } from './db.ts'
 import { parseEmailAddress } from './email-address.ts'
 import type { LinkSigner } from './link-signer.ts'
 import { addMailJob } from './mail-jobs.ts'
@@ -54,6 +54,7 @@ export async function exchangeLink(db: Db, signer: LinkSigner, token: string, fo
   if (!linkId) throw invalidLink()
   const { key, hash } = makeSessionKey()
   return transaction(db, async (tx) => {
+    await lockJoined(tx, linkId)
     const session = await beginSession(tx, linkId, { hash, formerHash: sessionHash(formerKey) })
     if (!session) throw invalidLink()
     return { key, session, projects: await listMemberships(tx, session) }
@@ -68,6 +69,15 @@ function readLink(on: Queryable, linkId: string) {
   return rows(
     on,
     sql<{ email: string }>`select email from sign_in_links where id = ${linkId}::uuid and used_at is null and expires_at > now()`,
+  )
+}
+
+/** The projects that the link's user joins by it, before their members are: in this order whoever deletes one locks them. */
+async function lockJoined(tx: Tx, linkId: string): Promise<void> {
+  await rows(
+    tx,
+    sql`select from projects where id in (
+      select project_id from members join sign_in_links l using (email) where l.id = ${linkId}::uuid and joined_at is null) order by id for key share`,
   )
 }
 
