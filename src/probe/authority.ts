@@ -11,10 +11,11 @@ import type { Reply, Resolver } from './resolver.ts'
 export type NameServer = { name: string; address: string }
 
 /**
- * What one authoritative server said. `lame`: it answered, but does not answer for the zone. `silent`: no answer in time, or one that a
- * resolver on the way gave in its place.
+ * What one authoritative server said. `lame`: it does not answer for the zone, as it refuses or says what it is no authority for. `failed`: it answered with
+ * another error, as in an outage. `silent`: no answer in time, or one that a resolver on the way gave in its place.
  */
-export type Statement = { server: NameServer; kind: 'answer'; message: Message } | { server: NameServer; kind: 'lame' | 'silent' }
+export type Statement = { server: NameServer; kind: 'answer'; message: Message } | { server: NameServer; kind: Unsaid }
+export type Unsaid = 'lame' | 'failed' | 'silent'
 export type Testimony = { zone: string; statements: Statement[] }
 
 /** What is known of a hostname before its zone is looked for: the zone that an SOA named, and whether it is a CNAME, which is no zone itself. */
@@ -134,7 +135,8 @@ export function createAuthorities(parts: {
     if (known && message.authoritative) return { server, kind: 'answer', message: { ...message, answers: within(zone, message.answers) } }
     if (known && referredZone(message, hostname, zone))
       return { kind: 'referral', message: { ...message, authority: below(zone, message.authority) } }
-    return { server, kind: known && message.recursionAvailable ? 'silent' : 'lame' }
+    if (known) return { server, kind: message.recursionAvailable ? 'silent' : 'lame' }
+    return { server, kind: message.rcode === RCODE.refused ? 'lame' : 'failed' }
   }
 
   /** Tries one address after the other, but none of a family to which there is no way from here. */

@@ -86,8 +86,18 @@ test('name servers of which none answers are named, where no resolver knows the 
   expect(await check()).toMatchObject({
     state: 'unknown',
     sentence: expect.stringContaining(
-      'name servers that are entered for customer.test at your domain registrar (ns1.customer.test and ns2.customer.test) do not answer',
+      'name servers that are entered for customer.test at your domain registrar (ns1.customer.test and ns2.customer.test) give no answer for it',
     ),
+  })
+})
+
+test('an outage at the DNS provider, whose name servers fail but know the domain, is not taken for a domain that was never set up there', async () => {
+  for (const server of [zone.resolver, ...zone.authorities]) server.behave('shop.customer.test', { rcode: SERVER_FAILURE })
+  expect(await check()).toMatchObject({
+    state: 'unknown',
+    sentence:
+      'The name servers that are entered for customer.test at your domain registrar (ns1.customer.test and ns2.customer.test) give no answer for it: we look again soon, and if it stays so, ask your DNS provider, or enter the name servers of your DNS provider there.',
+    evidence: { servers: [{ says: 'failed' }, { says: 'failed' }] },
   })
 })
 

@@ -1,4 +1,4 @@
-import type { Authorities, NameServer, Statement } from './authority.ts'
+import type { Authorities, NameServer, Statement, Unsaid } from './authority.ts'
 import type { Budget } from './budget.ts'
 import { inOneDomain, isWithin, placeOf, registeredDomain } from './place.ts'
 import { textsOf } from './proof.ts'
@@ -26,7 +26,7 @@ export type Lookup = {
   examine(hostname: string, budget: Budget, sample?: 'sample'): Promise<Finding>
 }
 
-type Witness = { server: NameServer; view: View | undefined; verdict: Verdict | 'lame' | 'silent' }
+type Witness = { server: NameServer; view: View | undefined; verdict: Verdict | Unsaid }
 type Heard = { finding: Finding; from: number | 'resolver'; answering: NameServer | undefined }
 
 /** `sureAuthorities` ask over TCP: whoever has had us ask a server of theirs knows our ports, and could forge what others say over UDP. */

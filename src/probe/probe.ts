@@ -98,7 +98,7 @@ export function createProbe(settings: ProbeSettings): Probe {
       const wanted = { ...proof, hostname: domain, isAlias }
       verdict = weighProof(verdict, { ...proof, ...(await findProof({ resolver, authorities, sureAuthorities }, wanted, budget)) })
     }
-    const witnesses = finding.servers.filter(({ says }) => says !== 'lame' && says !== 'silent')
+    const witnesses = finding.servers.filter(({ says }) => !['lame', 'failed', 'silent'].includes(says))
     const wanted = isLocal ? undefined : ownership.delegation
     const found = wanted && (await findDelegation({ resolver, authorities }, { ...wanted, witnesses }, budget))
     let caa: CaaFinding = { kind: 'unknown' }

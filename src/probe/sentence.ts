@@ -210,7 +210,7 @@ function describeBogus(unsigned: boolean, subject: Subject): string {
 }
 
 function describeDead({ zone, servers }: { zone: string; servers: string[] }): string {
-  return `The name servers that are entered for ${zone} ${keeperOf(zone)} (${list(servers)}) do not answer: we look again soon, and if it stays so, ask your DNS provider, or enter the name servers of your DNS provider there.`
+  return `The name servers that are entered for ${zone} ${keeperOf(zone)} (${list(servers)}) give no answer for it: we look again soon, and if it stays so, ask your DNS provider, or enter the name servers of your DNS provider there.`
 }
 
 /** Where it is entered which name servers a zone has, and whether it is signed. */

@@ -121,6 +121,7 @@ test.each([
   ['all lame: that', unknown, ['lame' as const, 'lame' as const], 'lame-delegation'],
   ['all lame to us, not to the resolver: its verdict', absent, ['lame' as const, 'lame' as const], 'absent'],
   ['lame and silent: nothing is sure', unknown, ['lame' as const, 'silent' as const], 'unknown'],
+  ['lame and failing: nothing is sure', unknown, ['lame' as const, 'failed' as const], 'unknown'],
   ['silent: the resolver counts', absent, ['silent' as const], 'absent'],
   ['none asked: the resolver counts', absent, [], 'absent'],
   ['what follows at the servers fails: the resolver counts', elsewhere, [unknown], 'apex-not-pointing'],

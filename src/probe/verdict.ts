@@ -1,3 +1,4 @@
+import type { Unsaid } from './authority.ts'
 import { editDistance } from './edit-distance.ts'
 import { inOneDomain, isPublicSuffix, registeredDomain } from './place.ts'
 import type { FoundProof, ProofMistake } from './proof.ts'
@@ -31,7 +32,7 @@ export type View = {
  * The `addresses` of a doubled host are those that the hostname itself has, elsewhere.
  * The `record` of what is unknown or bogus: the CNAME that leads to a name which cannot be resolved; without one it is the hostname itself that cannot be.
  * `sharedRecord`: the wildcard record that leads the hostname here, as it does names of others.
- * `dead`: the name servers of which none answers. `unsigned`: the zone has no signatures, though its parent says that it has.
+ * `dead`: the name servers of which none has an answer. `unsigned`: the zone has no signatures, though its parent says that it has.
  */
 export type Verdict =
   | { kind: 'verified'; via: 'cname' | 'addresses' | 'local' }
@@ -71,14 +72,14 @@ export function judgeView(hostname: string, view: View, edge: Edge): Verdict {
 /**
  * Weighs what the zone's authoritative servers say against the resolver's verdict, which may be an old memory. All that answer right: verified.
  * Some right: they disagree. None right: theirs counts, as it is fresher, also where the record that they have leads to what cannot be resolved.
- * None answers at all, and the resolver knows nothing either: they are lame, or dead where one is silent.
+ * None answers at all, and the resolver knows nothing either: they are lame, or dead where one is silent or fails.
  */
 export function weigh(
   resolver: Verdict,
   zone: string,
-  servers: { name: string; verdict: Verdict | 'lame' | 'silent' }[],
+  servers: { name: string; verdict: Verdict | Unsaid }[],
 ): { verdict: Verdict; from: number | 'resolver' } {
-  const named = (wanted: (verdict: Verdict | 'lame' | 'silent') => boolean) =>
+  const named = (wanted: (verdict: Verdict | Unsaid) => boolean) =>
     servers.filter((server) => wanted(server.verdict)).map((server) => server.name)
   const right = named((verdict) => typeof verdict === 'object' && verdict.kind === 'verified')
   const wrong = named((verdict) => typeof verdict === 'object' && verdict.kind !== 'verified' && verdict.kind !== 'unknown')
