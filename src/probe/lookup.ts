@@ -1,5 +1,6 @@
+import { RCODE } from '../lib/dns-message.ts'
 import type { Authorities, NameServer, Statement, Unsaid } from './authority.ts'
-import type { Budget } from './budget.ts'
+import { type Budget, openBudgetAside } from './budget.ts'
 import { inOneDomain, isWithin, placeOf, registeredDomain } from './place.ts'
 import { textsOf } from './proof.ts'
 import type { Resolver } from './resolver.ts'
@@ -21,7 +22,7 @@ export type Lookup = {
   /**
    * Looks a hostname up and judges it. A verdict other than verified is confirmed at the zone's authoritative servers where they can be reached; that
    * they find it verified after all is believed where they say so over TCP too. A `sample` stands for a wildcard, so it is no news that a wildcard
-   * record answers for it.
+   * record answers for it. Where nothing could be found out, it says whether that is our own resolver's fault.
    */
   examine(hostname: string, budget: Budget, sample?: 'sample'): Promise<Finding>
 }
@@ -37,6 +38,18 @@ export function createLookup(parts: { resolver: Resolver; authorities: Authoriti
     if (edge.isLocal && hostname.endsWith('.localhost')) {
       return { verdict: { kind: 'verified', via: 'local' }, view: undefined, zone: undefined, servers: [] }
     }
+    const finding = await judge(hostname, budget, sample)
+    const isBlind = foundNothingOut(finding.verdict) && !edge.isLocal && !(await resolverAnswers())
+    return isBlind ? { ...finding, verdict: { kind: 'unknown', reason: 'resolver' } } : finding
+  }
+
+  /** A resolver that gives no answer for our own name either says nothing of the customer's servers. */
+  async function resolverAnswers(): Promise<boolean> {
+    const control = await resolver.resolve({ name: edge.host, type: 'A' }, openBudgetAside())
+    return control.kind === 'answer' || (control.kind === 'refused' && control.rcode !== RCODE.refused)
+  }
+
+  async function judge(hostname: string, budget: Budget, sample: 'sample' | undefined): Promise<Finding> {
     const ask: AskName = (asking) => resolver.resolve(asking, budget)
     const view = await viewOfResolver(hostname, edge, ask, (asking) => resolver.resolve(asking, briefly(budget)))
     const verdict = judgeView(hostname, view, edge)
@@ -160,6 +173,10 @@ function briefly({ endsAt }: Budget): Budget {
 /** Verified needs no confirmation; a silent resolver leaves no time and no way to ask, unless it gave a record. */
 function isFinal(verdict: Verdict): boolean {
   return verdict.kind === 'verified' || (verdict.kind === 'unknown' && verdict.reason === 'silent' && !verdict.record)
+}
+
+function foundNothingOut(verdict: Verdict): boolean {
+  return verdict.kind === 'unknown' && !verdict.record && !verdict.dead
 }
 
 /** Of the hostname's own zone, which would be right at its own servers. */

@@ -250,12 +250,33 @@ test.skipIf(!hasIpv6)('a resolver with an IPv6 address, however it is written, i
 
 test('silence is unknown, and no look-up lasts for ever', async () => {
   const resolver = await startResolver()
-  resolver.behave('*', { drop: true })
+  resolver.behave('shop.customer.test', { drop: true })
   const probe = probeAt([resolver])
   const [report, destination] = await Promise.all([probe.check(shop, NO_PROOF), probe.leadsToEdge(shop)])
   expect([report.state, destination.kind]).toEqual(['unknown', 'unknown'])
   expect(report.sentence).toContain('did not answer in time')
 }, 15_000)
+
+test.each([
+  ['is silent', { drop: true as const }],
+  ['refuses us', { rcode: REFUSED }],
+])(
+  'where our own resolver %s, nobody is told to ask a DNS provider',
+  async (_, behaviour) => {
+    const resolver = await startResolver()
+    resolver.set('shop.customer.test', 'CNAME', EDGE)
+    resolver.behave('*', behaviour)
+    const probe = probeAt([resolver])
+    const [report, destination] = await Promise.all([probe.check(shop, NO_PROOF), probe.leadsToEdge(shop)])
+    const sentence =
+      'We cannot see at present where shop.customer.test leads, as we get no answer for edge.namesake.test, which is ours to mend: nothing is to be done now, and we look again soon.'
+    expect([report, destination]).toMatchObject([
+      { state: 'unknown', sentence, evidence: { reason: 'resolver' } },
+      { kind: 'unknown', sentence },
+    ])
+  },
+  15_000,
+)
 
 test('errors from every server are unknown', async () => {
   const resolver = await startResolver()

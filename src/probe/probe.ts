@@ -50,7 +50,7 @@ export type Destination = { kind: 'yes'; addresses: string[] } | { kind: 'no'; s
 
 export type Probe = {
   /**
-   * Looks the DNS of a hostname or wildcard up, within about 8 seconds, and says what is wrong with it, if anything. What DNS does never makes it reject:
+   * Looks the DNS of a hostname or wildcard up, within about 10 seconds, and says what is wrong with it, if anything. What DNS does never makes it reject:
    * that is a state. It rejects with the signal's reason when the signal is aborted.
    */
   check(hostname: Hostname, ownership: Ownership, signal?: AbortSignal): Promise<DnsReport>

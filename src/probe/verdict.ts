@@ -32,7 +32,7 @@ export type View = {
  * The `addresses` of a doubled host are those that the hostname itself has, elsewhere.
  * The `record` of what is unknown or bogus: the CNAME that leads to a name which cannot be resolved; without one it is the hostname itself that cannot be.
  * `sharedRecord`: the wildcard record that leads the hostname here, as it does names of others.
- * `dead`: the name servers of which none has an answer. `unsigned`: the zone has no signatures, though its parent says that it has.
+ * `resolver`: our own gives no answer, whatever it is asked. `dead`: the name servers of which none has an answer. `unsigned`: the zone has no signatures, though its parent says that it has.
  */
 export type Verdict =
   | { kind: 'verified'; via: 'cname' | 'addresses' | 'local' }
@@ -51,7 +51,7 @@ export type Verdict =
   | { kind: 'dnssec-bogus'; record?: Hop; unsigned?: true }
   | { kind: 'edge-host-broken' }
   | { kind: 'proof-needed'; name: string; proof: string; mistake?: ProofMistake }
-  | { kind: 'unknown'; reason: 'silent' | 'failed' | 'bogus'; record?: Hop; dead?: { zone: string; servers: string[] } }
+  | { kind: 'unknown'; reason: 'silent' | 'failed' | 'bogus' | 'resolver'; record?: Hop; dead?: { zone: string; servers: string[] } }
 
 const TYPO_LETTERS_MAX = 2
 
