@@ -1,5 +1,5 @@
 /** The record types that we read and write, with their numbers (RFC 1035 §3.2.2, RFC 3596, RFC 4034, RFC 8659). */
-export const TYPE_NUMBERS = { A: 1, NS: 2, CNAME: 5, SOA: 6, MX: 15, TXT: 16, AAAA: 28, DNSKEY: 48, CAA: 257 } as const
+export const TYPE_NUMBERS = { A: 1, NS: 2, CNAME: 5, SOA: 6, MX: 15, TXT: 16, AAAA: 28, DS: 43, DNSKEY: 48, CAA: 257 } as const
 const TYPES = new Map<number, RecordType>(Object.entries(TYPE_NUMBERS).map(([type, number]) => [number, type as RecordType]))
 
 export type RecordType = keyof typeof TYPE_NUMBERS
@@ -7,7 +7,7 @@ export type RecordType = keyof typeof TYPE_NUMBERS
 /** `recurse` asks a resolver to look further (RD); `unchecked` asks it not to validate DNSSEC (CD, RFC 4035 §3.2.2). */
 export type Question = { name: string; type: RecordType; recurse: boolean; unchecked: boolean }
 
-/** `value`: an address, a name (case kept), a text; of an SOA its primary server; of an MX the mail server; of a CAA its value, with flags and tag beside it; of a DNSKEY nothing. */
+/** `value`: an address, a name (case kept), a text; of an SOA its primary server; of an MX the mail server; of a CAA its value, with flags and tag beside it; of a DS or DNSKEY nothing. */
 export type ResourceRecord = { name: string; type: RecordType; ttl: number; value: string; caa?: { critical: boolean; tag: string } }
 
 /** What stands in the OPT record (RFC 6891 §6.1.3): the size of the datagrams that its sender takes, and the version. */
@@ -166,6 +166,7 @@ function readRecord(bytes: Buffer, head: { name: string; type: RecordType; ttl: 
       return { ...head, value: readName({ bytes, at: start + MX_PREFERENCE_BYTES }) }
     case 'CAA':
       return { ...head, ...readCaa(bytes, start, length) }
+    case 'DS':
     case 'DNSKEY':
       return { ...head, value: '' }
     default:

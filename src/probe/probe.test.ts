@@ -299,6 +299,7 @@ test.each([
 test('signatures that are wrong are told from a server that fails', async () => {
   const resolver = await startResolver()
   resolver.set('shop.customer.test', 'CNAME', EDGE)
+  resolver.set('customer.test', 'DS', 'key')
   resolver.behave('shop.customer.test', { bogus: true })
   resolver.behave('customer.test', { bogus: true })
   const probe = probeAt([resolver])
@@ -315,6 +316,15 @@ test('a resolver that fails for a moment and then answers is not taken for one t
     if (query.questions![0]!.name === 'shop.customer.test' && ++asked === 3) resolver.behave('shop.customer.test', {})
   }
   expect((await probeAt([resolver]).check(shop, NO_PROOF)).state).toBe('verified')
+})
+
+test('a resolver that remembers a failure, but not for what is asked unchecked, says nothing of signatures where the domain has none', async () => {
+  const { resolver, authorities, probe } = await startZone()
+  for (const server of [resolver, ...authorities]) server.set('shop.customer.test', 'CNAME', EDGE)
+  resolver.behave('shop.customer.test', { bogus: true }) // as BIND does for a second after its own question was refused
+  expect((await probe.check(shop, NO_PROOF)).state).toBe('verified')
+  const alone = await probeAt([resolver]).check(shop, NO_PROOF)
+  expect([alone.state, alone.sentence]).toEqual(['unknown', expect.stringContaining('answered with an error')])
 })
 
 test.each([
@@ -342,6 +352,7 @@ test('a CNAME to a name with wrong signatures is named and is to be changed, and
   const { resolver, authorities, probe } = await startZone()
   for (const server of [resolver, ...authorities]) server.set('shop.customer.test', 'CNAME', 'old.dead-saas.test')
   resolver.set('old.dead-saas.test', 'A', '192.0.2.9')
+  resolver.set('dead-saas.test', 'DS', 'key')
   resolver.behave('shop.customer.test', { bogus: true, only: ['A', 'AAAA'] })
   resolver.behave('old.dead-saas.test', { bogus: true })
   const [report, destination] = await Promise.all([probe.check(shop, NO_PROOF), probe.leadsToEdge(shop)])
@@ -357,6 +368,7 @@ test.each([
 ])('signatures that %s does not have, though its parent says so, are told from wrong ones', async (zone, hostname, where) => {
   const resolver = keep(await startDnsServer({ role: 'resolver', zones: ['test', zone] }))
   resolver.set(hostname, 'CNAME', EDGE)
+  resolver.set(zone, 'DS', 'key')
   for (const name of [hostname, zone]) resolver.behave(name, { bogus: true })
   const check = async () =>
     (await probeAt([resolver]).check(parseHostname(hostname), NO_PROOF)) as { state: string; sentence: string; zone: string }

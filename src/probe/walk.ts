@@ -1,5 +1,6 @@
 import { isAskable, type Message, RCODE, type RecordType, type ResourceRecord } from '../lib/dns-message.ts'
 import type { Reply } from './resolver.ts'
+import { mustBeSigned } from './signatures.ts'
 
 export type Hop = { name: string; target: string }
 
@@ -18,7 +19,8 @@ const HOPS_MAX = 16 // resolvers give up at about this many, too
 /**
  * Follows a name to its addresses. Answers mostly hold the whole chain; where one stops short, the next name is asked.
  * Where a resolver fails, which it also does for loops, the chain is asked for CNAME by CNAME. A `first` reply spares the first question.
- * One that fails for a moment says nothing of signatures: they are wrong where it refuses once more what it has just given unchecked.
+ * One that fails for a moment says nothing of signatures: they are wrong where it refuses once more what it has just given unchecked, and only of
+ * a zone that must have them, as BIND remembers a failure for a second, and not for what is asked unchecked.
  */
 export async function walk(name: string, type: 'A' | 'AAAA', ask: AskName, first?: Reply): Promise<Walk> {
   const state: Walk = { hops: [], addresses: [], end: 'no-data' }
@@ -32,7 +34,8 @@ export async function walk(name: string, type: 'A' | 'AAAA', ask: AskName, first
       const unchecked = await ask({ name: current, type, unchecked: true })
       if (unchecked.kind !== 'answer') return { ...state, end: 'failed' }
       const again = await ask({ name: current, type })
-      if (again.kind !== 'answer') return { ...state, end: again.kind === 'silent' ? 'silent' : 'bogus' }
+      if (again.kind === 'silent') return { ...state, end: 'silent' }
+      if (again.kind === 'refused') return { ...state, end: (await mustBeSigned(current, ask)) ? 'bogus' : 'failed' }
       message = again.message
     }
     const before = state.hops.length

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import dnsPacket, { type Answer, type DecodedPacket, type Packet } from 'dns-packet'
 import { bindBoth, freePort } from './ports.ts'
 
-export type DnsType = 'A' | 'AAAA' | 'CNAME' | 'TXT' | 'NS' | 'SOA' | 'CAA' | 'DNSKEY' | 'MX'
+export type DnsType = 'A' | 'AAAA' | 'CNAME' | 'TXT' | 'NS' | 'SOA' | 'CAA' | 'DS' | 'DNSKEY' | 'MX'
 type Transport = 'udp' | 'tcp'
 
 /**
@@ -333,6 +333,7 @@ function toAnswer(name: string, type: DnsType, value: string): Answer {
     return { ...head, type, data: { preference: Number(preference), exchange: exchange! } }
   }
   if (type === 'TXT') return { ...head, type, data: [value] }
+  if (type === 'DS') return { ...head, type, data: { keyTag: 1, algorithm: 13, digestType: 2, digest: Buffer.from(value) } }
   if (type === 'DNSKEY') return { ...head, type, data: { flags: 257, algorithm: 13, key: Buffer.from(value) } }
   return { ...head, type, data: value } as Answer
 }
