@@ -73,6 +73,15 @@ test('an apex whose record was created with the domain twice is told which kind 
   ])
 })
 
+test('who has our IPv6 address beside an old IPv4 address is not told to go without IPv4', async () => {
+  zone.set('customer.test', 'A', '192.0.2.1')
+  zone.set('customer.test', 'AAAA', '2001:db8::10')
+  expect(await check('customer.test')).toMatchObject({
+    state: 'mixed-addresses',
+    sentence: 'Replace the A record 192.0.2.1 of customer.test by an A record with 127.0.0.10.',
+  })
+})
+
 test('who is to add a record is told which name servers count, since it may have been added at a DNS provider that the domain has left', async () => {
   const add = `Add a CNAME record named "shop" in the DNS of customer.test with the value "${EDGE_HOST}"`
   expect((await check()).sentence).toBe(

@@ -80,7 +80,7 @@ function describeInAscii(verdict: Verdict, subject: Subject): string {
     case 'apex-not-pointing':
       return `${exchangeAddresses(verdict.addresses, subject)}.`
     case 'mixed-addresses':
-      return `Remove the address ${plural(verdict.others, 'record')} ${list(verdict.others)} of ${hostname}, so that only ${list(verdict.ours)} ${verdict.ours.length === 1 ? 'remains' : 'remain'}.`
+      return describeMixed(verdict, subject)
     case 'stale-aaaa':
       return `Remove the AAAA ${plural(verdict.addresses, 'record')} ${list(verdict.addresses)} of ${hostname}: visitors with IPv6 are sent elsewhere by it.`
     case 'loop':
@@ -144,6 +144,19 @@ function describeDoubled(at: string, addresses: string[], subject: Subject): str
   const old = `the address ${plural(addresses, 'record')} ${list(addresses)} of ${hostname}`
   if (isApex) return `${created}: remove it${isOld ? ` and ${old}` : ''}, then ${lowerFirst(addRecord(subject))}.`
   return `${created}: ${isOld ? `remove ${old} and ` : ''}name it "${label}" in the DNS of ${zone}, with the value "${edge.host}".`
+}
+
+/** Where ours are of IPv6 alone, nothing would be left for visitors with IPv4 once the others are gone. */
+function describeMixed({ ours, others }: Verdict & { kind: 'mixed-addresses' }, subject: Subject): string {
+  const { hostname, edge } = subject
+  const ofIpv4 = (addresses: Iterable<string>) => [...addresses].filter((address) => !address.includes(':'))
+  const wrong = ofIpv4(others)
+  const right = ofIpv4(edge.addresses)
+  if (wrong.length === 0 || right.length === 0 || ofIpv4(ours).length > 0)
+    return `Remove the address ${plural(others, 'record')} ${list(others)} of ${hostname}, so that only ${list(ours)} ${plural(ours, 'remains', 'remain')}.`
+  const rest = others.filter((address) => address.includes(':'))
+  const removed = rest.length === 0 ? '' : `, and remove the AAAA ${plural(rest, 'record')} ${list(rest)}`
+  return `Replace the A ${plural(wrong, 'record')} ${list(wrong)} of ${hostname} by ${addressRecords(right)}${removed}.`
 }
 
 function describeLoop(hops: Hop[], subject: Subject): string {

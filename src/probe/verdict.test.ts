@@ -188,6 +188,14 @@ const SENTENCES: [Verdict, string][] = [
     'Remove the address records 203.0.113.8 and 203.0.113.9 of shop.customer.com, so that only 198.51.100.1 remains.',
   ],
   [
+    { kind: 'mixed-addresses', ours: ['2001:db8::1'], others: ['203.0.113.9'] },
+    'Replace the A record 203.0.113.9 of shop.customer.com by A records with 198.51.100.1 and 198.51.100.2.',
+  ],
+  [
+    { kind: 'mixed-addresses', ours: ['2001:db8::1'], others: ['203.0.113.9', '203.0.113.8', '2001:db8::bad'] },
+    'Replace the A records 203.0.113.8 and 203.0.113.9 of shop.customer.com by A records with 198.51.100.1 and 198.51.100.2, and remove the AAAA record 2001:db8::bad.',
+  ],
+  [
     { kind: 'stale-aaaa', addresses: ['2001:db8::bad'] },
     'Remove the AAAA record 2001:db8::bad of shop.customer.com: visitors with IPv6 are sent elsewhere by it.',
   ],
