@@ -324,7 +324,7 @@ function doubts({ local, acmeDirectories, edgeIps, dnsZone }: Config): string[] 
     )
   }
   if (edgeIps.length === 0 && !dnsZone)
-    found.push('NAMESAKE_EDGE_IPS is not set: customers cannot use an apex domain. Example: 203.0.113.10')
+    found.push('NAMESAKE_EDGE_IPS is not set: an apex domain then takes a DNS provider with ALIAS records. Example: 203.0.113.10')
   return found
 }
 

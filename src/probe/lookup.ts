@@ -1,6 +1,7 @@
 import { RCODE } from '../lib/dns-message.ts'
 import type { Authorities, NameServer, Statement, Unsaid } from './authority.ts'
 import { type Budget, openBudgetAside } from './budget.ts'
+import { learnOwnAddresses } from './own-addresses.ts'
 import { inOneDomain, isWithin, placeOf, registeredDomain } from './place.ts'
 import { textsOf } from './proof.ts'
 import type { Resolver } from './resolver.ts'
@@ -51,7 +52,8 @@ export function createLookup(parts: { resolver: Resolver; authorities: Authoriti
 
   async function judge(hostname: string, budget: Budget, sample: 'sample' | undefined): Promise<Finding> {
     const ask: AskName = (asking) => resolver.resolve(asking, budget)
-    const view = await viewOfResolver(hostname, edge, ask, (asking) => resolver.resolve(asking, briefly(budget)))
+    const askBriefly: AskName = (asking) => resolver.resolve(asking, briefly(budget))
+    const [view] = await Promise.all([viewOfResolver(hostname, edge, ask, askBriefly), learnOwnAddresses(edge, resolver)])
     const verdict = judgeView(hostname, view, edge)
     if (isBogus(verdict)) return withSignatures(view, await lookAtSignatures(hostname, ask))
     if (isFinal(verdict)) return { verdict, view, zone: view.a.zone, servers: [] }

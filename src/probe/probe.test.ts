@@ -170,6 +170,23 @@ test('without addresses of ours an apex is told an alias, in the sentence and as
   expect(expected).toEqual([{ name: 'customer.test', type: 'ALIAS', value: EDGE }])
 })
 
+test('without addresses of ours an apex is right with the alias that it was told, which leads to those of the edge host', async () => {
+  const resolver = await startResolver()
+  resolver.set(EDGE, 'AAAA', '2001:db8::10')
+  resolver.set('customer.test', 'A', '127.0.0.10')
+  const probe = probeAt([resolver], { edgeIps: [] })
+  const check = () => probe.check(parseHostname('customer.test'), NO_PROOF)
+  expect(await check()).toMatchObject({ state: 'verified', expected: [{ type: 'ALIAS', value: EDGE }] })
+  resolver.set('customer.test', 'AAAA', '2001:db8::10')
+  expect((await check()).state).toBe('verified')
+  expect(resolver.queries.filter(({ name, type }) => name === EDGE && type === 'AAAA')).toHaveLength(1) // remembered
+  resolver.set('customer.test', 'A', '192.0.2.1')
+  expect(await check()).toMatchObject({
+    state: 'mixed-addresses',
+    sentence: `customer.test points to 192.0.2.1, which is not ours: remove this record, then add an ALIAS or ANAME record named "@" in the DNS of customer.test with the value "${EDGE}".`,
+  })
+})
+
 test('who is behind a proxy that takes a CNAME at an apex is told that, in the sentence and as the record to add', async () => {
   const resolver = await startResolver()
   resolver.set('customer.test', 'A', '104.21.5.5', '172.67.1.1')

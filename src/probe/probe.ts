@@ -23,7 +23,7 @@ import { findWildcardRecord, wildcardIn } from './wildcard-record.ts'
 
 export type ProbeSettings = {
   edgeHost: Hostname
-  /** The addresses that an apex record may have. */
+  /** The addresses that an apex record may have; none: those of the edge host. */
   edgeIps: string[]
   /** Our other public hosts: portal and API. */
   portalHosts: string[]
@@ -167,10 +167,12 @@ async function weighWildcardRecord(hostname: Hostname, finding: Finding, sharedD
 }
 
 function readEdge(settings: ProbeSettings): Edge {
+  const addresses = settings.edgeIps.map(unmapped)
   return {
     host: settings.edgeHost,
     isLocal: settings.edgeHost.endsWith('.localhost'),
-    addresses: new Set(settings.edgeIps.map(unmapped)),
+    addresses: new Set(addresses),
+    ours: new Set(addresses),
     portalHosts: new Set(settings.portalHosts.map((host) => host.toLowerCase()).filter((host) => host !== settings.edgeHost)),
   }
 }
@@ -193,7 +195,7 @@ function destinationOf(hostname: string, finding: Finding, edge: Edge): Destinat
   if (looked.length === 0 && edge.isLocal) return { kind: 'yes', addresses: [...edge.addresses] }
   if (looked.length === 0) return { kind: 'no', sentence }
   // A zone may name what only we can reach beside the edge, and we would visit it. Where there is nothing else, the edge itself is on a private network.
-  const reachable = looked.filter((address) => edge.addresses.has(unmapped(address)) || !isSpecialAddress(address))
+  const reachable = looked.filter((address) => edge.ours.has(unmapped(address)) || !isSpecialAddress(address))
   return { kind: 'yes', addresses: reachable.length > 0 ? reachable : looked }
 }
 

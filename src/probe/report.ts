@@ -135,7 +135,7 @@ function isSame(one: DnsRecord, other: DnsRecord): boolean {
 
 /** A provider that flattens a CNAME for A and answers AAAA from elsewhere sends visitors with IPv6 astray though the CNAME is right. */
 function warnOfAddresses(hostname: string, { verdict, view }: Finding, edge: Edge): DnsWarning[] {
-  const elsewhere = view?.aaaa?.hops.length === 0 ? view.aaaa.addresses.filter((address) => !edge.addresses.has(address)) : []
+  const elsewhere = view?.aaaa?.hops.length === 0 ? view.aaaa.addresses.filter((address) => !edge.ours.has(address)) : []
   const reached = view?.a.hops.some((hop) => hop.target.toLowerCase() === edge.host)
   if (!reached || elsewhere.length === 0 || verdict.kind === 'stale-aaaa') return []
   const shown = elsewhere.slice(0, 2).join(', ')

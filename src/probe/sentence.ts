@@ -149,12 +149,12 @@ function describeDoubled(at: string, addresses: string[], subject: Subject): str
 /** Where ours are of IPv6 alone, nothing would be left for visitors with IPv4 once the others are gone. */
 function describeMixed({ ours, others }: Verdict & { kind: 'mixed-addresses' }, subject: Subject): string {
   const { hostname, edge } = subject
-  const ofIpv4 = (addresses: Iterable<string>) => [...addresses].filter((address) => !address.includes(':'))
   const wrong = ofIpv4(others)
   const right = ofIpv4(edge.addresses)
-  if (wrong.length === 0 || right.length === 0 || ofIpv4(ours).length > 0)
+  if (wrong.length === 0 || ofIpv4(ours).length > 0 || ofIpv4(edge.ours).length === 0)
     return `Remove the address ${plural(others, 'record')} ${list(others)} of ${hostname}, so that only ${list(ours)} ${plural(ours, 'remains', 'remain')}.`
-  const rest = others.filter((address) => address.includes(':'))
+  if (right.length === 0) return `${exchangeAddresses(others, subject)}.`
+  const rest = ofIpv6(others)
   const removed = rest.length === 0 ? '' : `, and remove the AAAA ${plural(rest, 'record')} ${list(rest)}`
   return `Replace the A ${plural(wrong, 'record')} ${list(wrong)} of ${hostname} by ${addressRecords(right)}${removed}.`
 }
@@ -267,12 +267,19 @@ function addRecord(subject: Subject): string {
 }
 
 function addressRecords(addresses: string[]): string {
-  const a = addresses.filter((address) => !address.includes(':'))
-  const aaaa = addresses.filter((address) => address.includes(':'))
+  const [a, aaaa] = [ofIpv4(addresses), ofIpv6(addresses)]
   const parts = []
   if (a.length > 0) parts.push(`${a.length === 1 ? 'an A record' : 'A records'} with ${list(a)}`)
   if (aaaa.length > 0) parts.push(`${aaaa.length === 1 ? 'an AAAA record' : 'AAAA records'} with ${list(aaaa)}`)
   return parts.join(' and ')
+}
+
+function ofIpv4(addresses: Iterable<string>): string[] {
+  return [...addresses].filter((address) => !address.includes(':'))
+}
+
+function ofIpv6(addresses: Iterable<string>): string[] {
+  return [...addresses].filter((address) => address.includes(':'))
 }
 
 function exchangeAddresses(addresses: string[], subject: Subject): string {

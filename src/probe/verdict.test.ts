@@ -8,6 +8,7 @@ const edge: Edge = {
   host: 'edge.namesake.example',
   isLocal: false,
   addresses: new Set(['198.51.100.1', '198.51.100.2', '2001:db8::1']),
+  ours: new Set(['198.51.100.1', '198.51.100.2', '2001:db8::1']),
   portalHosts: new Set(['app.namesake.example']),
 }
 

@@ -7,10 +7,17 @@ import { hostNameIn, withoutDomain } from './target.ts'
 import type { Hop, Walk } from './walk.ts'
 
 /**
- * What names are compared with. `addresses` in canonical form; `portalHosts` are our other hosts, which customers mistake for the edge.
+ * What names are compared with. `addresses`, those that the operator has set, may be entered as a record; `ours` are those that count as the edge's: the same
+ * or, where none are set, the edge host's own. Both in canonical form. `portalHosts` are our other hosts, which customers mistake for the edge.
  * `isLocal`: the edge host is under .localhost, which resolves without any DNS server (RFC 6761 §6.3).
  */
-export type Edge = { host: string; isLocal: boolean; addresses: ReadonlySet<string>; portalHosts: ReadonlySet<string> }
+export type Edge = {
+  host: string
+  isLocal: boolean
+  addresses: ReadonlySet<string>
+  ours: Set<string>
+  portalHosts: ReadonlySet<string>
+}
 
 /**
  * What one source, the resolver or one authoritative server, says of a hostname. `aaaa` is missing where `a` says enough.
@@ -160,8 +167,8 @@ function judgeOtherTarget(view: View): Verdict {
 function judgeAddresses(hostname: string, view: View, edge: Edge): Verdict {
   const all = addressesOf(view)
   const aaaa = view.aaaa?.addresses ?? []
-  const ours = all.filter((address) => edge.addresses.has(address))
-  const others = all.filter((address) => !edge.addresses.has(address))
+  const ours = all.filter((address) => edge.ours.has(address))
+  const others = all.filter((address) => !edge.ours.has(address))
   if (all.length === 0) return judgeNothing(hostname, view, edge)
   if (others.length === 0) return judgeOnlyOurs(view)
   if (ours.length > 0 && others.length === aaaa.length && others.every((address) => aaaa.includes(address)))
@@ -200,7 +207,7 @@ function judgeDoubled({ doubled }: View, edge: Edge): (Verdict & { kind: 'double
 
 /** Whether a name leads to the edge, by an alias or by its addresses. */
 export function leadsToEdge(walk: Walk, edge: Edge): boolean {
-  const ours = walk.addresses.length > 0 && walk.addresses.every((address) => edge.addresses.has(address))
+  const ours = walk.addresses.length > 0 && walk.addresses.every((address) => edge.ours.has(address))
   return ours || walk.hops.some((hop) => hop.target.toLowerCase() === edge.host)
 }
 
