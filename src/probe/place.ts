@@ -15,9 +15,9 @@ export function registeredDomain(name: string): string {
   return getDomain(known) ?? known
 }
 
-/** Whether registries register names directly below this one, as below com and co.uk. */
+/** Whether registries register names directly below this one, as below com and co.uk. The root, '', is one: top-level domains are registered there. */
 export function isPublicSuffix(name: string): boolean {
-  return getPublicSuffix(name) === name
+  return name === '' || getPublicSuffix(name) === name
 }
 
 /** Whether `name` is `zone` or below it. */

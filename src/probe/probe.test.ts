@@ -153,6 +153,15 @@ test('an edge host that does not resolve is our fault and said to be, and says n
   expect((await probe.leadsToEdge(shop)).kind).toBe('unknown')
 })
 
+test('a top-level domain that was mistyped is a domain that does not exist, and no place for a record', async () => {
+  const resolver = keep(await startDnsServer({ role: 'resolver', zones: [''] }))
+  const { state, sentence } = await probeAt([resolver]).check(parseHostname('shop.customer.cmo'), NO_PROOF)
+  expect([state, sentence]).toEqual([
+    'absent',
+    `The domain customer.cmo does not exist in the DNS: check its spelling, and that it is registered and has not expired, then add a CNAME record named "shop" in the DNS of customer.cmo with the value "${EDGE}".`,
+  ])
+})
+
 test('an apex is told the addresses to enter', async () => {
   const resolver = await startResolver()
   resolver.set('customer.test', 'A', '192.0.2.1')

@@ -342,8 +342,9 @@ function dataOf(answer: Answer): unknown {
   return 'data' in answer ? answer.data : undefined
 }
 
+/** Every name is within the root, ''. */
 function isWithin(zone: string, name: string): boolean {
-  return name === zone || name.endsWith(`.${zone}`)
+  return zone === '' || name === zone || name.endsWith(`.${zone}`)
 }
 
 function lengthOf(message: Buffer): Buffer {
