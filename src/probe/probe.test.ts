@@ -204,17 +204,28 @@ test('who is behind a proxy that takes a CNAME at an apex is told that, in the s
   expect(expected).toEqual([{ name: 'customer.test', type: 'CNAME', value: EDGE }])
 })
 
-test.each(['old.example', 'egde.namesake.test', 'Edge.Namesake.Test'])(
-  'a CNAME at an apex (%s) is to be removed, not changed',
-  async (target) => {
-    const resolver = await startResolver()
-    resolver.set('customer.test', 'CNAME', target)
-    const { sentence } = await probeAt([resolver], { edgeIps: ['127.0.0.10'] }).check(parseHostname('customer.test'), NO_PROOF)
-    expect(sentence).toBe(
-      `Remove the CNAME record named "@" in the DNS of customer.test, which leads to "${target}" and may not stand at a domain itself, then add an ALIAS or ANAME record named "@" in the DNS of customer.test with the value "${EDGE}", or an A record with 127.0.0.10 if your DNS provider has no such record.`,
-    )
-  },
-)
+test.each<[string, (resolver: DnsServer) => void]>([
+  ['old.example', () => {}],
+  ['egde.namesake.test', () => {}],
+  ['Edge.Namesake.Test', () => {}],
+  ['www.customer.test', (resolver) => resolver.set('www.customer.test', 'CNAME', 'customer.test')],
+  [
+    'old.dead-saas.test',
+    (resolver) => {
+      resolver.behave('old.dead-saas.test', { rcode: SERVER_FAILURE })
+      resolver.behave('customer.test', { rcode: SERVER_FAILURE, only: ['A', 'AAAA'] })
+    },
+  ],
+])('a CNAME at an apex (%s) is to be removed, not changed, whatever is wrong with it', async (target, prepare) => {
+  const resolver = await startResolver()
+  resolver.set('customer.test', 'CNAME', target)
+  prepare(resolver)
+  const { sentence, expected } = await probeAt([resolver], { edgeIps: ['127.0.0.10'] }).check(parseHostname('customer.test'), NO_PROOF)
+  expect(sentence).toBe(
+    `Remove the CNAME record named "@" in the DNS of customer.test, which leads to "${target}" and may not stand at a domain itself, then add an ALIAS or ANAME record named "@" in the DNS of customer.test with the value "${EDGE}", or an A record with 127.0.0.10 if your DNS provider has no such record.`,
+  )
+  expect(expected).toEqual([{ name: 'customer.test', type: 'A', value: '127.0.0.10' }])
+})
 
 test('a chain of eight CNAMEs is followed to its end, also when the resolver gives one hop at a time', async () => {
   const resolver = await startResolver()

@@ -52,8 +52,8 @@ function describeInAscii(verdict: Verdict, subject: Subject): string {
     return describeByWildcard(verdict, subject.byWildcard, subject)
   if (isOursByMistake(verdict, hostname, edge))
     return `${hostname} holds our address in an NS record, where it has no effect: remove it, then ${lowerFirst(addRecord(subject))}.`
-  if (subject.isApex && verdict.kind !== 'unknown' && 'record' in verdict && verdict.record?.name.toLowerCase() === hostname)
-    return describeMisplaced(verdict.record, subject)
+  const misplaced = subject.isApex ? blamedRecord(verdict, edge) : undefined
+  if (misplaced?.name.toLowerCase() === hostname) return describeMisplaced(misplaced, subject)
   switch (verdict.kind) {
     case 'verified':
       return `The DNS of ${hostname} is right: it leads to ${edge.host}.`
@@ -104,6 +104,17 @@ function describeInAscii(verdict: Verdict, subject: Subject): string {
         ? `The DNS servers of ${hostname} did not answer in time: we look again soon, and if it stays so, ask your DNS provider why they do not answer.`
         : `The DNS servers of ${hostname} answered with an error: we look again soon, and if it stays so, ask your DNS provider why ${hostname} cannot be resolved.`
   }
+}
+
+/** The record that is to be changed: of a circle the first, and none of a chain into our own domain, where nothing is to be done. */
+function blamedRecord(verdict: Verdict, edge: Edge): Hop | undefined {
+  if (verdict.kind === 'loop') return verdict.hops[0]
+  const record = 'record' in verdict ? verdict.record : undefined
+  return record && verdict.kind === 'unknown' && isInOurDomain(record, edge) ? undefined : record
+}
+
+function isInOurDomain(record: Hop, edge: Edge): boolean {
+  return inOneDomain(record.target.toLowerCase(), edge.host)
 }
 
 /** A CNAME at an apex is not made right by another value. */
@@ -202,7 +213,7 @@ function describeByWildcard(verdict: Verdict, wildcard: string, subject: Subject
 function describeUnresolved(record: Hop, subject: Subject): string {
   const { hostname, edge } = subject
   const target = show(record.target)
-  if (inOneDomain(record.target.toLowerCase(), edge.host))
+  if (isInOurDomain(record, edge))
     return `The record of ${hostname} leads to ${target}, which does not resolve at present: nothing is to be done now, we look again soon.`
   const { label, zone } = placeOf(record.name.toLowerCase(), subject.zone)
   return `The CNAME record named "${label}" in the DNS of ${zone} leads to ${target}, which does not resolve at present: change it to ${withValue(edge)}.`
