@@ -261,10 +261,13 @@ test('a chain without end costs a bounded number of queries', async () => {
   expect(resolver.queries.length).toBeLessThanOrEqual(64)
 })
 
-test('an answer too long for a datagram is fetched over TCP', async () => {
+test.each([
+  ['before its records', true],
+  ['within one', 'within a record'],
+] as const)('an answer too long for a datagram, which is cut %s, is fetched over TCP', async (_, truncate) => {
   const resolver = await startResolver()
   resolver.set('shop.customer.test', 'CNAME', EDGE)
-  resolver.behave('*', { truncate: true })
+  resolver.behave('*', { truncate })
   expect((await probeAt([resolver]).check(shop, NO_PROOF)).state).toBe('verified')
   expect(resolver.queries.map((query) => query.transport)).toContain('tcp')
 })

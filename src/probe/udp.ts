@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
-import { answersQuestion, decodeMessage, encodeQuery, type Message, type Question, RCODE } from '../lib/dns-message.ts'
+import { answersQuestion, decodeMessage, encodeQuery, HEADER_BYTES, type Message, type Question, RCODE } from '../lib/dns-message.ts'
 import type { Server } from './servers.ts'
 
 /** Resolves to the answer, or to undefined when none that fits came before `endsAt` (on performance.now()'s clock). */
@@ -17,6 +17,9 @@ const SWEEP_EVERY_MS = 25
 const RECEIVE_BUFFER_BYTES = 1_048_576
 const NO_WAY_MS = 60_000
 const NO_WAY: (string | undefined)[] = ['ENETUNREACH', 'EHOSTUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT']
+
+const TRUNCATED = 0x0200
+const COUNTS_START = 6 // those of the records, behind the one of the questions
 
 type Waiting = { server: Server; question: Question; endsAt: number; settle(message: Message | undefined): void }
 type Port = { socket: Socket; waiting: Map<number, Waiting>; queries: number; retired: boolean }
@@ -91,10 +94,10 @@ export function createUdp(): Udp {
   }
 
   function receive(port: Port, bytes: Buffer, from: RemoteInfo): void {
-    if (bytes.length < 12) return
+    if (bytes.length < HEADER_BYTES) return
     const waiting = port.waiting.get(bytes.readUInt16BE(0))
     if (!waiting || from.port !== waiting.server.port || from.address !== waiting.server.address) return
-    const message = readAnswer(bytes, waiting.question)
+    const message = readAnswer(isTruncated(bytes) ? withoutRecords(bytes) : bytes, waiting.question)
     if (message) finish(port, message.id, waiting, message)
   }
 
@@ -141,6 +144,15 @@ export function readAnswer(bytes: Buffer, question: Question): Message | undefin
   // A server that does not understand the query may refuse it without repeating the question (RFC 6891 §7).
   const refusedUnread = message.question === undefined && (message.rcode === RCODE.formatError || message.rcode === RCODE.notImplemented)
   return refusedUnread || answersQuestion(message, question) ? message : undefined
+}
+
+function isTruncated(bytes: Buffer): boolean {
+  return (bytes.readUInt16BE(2) & TRUNCATED) !== 0
+}
+
+/** The head and the question, which say that TCP has the rest: what there is may end within a record (RFC 2181 §9). */
+function withoutRecords(bytes: Buffer): Buffer {
+  return Buffer.from(bytes).fill(0, COUNTS_START, HEADER_BYTES)
 }
 
 function familyOf(address: string): 'udp4' | 'udp6' {

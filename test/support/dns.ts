@@ -12,14 +12,15 @@ export type DnsType = 'A' | 'AAAA' | 'CNAME' | 'TXT' | 'NS' | 'SOA' | 'CAA' | 'D
 type Transport = 'udp' | 'tcp'
 
 /**
- * How a server treats a name, for both transports unless said: an error code, no answer at all, an answer cut short over UDP, none over TCP, one
+ * How a server treats a name, for both transports unless said: an error code, no answer at all, an answer cut short over UDP, before its records or
+ * within the last, none over TCP, one
  * whose signatures are wrong (SERVFAIL unless checking is disabled), FORMERR to a query with EDNS, one that comes late. `only` narrows
  * it to some types.
  */
 export type Behaviour = {
   rcode?: number
   drop?: true
-  truncate?: true
+  truncate?: true | 'within a record'
   noTcp?: true
   bogus?: true
   noEdns?: true
@@ -111,7 +112,8 @@ export async function startDnsServer(options: DnsOptions = {}): Promise<DnsServe
     const behaviour = behaviourOf(question.name, question.type)
     server.queries.push({ name: question.name, type: question.type, transport })
     if (behaviour.drop || (behaviour.noTcp && transport === 'tcp')) return
-    const reply = async () => send(dnsPacket.encode(await passOn(question.type as DnsType, replyTo(query, behaviour, transport))))
+    const cut = behaviour.truncate === 'within a record' && transport === 'udp' ? cutShort : (whole: Buffer) => whole
+    const reply = async () => send(cut(dnsPacket.encode(await passOn(question.type as DnsType, replyTo(query, behaviour, transport)))))
     if (behaviour.latencyMs) late.add(setTimeout(() => void reply(), behaviour.latencyMs))
     else void reply()
   }
@@ -132,7 +134,7 @@ export async function startDnsServer(options: DnsOptions = {}): Promise<DnsServe
     if (behaviour.rcode !== undefined) return { ...base, flags: base.flags | behaviour.rcode }
     if (behaviour.noEdns && query.additionals!.length > 0) return { ...base, flags: base.flags | FORMAT_ERROR }
     if (behaviour.bogus && ((query.flags ?? 0) & CD) === 0) return { ...base, flags: base.flags | SERVER_FAILURE }
-    if (behaviour.truncate && transport === 'udp') return { ...base, flags: base.flags | TC }
+    if (behaviour.truncate === true && transport === 'udp') return { ...base, flags: base.flags | TC }
     return { ...base, ...findAnswer(question.name.toLowerCase(), question.type as DnsType, base.flags) }
   }
 
@@ -345,6 +347,12 @@ function dataOf(answer: Answer): unknown {
 /** Every name is within the root, ''. */
 function isWithin(zone: string, name: string): boolean {
   return zone === '' || name === zone || name.endsWith(`.${zone}`)
+}
+
+function cutShort(message: Buffer): Buffer {
+  const cut = Buffer.from(message.subarray(0, -1))
+  cut.writeUInt16BE(cut.readUInt16BE(2) | TC, 2)
+  return cut
 }
 
 function lengthOf(message: Buffer): Buffer {
