@@ -761,6 +761,15 @@ test('CAA records that forbid our authority are warned of, wherever they are up 
   ])
 })
 
+test.each(['0 issue "ca.example"', '128 tbs "unknown"'])('CAA records of our own edge host (%s) are for us to repair', async (record) => {
+  const resolver = await startResolver()
+  resolver.set('shop.customer.test', 'CNAME', EDGE)
+  resolver.set(EDGE, 'CAA', record)
+  const { warnings } = await probeAt([resolver], { caaIssuers: ['letsencrypt.org'] }).check(shop, NO_PROOF)
+  const sentence = `The CAA records of ${EDGE}, which are ours, do not allow a certificate for shop.customer.test: we must repair them, and nothing is to be done about it.`
+  expect(warnings).toEqual([{ kind: 'caa-forbids', sentence }])
+})
+
 test('AAAA records that lead elsewhere beside a right CNAME are warned of', async () => {
   const resolver = await startResolver()
   resolver.set('shop.customer.test', 'CNAME', EDGE)

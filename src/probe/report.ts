@@ -2,7 +2,7 @@ import type { ApexAlias } from './apex-alias.ts'
 import type { CaaFinding } from './caa.ts'
 import type { Delegation } from './delegation.ts'
 import type { Finding } from './lookup.ts'
-import { isWithin, placeOf } from './place.ts'
+import { inOneDomain, isWithin, placeOf } from './place.ts'
 import { describe, describeApexAlias, mayBeCname, type Subject } from './sentence.ts'
 import type { Edge, Verdict } from './verdict.ts'
 import type { Walk } from './walk.ts'
@@ -65,7 +65,7 @@ export function createReport(parts: ReportParts): DnsReport {
     warnings: [
       ...warnOfAddresses(hostname, finding, edge),
       ...warnOfApexAlias(parts.apexAlias, subject),
-      ...warnOfCaa(hostname, finding, parts.caa),
+      ...warnOfCaa(hostname, finding, parts.caa, edge),
     ],
     checkedAt: parts.checkedAt.toISOString(),
     zone: finding.view ? placeOf(hostname, finding.zone).zone : null,
@@ -148,11 +148,16 @@ function warnOfApexAlias(found: ApexAlias | undefined, subject: Subject): DnsWar
   return found ? [{ kind: 'cname-at-apex', sentence: describeApexAlias(found.mailServers, subject) }] : []
 }
 
-function warnOfCaa(hostname: string, { zone }: Finding, caa: ReportParts['caa']): DnsWarning[] {
+/** Of an alias the records of its target count, so those of our own zone may be what forbids. */
+function warnOfCaa(hostname: string, { zone }: Finding, caa: ReportParts['caa'], edge: Edge): DnsWarning[] {
   const { finding, issuers } = caa
   if (finding.kind !== 'forbids') return []
   const { label, zone: domain } = placeOf(finding.at, isWithin(finding.at, hostname) ? zone : undefined)
   const { because, tag, found } = finding
+  if (inOneDomain(finding.at, edge.host) && !inOneDomain(hostname, edge.host)) {
+    const sentence = `The CAA records of ${finding.at}, which are ours, do not allow a certificate for ${hostname}: we must repair them, and nothing is to be done about it.`
+    return [{ kind: 'caa-forbids', sentence }]
+  }
   if (because === 'not-understood') {
     const sentence = `The CAA records of ${finding.at} (${found.slice(0, 4).join(', ')}) have a critical property that certificate authorities do not understand, so none may issue: remove it, or its flag 128, in the DNS of ${domain}.`
     return [{ kind: 'caa-forbids', sentence }]
