@@ -162,6 +162,17 @@ test('a top-level domain that was mistyped is a domain that does not exist, and 
   ])
 })
 
+test('what strangers have in their DNS, however long, makes no long report', async () => {
+  const resolver = await startResolver()
+  const probe = probeAt([resolver], { caaIssuers: ['letsencrypt.org'] })
+  const lengthOf = async () => JSON.stringify(await probe.check(shop, NO_PROOF)).length
+  resolver.set('customer.test', 'CAA', `0 issue "${'x'.repeat(20_000)}"`)
+  resolver.set('shop.customer.test', 'TXT', `${EDGE} ${'x'.repeat(20_000)}`)
+  expect(await lengthOf()).toBeLessThan(5_000)
+  resolver.set('customer.test', 'CAA', `128 tbs "${'x'.repeat(20_000)}"`)
+  expect(await lengthOf()).toBeLessThan(5_000)
+})
+
 test('an apex is told the addresses to enter', async () => {
   const resolver = await startResolver()
   resolver.set('customer.test', 'A', '192.0.2.1')

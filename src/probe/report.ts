@@ -34,6 +34,8 @@ const NOT_TO_MEND: readonly Verdict['kind'][] = ['verified', 'edge-host-broken',
 const RECORDS_SHOWN_MAX = 32
 const TEXT_SHOWN_CHARS_MAX = 300
 const NAME_SERVERS_SHOWN_MAX = 8
+const EVIDENCE_ITEMS_MAX = 8
+const CAA_SHOWN_MAX = 4
 
 export type ReportParts = {
   hostname: string
@@ -101,7 +103,7 @@ function foundRecords(hostname: string, { verdict, view }: Finding, byWildcard: 
   const records = [...recordsOf(hostname, view.a), ...recordsOf(hostname, view.aaaa)].map((record) =>
     isTold && record.name.toLowerCase() === blamed ? { ...record, name: byWildcard } : record,
   )
-  if (verdict.kind === 'value-in-txt') records.push({ name: hostname, type: 'TXT', value: verdict.text.slice(0, TEXT_SHOWN_CHARS_MAX) })
+  if (verdict.kind === 'value-in-txt') records.push({ name: hostname, type: 'TXT', value: shortened(verdict.text) })
   if (verdict.kind === 'proof-needed') records.push(...proofRecords(verdict))
   if (verdict.kind === 'doubled-host') records.push(...recordsOf(verdict.at, view.doubled?.walk))
   return records.filter((record, n) => records.findIndex((other) => isSame(record, other)) === n)
@@ -159,17 +161,30 @@ function warnOfCaa(hostname: string, { zone }: Finding, caa: ReportParts['caa'],
     return [{ kind: 'caa-forbids', sentence }]
   }
   if (because === 'not-understood') {
-    const sentence = `The CAA records of ${finding.at} (${found.slice(0, 4).join(', ')}) have a critical property that certificate authorities do not understand, so none may issue: remove it, or its flag 128, in the DNS of ${domain}.`
+    const sentence = `The CAA records of ${finding.at} (${inSentence(found)}) have a critical property that certificate authorities do not understand, so none may issue: remove it, or its flag 128, in the DNS of ${domain}.`
     return [{ kind: 'caa-forbids', sentence }]
   }
-  const allowed = finding.allowed.length > 0 ? `allow only ${finding.allowed.slice(0, 4).join(', ')}` : 'allow nobody'
+  const allowed = finding.allowed.length > 0 ? `allow only ${inSentence(finding.allowed)}` : 'allow nobody'
   const remedy = `add a CAA record named "${label}" in the DNS of ${domain} with the value 0 ${tag} "${issuers[0]}"`
   return [{ kind: 'caa-forbids', sentence: `The CAA records of ${finding.at} ${allowed} to issue certificates: ${remedy}.` }]
 }
 
-/** A verdict's lists can be as long as a DNS answer; evidence is stored for every domain. */
+function inSentence(values: readonly string[]): string {
+  return values.slice(0, CAA_SHOWN_MAX).map(shortened).join(', ')
+}
+
+/** A verdict's lists and texts can be as long as a DNS answer; evidence is stored for every domain. */
 function bounded(details: object): object {
-  return Object.fromEntries(Object.entries(details).map(([key, value]) => [key, Array.isArray(value) ? value.slice(0, 8) : value]))
+  return JSON.parse(
+    JSON.stringify(details, (_key, value) => {
+      if (Array.isArray(value)) return value.slice(0, EVIDENCE_ITEMS_MAX)
+      return typeof value === 'string' ? shortened(value) : value
+    }),
+  )
+}
+
+function shortened(text: string): string {
+  return text.slice(0, TEXT_SHOWN_CHARS_MAX)
 }
 
 function typeOf(address: string): 'A' | 'AAAA' {

@@ -334,7 +334,7 @@ function toAnswer(name: string, type: DnsType, value: string): Answer {
     const [preference, exchange] = value.split(' ')
     return { ...head, type, data: { preference: Number(preference), exchange: exchange! } }
   }
-  if (type === 'TXT') return { ...head, type, data: [value] }
+  if (type === 'TXT') return { ...head, type, data: value.match(/.{1,255}/gs) ?? [''] }
   if (type === 'DS') return { ...head, type, data: { keyTag: 1, algorithm: 13, digestType: 2, digest: Buffer.from(value) } }
   if (type === 'DNSKEY') return { ...head, type, data: { flags: 257, algorithm: 13, key: Buffer.from(value) } }
   return { ...head, type, data: value } as Answer
