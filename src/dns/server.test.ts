@@ -105,6 +105,9 @@ const answers = [
   ['a name below a label', 'TXT', `x.${LABEL}.${ZONE}`, 'NXDOMAIN', true],
   ['a name outside the zone', 'TXT', 'example.com', 'REFUSED', false],
   ['a name that only ends alike', 'TXT', `x${ZONE}`, 'REFUSED', false],
+  ['a name outside, whose first label has a dot and ends alike', 'TXT', `x\\.${ZONE}`, 'REFUSED', false],
+  ['a label with a dot', 'TXT', `x\\.y.${ZONE}`, 'NXDOMAIN', true],
+  ['a label that ends with a backslash', 'TXT', `x\\\\.${ZONE}`, 'NXDOMAIN', true],
   ['the root', 'NS', '.', 'REFUSED', false],
 ] as const
 

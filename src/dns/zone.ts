@@ -28,6 +28,7 @@ const FIXED_TTL_S = 3_600
 const CHANGING_TTL_S = 5 // also the negative one (RFC 2308 §5): an answer that came too early must not stand in the way of a challenge
 const TEXTS_SHOWN_MAX = 20
 const TYPE_ANY = 255
+const LABELS = /(?:\\.|[^.\\])+/g // with their escapes (RFC 1035 §5.1)
 const TYPES_OF_TRANSFERS = [251, 252] // IXFR and AXFR
 
 type Asked = { name: string; type: number; class: number }
@@ -63,10 +64,11 @@ async function atLabel(zone: Zone, { name, type }: Asked, label: string): Promis
   return found(texts.slice(0, TEXTS_SHOWN_MAX).map((value) => ({ name, ttl: CHANGING_TTL_S, type: 'TXT' as const, value })))
 }
 
-/** The labels of a name before the zone's own; undefined when it lies outside. */
+/** The labels of a name before the zone's own; undefined when it lies outside, as one does whose last dot before the zone is escaped, inside a label. */
 function labelsBelow(zone: string, name: string): string[] | undefined {
-  if (name === zone) return []
-  return name.endsWith(`.${zone}`) ? name.slice(0, -zone.length - 1).split('.') : undefined
+  const labels = name.match(LABELS) ?? []
+  const own = zone.split('.')
+  return labels.slice(-own.length).join('.') === zone ? labels.slice(0, -own.length) : undefined
 }
 
 function exists(zone: Zone, label: string | undefined): boolean {
