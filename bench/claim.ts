@@ -19,7 +19,7 @@ const GATE = 0.5
 const GOAL = 0.7
 const ROUNDS = 5
 const PLANS = new Map([['unlimited', 0]])
-const RULES = { plans: PLANS, edgeHost: parseHostname('edge.bench.test'), reserved: new Set<string>(), wildcards: false }
+const RULES = { plans: PLANS, edgeHost: parseHostname('edge.bench.test'), edgeIps: [], reserved: new Set<string>(), wildcards: false }
 
 const connections = option('connections', 16)
 const roundS = Math.max(1, Math.floor(option('seconds', 30) / ROUNDS / 2))

@@ -14,6 +14,7 @@ const LANES = 8
 const rules = {
   plans: new Map([['unlimited', 0]]),
   edgeHost: parseHostname('edge.example.com'),
+  edgeIps: [],
   reserved: new Set<string>(),
   wildcards: false,
 }

@@ -20,7 +20,7 @@ export async function readDocument(): Promise<{ paths: Record<string, object>; c
     baseUrl: new URL('https://api.example.com'),
     portal: [],
     version: '1',
-    rules: { plans: new Map(), edgeHost: parseHostname('edge.example.com'), reserved: new Set(), wildcards: true },
+    rules: { plans: new Map(), edgeHost: parseHostname('edge.example.com'), edgeIps: [], reserved: new Set(), wildcards: true },
     probe: { check: () => Promise.reject(new Error('nothing is probed here')) },
     probeIntervalS: 300,
     readImported: () => {

@@ -64,6 +64,7 @@ const SETTLE_MS = 1_500
 const RULES = {
   plans: new Map([['unlimited', 0]]),
   edgeHost: parseHostname('edge.localhost'),
+  edgeIps: [],
   reserved: new Set<string>(),
   wildcards: false,
 }

@@ -58,7 +58,9 @@ export function edgeDomains(instance: FastifyInstance, parts: EdgeDomainsParts):
     const hostname = parseClaimName(request.params.hostname)
     return sendJson(
       reply,
-      detailsJson(await findDomain(parts.db, request.caller.project, hostname, parts.rules.edgeHost, parts.rules.dnsZone)),
+      detailsJson(
+        await findDomain(parts.db, request.caller.project, hostname, parts.rules.edgeHost, parts.rules.dnsZone, parts.rules.edgeIps),
+      ),
     )
   })
 
@@ -86,7 +88,9 @@ export function edgeDomains(instance: FastifyInstance, parts: EdgeDomainsParts):
     await checkDomain(request.caller.project, hostname)
     return sendJson(
       reply,
-      detailsJson(await findDomain(parts.db, request.caller.project, hostname, parts.rules.edgeHost, parts.rules.dnsZone)),
+      detailsJson(
+        await findDomain(parts.db, request.caller.project, hostname, parts.rules.edgeHost, parts.rules.dnsZone, parts.rules.edgeIps),
+      ),
     )
   })
 }

@@ -10,6 +10,8 @@ import type { Plans } from './plans.ts'
 export type ClaimRules = {
   plans: Plans
   edgeHost: Hostname
+  /** The addresses that customers may enter in place of it; none where the operator has set none. */
+  edgeIps: readonly string[]
   reserved: ReadonlySet<string>
   wildcards: boolean
   dnsZone?: Hostname | undefined

@@ -1,5 +1,7 @@
 import { sql } from 'kysely'
+import { getDomain } from 'tldts'
 import type { Hostname } from '../hostname.ts'
+import { unmapped } from '../lib/addresses.ts'
 import { type Db, rows } from './db.ts'
 import { challengeNameOf, delegationLabel } from './delegation.ts'
 import { type DnsProvider, recogniseProvider } from './dns-providers.ts'
@@ -55,6 +57,9 @@ export type DomainDetails = DomainRecord & {
   live: LiveDetails
 }
 
+/** What records of customers lead to. */
+type OwnNames = { edgeHost: Hostname; dnsZone: Hostname | undefined; edgeIps: readonly string[] }
+
 type DetailsRow = DomainRow &
   CertificateColumns & {
     proofNeeded: boolean
@@ -89,6 +94,7 @@ export async function findDetails(
   hostname: Hostname,
   edgeHost: Hostname,
   dnsZone?: Hostname,
+  edgeIps: readonly string[] = [],
 ): Promise<DomainDetails | undefined> {
   const [row] = await rows(
     db,
@@ -104,7 +110,7 @@ export async function findDetails(
   if (!row) return undefined
   return {
     ...toDomainRecord(row, project),
-    dns: dnsOf(row, project, edgeHost, dnsZone),
+    dns: dnsOf(row, project, { edgeHost, dnsZone, edgeIps }),
     certificate: certificateOf(row),
     zone: row.report?.zone ?? null,
     live: { seenAt: iso(row.liveAt), sentence: row.liveSentence },
@@ -112,10 +118,11 @@ export async function findDetails(
   }
 }
 
-function dnsOf(row: DetailsRow, project: Project, edgeHost: Hostname, dnsZone: Hostname | undefined): DnsDetails {
+function dnsOf(row: DetailsRow, project: Project, names: OwnNames): DnsDetails {
+  const { dnsZone } = names
   const nextCheckAt = iso(row.nextProbeAt)
   const delegation = dnsZone ? delegationOf(row, project, dnsZone) : null
-  if (!row.report) return { ...beforeFirstCheck(row, project, edgeHost), delegation, nextCheckAt }
+  if (!row.report) return { ...beforeFirstCheck(row, project, names), delegation, nextCheckAt }
   const { state, sentence, expected, found, warnings, checkedAt } = row.report
   return { state, sentence, expected, found, warnings, delegation, checkedAt, nextCheckAt }
 }
@@ -132,8 +139,17 @@ function delegationOf({ hostname, report }: DetailsRow, project: Project, dnsZon
   return { ...wanted, state: found?.state ?? 'unknown', sentence: found?.sentence ?? notYet }
 }
 
-function beforeFirstCheck(row: DetailsRow, project: Project, edgeHost: Hostname): Omit<DnsDetails, 'nextCheckAt' | 'delegation'> {
-  const expected: DnsRecord[] = [{ name: row.hostname, type: 'CNAME', value: edgeHost }]
+/** The records that the check will expect, as far as the name alone tells: no CNAME may stand at a registered domain. */
+function pointingRecords(name: Hostname, { edgeHost, edgeIps }: OwnNames): DnsRecord[] {
+  const isLocal = name.endsWith('.localhost') && edgeHost.endsWith('.localhost')
+  if (isLocal || getDomain(name) !== name) return [{ name, type: 'CNAME', value: edgeHost }]
+  const addresses = [...new Set(edgeIps.map(unmapped))]
+  if (addresses.length === 0) return [{ name, type: 'ALIAS', value: edgeHost }]
+  return addresses.map((value) => ({ name, type: value.includes(':') ? 'AAAA' : 'A', value }))
+}
+
+function beforeFirstCheck(row: DetailsRow, project: Project, names: OwnNames): Omit<DnsDetails, 'nextCheckAt' | 'delegation'> {
+  const expected = pointingRecords(row.hostname, names)
   if (row.proofNeeded) expected.push({ name: proofName(row.hostname), type: 'TXT', value: project.proof })
   return {
     state: 'unknown',

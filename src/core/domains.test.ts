@@ -208,6 +208,16 @@ test('a page that cannot be is refused', async () => {
   }
 })
 
+test.each([
+  ['our addresses', ['192.0.2.10', '::ffff:192.0.2.10', '2001:db8::10'], { A: '192.0.2.10', AAAA: '2001:db8::10' }],
+  ['an ALIAS where we have set none', [], { ALIAS: EDGE_HOST }],
+])('before the first check a domain itself is told %s, as by the check, and never a CNAME', async (_, edgeIps, records) => {
+  const project = await addProject(db)
+  const hostname = await claim(db, project, parseHostname(`${freshHostname().split('.')[0]}.com`))
+  const { expected } = (await findDomain(db, project, hostname, EDGE_HOST, undefined, edgeIps)).dns
+  expect(expected).toEqual(Object.entries(records).map(([type, value]) => ({ name: hostname, type, value })))
+})
+
 test('before the first check the details name the record to add', async () => {
   const project = await addProject(db)
   const hostname = await claim(db, project)

@@ -94,8 +94,8 @@ export async function listDomains(db: Db, project: Project, query: DomainQuery):
 }
 
 /**
- * A domain with its DNS and its certificate. `edgeHost` is the target that `dns.expected` names before the first check, `dnsZone` where its
- * challenges can be delegated to.
+ * A domain with its DNS and its certificate. `edgeHost` is the target that `dns.expected` names before the first check, or `edgeIps` at a registered
+ * domain, `dnsZone` where its challenges can be delegated to.
  * Throws `domain_not_found` when the project does not hold the hostname.
  */
 export async function findDomain(
@@ -104,8 +104,9 @@ export async function findDomain(
   hostname: Hostname,
   edgeHost: Hostname,
   dnsZone?: Hostname,
+  edgeIps?: readonly string[],
 ): Promise<DomainDetails> {
-  const details = await findDetails(db, project, hostname, edgeHost, dnsZone)
+  const details = await findDetails(db, project, hostname, edgeHost, dnsZone, edgeIps)
   if (!details) throw domainNotFound(hostname)
   return details
 }

@@ -14,7 +14,7 @@ import { loadCertificates } from './routes.ts'
 
 const FOLDER = new URL('../../sql/', import.meta.url)
 const DIRECTORY = 'https://acme.example.com/directory'
-const RULES = { plans: new Map([['unlimited', 0]]), edgeHost: EDGE_HOST, reserved: new Set<string>(), wildcards: true }
+const RULES = { plans: new Map([['unlimited', 0]]), edgeHost: EDGE_HOST, edgeIps: [], reserved: new Set<string>(), wildcards: true }
 const name = (label: string): Hostname => parseHostname(`${label}.customer.test`)
 const [due, fresh, lost, failed, waiting, released] = [
   ...([name('due'), name('fresh'), name('lost')] as const),

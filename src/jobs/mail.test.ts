@@ -167,6 +167,7 @@ test('a mail that another worker has taken over meanwhile is not sent', async ()
     db: database.db,
     portalUrl: new URL('https://portal.namesake.test'),
     edgeHost: EDGE_HOST,
+    edgeIps: [],
     log: createLog('test', 'fatal'),
     send,
   }

@@ -103,6 +103,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
     log,
     portalUrl: config.portalUrl,
     edgeHost: config.edgeHost,
+    edgeIps: config.edgeIps,
     dnsZone: config.dnsZone,
     signer: createLinkSigner(config.secrets, 'sign-in'),
     connectSigner: createLinkSigner(config.secrets, 'connect'),

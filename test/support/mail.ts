@@ -95,6 +95,7 @@ export async function startMailWorker(parts: { db: Db; databaseUrl: string; smtp
     log,
     portalUrl: parts.portalUrl ?? new URL('https://portal.namesake.test'),
     edgeHost: EDGE_HOST,
+    edgeIps: [],
     signer: LINK_SIGNER,
     connectSigner: CONNECT_SIGNER,
     send: mailServer?.send,

@@ -15,6 +15,7 @@ export const EDGE_HOST = parseHostname('edge.namesake.test')
 export const CLAIM_RULES: ClaimRules = {
   plans: PLANS,
   edgeHost: EDGE_HOST,
+  edgeIps: [],
   reserved: new Set(['api.namesake.test', 'portal.namesake.test']),
   wildcards: false,
 }
