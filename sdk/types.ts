@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document 7c4633883059440554be7ebbfdacc756: npm run types.
+// Generated from the OpenAPI document fea8b99f93f922b6a5e080d411aa01dc: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -343,7 +343,7 @@ export interface paths {
         put?: never;
         /**
          * Make a link for the hostname's owner
-         * @description A page that shows the record to add and how it stands, for your customer, who needs no account. It lives 30 days, and dies with the claim. No body is needed.
+         * @description A page that shows the record to add and how it stands, for your customer, who needs no account. It lives 30 days, and dies with the claim; the last twenty of a hostname work. No body is needed.
          */
         post: operations["linkDomain"];
         delete?: never;

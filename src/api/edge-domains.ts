@@ -171,7 +171,7 @@ const LINK = {
   tags: ['Domains'],
   summary: "Make a link for the hostname's owner",
   description:
-    'A page that shows the record to add and how it stands, for your customer, who needs no account. It lives 30 days, and dies with the claim. No body is needed.',
+    'A page that shows the record to add and how it stands, for your customer, who needs no account. It lives 30 days, and dies with the claim; the last twenty of a hostname work. No body is needed.',
   security: TOKEN,
   params: HostnameParams,
   response: {

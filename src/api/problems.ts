@@ -68,7 +68,8 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { status: number; title: strin
   connect_link_invalid: {
     status: 401,
     title: 'The connect link is not valid',
-    remedy: 'Ask whoever sent it for a new one: a link lives 30 days, as long as the hostname is claimed.',
+    remedy:
+      'Ask whoever sent it for a new one: a link lives 30 days, as long as the hostname is claimed and no twenty newer ones were made.',
   },
   cross_site: {
     status: 403,

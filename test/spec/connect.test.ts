@@ -92,6 +92,14 @@ describe('a link', () => {
     expect((await withLink(token)).status).toBe(401)
   })
 
+  test('of a hostname works as long as no twenty newer ones were made', async () => {
+    const hostname = freshHostname()
+    const first = await linkFor(hostname)
+    const second = await linkFor(hostname)
+    for (let n = 1; n < 20; n += 1) await linkFor(hostname)
+    expect([(await withLink(first)).status, (await withLink(second)).status]).toEqual([401, 200])
+  })
+
   test('is over after 30 days', async () => {
     const token = await linkFor(freshHostname())
     await api.db.pool.query(`update connect_links set expires_at = expires_at - interval '30 days' where id = $1`, [
