@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document fea8b99f93f922b6a5e080d411aa01dc: npm run types.
+// Generated from the OpenAPI document 66ead7a3877a73b61aba8840adba1f0e: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -229,7 +229,7 @@ export interface paths {
         };
         /**
          * List the domains
-         * @description Every domain of your project, oldest first (then by hostname). With `limit`, a page: while more follow, the Link header (RFC 8288) leads to the next one with `rel="next"`.
+         * @description Every domain of your project, oldest first (then by hostname). With `limit`, a page: while more follow, the Link header (RFC 8288) leads to the next one with `rel="next"`. A hostname that is removed and claimed again while the list is read may be in it twice, or with `order=newest` not at all.
          */
         get: operations["listDomains"];
         put?: never;

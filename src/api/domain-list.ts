@@ -37,7 +37,10 @@ export function linkToNext(address: URL, query: object, cursor: string): string 
   return `<${next.href}>; rel="next"`
 }
 
-/** The whole list, read and written in pieces: a project with 100,000 domains holds up nobody else. A domain removed meanwhile may be in it. */
+/**
+ * The whole list, read and written in pieces: a project with 100,000 domains holds up nobody else. A domain removed meanwhile may be in it; one that
+ * is claimed again meanwhile may be in it twice, or, newest first, not at all.
+ */
 async function* everyDomain(
   first: DomainPage,
   read: (cursor: string) => Promise<DomainPage>,

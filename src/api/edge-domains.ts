@@ -130,7 +130,7 @@ const LIST = {
   tags: ['Domains'],
   summary: 'List the domains',
   description:
-    'Every domain of your project, oldest first (then by hostname). With `limit`, a page: while more follow, the Link header (RFC 8288) leads to the next one with `rel="next"`.',
+    'Every domain of your project, oldest first (then by hostname). With `limit`, a page: while more follow, the Link header (RFC 8288) leads to the next one with `rel="next"`. A hostname that is removed and claimed again while the list is read may be in it twice, or with `order=newest` not at all.',
   security: TOKEN,
   querystring: ListQuery,
   response: {
