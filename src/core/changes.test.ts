@@ -185,8 +185,25 @@ test('a server that was put back to an earlier state is known by the mark that i
   expect(mark).toBeDefined()
   expect(await readChanges(db, { ...place, mark }, 1)).toHaveProperty('changes')
   expect(await readChanges(db, { ...place, mark: '1000:of-a-future-that-was-undone' }, 1)).toEqual({ kind: 'snapshot-needed' })
-  // One that this very server has given is only too old to be kept.
-  expect(await readChanges(db, { ...place, mark: `${Date.now()}:no-longer-kept` }, 1)).toHaveProperty('changes')
+  const since = `${Date.now()}:of-a-future-that-was-undone-while-the-server-went-on`
+  expect(await readChanges(db, { ...place, mark: since }, 1)).toEqual({ kind: 'snapshot-needed' })
+})
+
+test('marks are kept as long as changes are, and the last ones outlive any time without workers', async () => {
+  const giveMarks = (count: number, hoursAgo: number) =>
+    db.pool.query(
+      `insert into feed_marks (mark)
+      select floor(extract(epoch from now() - make_interval(hours => $2)) * 1000)::bigint || ':' || gen_random_uuid() from generate_series(1, $1)`,
+      [count, hoursAgo],
+    )
+  const kept = async () => Number((await db.pool.query('select count(*) from feed_marks')).rows[0].count)
+  await db.pool.query('delete from feed_marks')
+  await giveMarks(800, 50)
+  await pruneChanges(db, 48)
+  expect(await kept()).toBe(600)
+  await giveMarks(800, 47)
+  await pruneChanges(db, 48)
+  expect(await kept()).toBe(800)
 })
 
 test('an announcement reaches who listens, many of them in one hint, also after the connection was cut', async () => {

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { ServiceError } from '../errors.ts'
 import { backOffMs, pause } from '../lib/back-off.ts'
 import { CONNECTION_LIFETIME_S, type Db, plannedRows, type Queryable, rows } from './db.ts'
-import { hasForgotten, LAST_MARK, lastBeat, sharedUpTo } from './feed-beats.ts'
+import { LAST_MARK, lastBeat, type MarkState, pruneMarks, sharedUpTo, stateOf } from './feed-beats.ts'
 import { SYSTEM, TIMELINE, TIMELINE_DIGITS } from './server-state.ts'
 
 const CHANNEL = 'namesake_changes'
@@ -56,7 +56,7 @@ type FeedRow = FeedPlace & {
   covered: boolean
   ahead: boolean
   mark: string | null
-  hasForgotten: boolean
+  markState: MarkState
   heldMs: number
   kind: Change['kind'] | null
   key: string | null
@@ -92,7 +92,7 @@ export async function readChanges(db: Db, cursor: Cursor, limit: number, primary
           where xid >= pg_snapshot_xmin(pg_current_snapshot()) and xid < pg_snapshot_xmax(pg_current_snapshot())), 0)::float8 as "heldMs",
         ((${cursor.xid}::xid8, ${cursor.seq}::bigint) >= (pruned_xid, pruned_seq) or ${PRUNED_ELSEWHERE}) as covered,
         ${cursor.xid}::xid8 > pg_snapshot_xmax(pg_current_snapshot()) as ahead,
-        ${LAST_MARK} as mark, ${hasForgotten(cursor.mark)} as "hasForgotten"
+        ${LAST_MARK} as mark, ${stateOf(cursor.mark)} as "markState"
       from feed left join lateral (
         select xid, seq, kind, key from changes
         where (xid, seq) > (${cursor.xid}::xid8, ${cursor.seq}::bigint) and xid < pg_snapshot_xmin(pg_current_snapshot())
@@ -104,12 +104,14 @@ export async function readChanges(db: Db, cursor: Cursor, limit: number, primary
   const epoch = epochOf(first, timeline)
   const known = readEpoch(cursor.epoch)
   if (known.system !== first.system || known.life !== first.life || !first.covered) return { kind: 'snapshot-needed' }
-  if (first.standby && (known.timeline > timeline || (first.ahead && known.timeline === timeline))) throw behind()
+  const isForgotten = first.markState === 'forgotten'
+  const isBehind = first.markState === 'not-yet' || (first.ahead && !isForgotten)
+  if (first.standby && (known.timeline > timeline || (isBehind && known.timeline === timeline))) throw behind()
   if (known.timeline < timeline) {
     const sharedLsn = await sharedUpTo(db, known.timeline)
     return sharedLsn === undefined ? { kind: 'snapshot-needed' } : { kind: 'promoted', epoch, sharedLsn }
   }
-  if (known.timeline > timeline || first.ahead || first.hasForgotten) return { kind: 'snapshot-needed' }
+  if (known.timeline > timeline || first.ahead || isForgotten) return { kind: 'snapshot-needed' }
   const changes = read.flatMap(({ kind, key }) => (kind === null ? [] : [{ kind, key: key! }]))
   const heldMs = Math.max(0, first.heldMs, beat?.ageMs ?? 0)
   const next = changes.length === limit ? placeAfter(read.at(-1)!) : atEnd(first, read.at(-1)!, cursor)
@@ -149,8 +151,9 @@ function atEnd({ end }: FeedRow, last: FeedRow, { xid, seq }: Cursor): FeedPosit
   return behindAll > BigInt(xid) ? { xid: String(behindAll), seq: '0' } : { xid, seq }
 }
 
-/** Drops the changes that are older than so many hours and remembers up to where, so that a reader behind that point is told. */
+/** Drops the changes that are older than so many hours and remembers up to where, so that a reader behind that point is told; drops marks as old, too. */
 export async function pruneChanges(db: Db, olderThanHours: number): Promise<void> {
+  await pruneMarks(db, olderThanHours)
   await rows(db, sql`update feed set pruned_xid = default, pruned_seq = default where ${PRUNED_ELSEWHERE}`)
   await rows(
     db,

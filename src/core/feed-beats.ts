@@ -5,13 +5,13 @@ import { SYSTEM, TIMELINE } from './server-state.ts'
 export type FeedBeat = { timeline: number; ageMs: number }
 
 const CLOCK_TIMEOUT_MS = 1_000
-const MARKS_KEPT = 600
+const MARKS_KEPT_MIN = 600
 
 const NOW_MS = sql<number>`extract(epoch from clock_timestamp())::float8 * 1000`
 
 /**
  * Leaves a sign of life in the feed, at most one in half a second however many call: readers of standbys count their lag from it. With it comes a
- * mark, by which readers know this server's past again; marks are counted, not timed, so that the last ones outlive any time without workers.
+ * mark, by which readers know this server's past again.
  */
 export async function beatFeed(db: Db): Promise<void> {
   const beaten = await rows(
@@ -23,23 +23,34 @@ export async function beatFeed(db: Db): Promise<void> {
       returning 1`,
   )
   if (beaten.length === 0) return
+  await rows(db, sql`insert into feed_marks (mark) values (floor(${NOW_MS})::bigint || ':' || gen_random_uuid())`)
+}
+
+/** Drops the marks that are older than so many hours, but never the last ones, which so outlive any time without workers. */
+export async function pruneMarks(db: Db, olderThanHours: number): Promise<void> {
   await rows(
     db,
     sql`
-      with made as (
-        insert into feed_marks (mark) values (floor(${NOW_MS})::bigint || ':' || gen_random_uuid()) returning id
-      ) delete from feed_marks where id <= (select id from made) - ${MARKS_KEPT}`,
+      delete from feed_marks where id <= (select max(id) from feed_marks) - ${MARKS_KEPT_MIN}
+        and split_part(mark, ':', 1)::bigint < ${NOW_MS} - ${olderThanHours * 3_600_000}`,
   )
 }
 
 /** The newest mark that a reading of the feed sees. */
 export const LAST_MARK = sql<string | null>`(select mark from feed_marks order by id desc limit 1)`
 
-/** Whether this server has forgotten a mark that it had given before it was started: it was put back to an earlier state. */
-export function hasForgotten(mark: string | undefined) {
-  if (mark === undefined) return sql<boolean>`false`
-  return sql<boolean>`(not pg_is_in_recovery() and not exists (select from feed_marks where mark = ${mark})
-    and split_part(${mark}, ':', 1)::float8 < extract(epoch from pg_postmaster_start_time()) * 1000)`
+/**
+ * What a server says of a reader's mark. `not-yet`: it is a standby that has not replayed as far. `forgotten`: it was put back to an earlier state,
+ * by whichever way, or the reader slept for longer than marks and changes are kept.
+ */
+export type MarkState = 'kept' | 'not-yet' | 'forgotten'
+
+export function stateOf(mark: string | undefined) {
+  if (mark === undefined) return sql<MarkState>`'kept'`
+  return sql<MarkState>`case
+    when exists (select from feed_marks where mark = ${mark}) then 'kept'
+    when pg_is_in_recovery() and coalesce(split_part(${LAST_MARK}, ':', 1)::bigint <= split_part(${mark}, ':', 1)::bigint, true) then 'not-yet'
+    else 'forgotten' end`
 }
 
 /**
