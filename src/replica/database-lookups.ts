@@ -19,7 +19,9 @@ export type DatabaseLookups = {
 }
 
 const LOOKUPS = { perSecond: 50, burst: 50 }
-const LOOKUPS_RUNNING_MAX = 100
+/** Each has a connection to itself: see roles/follower-databases.ts. */
+export const LOOKUPS_RUNNING_MAX = 3
+const LOOKUPS_WAITED_FOR_MAX = 100
 const LOOKUP_TIMEOUT_MS = 1_500
 const TRIES_MAX = 3
 
@@ -30,25 +32,34 @@ type Running = { answer: Promise<RouteAnswer>; news: News }
 
 /**
  * Routes straight from the database, for the time in which a miss in the copy means nothing. One query a hostname, however many ask; 50 a
- * second and 100 at once for the machine; the rest, and what fails or takes too long, is `unavailable`. Never rejects.
+ * second for the machine, and of 100 at once three are under way and the others wait; the rest, and what fails or takes too long, is `unavailable`.
+ * Never rejects.
  */
 export function createDatabaseLookups(parts: DatabaseLookupParts): DatabaseLookups {
   const { keep } = parts
   const byHostname = new Map<Hostname, Running>()
   const lookups = new TokenBucket(LOOKUPS, parts.now())
+  const waiting = new Map<News, () => void>()
   let running = 0
   let asked = 0
   let turnedAway = 0
 
-  const ask = (hostname: Hostname): Promise<Route[]> => {
-    running += 1 // until the query itself ends, also when nobody waits for it any more
-    return parts.findRoutes([hostname, wildcardOver(hostname)]).finally(() => (running -= 1))
+  const takePlace = async (news: News): Promise<void> => {
+    if (running < LOOKUPS_RUNNING_MAX) running += 1
+    else await new Promise<void>((resolve) => waiting.set(news, resolve))
+  }
+  /** The newest is next: the oldest would be answered when nobody waits for it any more. */
+  const leavePlace = (): void => {
+    const [news, begin] = [...waiting].at(-1) ?? []
+    if (news) waiting.delete(news)
+    if (begin) begin()
+    else running -= 1
   }
   /** News that comes meanwhile begins it again; of a bounded copy, route and certificates are in it before anybody hears of the route. */
   const load = async (hostname: Hostname, news: News): Promise<Route | undefined> => {
     for (let tries = 1; tries <= TRIES_MAX; tries += 1) {
       news.overtaken = false
-      const routes = await ask(hostname)
+      const routes = await parts.findRoutes([hostname, wildcardOver(hostname)])
       const certificates = keep && routes.length > 0 ? await keep.findCertificates(routes.map((route) => route.hostname)) : []
       if (byHostname.get(hostname)?.news !== news) throw new Error('nobody waits for it, nor told it of news since')
       if (news.overtaken) continue
@@ -57,14 +68,23 @@ export function createDatabaseLookups(parts: DatabaseLookupParts): DatabaseLooku
     }
     throw new Error('it changes faster than it can be read')
   }
+  const inTurn = async (hostname: Hostname, news: News): Promise<Route | undefined> => {
+    await takePlace(news) // for ever, if nobody waits for it when its turn would come
+    try {
+      return await load(hostname, news)
+    } finally {
+      leavePlace() // when the queries themselves end, also when nobody waits for them any more
+    }
+  }
   const answer = async (hostname: Hostname, news: News): Promise<RouteAnswer> => {
     try {
-      const route = await within(LOOKUP_TIMEOUT_MS, 'a look-up', load(hostname, news))
+      const route = await within(LOOKUP_TIMEOUT_MS, 'a look-up', inTurn(hostname, news))
       return route ? { kind: 'route', route } : { kind: 'unknown' }
     } catch {
       return { kind: 'unavailable' }
     } finally {
       byHostname.delete(hostname)
+      waiting.delete(news)
     }
   }
 
@@ -72,7 +92,7 @@ export function createDatabaseLookups(parts: DatabaseLookupParts): DatabaseLooku
     find(hostname) {
       const known = byHostname.get(hostname)
       if (known) return known.answer
-      if (running >= LOOKUPS_RUNNING_MAX || !lookups.take(parts.now())) {
+      if (byHostname.size >= LOOKUPS_WAITED_FOR_MAX || !lookups.take(parts.now())) {
         turnedAway += 1
         return Promise.resolve({ kind: 'unavailable' })
       }

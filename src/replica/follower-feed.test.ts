@@ -1,16 +1,18 @@
+import { sql } from 'kysely'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { createTestDatabase } from '../../test/support/postgres.ts'
 import { CLAIM_RULES, PROJECT_RULES } from '../../test/support/tenants.ts'
 import { presentChallenge, withdrawChallenge } from '../core/challenges.ts'
-import { createAnnouncer } from '../core/changes.ts'
-import { closeDatabase, connectDatabase, type Db } from '../core/db.ts'
+import { createAnnouncer, recordChange } from '../core/changes.ts'
+import { closeDatabase, connectDatabase, type Db, rows, transaction } from '../core/db.ts'
 import { registerDomain, removeDomain } from '../core/domains.ts'
 import { createProject, deleteProject, type Project, updateProject } from '../core/projects.ts'
 import { loadRoutes } from '../core/routes.ts'
 import { writeSetting } from '../core/settings.ts'
 import { parseHostname } from '../hostname.ts'
 import { databaseSource } from '../roles/database-source.ts'
+import { connectFollower } from '../roles/follower-databases.ts'
 import { temporaryFolder } from './copy.fixture.ts'
 import { type CopyReader, openCopyReader } from './copy-reader.ts'
 import { openCopyWriter } from './copy-writer.ts'
@@ -138,6 +140,43 @@ test('a TLS-ALPN-01 challenge reaches the copy while it is pending, and one of D
   await withdrawChallenge(db, challenge('tls-alpn-01', 'a.newer'))
   await withdrawChallenge(db, challenge('tls-alpn-01', 'z.older'))
   await expect.poll(inCopy, { timeout: 10_000 }).toEqual([])
+})
+
+test('look-ups that hang, of however many visitors, hold up nothing that the feed brings', { timeout: 30_000 }, async () => {
+  const databases = connectFollower({ databaseUrl: database.url, feedDatabaseUrl: undefined }, pino({ level: 'silent' }))
+  const place = temporaryFolder()
+  const bounded = openCopyWriter(place.path, { metadata: true, hostnamesMax: 100 })
+  const alone = createFollower({
+    source: databaseSource(databases.db, { lookups: databases.visits }),
+    writer: bounded,
+    settingNames: ['ticket-keys'],
+    log: pino({ level: 'silent' }),
+    now: Date.now,
+  })
+  const inCopy = openCopyReader(place.path)
+  const blocker = database.db.openClient()
+  await blocker.connect()
+  try {
+    alone.start()
+    await expect.poll(() => bounded.state().cursor).toBeDefined()
+    let answers: Promise<unknown>[] = []
+    await transaction(db, async (tx) => {
+      await rows(tx, sql`insert into settings (name, value) values ('ticket-keys', 'new')`)
+      await recordChange(tx, { kind: 'setting', key: 'ticket-keys' })
+      await blocker.query('begin; lock table projects') // a later transaction than the change's, so the feed does not wait for it
+      answers = Array.from({ length: 40 }, (_, number) => alone.findRoute(named(number)))
+    })
+    await expect.poll(() => inCopy.findSetting('ticket-keys')?.toString()).toBe('new')
+    await blocker.query('commit')
+    expect((await Promise.all(answers)).length).toBe(40)
+  } finally {
+    await blocker.end()
+    await alone.stop()
+    inCopy.close()
+    bounded.close()
+    place.remove()
+    await databases.close()
+  }
 })
 
 test('a hostname that another project claims next leads to that project', { timeout: 30_000 }, async () => {

@@ -6,8 +6,10 @@ import { eachCertificatePage, eachRoutePage, loadCertificates, loadRouteRows, lo
 import { readEdgeSetting } from '../core/settings.ts'
 import type { CopySource } from '../replica/copy-source.ts'
 
-/** What the follower reads of the database: all from `feed`, which may be a standby, but hints and what must be the newest. */
-export function databaseSource(db: Db, { feed = db, reading }: { feed?: Db; reading?: RouteReading } = {}): CopySource {
+type Sources = { feed?: Db; lookups?: Db; reading?: RouteReading }
+
+/** What the follower reads of the database: all from `feed`, which may be a standby, but hints and, through `lookups`, what must be the newest. */
+export function databaseSource(db: Db, { feed = db, lookups = db, reading }: Sources = {}): CopySource {
   let connections = 0
   if (feed !== db) feed.pool.on('connect', () => (connections += 1)) // each may lead to another of the standbys
   return {
@@ -22,8 +24,8 @@ export function databaseSource(db: Db, { feed = db, reading }: { feed?: Db; read
     eachProjectPage: (pageSize) => eachProjectPage(feed, pageSize),
     loadChallenges: () => loadTlsAlpnChallenges(feed),
     readSetting: (name) => readEdgeSetting(feed, name),
-    findRoutes: (hostnames) => loadRoutes(db, hostnames, reading),
-    findCertificates: (hostnames) => loadCertificates(db, hostnames),
+    findRoutes: (hostnames) => loadRoutes(lookups, hostnames, reading),
+    findCertificates: (hostnames) => loadCertificates(lookups, hostnames),
     listen: (onHint) => listenForChanges(db, onHint),
   }
 }

@@ -2,7 +2,6 @@ import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { createRouteFinder } from '../api/route-finder.ts'
 import { requestIssuance } from '../core/certificates.ts'
-import { closeDatabase, connectDatabase } from '../core/db.ts'
 import { probeSoon } from '../core/probes.ts'
 import { pause } from '../lib/back-off.ts'
 import { steadyNowMs } from '../lib/steady-clock.ts'
@@ -15,6 +14,7 @@ import { copyFacts, measureCopy } from './copy-metrics.ts'
 import { copyPath, followerSocket } from './copy-place.ts'
 import { databaseSource } from './database-source.ts'
 import { startEdgeHeartbeat } from './edge-heartbeat.ts'
+import { connectFollower } from './follower-databases.ts'
 import { certificateFinder, serveInternal } from './internal.ts'
 import { ownHosts } from './own-hosts.ts'
 import { THUMBPRINT } from './own-keys.ts'
@@ -28,18 +28,13 @@ const COPY_WAIT_MS = 360_000 // longer than a new release may take to come up
 /** One a machine: follows the change feed into the local copy, and is the only part of the edge that talks to PostgreSQL. */
 export async function startFollowerRole(context: RoleContext): Promise<RunningRole> {
   const { config, log } = context
-  const db = connectDatabase(config.databaseUrl!, { applicationName: 'namesake follower', poolMax: 5, log })
-  const { feedDatabaseUrl } = config
-  const feed = feedDatabaseUrl
-    ? // One connection: another one could lead to another standby, which may be behind the place in the feed that this one has given. It has no end,
-      // for a snapshot begins again with each new one, and may take longer than any end would give it.
-      connectDatabase(feedDatabaseUrl, { applicationName: 'namesake feed', poolMax: 1, log, need: 'prefer-standby', lifetimeS: 0 })
-    : db
+  const databases = connectFollower(config, log)
+  const { db, visits, feed } = databases
   const reading = { metadata: context.roles.includes('api') } // resolve answers with it; visitors need none
   mkdirSync(dirname(copyPath(config)), { recursive: true, mode: 0o700 })
   const writer = await takeOverCopy(context, { ...reading, hostnamesMax: config.copyHostnamesMax })
   const follower = createFollower({
-    source: databaseSource(db, { feed, reading }),
+    source: databaseSource(db, { feed, lookups: visits, reading }),
     writer,
     settingNames: [THUMBPRINT, TICKET_KEYS],
     pinned: [...ownHosts(config).keys()],
@@ -50,8 +45,8 @@ export async function startFollowerRole(context: RoleContext): Promise<RunningRo
     socketPath: followerSocket(context),
     on: {
       findRoute: follower.findRoute,
-      requestCertificate: (hostname) => requestIssuance(db, hostname),
-      visitorCame: (hostname) => probeSoon(db, hostname),
+      requestCertificate: (hostname) => requestIssuance(visits, hostname),
+      visitorCame: (hostname) => probeSoon(visits, hostname),
       hostnamesUsed: follower.hostnamesUsed,
       copyDamaged: follower.copyDamaged,
     },
@@ -63,7 +58,7 @@ export async function startFollowerRole(context: RoleContext): Promise<RunningRo
   measureCopy(context.metrics, { follower, writer, path: copyPath(config) })
   const isComplete = () => follower.status().complete
   // What was claimed a moment ago may not be in the copy: a miss is looked up.
-  const finder = createRouteFinder({ db, isFresh: isComplete, resolve: follower.findRoute, now: () => new Date(steadyNowMs()) })
+  const finder = createRouteFinder({ db: visits, isFresh: isComplete, resolve: follower.findRoute, now: () => new Date(steadyNowMs()) })
   const internal = await serveInternal(context, certificateFinder(finder.findInCopy, isComplete))
   return {
     report: () => ({
@@ -76,8 +71,7 @@ export async function startFollowerRole(context: RoleContext): Promise<RunningRo
       await follower.stop()
       await server.stop()
       writer.close()
-      if (feed !== db) await closeDatabase(feed)
-      await closeDatabase(db)
+      await databases.close()
     },
   }
 }
