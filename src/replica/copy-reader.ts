@@ -1,4 +1,6 @@
+import { statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import { pathToFileURL } from 'node:url'
 import type { Hostname } from '../hostname.ts'
 import { isSqliteError } from '../lib/sqlite-error.ts'
 import { currentGeneration } from './copy-files.ts'
@@ -35,9 +37,12 @@ export type CopyReaderOptions = {
   onDamaged?: (sentence: string) => void
   /** A copy that could not be opened when it came is read from now on: what was read since then stands in the former one. */
   onLate?: () => void
+  /** Nothing can be made beside the copy: it is read as it lies, and called once for that file. */
+  onUnwritable?: (sentence: string) => void
 }
 
-type Opened = { file: string; db: DatabaseSync; lookups: CopyLookups }
+/** `asItLay`: the state of a file that is read without the files that SQLite makes beside it, so that only a look tells whether it was written since. */
+type Opened = { file: string; db: DatabaseSync; lookups: CopyLookups; asItLay?: string }
 
 /**
  * The local copy, read-only; any number of processes may hold one. A look-up takes some 7 µs and sees every batch that was applied before
@@ -48,6 +53,7 @@ export function openCopyReader(path: string, options: CopyReaderOptions = {}): C
   let opened: Opened | undefined
   let failed: { file: string; retryAt: number } | undefined
   let damaged: string | undefined
+  let unwritable: string | undefined
   let lastFailed = false
   /** Whether this turn of the loop has looked already for a newer generation. */
   let hasLooked = false
@@ -59,31 +65,60 @@ export function openCopyReader(path: string, options: CopyReaderOptions = {}): C
     hasLooked = true
     setImmediate(() => (hasLooked = false))
     const file = currentGeneration(path)
-    if (opened && opened.file === file) return opened.lookups
-    if (failed?.file === file && performance.now() < failed!.retryAt) return opened?.lookups
+    if (opened && opened.file === file && opened.asItLay === undefined) return opened.lookups
+    if (failed?.file === file && performance.now() < failed!.retryAt && !isOvertaken()) return opened?.lookups
     const next = file === undefined ? undefined : openGeneration(file)
-    const isLate = next !== undefined && failed !== undefined
-    failed = next || file === undefined ? undefined : { file, retryAt: performance.now() + REOPEN_INTERVAL_MS }
+    const isLate = next !== undefined && next !== opened && failed !== undefined
+    const isWhole = next !== undefined && next.asItLay === undefined
+    failed = isWhole || file === undefined ? undefined : { file, retryAt: performance.now() + REOPEN_INTERVAL_MS }
     // What is gone, or this release cannot read, as a later one's copy, takes nobody's place: whoever still serves goes on with what it knows.
-    if (!next && opened) return opened.lookups
+    if (next === opened || (!next && !isOvertaken())) return opened?.lookups
     opened?.db.close()
     opened = next
     if (isLate) options.onLate?.()
     return opened?.lookups
   }
 
+  const isOvertaken = (): boolean => opened?.asItLay !== undefined && opened.asItLay !== stateAsItLies(opened.file)
+
   const openGeneration = (file: string): Opened | undefined => {
+    try {
+      return prepared(file, () => new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS }))
+    } catch (error) {
+      const isWritten = isSqliteError(error, 'busy')
+      return isWritten || isSqliteError(error, 'damage') ? undefined : openAsItLies(file, (error as Error).message)
+    }
+  }
+
+  /** On a full disk, or one that is read-only, the files that SQLite needs beside a copy cannot be made. It can be read without them while nobody writes it. */
+  const openAsItLies = (file: string, reason: string): Opened | undefined => {
+    try {
+      const asItLay = stateAsItLies(file)
+      if (asItLay === undefined) return undefined
+      if (opened?.file === file && opened.asItLay === asItLay) return opened
+      const found = prepared(file, () => new DatabaseSync(`${pathToFileURL(file)}?immutable=1`, { readOnly: true }))
+      if (found && unwritable !== file) {
+        unwritable = file
+        options.onUnwritable?.(`${file}: ${reason}`)
+      }
+      return found && { ...found, asItLay }
+    } catch {
+      return undefined
+    }
+  }
+
+  const prepared = (file: string, open: () => DatabaseSync): Opened | undefined => {
     let db: DatabaseSync | undefined
     try {
-      db = new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS })
-      const reader = db
+      const reader = open()
+      db = reader
       if (noteDamage(file, () => unreadability(reader, { metadata: options.metadata ?? false })) === undefined)
         return { file, db, lookups: prepareLookups(db) }
       db.close()
       return undefined
-    } catch {
+    } catch (error) {
       if (db?.isOpen) db.close()
-      return undefined
+      throw error
     }
   }
 
@@ -135,4 +170,12 @@ export function openCopyReader(path: string, options: CopyReaderOptions = {}): C
       opened = undefined
     },
   }
+}
+
+/** Another one once the file was written; undefined while there is something in its log, which whoever reads it alone would miss. */
+function stateAsItLies(file: string): string | undefined {
+  const log = statSync(`${file}-wal`, { throwIfNoEntry: false })
+  if (log && log.size > 0) return undefined
+  const { size, mtimeMs } = statSync(file)
+  return `${size}:${mtimeMs}`
 }

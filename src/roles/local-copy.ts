@@ -68,6 +68,7 @@ export function openLocalCopy<Kept extends Pick<Route, 'hostname' | 'projectId'>
     metadata: parts.metadata ?? false,
     onDamaged: follower.copyDamaged,
     onLate: forgetAll,
+    onUnwritable: (reason) => context.log.error({ reason }, 'nothing can be written beside the local copy, which is served as it lies'),
   })
   const isBounded = context.config.copyHostnamesMax > 0
   const routes = (!isBounded && parts.remember?.(reader)) || rememberUsed<Kept>()
