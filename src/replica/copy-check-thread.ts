@@ -2,17 +2,18 @@
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 import { isSqliteError } from '../lib/sqlite-error.ts'
-import type { CopyCheck } from './copy-check.ts'
+import type { CheckDepth, CopyCheck } from './copy-check.ts'
 
-function check(file: string): CopyCheck {
+function check({ file, depth }: { file: string; depth: CheckDepth }): CopyCheck {
   try {
     const db = new DatabaseSync(file, { readOnly: true })
-    const { quick_check: finding } = db.prepare('pragma quick_check(1)').get() as { quick_check: string }
+    const pragma = depth === 'indexes' ? 'integrity_check' : 'quick_check'
+    const { [pragma]: finding } = db.prepare(`pragma ${pragma}(1)`).get() as Record<string, string>
     db.close()
-    return finding === 'ok' ? { kind: 'sound' } : { kind: 'damaged', sentence: finding }
+    return finding === 'ok' ? { kind: 'sound' } : { kind: 'damaged', sentence: String(finding) }
   } catch (error) {
     return { kind: isSqliteError(error, 'damage') ? 'damaged' : 'unknown', sentence: (error as Error).message }
   }
 }
 
-parentPort?.postMessage(check(workerData as string))
+parentPort?.postMessage(check(workerData))

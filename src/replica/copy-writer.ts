@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import type { Hostname } from '../hostname.ts'
 import { isSqliteError } from '../lib/sqlite-error.ts'
 import { type CopyChanges, prepareChanges } from './copy-changes.ts'
-import { type CopyCheck, checkCopy } from './copy-check.ts'
+import { type CheckDepth, type CopyCheck, checkCopy } from './copy-check.ts'
 import {
   createGeneration,
   currentGeneration,
@@ -62,7 +62,7 @@ export type CopyWriter = {
   /** What it holds, and how many of its certificates end before the given moment; undefined where there is none. */
   totals(endBeforeMs: number): CopyTotals | undefined
   /** Looks through the whole file beside the event loop; where it is damaged, the copy becomes unfit. */
-  check(signal?: AbortSignal): Promise<CopyCheck>
+  check(depth?: CheckDepth, signal?: AbortSignal): Promise<CopyCheck>
   /** Whether the file is still there, which takes no time; else gives the copy up and says why. */
   look(): string | undefined
   close(): void
@@ -172,10 +172,10 @@ export function openCopyWriter(path: string, scope: CopyScope = { metadata: true
       giveUp(opened.file, reason)
       return reason
     },
-    async check(signal) {
+    async check(depth = 'structure', signal) {
       const file = opened?.file
       if (!file) return { kind: 'unknown', sentence: 'there is no copy to check' }
-      const outcome = await checkCopy(file, signal)
+      const outcome = await checkCopy(file, depth, signal)
       if (outcome.kind === 'damaged' && opened?.file === file) giveUp(file, `it is damaged: ${outcome.sentence}`)
       return outcome
     },

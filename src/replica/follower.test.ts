@@ -1,5 +1,6 @@
 import { closeSync, openSync, readdirSync, rmSync, truncateSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
 import { setTimeout as wait } from 'node:timers/promises'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -451,6 +452,47 @@ test('a reader that reports damage which is none changes nothing', async () => {
   expect(await writer.check()).toEqual({ kind: 'sound' })
   expect(follower.report()).toMatchObject({ complete: true, snapshots: 1 })
 })
+
+test('a certificate that is not where its index has it is found out when it is asked for, and a snapshot brings it back', async () => {
+  for (let number = 0; number < 20; number += 1) database.certificates.set(shop(number), certificateOf(shop(number)))
+  await startAndFill()
+  displaceCertificate(currentGeneration(place.path)!, shop(5))
+  expect(await writer.check()).toEqual({ kind: 'sound' })
+  const asked = openCopyReader(place.path, { onDamaged: follower.copyDamaged })
+  try {
+    expect(asked.findCertificate(shop(5))).toBeUndefined()
+    await expect.poll(() => asked.findCertificate(shop(5))).toEqual(certificateOf(shop(5)))
+    expect(follower.report()).toMatchObject({ complete: true, snapshots: 2, damages: 1 })
+  } finally {
+    asked.close()
+  }
+})
+
+/** As after a crash that one page of the index outlived and one of the table did not: changes the row while the file says that there is no index. */
+function displaceCertificate(file: string, hostname: Hostname): void {
+  const withSchema = (change: (db: DatabaseSync) => void) => {
+    const db = new DatabaseSync(file, { defensive: false })
+    db.exec('pragma writable_schema = on')
+    change(db)
+    const { schema_version: version } = db.prepare('pragma schema_version').get() as { schema_version: number }
+    db.exec(`pragma schema_version = ${version + 1}`)
+    db.close()
+  }
+  const indexName = 'sqlite_autoindex_certificates_1'
+  let index: Record<string, SQLOutputValue> = {}
+  withSchema((db) => {
+    index = db.prepare('select rowid, * from sqlite_schema where name = ?').get(indexName)!
+    db.prepare('delete from sqlite_schema where name = ?').run(indexName)
+    db.exec(`update sqlite_schema set sql = replace(sql, 'text primary key', 'text') where name = 'certificates'`)
+  })
+  withSchema((db) => {
+    db.prepare('update certificates set rowid = rowid + 1000 where hostname = ?').run(hostname)
+    db.exec(`update sqlite_schema set sql = replace(sql, 'hostname text', 'hostname text primary key') where name = 'certificates'`)
+    db.prepare(
+      'insert into sqlite_schema (rowid, type, name, tbl_name, rootpage, sql) values (:rowid, :type, :name, :tbl_name, :rootpage, :sql)',
+    ).run(index)
+  })
+}
 
 test('a wildcard leads where no name of its own does, and a name wins as soon as the copy has it', async () => {
   database.put(routeOf(everyShop))

@@ -89,6 +89,7 @@ export function createFollower(parts: FollowerParts): Follower {
   let trouble: string | undefined
   let stop = async (): Promise<void> => {}
   let checking = false
+  let isDoubted = false
 
   const status = (): CopyStatus => ({ lagMs: Math.max(0, now() - asOfMs), complete: writer.state().complete, asOfMs })
 
@@ -148,8 +149,12 @@ export function createFollower(parts: FollowerParts): Follower {
   const check = async (): Promise<void> => {
     if (checking) return
     checking = true
-    const outcome = await writer.check(stopping.signal)
+    // What a reader stumbled over may be a row that is not where an index has it, which a look at the structure passes by.
+    const depth = isDoubted ? 'indexes' : 'structure'
+    isDoubted = false
+    const outcome = await writer.check(depth, stopping.signal)
     checking = false
+    if (isDoubted && outcome.kind === 'sound') void check()
     if (outcome.kind === 'damaged') giveUp(outcome.sentence)
     if (outcome.kind === 'unknown' && writer.state().cursor && !stopping.signal.aborted)
       log.warn({ reason: outcome.sentence }, 'the local copy could not be checked for damage')
@@ -218,6 +223,7 @@ export function createFollower(parts: FollowerParts): Follower {
     },
     copyDamaged(sentence) {
       log.warn({ reason: sentence }, 'a process could not read the local copy')
+      isDoubted = true
       void check()
     },
     status,
