@@ -27,6 +27,11 @@ export function createRecentReads(now: () => number): RecentReads {
   const lookUps: { hostnames: readonly Hostname[]; at: number }[] = []
   let keysKept = 0
   let highest = 0n
+  const forget = (): void => {
+    reads = []
+    keysKept = 0
+    highest = 0n
+  }
   return {
     note({ cursor, lsn, keys }) {
       const count = Object.values(keys).reduce((sum, list) => sum + list.length, 0)
@@ -37,6 +42,7 @@ export function createRecentReads(now: () => number): RecentReads {
       highest = greater(highest, positionOf(lsn)) // one standby may be behind another that was read before
       reads.push({ cursor, lsn: highest, at: now(), keys, count })
       keysKept += count
+      while (lookUps.length > 0 && now() - lookUps[0]!.at > KEPT_MS) lookUps.shift() // here alone: while nothing is read none is too old
       while (reads.length > READS_MAX || keysKept > KEYS_MAX || now() - reads[0]!.at > KEPT_MS) {
         const gone = reads.shift()
         if (!gone) return
@@ -45,7 +51,9 @@ export function createRecentReads(now: () => number): RecentReads {
     },
     noteLookUp(hostnames) {
       lookUps.push({ hostnames, at: now() })
-      while (now() - lookUps[0]!.at > KEPT_MS) lookUps.shift()
+      if (lookUps.length <= KEYS_MAX) return
+      lookUps.length = 0
+      forget() // a promotion takes a snapshot, then
     },
     since(sharedLsn) {
       const shared = positionOf(sharedLsn)
@@ -57,11 +65,7 @@ export function createRecentReads(now: () => number): RecentReads {
       for (const kind of ['routes', 'certificates'] as const) keys[kind] = [...new Set([...keys[kind], ...lookedUp])]
       return { cursor: reads[at]!.cursor, keys }
     },
-    forget() {
-      reads = []
-      keysKept = 0
-      highest = 0n
-    },
+    forget,
   }
 }
 
