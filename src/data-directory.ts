@@ -100,7 +100,7 @@ function refuseForeign(folder: string, user: ServiceUser | undefined): void {
       `${folder} belongs to another user (uid ${there.uid}): was it made by a start as root? Start as root again, or set NAMESAKE_DATA_DIR`,
     )
   }
-  const names = readdirSync(folder)
+  const names = readdirSync(folder).filter((name) => name !== 'lost+found') // as on a disk of its own
   if (names.length > 0 && !OURS.some((name) => names.includes(name))) {
     throw new Error(`NAMESAKE_DATA_DIR=${folder} holds other files: name a folder that is empty or does not exist yet`)
   }

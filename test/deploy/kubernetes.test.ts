@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { deployFiles, type Manifest, manifests, ROOT, readYaml } from '../support/deploy-files.ts'
+import { deployFiles, imageSettings, type Manifest, manifests, ROOT, readYaml } from '../support/deploy-files.ts'
 
 type Container = {
   args: string[]
@@ -12,6 +12,7 @@ type Container = {
   livenessProbe?: unknown
   lifecycle: { preStop: { exec: { command: string[] } } }
   securityContext: { readOnlyRootFilesystem: boolean; allowPrivilegeEscalation: boolean }
+  volumeMounts: { name: string; mountPath: string }[]
 }
 type PodSpec = {
   enableServiceLinks?: boolean
@@ -79,6 +80,11 @@ describe('every pod of ours', () => {
     expect(container.readinessProbe.httpGet).toEqual({ path: '/ready', port: 'internal' })
     expect(container.ports).toContainEqual({ name: 'internal', containerPort: 4001 })
     expect(container.livenessProbe).toBeUndefined()
+  })
+
+  test.each(workloads)("$kind $metadata.name has its data in a folder of its own on its volume, whose root is root's", ({ spec }) => {
+    const { mountPath } = spec.template.spec.containers[0].volumeMounts.find(({ name }) => name === 'data')!
+    expect(dirname(imageSettings().NAMESAKE_DATA_DIR!)).toBe(mountPath)
   })
 })
 

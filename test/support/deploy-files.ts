@@ -23,6 +23,11 @@ export function readDeploy(path: string): string {
   return readFileSync(join(ROOT, 'deploy', path), 'utf8')
 }
 
+/** The settings that the Dockerfile makes. */
+export function imageSettings(): Record<string, string> {
+  return Object.fromEntries([...readDeploy('Dockerfile').matchAll(/\b(NAMESAKE_[A-Z_]+)=(\S+)/g)].map(([, name, value]) => [name, value]))
+}
+
 /** The objects of a YAML file, merge keys resolved. Throws with the file's name on what is no YAML. */
 export function readYaml(path: string): unknown[] {
   return parseAllDocuments(readDeploy(path), { merge: true }).map((document) => {
