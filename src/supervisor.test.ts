@@ -12,7 +12,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer, type Server } from 'node:net'
+import { connect, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -81,6 +81,15 @@ function makeDataDir(): string {
 
 /** As if there were a local copy from before. */
 const putCopy = (dataDir: string) => symlinkSync('routes.sqlite.0123456789abcdef', join(dataDir, 'copy', 'routes.sqlite'))
+
+/** A connection to the edge with a request that has only begun. */
+async function askSlowly(tree: Started): Promise<Socket> {
+  const socket = connect(tree.ports[NAMES.indexOf('HTTPS')]!, '127.0.0.1').on('error', () => {})
+  cleanUps.push(() => socket.destroy())
+  await once(socket, 'connect')
+  socket.write('GET / HTTP/1.1\r\nHost: slow\r\n')
+  return socket
+}
 
 const childrenOf = (pid: number) => listProcesses().filter((other) => parentOf(other) === pid)
 
@@ -165,6 +174,25 @@ test('SIGHUP replaces every process, and no request meets a closed door', async 
   expect(turnedAway).toEqual([])
   await eventually(() => former.filter(isRunning).length === 1) // PostgreSQL
   expect(before.has((await tree.ask('HTTPS')).pid)).toBe(false)
+})
+
+test('a wish that comes before everything serves, or while everything stops, is refused, and nothing else comes of it', async () => {
+  const dataDir = join(makeDataDir(), 'made-by-the-start')
+  const tree = await launch({}, { dataDir })
+  const wish = () => ['SIGHUP', 'SIGUSR2'].map((name) => tree.process.kill(name as NodeJS.Signals))
+  await eventually(() => existsSync(dataDir), 20_000, 1)
+  wish()
+  await eventually(() => tree.output().includes('"dataDir"'), 30_000)
+  for (const kind of ['reload', 'upgrade']) expect(tree.output()).toContain(`${kind}: not before everything serves`)
+  const all = childrenOf(tree.process.pid!)
+  const slow = await askSlowly(tree)
+  tree.process.kill('SIGTERM')
+  await eventually(() => tree.output().includes('stopping'))
+  wish()
+  for (const kind of ['reload', 'upgrade']) await eventually(() => tree.output().includes(`${kind}: refused`))
+  slow.destroy()
+  expect(await tree.exited).toBe(0)
+  expect(all.filter(isRunning)).toEqual([])
 })
 
 test('a reload whose successors cannot start changes nothing, and says why', async () => {

@@ -64,10 +64,12 @@ export async function supervise(parts: SuperviseParts): Promise<number> {
   })
   const undo = new AsyncDisposableStack()
   undo.defer(stop.close)
+  const wishes = listenForWishes(parts) // until the end, since a signal that nobody listens for kills
+  undo.defer(wishes.close)
   const predecessor = findPredecessor(parts.env)
   if (predecessor) undo.defer(predecessor.close)
   try {
-    const deploys = await startTree(parts, stop, undo, predecessor)
+    const deploys = await startTree(parts, { stop, wishes }, undo, predecessor)
     const lost = await (deploys ? Promise.race([stop.asked, deploys.lost]) : stop.asked)
     if (lost) throw new Error(`the supervisor that had taken over has ended (${lost.reason}): start again`)
   } catch (error) {
@@ -82,7 +84,7 @@ export async function supervise(parts: SuperviseParts): Promise<number> {
 /** Each step leaves its undoing on the stack, so that stopping is starting in reverse. Returns early when told to stop meanwhile. */
 async function startTree(
   parts: SuperviseParts,
-  stop: StopSignal,
+  { stop, wishes }: { stop: StopSignal; wishes: Wishes },
   undo: AsyncDisposableStack,
   predecessor: Predecessor | undefined,
 ): Promise<Deploys | undefined> {
@@ -138,8 +140,6 @@ async function startTree(
   })
   undo.defer(() => deploys.stop(stop.atOnce))
   undo.defer(sockets.close) // before the children drain: then nobody accepts any more
-  const wishes = listenForWishes(parts)
-  undo.defer(wishes.close)
 
   if (predecessor) {
     await database?.start()
@@ -200,8 +200,10 @@ async function leaveTo(database: OwnDatabase | undefined, stop: StopSignal): Pro
   stop.ask()
 }
 
+type Wishes = { grant(deploys: Deploys): void; close(): void }
+
 /** The signals that ask for a reload or an upgrade. Before there is somebody to grant them, and in a successor, nothing comes of them. */
-function listenForWishes({ terminal, log }: SuperviseParts): { grant(deploys: Deploys): void; close(): void } {
+function listenForWishes({ terminal, log }: SuperviseParts): Wishes {
   let granting: Deploys | undefined
   const on = (wish: 'reload' | 'upgrade') => () => {
     if (!granting) return log.warn(`${wish}: not before everything serves, and only by the first process of the tree`)
