@@ -34,6 +34,7 @@ export function createDeploys(parts: DeploysParts): Deploys {
   const lost = Promise.withResolvers<{ reason: string }>()
   let inCharge = parts.own
   let candidate: Successor | undefined
+  let retiring: Generation | undefined
   let takingOver: Promise<unknown> = Promise.resolve()
   let busy = false
   let stopping = false
@@ -67,7 +68,9 @@ export function createDeploys(parts: DeploysParts): Deploys {
     if (reason !== undefined)
       return { state: 'failed', sentence: `the present processes go on, since the new ones did not come up: ${reason}` }
     log.info(`upgrade: version ${inCharge.version} serves; the former processes let their running requests end`)
+    retiring = former
     await former.retire()
+    retiring = undefined
     return { state: 'done', sentence: `version ${former.version} was replaced by version ${inCharge.version}` }
   }
 
@@ -133,8 +136,8 @@ export function createDeploys(parts: DeploysParts): Deploys {
       stopping = true
       await candidate?.abandon()
       await takingOver
-      await inCharge.stop(atOnce)
-      if (inCharge !== parts.own) await parts.own.stop(atOnce) // what may still end its running requests
+      const all = new Set([inCharge, retiring ?? inCharge, parts.own]) // those that retire may still end their running requests
+      await Promise.all([...all].map((one) => one.stop(atOnce)))
     },
   }
 }

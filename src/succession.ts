@@ -134,7 +134,7 @@ export type Predecessor = Omit<Legacy, 'protocol'> & {
   sayReady(version: string): void
   sayFailed(message: string): void
   /** Does with this generation what the predecessor asks; `onGone` is called when that has died. */
-  obey(generation: Generation, onGone: () => void): void
+  obey(generation: Generation, onGone: () => Promise<void>): void
   close(): void
 }
 
@@ -155,8 +155,8 @@ export function findPredecessor(env: Readonly<Record<string, string | undefined>
         say({ type: 'done', id, ...(outcome && { outcome }) })
       }
       process.on('message', (message) => void perform(message as ToSuccessor))
-      process.once('disconnect', onGone)
-      if (!process.connected) onGone()
+      process.once('disconnect', () => void onGone())
+      if (!process.connected) void onGone()
     },
     close() {
       process.removeAllListeners('message').removeAllListeners('disconnect')

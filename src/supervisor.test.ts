@@ -244,6 +244,25 @@ test('SIGUSR2 lets the program on disk take over: nobody meets a closed door, th
   expect(all.filter(isRunning)).toEqual([])
 })
 
+test('a release that took over lets its requests end when the next has come, all else of it ends at once, and a stop waits for it, too', async () => {
+  const tree = await start()
+  const upgraded = (rounds: number, said: string) => eventually(() => tree.output().split(said).length > rounds, 30_000)
+  tree.process.kill('SIGUSR2')
+  await upgraded(1, 'was replaced by version')
+  const [former] = childrenOf(tree.process.pid!).filter((pid) => commandLine(pid).includes(FIXTURE))
+  await askSlowly(tree)
+  tree.process.kill('SIGUSR2')
+  await upgraded(2, 'the former processes let their running requests end')
+  await eventually(() => childrenOf(former!).length === 1) // an edge process
+  expect((await tree.ask('API')).role).toBe('api')
+  const all = childrenOf(tree.process.pid!).flatMap((pid) => [pid, ...childrenOf(pid)])
+  expect(all).toContain(former)
+  const hasEnded = () => !tree.process.kill('SIGINT') // the second of which ends everything at once
+  await eventually(hasEnded, 20_000, 700)
+  expect(await tree.exited).toBe(130)
+  expect(all.filter(isRunning)).toEqual([])
+})
+
 test('a folder of a former release may go once the link leads to another: processes still start, and the next release in its own', async () => {
   const place = makeDataDir()
   for (const name of ['one', 'two']) mkdirSync(join(place, name))
@@ -306,10 +325,12 @@ test('after kill -9 of the first process the successor in charge ends too, and t
   first.process.kill('SIGUSR2')
   await eventually(() => first.output().includes('was replaced by version'), 20_000)
   const orphans = childrenOf(first.process.pid!).flatMap((pid) => [pid, ...childrenOf(pid)])
+  const slow = await askSlowly(first) // which keeps one edge process, and nobody else
   first.process.kill('SIGKILL')
   await first.exited
   const second = await start({}, { dataDir, ports: first.ports })
   expect(second.output()).toMatch(/"database":"adopted"/)
+  slow.destroy()
   await eventually(() => orphans.filter(isRunning).every((pid) => commandLine(pid).includes('postgres')))
   expect((await second.ask('API')).role).toBe('api')
 })

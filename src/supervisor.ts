@@ -10,7 +10,7 @@ import { createDeploys, type Deploys } from './deploys.ts'
 import { findEdgeRuntime } from './edge-runtime.ts'
 import { embeddedUrl } from './embedded-postgres.ts'
 import { descriptorShortage, fileDescriptorsMax } from './file-descriptors.ts'
-import { bequeath, bindSockets, handedSockets, inheritSockets } from './listening-sockets.ts'
+import { bequeath, bindSockets, handedSockets, inheritSockets, type ListeningSockets } from './listening-sockets.ts'
 import type { Log } from './log.ts'
 import { createOwnDatabase, type OwnDatabase } from './own-database.ts'
 import { keepOwnSecret } from './own-secret.ts'
@@ -154,7 +154,8 @@ async function startTree(
   await tree.startEdges()
   tree.startRest()
   if (predecessor) {
-    predecessor.obey({ ...own, retire: () => leaveTo(database, stop) }, () => void leaveTo(database, stop))
+    const leave = () => leaveTo(database, { sockets, tree, stop })
+    predecessor.obey({ ...own, retire: leave }, leave)
     await Promise.race([tree.allReadyOrWaiting(), stop.asked])
     predecessor.sayWaiting()
   }
@@ -195,8 +196,13 @@ function ownAddress({ host, port }: Address): string {
 }
 
 /** The end of a successor whose own successor has come, or whose predecessor has died: the database goes on, for whoever comes next. */
-async function leaveTo(database: OwnDatabase | undefined, stop: StopSignal): Promise<void> {
+async function leaveTo(
+  database: OwnDatabase | undefined,
+  { sockets, tree, stop }: { sockets: ListeningSockets; tree: RoleTree; stop: StopSignal },
+): Promise<void> {
   await database?.yield()
+  sockets.close() // whoever comes next may have to bind them
+  void tree.retire() // all at once, for nobody asks these processes any more; the stop waits for what still drains
   stop.ask()
 }
 
