@@ -8,7 +8,7 @@ export type DeploysParts = {
   own: Generation
   launch: Launch
   env: Readonly<Record<string, string | undefined>>
-  legacy: Parameters<typeof startSuccessor>[2]
+  legacy: Omit<Parameters<typeof startSuccessor>[2], 'hasDatabase'>
   /** Told of each reload and upgrade when it begins and when it ends; never throws. */
   record(deploy: DeployRecord): void
   log: Log
@@ -77,7 +77,6 @@ export function createDeploys(parts: DeploysParts): Deploys {
   /** Undefined when a successor is in charge, else why not. Then all is as before; at a stop, the former one has the database back to end it. */
   const takeOver = async (former: Generation): Promise<string | undefined> => {
     log.info(`upgrade: starting ${parts.launch.command} beside the present processes`)
-    await former.yieldDatabase()
     let trouble: string | undefined
     try {
       trouble = stopping ? STOPPED : await bringUp(former)
@@ -89,7 +88,7 @@ export function createDeploys(parts: DeploysParts): Deploys {
   }
 
   const bringUp = async (former: Generation): Promise<string | undefined> => {
-    const next = startSuccessor(parts.launch, parts.env, parts.legacy)
+    const next = startSuccessor(parts.launch, parts.env, { ...parts.legacy, hasDatabase: former.hasDatabase })
     candidate = next
     const patience = new AbortController()
     const late = pause(UPGRADE_TIMEOUT_MS, patience.signal).then(() => ({ reason: `not within ${UPGRADE_TIMEOUT_MS / 1_000} seconds` }))
@@ -105,6 +104,7 @@ export function createDeploys(parts: DeploysParts): Deploys {
         await next.abandon()
         return trouble?.reason ?? STOPPED
       }
+      if (next.hasDatabase) await former.yieldDatabase() // else it ends with the former processes
       await next.takeCharge()
       if (stopping) return STOPPED
       inCharge = next

@@ -16,7 +16,7 @@ export type EmbeddedPostgres = {
   pid(): number
   /** Leaves the server to another supervisor, which adopts it: from now on it is neither watched nor stopped from here. */
   yield(): Promise<void>
-  /** Takes it back, started again if it has ended meanwhile. */
+  /** Takes it (back), started again if it has ended meanwhile. Does nothing where it was never left to another. */
   resume(): Promise<void>
   /** Ends every connection and the server; `immediately` leaves the tidying to the next start, and loses nothing either. */
   stop(immediately?: boolean): Promise<void>
@@ -34,8 +34,11 @@ export type EmbeddedPostgresParts = {
   giveUp?: AbortSignal
   /** How often a server that ends at once is started before the start rejects. */
   startsMax?: number
+  /** Another supervisor keeps the server running, and nothing is started here before `resume`. */
+  yielded?: boolean
 }
 
+const NONE = 0 // no process has this number
 const PORT = 5432 // only names the socket file
 const START_TIMEOUT_MS = 600_000 // a start after a crash replays what was written since the last checkpoint; cut short, it begins anew
 const READY_POLL_MS = 25
@@ -83,7 +86,8 @@ export async function startEmbeddedPostgres(parts: EmbeddedPostgresParts): Promi
   const files = realpathSync(made) // as the system shows the folder that a server works in
   const server: Server = { ...parts, binaries, files }
 
-  const adopted = await adopt(server)
+  let isOurs = !parts.yielded
+  const adopted = isOurs ? await adopt(server) : NONE
   let pid = adopted ?? (await startWithPatience(server, parts.startsMax ?? STARTS_AT_FIRST_MAX, parts.giveUp))
 
   const watch = async (until: AbortSignal) => {
@@ -96,12 +100,11 @@ export async function startEmbeddedPostgres(parts: EmbeddedPostgresParts): Promi
     }
   }
   let stopping = new AbortController()
-  let watching = watch(stopping.signal)
-  let isOurs = true
+  let watching = isOurs ? watch(stopping.signal) : Promise.resolve()
   let resuming: Promise<void> = Promise.resolve()
   const resume = async () => {
-    pid = (await adopt(server)) ?? pid // another may have started it again
     isOurs = true
+    pid = (await adopt(server)) ?? NONE
     stopping = new AbortController()
     watching = watch(stopping.signal)
   }
@@ -111,12 +114,13 @@ export async function startEmbeddedPostgres(parts: EmbeddedPostgresParts): Promi
     origin: adopted === undefined ? 'started' : 'adopted',
     pid: () => pid,
     async yield() {
+      await resuming.catch(() => {})
       isOurs = false
       stopping.abort()
       await watching.catch(() => {})
     },
     async resume() {
-      resuming = resume()
+      if (!isOurs) resuming = resume()
       await resuming
     },
     async stop(immediately = false) {

@@ -4,13 +4,13 @@ import { backOffMs, pause } from './lib/back-off.ts'
 
 /** The embedded PostgreSQL from before its start to after its end, so that others can serve without it meanwhile. */
 export type OwnDatabase = Pick<EmbeddedPostgres, 'yield' | 'resume' | 'stop'> & {
-  /** Rejects when it cannot be started, or was told to stop before it was. */
-  start(): Promise<EmbeddedPostgres['origin']>
+  /** Rejects when it cannot be started, or was told to stop before it was. `yielded`: another supervisor's until `resume`, which this one looks at only. */
+  start(yielded?: boolean): Promise<EmbeddedPostgres['origin']>
   /** As `start`, but says what is wrong and goes on trying, for a tree that serves visitors from its local copy. */
   startBeside(): Promise<EmbeddedPostgres['origin']>
 }
 
-type OwnDatabaseParts = Omit<EmbeddedPostgresParts, 'startsMax'> & { giveUp: AbortSignal }
+type OwnDatabaseParts = Omit<EmbeddedPostgresParts, 'startsMax' | 'yielded'> & { giveUp: AbortSignal }
 
 /** How what visitors are served without is tried again, and after how many failures it is said again: some ten minutes (docs/decisions/0097). */
 export const BACK_OFF = { firstMs: 1_000, maxMs: 30_000 }
@@ -52,7 +52,7 @@ export function createOwnDatabase(parts: OwnDatabaseParts): OwnDatabase {
   }
 
   return {
-    start: () => originOf(startEmbeddedPostgres({ ...parts, giveUp })),
+    start: (yielded = false) => originOf(startEmbeddedPostgres({ ...parts, giveUp, yielded })),
     startBeside: () => originOf(insist()),
     yield: async () => (await starting)?.yield(),
     resume: async () => (await starting)?.resume(),

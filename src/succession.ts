@@ -13,6 +13,8 @@ export type Task = 'reload' | 'yieldDatabase' | 'yieldCopy' | 'resume' | 'takeCh
 /** The processes that serve at present, as whoever replaces them sees them: those of this supervisor, or those of its successor. */
 export type Generation = Record<Exclude<Task, 'reload'>, () => Promise<void>> & {
   version: string
+  /** Whether it runs an embedded database, as its settings say. */
+  hasDatabase: boolean
   /** Replaces every process, one after the other. */
   reload(): Promise<RollOutcome>
   /** Ends all of it, the embedded database too. */
@@ -22,16 +24,23 @@ export type Generation = Record<Exclude<Task, 'reload'>, () => Promise<void>> & 
 /** How the next release is started: the program on disk, in the same words and the same folder. */
 export type Launch = { command: string; args: readonly string[]; folder: WorkingFolder }
 
-type Legacy = { protocol: number; dataDir: string; sockets: Record<string, InheritedSocket> }
+type Legacy = {
+  protocol: number
+  dataDir: string
+  sockets: Record<string, InheritedSocket>
+  /** Whether the predecessor runs an embedded database, and goes on doing so until its successor takes charge. */
+  hasDatabase: boolean
+}
 
 type FromSuccessor =
   | { type: 'waiting' }
-  | { type: 'ready'; version: string }
+  | { type: 'ready'; version: string; hasDatabase?: boolean }
   | { type: 'failed'; message: string }
   | { type: 'done'; id: number; outcome?: RollOutcome }
 type ToSuccessor = { type: 'do'; id: number; task: Task }
 
 const PROTOCOL = 1
+const HAS_DATABASE = true // of releases that do not say
 const FIRST_SOCKET_FD = 4
 const END_TIMEOUT_MS = 45_000
 const TASK_TIMEOUT_MS = 300_000 // a reload waits for every process
@@ -56,7 +65,7 @@ export function startSuccessor(
   const sockets = Object.fromEntries(held.map(([name, socket], i) => [name, { ...socket, fd: FIRST_SOCKET_FD + i }]))
   const child = spawn(launch.command, launch.args, {
     cwd: standing([launch.folder.name, launch.folder.path], launch.folder, legacy.dataDir),
-    env: { ...env, NAMESAKE_SUCCESSION: JSON.stringify({ protocol: PROTOCOL, dataDir: legacy.dataDir, sockets } satisfies Legacy) },
+    env: { ...env, NAMESAKE_SUCCESSION: JSON.stringify({ ...legacy, protocol: PROTOCOL, sockets } satisfies Legacy) },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc', ...held.map(([, { fd }]) => fd)],
   })
   const waiting = Promise.withResolvers<void>()
@@ -65,6 +74,7 @@ export function startSuccessor(
   const asked = new Map<number, (outcome: RollOutcome | undefined) => void>()
   let cause: string | undefined
   let version = 'unknown'
+  let hasDatabase = HAS_DATABASE
   let nextId = 0
   child.on('message', (message: FromSuccessor) => {
     if (message.type === 'waiting') waiting.resolve()
@@ -72,6 +82,7 @@ export function startSuccessor(
     if (message.type === 'done') asked.get(message.id)?.(message.outcome)
     if (message.type !== 'ready') return
     version = message.version
+    hasDatabase = message.hasDatabase ?? HAS_DATABASE
     ready.resolve()
   })
   const end = (how: string) => {
@@ -106,6 +117,9 @@ export function startSuccessor(
     get version() {
       return version
     },
+    get hasDatabase() {
+      return hasDatabase
+    },
     waiting: waiting.promise,
     ready: ready.promise,
     ended: ended.promise,
@@ -131,23 +145,24 @@ export function startSuccessor(
 /** The successor's end: whose place it takes, and what it says to it. */
 export type Predecessor = Omit<Legacy, 'protocol'> & {
   sayWaiting(): void
-  sayReady(version: string): void
+  sayReady(generation: Pick<Generation, 'version' | 'hasDatabase'>): void
   sayFailed(message: string): void
   /** Does with this generation what the predecessor asks; `onGone` is called when that has died. */
-  obey(generation: Generation, onGone: () => Promise<void>): void
+  obey(generation: Generation, onGone: () => void): void
   close(): void
 }
 
 /** Whose successor this process is to be, if it is one. Throws when that speaks in a way which this release does not know. */
 export function findPredecessor(env: Readonly<Record<string, string | undefined>>): Predecessor | undefined {
   if (env.NAMESAKE_SUCCESSION === undefined || !process.send) return undefined
-  const { protocol, ...legacy } = JSON.parse(env.NAMESAKE_SUCCESSION) as Legacy
+  const { protocol, hasDatabase = HAS_DATABASE, ...legacy } = JSON.parse(env.NAMESAKE_SUCCESSION) as Legacy
   if (protocol !== PROTOCOL) throw new Error('the running release cannot be replaced while it serves: stop it, and start this one')
   const say = (message: FromSuccessor) => void (process.connected && process.send?.(message, undefined, undefined, () => {}))
   return {
     ...legacy,
+    hasDatabase,
     sayWaiting: () => say({ type: 'waiting' }),
-    sayReady: (version) => say({ type: 'ready', version }),
+    sayReady: ({ version, hasDatabase }) => say({ type: 'ready', version, hasDatabase }),
     sayFailed: (message) => say({ type: 'failed', message }),
     obey(generation, onGone) {
       const perform = async ({ id, task }: ToSuccessor) => {
@@ -155,8 +170,8 @@ export function findPredecessor(env: Readonly<Record<string, string | undefined>
         say({ type: 'done', id, ...(outcome && { outcome }) })
       }
       process.on('message', (message) => void perform(message as ToSuccessor))
-      process.once('disconnect', () => void onGone())
-      if (!process.connected) void onGone()
+      process.once('disconnect', onGone)
+      if (!process.connected) onGone()
     },
     close() {
       process.removeAllListeners('message').removeAllListeners('disconnect')

@@ -18,6 +18,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test } from 'vitest'
 import { freePorts } from '../test/support/ports.ts'
+import { createTestDatabase } from '../test/support/postgres.ts'
 import { eventually } from '../test/support/tree.ts'
 import { identify, isRunning, isStill, listProcesses, workingFolderOf } from './processes.ts'
 import { readRecord } from './supervisor-record.ts'
@@ -92,6 +93,13 @@ async function askSlowly(tree: Started): Promise<Socket> {
 }
 
 const childrenOf = (pid: number) => listProcesses().filter((other) => parentOf(other) === pid)
+
+/** The process id of the tree's embedded database, while that runs. */
+function databaseOf({ dataDir }: Started): number | undefined {
+  const pidFile = join(dataDir, 'postgres', 'postmaster.pid')
+  const pid = existsSync(pidFile) ? Number.parseInt(readFileSync(pidFile, 'utf8'), 10) : Number.NaN
+  return isRunning(pid) ? pid : undefined
+}
 
 function parentOf(pid: number): number {
   try {
@@ -317,6 +325,42 @@ test('a successor that cannot start changes nothing, and its reason is said', as
   await says('the settings now say NAMESAKE_API_ADDR=127.0.0.1:1')
   const reports = (await tree.ask('INTERNAL', '/gather')) as unknown as { role: string; ready: boolean }[]
   expect(reports.filter(({ ready }) => ready)).toHaveLength(5)
+})
+
+test('a database that dies while a release is about to take over is started again', async () => {
+  const program = join(makeDataDir(), 'next-release')
+  const tree = await start({ FIXTURE_NEXT: program })
+  writeFileSync(program, `#!/bin/sh\nFIXTURE_CRASHES=worker exec ${process.execPath} ${FIXTURE}\n`, { mode: 0o755 })
+  tree.process.kill('SIGUSR2')
+  await eventually(() => tree.output().includes('worker ended'), 20_000)
+  const died = databaseOf(tree)!
+  process.kill(died, 'SIGKILL')
+  await eventually(() => ![undefined, died].includes(databaseOf(tree)), 20_000)
+  const all = [databaseOf(tree)!, ...childrenOf(tree.process.pid!)]
+  tree.process.kill('SIGTERM')
+  expect(await tree.exited).toBe(0)
+  expect(all.filter(isRunning)).toEqual([])
+})
+
+test('an upgrade can lead from the embedded database to another and back, and the embedded one runs for as long as it is used', async () => {
+  const other = await createTestDatabase()
+  cleanUps.push(other.drop)
+  const program = join(makeDataDir(), 'next-release')
+  const tree = await start({ FIXTURE_NEXT: program })
+  const upgradeWith = async (settings: string, round: number) => {
+    writeFileSync(program, `#!/bin/sh\n${settings} exec ${process.execPath} ${FIXTURE}\n`, { mode: 0o755 })
+    tree.process.kill('SIGUSR2')
+    await eventually(() => tree.output().split('was replaced by version').length > round, 30_000)
+  }
+  expect(databaseOf(tree)).toBeDefined()
+  await upgradeWith(`NAMESAKE_DATABASE_URL='${other.url}' NAMESAKE_SECRET=${'x'.repeat(32)}`, 1)
+  expect(databaseOf(tree)).toBeUndefined()
+  await upgradeWith('', 2)
+  expect(databaseOf(tree)).toBeDefined()
+  await upgradeWith(`NAMESAKE_DATABASE_URL='${other.url}' NAMESAKE_SECRET=${'x'.repeat(32)}`, 3)
+  await eventually(() => databaseOf(tree) === undefined)
+  tree.process.kill('SIGTERM')
+  expect(await tree.exited).toBe(0)
 })
 
 test('after kill -9 of the first process the successor in charge ends too, and the next start takes everything over', async () => {

@@ -141,10 +141,7 @@ async function startTree(
   undo.defer(() => deploys.stop(stop.atOnce))
   undo.defer(sockets.close) // before the children drain: then nobody accepts any more
 
-  if (predecessor) {
-    await database?.start()
-    await database?.yield() // until this release is in charge
-  }
+  if (predecessor) await database?.start(predecessor.hasDatabase)
   if (hasCopy) void tree.startEdges() // neither visitors nor the feed wait for the database, or for what its schema needs
   const servesAlone = !predecessor && hasCopy && parts.roles.includes('edge')
   const origin = predecessor ? undefined : await Promise.race([servesAlone ? database?.startBeside() : database?.start(), stop.asked])
@@ -154,15 +151,16 @@ async function startTree(
   await tree.startEdges()
   tree.startRest()
   if (predecessor) {
-    const leave = () => leaveTo(database, { sockets, tree, stop })
-    predecessor.obey({ ...own, retire: leave }, leave)
+    const leave = () => endAtOnce({ sockets, tree, stop })
+    const leaveDatabase = async () => database?.yield() // to whoever starts next
+    predecessor.obey({ ...own, retire: async () => leave() }, () => void leaveDatabase().then(leave))
     await Promise.race([tree.allReadyOrWaiting(), stop.asked])
     predecessor.sayWaiting()
   }
   await Promise.race([tree.allReady(), stop.asked])
   if (stop.gently.aborted) return
   if (predecessor) {
-    predecessor.sayReady(own.version)
+    predecessor.sayReady(own)
     return deploys
   }
   record.write(note)
@@ -176,6 +174,7 @@ async function startTree(
 function ownGeneration(tree: RoleTree, database: OwnDatabase | undefined): Generation {
   return {
     version: OWN_VERSION,
+    hasDatabase: database !== undefined,
     reload: tree.roll,
     yieldDatabase: async () => database?.yield(),
     yieldCopy: tree.yieldCopy,
@@ -184,7 +183,10 @@ function ownGeneration(tree: RoleTree, database: OwnDatabase | undefined): Gener
       await database?.resume()
     },
     takeCharge: async () => database?.resume(),
-    retire: tree.retire,
+    async retire() {
+      await tree.retire()
+      await database?.stop() // unless it was left to the next release
+    },
     stop: tree.stop,
   }
 }
@@ -195,12 +197,8 @@ function ownAddress({ host, port }: Address): string {
   return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`
 }
 
-/** The end of a successor whose own successor has come, or whose predecessor has died: the database goes on, for whoever comes next. */
-async function leaveTo(
-  database: OwnDatabase | undefined,
-  { sockets, tree, stop }: { sockets: ListeningSockets; tree: RoleTree; stop: StopSignal },
-): Promise<void> {
-  await database?.yield()
+/** The end of a successor whose own successor has come, or whose predecessor has died. */
+function endAtOnce({ sockets, tree, stop }: { sockets: ListeningSockets; tree: RoleTree; stop: StopSignal }): void {
   sockets.close() // whoever comes next may have to bind them
   void tree.retire() // all at once, for nobody asks these processes any more; the stop waits for what still drains
   stop.ask()
