@@ -20,7 +20,7 @@ import { afterEach, expect, test } from 'vitest'
 import { freePorts } from '../test/support/ports.ts'
 import { createTestDatabase } from '../test/support/postgres.ts'
 import { eventually } from '../test/support/tree.ts'
-import { identify, isRunning, isStill, listProcesses, workingFolderOf } from './processes.ts'
+import { commandOf, identify, isRunning, isStill, listProcesses, signal, workingFolderOf } from './processes.ts'
 import { readRecord } from './supervisor-record.ts'
 
 const FIXTURE = fileURLToPath(new URL('../test/support/supervisor.fixture.ts', import.meta.url))
@@ -361,6 +361,23 @@ test('an upgrade can lead from the embedded database to another and back, and th
   await eventually(() => databaseOf(tree) === undefined)
   tree.process.kill('SIGTERM')
   expect(await tree.exited).toBe(0)
+})
+
+test('after kill -9 of the first process a release that only starts ends, and holds no port against the next start', async () => {
+  const dataDir = makeDataDir()
+  const program = join(makeDataDir(), 'next-release')
+  const first = await start({ FIXTURE_NEXT: program }, { dataDir })
+  writeFileSync(program, `#!/bin/sh\nFIXTURE_SETUP_HANGS=yes exec ${process.execPath} ${FIXTURE}\n`, { mode: 0o755 })
+  first.process.kill('SIGUSR2')
+  const starting = () => childrenOf(first.process.pid!).find((pid) => childrenOf(pid).some((other) => commandOf(other).at(-1) === 'setup'))
+  await eventually(() => starting() !== undefined, 20_000)
+  const successor = starting()!
+  cleanUps.push(() => signal(successor, 'SIGKILL'))
+  first.process.kill('SIGKILL')
+  await first.exited
+  await eventually(() => !isRunning(successor))
+  const second = await start({}, { dataDir, ports: first.ports })
+  expect(second.output()).toMatch(/"database":"adopted"/)
 })
 
 test('after kill -9 of the first process the successor in charge ends too, and the next start takes everything over', async () => {

@@ -141,7 +141,15 @@ async function startTree(
   undo.defer(() => deploys.stop(stop.atOnce))
   undo.defer(sockets.close) // before the children drain: then nobody accepts any more
 
-  if (predecessor) await database?.start(predecessor.hasDatabase)
+  if (predecessor) {
+    const leave = () => endAtOnce({ sockets, tree, stop })
+    const leaveAll = () => {
+      database?.yield().catch(() => {}) // to whoever starts next; it rejects where it was not started yet
+      leave()
+    }
+    predecessor.obey({ ...own, retire: async () => leave() }, leaveAll)
+    await database?.start(predecessor.hasDatabase)
+  }
   if (hasCopy) void tree.startEdges() // neither visitors nor the feed wait for the database, or for what its schema needs
   const servesAlone = !predecessor && hasCopy && parts.roles.includes('edge')
   const origin = predecessor ? undefined : await Promise.race([servesAlone ? database?.startBeside() : database?.start(), stop.asked])
@@ -151,9 +159,6 @@ async function startTree(
   await tree.startEdges()
   tree.startRest()
   if (predecessor) {
-    const leave = () => endAtOnce({ sockets, tree, stop })
-    const leaveDatabase = async () => database?.yield() // to whoever starts next
-    predecessor.obey({ ...own, retire: async () => leave() }, () => void leaveDatabase().then(leave))
     await Promise.race([tree.allReadyOrWaiting(), stop.asked])
     predecessor.sayWaiting()
   }
