@@ -165,6 +165,38 @@ test('the process id of a dead server in other hands does not stand in the way',
   expect(bystander.exitCode).toBe(null)
 })
 
+test.runIf(isRoot)(
+  'while a database cannot be started again, neither a program in its folder nor who has its number by then is told to end',
+  async () => {
+    const server = await start(makeDataDir())
+    chmodSync(join(server.dataDir, 'postgres'), 0o755) // PostgreSQL refuses files that others may read
+    process.kill(server.pid, 'SIGKILL')
+    const begin = (cwd: string) => {
+      const bystander = spawn('sleep', ['600'], { cwd, stdio: 'ignore' })
+      cleanUps.push(() => bystander.kill())
+      return bystander
+    }
+    const inTheFolder = begin(join(server.dataDir, 'postgres'))
+    const refusals = () => readFileSync(join(server.dataDir, 'postgres.log'), 'utf8').split('invalid permissions').length - 1
+    await eventually(() => refusals() >= 3) // from the second on, what is left of the server is ended
+    expect(inTheFolder.signalCode).toBe(null)
+    const itsHeir = () => {
+      writeFileSync('/proc/sys/kernel/ns_last_pid', String(server.pid - 1))
+      const other = begin('/')
+      if (other.pid !== server.pid) other.kill('SIGKILL') // somebody else was faster
+      return other
+    }
+    let heir = itsHeir()
+    const isIt = () => {
+      if (heir.pid !== server.pid) heir = itsHeir()
+      return heir.pid === server.pid
+    }
+    await eventually(isIt, 10_000, 1)
+    await stop(server)
+    expect([inTheFolder.signalCode, heir.signalCode]).toEqual([null, null])
+  },
+)
+
 test('a first start that was killed while it made the database is made again', async () => {
   const dataDir = makeDataDir()
   const child = spawn(process.execPath, [FIXTURE, dataDir], { stdio: 'ignore' })

@@ -1,19 +1,29 @@
 import { spawn } from 'node:child_process'
 import { closeSync, fchownSync, openSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { closeDatabase, connectDatabase, databaseIsReachable } from './core/db.ts'
 import { backOffMs, pause } from './lib/back-off.ts'
 import type { Log } from './log.ts'
 import { findPostgresPackage, type PostgresPackage, preparePostgresBinaries } from './postgres-binaries.ts'
 import { ensureCluster, POSTGRES_DATABASE, POSTGRES_USER } from './postgres-cluster.ts'
-import { hasEnded, isRunning, listProcesses, signal, workingFolderOf } from './processes.ts'
+import {
+  hasEnded,
+  identify,
+  isRunning,
+  isStill,
+  listProcesses,
+  type ProcessIdentity,
+  programOf,
+  signal,
+  workingFolderOf,
+} from './processes.ts'
 import type { ServiceUser } from './service-user.ts'
 
 export type EmbeddedPostgres = {
   url: string
   /** How the server was come by at the start. */
   origin: 'started' | 'adopted'
-  pid(): number
+  pid(): number | undefined
   /** Leaves the server to another supervisor, which adopts it: from now on it is neither watched nor stopped from here. */
   yield(): Promise<void>
   /** Takes it (back), started again if it has ended meanwhile. Does nothing where it was never left to another. */
@@ -38,7 +48,6 @@ export type EmbeddedPostgresParts = {
   yielded?: boolean
 }
 
-const NONE = 0 // no process has this number
 const PORT = 5432 // only names the socket file
 const START_TIMEOUT_MS = 600_000 // a start after a crash replays what was written since the last checkpoint; cut short, it begins anew
 const READY_POLL_MS = 25
@@ -87,15 +96,16 @@ export async function startEmbeddedPostgres(parts: EmbeddedPostgresParts): Promi
   const server: Server = { ...parts, binaries, files }
 
   let isOurs = !parts.yielded
-  const adopted = isOurs ? await adopt(server) : NONE
-  let pid = adopted ?? (await startWithPatience(server, parts.startsMax ?? STARTS_AT_FIRST_MAX, parts.giveUp))
+  const adopted = isOurs ? await adopt(server) : undefined
+  const start = () => startWithPatience(server, parts.startsMax ?? STARTS_AT_FIRST_MAX, parts.giveUp)
+  let running = isOurs ? (adopted ?? (await start())) : undefined
 
   const watch = async (until: AbortSignal) => {
     while (!until.aborted) {
-      if (isRunning(pid)) await pause(WATCH_MS, until)
+      if (running && isStill(running)) await pause(WATCH_MS, until)
       else {
-        parts.log.error({ pid }, 'the embedded PostgreSQL has ended: starting it again')
-        pid = await startWithPatience(server, Number.POSITIVE_INFINITY, until)
+        parts.log.error({ pid: running?.pid }, 'the embedded PostgreSQL has ended: starting it again')
+        running = await startWithPatience(server, Number.POSITIVE_INFINITY, until)
       }
     }
   }
@@ -104,15 +114,15 @@ export async function startEmbeddedPostgres(parts: EmbeddedPostgresParts): Promi
   let resuming: Promise<void> = Promise.resolve()
   const resume = async () => {
     isOurs = true
-    pid = (await adopt(server)) ?? NONE
+    running = await adopt(server)
     stopping = new AbortController()
     watching = watch(stopping.signal)
   }
 
   return {
     url: embeddedUrl(parts.runDir),
-    origin: adopted === undefined ? 'started' : 'adopted',
-    pid: () => pid,
+    origin: isOurs && !adopted ? 'started' : 'adopted',
+    pid: () => running?.pid,
     async yield() {
       await resuming.catch(() => {})
       isOurs = false
@@ -127,30 +137,31 @@ export async function startEmbeddedPostgres(parts: EmbeddedPostgresParts): Promi
       await resuming.catch(() => {})
       if (!isOurs) return
       stopping.abort()
-      if (immediately) signal(pid, 'SIGQUIT')
+      if (immediately && running && isStill(running)) signal(running.pid, 'SIGQUIT')
       await watching.catch(() => {})
-      await stopServer(pid, immediately)
+      if (running) await stopServer(running, immediately)
     },
   }
 }
 
 type Server = EmbeddedPostgresParts & { binaries: string; files: string }
 
-/** The process id of a live server on these files, if it answers within ten seconds; one that does not is ended. */
-async function adopt(server: Server): Promise<number | undefined> {
+/** A live server on these files, if it answers within ten seconds; one that does not is ended. */
+async function adopt(server: Server): Promise<ProcessIdentity | undefined> {
   const pid = readServerPid(server.files)
+  const found = pid === undefined ? undefined : identify(pid)
   const begun = performance.now()
   do {
-    if (pid === undefined || !isServerOn(server.files, pid)) return undefined
-    if (await connects(server.runDir)) return pid
+    if (!found || !isServerOn(server.files, found.pid)) return undefined
+    if (await connects(server.runDir)) return found
     await pause(READY_POLL_MS)
   } while (performance.now() - begun < ADOPTION_TIMEOUT_MS)
   server.log.warn({ pid }, 'ending an embedded PostgreSQL of an earlier start that does not answer')
-  await stopServer(pid, false)
+  await stopServer(found, false)
   return undefined
 }
 
-async function startWithPatience(server: Server, triesMax: number, giveUp?: AbortSignal): Promise<number> {
+async function startWithPatience(server: Server, triesMax: number, giveUp?: AbortSignal): Promise<ProcessIdentity> {
   for (let failures = 0; ; ) {
     try {
       return await startOnce(server, giveUp)
@@ -166,7 +177,7 @@ async function startWithPatience(server: Server, triesMax: number, giveUp?: Abor
 }
 
 /** Rejects with the last lines of the server's log when it ends before it answers. */
-async function startOnce(server: Server, giveUp?: AbortSignal): Promise<number> {
+async function startOnce(server: Server, giveUp?: AbortSignal): Promise<ProcessIdentity> {
   clearStaleFiles(server)
   const logFile = join(server.dataDir, 'postgres.log')
   const out = openLog(logFile, server.user)
@@ -189,35 +200,36 @@ async function startOnce(server: Server, giveUp?: AbortSignal): Promise<number> 
   child.once('error', (error) => (failure = error))
   child.once('exit', () => (failure ??= new Error(lastLines(logFile, before))))
   child.unref()
+  const started = child.pid === undefined ? undefined : identify(child.pid)
 
   const begun = performance.now()
   for (let said = false; performance.now() - begun < START_TIMEOUT_MS; await pause(READY_POLL_MS)) {
     if (failure) throw failure
-    if (child.pid !== undefined && (await connects(server.runDir)) && !failure) return child.pid
+    if (started && (await connects(server.runDir)) && !failure) return started
     if (giveUp?.aborted) break
     if (!said && performance.now() - begun > SLOW_START_MS) {
       said = true
       server.log.info('the embedded PostgreSQL is recovering what was written before it was killed')
     }
   }
-  if (child.pid !== undefined) await stopServer(child.pid, true)
+  if (started) await stopServer(started, true)
   throw new Error('the embedded PostgreSQL did not answer in time')
 }
 
-async function stopServer(pid: number, immediately: boolean): Promise<void> {
-  if (!immediately) {
-    signal(pid, 'SIGINT') // "fast": ends the connections, writes a checkpoint
-    if (await hasEnded(pid, FAST_STOP_MS)) return
+/** The number of one that has ended may be a stranger's by now, so it is looked at before each signal. */
+async function stopServer(server: ProcessIdentity, immediately: boolean): Promise<void> {
+  const fast = ['SIGINT', FAST_STOP_MS] as const // ends the connections, writes a checkpoint
+  const atOnce = [['SIGQUIT', QUIT_STOP_MS] as const, ['SIGKILL', QUIT_STOP_MS] as const]
+  for (const [name, waitMs] of immediately ? atOnce : [fast, ...atOnce]) {
+    if (!isStill(server)) return
+    signal(server.pid, name)
+    await hasEnded(server.pid, waitMs)
   }
-  signal(pid, 'SIGQUIT')
-  if (await hasEnded(pid, QUIT_STOP_MS)) return
-  signal(pid, 'SIGKILL')
-  await hasEnded(pid, QUIT_STOP_MS)
 }
 
 /**
  * A killed server leaves its process id behind, and PostgreSQL refuses to start while a process of that number lives, which after a restart
- * of the container is anybody. We look closer than it can: only a process that works in these files is a server of ours.
+ * of the container is anybody. We look closer than it can: only a PostgreSQL that works in these files is a server of ours.
  */
 function clearStaleFiles({ files, runDir }: Server): void {
   const pid = readServerPid(files)
@@ -232,7 +244,8 @@ function endLeftovers(files: string): void {
 }
 
 function isServerOn(files: string, pid: number): boolean {
-  return isRunning(pid) && workingFolderOf(pid) === files
+  const program = programOf(pid)?.replace(/ \(deleted\)$/, '') // as when another release has taken its place
+  return isRunning(pid) && workingFolderOf(pid) === files && program !== undefined && basename(program) === 'postgres'
 }
 
 function readServerPid(files: string): number | undefined {
