@@ -45,7 +45,8 @@ async function main(role: string): Promise<void> {
   })
   const link = connectToSupervisor({ report, onGone: end })
   process.on('SIGTERM', end)
-  process.on('SIGINT', () => {}) // Ctrl-C reaches the whole terminal; the supervisor decides the order in which we end
+  // Ctrl-C and the end of a terminal reach all that it started; what comes of them, and in which order we end, the supervisor decides.
+  for (const name of ['SIGINT', 'SIGHUP']) process.on(name, () => {})
 
   dropPrivileges()
   const { NAMESAKE_RUN_DIR: runDir = '', NAMESAKE_DEMO_UPSTREAM: demoUpstream, NAMESAKE_ROLES = '' } = process.env

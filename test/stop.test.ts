@@ -31,6 +31,15 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
   },
 )
 
+test('SIGHUP for the whole process group, as of a terminal that goes while nohup runs us, is a reload, and no process dies of it', {
+  timeout: 120_000,
+}, async () => {
+  tree = await startTree({ ownGroup: true })
+  signalGroup('SIGHUP')()
+  await eventually(() => tree.output().includes('processes were replaced'), 60_000)
+  expect(tree.output()).not.toMatch(/starting it again|"level":"(warn|error|fatal)"/)
+})
+
 test('so it does when the processes hear of it one after the other, the first one last', { timeout: 120_000 }, async () => {
   tree = await startTree()
   const ours = tree.pids().filter((pid) => !nameOf(pid).startsWith('postgres'))
