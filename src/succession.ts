@@ -36,7 +36,8 @@ type FromSuccessor =
   | { type: 'waiting' }
   | { type: 'ready'; version: string; hasDatabase?: boolean }
   | { type: 'failed'; message: string }
-  | { type: 'done'; id: number; outcome?: RollOutcome }
+  | Done
+type Done = { type: 'done'; id: number; outcome?: RollOutcome }
 type ToSuccessor = { type: 'do'; id: number; task: Task }
 
 const PROTOCOL = 1
@@ -51,6 +52,8 @@ export type Successor = Generation & {
   /** All of it serves. */
   ready: Promise<void>
   ended: Promise<{ reason: string }>
+  /** Rejects with why it is not in charge; then it has ended. */
+  takeCharge(): Promise<void>
   /** Ends it although it never took charge. */
   abandon(): Promise<void>
 }
@@ -71,7 +74,7 @@ export function startSuccessor(
   const waiting = Promise.withResolvers<void>()
   const ready = Promise.withResolvers<void>()
   const ended = Promise.withResolvers<{ reason: string }>()
-  const asked = new Map<number, (outcome: RollOutcome | undefined) => void>()
+  const asked = new Map<number, (done: Done | undefined) => void>()
   let cause: string | undefined
   let version = 'unknown'
   let hasDatabase = HAS_DATABASE
@@ -79,7 +82,7 @@ export function startSuccessor(
   child.on('message', (message: FromSuccessor) => {
     if (message.type === 'waiting') waiting.resolve()
     if (message.type === 'failed') cause = message.message
-    if (message.type === 'done') asked.get(message.id)?.(message.outcome)
+    if (message.type === 'done') asked.get(message.id)?.(message)
     if (message.type !== 'ready') return
     version = message.version
     hasDatabase = message.hasDatabase ?? HAS_DATABASE
@@ -92,17 +95,18 @@ export function startSuccessor(
   child.once('error', (error) => end(error.message))
   child.once('close', (code, killedBy) => end(killedBy ?? `exit code ${code}`))
 
-  const perform = async (task: Task): Promise<RollOutcome | undefined> => {
+  /** Undefined when it ends instead, or takes too long. */
+  const perform = async (task: Task): Promise<Done | undefined> => {
     const id = nextId++
-    const { promise, resolve } = Promise.withResolvers<RollOutcome | undefined>()
+    const { promise, resolve } = Promise.withResolvers<Done | undefined>()
     asked.set(id, resolve)
     if (child.connected) child.send({ type: 'do', id, task } satisfies ToSuccessor, () => {})
     else resolve(undefined)
     const patience = new AbortController()
-    const outcome = await Promise.race([promise, pause(TASK_TIMEOUT_MS, patience.signal).then(() => undefined)])
+    const done = await Promise.race([promise, pause(TASK_TIMEOUT_MS, patience.signal).then(() => undefined)])
     patience.abort()
     asked.delete(id)
-    return outcome
+    return done
   }
   const endWith = async (name: NodeJS.Signals) => {
     child.kill(name)
@@ -124,11 +128,15 @@ export function startSuccessor(
     ready: ready.promise,
     ended: ended.promise,
     abandon: () => endWith('SIGTERM'),
-    reload: async () => (await perform('reload')) ?? { kind: 'kept', label: 'the supervisor' },
+    reload: async () => (await perform('reload'))?.outcome ?? { kind: 'kept', label: 'the supervisor' },
     yieldDatabase: task('yieldDatabase'),
     yieldCopy: task('yieldCopy'),
     resume: task('resume'),
-    takeCharge: task('takeCharge'),
+    async takeCharge() {
+      if (await perform('takeCharge')) return
+      await endWith('SIGTERM')
+      throw new Error((await ended.promise).reason)
+    },
     async retire() {
       void perform('retire')
       await ended.promise

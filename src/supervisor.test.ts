@@ -322,9 +322,14 @@ test('a successor that cannot start changes nothing, and its reason is said', as
   writeFileSync(program, `#!/bin/sh\nFIXTURE_SETUP_FAILS='the schema is another' exec ${process.execPath} ${FIXTURE}\n`)
   await says('did not come up: the schema is another')
   writeFileSync(program, `#!/bin/sh\nNAMESAKE_API_ADDR=127.0.0.1:1 exec ${process.execPath} ${FIXTURE}\n`)
-  await says('the settings now say NAMESAKE_API_ADDR=127.0.0.1:1')
-  const reports = (await tree.ask('INTERNAL', '/gather')) as unknown as { role: string; ready: boolean }[]
-  expect(reports.filter(({ ready }) => ready)).toHaveLength(5)
+  await says(
+    'did not come up: the listening sockets stay as they are when a release takes over, and the settings now say NAMESAKE_API_ADDR=',
+  )
+  const dies = `data:text/javascript,process.on("message",({task})=>task==="takeCharge"&&process.kill(process.pid,"SIGKILL"))`
+  writeFileSync(program, `#!/bin/sh\nexec ${process.execPath} --import '${dies}' ${FIXTURE}\n`)
+  await says('did not come up: SIGKILL') // at the last moment, with everything handed over
+  const reports = async () => (await tree.ask('INTERNAL', '/gather')) as unknown as { role: string; ready: boolean }[]
+  await eventually(async () => (await reports()).filter(({ ready }) => ready).length === 5)
 })
 
 test('a database that dies while a release is about to take over is started again', async () => {
