@@ -1,4 +1,4 @@
-import { isIP } from 'node:net'
+import { isIP, isIPv4 } from 'node:net'
 import { type Hostname, readHostname } from './hostname.ts'
 import { createAddressSet, isSpecialAddress } from './lib/addresses.ts'
 import { readPostgresUrl } from './lib/postgres-url.ts'
@@ -17,6 +17,13 @@ export function parseAddress(text: string): Address {
   const host = named === 'localhost' ? '127.0.0.1' : named
   if (host === undefined || isIP(host) === 0) throw new Error('is not a listen address: write an IP address, a colon and a port')
   return { host, port: parsePort(parts![3]!) }
+}
+
+/** Whether nobody can listen on both: 0.0.0.0 is every IPv4 address of the machine, and :: is every address. */
+export function meet(one: Address, other: Address): boolean {
+  const covers = ({ host }: Address, { host: inside }: Address) =>
+    host === inside || host === '::' || (host === '0.0.0.0' && isIPv4(inside))
+  return one.port === other.port && (covers(one, other) || covers(other, one))
 }
 
 /** `host`, `host:port` or `[ip]:port`, of a machine by address or name; comes back with a port. */

@@ -168,13 +168,33 @@ test('one message names every bad variable, each with an example', () => {
   for (const name of ['API_ADDR', 'SIGNUP', 'SECRET']) expect(message).toMatch(new RegExp(`NAMESAKE_${name}.*Example: NAMESAKE_${name}=`))
 })
 
+test.each([
+  ['127.0.0.1:4000', '0.0.0.0:4000'],
+  ['0.0.0.0:4000', '127.0.0.1:4000'],
+  ['[::]:4000', '127.0.0.1:4000'],
+  ['[::1]:4000', '[::]:4000'],
+  ['127.0.0.1:4000', '127.0.0.1:4000'],
+])('the API on %s leaves no room for HTTP on %s', (api, http) => {
+  const message = messageOf({ NAMESAKE_API_ADDR: api, NAMESAKE_HTTP_ADDR: http })
+  expect(message).toMatch(/NAMESAKE_HTTP_ADDR=\S+:4000 is the address of NAMESAKE_API_ADDR too/)
+})
+
+test.each([
+  ['127.0.0.1:4000', '127.0.0.2:4000'],
+  ['[::1]:4000', '0.0.0.0:4000'],
+])('the API on %s leaves room for HTTP on %s', (api, http) => {
+  expect(readConfig({ NAMESAKE_API_ADDR: api, NAMESAKE_HTTP_ADDR: http }, '/').config.httpAddr.port).toBe(4000)
+})
+
 test('a message never shows a secret', () => {
   const message = messageOf({
     NAMESAKE_SECRET: 'hunter2',
     NAMESAKE_DATABASE_URL: 'mysql://u:hunter2@h',
     NAMESAKE_SMTP_URL: 'hunter2',
     NAMESAKE_ACME_EAB: '%hunter2',
+    NAMESAKE_BASE_URL: 'https://vendor:hunter2@api.example.com',
   })
+  expect(message).toContain('NAMESAKE_BASE_URL=https://...@api.example.com carries a user name or password')
   expect(message).not.toMatch(/hunter2/)
 })
 

@@ -7,6 +7,7 @@ import {
   type Address,
   type EabKey,
   isPublicDirectory,
+  meet,
   parseAcmeDirectory,
   parseAddress,
   parseBoolean,
@@ -228,7 +229,8 @@ class Reading {
     try {
       return parse(text)
     } catch (error) {
-      const shown = CONFIDENTIAL.has(name) ? '' : `=${text.length > 80 ? `${text.slice(0, 77)}...` : text}`
+      const open = text.replace(/\/\/.*@/, '//...@') // without the password that an address may hold
+      const shown = CONFIDENTIAL.has(name) ? '' : `=${open.length > 80 ? `${open.slice(0, 77)}...` : open}`
       this.refuse(name, `${shown} ${(error as Error).message}`, example)
       return fallback
     }
@@ -296,7 +298,7 @@ function publicHosts({ edgeHost, baseUrl, portalUrl }: Config): Record<string, s
 }
 
 function refuseSameAddress(config: Config, refuse: Reading['refuse']): void {
-  const taken = new Map<string, string>()
+  const taken = new Map<string, Address>()
   const addresses = {
     API_ADDR: config.apiAddr,
     INTERNAL_ADDR: config.internalAddr,
@@ -304,11 +306,11 @@ function refuseSameAddress(config: Config, refuse: Reading['refuse']): void {
     HTTPS_ADDR: config.httpsAddr,
     ...(config.dnsZone && { DNS_ADDR: config.dnsAddr }),
   }
-  for (const [name, { host, port }] of Object.entries(addresses)) {
-    const key = `${host} ${port}`
-    const first = taken.get(key)
+  for (const [name, address] of Object.entries(addresses)) {
+    const { host, port } = address
+    const first = [...taken].find(([, other]) => meet(address, other))?.[0]
     if (first) refuse(name, `=${host}:${port} is the address of NAMESAKE_${first} too`, `${host}:${port === 65_535 ? port - 1 : port + 1}`)
-    taken.set(key, name)
+    taken.set(name, address)
   }
 }
 

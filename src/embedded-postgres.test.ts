@@ -268,6 +268,14 @@ test.runIf(isRoot)('files that root has restored are named, with the way to give
   await expect(start(dataDir)).rejects.toThrow(`chown -R ${uid}:${gid} ${folder}`)
 })
 
+test('an empty folder in the place of the database, as of a volume for it alone, is named with the way out', async () => {
+  const dataDir = makeDataDir()
+  await stop(await start(dataDir))
+  rmSync(join(dataDir, 'postgres'), { recursive: true })
+  mkdirSync(join(dataDir, 'postgres'))
+  await expect(start(dataDir)).rejects.toThrow(`${dataDir}/postgres holds no database`)
+})
+
 test.runIf(isRoot)('a folder with other files is never taken over', async () => {
   const dataDir = makeDataDir()
   writeFileSync(join(dataDir, 'letters.txt'), 'mine')

@@ -33,7 +33,7 @@ export async function ensureCluster(parts: {
   const folder = join(dataDir, 'postgres')
   for (const name of readdirSync(dataDir))
     if (name.startsWith(HALF_MADE)) rmSync(join(dataDir, name), { recursive: true, force: true, maxRetries: 5 })
-  if (existsSync(folder)) return requireVersion(requireOwner(folder, user), parts.version)
+  if (existsSync(folder)) return requireOwner(requireVersion(folder, parts.version), user)
   const aside = mkdtempSync(join(dataDir, HALF_MADE)) // a name of its own: an initdb that outlived its supervisor may still write to the last one
   prepareFolder(aside, user)
   await run(join(parts.binaries, 'bin', 'initdb'), ['--pgdata', aside, ...INITDB_OPTIONS], user)
@@ -51,7 +51,11 @@ function requireOwner(folder: string, user: ServiceUser | undefined): string {
 }
 
 function requireVersion(folder: string, version: string): string {
-  const made = readFileSync(join(folder, 'PG_VERSION'), 'utf8').trim()
+  const file = join(folder, 'PG_VERSION')
+  if (!existsSync(file)) {
+    throw new Error(`${folder} holds no database: remove it, and where a volume is mounted there, mount that on the folder above`)
+  }
+  const made = readFileSync(file, 'utf8').trim()
   const wanted = version.split('.')[0]
   if (made !== wanted) {
     throw new Error(
