@@ -1,6 +1,18 @@
-import { execFile } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  lstatSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -267,6 +279,32 @@ describe('export', () => {
     expect([readFileSync(chain, 'utf8'), readFileSync(key, 'utf8')]).toEqual([chainPem, keyPem])
     expect([chain, key].map((path) => statSync(path).mode & 0o777)).toEqual([0o600, 0o600])
     expect(new X509Certificate(readFileSync(chain)).checkHost(hostname)).toBe(hostname)
+  })
+
+  test('writes into a pipe and through a link, and puts a file in the place of neither', async () => {
+    const { hostname, chainPem, keyPem } = await issue(90)
+    const pipe = join(folder, 'key.pipe')
+    execFileSync('mkfifo', [pipe])
+    const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK)
+    const [link, target] = [join(folder, 'current.pem'), join(folder, 'target.pem')]
+    writeFileSync(target, 'old')
+    symlinkSync('target.pem', link)
+    expect(await run('export', hostname, '--chain', link, '--key', pipe)).toMatchObject({ code: 0, err: '' })
+    expect(lstatSync(pipe).isFIFO()).toBe(true)
+    expect(readFileSync(reader, 'utf8')).toBe(keyPem)
+    closeSync(reader)
+    expect([readlinkSync(link), readFileSync(target, 'utf8')]).toEqual(['target.pem', chainPem])
+  })
+
+  test('leaves a link alone that leads nowhere', async () => {
+    const { hostname } = await issue(90)
+    const link = join(folder, 'astray.pem')
+    symlinkSync('nowhere.pem', link)
+    expect(await run('export', hostname, '--key', link)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('astray.pem cannot be written'),
+    })
+    expect(readlinkSync(link)).toBe('nowhere.pem')
   })
 
   test('says what stands in the way', async () => {
