@@ -24,7 +24,8 @@ export function secretCommand(): Command {
 
 async function status({ json }: { json?: boolean }): Promise<void> {
   const found = await withInstallation(({ db, config }) => readSecretStatus(db, config))
-  show({ json }, found, () => [...counts(found), '', verdict(found)])
+  show({ json }, found, () => [...counts(found), '', ...verdict(found)])
+  if (found.unknown > 0) process.exitCode = 1
 }
 
 async function run({ json }: { json?: boolean }): Promise<void> {
@@ -43,9 +44,10 @@ async function run({ json }: { json?: boolean }): Promise<void> {
     ...outcome.unreadable.map((name) => `Cannot be read with any of the secrets, damaged or moved: ${name}`),
     ...counts(outcome.status),
     '',
-    verdict(outcome.status),
+    ...verdict(outcome.status),
   ])
-  if (outcome.status.former > 0) process.exitCode = 1
+  const { former, unknown } = outcome.status
+  if (former > 0 || unknown > 0 || outcome.unreadable.length > 0) process.exitCode = 1
 }
 
 function counts({ sealed }: SecretStatus): string[] {
@@ -57,11 +59,11 @@ function counts({ sealed }: SecretStatus): string[] {
 
 const WORDS = { first: 'the first secret', former: 'a former secret', unknown: 'a secret not given' }
 
-function verdict({ former, unknown }: SecretStatus): string {
-  const lost =
-    unknown > 0
-      ? `${unknown} values were sealed by a secret that is not given: append it to NAMESAKE_SECRET, or the certificates that they belong to cannot be served. `
-      : ''
-  if (former > 0) return `${lost}${former} values are still sealed by a former secret: keep it, and run ${ownCommand()} secret reseal`
-  return `${lost}Nothing is left under a former secret. Where every edge has caught up, NAMESAKE_SECRET can hold the first alone.`
+/** A secret may be dropped only where each value can be read without it: not while any is sealed by one that nobody gave. */
+function verdict({ former, unknown }: SecretStatus): string[] {
+  if (former === 0 && unknown === 0)
+    return ['Nothing is left under a former secret. Where every edge has caught up, NAMESAKE_SECRET can hold the first alone.']
+  const lost = `${unknown} values were sealed by a secret that is not given: append it to NAMESAKE_SECRET, or the certificates that they belong to cannot be served.`
+  const left = `${former} values are still sealed by a former secret: keep it, and run ${ownCommand()} secret reseal`
+  return [...(unknown > 0 ? [lost] : []), ...(former > 0 ? [left] : [])]
 }
