@@ -12,6 +12,7 @@ import { inBothForms, parseClaimName, unicodeOf } from '../hostname.ts'
 import { recordTypeShown } from '../lib/record-type.ts'
 import { ownCommand } from '../own-command.ts'
 import { claimRules } from '../roles/claim-rules.ts'
+import { ensureOwnKeys } from '../roles/own-keys.ts'
 import { createServiceProbe } from '../roles/service-probe.ts'
 import { type Installation, withInstallation } from './installation.ts'
 import { printable, shellWord, show, shownTime, showText, styled, table } from './output.ts'
@@ -115,6 +116,7 @@ async function showOne(name: string, { project: slug, json }: Options): Promise<
 async function link(name: string, { project: slug, json }: Options): Promise<void> {
   const hostname = parseClaimName(name)
   const made = await withInstallation(async ({ db, config }) => {
+    await ensureOwnKeys(db, config) // a link that is signed with a wrong secret opens nothing
     const { id, expiresAt } = await createConnectLink(db, await findProject(db, slug), hostname)
     return { url: connectUrl(config.portalUrl, createLinkSigner(config.secrets, 'connect').tokenOf(id)), expiresAt }
   })

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { prepareEdgeRole } from '../core/edge-role.ts'
 import { edgeSecrets } from '../roles/certificate-keys.ts'
+import { ensureOwnKeys } from '../roles/own-keys.ts'
 import { withInstallation } from './installation.ts'
 import { show } from './output.ts'
 
@@ -13,10 +14,10 @@ export function edgeAccessCommand(): Command {
 }
 
 async function run({ json }: { json?: boolean }): Promise<void> {
-  const { role, secret } = await withInstallation(async ({ db, config }) => ({
-    role: await prepareEdgeRole(db),
-    secret: edgeSecrets(config),
-  }))
+  const { role, secret } = await withInstallation(async ({ db, config }) => {
+    await ensureOwnKeys(db, config) // with a part of a wrong secret, an edge machine could open no certificate's key
+    return { role: await prepareEdgeRole(db), secret: edgeSecrets(config) }
+  })
   const statements = [
     ...(role.kind === 'forbidden' ? [role.statement] : []),
     `create role namesake_edges login password '…' in role namesake_edge;`,

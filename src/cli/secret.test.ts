@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
+import { addProject, claim } from '../../test/support/tenants.ts'
 import { readConfig } from '../config.ts'
 import { ensureOwnKeys } from '../roles/own-keys.ts'
 
@@ -36,6 +37,16 @@ function run(secret: string, ...args: string[]): Promise<Outcome> {
     execFile(LAUNCHER, args, { env, cwd: folder }, (error, out, err) => resolve({ code: Number(error?.code ?? 0), out, err }))
   })
 }
+
+test('a page for an owner and the part of an edge machine are made with the secret of the installation alone', async () => {
+  const project = await addProject(database.db)
+  const hostname = await claim(database.db, project)
+  for (const command of [['domains', 'link', '--project', project.slug, hostname], ['edge-access']]) {
+    const refused = await run(WRONG, ...command)
+    expect(refused).toMatchObject({ code: 1, out: '', err: expect.stringContaining('NAMESAKE_SECRET is not the secret') })
+    expect(await run(RIGHT, ...command)).toMatchObject({ code: 0 })
+  }
+})
 
 test('no former secret is to be dropped while values are sealed by one that is not given', async () => {
   for (const command of ['reseal', 'status']) {
