@@ -57,6 +57,12 @@ test('the command that a claim suggests can be copied, also where a shell would 
   expect(await suggested(`*.${hostname}`)).toBe(`'*.${hostname}'`)
 })
 
+test('metadata is listed as it was sent, also with the line separators of Unicode in it', async () => {
+  const metadataJson = '{"note":"one\u2028two\u2029three"}'
+  await domains('add', freshHostname(), '--metadata', metadataJson)
+  expect(await domains('list', '--json')).toContain(`"metadata": ${metadataJson}`)
+})
+
 test('what the DNS of a hostname lacks is said in the same sentence by the API and on the command line', async () => {
   const hostname = freshHostname()
   await tenant.call('POST', '/v1/edge/domains', { body: { hostname } })

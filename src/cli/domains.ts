@@ -179,5 +179,5 @@ function detailsJson(details: DomainDetails): string {
 }
 
 function indented(json: string): string {
-  return json.replace(/^/gm, '  ')
+  return `  ${json.replaceAll('\n', '\n  ')}` // not /^/gm, which holds after U+2028 too, inside a string
 }
