@@ -1,9 +1,10 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createEmptyDatabase } from '../../test/support/postgres.ts'
@@ -35,11 +36,23 @@ function run(...args: string[]): Promise<Outcome> {
   return runWith({}, ...args)
 }
 
+function settingsWith(env: Record<string, string> = {}): Record<string, string> {
+  return { PATH: process.env.PATH!, NAMESAKE_DATA_DIR: dataDir, NAMESAKE_LOG_LEVEL: 'silent', ...env }
+}
+
 function runWith({ env, launcher = LAUNCHER }: { env?: Record<string, string>; launcher?: string }, ...args: string[]): Promise<Outcome> {
-  const settings = { PATH: process.env.PATH!, NAMESAKE_DATA_DIR: dataDir, NAMESAKE_LOG_LEVEL: 'silent', ...env }
   return new Promise((resolve) => {
-    execFile(launcher, args, { env: settings, cwd: folder }, (error, out, err) => resolve({ code: Number(error?.code ?? 0), out, err }))
+    execFile(launcher, args, { env: settingsWith(env), cwd: folder }, (error, out, err) =>
+      resolve({ code: Number(error?.code ?? 0), out, err }),
+    )
   })
+}
+
+async function runInto(stdout: 'pipe' | number, begun: (child: ChildProcess) => void, ...args: string[]) {
+  const child = spawn(LAUNCHER, args, { env: settingsWith({}), cwd: folder, stdio: ['ignore', stdout, 'pipe'] })
+  begun(child)
+  const [err, [code]] = await Promise.all([text(child.stderr!), once(child, 'exit')])
+  return { code, err }
 }
 
 async function json<T>(...args: string[]): Promise<T> {
@@ -154,6 +167,25 @@ describe('what goes wrong is said on standard error alone', () => {
     const { code, err } = await runWith({ env: { NAMESAKE_EDGE_HOST: 'edge.example.com' } }, 'start', '--demo')
     expect(code).toBe(1)
     expect(err).toMatch(/--demo is for a local start/)
+  })
+})
+
+describe('a reader of the output', () => {
+  test('may leave early, as head does', async () => {
+    for (const command of [['projects', 'list'], ['--help']])
+      expect(await runInto('pipe', (child) => child.stdout!.destroy(), ...command)).toEqual({ code: 0, err: '' })
+  })
+
+  test('that takes nothing is named in a sentence, and which token was issued in vain', async () => {
+    await makeProject('unread')
+    const file = join(folder, 'read-only')
+    writeFileSync(file, '')
+    const readOnly = openSync(file, 'r')
+    const { code, err } = await runInto(readOnly, () => {}, 'tokens', 'issue', '--project', 'unread')
+    closeSync(readOnly)
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringMatching(/^namesake: the output cannot be written: EBADF.*$/m) })
+    const [{ id }] = await json<[{ id: string }]>('tokens', 'list', '--project', 'unread')
+    expect(err).toContain(`tokens revoke --project unread ${id}\n`)
   })
 })
 

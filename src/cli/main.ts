@@ -1,6 +1,7 @@
 import { CommanderError } from 'commander'
 import { ConfigError } from '../config.ts'
 import { ServiceError } from '../errors.ts'
+import { watchOutput } from './output.ts'
 import { createProgram } from './program.ts'
 import { startCommand } from './start.ts'
 
@@ -8,10 +9,12 @@ const FAILED = 1
 const USAGE = 2
 
 const inJson = process.argv.includes('--json')
+const isStart = process.argv[2] === 'start'
 
+if (!isStart) watchOutput((detail) => say('failed', detail)) // a start goes on without its output
 try {
   // Visitors wait for a start: it does not read the code of the other commands.
-  const commands = process.argv[2] === 'start' ? [startCommand()] : (await import('./commands.ts')).allCommands()
+  const commands = isStart ? [startCommand()] : (await import('./commands.ts')).allCommands()
   await createProgram(commands, { isQuiet: inJson }).parseAsync()
 } catch (error) {
   process.exitCode = exitCodeFor(error)
@@ -26,9 +29,14 @@ function exitCodeFor(error: unknown): number {
     return USAGE
   }
   if (process.connected) process.send?.({ type: 'failed', message }) // to the supervisor whose successor this was to be
-  if (inJson) sayInJson(codeOf(error), message)
-  else console.error(error instanceof ConfigError ? message : message.replace(/^/gm, 'namesake: '))
+  if (error instanceof ConfigError && !inJson) console.error(message)
+  else say(codeOf(error), message)
   return FAILED
+}
+
+function say(code: string, detail: string): void {
+  if (inJson) sayInJson(code, detail)
+  else console.error(detail.replace(/^/gm, 'namesake: '))
 }
 
 function sayInJson(code: string, detail: string): void {

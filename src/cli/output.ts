@@ -12,6 +12,18 @@ export function showText(options: { json?: boolean | undefined }, json: string, 
   process.stdout.write(options.json ? `${json}\n` : `${readable().join('\n')}\n`)
 }
 
+/**
+ * Has the command end well where the reader of its output leaves early, as `| head -1` does, and with 1 and a sentence where the output cannot
+ * be written for another reason.
+ */
+export function watchOutput(say: (detail: string) => void): void {
+  process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+    if (code === 'EPIPE') return
+    process.exitCode = 1
+    say(`the output cannot be written: ${code === 'ENOSPC' ? 'the disk is full' : message}`)
+  })
+}
+
 /** Text that a stranger had a part in, as what a DNS record holds, without what a terminal would obey. */
 export function printable(text: string): string {
   return text.replace(/\p{Cc}/gu, '?')

@@ -34,6 +34,8 @@ export function tokensCommand(): Command {
 
 async function issue({ project, name, json }: Options): Promise<void> {
   const issued = await withInstallation(({ db }) => issueToken(db, project, { name }))
+  const revoking = `${ownCommand()} tokens revoke --project ${project} ${issued.id}`
+  if (!json) process.stdout.once('error', () => console.error(`The token was issued, but could not be printed. To end it: ${revoking}`))
   show({ json }, issued, () => [issued.token])
   if (!json) console.error('Keep it now: it cannot be shown again.') // not with the token, which a script may read
 }
