@@ -37,7 +37,10 @@ async function run(wish: Wish, options: Options): Promise<void> {
   const { config } = readConfig(process.env, process.cwd())
   const dataDir = locateData(config.dataDir, findServiceUser())
   const supervisor = findSupervisor(dataDir)
-  if (!supervisor) throw new Error(`nothing runs on ${dataDir}: there is nothing to ${wish.kind}`)
+  if (!supervisor)
+    throw new Error(
+      `nothing runs on ${dataDir}: there is nothing to ${wish.kind}. Run this in the folder it was started in, or set NAMESAKE_DATA_DIR`,
+    )
   const before = readRecord(dataDir, supervisor)
   requireAble(before, supervisor, wish)
   process.kill(supervisor.pid, wish.signal)

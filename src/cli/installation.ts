@@ -55,7 +55,9 @@ export function locate(config: Config): Config {
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
     if (code === 'EACCES') throw new Error(`${dataDir} belongs to another user: run this command as the user who did the start`)
-    throw new Error(`nothing runs on ${dataDir}. Start it first: ${ownCommand()} start`)
+    throw new Error(
+      `nothing runs on ${dataDir}. Start it first (${ownCommand()} start), or run this in the folder it was started in, or set NAMESAKE_DATA_DIR`,
+    )
   }
   return {
     ...config,

@@ -160,7 +160,11 @@ describe('what goes wrong is said on standard error alone', () => {
   test('nothing runs here', async () => {
     const { code, err } = await runWith({ env: { NAMESAKE_DATA_DIR: join(folder, 'empty') } }, 'projects', 'list')
     expect(code).toBe(1)
-    expect(err).toMatch(/^namesake: nothing runs on .*Start it first: \S*bin\/namesake start\n$/)
+    expect(err).toMatch(
+      /^namesake: nothing runs on .*Start it first \(\S*bin\/namesake start\), or .* the folder it was started in, or set NAMESAKE_DATA_DIR\n$/,
+    )
+    const reload = await runWith({ env: { NAMESAKE_DATA_DIR: join(folder, 'empty') } }, 'reload')
+    expect(reload).toMatchObject({ code: 1, err: expect.stringContaining('the folder it was started in') })
   })
 
   test('--demo with a public edge host', async () => {
