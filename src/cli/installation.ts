@@ -20,6 +20,8 @@ export type Installation = {
 }
 
 const INSUFFICIENT_PRIVILEGE = '42501'
+const UNDEFINED_TABLE = '42P01'
+const UNDEFINED_COLUMN = '42703'
 
 /**
  * Runs a command over the installation's database, the configured one or the embedded one of the tree that runs here. Rejects with what to
@@ -34,11 +36,23 @@ export async function withInstallation<T>(command: (installation: Installation) 
       throw new Error(`the database at ${databaseHost(config.databaseUrl!)} cannot be reached. What is wrong: ${ownCommand()} doctor`)
     return await command({ db, config, announce: announcer.announce })
   } catch (error) {
-    throw (error as { code?: unknown }).code === INSUFFICIENT_PRIVILEGE ? new Error(mayNot((error as Error).message)) : error
+    throw explained(error)
   } finally {
     await announcer.close()
     await closeDatabase(db)
   }
+}
+
+/** An error of the database with what to do about it, where that is known; any other as it is. */
+export function explained(error: unknown): unknown {
+  const { code, message } = error as { code?: unknown; message: string }
+  if (code === INSUFFICIENT_PRIVILEGE) return new Error(mayNot(message), { cause: error })
+  if (code === UNDEFINED_TABLE || code === UNDEFINED_COLUMN) return new Error(isBehind(message), { cause: error })
+  return error
+}
+
+function isBehind(lack: string): string {
+  return `the database is empty, or of an older release than this one (${lack}): bring it up to date with ${ownCommand()} migrate, or with a start`
 }
 
 function mayNot(refusal: string): string {

@@ -167,6 +167,18 @@ describe('what goes wrong is said on standard error alone', () => {
     expect(reload).toMatchObject({ code: 1, err: expect.stringContaining('the folder it was started in') })
   })
 
+  test('a database that was not migrated, or not by this release', async () => {
+    const empty = await createEmptyDatabase()
+    const env = { NAMESAKE_DATABASE_URL: empty.url, NAMESAKE_SECRET: 'x'.repeat(32) }
+    const fresh = await runWith({ env }, 'projects', 'list')
+    await runWith({ env }, 'migrate')
+    await empty.db.pool.query('alter table projects rename column upstream_protocol to protocol')
+    const older = await runWith({ env }, 'projects', 'list')
+    await empty.drop()
+    for (const { code, err } of [fresh, older])
+      expect({ code, err }).toEqual({ code: 1, err: expect.stringMatching(/^namesake: the database is .*bin\/namesake migrate.*\n$/) })
+  })
+
   test('--demo with a public edge host', async () => {
     const { code, err } = await runWith({ env: { NAMESAKE_EDGE_HOST: 'edge.example.com' } }, 'start', '--demo')
     expect(code).toBe(1)
