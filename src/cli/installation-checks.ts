@@ -13,7 +13,7 @@ import { findPortHolders } from '../port-holder.ts'
 import { runsScript } from '../program-folder.ts'
 import { defaultRoles, wantedSockets } from '../role-tree.ts'
 import { MAIN_SCRIPT } from '../supervisor.ts'
-import { locate } from './installation.ts'
+import { explained, locate } from './installation.ts'
 
 /** One thing that was looked at, and what to do about it if it is not good. */
 export type Check = { name: string; state: 'good' | 'doubtful' | 'bad'; sentence: string }
@@ -21,6 +21,7 @@ export type Check = { name: string; state: 'good' | 'doubtful' | 'bad'; sentence
 const POSTGRES_MAJOR_MIN = 15
 const DIRECTORY_TIMEOUT_MS = 10_000
 const DNS = { timeout: 2_000, tries: 2 }
+const NO_RECORD = new Set(['ENODATA', 'ENOTFOUND'])
 
 /** Whether the database answers and is new enough. An embedded one that does not run is no fault: the start brings it. */
 export async function checkDatabase(config: Config): Promise<Check[]> {
@@ -108,8 +109,20 @@ export async function checkEdgeDns(config: Config): Promise<Check[]> {
   if (config.local) return [{ name: 'DNS', state: 'good', sentence: `${config.edgeHost} is local: it needs no DNS` }]
   const resolver = new Resolver(DNS)
   if (config.dnsServers.length > 0) resolver.setServers(config.dnsServers)
-  const [addresses, caa] = await Promise.all([addressesOf(resolver, config.edgeHost), caaOf(resolver, config.edgeHost)])
-  return [judgeAddresses(config, addresses), judgeCaa(config, caa)]
+  return Promise.all([
+    addressesOf(resolver, config.edgeHost).then((found) => judgeAddresses(config, found), unseen('DNS')),
+    caaOf(resolver, config.edgeHost).then((found) => judgeCaa(config, found), unseen('CAA')),
+  ])
+}
+
+/** What stands in the place of a check that could not be made: neither that all is well, nor that anything is wrong. */
+export function unseen(name: string): (error: unknown) => Check {
+  return (error) => ({ name, state: 'doubtful', sentence: `this could not be looked at: ${messageOf(explained(error))}` })
+}
+
+/** Whether there are no tables yet, of which the check of the database has said so. */
+export async function isUnmade(db: Db): Promise<boolean> {
+  return (await findEdgeRole(db).catch(() => undefined)) === 'unmade'
 }
 
 /** Whether each ACME directory answers as one. */
@@ -178,18 +191,24 @@ function judgeCaa({ edgeHost, acmeDirectories }: Config, caa: CaaRecords): Check
 }
 
 async function addressesOf(resolver: Resolver, host: string): Promise<string[]> {
-  const found = await Promise.all([resolver.resolve4(host).catch(() => []), resolver.resolve6(host).catch(() => [])])
+  const found = await Promise.all([resolver.resolve4(host).catch(noRecords), resolver.resolve6(host).catch(noRecords)])
   return found.flat()
 }
 
 /** The CAA records that count for a name: its own, else its nearest parent's (RFC 8659 §3). */
 async function caaOf(resolver: Resolver, host: string): Promise<CaaRecords> {
   for (let name = host; name.includes('.'); name = name.slice(name.indexOf('.') + 1)) {
-    const records = await resolver.resolveCaa(name).catch(() => [])
+    const records = await resolver.resolveCaa(name).catch(noRecords)
     const issuers = records.flatMap(({ issue }) => (issue === undefined ? [] : [issue.split(';')[0]!.trim()])).filter(Boolean)
     if (records.length > 0) return records.some(({ issue }) => issue !== undefined) ? { at: name, issuers } : undefined
   }
   return undefined
+}
+
+/** An answer that there is none; not of a resolver that gave no answer. */
+function noRecords(error: NodeJS.ErrnoException): never[] {
+  if (NO_RECORD.has(error.code ?? '')) return []
+  throw error
 }
 
 function messageOf(error: unknown): string {

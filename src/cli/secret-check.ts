@@ -3,7 +3,7 @@ import { closeDatabase, connectDatabase } from '../core/db.ts'
 import { ownCommand } from '../own-command.ts'
 import { readSecretStatus } from '../roles/resealing.ts'
 import { locate } from './installation.ts'
-import type { Check } from './installation-checks.ts'
+import { type Check, isUnmade, unseen } from './installation-checks.ts'
 
 const name = 'secret'
 
@@ -30,8 +30,8 @@ export async function checkSecret(config: Config): Promise<Check[]> {
       return [{ name, state: 'doubtful', sentence: `${left} To drop it, seal them anew first: ${ownCommand()} secret reseal` }]
     }
     return [{ name, state: 'good', sentence: `all ${total} sealed values are sealed by the first secret` }]
-  } catch {
-    return []
+  } catch (error) {
+    return (await isUnmade(db)) ? [] : [unseen(name)(error)]
   } finally {
     await closeDatabase(db)
   }
