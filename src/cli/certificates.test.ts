@@ -6,6 +6,7 @@ import {
   lstatSync,
   mkdtempSync,
   openSync,
+  readdirSync,
   readFileSync,
   readlinkSync,
   rmSync,
@@ -296,6 +297,15 @@ describe('export', () => {
     expect([readlinkSync(link), readFileSync(target, 'utf8')]).toEqual(['target.pem', chainPem])
   })
 
+  test('leaves the chain as it was where the key cannot be written', async () => {
+    const { hostname } = await issue(90)
+    const kept = mkdtempSync(join(folder, 'kept-'))
+    writeFileSync(join(kept, 'chain.pem'), 'former')
+    const { code, err } = await run('export', hostname, '--chain', join(kept, 'chain.pem'), '--key', folder)
+    expect({ code, err }).toEqual({ code: 1, err: `namesake: ${folder} cannot be written: it is a folder: name a file in it\n` })
+    expect([readdirSync(kept), readFileSync(join(kept, 'chain.pem'), 'utf8')]).toEqual([['chain.pem'], 'former'])
+  })
+
   test('leaves a link alone that leads nowhere', async () => {
     const { hostname } = await issue(90)
     const link = join(folder, 'astray.pem')
@@ -311,7 +321,7 @@ describe('export', () => {
     expect(await run('export', await fail(PROBLEM))).toMatchObject({ code: 1, out: '', err: expect.stringContaining('has no certificate') })
     const { hostname } = await issue(90)
     expect((await run('export', hostname, '--key', join(folder, 'none', 'key.pem'))).err).toMatch(
-      /none\/key\.pem cannot be written: there is no such file or folder\n/,
+      /none\/key\.pem cannot be written: there is no such folder: make it first/,
     )
   })
 })

@@ -213,8 +213,10 @@ async function exportOne(name: string, files: Json & { chain?: string; key?: str
     const opened = files.key === undefined ? undefined : certificateKeys(config).open(item.sealedKey, item.hostname)
     return { hostname: item.hostname, chainPem: item.chainPem, keyPem: opened }
   })
-  if (files.chain !== undefined) writePrivately(files.chain, chainPem)
-  if (files.key !== undefined) writePrivately(files.key, keyPem!)
+  writePrivately([
+    ...(files.chain === undefined ? [] : [{ path: files.chain, text: chainPem }]),
+    ...(files.key === undefined ? [] : [{ path: files.key, text: keyPem! }]),
+  ])
   const { serial, notAfter } = readCertificate(chainPem)
   const printed = files.chain === undefined && files.key === undefined
   const wrote = [

@@ -6,34 +6,34 @@ const PEM_BYTES_MAX = 100_000
 // Each function throws a plain Error that names the file as it was given, and what is wrong with it.
 
 /**
- * Writes a file that its owner alone may read, whole or not at all, in the place of one that is there. Links are followed, and stay; what is no
- * file, as a pipe or a device, is written into as it is.
+ * Writes files that their owner alone may read, in the place of those that are there: all of them, or none where one cannot be written. Links
+ * are followed, and stay; what is no file, as a pipe or a device, is written into as it is.
  */
-export function writePrivately(path: string, text: string): void {
+export function writePrivately(files: readonly { path: string; text: string }[]): void {
+  const written: { path: string; aside: string; place: string }[] = []
   try {
-    const place = placeOf(path)
-    if (place.isFile) putInPlace(place.path, text)
-    else writeFileSync(place.path, text)
+    for (const { path, text } of files) {
+      writing(path, () => {
+        const place = placeOf(path)
+        if (!place.isFile) return writeFileSync(place.path, text)
+        const aside = `${place.path}.${randomBytes(4).toString('hex')}`
+        written.push({ path, aside, place: place.path })
+        writeFileSync(aside, text, { mode: 0o600, flag: 'wx' })
+      })
+    }
+    for (const { path, aside, place } of written) writing(path, () => renameSync(aside, place))
   } catch (error) {
-    throw new Error(`${path} cannot be written: ${troubleOf(error)}`)
+    for (const { aside } of written) rmSync(aside, { force: true })
+    throw error
   }
 }
 
 function placeOf(path: string): { path: string; isFile: boolean } {
   if (!lstatSync(path, { throwIfNoEntry: false })) return { path, isFile: true }
-  const isFile = statSync(path).isFile() // throws for a link that leads nowhere
-  return { path: isFile ? realpathSync(path) : path, isFile }
-}
-
-function putInPlace(path: string, text: string): void {
-  const aside = `${path}.${randomBytes(4).toString('hex')}`
-  try {
-    writeFileSync(aside, text, { mode: 0o600, flag: 'wx' })
-    renameSync(aside, path)
-  } catch (error) {
-    rmSync(aside, { force: true })
-    throw error
-  }
+  const there = statSync(path, { throwIfNoEntry: false })
+  if (!there) throw new Error('it is a link that leads nowhere')
+  if (there.isDirectory()) throw new Error('it is a folder: name a file in it')
+  return { path: there.isFile() ? realpathSync(path) : path, isFile: there.isFile() }
 }
 
 /** Reads a file that should be PEM. Throws when it is far too large for that. */
@@ -52,14 +52,33 @@ function reading<T>(path: string, read: () => T): T {
   try {
     return read()
   } catch (error) {
-    throw new Error(`${path} cannot be read: ${troubleOf(error)}`)
+    throw new Error(`${path} cannot be read: ${troubleOf(error, NOT_READ)}`)
   }
 }
 
-function troubleOf(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException
-  if (code === 'ENOENT') return 'there is no such file or folder'
-  if (code === 'EISDIR') return 'it is a folder'
-  if (code === 'EACCES') return 'this user may not'
-  return message
+function writing(path: string, write: () => void): void {
+  try {
+    write()
+  } catch (error) {
+    throw new Error(`${path} cannot be written: ${troubleOf(error, NOT_WRITTEN)}`)
+  }
+}
+
+const NOT_READ: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file or folder',
+  EISDIR: 'it is a folder',
+  EACCES: 'this user may not',
+}
+const NOT_WRITTEN: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such folder: make it first, or name another path',
+  ENOTDIR: 'what should be its folder is a file: name another path',
+  EACCES: 'this user may not write there: name another path, or run this as somebody who may',
+  EROFS: 'nothing can be written there: name another path',
+  ENOSPC: 'the disk is full: make room, or name another path',
+}
+
+/** What the system says behind the comma is a path that nobody has given. */
+function troubleOf(error: unknown, known: Readonly<Record<string, string>>): string {
+  const { code = '', message } = error as NodeJS.ErrnoException
+  return known[code] ?? message.split(', ')[0]!
 }
