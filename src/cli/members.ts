@@ -16,7 +16,9 @@ export function membersCommand(): Command {
   command('add', 'Make an address a member and mail an invitation')
     .argument('<email>')
     .option('--role <role>', `one of ${ROLES.join(', ')}`, 'member')
-    .action(add)
+    .action((email: string, options: Options, command: Command) =>
+      add(email, options, { isRoleAsked: command.getOptionValueSource('role') === 'cli' }),
+    )
   command('list', "List the project's members").action(list)
   command('remove', 'End a membership; the project is gone from its sessions at once').argument('<email>').action(remove)
   command('role', 'Give a member another role')
@@ -26,10 +28,17 @@ export function membersCommand(): Command {
   return members
 }
 
-async function add(email: string, { project, role, json }: Options): Promise<void> {
+async function add(email: string, { project, role, json }: Options, { isRoleAsked }: { isRoleAsked: boolean }): Promise<void> {
   const wanted = { email, role: readRole(role!) }
   const member = await change(project, ({ db, as }) => inviteMember(db, as, wanted))
-  show({ json }, member, () => [`${member.email} belongs to ${project} as ${member.role}, and sees it at the next sign-in.`])
+  const isAnother = isRoleAsked && member.role !== wanted.role
+  const [belongs, way] = [`${member.email} belongs to ${project}`, `members role --project ${project} ${member.email} ${wanted.role}`]
+  show({ json }, member, () => [
+    isAnother
+      ? `${belongs} already, as ${member.role}, which was not changed. To change it: ${ownCommand()} ${way}`
+      : `${belongs} as ${member.role}, and sees it at the next sign-in.`,
+  ])
+  if (isAnother) process.exitCode = 1
 }
 
 async function list({ project, json }: Options): Promise<void> {
