@@ -44,7 +44,7 @@ async function run(wish: Wish, options: Options): Promise<void> {
   const before = readRecord(dataDir, supervisor)
   requireAble(before, supervisor, wish)
   process.kill(supervisor.pid, wish.signal)
-  const outcome = await awaitOutcome(dataDir, supervisor, before?.deploy?.number ?? 0)
+  const outcome = await awaitOutcome(dataDir, supervisor, wish, before?.deploy?.number ?? 0)
   if (outcome.state === 'failed') process.exitCode = 1
   show(options, outcome, () => [`${outcome.kind}: ${outcome.sentence}`])
 }
@@ -55,15 +55,22 @@ function requireAble(record: SupervisorRecord | undefined, { pid }: ProcessIdent
     throw new Error(`process ${pid} is still starting, or of a release that knows no ${kind}: look at its log, or stop it and start again`)
   if (kind === 'reload' && record.terminal)
     throw new Error(`process ${pid} runs in a terminal, where SIGHUP ends it: use upgrade, or Ctrl-C and a new start`)
-  if (record.deploy?.state === 'running') throw new Error(`process ${pid} is busy: its ${record.deploy.kind} is under way`)
+  if (record.deploy?.state === 'running') throw isBusy(pid, record.deploy)
 }
 
-async function awaitOutcome(dataDir: string, supervisor: ProcessIdentity, before: number): Promise<DeployRecord> {
+function isBusy(pid: number, { kind }: DeployRecord): Error {
+  return new Error(`process ${pid} is busy: its ${kind} is under way`)
+}
+
+/** Of what began after `before`; where somebody else's other wish came first, the supervisor has refused ours. */
+async function awaitOutcome(dataDir: string, supervisor: ProcessIdentity, { kind }: Wish, before: number): Promise<DeployRecord> {
   const asked = performance.now()
   for (;;) {
     const deploy = readRecord(dataDir, supervisor)?.deploy
-    const isOurs = deploy !== undefined && deploy.number > before
+    const isNew = deploy !== undefined && deploy.number > before
+    const isOurs = isNew && deploy.kind === kind
     if (isOurs && deploy.state !== 'running') return deploy
+    if (isNew && !isOurs && deploy.state === 'running') throw isBusy(supervisor.pid, deploy)
     if (!isStill(supervisor)) throw new Error(`process ${supervisor.pid} has ended meanwhile: look at its log`)
     if (performance.now() - asked > (isOurs ? END_TIMEOUT_MS : BEGIN_TIMEOUT_MS))
       throw new Error(`process ${supervisor.pid} has not said what came of it: look at its log`)
