@@ -5,7 +5,7 @@ import { type DirectoryBudget, readBudgets, readWaiting } from '../core/budget-r
 import { parseHostname } from '../hostname.ts'
 import { ownCommand } from '../own-command.ts'
 import { withInstallation } from './installation.ts'
-import { show, shownTime, table } from './output.ts'
+import { printable, show, shownTime, table } from './output.ts'
 
 type Options = { directory?: string; certificates?: string; note?: string; json?: boolean }
 
@@ -44,7 +44,12 @@ async function showBudget({ json }: Options): Promise<void> {
   }))
   show({ json }, found, () => {
     const waiting = found.waiting.map(({ limit, hostnames, nextAt }) => [limit, String(hostnames), shownTime(nextAt)])
-    const exceptions = found.exceptions.map((one) => [one.registeredDomain, String(one.certificates), one.directory, one.note || '-'])
+    const exceptions = found.exceptions.map((one) => [
+      one.registeredDomain,
+      String(one.certificates),
+      one.directory,
+      printable(one.note) || '-',
+    ])
     return [
       ...found.directories.flatMap(readable),
       ...(waiting.length > 0 ? ['', ...table(['WAITING FOR', 'HOSTNAMES', 'NEXT ORDER'], waiting)] : ['', 'No hostname waits for room.']),
@@ -60,7 +65,9 @@ function readable({ directory, account, domains, blocks }: DirectoryBudget): str
   return [
     `${directory}: ${account.used} of ${account.max} orders in ${hours} hours, of which new certificates may use ${account.forNew}`,
     ...(counts.length > 0 ? table(['REGISTERED DOMAIN', 'USED IN 7 DAYS', 'FOR NEW', 'LIMIT'], counts) : []),
-    ...blocks.map(({ scope, key, until, detail }) => `Refused by the authority until ${shownTime(until)} (${key || scope}): ${detail}`),
+    ...blocks.map(
+      ({ scope, key, until, detail }) => `Refused by the authority until ${shownTime(until)} (${key || scope}): ${printable(detail)}`,
+    ),
   ]
 }
 

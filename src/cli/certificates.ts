@@ -13,7 +13,7 @@ import { ensureOwnKeys } from '../roles/own-keys.ts'
 import { daysLeft, nextStep, shownDaysLeft, shownState } from './certificate-steps.ts'
 import { readPem, writePrivately } from './files.ts'
 import { withInstallation } from './installation.ts'
-import { shellWord, show, shownTime, styled, table } from './output.ts'
+import { printable, printableLines, shellWord, show, shownTime, styled, table } from './output.ts'
 
 type Json = { json?: boolean }
 
@@ -66,7 +66,7 @@ async function list({ project, state, limit, json }: Json & { project?: string; 
       shownState(entry, now),
       commonName(entry.issuer),
       entry.daysLeft === null ? '-' : String(entry.daysLeft),
-      entry.nextStep,
+      printable(entry.nextStep),
     ])
     const rest = total - entries.length
     return [
@@ -107,7 +107,7 @@ function readable(shown: Shown): string[] {
   const line = (label: string, text: string) => `  ${label.padEnd(13)}${text}`.trimEnd()
   return [
     `${styled('bold', shown.hostname)}  ${styled(state === 'issued' ? 'green' : 'yellow', origin === 'imported' ? 'imported' : state)}  (${whose(shown)})`,
-    line('Next', shown.nextStep),
+    line('Next', printable(shown.nextStep)),
     ...(issuer
       ? [
           line('Issuer', issuer),
@@ -132,10 +132,10 @@ function readable(shown: Shown): string[] {
     line('Attempts', lastAttemptAt === null ? 'none yet' : `${attempts} since the last success, the last one ${shownTime(lastAttemptAt)}`),
     ...(lastError
       ? [
-          line('Last error', lastError.sentence),
+          line('Last error', printable(lastError.sentence)),
           line('Next attempt', shownTime(nextAttemptAt)),
           line('Answer', ''),
-          ...JSON.stringify(lastError.problem, null, 2)
+          ...printableLines(JSON.stringify(lastError.problem, null, 2))
             .split('\n')
             .map((text) => `    ${text}`),
         ]
@@ -145,7 +145,7 @@ function readable(shown: Shown): string[] {
 }
 
 function inOneLine({ beganAt, outcome, renewing, serial, notAfter, error }: OrderRecord): string {
-  const result = error ? `: ${error.sentence}` : notAfter ? `: serial ${serial}, until ${shownTime(notAfter)}` : ''
+  const result = error ? `: ${printable(error.sentence)}` : notAfter ? `: serial ${serial}, until ${shownTime(notAfter)}` : ''
   return `${shownTime(beganAt)}  ${outcome}${renewing ? ' (renewal)' : ''}${result}`
 }
 

@@ -3,7 +3,7 @@ import { type Config, ConfigError, readConfig } from '../config.ts'
 import { checkCertificates } from './certificate-checks.ts'
 import { checkDnsZone } from './dns-zone-check.ts'
 import { type Check, checkAllocator, checkAuthorities, checkDatabase, checkEdgeDns, checkPorts } from './installation-checks.ts'
-import { show, styled } from './output.ts'
+import { printableLines, show, styled } from './output.ts'
 import { checkSecret } from './secret-check.ts'
 
 const SIGNS = { good: styled('green', '✓'), doubtful: styled('yellow', '!'), bad: styled('red', '✗') }
@@ -23,7 +23,7 @@ async function run({ json }: { json?: boolean }): Promise<void> {
   show({ json }, checks, () =>
     checks.map(
       ({ name, state, sentence }) =>
-        `${SIGNS[state]} ${styled('bold', name.padEnd(12))} ${sentence.replaceAll('\n', `\n${' '.repeat(15)}`)}`,
+        `${SIGNS[state]} ${styled('bold', name.padEnd(12))} ${printableLines(sentence).replaceAll('\n', `\n${' '.repeat(15)}`)}`,
     ),
   )
   if (checks.some(({ state }) => state === 'bad')) process.exitCode = 1

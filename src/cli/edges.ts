@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { type Edge, forgetEdge, listEdges } from '../core/edges.ts'
 import { ownCommand } from '../own-command.ts'
 import { withInstallation } from './installation.ts'
-import { show, shownTime, styled, table } from './output.ts'
+import { printable, show, shownTime, styled, table } from './output.ts'
 
 type Options = { json?: boolean }
 
@@ -34,15 +34,15 @@ async function list({ json }: Options): Promise<void> {
 
 function rowOf(edge: Edge): string[] {
   return [
-    edge.name,
+    printable(edge.name),
     edge.state === 'fresh' ? styled('green', 'fresh') : styled('red', `silent since ${shownTime(edge.heartbeatAt)}`),
     `${(edge.behindMs / 1_000).toFixed(1)} s`,
     String(edge.routes),
     String(edge.certificates),
     String(edge.connections),
     edge.load.toFixed(2),
-    edge.version,
-    edge.address ?? '-',
+    printable(edge.version),
+    printable(edge.address ?? '-'),
   ]
 }
 
@@ -50,5 +50,5 @@ async function forget(name: string, { json }: Options): Promise<void> {
   const outcome = await withInstallation(({ db }) => forgetEdge(db, name))
   if (outcome.kind === 'unknown') throw new Error(`no edge is called ${name}. Which there are: ${ownCommand()} edges list`)
   if (outcome.kind === 'fresh') throw new Error(`${name} was heard within the last ten seconds: stop Namesake there first, then forget it`)
-  show({ json }, { name, forgotten: true }, () => [`${name} is forgotten: nobody waits for it any more.`])
+  show({ json }, { name, forgotten: true }, () => [`${printable(name)} is forgotten: nobody waits for it any more.`])
 }

@@ -1,4 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,6 +9,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createEmptyDatabase } from '../../test/support/postgres.ts'
+import { beatEdge } from '../core/edges.ts'
 import { allCommands } from './commands.ts'
 import { createProgram } from './program.ts'
 
@@ -184,6 +186,27 @@ describe('what goes wrong is said on standard error alone', () => {
     expect(code).toBe(1)
     expect(err).toMatch(/--demo is for a local start/)
   })
+})
+
+test('a terminal obeys neither notes nor arguments nor the name of a machine, which adds no line to a list either', async () => {
+  const empty = await createEmptyDatabase()
+  const env = {
+    NAMESAKE_DATABASE_URL: empty.url,
+    NAMESAKE_SECRET: 'x'.repeat(32),
+    NAMESAKE_EDGE_HOST: 'edge.example.com',
+    NAMESAKE_ACME_DIRECTORY: 'https://acme-v02.api.letsencrypt.org/directory',
+  }
+  await runWith({ env }, 'migrate')
+  const place = { epoch: '1', xid: '1', seq: '1' }
+  const beat = { address: undefined, version: '1', runsForMs: 1, behindMs: 0, place, routes: 0, certificates: 0, connections: 0, load: 0 }
+  await beatEdge(empty.db, { ...beat, id: randomUUID(), name: 'one\u0007\ntwo  fresh' })
+  await runWith({ env }, 'budget', 'allow', 'big.com', '--certificates', '300', '--note', 'form\u001b[2J7')
+  const edges = await runWith({ env }, 'edges', 'list')
+  const budget = await runWith({ env }, 'budget', 'show')
+  await empty.drop()
+  expect(edges.out.split('\n')).toEqual([expect.any(String), expect.stringMatching(/^one\?\?two {2}fresh/), ''])
+  expect(budget.out).toContain('form?[2J7')
+  for (const command of [['edges', 'forget', 'a\u001bb'], ['a\u001bb']]) expect((await run(...command)).err).toContain('a?b')
 })
 
 describe('a reader of the output', () => {

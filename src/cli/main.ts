@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander'
 import { ConfigError } from '../config.ts'
 import { ServiceError } from '../errors.ts'
-import { watchOutput } from './output.ts'
+import { printableLines, watchOutput } from './output.ts'
 import { createProgram } from './program.ts'
 import { startCommand } from './start.ts'
 
@@ -29,14 +29,14 @@ function exitCodeFor(error: unknown): number {
     return USAGE
   }
   if (process.connected) process.send?.({ type: 'failed', message }) // to the supervisor whose successor this was to be
-  if (error instanceof ConfigError && !inJson) console.error(message)
+  if (error instanceof ConfigError && !inJson) console.error(printableLines(message))
   else say(codeOf(error), message)
   return FAILED
 }
 
 function say(code: string, detail: string): void {
   if (inJson) sayInJson(code, detail)
-  else console.error(detail.replace(/^/gm, 'namesake: '))
+  else console.error(`namesake: ${printableLines(detail).replaceAll('\n', '\nnamesake: ')}`)
 }
 
 function sayInJson(code: string, detail: string): void {

@@ -29,6 +29,11 @@ export function printable(text: string): string {
   return text.replace(/\p{Cc}/gu, '?')
 }
 
+/** As `printable`, for text of several lines. */
+export function printableLines(text: string): string {
+  return text.split('\n').map(printable).join('\n')
+}
+
 /** A hostname in a command that is to be copied: a shell would take the star of a wildcard for files. */
 export function shellWord(hostname: string): string {
   return hostname.includes('*') ? `'${hostname}'` : hostname

@@ -1,6 +1,7 @@
 import { Command, Help, type Option } from 'commander'
 import { ownCommand } from '../own-command.ts'
 import { OWN_VERSION } from '../own-version.ts'
+import { printableLines } from './output.ts'
 
 /** The command line with these commands. A wrong use throws a CommanderError, its complaint printed already unless `isQuiet`. */
 export function createProgram(commands: readonly Command[], { isQuiet = false } = {}): Command {
@@ -35,7 +36,7 @@ function settle(command: Command, path: string, writeErr: (text: string) => void
     .helpOption('-h, --help', 'print this help')
     .configureHelp({ optionDescription: describeOption, subcommandTerm: termOf })
     .helpCommand(false)
-    .configureOutput({ writeErr, outputError: (text, write) => write(text.replace(/^error:/, 'namesake:')) })
+    .configureOutput({ writeErr, outputError: (text, write) => write(printableLines(text).replace(/^error:/, 'namesake:')) })
     .showHelpAfterError(`What there is: ${path} --help`)
   for (const sub of command.commands) settle(sub, `${path} ${sub.name()}`, writeErr)
 }
