@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -32,10 +32,10 @@ async function standIn() {
   return { pid: child.pid!, dataDir, say, asked: once(lines, 'line') }
 }
 
-function run(dataDir: string, command: string): Promise<{ code: number; err: string }> {
+function run(dataDir: string, command: string, user: { uid?: number; gid?: number } = {}): Promise<{ code: number; err: string }> {
   const env = { PATH: process.env.PATH!, NAMESAKE_DATA_DIR: dataDir }
   return new Promise((resolve) => {
-    execFile(LAUNCHER, [command], { env, cwd: dataDir }, (error, _, err) => resolve({ code: Number(error?.code ?? 0), err }))
+    execFile(LAUNCHER, [command], { env, cwd: dataDir, ...user }, (error, _, err) => resolve({ code: Number(error?.code ?? 0), err }))
   })
 }
 
@@ -45,4 +45,11 @@ test("upgrade does not take somebody else's reload, which came first, for itself
   await asked
   say({ number: 1, kind: 'reload', state: 'running', sentence: 'under way', from: '1.0.0', to: '1.0.0' })
   expect(await outcome).toEqual({ code: 1, err: `namesake: process ${pid} is busy: its reload is under way\n` })
+})
+
+test.skipIf(process.getuid!() !== 0)('another user is told who may ask for a reload', async () => {
+  const { pid, dataDir } = await standIn()
+  chmodSync(dataDir, 0o755)
+  const { code, err } = await run(dataDir, 'reload', { uid: 65_534, gid: 65_534 })
+  expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining(`process ${pid} belongs to another user: root, or the user who`) })
 })

@@ -43,10 +43,19 @@ async function run(wish: Wish, options: Options): Promise<void> {
     )
   const before = readRecord(dataDir, supervisor)
   requireAble(before, supervisor, wish)
-  process.kill(supervisor.pid, wish.signal)
+  send(supervisor, wish)
   const outcome = await awaitOutcome(dataDir, supervisor, wish, before?.deploy?.number ?? 0)
   if (outcome.state === 'failed') process.exitCode = 1
   show(options, outcome, () => [`${outcome.kind}: ${outcome.sentence}`])
+}
+
+function send({ pid }: ProcessIdentity, { kind, signal }: Wish): void {
+  try {
+    process.kill(pid, signal)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error
+    throw new Error(`process ${pid} belongs to another user: root, or the user who did the start, may ask it for the ${kind}`)
+  }
 }
 
 /** A signal that a supervisor does not listen for would end it. */
