@@ -74,7 +74,12 @@ function readable({ directory, account, domains, blocks }: DirectoryBudget): str
 async function allow(name: string, { directory, certificates, note, json }: Options): Promise<void> {
   const domain = parseHostname(name)
   const exception = await withInstallation(({ db, config }) =>
-    allowDomain(db, { directory: chosen(config, directory), domain, certificates: Number(certificates), note }),
+    allowDomain(db, {
+      directory: chosen(config, directory),
+      domain,
+      certificates: /^\d+$/.test(certificates!) ? Number(certificates) : Number.NaN,
+      note,
+    }),
   )
   show({ json }, exception, () => [
     `${domain} may have ${exception.certificates} certificates in 7 days from ${exception.directory}. How it stands: ${ownCommand()} budget show`,

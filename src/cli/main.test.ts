@@ -280,6 +280,8 @@ test('what was agreed with an authority for a domain is kept, shown and ended', 
     err: expect.stringContaining('whole number'),
   })
   expect(await budget('allow', 'big.com', '--certificates', '300', '--note', 'form 7')).toMatchObject({ code: 0, err: '' })
+  expect(await budget('allow', 'big.com', '--certificates', '3e2')).toMatchObject({ code: 1, err: expect.stringContaining('whole number') })
+  expect(await budget('allow', 'big.com', '--certificates', '300')).toMatchObject({ code: 0 })
   expect((await budget('show')).out).toMatch(
     /0 of 300 orders in 3 hours, of which new certificates may use 240\n(.*\n)*big\.com +300 .* form 7/,
   )

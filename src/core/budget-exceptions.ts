@@ -9,12 +9,12 @@ export type BudgetException = { directory: string; registeredDomain: string; cer
 
 /**
  * Has the ledger allow so many certificates in 7 days for the registered domain, instead of the directory's own limit; over whatever was
- * agreed before. Of the hostnames below it that wait for this limit, as many are tried at once as have room. Throws `hostname_invalid` for a name below the
+ * agreed before, of which the note stays where none is given. Of the hostnames below it that wait for this limit, as many are tried at once as have room. Throws `hostname_invalid` for a name below the
  * registered domain, and `body_invalid` for a number of certificates that is none or a directory without limits.
  */
 export async function allowDomain(
   db: Db,
-  { directory, domain, certificates, note = '' }: { directory: string; domain: Hostname; certificates: number; note?: string | undefined },
+  { directory, domain, certificates, note }: { directory: string; domain: Hostname; certificates: number; note?: string | undefined },
 ): Promise<BudgetException> {
   if (limitsOf(directory).length === 0) throw new ServiceError('body_invalid', `${directory} has no limits, so it needs no exception`)
   requireRegistered(domain)
@@ -26,8 +26,8 @@ export async function allowDomain(
       tx,
       sql<Row>`
         insert into issuance_exceptions as e (directory, registered_domain, certificates, note)
-        values (${directory}, ${domain}, ${certificates}, ${note})
-        on conflict (directory, registered_domain) do update set certificates = excluded.certificates, note = excluded.note
+        values (${directory}, ${domain}, ${certificates}, coalesce(${note ?? null}, ''))
+        on conflict (directory, registered_domain) do update set certificates = excluded.certificates, note = coalesce(${note ?? null}, e.note)
         returning ${EXCEPTION}`,
     )
     await rows(
