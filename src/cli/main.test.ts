@@ -249,6 +249,7 @@ test.each([
 
 test('help explains the command that is named', async () => {
   expect(await run('help', 'projects', 'create')).toEqual(await run('projects', 'create', '--help'))
+  expect((await run('help', 'start')).out.replaceAll(/\s+/g, ' ')).toContain('(default: all of them, dns where')
   expect((await run('help')).out).toMatch(/^ {2}help <command> +Print the help of a command$/m)
 })
 

@@ -18,9 +18,10 @@ export function startCommand(): Command {
     )
     .option('--demo', 'with a demo project: a token, an application, and the hostname hello.localhost')
     .addOption(
-      new Option('--roles <roles>', `the roles to run here, of ${ROLES.join(',')}`)
-        .argParser(parseRoles)
-        .default(undefined, 'all of them, dns where NAMESAKE_DNS_ZONE is set'),
+      new Option(
+        '--roles <roles>',
+        `the roles to run here, of ${ROLES.join(',')} (default: all of them, dns where NAMESAKE_DNS_ZONE is set)`,
+      ).argParser(parseRoles),
     )
     .option('--json', 'print what runs where as one line of JSON')
     .action(run)
