@@ -1,4 +1,4 @@
-import { Command } from 'commander'
+import { Command, InvalidArgumentError } from 'commander'
 import { OPERATOR } from '../core/activity.ts'
 import { changeRole, inviteMember, listMembers, type MemberChange, ROLES, type Role, removeMember } from '../core/members.ts'
 import { findProject } from '../core/projects.ts'
@@ -6,7 +6,7 @@ import { ownCommand } from '../own-command.ts'
 import { type Installation, withInstallation } from './installation.ts'
 import { show, shownTime, table } from './output.ts'
 
-type Options = { project: string; role?: string; json?: boolean }
+type Options = { project: string; role?: Role; json?: boolean }
 
 /** `namesake members add|list|remove|role` */
 export function membersCommand(): Command {
@@ -15,7 +15,7 @@ export function membersCommand(): Command {
     members.command(name).description(description).requiredOption('--project <slug>', 'which project').option('--json', 'print JSON')
   command('add', 'Make an address a member and mail an invitation')
     .argument('<email>')
-    .option('--role <role>', `one of ${ROLES.join(', ')}`, 'member')
+    .option('--role <role>', `one of ${ROLES.join(', ')}`, readRole, 'member')
     .action((email: string, options: Options, command: Command) =>
       add(email, options, { isRoleAsked: command.getOptionValueSource('role') === 'cli' }),
     )
@@ -23,13 +23,13 @@ export function membersCommand(): Command {
   command('remove', 'End a membership; the project is gone from its sessions at once').argument('<email>').action(remove)
   command('role', 'Give a member another role')
     .argument('<email>')
-    .argument('<role>')
-    .action((email: string, role: string, options: Options) => changeTo(email, role, options))
+    .argument('<role>', `one of ${ROLES.join(', ')}`, readRole)
+    .action(changeTo)
   return members
 }
 
 async function add(email: string, { project, role, json }: Options, { isRoleAsked }: { isRoleAsked: boolean }): Promise<void> {
-  const wanted = { email, role: readRole(role!) }
+  const wanted = { email, role: role! }
   const member = await change(project, ({ db, as }) => inviteMember(db, as, wanted))
   const isAnother = isRoleAsked && member.role !== wanted.role
   const [belongs, way] = [`${member.email} belongs to ${project}`, `members role --project ${project} ${member.email} ${wanted.role}`]
@@ -56,8 +56,7 @@ async function remove(email: string, { project, json }: Options): Promise<void> 
   show({ json }, { email, removed: true }, () => [`${email} belongs to ${project} no more.`])
 }
 
-async function changeTo(email: string, text: string, { project, json }: Options): Promise<void> {
-  const role = readRole(text)
+async function changeTo(email: string, role: Role, { project, json }: Options): Promise<void> {
   const member = await change(project, ({ db, as }) => changeRole(db, as, email, role))
   show({ json }, member, () => [`${member.email} is now ${member.role} of ${project}.`])
 }
@@ -71,6 +70,6 @@ function change<T>(slug: string, verb: (installation: Installation & { as: Membe
 
 function readRole(text: string): Role {
   const role = ROLES.find((known) => known === text)
-  if (!role) throw new Error(`"${text}" is no role: it is one of ${ROLES.join(', ')}`)
+  if (!role) throw new InvalidArgumentError(`"${text}" is no role: it is one of ${ROLES.join(', ')}`)
   return role
 }
