@@ -33,10 +33,10 @@ export function createPrecheck(parts: PrecheckParts): IssueParts['precheck'] {
       parts.delegationOf(hostname),
       wildcard ? ({ kind: 'no', sentence: '' } as const) : parts.leadsToEdge(hostname),
     ])
-    const beside = delegation?.delegated ? undefined : await parts.lookBesideOthers(hostname)
+    const leadsHere = target.kind === 'yes'
+    const beside = leadsHere && !delegation?.delegated ? await parts.lookBesideOthers(hostname) : undefined
     if (beside && beside.state !== 'verified')
       return refuse(beside.state === 'unknown' ? DNS_UNKNOWN_PROBLEM : DNS_PROBLEM, beside.sentence)
-    const leadsHere = target.kind === 'yes'
     const http = leadsHere ? await parts.checkHttp(hostname, target.addresses) : undefined
     // Where port 80 is ours nothing hangs on port 443.
     const tls = leadsHere && http?.kind !== 'ours' ? await parts.checkTls(hostname, target.addresses) : undefined
