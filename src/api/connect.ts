@@ -63,7 +63,7 @@ export function connect(instance: FastifyInstance, parts: ConnectParts): void {
     if (request.method !== 'OPTIONS') await identify(request)
   })
   const show = async ({ hostname, project, brand, expiresAt }: Connection) => {
-    const { dns, zone, provider } = await findDomain(db, project, hostname, parts.rules.edgeHost, parts.rules.dnsZone, parts.rules.edgeIps)
+    const { dns, zone, provider } = await findDomain(db, project, hostname, parts.rules)
     const statuses = await findStatuses(db, project.id, [hostname])
     const status = statuses.get(hostname) ?? 'waiting-for-dns'
     return { hostname, project: { name: project.name, ...brand }, status, dns, zone, provider, expiresAt }

@@ -28,7 +28,7 @@ const TOKEN = [{ token: [] }]
 export function domainCertificates(instance: FastifyInstance, parts: DomainCertificatesParts): void {
   const app = instance.withTypeProvider<TypeBoxTypeProvider>()
   const certificateOf = async (project: Project, hostname: Hostname) =>
-    (await findDomain(parts.db, project, hostname, parts.rules.edgeHost, parts.rules.dnsZone)).certificate
+    (await findDomain(parts.db, project, hostname, parts.rules)).certificate
 
   app.put('/v1/edge/domains/:hostname/certificate', { schema: IMPORT }, async (request, reply) => {
     const hostname = parseClaimName(request.params.hostname)

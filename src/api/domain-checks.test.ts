@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
-import { addProject, CLAIM_RULES, claim, EDGE_HOST } from '../../test/support/tenants.ts'
+import { addProject, CLAIM_RULES, claim } from '../../test/support/tenants.ts'
 import { findDomain, registerDomain, removeDomain } from '../core/domains.ts'
 import type { DnsReport } from '../core/probes.ts'
 import type { Project } from '../core/projects.ts'
@@ -44,7 +44,7 @@ test('a hostname that a check verifies is announced', async () => {
   checks.release()
   await checks.run(project, hostname)
   expect(checks.announced).toEqual([hostname])
-  expect(await findDomain(database.db, project, hostname, EDGE_HOST)).toMatchObject({ verified: true })
+  expect(await findDomain(database.db, project, hostname, CLAIM_RULES)).toMatchObject({ verified: true })
 })
 
 test('a check that does not end in time leaves the last findings, and the background check to follow up', async () => {
@@ -52,7 +52,7 @@ test('a check that does not end in time leaves the last findings, and the backgr
   const check = () => Promise.reject(AbortSignal.abort(new DOMException('', 'TimeoutError')).reason)
   const checkDomain = createDomainChecks({ db: database.db, probe: { check }, probeIntervalS: 300, announce() {}, now: () => new Date() })
   await checkDomain(project, hostname)
-  expect(await findDomain(database.db, project, hostname, EDGE_HOST)).toMatchObject({ dns: { state: 'unknown', checkedAt: null } })
+  expect(await findDomain(database.db, project, hostname, CLAIM_RULES)).toMatchObject({ dns: { state: 'unknown', checkedAt: null } })
 })
 
 test('everybody who asks while a check runs waits for that one; two seconds later there may be another', async () => {
@@ -97,5 +97,5 @@ test('a hostname that changes hands during its check is not verified by it', asy
   checks.release()
   await running
   expect(checks.announced).toEqual([])
-  expect(await findDomain(database.db, other, hostname, EDGE_HOST)).toMatchObject({ verified: false })
+  expect(await findDomain(database.db, other, hostname, CLAIM_RULES)).toMatchObject({ verified: false })
 })

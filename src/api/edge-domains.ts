@@ -56,12 +56,7 @@ export function edgeDomains(instance: FastifyInstance, parts: EdgeDomainsParts):
 
   app.get('/v1/edge/domains/:hostname', { schema: SHOW }, async (request, reply) => {
     const hostname = parseClaimName(request.params.hostname)
-    return sendJson(
-      reply,
-      detailsJson(
-        await findDomain(parts.db, request.caller.project, hostname, parts.rules.edgeHost, parts.rules.dnsZone, parts.rules.edgeIps),
-      ),
-    )
+    return sendJson(reply, detailsJson(await findDomain(parts.db, request.caller.project, hostname, parts.rules)))
   })
 
   app.get('/v1/edge/domains/:hostname/certificate/history', { schema: HISTORY }, async (request, reply) => {
@@ -86,12 +81,7 @@ export function edgeDomains(instance: FastifyInstance, parts: EdgeDomainsParts):
     requireNoFields(request.body)
     const hostname = parseClaimName(request.params.hostname)
     await checkDomain(request.caller.project, hostname)
-    return sendJson(
-      reply,
-      detailsJson(
-        await findDomain(parts.db, request.caller.project, hostname, parts.rules.edgeHost, parts.rules.dnsZone, parts.rules.edgeIps),
-      ),
-    )
+    return sendJson(reply, detailsJson(await findDomain(parts.db, request.caller.project, hostname, parts.rules)))
   })
 }
 

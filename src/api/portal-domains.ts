@@ -32,7 +32,7 @@ export function portalDomains(instance: FastifyInstance, parts: EdgeDomainsParts
   const checkDomain = createDomainChecks({ ...parts, announce: parts.wrote })
   const bulks = new Shares(BULKS_AT_ONCE)
   const sendDetails = async (reply: FastifyReply, project: Project, hostname: Hostname) => {
-    const details = await findDomain(db, project, hostname, rules.edgeHost, rules.dnsZone, rules.edgeIps)
+    const details = await findDomain(db, project, hostname, rules)
     const statuses = await findStatuses(db, project.id, [hostname])
     return sendJson(reply, detailsJson(details, statuses.get(hostname) ?? 'waiting-for-dns'))
   }

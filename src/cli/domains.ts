@@ -44,7 +44,7 @@ async function add(name: string, { project: slug, metadata, json }: Options): Pr
     await registerDomain(db, project, { hostname, metadataJson: metadata! }, claimRules(config))
     announce(hostname)
     return {
-      ...(await findDomain(db, project, hostname, config.edgeHost, config.dnsZone, config.edgeIps)),
+      ...(await findDomain(db, project, hostname, config)),
       needsNoDns: config.local && hostname.endsWith('.localhost'),
     }
   })
@@ -103,12 +103,12 @@ async function probeNow({ db, config, announce }: Installation, slug: string, na
   } finally {
     probe.close()
   }
-  return findDomain(db, project, hostname, config.edgeHost, config.dnsZone, config.edgeIps)
+  return findDomain(db, project, hostname, config)
 }
 
 async function showOne(name: string, { project: slug, json }: Options): Promise<void> {
   const details = await withInstallation(async ({ db, config }) =>
-    findDomain(db, await findProject(db, slug), parseClaimName(name), config.edgeHost, config.dnsZone, config.edgeIps),
+    findDomain(db, await findProject(db, slug), parseClaimName(name), config),
   )
   showText({ json }, detailsJson(details), () => readable(details))
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { changesSince, endOfFeed } from '../../test/support/feed.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
-import { addProject, claim, EDGE_HOST, freshHostname } from '../../test/support/tenants.ts'
+import { addProject, CLAIM_RULES, claim, freshHostname } from '../../test/support/tenants.ts'
 import { parseHostname } from '../hostname.ts'
 import { allowDomain, disallowDomain, listExceptions } from './budget-exceptions.ts'
 import { readBudgets, readWaiting } from './budget-report.ts'
@@ -32,7 +32,7 @@ test('a registered domain may have what was agreed for it, and what waited for i
   }
   const waiting = await claim(db, project, freshHostname(domain))
   expect(await beginIssuance(db, waiting, { directories: [DIRECTORY] })).toMatchObject({ kind: 'no', postponed: true })
-  const { nextIssuanceAt } = (await findDomain(db, project, waiting, EDGE_HOST)).certificate
+  const { nextIssuanceAt } = (await findDomain(db, project, waiting, CLAIM_RULES)).certificate
   expect(await readWaiting(db)).toEqual([{ limit: 'domain', hostnames: 1, nextAt: nextIssuanceAt }])
   await recordRateLimit(db, { directory: DIRECTORY, hostname: waiting, detail: 'too many certificates already issued', retryAfterS: 900 })
   expect(await readBudgets(db, [DIRECTORY, 'local'])).toMatchObject([

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { changesSince, endOfFeed } from '../../test/support/feed.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
-import { addProject, claim, EDGE_HOST, freshHostname } from '../../test/support/tenants.ts'
+import { addProject, CLAIM_RULES, claim, freshHostname } from '../../test/support/tenants.ts'
 import type { Hostname } from '../hostname.ts'
 import {
   beginIssuance,
@@ -81,7 +81,7 @@ test('of several workers one gets the order, and a request meanwhile joins it', 
   ])
   expect(await requestIssuance(db, hostname)).toEqual({ kind: 'requested' })
   expect(await jobs(hostname)).toBe(0)
-  expect((await findDomain(db, project, hostname, EDGE_HOST)).certificate).toMatchObject({ state: 'pending', attempts: 1 })
+  expect((await findDomain(db, project, hostname, CLAIM_RULES)).certificate).toMatchObject({ state: 'pending', attempts: 1 })
 })
 
 test('an issued certificate reaches the edges and the details, and no second one is ordered', async () => {
@@ -97,7 +97,7 @@ test('an issued certificate reaches the edges and the details, and no second one
       ...{ notAfterMs: certificate.notAfter.getTime(), reason: null, nextAttemptAtMs: null, version: expect.any(Number) },
     },
   ])
-  expect((await findDomain(db, project, hostname, EDGE_HOST)).certificate).toEqual({
+  expect((await findDomain(db, project, hostname, CLAIM_RULES)).certificate).toEqual({
     ...{ state: 'issued', origin: 'ordered', issuer: 'CN=Test CA', serial: '0a', notBefore: certificate.notBefore.toISOString() },
     ...{ notAfter: certificate.notAfter.toISOString(), renewAt: certificate.renewAt.toISOString(), attempts: 0 },
     ...{ lastAttemptAt: expect.stringMatching(/Z$/), lastError: null, nextAttemptAt: null },
@@ -120,14 +120,14 @@ test("a failure keeps the authority's words and waits 1, 2, 4 … minutes, six h
   for (const retryAfterS of [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 90_000]) {
     expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'go', attempt: waits.length + 1 })
     await recordIssuanceFailure(db, hostname, { problem, sentence: 'The authority says: too many.', retryAfterS })
-    const { certificate } = await findDomain(db, project, hostname, EDGE_HOST)
+    const { certificate } = await findDomain(db, project, hostname, CLAIM_RULES)
     waits.push(Math.round((Date.parse(certificate.nextAttemptAt!) - Date.parse(certificate.lastAttemptAt!)) / 60_000))
     expect(await requestIssuance(db, hostname)).toMatchObject({ kind: 'refused', reason: expect.stringContaining('too many') })
     expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'no' })
     await set(hostname, 'next_attempt_at = now()')
   }
   expect(waits).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 360, 1_500])
-  const { certificate } = await findDomain(db, project, hostname, EDGE_HOST)
+  const { certificate } = await findDomain(db, project, hostname, CLAIM_RULES)
   expect(certificate).toMatchObject({ state: 'failed', attempts: 11, lastError: { sentence: 'The authority says: too many.', problem } })
   expect(await loadCertificates(db, [hostname])).toMatchObject([{ state: 'failed', reason: 'The authority says: too many.' }])
   expect(await requestIssuance(db, hostname)).toEqual({ kind: 'requested' })
@@ -191,7 +191,7 @@ test('when DNS has left, the certificate says since when, is tried for until 30 
   await verify(hostname)
   await issue(hostname)
   const problem = { type: DNS_PROBLEM }
-  const certificate = async () => (await findDomain(db, project, hostname, EDGE_HOST)).certificate
+  const certificate = async () => (await findDomain(db, project, hostname, CLAIM_RULES)).certificate
   await waitAfter(hostname, 1, problem)
   const { dnsLeftAt } = (await certificate()).renewal!
   expect((await certificate()).renewal).toMatchObject({
@@ -373,7 +373,7 @@ test('a renewal has the DNS looked at as well', async () => {
   )
   expect(rowCount).toBe(1)
   expect(await claimDueRenewals(db, 100)).toContain(hostname)
-  const { nextCheckAt } = (await findDomain(db, project, hostname, EDGE_HOST)).dns
+  const { nextCheckAt } = (await findDomain(db, project, hostname, CLAIM_RULES)).dns
   expect(Date.parse(nextCheckAt!)).toBeLessThanOrEqual(Date.now())
 })
 
@@ -413,7 +413,7 @@ test("another project's claim ends what the last holder's certificate was", asyn
   await removeDomain(db, first, hostname)
   await claim(db, second, hostname)
   expect((await db.pool.query('select from certificates where hostname = $1', [hostname])).rows).toEqual([])
-  expect((await findDomain(db, second, hostname, EDGE_HOST)).certificate.state).toBe('none')
+  expect((await findDomain(db, second, hostname, CLAIM_RULES)).certificate.state).toBe('none')
 })
 
 test('a certificate that arrives after its hostname changed hands is not kept for the new holder', async () => {

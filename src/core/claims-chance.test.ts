@@ -119,7 +119,7 @@ class Scene {
     () => updateProject(db, this.#project().slug, { upstreamUrl: `https://app-${this.#random.below(9)}.vendor.test` }, PROJECT_RULES),
     () => this.#replaceProject(),
     () => listDomains(db, this.#project(), {}),
-    () => findDomain(db, this.#project(), this.#name(), CLAIM_RULES.edgeHost),
+    () => findDomain(db, this.#project(), this.#name(), CLAIM_RULES),
     () => findStatuses(db, this.#project().id, NAMES),
     () =>
       findDomainNews(

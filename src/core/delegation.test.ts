@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
-import { addProject, claim, EDGE_HOST, freshHostname } from '../../test/support/tenants.ts'
+import { addProject, CLAIM_RULES, claim, freshHostname } from '../../test/support/tenants.ts'
 import { type Hostname, parseHostname } from '../hostname.ts'
 import { beginIssuance, claimDueRenewals, recordCertificate, recordIssuanceFailure } from './certificates.ts'
 import type { Db } from './db.ts'
@@ -104,13 +104,13 @@ test('a hostname that another project released owes no further proof for its cer
 test('a domain shows the record to add, and how it stands, where there is a zone', async () => {
   const project = await addProject(db)
   const hostname = await claim(db, project)
-  const shown = async () => (await findDomain(db, project, hostname, EDGE_HOST, ZONE)).dns.delegation
+  const shown = async () => (await findDomain(db, project, hostname, { ...CLAIM_RULES, dnsZone: ZONE })).dns.delegation
   const wanted = { name: `_acme-challenge.${hostname}`, type: 'CNAME', value: `${delegationLabel(project.proof, hostname)}.${ZONE}` }
-  expect((await findDomain(db, project, hostname, EDGE_HOST)).dns.delegation).toBeNull()
+  expect((await findDomain(db, project, hostname, CLAIM_RULES)).dns.delegation).toBeNull()
   expect(await shown()).toMatchObject({ ...wanted, state: 'unknown', sentence: expect.stringContaining(wanted.name) })
   await check(project, hostname, 'elsewhere')
   expect(await shown()).toEqual({ ...wanted, state: 'elsewhere', sentence: 'It is elsewhere.' })
-  const moved = (await findDomain(db, project, hostname, EDGE_HOST, parseHostname('other.example.com'))).dns.delegation
+  const moved = (await findDomain(db, project, hostname, { ...CLAIM_RULES, dnsZone: parseHostname('other.example.com') })).dns.delegation
   expect(moved!.state).toBe('unknown')
 })
 
@@ -138,6 +138,6 @@ test('a wildcard that lacks the delegation for its renewal is not said to have l
   await beginIssuance(db, hostname)
   const failure = { problem: { type: DELEGATION_PROBLEM }, sentence: 'One more record.' }
   expect(await recordIssuanceFailure(db, hostname, failure)).toEqual({ stopped: false })
-  const { certificate } = await findDomain(db, project, hostname, EDGE_HOST, ZONE)
+  const { certificate } = await findDomain(db, project, hostname, { ...CLAIM_RULES, dnsZone: ZONE })
   expect(certificate).toMatchObject({ nextAttemptAt: expect.any(String), renewal: { plan: 'lifetime', dnsLeftAt: null } })
 })

@@ -58,7 +58,7 @@ export type DomainDetails = DomainRecord & {
 }
 
 /** What records of customers lead to. */
-type OwnNames = { edgeHost: Hostname; dnsZone: Hostname | undefined; edgeIps: readonly string[] }
+export type OwnNames = { edgeHost: Hostname; edgeIps: readonly string[]; dnsZone?: Hostname | undefined }
 
 type DetailsRow = DomainRow &
   CertificateColumns & {
@@ -88,14 +88,7 @@ export const CERTIFICATE = sql<CertificateColumns>`c.state, case when c.chain_pe
   c.wished_from is not null as wished, c.not_after <= now() as "hasEnded", c.not_after <= now() + interval ${sql.lit(IMPORTED_ENDS_SOON)} as "endsSoon",
   c.explanation_url as "explanationUrl", c.ari_checked_at as "ariCheckedAt", c.dns_left_at as "dnsLeftAt", c.renewal_stopped_at as "stoppedAt"`
 
-export async function findDetails(
-  db: Db,
-  project: Project,
-  hostname: Hostname,
-  edgeHost: Hostname,
-  dnsZone?: Hostname,
-  edgeIps: readonly string[] = [],
-): Promise<DomainDetails | undefined> {
+export async function findDetails(db: Db, project: Project, hostname: Hostname, names: OwnNames): Promise<DomainDetails | undefined> {
   const [row] = await rows(
     db,
     sql<DetailsRow>`
@@ -110,7 +103,7 @@ export async function findDetails(
   if (!row) return undefined
   return {
     ...toDomainRecord(row, project),
-    dns: dnsOf(row, project, { edgeHost, dnsZone, edgeIps }),
+    dns: dnsOf(row, project, names),
     certificate: certificateOf(row),
     zone: row.report?.zone ?? null,
     live: { seenAt: iso(row.liveAt), sentence: row.liveSentence },

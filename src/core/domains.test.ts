@@ -106,7 +106,7 @@ test('a removed hostname is gone at once, and starts anew when it comes back', a
   await removeDomain(db, project, hostname)
   expect(await changesSince(db, cursor)).toMatchObject([{ kind: 'host', key: hostname }])
   await expect(removeDomain(db, project, hostname)).rejects.toMatchObject({ code: 'domain_not_found' })
-  await expect(findDomain(db, project, hostname, EDGE_HOST)).rejects.toMatchObject({ code: 'domain_not_found' })
+  await expect(findDomain(db, project, hostname, CLAIM_RULES)).rejects.toMatchObject({ code: 'domain_not_found' })
   const other = await addProject(db)
   for (const claimant of [project, other]) {
     const record = await registerDomain(db, claimant, { hostname, metadataJson: '{}' }, CLAIM_RULES)
@@ -140,7 +140,7 @@ test("another project's hostname cannot be removed or looked at", async () => {
   const [project, other] = [await addProject(db), await addProject(db)]
   const hostname = await claim(db, project)
   await expect(removeDomain(db, other, hostname)).rejects.toMatchObject({ code: 'domain_not_found' })
-  await expect(findDomain(db, other, hostname, EDGE_HOST)).rejects.toMatchObject({ code: 'domain_not_found' })
+  await expect(findDomain(db, other, hostname, CLAIM_RULES)).rejects.toMatchObject({ code: 'domain_not_found' })
   expect((await listDomains(db, other, {})).domains).toEqual([])
   expect((await listDomains(db, project, {})).domains).toHaveLength(1)
 })
@@ -214,14 +214,14 @@ test.each([
 ])('before the first check a domain itself is told %s, as by the check, and never a CNAME', async (_, edgeIps, records) => {
   const project = await addProject(db)
   const hostname = await claim(db, project, parseHostname(`${freshHostname().split('.')[0]}.com`))
-  const { expected } = (await findDomain(db, project, hostname, EDGE_HOST, undefined, edgeIps)).dns
+  const { expected } = (await findDomain(db, project, hostname, { ...CLAIM_RULES, edgeIps })).dns
   expect(expected).toEqual(Object.entries(records).map(([type, value]) => ({ name: hostname, type, value })))
 })
 
 test('before the first check the details name the record to add', async () => {
   const project = await addProject(db)
   const hostname = await claim(db, project)
-  const details = await findDomain(db, project, hostname, EDGE_HOST)
+  const details = await findDomain(db, project, hostname, CLAIM_RULES)
   expect(details).toMatchObject({
     hostname,
     verified: false,

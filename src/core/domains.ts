@@ -4,7 +4,7 @@ import { type Actor, OPERATOR, recordActivity } from './activity.ts'
 import { type ClaimRules, requireClaimable } from './claim-rules.ts'
 import { claimHostname, replaceMetadata } from './claims.ts'
 import { type Db, rows, transaction } from './db.ts'
-import { type DomainDetails, findDetails } from './domain-details.ts'
+import { type DomainDetails, findDetails, type OwnNames } from './domain-details.ts'
 import { type DomainPage, type DomainQuery, readPage } from './domain-page.ts'
 import { type DomainRecord, domainNotFound, live, toDomainRecord } from './domain-record.ts'
 import { LEFT_LINE } from './issuance-line.ts'
@@ -98,15 +98,8 @@ export async function listDomains(db: Db, project: Project, query: DomainQuery):
  * domain, `dnsZone` where its challenges can be delegated to.
  * Throws `domain_not_found` when the project does not hold the hostname.
  */
-export async function findDomain(
-  db: Db,
-  project: Project,
-  hostname: Hostname,
-  edgeHost: Hostname,
-  dnsZone?: Hostname,
-  edgeIps?: readonly string[],
-): Promise<DomainDetails> {
-  const details = await findDetails(db, project, hostname, edgeHost, dnsZone, edgeIps)
+export async function findDomain(db: Db, project: Project, hostname: Hostname, names: OwnNames): Promise<DomainDetails> {
+  const details = await findDetails(db, project, hostname, names)
   if (!details) throw domainNotFound(hostname)
   return details
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { changesSince, endOfFeed } from '../../test/support/feed.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
-import { addProject, claim, EDGE_HOST, freshHostname } from '../../test/support/tenants.ts'
+import { addProject, CLAIM_RULES, claim, freshHostname } from '../../test/support/tenants.ts'
 import type { Hostname } from '../hostname.ts'
 import {
   beginIssuance,
@@ -45,7 +45,7 @@ test('an imported certificate takes the place of an ordered one, reaches the edg
   await importCertificate(db, hostname, brought)
   expect(await changesSince(db, cursor)).toMatchObject([{ kind: 'certificate', key: hostname }])
   expect(await chainOf(hostname)).toBe('brought')
-  const { certificate } = await findDomain(db, project, hostname, EDGE_HOST)
+  const { certificate } = await findDomain(db, project, hostname, CLAIM_RULES)
   const notAfter = brought.notAfter.toISOString()
   expect(certificate).toMatchObject({ state: 'issued', origin: 'imported', issuer: 'CN=Company CA', notAfter, renewAt: notAfter })
   const history = await findOrderHistory(db, project, hostname)
@@ -76,7 +76,7 @@ test('an order that was under way when it came neither replaces it nor has it re
     await importCertificate(db, hostname, brought)
     await end(hostname)
     expect(await chainOf(hostname)).toBe('brought')
-    expect((await findDomain(db, project, hostname, EDGE_HOST)).certificate).toMatchObject({ attempts: 1, lastError: null })
+    expect((await findDomain(db, project, hostname, CLAIM_RULES)).certificate).toMatchObject({ attempts: 1, lastError: null })
     expect(await findOrderHistory(db, project, hostname)).toMatchObject([{ outcome: 'imported' }, { outcome: 'abandoned' }])
     expect(await claimDueRenewals(db, 100)).not.toContain(hostname)
   }
@@ -91,7 +91,7 @@ test('once it has run out, one is ordered in its place', async () => {
   expect(await claimDueRenewals(db, 100)).toContain(hostname)
   expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'go', renewing: true })
   await recordCertificate(db, hostname, ordered)
-  expect((await findDomain(db, project, hostname, EDGE_HOST)).certificate).toMatchObject({ origin: 'ordered', serial: '0a' })
+  expect((await findDomain(db, project, hostname, CLAIM_RULES)).certificate).toMatchObject({ origin: 'ordered', serial: '0a' })
 })
 
 test('bringing certificates and handing them back does not hurry an order: what failed holds back the next one as before', async () => {
@@ -189,7 +189,7 @@ test('it waits for the return of its own project, and is deleted at the claim of
   await claim(db, second, hostname)
   expect((await db.pool.query('select from certificates where hostname = $1', [hostname])).rowCount).toBe(0)
   expect((await db.pool.query('select from order_history where hostname = $1', [hostname])).rowCount).toBe(0)
-  expect((await findDomain(db, second, hostname, EDGE_HOST)).certificate).toMatchObject({ state: 'none', origin: null })
+  expect((await findDomain(db, second, hostname, CLAIM_RULES)).certificate).toMatchObject({ state: 'none', origin: null })
 })
 
 test('imports that race with a change of holder leave nothing for the next one', async () => {

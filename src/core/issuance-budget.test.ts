@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { changesSince, endOfFeed } from '../../test/support/feed.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
-import { addProject, claim, EDGE_HOST, freshHostname } from '../../test/support/tenants.ts'
+import { addProject, CLAIM_RULES, claim, freshHostname } from '../../test/support/tenants.ts'
 import type { Hostname } from '../hostname.ts'
 import { beginIssuance, claimDueRenewals, recordCertificate, recordIssuanceFailure, requestIssuance } from './certificates.ts'
 import { closeDatabase, connectDatabase, type Db, transaction } from './db.ts'
@@ -103,7 +103,7 @@ test('a hostname without room waits until the window opens, says so to its vendo
   const reason = expect.stringMatching(`allows 50 certificates in 7 days for ${domain} and all names below it, of which 10 are kept`)
   expect(answer).toEqual({ kind: 'no', reason, postponed: true })
   expect(await changesSince(db, cursor)).toMatchObject([{ kind: 'certificate', key: hostname }])
-  const { certificate } = await findDomain(db, project, hostname, EDGE_HOST)
+  const { certificate } = await findDomain(db, project, hostname, CLAIM_RULES)
   expect(certificate).toMatchObject({ state: 'pending', attempts: 0, lastAttemptAt: null, lastError: null, nextIssuanceReason: reason })
   const opensInMs = Date.parse(certificate.nextIssuanceAt!) - Date.now()
   expect(Math.abs(opensInMs - (WEEK_MS - 48 * HOUR_MS))).toBeLessThan(60_000)
@@ -115,7 +115,10 @@ test('a hostname without room waits until the window opens, says so to its vendo
   await age(directory, '5 days')
   await db.pool.query('update certificates set next_attempt_at = now(), postponed_until = now() where hostname = $1', [hostname])
   expect(await beginIssuance(db, hostname, { directories: [directory] })).toMatchObject({ kind: 'go', attempt: 1 })
-  expect((await findDomain(db, project, hostname, EDGE_HOST)).certificate).toMatchObject({ nextIssuanceAt: null, nextIssuanceReason: null })
+  expect((await findDomain(db, project, hostname, CLAIM_RULES)).certificate).toMatchObject({
+    nextIssuanceAt: null,
+    nextIssuanceReason: null,
+  })
 })
 
 test('exactly the same names get four new certificates a week, and a fifth as a renewal', async () => {
@@ -141,7 +144,7 @@ test('five failed validations of a hostname hold it back for the rest of the hou
   await age(directory, '20 minutes')
   const reason = expect.stringMatching(/5 failed checks of .* in an hour/)
   expect(await beginIssuance(db, hostname, { directories: [directory] })).toEqual({ kind: 'no', reason, postponed: true })
-  const { certificate } = await findDomain(db, project, hostname, EDGE_HOST)
+  const { certificate } = await findDomain(db, project, hostname, CLAIM_RULES)
   expect(certificate).toMatchObject({ attempts: 5, lastError: { problem }, nextIssuanceReason: reason })
   expect(Math.abs(Date.parse(certificate.nextIssuanceAt!) - Date.now() - (2 / 3) * HOUR_MS)).toBeLessThan(60_000)
   expect(await take({ directory, hostname: freshHostname() })).toMatchObject({ kind: 'taken' })

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { placeAfterAll } from '../../test/support/feed.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
-import { addProject, claim, EDGE_HOST, freshHostname } from '../../test/support/tenants.ts'
+import { addProject, CLAIM_RULES, claim, freshHostname } from '../../test/support/tenants.ts'
 import type { Hostname } from '../hostname.ts'
 import { type CheckLiveParts, checkLive } from '../jobs/check-live.ts'
 import { beginIssuance, recordCertificate } from './certificates.ts'
@@ -65,10 +65,10 @@ test('a domain with record and certificate is live once a request of our own has
   expect(await jobs(hostname)).toBe(1)
   await visited(hostname, NOT_SEEN)
   expect(await status()).toBe('certificate-pending')
-  expect((await findDomain(db, project, hostname, EDGE_HOST)).live).toEqual({ seenAt: null, sentence: null })
+  expect((await findDomain(db, project, hostname, CLAIM_RULES)).live).toEqual({ seenAt: null, sentence: null })
   await visited(hostname, SEEN)
   expect(await status()).toBe('live')
-  expect((await findDomain(db, project, hostname, EDGE_HOST)).live).toEqual({ seenAt: expect.any(String), sentence: null })
+  expect((await findDomain(db, project, hostname, CLAIM_RULES)).live).toEqual({ seenAt: expect.any(String), sentence: null })
 })
 
 test('edges are waited for again when route or certificate changes for them, and not for what no edge is told', async () => {
@@ -97,7 +97,7 @@ test('where no request ever comes through, it counts as live after some tries, a
   expect(await status()).toBe('certificate-pending')
   await visited(hostname, NOT_SEEN)
   expect(await status()).toBe('live')
-  expect((await findDomain(db, project, hostname, EDGE_HOST)).live).toEqual({ seenAt: null, sentence: 'Nobody answered.' })
+  expect((await findDomain(db, project, hostname, CLAIM_RULES)).live).toEqual({ seenAt: null, sentence: 'Nobody answered.' })
 })
 
 test('a renewed certificate is looked at anew, and a live domain stays live meanwhile', async () => {
@@ -149,7 +149,7 @@ test('it is not live, however often one looks, while an edge that is heard has n
   await edgeAt(before)
   for (let look = 0; look <= LIVE_TRIES_MAX; look++) await visited(hostname, SEEN)
   expect(await status()).toBe('certificate-pending')
-  const { live } = await findDomain(db, project, hostname, EDGE_HOST)
+  const { live } = await findDomain(db, project, hostname, CLAIM_RULES)
   expect(live.sentence).toContain('edge paris-1 has not loaded its route and certificate yet')
   expect(await jobs(hostname)).toBe(1)
 
@@ -190,7 +190,7 @@ test('a hostname of another project before is live once no edge can serve that o
   await edgeAt(before, 'oslo-1', 30)
   await visited(hostname, SEEN)
   expect(await status()).toBe('certificate-pending')
-  const { live } = await findDomain(db, project, hostname, EDGE_HOST)
+  const { live } = await findDomain(db, project, hostname, CLAIM_RULES)
   expect(live.sentence).toMatch(/edge oslo-1, not heard since \d\d:\d\d:\d\d UTC, may serve it for the project that held it before until/)
   await checkLive({ db, visit: async () => SEEN, leaseS: 20 }, { hostname })
   expect(await status()).toBe('live')

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { createEmptyDatabase } from '../../test/support/postgres.ts'
-import { claim, EDGE_HOST } from '../../test/support/tenants.ts'
+import { CLAIM_RULES, claim, EDGE_HOST } from '../../test/support/tenants.ts'
 import { type Hostname, parseHostname } from '../hostname.ts'
 import { listCertificates } from './certificate-inventory.ts'
 import { beginIssuance, claimDueRenewals, recordCertificate, recordIssuanceFailure, requestIssuance } from './certificates.ts'
@@ -60,7 +60,7 @@ test.for(['0005', '0009'])(
     const served = await loadCertificates(db, [due, fresh, lost, EDGE_HOST, released])
     expect(served.map(({ chainPem }) => chainPem).sort()).toEqual(['chain of due', 'chain of fresh', 'chain of lost', 'chain of the edge'])
     expect((await listCertificates(db, { limit: 100 })).total).toBe(5)
-    expect((await findDomain(db, project, fresh, EDGE_HOST)).certificate).toMatchObject({
+    expect((await findDomain(db, project, fresh, CLAIM_RULES)).certificate).toMatchObject({
       origin: 'ordered',
       renewal: { plan: 'lifetime' },
     })
@@ -71,9 +71,9 @@ test.for(['0005', '0009'])(
 
     expect(await claimDueRenewals(db, 100)).toEqual([due, EDGE_HOST, lost].sort())
     for (const hostname of [due, lost, EDGE_HOST]) await renew(db, hostname)
-    expect((await findDomain(db, project, due, EDGE_HOST)).certificate).toMatchObject({ state: 'issued', serial: '0c', attempts: 0 })
+    expect((await findDomain(db, project, due, CLAIM_RULES)).certificate).toMatchObject({ state: 'issued', serial: '0c', attempts: 0 })
 
-    expect((await findDomain(db, project, failed, EDGE_HOST)).certificate).toMatchObject({ state: 'failed', attempts: 3 })
+    expect((await findDomain(db, project, failed, CLAIM_RULES)).certificate).toMatchObject({ state: 'failed', attempts: 3 })
     await db.pool.query('update probes set next_probe_at = now()')
     const probes = await claimDueProbes(db, { line: 'answered', limit: 100, leaseS: 60 })
     const report = { state: 'verified' as const, sentence: '', expected: [], found: [], warnings: [], checkedAt: new Date(0).toISOString() }

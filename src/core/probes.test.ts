@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { changesSince, endOfFeed } from '../../test/support/feed.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
-import { addProject, CLAIM_RULES, claim, EDGE_HOST, freshHostname } from '../../test/support/tenants.ts'
+import { addProject, CLAIM_RULES, claim, freshHostname } from '../../test/support/tenants.ts'
 import { type Hostname, parseHostname, wildcardOver } from '../hostname.ts'
 import { beginIssuance, claimDueRenewals, recordCertificate, recordIssuanceFailure } from './certificates.ts'
 import type { Db } from './db.ts'
@@ -102,7 +102,7 @@ test('a report is kept as it came and shown; one that says verified verifies onc
   const hostname = await claim(db, project)
   const probe = (await dueOf(hostname))!
   expect(await recordProbes(db, [result(probe, 'absent')])).toEqual([])
-  expect((await findDomain(db, project, hostname, EDGE_HOST)).dns).toEqual({
+  expect((await findDomain(db, project, hostname, CLAIM_RULES)).dns).toEqual({
     ...report('absent'),
     delegation: null,
     nextCheckAt: expect.stringMatching(/Z$/),
@@ -114,11 +114,11 @@ test('a report is kept as it came and shown; one that says verified verifies onc
   expect(await recordProbes(db, [result(probe, 'verified')])).toEqual([])
   expect(await changedHosts(cursor)).toEqual([hostname])
   expect(await issueJobs(hostname)).toBe(1)
-  const verified = await findDomain(db, project, hostname, EDGE_HOST)
+  const verified = await findDomain(db, project, hostname, CLAIM_RULES)
   expect(verified.certificate).toMatchObject({ state: 'pending', attempts: 0 })
   expect(verified).toMatchObject({ verified: true, verifiedAt: expect.stringMatching(/\.\d{3}Z$/), dns: { state: 'verified' } })
   for (const state of ['unknown', 'absent'] as const) await recordProbes(db, [result(probe, state)])
-  expect(await findDomain(db, project, hostname, EDGE_HOST)).toMatchObject({
+  expect(await findDomain(db, project, hostname, CLAIM_RULES)).toMatchObject({
     verified: true,
     verifiedAt: verified.verifiedAt,
     dns: { state: 'absent' },
@@ -165,9 +165,9 @@ test('DNS that is right ends the back-off of attempts that failed for want of it
   for (const hostname of names) await findRight(hostname)
   const changed = (await changesSince(db, cursor)).filter(({ kind }) => kind === 'certificate').map(({ key }) => key)
   expect(changed.sort()).toEqual([unverified, verified, renewal].sort())
-  const { certificate } = await findDomain(db, project, verified, EDGE_HOST)
+  const { certificate } = await findDomain(db, project, verified, CLAIM_RULES)
   expect(certificate).toMatchObject({ state: 'pending', attempts: 0, lastError: null, nextAttemptAt: null })
-  expect((await findDomain(db, project, renewal, EDGE_HOST)).certificate).toMatchObject({ state: 'issued', lastError: null })
+  expect((await findDomain(db, project, renewal, CLAIM_RULES)).certificate).toMatchObject({ state: 'issued', lastError: null })
   const due = await claimDueRenewals(db, 100)
   for (const hostname of [unverified, verified, renewal]) expect(due).toContain(hostname)
   expect(due).not.toContain(refused)
@@ -255,7 +255,7 @@ test('an attempt under way when DNS becomes right keeps its turn, and its failur
   await recordProbes(db, [result((await dueOf(hostname))!, 'verified')])
   expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'no', reason: expect.stringContaining('under way') })
   await recordIssuanceFailure(db, hostname, { problem: { type: DNS_PROBLEM }, sentence: 'No.' })
-  const { nextAttemptAt } = (await findDomain(db, project, hostname, EDGE_HOST)).certificate
+  const { nextAttemptAt } = (await findDomain(db, project, hostname, CLAIM_RULES)).certificate
   expect(Date.parse(nextAttemptAt!) - Date.now()).toBeLessThan(61_000)
 })
 
@@ -303,7 +303,10 @@ test('what was found for a claim that has ended says nothing about the next one'
   expect(await recordProbes(db, [result(probe, 'verified')])).toEqual([])
   await claim(db, project, hostname)
   expect(await recordProbes(db, [result(probe, 'verified')])).toEqual([])
-  expect(await findDomain(db, project, hostname, EDGE_HOST)).toMatchObject({ verified: false, dns: { state: 'unknown', checkedAt: null } })
+  expect(await findDomain(db, project, hostname, CLAIM_RULES)).toMatchObject({
+    verified: false,
+    dns: { state: 'unknown', checkedAt: null },
+  })
 })
 
 test('of checks that overlap what the later one found stays, whichever ends last', async () => {
@@ -312,10 +315,10 @@ test('of checks that overlap what the later one found stays, whichever ends last
   const [earlier, later] = [await findProbeTarget(db, project, hostname), await findProbeTarget(db, project, hostname)]
   expect(await recordProbes(db, [result(later, 'verified')])).toEqual([hostname])
   await recordProbes(db, [result(earlier, 'absent')])
-  expect((await findDomain(db, project, hostname, EDGE_HOST)).dns.state).toBe('verified')
+  expect((await findDomain(db, project, hostname, CLAIM_RULES)).dns.state).toBe('verified')
   const latest = await findProbeTarget(db, project, hostname)
   await recordProbes(db, [result(latest, 'wrong-target'), result(later, 'verified')])
-  expect((await findDomain(db, project, hostname, EDGE_HOST)).dns.state).toBe('wrong-target')
+  expect((await findDomain(db, project, hostname, CLAIM_RULES)).dns.state).toBe('wrong-target')
 })
 
 test('a check that began before one that asks for a proof verifies nothing', async () => {
@@ -404,7 +407,7 @@ test("a hostname that another project released owes a proof for 30 days, one's o
   await removeDomain(db, first, hostname)
   await claim(db, second, hostname)
   expect(await needsProof(second, hostname)).toBe(true)
-  expect((await findDomain(db, second, hostname, EDGE_HOST)).dns.expected).toContainEqual({
+  expect((await findDomain(db, second, hostname, CLAIM_RULES)).dns.expected).toContainEqual({
     ...{ name: `_namesake.${hostname}`, type: 'TXT', value: second.proof },
   })
   await ageRelease(hostname, '29 days 23 hours')

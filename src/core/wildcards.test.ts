@@ -43,10 +43,10 @@ test('a wildcard is claimed as one domain, listed, shown and removed by its name
   const { wildcard, domain } = family()
   expect(await register(project, wildcard)).toMatchObject({ hostname: wildcard, verified: false })
   expect((await listDomains(db, project, { search: `*.${domain}` })).domains).toMatchObject([{ hostname: wildcard }])
-  const { dns } = await findDomain(db, project, wildcard, EDGE_HOST)
+  const { dns } = await findDomain(db, project, wildcard, CLAIM_RULES)
   expect(dns.expected).toEqual([{ name: wildcard, type: 'CNAME', value: EDGE_HOST }])
   await removeDomain(db, project, wildcard)
-  await expect(findDomain(db, project, wildcard, EDGE_HOST)).rejects.toMatchObject({ code: 'domain_not_found' })
+  await expect(findDomain(db, project, wildcard, CLAIM_RULES)).rejects.toMatchObject({ code: 'domain_not_found' })
 })
 
 test('without a zone of our own a wildcard cannot be claimed', async () => {
@@ -136,7 +136,7 @@ test('a wildcard after another project released a name under it owes its proof, 
   await removeDomain(db, leaver, one.shop)
   await register(heir, one.wildcard)
   expect(await owesProof(heir, one.wildcard)).toBe(true)
-  const { dns } = await findDomain(db, heir, one.wildcard, EDGE_HOST)
+  const { dns } = await findDomain(db, heir, one.wildcard, CLAIM_RULES)
   expect(dns.expected[1]).toMatchObject({ name: `_namesake.${one.domain}`, type: 'TXT' })
   await register(leaver, two.wildcard)
   await removeDomain(db, leaver, two.wildcard)

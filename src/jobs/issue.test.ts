@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
-import { addProject, claim, EDGE_HOST } from '../../test/support/tenants.ts'
+import { addProject, CLAIM_RULES, claim } from '../../test/support/tenants.ts'
 import { beginIssuance } from '../core/certificates.ts'
 import { findDomain, removeDomain } from '../core/domains.ts'
 import { recordRateLimit } from '../core/issuance-budget.ts'
@@ -41,7 +41,7 @@ test("a hostname whose DNS is not ready costs nothing of the authority's limits"
   const { issue } = parts({ precheck: async () => ({ kind: 'no', problem: { type: 'dns' }, sentence: 'It points elsewhere.' }) })
   await issueCertificate(issue, { hostname })
   expect(await ordersCounted()).toBe(0)
-  const { certificate } = await findDomain(database.db, project, hostname, EDGE_HOST)
+  const { certificate } = await findDomain(database.db, project, hostname, CLAIM_RULES)
   expect(certificate).toMatchObject({ lastError: { sentence: 'It points elsewhere.' }, nextIssuanceAt: null })
 })
 
@@ -51,7 +51,7 @@ test('neither does a look that fails, and what broke is for the log alone', asyn
   const precheck = () => Promise.reject(new Error('connect ENOENT /run/private/socket'))
   await issueCertificate(parts({ precheck }).issue, { hostname })
   expect(await ordersCounted()).toBe(0)
-  const { lastError } = (await findDomain(database.db, project, hostname, EDGE_HOST)).certificate
+  const { lastError } = (await findDomain(database.db, project, hostname, CLAIM_RULES)).certificate
   expect(lastError).toMatchObject({ sentence: expect.stringContaining('internal error') })
   expect(JSON.stringify(lastError)).not.toContain('private')
 })
@@ -91,7 +91,7 @@ test('an order that ends after its hostname changed hands leaves the attempt of 
       return end()
     }
     await issueCertificate(parts({ precheck: async () => ({ kind: 'go' }), order: order as IssueParts['order'] }).issue, { hostname })
-    const { certificate } = await findDomain(db, second, hostname, EDGE_HOST)
+    const { certificate } = await findDomain(db, second, hostname, CLAIM_RULES)
     expect(certificate).toMatchObject({ state: 'pending', attempts: 1, lastError: null })
   }
   await db.pool.query('delete from issuance_orders')
@@ -104,6 +104,6 @@ test('without room nothing is looked up or ordered, and the edges are told', asy
   const { issue, announced } = parts({})
   await issueCertificate(issue, { hostname })
   expect(announced).toEqual([hostname])
-  const { certificate } = await findDomain(database.db, project, hostname, EDGE_HOST)
+  const { certificate } = await findDomain(database.db, project, hostname, CLAIM_RULES)
   expect(certificate).toMatchObject({ attempts: 0, lastError: null, nextIssuanceReason: expect.stringContaining('too many new orders') })
 })

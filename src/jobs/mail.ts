@@ -73,7 +73,7 @@ async function write(mail: Mail, parts: MailParts): Promise<Letter | undefined> 
       const token = connectSigner.tokenOf(mail.linkId)
       const connection = await findConnection(parts.db, connectSigner, token).catch(unlessInvalid)
       if (!connection) return undefined
-      const { dns } = await findDomain(parts.db, connection.project, connection.hostname, parts.edgeHost, parts.dnsZone, parts.edgeIps)
+      const { dns } = await findDomain(parts.db, connection.project, connection.hostname, parts)
       const { project, hostname } = connection
       const url = connectUrl(portalUrl, token)
       // A wildcard gets no certificate without it.
