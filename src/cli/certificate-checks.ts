@@ -5,7 +5,7 @@ import { listCertificates } from '../core/certificate-inventory.ts'
 import { closeDatabase, connectDatabase } from '../core/db.ts'
 import { ownCommand } from '../own-command.ts'
 import { locate } from './installation.ts'
-import { type Check, isUnmade, unseen } from './installation-checks.ts'
+import { type Check, unseenIn } from './installation-checks.ts'
 import { shownTime } from './output.ts'
 
 const ROOM_LOW_SHARE = 1 / 10
@@ -27,7 +27,7 @@ export async function checkCertificates(config: Config): Promise<Check[]> {
     const { total: failed } = await listCertificates(db, { state: 'failed', limit: 1 })
     return [judgeCertificates(health, failed), ...budgets.flatMap(judgeBudget), ...judgeWaiting(waiting)]
   } catch (error) {
-    return (await isUnmade(db)) ? [] : [unseen('certificates')(error)]
+    return await unseenIn(db, 'certificates', error)
   } finally {
     await closeDatabase(db)
   }

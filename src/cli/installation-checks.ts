@@ -116,13 +116,14 @@ export async function checkEdgeDns(config: Config): Promise<Check[]> {
 }
 
 /** What stands in the place of a check that could not be made: neither that all is well, nor that anything is wrong. */
-export function unseen(name: string): (error: unknown) => Check {
+function unseen(name: string): (error: unknown) => Check {
   return (error) => ({ name, state: 'doubtful', sentence: `this could not be looked at: ${messageOf(explained(error))}` })
 }
 
-/** Whether there are no tables yet, of which the check of the database has said so. */
-export async function isUnmade(db: Db): Promise<boolean> {
-  return (await findEdgeRole(db).catch(() => undefined)) === 'unmade'
+/** As `unseen`, of what is in the database; nothing where there are no tables yet, of which the check of the database has said so. */
+export async function unseenIn(db: Db, name: string, error: unknown): Promise<Check[]> {
+  const isUnmade = (await findEdgeRole(db).catch(() => undefined)) === 'unmade'
+  return isUnmade ? [] : [unseen(name)(error)]
 }
 
 /** Whether each ACME directory answers as one. */

@@ -3,7 +3,7 @@ import { closeDatabase, connectDatabase } from '../core/db.ts'
 import { ownCommand } from '../own-command.ts'
 import { readSecretStatus } from '../roles/resealing.ts'
 import { locate } from './installation.ts'
-import { type Check, isUnmade, unseen } from './installation-checks.ts'
+import { type Check, unseenIn } from './installation-checks.ts'
 
 const name = 'secret'
 
@@ -31,7 +31,7 @@ export async function checkSecret(config: Config): Promise<Check[]> {
     }
     return [{ name, state: 'good', sentence: `all ${total} sealed values are sealed by the first secret` }]
   } catch (error) {
-    return (await isUnmade(db)) ? [] : [unseen(name)(error)]
+    return await unseenIn(db, name, error)
   } finally {
     await closeDatabase(db)
   }
