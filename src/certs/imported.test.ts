@@ -70,7 +70,7 @@ describe('refused', () => {
       )
     const [leaf, large, long] = [
       await makeLeaf(),
-      await makeLeaf({ publicKey: rsaKey(4_096, 300_000) }),
+      await makeLeaf({ publicKey: rsaKey(4_096, 150_000) }),
       await makeLeaf({ publicKey: rsaKey(4_096, 1_000_000) }),
     ]
     expect(() => read(large.pem + intermediate.pem, leaf.keyPem)).toThrow(/RSA of 2048 to 4096 bits/)
@@ -78,12 +78,23 @@ describe('refused', () => {
   })
 
   test('a chain that is long because of many certificates, none of which is', async () => {
-    const names = [HOSTNAME, ...Array.from({ length: 340 }, (_, i) => `${'n'.repeat(60)}${i}.customer.com`)]
+    const names = [HOSTNAME, ...Array.from({ length: 249 }, (_, i) => `${'n'.repeat(60)}${i}.customer.com`)]
     const leaf = await makeLeaf({ names })
-    expect(read(leaf.pem + intermediate.pem, leaf.keyPem).chainPem.length).toBeGreaterThan(30_000)
+    expect(read(leaf.pem + intermediate.pem, leaf.keyPem).chainPem.length).toBeGreaterThan(25_000)
     const wide = await makeLink('Wide', root, { ca: true, untilDays: 1_000, names })
-    const under = await makeLeaf({ names }, wide)
-    expect(() => read(under.pem + wide.pem + root.pem, under.keyPem)).toThrow(/^the chain is longer than 65536 bytes/)
+    const wider = await makeLink('Wider', wide, { ca: true, untilDays: 1_000, names })
+    const under = await makeLeaf({ names }, wider)
+    expect(() => read(under.pem + wider.pem + wide.pem + root.pem, under.keyPem)).toThrow(/^the chain is longer than 65536 bytes/)
+  })
+
+  test('a certificate for more names, or longer, than authorities make any', async () => {
+    const numbered = (count: number, name: string) => [HOSTNAME, ...Array.from({ length: count }, (_, i) => `${i}${name}`)]
+    const [many, long] = [
+      await makeLeaf({ names: numbered(250, '.test') }),
+      await makeLeaf({ names: numbered(249, `.${'n.'.repeat(50)}test`) }),
+    ]
+    expect(() => read(many.pem + intermediate.pem, many.keyPem)).toThrow(/^the certificate is for more than 250 names: it has 251$/)
+    expect(() => read(long.pem + intermediate.pem, long.keyPem)).toThrow(/^the certificate is longer than 32768 bytes: it has \d+$/)
   })
 
   test('a key of another certificate, and every fault at once', async () => {

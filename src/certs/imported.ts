@@ -9,8 +9,12 @@ import { readPrivateKey } from './private-key.ts'
 export type ImportedCertificate = IssuedCertificate & { warnings: string[] }
 
 const CHAIN_CERTIFICATES_MAX = 10
-/** In base64, of all together. A hundred long names take 40,000; every machine keeps the chain, and each full handshake sends it. */
+/** In base64, of all together: every machine keeps the chain, and each full handshake sends it. */
 const CHAIN_BYTES_MAX = 65_536
+/** Of the hostname's own. TLS takes up to thirty times as much memory for it. */
+const LEAF_BYTES_MAX = 32_768
+/** What authorities certify at most is 100 to 250. */
+const NAMES_MAX = 250
 /** Of a public key in DER: node writes its exponent out in decimals, which takes 39 s for one of three million bits. */
 const PUBLIC_KEY_BYTES_MAX = 2_560
 const RSA_BITS_MIN = 2_048
@@ -52,14 +56,21 @@ function readChain(pem: string): X509Certificate[] {
   if (blocks.length === 0) throw new Error('the chain holds no certificate in PEM (-----BEGIN CERTIFICATE-----)')
   if (blocks.length > CHAIN_CERTIFICATES_MAX) throw new Error(`the chain has more than ${CHAIN_CERTIFICATES_MAX} certificates`)
   const bytes = blocks.reduce((sum, block) => sum + block.length, 0)
-  if (bytes > CHAIN_BYTES_MAX) throw new Error(`the chain is longer than ${CHAIN_BYTES_MAX} bytes: it has ${bytes}`)
-  return blocks.map((block, i) => {
+  requireBound(bytes, CHAIN_BYTES_MAX, 'the chain is longer than', 'bytes')
+  requireBound(blocks[0]!.length, LEAF_BYTES_MAX, 'the certificate is longer than', 'bytes')
+  const chain = blocks.map((block, i) => {
     try {
       return new X509Certificate(block)
     } catch {
       throw new Error(`certificate ${i + 1} of the chain is damaged`)
     }
   })
+  requireBound(chain[0]!.subjectAltName?.split(', ').length ?? 0, NAMES_MAX, 'the certificate is for more than', 'names')
+  return chain
+}
+
+function requireBound(count: number, max: number, isMoreThan: string, unit: string): void {
+  if (count > max) throw new Error(`${isMoreThan} ${max} ${unit}: it has ${count}`)
 }
 
 function faultsOfOrder(chain: readonly X509Certificate[]): string[] {

@@ -71,6 +71,35 @@ test('fifteen thousand hostnames are read from the copy once, in whatever order 
   expect(reads).toBe(0)
 })
 
+test('of certificates that are far longer than authorities’ fewer are remembered', () => {
+  const { made, copy } = source()
+  const names = Array.from({ length: 1_500 }, (_, i) => parseHostname(`shop-${i}.customer.com`))
+  const leafPem = 'l'.repeat(60_000) // one string: what counts is its length
+  for (const name of names) copy.set(name, inHand({ ...certificate, leafPem }))
+  for (const name of names) void made.certificateFor(name, from('192.0.2.1'))
+  const read: Hostname[] = []
+  copy.get = (name) => void read.push(name)
+  for (const name of names.toReversed()) void made.certificateFor(name, from('192.0.2.1'))
+  expect(1_500 - read.length).toBe(999)
+})
+
+test('where its own certificate cannot be opened a name shows its wildcard’s, and says why where there is none', async () => {
+  const { made, copy } = source(true, (hostname) => [hostname, wildcardOver(hostname)!])
+  const secret = new Error('made with a secret that is not among those given')
+  const unopened = {
+    certificate: {
+      notAfterMs: 2_000,
+      open() {
+        throw secret
+      },
+    },
+  }
+  copy.set(shop, unopened)
+  expect(() => made.certificateFor(shop, from('192.0.2.1'))).toThrow(secret)
+  copy.set(wildcardOver(shop)!, inHand({ ...certificate, id: 'wildcard' }))
+  expect(made.certificateFor(shop, from('192.0.2.1'))).toMatchObject({ kind: 'certificate', id: 'wildcard' })
+})
+
 test('news of a certificate whose key cannot be opened ends the wait of its handshakes, and nothing else', async () => {
   const { made, copy } = source()
   const answer = made.certificateFor(shop, from('192.0.2.1'))

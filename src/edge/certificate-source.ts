@@ -47,7 +47,9 @@ export type CertificateSource = {
   waiting(): number
 }
 
-const CERTIFICATES_IN_MEMORY_MAX = 15_000 // 1 to 4 KB each
+const MEMORY_MAX = 60_000_000
+/** A certificate with its key and issuers takes 1 to 4 KB: 15,000 of those. One that was imported may be of 64 KB. */
+const IN_MEMORY_MIN = 4_000
 const WAIT_MS_MAX = 10_000
 const WAITING_MAX = 1_000
 const WAITING_PER_CLIENT_MAX = 20
@@ -59,8 +61,8 @@ const REFUSALS_MAX = 10_000
 const NOT_REGISTERED: CertificateAnswer = { kind: 'refused', reason: 'not registered' }
 const NOT_IN_TIME = { kind: 'refused', reason: 'the certificate was not issued in time' } as const
 
-/** `ended`: opens the certificate in hand whose time is over. */
-type Found = { answer?: CertificateAnswer; ended?: CertificateInHand['open'] | undefined }
+/** `ended`: opens the certificate in hand whose time is over. `failure`: why the one in hand cannot be opened. */
+type Found = { answer?: CertificateAnswer; ended?: CertificateInHand['open'] | undefined; failure?: Error }
 
 /**
  * Where handshakes get their certificate: memory, then the local copy; else, for a hostname that is served here, the handshake waits
@@ -70,7 +72,7 @@ type Found = { answer?: CertificateAnswer; ended?: CertificateInHand['open'] | u
  */
 export function createCertificateSource(parts: CertificateSourceParts): CertificateSource {
   const { steadyNow = () => performance.now() } = parts
-  const memory = new ExactLru<Hostname, KeptCertificate>({ max: () => CERTIFICATES_IN_MEMORY_MAX, weightOf: () => 1, onLeave() {} })
+  const memory = new ExactLru<Hostname, KeptCertificate>({ max: () => MEMORY_MAX, weightOf: charactersOf, onLeave() {} })
   const room = createWaitingRoom()
   const requests = createOnce<Hostname, Awaited<ReturnType<CertificateSourceParts['requestIssuance']>>>()
   const request = (hostname: Hostname) => requests(hostname, () => parts.requestIssuance(hostname))
@@ -93,6 +95,14 @@ export function createCertificateSource(parts: CertificateSourceParts): Certific
     return { answer: { kind: 'refused', reason: failure.reason }, ended }
   }
 
+  const inCopyIfSound = (hostname: Hostname): Found => {
+    try {
+      return inCopy(hostname)
+    } catch (error) {
+      return { failure: error as Error }
+    }
+  }
+
   const refused = (hostname: Hostname): CertificateAnswer | undefined => {
     const refusal = refusals.get(hostname)
     return refusal && refusal.untilMs > steadyNow() ? { kind: 'refused', reason: refusal.reason } : undefined
@@ -112,11 +122,12 @@ export function createCertificateSource(parts: CertificateSourceParts): Certific
     for (const name of names) {
       const known = remembered(name)
       if (known) return known
-      const found = inCopy(name)
+      const found = inCopyIfSound(name)
       if (found.answer?.kind === 'certificate') return found.answer
       first ??= { name, ...found }
     }
     if (!first) return NOT_REGISTERED
+    if (first.failure) throw first.failure
     const { name, ended } = first
     const refusal = first.answer ?? refused(name)
     if (refusal) return orEnded(refusal, ended)
@@ -171,6 +182,10 @@ export function createCertificateSource(parts: CertificateSourceParts): Certific
     },
     waiting: () => room.size(),
   }
+}
+
+function charactersOf({ leafPem, issuersPem, keyPem }: CertificateText): number {
+  return Math.max(IN_MEMORY_MIN, leafPem.length + issuersPem.length + keyPem.length)
 }
 
 function orEnded(answer: CertificateAnswer, ended: Found['ended']): CertificateAnswer {

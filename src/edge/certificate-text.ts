@@ -3,8 +3,12 @@ import { Lru } from '../lib/lru.ts'
 /** A certificate and its key as text (PEM), the certificates that stand behind it in its chain apart: thousands of names have the same ones. */
 export type CertificateText = { leafPem: string; issuersPem: string; keyPem: string }
 
+const BEGIN = '-----BEGIN CERTIFICATE-----'
 const LEAF_END = '-----END CERTIFICATE-----'
 const ISSUERS_MAX = 1_000 // an authority has a few, and replaces them now and then
+const SHARED_MAX = 10_000 // of authorities three certificates, some 6,000 characters
+/** Of a certificate in PEM, unless it is for dozens of names: an authority's with an RSA key of 4,096 bits has 2,500 characters. */
+const ORDINARY = 3_000
 
 const issuers = new Lru<string, string>(ISSUERS_MAX)
 
@@ -16,7 +20,17 @@ export function certificateText({ chainPem, keyPem }: { chainPem: string; keyPem
   return { leafPem: flat(`${chainPem.slice(0, end)}\n`), issuersPem: shared(chainPem.slice(end).trimStart()), keyPem }
 }
 
+/** By how many characters the certificates are longer than authorities' own are as a rule. */
+export function excessOf({ leafPem, issuersPem }: CertificateText): number {
+  return Math.max(0, leafPem.length - ORDINARY) + Math.max(0, issuersPem.length - certificatesIn(issuersPem) * ORDINARY)
+}
+
+export function certificatesIn(pem: string): number {
+  return pem.split(BEGIN).length - 1
+}
+
 function shared(issuersPem: string): string {
+  if (issuersPem.length > SHARED_MAX) return flat(issuersPem)
   const known = issuers.get(issuersPem)
   if (known !== undefined) return known
   const own = flat(issuersPem)

@@ -5,7 +5,7 @@ import { createChallengeSource } from './challenge-source.ts'
 const shop = parseHostname('shop.customer.com')
 const other = parseHostname('other.customer.com')
 
-let rows: { hostname: Hostname; keyAuthorization: string }[]
+let rows: { hostname: Hostname; keyAuthorization: string }[] | undefined
 let made: string[]
 let source: ReturnType<typeof createChallengeSource>
 
@@ -41,6 +41,15 @@ test('a process that starts knows what is pending before anybody tells it', asyn
     certify: async () => ({ certPem: 'one', keyPem: 'key' }),
   })
   expect([late.arePending(), await late.challengeFor(shop)]).toEqual([true, { certPem: 'one', keyPem: 'key' }])
+})
+
+test('while the copy cannot be read what was pending stays so, and the next handshake looks again', async () => {
+  put([shop, 'one'])
+  rows = undefined
+  source.changed()
+  expect([source.arePending(), await shown(shop)]).toEqual([true, 'one'])
+  rows = [{ hostname: other, keyAuthorization: 'two' }]
+  expect([source.arePending(), await shown(shop), await shown(other)]).toEqual([true, undefined, 'two'])
 })
 
 test('a certificate is made when somebody comes for it, and once, whatever else changes', async () => {

@@ -12,8 +12,8 @@ export type ChallengeSource = {
 }
 
 export type ChallengeSourceParts = {
-  /** All pending challenges as the local copy holds them, the newest of a hostname last. */
-  readAll(): readonly { hostname: Hostname; keyAuthorization: string }[]
+  /** All pending challenges as the local copy holds them, the newest of a hostname last; undefined while it cannot be read. */
+  readAll(): readonly { hostname: Hostname; keyAuthorization: string }[] | undefined
   certify(hostname: Hostname, keyAuthorization: string): Promise<ChallengeCertificate>
 }
 
@@ -21,13 +21,18 @@ type Pending = { keyAuthorization: string; certificate?: Promise<ChallengeCertif
 
 /**
  * The pending challenges of this machine, kept in memory from the start. A key and a certificate are made when somebody first comes for the
- * challenge, and kept as long as it is pending. `changed` is to be called at every news of challenges, and whenever memory may be stale.
+ * challenge, and kept as long as it is pending. `changed` is to be called at every news of challenges, and whenever memory may be stale. What cannot be
+ * read then is looked at again with the next handshake.
  */
 export function createChallengeSource(parts: ChallengeSourceParts): ChallengeSource & { changed(): void } {
   let pending = new Map<Hostname, Pending>()
+  let isStale = false
   const changed = () => {
+    const rows = parts.readAll()
+    isStale = rows === undefined
+    if (!rows) return
     const now = new Map<Hostname, Pending>()
-    for (const { hostname, keyAuthorization } of parts.readAll()) now.set(hostname, { keyAuthorization })
+    for (const { hostname, keyAuthorization } of rows) now.set(hostname, { keyAuthorization })
     for (const [hostname, known] of pending) {
       if (now.get(hostname)?.keyAuthorization === known.keyAuthorization) now.set(hostname, known)
     }
@@ -35,7 +40,10 @@ export function createChallengeSource(parts: ChallengeSourceParts): ChallengeSou
   }
   changed()
   return {
-    arePending: () => pending.size > 0,
+    arePending() {
+      if (isStale) changed()
+      return pending.size > 0
+    },
     challengeFor(hostname) {
       const challenge = pending.get(hostname)
       if (!challenge) return undefined

@@ -205,6 +205,20 @@ test('a longer chain counts for more, and what the room has become smaller by le
   expect(contexts.counts().kept).toBe(2 + PASSING)
 })
 
+test('a certificate with thousands of names counts for what TLS unfolds of it, and is not kept when it has left', async () => {
+  const names = Array.from({ length: 2_000 }, (_, i) => `${i}.test`)
+  const fat = certificateText(await ca.issue([HOST, ...names]))
+  const contexts = create()
+  const beyond = fat.leafPem.length - 3_000
+  const first = visit(contexts, 'first')
+  const certified = Array.from({ length: 10 }, (_, name) => visitTwice(contexts, name, fat))
+  expect([first.bytes, certified[0]!.bytes]).toEqual([ONE_BYTES, ONE_BYTES + beyond * 32])
+  expect(certified.filter((one) => one.context !== undefined).length).toBe(1) // of 20 ordinary ones there would be room for all
+  const socket = await handshakeWith(visit(contexts, 'ordinary').context!)
+  expect(`${socket.getPeerX509Certificate()}`).toBe(certificate.leafPem.trimStart())
+  socket.destroy()
+})
+
 test('where there is no room, a name that comes as seldom as the others takes none, and one that comes more often does', () => {
   const contexts = create()
   const staying = Array.from({ length: BOUND }, (_, name) => visitTwice(contexts, name))

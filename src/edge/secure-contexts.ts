@@ -3,18 +3,23 @@ import { createSecureContext, type SecureContext } from 'node:tls'
 import type { Hostname } from '../hostname.ts'
 import { ExactLru } from '../lib/exact-lru.ts'
 import { Lru } from '../lib/lru.ts'
-import type { CertificateText } from './certificate-text.ts'
+import { type CertificateText, certificatesIn, excessOf } from './certificate-text.ts'
 import { SpareContexts } from './spare-contexts.ts'
 
 const IS_BUN = process.versions.bun !== undefined
 /** What a context with its certificate takes outside of JavaScript, and what each one behind that in the chain adds to it. */
 const [CONTEXT_BYTES, ISSUER_BYTES] = IS_BUN ? [7_000, 3_500] : [27_000, 4_700]
+/** For each character of a certificate that is longer than others: OpenSSL unfolds its extensions at the first handshake, 15,000 short names to 1.9 MB. */
+const EXCESS_BYTES = 32
 /** Names that come once share a few contexts, which stay in the processor's caches. */
 const PASSING_MAX = 32
+/** What each of them may take, of all together: as many as that of ordinary certificates, fewer of others. */
+const PASSING_BYTES = 50_000
 const CAME_LATELY_MAX = 16_000 // some 100 bytes each
 /** A name takes the room of one that was away for more than so many times as long as itself. With 1, names alike would take it from each other for ever. */
 const AWAY_LONGER = 4
-const CERTIFICATE_BEGINS = '-----BEGIN CERTIFICATE-----'
+/** Node quotes what no hostname has, so that nobody takes its parts for names. */
+const QUOTED = /"(?:[^"\\]|\\.)*"/g
 const AES_128 = 'TLS_AES_128_GCM_SHA256'
 /** Of TLS 1.2 those with forward secrecy and authenticated encryption (RFC 9325 §4.2), which are what HTTP/2 allows (RFC 9113 §9.2.2). */
 const CIPHERS = [
@@ -52,7 +57,7 @@ export class Certified {
   readonly bytes: number
   /** The number of the visit that asked for it last. */
   lastVisit = 0
-  #names: readonly CertifiedName[] | undefined
+  #names: string | undefined
   #holders = 0
   #isKept = true
 
@@ -60,7 +65,7 @@ export class Certified {
     this.#context = context
     this.#text = text
     this.#free = free
-    this.bytes = CONTEXT_BYTES + timesIn(text.issuersPem, CERTIFICATE_BEGINS) * ISSUER_BYTES
+    this.bytes = CONTEXT_BYTES + certificatesIn(text.issuersPem) * ISSUER_BYTES + excessOf(text) * EXCESS_BYTES
   }
 
   /** Undefined once it is freed: node would not survive the use of it. */
@@ -75,9 +80,7 @@ export class Certified {
   /** Whether the certificate is valid for the hostname. */
   isFor(hostname: Hostname): boolean {
     this.#names ??= namesOf(this.#text.leafPem)
-    const firstDot = hostname.indexOf('.')
-    for (const name of this.#names) if (matches(name, hostname, firstDot)) return true // each request for another hostname asks
-    return false
+    return this.#names.includes(listed(hostname)) || this.#names.includes(listed(`*${hostname.slice(hostname.indexOf('.'))}`))
   }
 
   /**
@@ -121,7 +124,11 @@ export class Certified {
 export function createSecureContexts(bytesMax: () => number, passingMax = PASSING_MAX) {
   const onLeave = (certified: Certified) => certified.leave()
   const staying = new ExactLru<string, Certified>({ max: bytesMax, weightOf: ({ bytes }) => bytes, onLeave })
-  const passing = new ExactLru<string, Certified>({ max: () => passingMax, weightOf: () => 1, onLeave })
+  const passing = new ExactLru<string, Certified>({
+    max: () => passingMax * PASSING_BYTES,
+    weightOf: ({ bytes }) => Math.max(bytes, PASSING_BYTES),
+    onLeave,
+  })
   const cameLately = new Lru<string, number>(CAME_LATELY_MAX)
   const spares = new SpareContexts()
   let made = 0
@@ -173,23 +180,12 @@ function contextOf({ leafPem, issuersPem, keyPem }: CertificateText): SecureCont
   return createSecureContext({ ...NAME_SETTINGS, cert: leafPem + issuersPem, key: keyPem })
 }
 
-function timesIn(text: string, part: string): number {
-  return text.split(part).length - 1
+/** All hostnames of a certificate in one text, each as `listed`; one with a star is for all that have one label more (RFC 6125 §6.4.3). */
+function namesOf(leafPem: string): string {
+  const names = new X509Certificate(leafPem).subjectAltName ?? ''
+  return `, ${names.replace(QUOTED, '').toLowerCase()}, `
 }
 
-/** A name of a certificate: one hostname, or with a star all that have one label before `text` (RFC 6125 §6.4.3). */
-type CertifiedName = { hasStar: boolean; text: string }
-
-function namesOf(leafPem: string): readonly CertifiedName[] {
-  return (new X509Certificate(leafPem).subjectAltName ?? '')
-    .split(', ')
-    .filter((name) => name.startsWith('DNS:'))
-    .map((name) => name.slice(4).toLowerCase())
-    .map((name) => (name.startsWith('*.') ? { hasStar: true, text: name.slice(1) } : { hasStar: false, text: name }))
-}
-
-/** `firstDot`: where the hostname's is. */
-function matches(name: CertifiedName, hostname: string, firstDot: number): boolean {
-  if (!name.hasStar) return name.text === hostname
-  return hostname.length - firstDot === name.text.length && hostname.endsWith(name.text)
+function listed(name: string): string {
+  return `, dns:${name}, `
 }

@@ -17,7 +17,7 @@ export type CopyReader = {
   findBrand(projectId: string): ProjectBrand | undefined
   findSetting(name: string): Buffer | undefined
   /** The TLS-ALPN-01 challenges that are pending, the newest of a hostname last. */
-  readChallenges(): readonly ChallengeRow[]
+  readChallenges(): readonly ChallengeRow[] | undefined
   /** Whether the last look-up could be made in an undamaged copy: then its miss says that the copy does not hold the key. */
   isSound(): boolean
   /** Whether the copy holds some hostnames only; false too while none can be read. */
@@ -151,7 +151,7 @@ export function openCopyReader(path: string, options: CopyReaderOptions = {}): C
     findCertificate: (hostname) => look((lookups) => lookups.findCertificate(hostname)),
     findBrand: (projectId) => look((lookups) => lookups.findBrand(projectId)),
     findSetting: (name) => look((lookups) => lookups.findSetting(name)),
-    readChallenges: () => look((lookups) => lookups.readChallenges()) ?? [],
+    readChallenges: () => look((lookups) => lookups.readChallenges()),
     isSound: () => !lastFailed && opened !== undefined && !failed && damaged !== opened.file,
     isBounded: () => opened?.lookups.isBounded ?? false,
     state() {

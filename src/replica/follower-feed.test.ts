@@ -132,7 +132,7 @@ test('how a project’s pages look reaches the copy once a project, by the feed 
 
 test('a TLS-ALPN-01 challenge reaches the copy while it is pending, and one of DNS never does', { timeout: 30_000 }, async () => {
   const challenge = (type: 'tls-alpn-01' | 'dns-01', value: string) => ({ type, key: named(0), value })
-  const inCopy = () => reader.readChallenges().filter(({ hostname }) => hostname === named(0))
+  const inCopy = () => reader.readChallenges()!.filter(({ hostname }) => hostname === named(0))
   await presentChallenge(db, challenge('dns-01', 'text'))
   await presentChallenge(db, challenge('tls-alpn-01', 'z.older'))
   await presentChallenge(db, challenge('tls-alpn-01', 'a.newer'))
