@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 /** What visitors meet must be the same with both ways of framing HTTP/2: these run a second time with Node's module. */
@@ -31,6 +32,7 @@ const BUN_TESTS = [
 export default defineConfig({
   test: {
     pool: 'forks',
+    maxWorkers: Math.min(4, Math.max(2, availableParallelism() - 1)), // most tests wait for processes and clocks more than they compute
     testTimeout: 150_000,
     hookTimeout: 90_000,
     teardownTimeout: 20_000,

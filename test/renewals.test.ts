@@ -1,4 +1,5 @@
-import { beforeAll, describe, expect, inject, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { adminUrl } from './support/postgres.ts'
 import { type Figures, simulateRenewals } from './support/renewal-simulation.ts'
 
 // As bench/renewals.ts, smaller. Of 100 orders in three hours 80 may be new, of 50 a week for a registered domain 40.
@@ -17,7 +18,7 @@ describe.each([
 ])('%s', (_, options) => {
   let figures: Figures
   beforeAll(async () => {
-    figures = await simulateRenewals(inject('postgresUrl'), options)
+    figures = await simulateRenewals(adminUrl(), options)
   }, TIMEOUT_MS)
 
   test('no certificate lapses that could have been renewed, and every hostname has one', () => {

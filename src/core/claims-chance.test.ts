@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Random } from '../../test/fuzz/random.ts'
 import { type ClockedDatabase, createClockedDatabase } from '../../test/support/fake-clock.ts'
+import { adminUrl } from '../../test/support/postgres.ts'
 import { seedsToTry, upTo } from '../../test/support/seeds.ts'
 import { addProject, CLAIM_RULES, PROJECT_RULES } from '../../test/support/tenants.ts'
 import { ServiceError } from '../errors.ts'
@@ -43,7 +44,7 @@ type Claim = { hostname: Hostname; project: string; created: number; verified: n
 let clocked: ClockedDatabase
 let db: Db
 beforeAll(async () => {
-  clocked = await createClockedDatabase(inject('postgresUrl'), START, AT_ONCE_MAX)
+  clocked = await createClockedDatabase(adminUrl(), START, AT_ONCE_MAX)
   db = clocked.db
 })
 afterAll(() => clocked.drop())

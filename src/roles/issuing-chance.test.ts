@@ -1,9 +1,10 @@
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Random } from '../../test/fuzz/random.ts'
 import { ChanceDirectory, type Leaf } from '../../test/support/chance/directories.ts'
 import { IssuingWorker, sealed, type World } from '../../test/support/chance/issuing-worker.ts'
 import { type ClockedDatabase, createClockedDatabase } from '../../test/support/fake-clock.ts'
+import { adminUrl } from '../../test/support/postgres.ts'
 import { seedsToTry, upTo } from '../../test/support/seeds.ts'
 import { addProject, claim } from '../../test/support/tenants.ts'
 import { requestIssuance, requestOwnCertificates } from '../core/certificates.ts'
@@ -38,7 +39,7 @@ type Served = { hostname: Hostname; project: string | null; serial: string; key:
 let clocked: ClockedDatabase
 let db: Db
 beforeAll(async () => {
-  clocked = await createClockedDatabase(inject('postgresUrl'), START, 4)
+  clocked = await createClockedDatabase(adminUrl(), START, 4)
   db = clocked.db
 })
 afterAll(() => clocked.drop())

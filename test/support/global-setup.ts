@@ -3,19 +3,28 @@ import { createTemplate, type PostgresServer, startPostgres } from './postgres-s
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    postgresUrl: string
+    postgresUrls: readonly string[]
   }
 }
 
-let server: PostgresServer | undefined
+const servers: PostgresServer[] = []
 
-/** One PostgreSQL for the whole run; every test file takes a database of its own from it. */
+/**
+ * PostgreSQL for the whole run: one server for each file that runs beside others, which takes databases of its own from it. On one server a transaction
+ * of one file would hold up the change feeds of all.
+ */
 export async function setup(project: TestProject): Promise<void> {
-  server = await startPostgres({ durable: false })
-  await createTemplate(server.adminUrl)
-  project.provide('postgresUrl', server.adminUrl)
+  for (let left = project.vitest.config.maxWorkers; left > 0; left -= 1) {
+    const server = await startPostgres({ durable: false })
+    servers.push(server)
+    await createTemplate(server.adminUrl)
+  }
+  project.provide(
+    'postgresUrls',
+    servers.map(({ adminUrl }) => adminUrl),
+  )
 }
 
 export async function teardown(): Promise<void> {
-  await server?.stop()
+  for (const server of servers) await server.stop()
 }
