@@ -14,17 +14,18 @@ const servers: PostgresServer[] = []
  * of one file would hold up the change feeds of all.
  */
 export async function setup(project: TestProject): Promise<void> {
-  for (let left = project.vitest.config.maxWorkers; left > 0; left -= 1) {
-    const server = await startPostgres({ durable: false })
-    servers.push(server)
-    await createTemplate(server.adminUrl)
-  }
-  project.provide(
-    'postgresUrls',
-    servers.map(({ adminUrl }) => adminUrl),
-  )
+  const { maxWorkers } = project.vitest.config
+  const started = await Promise.all(Array.from({ length: maxWorkers }, startWithTemplate))
+  project.provide('postgresUrls', started)
+}
+
+async function startWithTemplate(): Promise<string> {
+  const server = await startPostgres({ durable: false })
+  servers.push(server)
+  await createTemplate(server.adminUrl)
+  return server.adminUrl
 }
 
 export async function teardown(): Promise<void> {
-  for (const server of servers) await server.stop()
+  await Promise.all(servers.map((server) => server.stop()))
 }
