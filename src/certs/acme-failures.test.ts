@@ -181,6 +181,11 @@ test.for<[string, Script, RegExp]>([
     /authorization\.challenges/,
   ],
   ['a web page instead of a problem', { '/new-order': { status: 502, body: '<h1>Bad Gateway</h1>' } }, /status 502.*Bad Gateway/],
+  [
+    'the problem of a gateway in front of it',
+    { '/new-order': { status: 503, body: { type: 'https://tools.ietf.org/html/rfc9110#section-15.6.4', status: 503 } } },
+    /status 503/,
+  ],
   ['a problem without a type', { '/new-order': { status: 500, body: { detail: 'oops' } } }, /status 500/],
   ['a problem whose type is a number', { '/new-order': { status: 500, body: { type: 7 } } }, /status 500/],
   ['a redirect', { '/new-order': { status: 302, headers: { location: 'http://127.0.0.1:1/' } } }, /status 302/],

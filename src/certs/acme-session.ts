@@ -3,7 +3,7 @@ import { type Directory, readDirectory } from './acme-answers.ts'
 import { createSend, explainAbort, type HttpAnswer } from './acme-http.ts'
 import type { IssueError } from './authority.ts'
 import { type AccountKey, signRequest } from './jws.ts'
-import { isAcmeError, ownFault, readProblem, refusal } from './problem.ts'
+import { ACME_ERROR, isAcmeError, ownFault, readProblem, refusal } from './problem.ts'
 
 const NONCE_TRIES_MAX = 12
 const NONCES_KEPT_MAX = 50
@@ -92,7 +92,9 @@ function requireSuccess(answer: HttpAnswer, host: string): HttpAnswer {
 function findRefusal({ status, body, contentType, text, retryAfterS }: HttpAnswer, host: string): IssueError | undefined {
   if (status >= 200 && status < 300) return undefined
   const problem = readProblem(body, status)
-  if (problem && problem.type !== 'about:blank') return refusal(`${host} refused`, problem, retryAfterS)
+  // In a 5xx the words of anybody but ACME are a gateway's, which stands in front of the authority and judges no hostname.
+  const isForeign = status >= 500 && !problem?.type.startsWith(ACME_ERROR)
+  if (problem && problem.type !== 'about:blank' && !isForeign) return refusal(`${host} refused`, problem, retryAfterS)
   const found = `${host} answered with status ${status} and no ACME problem document (${contentType || 'no type'}): ${text.slice(0, 200)}`
   return ownFault('malformedAnswer', found, { retryAfterS, status })
 }

@@ -1,7 +1,7 @@
 import { type AcmeProblem, IssueError } from './authority.ts'
 
 const SENTENCE_CHARACTERS_MAX = 600
-const ACME_ERROR = 'urn:ietf:params:acme:error:'
+export const ACME_ERROR = 'urn:ietf:params:acme:error:'
 const OWN_FAULT = 'urn:namesake:error:'
 
 /** What we find wrong ourselves, where the authority said nothing. The names are stored and shown: they keep their meaning. */

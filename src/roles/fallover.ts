@@ -70,9 +70,10 @@ export function isValidationFailure(error: IssueError): boolean {
   return VALIDATION_FAILED.has(kindOf(error))
 }
 
-/** Whether an open order is worth going on with later. A resumed one that is stuck or cannot be read would be so forever. */
+/** Whether an open order is worth going on with later. A resumed one that is stuck or cannot be read would be so forever; a 5xx was not about the order. */
 export function isResumable(error: IssueError, wasResumed: boolean): boolean {
-  if (wasResumed && ['timeout', 'malformedAnswer', 'validationPending'].includes(kindOf(error))) return false
+  const isServerFault = (error.problem.status ?? 0) >= 500
+  if (wasResumed && !isServerFault && ['timeout', 'malformedAnswer', 'validationPending'].includes(kindOf(error))) return false
   return ['outage', 'undecided', 'limit', 'stopping'].includes(classOf(error))
 }
 

@@ -79,6 +79,20 @@ test.for<StubStep>(['authorization', 'challenge', 'order', 'finalize', 'certific
   },
 )
 
+test('an order behind a gateway that answers in the place of the authority, in words of its own, stays open until that is back', async () => {
+  const { stub, attempt, outcomes } = await setUp()
+  const text = JSON.stringify({ type: 'https://example.net/problems/maintenance', status: 503 })
+  stub.fail('finalize', { kind: 'malformed', text, status: 503 })
+  expect(await attempt()).toMatchObject({ problem: { type: 'urn:namesake:error:malformedAnswer', status: 503 } })
+  stub.heal()
+  stub.fail('order', { kind: 'malformed', text, status: 503 })
+  await attempt()
+  stub.heal()
+  expect(await attempt()).toHaveProperty('keyPem')
+  expect(stub.orders).toHaveLength(1)
+  expect(await outcomes()).toEqual(['issued'])
+})
+
 test('an outage before the order leaves nothing open', async () => {
   const { stub, attempt, open } = await setUp()
   stub.fail('new-order', { kind: 'outage' })
