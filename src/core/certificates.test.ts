@@ -143,10 +143,10 @@ test('a failed renewal keeps the old certificate', async () => {
 })
 
 /** How long the next attempt waits, in minutes, when so many have failed. */
-async function waitAfter(hostname: Hostname, attempts: number, problem: object = {}): Promise<number> {
+async function waitAfter(hostname: Hostname, attempts: number, problem: object = {}, retryAfterS?: number): Promise<number> {
   await set(hostname, `attempts = ${attempts - 1}, renew_at = now(), next_attempt_at = now(), postponed_until = null`)
   expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'go' })
-  await recordIssuanceFailure(db, hostname, { problem, sentence: 'No.' })
+  await recordIssuanceFailure(db, hostname, { problem, sentence: 'No.', retryAfterS })
   const { rows } = await db.pool.query(
     'select round(extract(epoch from next_attempt_at - last_attempt_at) / 60)::int as minutes from certificates where hostname = $1',
     [hostname],
@@ -168,6 +168,7 @@ test.each([
   await set(hostname, `not_after = now() + interval '${left}'`)
   expect(await waitAfter(hostname, 1)).toBe(1)
   expect(await waitAfter(hostname, 20)).toBe(minutes)
+  expect(await waitAfter(hostname, 1, { type: 'urn:namesake:error:malformedAnswer' }, 86_400 * 365)).toBe(minutes) // whatever a page in an outage asks for
 })
 
 test('a certificate of six days has a dozen attempts to be renewed in its last third, none of them after its end', async () => {

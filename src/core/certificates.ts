@@ -4,6 +4,7 @@ import { type Db, type Queryable, rows, type Tx, transaction } from './db.ts'
 import {
   type Attempted,
   BACK_OFF_FIRST_S,
+  BACK_OFF_LONGEST_S,
   BACK_OFF_S,
   dropOthers,
   isOf,
@@ -148,8 +149,8 @@ export async function recordCertificate(
 }
 
 /**
- * Keeps why an attempt failed. The next one waits 1, 2, 4, … minutes, 6 hours at most, or longer if the authority asks for it; after an
- * outage, which is no attempt, as long as it is told alone. A certificate in hand stays, and is tried to be renewed until it is: a twelfth of
+ * Keeps why an attempt failed. The next one waits 1, 2, 4, … minutes, 6 hours at most, or longer if the authority asks for it by a limit of its own; after
+ * an outage, which is no attempt, as long as it is told alone. A certificate in hand stays, and is tried to be renewed until it is: a twelfth of
  * what is left to it is the longest wait, between 15 minutes and a day. Where DNS has left the edge, trying stops 30 days after its end
  * (`stopped`), until DNS leads here again or somebody asks.
  */
@@ -162,6 +163,8 @@ export async function recordIssuanceFailure(
   const { outage = false } = failure
   const retryAfterS = Math.min(failure.retryAfterS ?? (outage ? BACK_OFF_FIRST_S : 0), RETRY_AFTER_S_MAX)
   const { type } = failure.problem as { type?: unknown }
+  const asked = sql`${retryAfterS}::float8`
+  const waits = String(type).endsWith(':rateLimited') ? asked : sql`least(${asked}, ${BACK_OFF_LONGEST_S})`
   const hasLeft = sql<boolean>`(${type === DNS_PROBLEM} and chain_pem is not null and project_id is not null)`
   const stops = sql<boolean>`(${hasLeft} and not_after <= now() - interval ${TRIED_AFTER_END})`
   const [kept] = await rows(
@@ -171,7 +174,7 @@ export async function recordIssuanceFailure(
         update certificates set state = case when chain_pem is null then 'failed' else state end,
           last_problem = ${JSON.stringify(failure.problem)}::json, last_sentence = ${failure.sentence.replaceAll('\0', '')}, lease_until = null, leased_by = null,
           attempts = case when ${outage} then greatest(0, attempts - 1) else attempts end,
-          next_attempt_at = case when not ${stops} then now() + make_interval(secs => greatest(${retryAfterS}::float8, case when ${outage} then 0
+          next_attempt_at = case when not ${stops} then now() + make_interval(secs => greatest(${waits}, case when ${outage} then 0
             else ${BACK_OFF_S} end)) end,
           dns_left_at = case when ${hasLeft} then coalesce(dns_left_at, now()) when ${type === DNS_UNKNOWN_PROBLEM} then dns_left_at end,
           renewal_stopped_at = case when ${stops} then coalesce(renewal_stopped_at, now()) end,

@@ -48,7 +48,8 @@ export async function dropOthers(tx: Tx, hostname: Hostname, projectId: string |
   )
 }
 
-const backOffMaxS = sql<number>`case when chain_pem is null or not_after <= now() then ${sql.lit(BACK_OFF_MAX_S)}::float8
+/** How long a row of `certificates` waits at most, in seconds. */
+export const BACK_OFF_LONGEST_S = sql<number>`case when chain_pem is null or not_after <= now() then ${sql.lit(BACK_OFF_MAX_S)}::float8
   else least(${sql.lit(RENEWAL_BACK_OFF_S.most)}::float8, greatest(${sql.lit(RENEWAL_BACK_OFF_S.least)}::float8,
     extract(epoch from not_after - now())::float8 * ${sql.lit(RENEWAL_BACK_OFF_SHARE)}), greatest(${sql.lit(BACK_OFF_FIRST_S)}::float8,
     extract(epoch from not_after - now())::float8)) end`
@@ -58,7 +59,7 @@ function doubledS(attempts: RawBuilder<number>) {
 }
 
 /** How long a row of `certificates` waits after a failure, in seconds. */
-export const BACK_OFF_S = sql<number>`least(${backOffMaxS}, ${doubledS(sql`attempts`)})`
+export const BACK_OFF_S = sql<number>`least(${BACK_OFF_LONGEST_S}, ${doubledS(sql`attempts`)})`
 
 /** The attempts of a row since the last success that still count where a certificate was brought meanwhile: what failed months before it ends is over. */
 export function lateAttempts(row: 'c' | 'certificates') {

@@ -8,7 +8,7 @@ import type { CaaRecords } from '../probe/caa.ts'
 import { orderFrom } from './authorities.ts'
 import { createAuthorityHealth, INSISTING_EVERY_MS } from './authority-health.ts'
 import type { OrderTerms } from './authority-order.ts'
-import { isResumable, type OrdersRefused } from './fallover.ts'
+import { isResumable, type OrdersRefused, summarise } from './fallover.ts'
 import { createIssuanceLedger } from './issuance-ledger.ts'
 
 const FIRST = 'https://first.example.com/directory'
@@ -187,6 +187,20 @@ test('hostnames on which an authority does not decide leave it the first choice 
   for (let n = 0; n < 5; n++) expect(await attempt([first], { health })).toMatchObject({ outage: false, retryAfterS: undefined })
   first.answer = () => undefined
   expect(await attempt([first, fake(SECOND)], { health })).toMatchObject({ directory: FIRST })
+})
+
+test('a page in an outage holds a hostname back for an hour at most, however long it asks; a limit as long as it says', () => {
+  const wait = (...types: string[]) => {
+    const refusals = types.map((type) => ({
+      directory: FIRST,
+      error: new IssueError('', { type }, { retryAfterS: 400_000 }),
+      isDown: false,
+    }))
+    return summarise(refusals).retryAfterS
+  }
+  const [outage, limit] = ['urn:namesake:error:malformedAnswer', 'urn:ietf:params:acme:error:rateLimited']
+  expect([wait(outage), wait('urn:ietf:params:acme:error:unauthorized'), wait(limit, outage)]).toEqual([3_600, 3_600, 3_600])
+  expect(wait(limit)).toBe(400_000)
 })
 
 test('an order on which the authority does not decide is gone on with once', () => {

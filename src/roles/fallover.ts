@@ -46,6 +46,7 @@ const VALIDATION_FAILED = new Set(['unauthorized', 'dns', 'connection', 'incorre
 const USEFUL: readonly RefusalClass[] = ['hostname', 'caa', 'undecided', 'policy', 'limit', 'account', 'outage', 'passed-over', 'stopping']
 const SENTENCE_CHARACTERS_MAX = 1_200
 const OUTAGE_RETRY_S = 60
+const RETRY_AFTER_S_MAX = 3_600 // where it is no limit: a page in an outage knows little of its end
 
 /** One authority that was asked, or would have been. `isDown`: it does not answer others either. */
 export type Refused = { directory: string; error: IssueError; isDown: boolean }
@@ -93,8 +94,13 @@ export function summarise(refusals: readonly Refused[], random: () => number = M
 }
 
 function soonest(best: Refused, refusals: readonly Refused[], outage: boolean, random: () => number): number | undefined {
-  if (classOf(best.error) === 'hostname') return best.error.retryAfterS
-  const again = refusals.map(({ error }) => error.retryAfterS ?? (outage ? OUTAGE_RETRY_S * (1 + random()) : 0))
+  if (classOf(best.error) === 'hostname') return retryAfterS(best.error)
+  const again = refusals.map(({ error }) => retryAfterS(error) ?? (outage ? OUTAGE_RETRY_S * (1 + random()) : 0))
   const least = Math.min(...again)
   return least > 0 ? least : undefined
+}
+
+function retryAfterS(error: IssueError): number | undefined {
+  if (classOf(error) === 'limit' || error.retryAfterS === undefined) return error.retryAfterS
+  return Math.min(error.retryAfterS, RETRY_AFTER_S_MAX)
 }
