@@ -13,6 +13,7 @@ const POLL_MS_MAX = 5_000
 const RETRY_AFTER_MAX_MS = 30_000
 const REPLACES_REFUSED = ['alreadyReplaced', 'malformed', 'unauthorized']
 const PASSING = ['connectionFailed', 'timeout', 'aborted', 'serverInternal', 'rateLimited', 'badNonce', 'accountDoesNotExist']
+const NOT_FOUND_PAUSES_MS = [250, 750, 2_000]
 const CHAIN_TYPE = 'application/pem-certificate-chain'
 
 /** One order's way of talking to the authority: signed by the account, under the order's signal. No payload: POST-as-GET. */
@@ -46,12 +47,44 @@ export async function obtainChain(acme: AcmeConversation, wanted: Wanted): Promi
   const { url, order } = wanted.resume === undefined ? await openOrder(acme, wanted) : await reopen(acme, wanted.resume)
   if (wanted.resume === undefined) await wanted.keepOrder?.({ url, expires: order.expires })
   if (order.status === 'pending') for (const authorization of order.authorizations) await authorize(acme, wanted, authorization)
+  const { certificate } = await patiently(acme, wanted, () => finalise(acme, wanted, url))
+  if (!certificate) throw ownFault('malformedAnswer', `${acme.host} calls the order valid but names no certificate`)
+  return (await patiently(acme, wanted, () => acme.post(certificate, undefined, CHAIN_TYPE))).text
+}
+
+/** Also of an order that has been finalised already. */
+async function finalise(acme: AcmeConversation, wanted: Wanted, url: string): Promise<Order> {
   const ready = await pollOrder(acme, wanted, url, ['pending'])
   wanted.onFinalize?.()
   const finalized = ready.status === 'ready' ? await acme.post(ready.finalize, { csr: wanted.csr }) : undefined
-  const valid = await pollOrder(acme, wanted, url, ['pending', 'ready', 'processing'], finalized)
-  if (!valid.certificate) throw ownFault('malformedAnswer', `${acme.host} calls the order valid but names no certificate`)
-  return (await acme.post(valid.certificate, undefined, CHAIN_TYPE)).text
+  return pollOrder(acme, wanted, url, ['pending', 'ready', 'processing'], finalized)
+}
+
+/**
+ * An authority of many machines may not find what another of them has just answered with: it is asked a few times more. Rejects with
+ * `certificateNotShown` when that was in vain, since nobody knows then whether there is a certificate.
+ */
+async function patiently<T>({ host, signal }: AcmeConversation, { hostname }: Wanted, ask: () => Promise<T>): Promise<T> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (!isNotFound(error)) throw error
+      const waitMs = NOT_FOUND_PAUSES_MS[tries]
+      if (waitMs === undefined) throw notShown(error)
+      await pause(waitMs, signal)
+    }
+  }
+
+  function notShown(cause: IssueError) {
+    const lead = `${host} does not show the certificate for ${hostname}, and it is looked for again by itself`
+    return ownFault('certificateNotShown', `${lead}: ${cause.message}`, { cause })
+  }
+}
+
+function isNotFound(error: unknown): error is IssueError {
+  if (!(error instanceof IssueError)) return false
+  return isAcmeError(error, 'orderNotReady') || (isAcmeError(error, 'malformed') && error.problem.status === 404)
 }
 
 async function openOrder(acme: AcmeConversation, wanted: Wanted): Promise<Opened> {

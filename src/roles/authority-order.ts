@@ -209,7 +209,7 @@ function healthOf(outcome: { kind: 'issued' | 'no-room' } | IssueError | undefin
 function saysNothingCame(error: unknown): boolean {
   return (
     error instanceof IssueError &&
-    !['certificateMismatch', 'orderGone'].includes(kindOf(error)) &&
+    !['certificateMismatch', 'certificateNotShown', 'orderGone'].includes(kindOf(error)) &&
     !['outage', 'stopping'].includes(classOf(error))
   )
 }

@@ -10,7 +10,7 @@ export type RefusalClass = 'hostname' | 'caa' | 'undecided' | 'policy' | 'limit'
 
 const CLASSES: Record<Exclude<RefusalClass, 'hostname'>, readonly string[]> = {
   caa: ['caa'],
-  undecided: ['validationPending'],
+  undecided: ['validationPending', 'certificateNotShown'],
   policy: [
     ...[
       'rejectedIdentifier',
@@ -42,6 +42,9 @@ const CLASS_OF = new Map(Object.entries(CLASSES).flatMap(([name, kinds]) => kind
 // RFC 8555 §6.7: the errors that a challenge ends with.
 const VALIDATION_FAILED = new Set(['unauthorized', 'dns', 'connection', 'incorrectResponse', 'tls', 'caa'])
 
+// A resumed order that ends with one of these would do so forever.
+const STUCK = ['timeout', 'malformedAnswer', 'validationPending', 'certificateNotShown']
+
 // What whoever reads the failure can do most about stands first.
 const USEFUL: readonly RefusalClass[] = ['hostname', 'caa', 'undecided', 'policy', 'limit', 'account', 'outage', 'passed-over', 'stopping']
 const SENTENCE_CHARACTERS_MAX = 1_200
@@ -71,10 +74,10 @@ export function isValidationFailure(error: IssueError): boolean {
   return VALIDATION_FAILED.has(kindOf(error))
 }
 
-/** Whether an open order is worth going on with later. A resumed one that is stuck or cannot be read would be so forever; a 5xx was not about the order. */
+/** Whether an open order is worth going on with later. A resumed one that is stuck or cannot be read is not; a 5xx was not about the order. */
 export function isResumable(error: IssueError, wasResumed: boolean): boolean {
   const isServerFault = (error.problem.status ?? 0) >= 500
-  if (wasResumed && !isServerFault && ['timeout', 'malformedAnswer', 'validationPending'].includes(kindOf(error))) return false
+  if (wasResumed && !isServerFault && STUCK.includes(kindOf(error))) return false
   return ['outage', 'undecided', 'limit', 'stopping'].includes(classOf(error))
 }
 

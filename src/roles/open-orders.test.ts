@@ -193,6 +193,41 @@ test.for<[string, StubStep]>([
   expect(await open()).toEqual([])
 })
 
+test.for<[StubStep, string, number]>([
+  ['certificate', 'malformed', 404],
+  ['order', 'malformed', 404],
+  ['finalize', 'orderNotReady', 403],
+])('what the authority does not find for a moment, asked at the step %s (%s), costs no certificate', async ([step, name, status]) => {
+  const { stub, attempt, outcomes } = await setUp()
+  stub.fail(step, { kind: 'problem', name, status, detail: 'not found' }, 1)
+  expect(await attempt()).toHaveProperty('keyPem')
+  expect(await outcomes()).toEqual(['issued'])
+})
+
+const NOT_FOUND = { kind: 'problem', name: 'malformed', status: 404, detail: 'Certificate not found' } as const
+
+test('a certificate that is not found for longer is fetched by the next attempt', async () => {
+  const { stub, attempt, outcomes, open } = await setUp()
+  stub.fail('certificate', NOT_FOUND)
+  const problem = { type: 'urn:namesake:error:certificateNotShown', detail: expect.stringContaining('Certificate not found') }
+  expect(await attempt()).toMatchObject({ problem })
+  expect([await outcomes(), (await open()).length]).toEqual([['under-way'], 1])
+  stub.heal()
+  expect(await attempt()).toHaveProperty('keyPem')
+  expect(stub.orders).toHaveLength(1)
+  expect(await outcomes()).toEqual(['issued'])
+})
+
+test('one that the next attempt does not find either is ordered anew, and goes on counting as a certificate', async () => {
+  const { stub, attempt, outcomes, open } = await setUp()
+  stub.fail('finalize', { kind: 'outage' })
+  await attempt()
+  stub.heal()
+  stub.fail('certificate', NOT_FOUND)
+  await attempt()
+  expect([await outcomes(), await open()]).toEqual([['under-way'], []])
+})
+
 test('a limit at finalisation leaves the order open until there is room', async () => {
   const { stub, attempt, open, outcomes } = await setUp()
   stub.fail('finalize', {
