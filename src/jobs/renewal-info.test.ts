@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { addProject, claim } from '../../test/support/tenants.ts'
@@ -47,4 +48,34 @@ test('one run asks about all that is due, and a question that breaks costs no ot
     hostnames.slice(0, 5),
   ])
   expect(inADay.rowCount).toBe(4)
+})
+
+test('an authority that does not answer keeps nobody from the others, and is asked again minutes later', async () => {
+  const { db } = database
+  const [silent, well] = ['https://silent.example.com/directory', 'https://well.example.com/directory']
+  await db.pool.query('update certificates set ari_due_at = null')
+  await db.pool.query(
+    `update certificates set directory = $1, ari_due_at = now() - interval '1 hour' where hostname in (select hostname from certificates limit 150)`,
+    [silent],
+  )
+  await db.pool.query(
+    `update certificates set directory = $1, ari_due_at = now() where hostname = (select max(hostname) from certificates where ari_due_at is null)`,
+    [well],
+  )
+  const asked: (string | null)[] = []
+  await askAboutRenewals({
+    ...{ db, log: createLog('test', 'fatal') },
+    async renewalTime({ directory, renewAt }, signal) {
+      asked.push(directory)
+      if (directory === well) return { kind: 'no-wish', renewAt }
+      await once(signal, 'abort')
+      return { kind: 'failed', renewAt, sentence: 'it did not answer' }
+    },
+  })
+  expect(asked).toEqual([...Array(10).fill(silent), well])
+  const soon = await db.pool.query(
+    `select from certificates where directory = $1 and ari_due_at between now() + interval '1 minute' and now() + interval '10 minutes'`,
+    [silent],
+  )
+  expect(soon.rowCount).toBe(140)
 })

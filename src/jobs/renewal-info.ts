@@ -5,8 +5,8 @@ import type { Log } from '../log.ts'
 const CERTIFICATES_A_RUN_MAX = 100
 const QUESTIONS_AT_ONCE_MAX = 10
 const RUN_MS_MAX = 10_000 // a worker's stop waits for it
-const QUESTION_TIMEOUT_MS = 10_000
-const LEASE_S = 300 // longer than a whole run of questions that all time out
+const QUESTION_TIMEOUT_MS = 5_000 // within a run, so that there is time left for the others when one is silent
+const LEASE_S = 300 // longer than a whole run, and after so long one that did not answer is asked again
 const ASK_AGAIN_S = 86_400
 const ASK_AGAIN_AFTER_FAILURE_S = 3_600
 const NEWS_MS = 86_400_000
@@ -27,25 +27,41 @@ export type RenewalInfoParts = {
 /**
  * Asks authorities when they wish the certificates in hand to be renewed (RFC 9773), as far as asking is due, and moves the renewals.
  * After a failed question our own rule holds, or the wish known from before where that is earlier. Goes on for some seconds while there is more to
- * ask: an authority has a million certificates asked about every six hours. What could not be kept ends the run once the others of its hundred are.
+ * ask: an authority has a million certificates asked about every six hours. One that answers none of its questions in time is left alone for the rest
+ * of the run, and what is due at it is due again minutes later. What could not be kept ends the run once the others asked beside it are.
  */
 export async function askAboutRenewals(parts: RenewalInfoParts): Promise<void> {
   const endsAtMs = performance.now() + RUN_MS_MAX
+  const silent = new Set<string | null>()
   for (;;) {
     const due = await claimDueRenewalInfo(parts.db, CERTIFICATES_A_RUN_MAX, LEASE_S)
-    const failures: unknown[] = []
-    for (let i = 0; i < due.length; i += QUESTIONS_AT_ONCE_MAX) {
-      const asked = due.slice(i, i + QUESTIONS_AT_ONCE_MAX).map((held) => ask(parts, held).catch((error) => failures.push(error)))
-      await Promise.all(asked)
+    for (let left = due; left.length > 0; ) {
+      left = left.filter(({ directory }) => !silent.has(directory))
+      if (performance.now() >= endsAtMs) return
+      const beside = left.slice(0, QUESTIONS_AT_ONCE_MAX)
+      left = left.slice(QUESTIONS_AT_ONCE_MAX)
+      for (const directory of await askBesideEachOther(parts, beside)) silent.add(directory)
     }
-    if (failures.length > 0) throw failures[0]
     if (due.length < CERTIFICATES_A_RUN_MAX || performance.now() >= endsAtMs) return
   }
 }
 
-async function ask({ db, log, renewalTime }: RenewalInfoParts, held: HeldCertificate): Promise<void> {
+/** Says whose directories have answered none of the questions in time. Rejects with what could not be kept, once all have come to their end. */
+async function askBesideEachOther(parts: RenewalInfoParts, due: readonly HeldCertificate[]): Promise<(string | null)[]> {
+  const answered = new Set<string | null>()
+  const asked = due.map(async (held) => {
+    const signal = AbortSignal.timeout(QUESTION_TIMEOUT_MS)
+    const time = await parts.renewalTime(held, signal)
+    if (!signal.aborted) answered.add(held.directory)
+    await keep(parts, held, time)
+  })
+  const failed = (await Promise.allSettled(asked)).find((outcome) => outcome.status === 'rejected')
+  if (failed) throw failed.reason
+  return due.map(({ directory }) => directory).filter((directory) => !answered.has(directory))
+}
+
+async function keep({ db, log }: RenewalInfoParts, held: HeldCertificate, time: RenewalTime): Promise<void> {
   const { hostname } = held
-  const time = await renewalTime(held, AbortSignal.timeout(QUESTION_TIMEOUT_MS))
   switch (time.kind) {
     case 'wish': {
       const { renewAt, retryAfterS, explanationUrl } = time
