@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { freePort } from '../../test/support/ports.ts'
 import { parseHostname } from '../hostname.ts'
 import { createAcmeAuthority } from './acme-authority.ts'
@@ -233,6 +233,33 @@ test('an authority that comes back is used again, without a restart', async () =
   expect((await failureOf(authority)).problem.type).toBe(acme('serverInternal'))
   expect((await failureOf(authority)).problem.type).toBe(acme('serverInternal'))
   expect((await failureOf(authority)).problem.type).toBe(own('certificateMismatch'))
+})
+
+test('an hour later the directory is read anew, also when the machine has set its clock back meanwhile', async () => {
+  vi.useFakeTimers({ toFake: ['Date', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { authority, visits } = await startAuthority()
+  const look = () => authority.caaIdentities!(AbortSignal.timeout(20_000))
+  await look()
+  vi.setSystemTime(0)
+  await look()
+  expect(visits['/dir']).toBe(1)
+  vi.advanceTimersByTime(3_600_001)
+  await look()
+  expect(visits['/dir']).toBe(2)
+})
+
+test('an authority that takes its orders elsewhere by now is found by the next attempt', async () => {
+  const moved = { status: 404, body: { type: acme('malformed'), detail: 'no such page' } }
+  const { authority, visits, url } = await startAuthority({
+    '/dir': (visit) => ({
+      body: { newNonce: url('/nonce'), newAccount: url('/account'), newOrder: url(visit === 1 ? '/old' : '/new-order') },
+    }),
+    '/old': moved,
+  })
+  expect((await failureOf(authority)).problem.detail).toBe('no such page')
+  expect((await failureOf(authority)).problem.type).toBe(own('certificateMismatch')) // it came as far as the certificate
+  expect(visits).toMatchObject({ '/dir': 2, '/old': 1, '/new-order': 1 })
 })
 
 test.for(['/dir', '/nonce', '/account', '/new-order', '/authz', '/order', '/finalize', '/chain'])(

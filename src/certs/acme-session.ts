@@ -22,13 +22,11 @@ export type AcmeSession = {
 }
 
 export function createAcmeSession(settings: { directoryUrl: string; key: AccountKey; caFile?: string; now: () => Date }): AcmeSession {
-  const { directoryUrl, key, now } = settings
+  const { directoryUrl, key } = settings
   const { host } = new URL(directoryUrl)
   const send = createSend(settings)
-  const directory = rememberDirectory(
-    async () => readDirectory(requireSuccess(await send({ method: 'GET', url: directoryUrl }), host)),
-    now,
-  )
+  const remembered = rememberDirectory(async () => readDirectory(requireSuccess(await send({ method: 'GET', url: directoryUrl }), host)))
+  const directory = remembered.read
   const nonces: string[] = []
 
   const keepNonce = ({ nonce }: HttpAnswer) => {
@@ -51,6 +49,7 @@ export function createAcmeSession(settings: { directoryUrl: string; key: Account
         const refused = findRefusal(answer, host)
         if (!isAcmeError(refused, 'badNonce') || attempt === NONCE_TRIES_MAX) {
           keepNonce(answer)
+          if (answer.status === 404) remembered.forget(url)
           if (refused) throw refused
           return answer
         }
@@ -71,15 +70,20 @@ export function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefine
   })
 }
 
-/** Many orders that begin together share one look; a failed one is not remembered. */
-function rememberDirectory(look: () => Promise<Directory>, now: () => Date): AcmeSession['directory'] {
+/** Many orders that begin together share one look; a failed one is not remembered. `forget`: there is no new order, or account, at this URL. */
+function rememberDirectory(look: () => Promise<Directory>): { read: AcmeSession['directory']; forget(url: string): void } {
   const once = createOnce<'directory', Directory>()
   let known: { directory: Directory; untilMs: number } | undefined
-  return async (signal) => {
-    if (known && now().getTime() < known.untilMs) return known.directory
-    const directory = await untilAborted(once('directory', look), signal)
-    known = { directory, untilMs: now().getTime() + DIRECTORY_KEPT_MS }
-    return directory
+  return {
+    async read(signal) {
+      if (known && performance.now() < known.untilMs) return known.directory
+      const directory = await untilAborted(once('directory', look), signal)
+      known = { directory, untilMs: performance.now() + DIRECTORY_KEPT_MS }
+      return directory
+    },
+    forget(url) {
+      if (known && [known.directory.newOrder, known.directory.newAccount].includes(url)) known = undefined
+    },
   }
 }
 
