@@ -52,7 +52,7 @@ export function readDirectory({ body }: HttpAnswer): Directory {
     newNonce: url('newNonce'),
     newAccount: url('newAccount'),
     newOrder: url('newOrder'),
-    ...(directory.renewalInfo !== undefined && { renewalInfo: url('renewalInfo') }),
+    ...(isUrl(directory.renewalInfo) && { renewalInfo: directory.renewalInfo }),
     profiles: readProfiles(directory.meta),
     ...readCaaIdentities(directory.meta),
   }
@@ -65,7 +65,7 @@ function readCaaIdentities(meta: unknown): Pick<Directory, 'caaIdentities'> {
   return names.length > 0 ? { caaIdentities: names } : {}
 }
 
-// Optional twice over: what cannot be read is not offered, and must not keep ordinary orders from being made.
+// Optional, as renewalInfo: what cannot be read is not offered, and must not keep ordinary orders from being made.
 function readProfiles(meta: unknown): string[] {
   const profiles = (meta as { profiles?: unknown } | null | undefined)?.profiles
   return typeof profiles === 'object' && profiles !== null && !Array.isArray(profiles) ? Object.keys(profiles) : []
@@ -79,7 +79,7 @@ export function readOrder({ body }: HttpAnswer): Order {
     status: state(order.status, ORDER_STATES, 'order.status'),
     authorizations,
     finalize: readUrl(order.finalize, 'order.finalize'),
-    ...(order.certificate !== undefined && { certificate: readUrl(order.certificate, 'order.certificate') }),
+    ...((order.certificate ?? null) !== null && { certificate: readUrl(order.certificate, 'order.certificate') }),
     ...readExpiry(order.expires),
     error: readProblem(order.error),
   }
@@ -100,8 +100,12 @@ export function readAuthorization({ body }: HttpAnswer): Authorization {
 
 /** Takes an absolute http(s) URL out of an answer; `where` names it in the complaint. */
 export function readUrl(value: unknown, where: string): string {
-  if (typeof value !== 'string' || !/^https?:$/.test(URL.parse(value)?.protocol ?? '')) throw malformed(`${where} is no URL`)
+  if (!isUrl(value)) throw malformed(`${where} is no URL`)
   return value
+}
+
+function isUrl(value: unknown): value is string {
+  return typeof value === 'string' && /^https?:$/.test(URL.parse(value)?.protocol ?? '')
 }
 
 function readChallenge(value: unknown): OfferedChallenge {

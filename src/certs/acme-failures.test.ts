@@ -198,6 +198,23 @@ test.for<[string, Script, RegExp]>([
   expect(message).toMatch(words)
 })
 
+test.for([{ renewalInfo: null }, { renewalInfo: 'soon' }])(
+  'an authority is ordered from though its optional members are null or like %o',
+  async ({ renewalInfo }) => {
+    const { authority, url, order } = await startAuthority({
+      '/dir': () => ({
+        body: { newNonce: url('/nonce'), newAccount: url('/account'), newOrder: url('/new-order'), meta: null, renewalInfo },
+      }),
+      '/new-order': () => ({
+        ...{ status: 201, headers: { location: url('/order') } },
+        body: { ...order('pending'), certificate: null, expires: null, error: null },
+      }),
+      '/finalize': { status: 403, body: { type: acme('badCSR'), detail: null, subproblems: null, identifier: null } },
+    })
+    expect((await failureOf(authority)).problem).toEqual({ type: acme('badCSR'), status: 403 })
+  },
+)
+
 test('an authority that offers only other challenges is told from one that failed', async () => {
   const challenges = [{ type: 'dns-01', url: 'http://127.0.0.1:1/', status: 'pending', token: 'x' }]
   const { authority } = await startAuthority({ '/authz': { body: { status: 'pending', challenges } } })

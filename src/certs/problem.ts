@@ -58,13 +58,14 @@ export function kindOf({ problem }: IssueError): string {
   return (type === `${ACME_ERROR}compound` ? (subproblems[0]?.type ?? type) : type).split(':').at(-1)!
 }
 
-/** Takes a parsed problem document as it is; undefined when it is none. A missing type means about:blank (RFC 7807 §3.1). */
+/** Takes a parsed problem document as it is, but for members that are null; undefined when it is none. A missing type means about:blank (RFC 7807 §3.1). */
 export function readProblem(document: unknown, status?: number): AcmeProblem | undefined {
   if (typeof document !== 'object' || document === null || Array.isArray(document)) return undefined
-  const { type = 'about:blank', detail, subproblems = [] } = document as Record<string, unknown>
+  const members: Record<string, unknown> = Object.fromEntries(Object.entries(document).filter(([, value]) => value !== null))
+  const { type = 'about:blank', detail, subproblems = [] } = members
   if (typeof type !== 'string' || (detail !== undefined && typeof detail !== 'string') || !Array.isArray(subproblems)) return undefined
   if (!subproblems.every((one) => readProblem(one))) return undefined
-  return { ...document, type, ...(status === undefined ? {} : { status }) }
+  return { ...members, type, ...(status === undefined ? {} : { status }) }
 }
 
 /** Authorities quote what strange servers sent them; PostgreSQL takes neither NUL nor half a surrogate pair. */
