@@ -1,3 +1,4 @@
+import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { addProject, CLAIM_RULES, claim } from '../../test/support/tenants.ts'
@@ -74,8 +75,10 @@ test('an order that is open at the authority goes on counting when a later attem
   await db.pool.query('delete from issuance_orders')
 })
 
-test('an order that ends after its hostname changed hands leaves the attempt of the new holder alone', async () => {
+test('an order that ends after its hostname changed hands leaves the attempt of the new holder alone, and the log says what may have come between', async () => {
   const { db } = database
+  const lines: string[] = []
+  const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
   const [first, second] = [await addProject(db), await addProject(db)]
   const ends: Record<string, () => Promise<unknown>> = {
     issued: async () => ({ kind: 'issued', ...ISSUED }),
@@ -90,10 +93,11 @@ test('an order that ends after its hostname changed hands leaves the attempt of 
       expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'go', projectId: second.id })
       return end()
     }
-    await issueCertificate(parts({ precheck: async () => ({ kind: 'go' }), order: order as IssueParts['order'] }).issue, { hostname })
+    await issueCertificate(parts({ log, precheck: async () => ({ kind: 'go' }), order: order as IssueParts['order'] }).issue, { hostname })
     const { certificate } = await findDomain(db, second, hostname, CLAIM_RULES)
     expect(certificate).toMatchObject({ state: 'pending', attempts: 1, lastError: null })
   }
+  expect(lines[0]).toMatch(/not kept: .* hostname may have changed hands, a certificate been imported, or a later attempt begun/)
   await db.pool.query('delete from issuance_orders')
 })
 

@@ -72,7 +72,8 @@ export async function issueCertificate(parts: IssueParts, payload: unknown, work
   const outcome = await obtain(parts, hostname, { permission, held })
   parts.count(outcome.kind)
   if (outcome.kind === 'issued' && !(await keep(parts, hostname, outcome, permission)).kept) {
-    parts.log.warn({ hostname, serial: outcome.serial }, 'a certificate came too late and is not kept: another attempt has overtaken it')
+    const between = 'meanwhile the hostname may have changed hands, a certificate been imported, or a later attempt begun'
+    parts.log.warn({ hostname, serial: outcome.serial }, `a certificate came too late and is not kept: ${between}`)
     return
   }
   const stopped = outcome.kind !== 'issued' && (await recordIssuanceFailure(parts.db, hostname, outcome, permission)).stopped
