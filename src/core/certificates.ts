@@ -340,8 +340,8 @@ async function markUnderWay(
   return begun
 }
 
-function withoutKind({ directory, orderId, asked }: Taken) {
-  return { directory, orderId, asked }
+function withoutKind({ directory, orderId, asked, full }: Taken) {
+  return { directory, orderId, asked, full }
 }
 
 const LEASE = sql`make_interval(secs => ${sql.lit(ISSUANCE_LEASE_S)})`

@@ -21,8 +21,8 @@ export type BudgetRequest = {
   limits?: readonly IssuanceLimit[] | undefined
 }
 
-/** `orderId` goes to `settleOrder`; null where nothing is counted. `asked` as in the request. */
-export type Taken = { kind: 'taken'; directory: string; orderId: string | null; asked: boolean }
+/** `orderId` goes to `settleOrder`; null where nothing is counted. `asked` as in the request. `full`: the sentence of a directory before it that has no room. */
+export type Taken = { kind: 'taken'; directory: string; orderId: string | null; asked: boolean; full?: string | undefined }
 
 /**
  * Which limit leaves no room (`share`: the project's part of the account's), until when for this hostname, behind those that wait in the same
@@ -84,10 +84,14 @@ export async function takeFirstBudget(
   const refusals: NoRoom[] = []
   for (const directory of directories) {
     const answer = await takeBudget(tx, { ...request, directory, asked: directory === askedBy })
-    if (answer.kind === 'taken') return answer
+    if (answer.kind === 'taken') return { ...answer, full: firstOf(refusals)?.sentence }
     refusals.push(answer)
   }
-  return refusals.sort((a, b) => a.until.getTime() - b.until.getTime())[0]!
+  return firstOf(refusals)!
+}
+
+function firstOf(refusals: readonly NoRoom[]): NoRoom | undefined {
+  return refusals.toSorted((a, b) => a.until.getTime() - b.until.getTime())[0]
 }
 
 /** As takeBudget, for an order that goes to another directory than the one it was begun with. */

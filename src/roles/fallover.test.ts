@@ -49,9 +49,9 @@ function fake(name: string, answer: Fake['answer'] = () => undefined, caa: strin
   return authority
 }
 
-async function attempt(authorities: Authority[], terms: Partial<OrderTerms> = {}) {
+async function attempt(authorities: Authority[], terms: Partial<OrderTerms> = {}, limits = LIMITS) {
   const hostname = await claim(database.db, await addProject(database.db))
-  const permission = await beginIssuance(database.db, hostname, { directories: authorities.map(({ name }) => name), limits: LIMITS })
+  const permission = await beginIssuance(database.db, hostname, { directories: authorities.map(({ name }) => name), limits })
   if (permission.kind === 'no') throw new Error(permission.reason)
   const ledger = createIssuanceLedger(database.db, log)
   return orderFrom(authorities, hostname, { permission, ledger, ...terms }).catch((error: unknown) => error as OrdersRefused)
@@ -133,6 +133,17 @@ test('when CAA forbids all of them, the failure names the record, where it stand
   )
   expect(authorities.flatMap(({ asked }) => asked)).toEqual([])
   expect(await entries()).toEqual([])
+})
+
+test('where the preferred authority is merely full, and CAA forbids the next, the failure says so of both', async () => {
+  const authorities = [fake(FIRST), fake(SECOND)]
+  const limits = [{ scope: 'account' as const, max: 5, windowS: 3_600 }]
+  for (let n = 0; n < 4; n++) await attempt([authorities[0]!], {}, limits)
+  const result = await attempt(authorities, records('first.example.com'), limits)
+  expect(result).toMatchObject({ problem: { type: 'urn:namesake:error:caa' } })
+  expect((result as OrdersRefused).message).toMatch(
+    /does not let second\.example\.com .* – also: first\.example\.com allows 5 orders in an hour/,
+  )
 })
 
 test('a CAA look-up that fails blocks nothing, and neither does a directory that states no names', async () => {

@@ -83,15 +83,19 @@ export function isResumable(error: IssueError, wasResumed: boolean): boolean {
 
 /**
  * All refusals of an attempt as one: the problem of the one that its reader can do most about, in full, with every other under `attempts`;
- * its words first in the sentence. The next attempt is when the first of them may be asked again.
+ * its words first in the sentence. `full` is what to say of an authority that would have been asked before them if it had room. The next attempt is when the first of them may be asked again.
  */
-export function summarise(refusals: readonly Refused[], random: () => number = Math.random): OrdersRefused {
+export function summarise(
+  refusals: readonly Refused[],
+  { full, random = Math.random }: { full?: string | undefined; random?: () => number } = {},
+): OrdersRefused {
   const rank = ({ error }: Refused) => USEFUL.indexOf(classOf(error))
   const [best, ...others] = [...refusals].sort((a, b) => rank(a) - rank(b))
   const outage = refusals.every(({ isDown }) => isDown)
   const attempts = refusals.map(({ directory, error }) => ({ directory, problem: error.problem }))
   const problem = others.length === 0 ? best!.error.problem : { ...best!.error.problem, attempts }
-  const also = others.map(({ error }) => error.message).join(' – ')
+  const fullOne = full !== undefined && classOf(best!.error) !== 'hostname' ? [full] : [] // what must be mended anyhow is not softened
+  const also = [...others.map(({ error }) => error.message), ...fullOne].join(' – ')
   const message = `${best!.error.message}${also && ` – also: ${also}`}`.slice(0, SENTENCE_CHARACTERS_MAX)
   return new OrdersRefused(message, problem, { outage, retryAfterS: soonest(best!, refusals, outage, random) })
 }
