@@ -1,3 +1,5 @@
+import { createRetryPauses, retryAfterMsOf } from './retry-pauses.ts'
+
 export type ServerEvent = { name: string; data: unknown }
 export type StreamOptions = {
   path: string
@@ -14,10 +16,6 @@ export type StreamOptions = {
 
 type Outcome = { kind: 'refused' } | { kind: 'failed'; retryAfterMs: number } | { kind: 'lost'; livedMs: number }
 
-const RETRY_FIRST_MS = 2_000
-const RETRY_MAX_MS = 30_000
-const RETRY_AFTER_MAX_MS = 300_000
-const SPREAD = 0.3 // the pages of a service that restarts return one after the other
 const SETTLED_MS = 15_000 // a heartbeat of the service
 const BUFFER_CHARS_MAX = 1_000_000
 const REFUSALS = [401, 403, 404]
@@ -33,22 +31,15 @@ export function followEvents(options: StreamOptions): () => void {
 }
 
 async function follow(options: StreamOptions, signal: AbortSignal): Promise<void> {
-  let retryMs = RETRY_FIRST_MS
+  const pauses = createRetryPauses()
   while (!signal.aborted) {
     const outcome = await readOnce(options, signal)
     if (signal.aborted) return
     if (outcome.kind === 'refused') return options.onRefused()
     if (outcome.kind === 'failed') options.onStale()
-    if (outcome.kind === 'lost' && outcome.livedMs >= SETTLED_MS) retryMs = RETRY_FIRST_MS
-    await pause(waitingMs(retryMs, outcome), signal)
-    retryMs = Math.min(retryMs * 2, RETRY_MAX_MS)
+    if (outcome.kind === 'lost' && outcome.livedMs >= SETTLED_MS) pauses.restart()
+    await pause(pauses.nextMs(outcome.kind === 'failed' ? outcome.retryAfterMs : 0), signal)
   }
-}
-
-function waitingMs(retryMs: number, outcome: Outcome): number {
-  const deviation = SPREAD * (2 * Math.random() - 1)
-  const retryAfterMs = outcome.kind === 'failed' ? outcome.retryAfterMs : 0
-  return Math.max(retryMs * (1 + deviation), retryAfterMs * (1 + Math.abs(deviation)))
 }
 
 async function readOnce({ path, token, request, onEvent, onStale }: StreamOptions, signal: AbortSignal): Promise<Outcome> {
@@ -76,12 +67,6 @@ async function readOnce({ path, token, request, onEvent, onStale }: StreamOption
     // Closed by us, or by the network.
   }
   return openedAt === undefined ? { kind: 'failed', retryAfterMs: 0 } : { kind: 'lost', livedMs: performance.now() - openedAt }
-}
-
-/** 0 where the service names no time in seconds. */
-function retryAfterMsOf(answer: Response): number {
-  const seconds = Number(answer.headers.get('retry-after') ?? 0)
-  return seconds > 0 ? Math.min(seconds * 1_000, RETRY_AFTER_MAX_MS) : 0
 }
 
 // Not every browser iterates a ReadableStream.

@@ -1,6 +1,7 @@
 import { isToDo } from '../../portal/connection.ts'
 import type { Connect } from '../../portal/records.ts'
-import { type Answer, type Link, openLink } from './link.ts'
+import { createRetryPauses } from '../../portal/retry-pauses.ts'
+import { type Answer, type Link, openLink, type Trouble } from './link.ts'
 import { createStyle } from './style.ts'
 import { createView, type Shown } from './view.ts'
 import { createSay, explain, findingTitle, hinderedKey, type Strings } from './words.ts'
@@ -24,6 +25,8 @@ class NamesakeConnect extends Base {
   #shown: Shown = { kind: 'loading' }
   #link: Link | undefined
   #unfollow: (() => void) | undefined
+  readonly #pauses = createRetryPauses()
+  #retry: ReturnType<typeof setTimeout> | undefined
   #isOpening = false
   #hasNews = false
   #asked = 0
@@ -85,6 +88,8 @@ class NamesakeConnect extends Base {
 
   #close(): void {
     this.#unfollow?.()
+    clearTimeout(this.#retry)
+    this.#pauses.restart()
     this.#unfollow = this.#link = undefined
     this.#asked += 1
     this.#hasNews = false
@@ -99,6 +104,7 @@ class NamesakeConnect extends Base {
       this.#hasNews = true
       return
     }
+    clearTimeout(this.#retry)
     this.#asked += 1
     const question = this.#asked
     if (how === 'check' && this.#shown.kind === 'found') this.#show({ ...this.#shown, isChecking: true })
@@ -117,18 +123,24 @@ class NamesakeConnect extends Base {
   #take(answer: Answer, how: 'load' | 'check'): void {
     const before = this.#told
     if (answer.kind === 'found') {
+      this.#pauses.restart()
       this.#show({ kind: 'found', connect: answer.connect, isChecking: false })
       if (how === 'check' && before === this.#told) this.#view.announce(this.#finding(answer.connect.dns))
       if (answer.connect.status === 'live') this.#unfollow?.() // there is nothing more to wait for
     } else if (answer.kind === 'ended') {
       this.#unfollow?.()
       this.#show({ kind: 'ended' })
-    } else if (this.#shown.kind === 'found') {
-      this.#show({ ...this.#shown, trouble: answer, isChecking: false })
-      if (how === 'check') this.#view.announce(explain(answer, createSay(this.#strings)))
     } else {
-      this.#show({ kind: 'problem', trouble: answer })
+      // The stream stays open meanwhile, and may tell of nothing more: what it told of last would be lost.
+      this.#retry = setTimeout(() => void this.#learn('load'), this.#pauses.nextMs(answer.retryAfterMs))
+      this.#lament(answer.trouble, how)
     }
+  }
+
+  #lament(trouble: Trouble, how: 'load' | 'check'): void {
+    const shown = this.#shown
+    this.#show(shown.kind === 'found' ? { ...shown, trouble, isChecking: false } : { kind: 'problem', trouble })
+    if (how === 'check') this.#view.announce(explain(trouble, createSay(this.#strings)))
   }
 
   #show(shown: Shown): void {

@@ -1,11 +1,12 @@
 import { followEvents } from '../../portal/event-stream.ts'
 import type { Connect } from '../../portal/records.ts'
+import { retryAfterMsOf } from '../../portal/retry-pauses.ts'
 import { sentenceOf } from '../../portal/sentence.ts'
 
 /** No answer for now. `busy`: the service says when to ask again. */
 export type Trouble = { kind: 'busy'; sentence: string } | { kind: 'unreachable' }
 /** What the service says to the token. `ended`: it expired, or its hostname is no longer claimed. */
-export type Answer = { kind: 'found'; connect: Connect } | { kind: 'ended' } | Trouble
+export type Answer = { kind: 'found'; connect: Connect } | { kind: 'ended' } | { kind: 'trouble'; trouble: Trouble; retryAfterMs: number }
 
 /** A connect link at work: nothing that it does rejects or throws. */
 export type Link = {
@@ -31,9 +32,9 @@ export function openLink(api: string, token: string): Link {
         cache: 'no-store',
         signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
       })
-      return read(answer.status, await answer.json())
+      return read(answer, await answer.json().catch(() => ({})))
     } catch {
-      return { kind: 'unreachable' }
+      return { kind: 'trouble', trouble: { kind: 'unreachable' }, retryAfterMs: 0 }
     }
   }
   return {
@@ -44,9 +45,11 @@ export function openLink(api: string, token: string): Link {
   }
 }
 
-function read(status: number, body: Partial<Connect> & { code?: string; detail?: string }): Answer {
+function read(answer: Response, body: Partial<Connect> & { code?: string; detail?: string }): Answer {
+  const { status } = answer
   if (status === 200 && typeof body.hostname === 'string' && body.dns && body.project) return { kind: 'found', connect: body as Connect }
   if (body.code === 'connect_link_invalid' || body.code === 'domain_not_found') return { kind: 'ended' }
-  if (status === 429 && typeof body.detail === 'string') return { kind: 'busy', sentence: sentenceOf(body.detail) }
-  return { kind: 'unreachable' }
+  const isBusy = status === 429 && typeof body.detail === 'string'
+  const trouble: Trouble = isBusy ? { kind: 'busy', sentence: sentenceOf(body.detail!) } : { kind: 'unreachable' }
+  return { kind: 'trouble', trouble, retryAfterMs: retryAfterMsOf(answer) }
 }

@@ -413,6 +413,38 @@ test('news that come while one checks do not take the answer away, and a check t
   await page.getByRole('status').filter({ hasText: 'The service did not answer' }).waitFor()
 })
 
+test('a question that failed is asked again by itself while the stream stays open, and no more once the element is gone', async () => {
+  const { page } = await openHost('mangled')
+  await page.clock.install()
+  await page.route('**/v1/connect/events', () => {}) // nothing comes of it, as of a stream that is open and silent
+  let asked = 0
+  await page.route('**/v1/connect', (route) => {
+    asked += 1
+    return route.continue()
+  })
+  await page.route('**/v1/connect/check', (route) => {
+    const headers = { 'access-control-allow-origin': '*', 'access-control-expose-headers': 'retry-after', 'retry-after': '20' }
+    return route.fulfill({ status: 503, headers, json: { code: 'database_unavailable' } })
+  })
+  await page.evaluate(`document.querySelector('namesake-connect').setAttribute('token', '${await link('again.element-customer.com')}')`)
+  const checkNow = page.getByRole('button', { name: 'Check now' })
+  const notice = page.locator('[part="notice"]').filter({ hasText: 'The service did not answer' })
+  await checkNow.click()
+  await notice.waitFor()
+  const before = asked
+  await page.clock.fastForward(10_000)
+  expect(asked).toBe(before)
+  await page.clock.fastForward(20_000)
+  await notice.waitFor({ state: 'detached' })
+  expect(asked).toBeGreaterThan(before)
+  await checkNow.click()
+  await notice.waitFor()
+  await page.evaluate(`document.querySelector('namesake-connect').remove()`)
+  const atTheEnd = asked
+  await page.clock.fastForward(40_000)
+  expect(asked).toBe(atTheEnd)
+})
+
 test('the file is served to any origin, for an hour, and is under 15 KB compressed', async () => {
   const answer = await fetch(`${world.tree.apiUrl}/connect-element.js`, { headers: { origin: 'https://vendor.example' } })
   expect(Object.fromEntries(answer.headers)).toMatchObject({
