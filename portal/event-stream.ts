@@ -17,12 +17,15 @@ export type StreamOptions = {
 type Outcome = { kind: 'refused' } | { kind: 'failed'; retryAfterMs: number } | { kind: 'lost'; livedMs: number }
 
 const SETTLED_MS = 15_000 // a heartbeat of the service
+const SILENCE_MS_MAX = 45_000 // three of them
 const BUFFER_CHARS_MAX = 1_000_000
-const REFUSALS = [401, 403, 404]
+// By the service's own word alone: a 404 may be of a proxy whose service is being started, a 403 of a firewall.
+const REFUSALS: readonly unknown[] = ['session_required', 'project_not_found', 'connect_link_invalid', 'domain_not_found']
 
 /**
  * Follows a stream of server-sent events until the returned function is called, and returns to it after every loss: after two seconds at first, then
- * ever later until a stream has lived for a while, and never before the time that the service names. Ends by itself when it is refused.
+ * ever later until a stream has lived for a while, and never before the time that the service names. A stream that is silent for 45 seconds, or does not
+ * begin within as many, is lost: the network may have dropped it without a word. Ends by itself when the service refuses it.
  */
 export function followEvents(options: StreamOptions): () => void {
   const ended = new AbortController()
@@ -43,17 +46,22 @@ async function follow(options: StreamOptions, signal: AbortSignal): Promise<void
 }
 
 async function readOnce({ path, token, request, onEvent, onStale }: StreamOptions, signal: AbortSignal): Promise<Outcome> {
+  const over = new AbortController()
+  const end = () => over.abort()
+  signal.addEventListener('abort', end, { signal: over.signal })
+  let silence = setTimeout(end, SILENCE_MS_MAX)
   let openedAt: number | undefined
   try {
     const headers: Record<string, string> = { accept: 'text/event-stream' }
     if (token !== undefined) headers.authorization = `Connect ${token}`
-    const answer = await fetch(path, { ...request, headers, signal })
-    if (REFUSALS.includes(answer.status)) return { kind: 'refused' }
-    if (!answer.ok || !answer.body) return { kind: 'failed', retryAfterMs: retryAfterMsOf(answer) }
+    const answer = await fetch(path, { ...request, headers, signal: over.signal })
+    if (!answer.ok || !answer.body) return await readFailure(answer)
     openedAt = performance.now()
     onStale()
     let buffer = ''
     for await (const chunk of chunksOf(answer.body)) {
+      clearTimeout(silence)
+      silence = setTimeout(end, SILENCE_MS_MAX)
       buffer += chunk
       const blocks = buffer.split(/\r?\n\r?\n/)
       buffer = blocks.pop() ?? ''
@@ -65,8 +73,16 @@ async function readOnce({ path, token, request, onEvent, onStale }: StreamOption
     }
   } catch {
     // Closed by us, or by the network.
+  } finally {
+    clearTimeout(silence)
+    end()
   }
   return openedAt === undefined ? { kind: 'failed', retryAfterMs: 0 } : { kind: 'lost', livedMs: performance.now() - openedAt }
+}
+
+async function readFailure(answer: Response): Promise<Outcome> {
+  const problem = (await answer.json().catch(() => undefined)) as { code?: unknown } | null | undefined
+  return REFUSALS.includes(problem?.code) ? { kind: 'refused' } : { kind: 'failed', retryAfterMs: retryAfterMsOf(answer) }
 }
 
 // Not every browser iterates a ReadableStream.
