@@ -1,4 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { startTestApi, type Tenant, type TestApi } from '../test/support/api.ts'
 import { freshHostname } from '../test/support/tenants.ts'
 import { type Client, createClient, NamesakeError } from './client.ts'
@@ -46,13 +49,115 @@ test('a refusal is a NamesakeError with status, code, sentence and request id', 
   })
 })
 
-test('an answer that is not of this service is told apart', async () => {
-  const stranger = createClient({
+/** A server that is not Namesake, and what it was asked. */
+async function startStranger(answer: (response: ServerResponse) => void) {
+  const asked: string[] = []
+  const server = createServer((request, response) => {
+    asked.push(`${request.method} ${request.url}`)
+    answer(response)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return { url, asked, client: createClient({ baseUrl: url, token: tenant.token }) }
+}
+
+const STRANGE: [string, number, string][] = [
+  ['a gateway', 502, '<h1>Bad Gateway</h1>'],
+  ['a page for everything', 200, '<!doctype html>'],
+  ['an empty page', 200, ''],
+  ['a word', 200, '"ok"'],
+  ['a document without a code', 404, '{"message":"no route"}'],
+]
+
+test.each(STRANGE)('an answer of %s (%s) is told apart from the service, also where a hostname is removed', async (_, status, body) => {
+  const { client: lost } = await startStranger((response) => response.writeHead(status).end(body))
+  for (const call of [lost.list(), lost.remove('shop.customer.com'), lost.resolve('shop.customer.com'), gather(lost.pages(2))]) {
+    const error = await call.catch((failure: unknown) => failure)
+    expect(error).toBeInstanceOf(NamesakeError)
+    expect(error).toMatchObject({ status, code: 'not_a_namesake_answer', message: expect.stringContaining("is this the API's address?") })
+  }
+})
+
+test('a service that cannot be reached is a NamesakeError as well, with what the network said as its cause', async () => {
+  const { client: cut } = await startStranger((response) => response.socket!.destroy())
+  const error = await cut.list().catch((failure: unknown) => failure)
+  expect(error).toBeInstanceOf(NamesakeError)
+  expect(error).toMatchObject({ status: 0, code: 'unreachable', cause: expect.any(TypeError) })
+})
+
+test('a call that its caller ends rejects with the reason given, also in the middle of an answer', async () => {
+  const ending = new AbortController()
+  const reason = new Error('the visitor has left')
+  const { url } = await startStranger((response) => response.writeHead(503).write('{"code":'))
+  const slow = createClient({
+    baseUrl: url,
+    token: tenant.token,
+    fetch: async (...asked) => {
+      const response = await fetch(...asked)
+      setImmediate(() => ending.abort(reason))
+      return response
+    },
+  })
+  await expect(slow.show('shop.customer.com', { signal: ending.signal })).rejects.toBe(reason)
+})
+
+test('a redirect is not followed with the token, and the error names where the address leads', async () => {
+  const {
+    url,
+    asked,
+    client: moved,
+  } = await startStranger((response) => response.writeHead(301, { location: 'https://api.vendor.test/' }).end())
+  const error = await moved.list().catch((failure: unknown) => failure)
+  expect(error).toMatchObject({
+    status: 301,
+    code: 'not_a_namesake_answer',
+    message: expect.stringContaining('(https://api.vendor.test/)'),
+  })
+  expect(error).toMatchObject({ message: expect.stringContaining(url) })
+  expect(asked).toHaveLength(1)
+})
+
+test('where fetch knows only the redirect modes of Cloudflare Workers, calls are sent', async () => {
+  const worker = createClient({
     baseUrl: api.url,
     token: tenant.token,
-    fetch: async () => new Response('<h1>Bad Gateway</h1>', { status: 502 }),
+    fetch: async (url, init) => {
+      if (!['follow', 'manual'].includes(init!.redirect!))
+        throw new TypeError('Invalid redirect value, must be one of "follow" or "manual"')
+      return fetch(url, init)
+    },
   })
-  await expect(stranger.list()).rejects.toMatchObject({ status: 502, code: 'not_a_namesake_answer' })
+  expect(await worker.list({ search: 'nowhere' })).toEqual([])
+})
+
+test('a path of the address is kept, on the first page and on the next', async () => {
+  const { url, asked } = await startStranger((response) => {
+    response.writeHead(200, asked.length === 1 ? { link: '<https://api.vendor.test/v1/edge/domains?cursor=x>; rel="next"' } : {}).end('[]')
+  })
+  await gather(createClient({ baseUrl: `${url}/namesake/`, token: tenant.token }).pages(1))
+  expect(asked).toEqual(['GET /namesake/v1/edge/domains?limit=1', 'GET /namesake/v1/edge/domains?cursor=x'])
+})
+
+test.each(['api.example.com:4000', 'ftp://api.example.com', 'api.example.com'])('%s is no address of an API', (baseUrl) => {
+  expect(() => createClient({ baseUrl, token: tenant.token })).toThrow(TypeError)
+})
+
+test.each([undefined, '', '10.0.0.5:3000', 'localhost:3000', '[::1]:3000', 'my_app.internal.com', 'a..b', '*.customer.com'])(
+  'a Host header that says %s stands for nothing',
+  async (host) => expect(await client.resolve(host)).toBeUndefined(),
+)
+
+test('a check is waited for longer than the service looks', async () => {
+  const timeout = vi.spyOn(AbortSignal, 'timeout')
+  onTestFinished(() => timeout.mockRestore())
+  const { client: watched } = await startStranger((response) => response.end('{}'))
+  await watched.show('shop.customer.com')
+  await watched.check('shop.customer.com')
+  expect(timeout.mock.calls).toEqual([[10_000], [30_000]])
 })
 
 const HOSTILE_LINKS = [
@@ -82,6 +187,10 @@ test('a token with a line break behind it works; one that is no token is refused
   expect(await createClient({ baseUrl: api.url, token: `${tenant.token}\n` }).list({ search: 'nowhere' })).toEqual([])
   const broken = `${tenant.token.slice(0, 40)}\n${tenant.token.slice(40)}`
   expect(() => createClient({ baseUrl: api.url, token: broken })).toThrow(/^the token is not svc_ and 64 hexadecimal digits$/)
+})
+
+test('without a token it is said that there is none', () => {
+  expect(() => createClient({ baseUrl: api.url, token: process.env.NO_SUCH_TOKEN })).toThrow(/^no token was given/)
 })
 
 async function gather<T>(all: AsyncIterable<T>): Promise<T[]> {

@@ -9,14 +9,14 @@ export type ErrorCode = components['schemas']['Problem']['code']
 /** What narrows a listing. */
 export type DomainFilter = { verified?: boolean; search?: string }
 
-/** `signal` ends a call early; without one it ends after ten seconds. */
+/** `signal` ends a call, which then rejects with the signal's reason; without one it ends after ten seconds, a check after thirty. */
 export type CallOptions = { signal?: AbortSignal }
 
 export type ClientSettings = {
-  /** Where the API is, for example `https://api.example.com`. */
+  /** Where the API is, for example `https://api.example.com`, with a path or without. */
   baseUrl: string | URL
-  /** A token of your project: `svc_` and 64 hexadecimal digits. */
-  token: string
+  /** A token of your project: `svc_` and 64 hexadecimal digits. undefined is refused, like every other that is none. */
+  token: string | undefined
   /** Another fetch, for example with a proxy or a cache. */
   fetch?: typeof fetch
 }
@@ -34,21 +34,25 @@ export type Client = {
   check(hostname: string, options?: CallOptions): Promise<DomainDetails>
   /** Gives the hostname up. */
   remove(hostname: string, options?: CallOptions): Promise<void>
-  /** What a visitor's `Host` header stands for (a port is ignored); undefined when your project does not hold the hostname. */
-  resolve(host: string, options?: CallOptions): Promise<Resolved | undefined>
+  /** What a visitor's `Host` header stands for (a port is ignored); undefined when your project does not hold it, as it never does an IP address or `localhost`. */
+  resolve(host: string | undefined, options?: CallOptions): Promise<Resolved | undefined>
 }
 
-/** An answer other than success. Decide by `code`; `message` says what to do. */
+/** `unreachable`: there was no answer, at all or in time. `not_a_namesake_answer`: somebody else gave one, as where `baseUrl` is wrong. */
+export type ClientErrorCode = ErrorCode | 'unreachable' | 'not_a_namesake_answer'
+
+/** An answer other than success, or none. Decide by `code`; `message` says what to do. */
 export class NamesakeError extends Error {
+  /** 0 without an answer. */
   readonly status: number
-  readonly code: ErrorCode | 'not_a_namesake_answer'
+  readonly code: ClientErrorCode
   /** Name it when you ask for help. */
   readonly requestId: string | undefined
   /** When to try again, where the service said so. */
   readonly retryAfterS: number | undefined
 
-  constructor(answer: { status: number; code: NamesakeError['code']; message: string; requestId?: string; retryAfterS?: number }) {
-    super(answer.message)
+  constructor(answer: Failure) {
+    super(answer.message, answer.cause === undefined ? undefined : { cause: answer.cause })
     this.name = 'NamesakeError'
     this.status = answer.status
     this.code = answer.code
@@ -57,58 +61,82 @@ export class NamesakeError extends Error {
   }
 }
 
+type Failure = { status: number; code: ClientErrorCode; message: string; requestId?: string; retryAfterS?: number; cause?: unknown }
+
 const TIMEOUT_MS = 10_000
+const CHECK_TIMEOUT_MS = 30_000 // the service itself looks for up to ten seconds
 const TOKEN = /^svc_[a-f0-9]{64}$/
 const DOMAINS = '/v1/edge/domains'
 
+type Answer = { status: number; headers: Headers; text: string }
+type Call = { method: string; path: string; body?: object; timeoutMs?: number; options: CallOptions | undefined }
+
 /**
- * A client of one project. Holds no connection and no state. Every call rejects with NamesakeError, or as fetch does.
- * Throws TypeError when the token has not the form of one; blanks around it do no harm.
+ * A client of one project. Holds no connection and no state. Every call rejects with NamesakeError, or with the reason of the caller's own signal.
+ * Throws TypeError when the token or the address has not the form of one; blanks around the token do no harm.
  */
 export function createClient(settings: ClientSettings): Client {
   const send = settings.fetch ?? fetch
-  const token = settings.token.trim()
+  const api = addressOf(settings.baseUrl)
+  const token = settings.token?.trim()
+  if (!token) throw new TypeError('no token was given: createClient({ baseUrl, token })')
   if (!TOKEN.test(token)) throw new TypeError('the token is not svc_ and 64 hexadecimal digits') // which it was belongs in no log
-  const call = async (method: string, path: string | URL, options: CallOptions = {}, body?: object): Promise<Response> => {
+  const call = async ({ method, path, body, timeoutMs = TIMEOUT_MS, options }: Call): Promise<Answer> => {
     const headers: Record<string, string> = { authorization: `Bearer ${token}` }
     if (body) headers['content-type'] = 'application/json'
-    const url = new URL(path, settings.baseUrl)
-    if (url.origin !== new URL(settings.baseUrl).origin) throw new TypeError(`${url.origin} is not where the token is meant for`)
-    const signal = options.signal ?? AbortSignal.timeout(TIMEOUT_MS)
-    const response = await send(url, { method, headers, signal, redirect: 'error', ...(body && { body: JSON.stringify(body) }) })
-    if (!response.ok) throw await readError(response)
-    return response
+    const signal = options?.signal ?? AbortSignal.timeout(timeoutMs)
+    try {
+      // A redirect is not followed: the token is meant for this address alone.
+      const response = await send(`${api}${path}`, {
+        method,
+        headers,
+        signal,
+        redirect: 'manual',
+        ...(body && { body: JSON.stringify(body) }),
+      })
+      return { status: response.status, headers: response.headers, text: await response.text() }
+    } catch (cause) {
+      if (options?.signal?.aborted) throw cause
+      const message = `no answer came from ${api}${signal.aborted ? ` within ${timeoutMs / 1_000} seconds` : ''}`
+      throw new NamesakeError({ status: 0, code: 'unreachable', message, cause })
+    }
   }
-  const read = async <T>(response: Promise<Response>): Promise<T> => (await (await response).json()) as T
+  const read = async <T>(wanted: Call): Promise<T> => contentOf<T>(await call(wanted), api)
 
   return {
     register: (hostname, metadata, options) =>
-      read(call('POST', DOMAINS, options, { hostname, ...(metadata && { metadata }) } satisfies Registration)),
-    list: (filter = {}, options) => read(call('GET', `${DOMAINS}?${queryOf(filter)}`, options)),
+      read({ method: 'POST', path: DOMAINS, body: { hostname, ...(metadata && { metadata }) } satisfies Registration, options }),
+    list: (filter = {}, options) => read({ method: 'GET', path: `${DOMAINS}?${queryOf(filter)}`, options }),
     async *pages(limit, filter = {}, options) {
-      let next: string | URL | undefined = `${DOMAINS}?${queryOf({ ...filter, limit })}`
-      while (next) {
-        const response: Response = await call('GET', next, options)
-        next = nextPage(response.headers.get('link'), settings.baseUrl)
-        yield (await response.json()) as Domain[]
+      let query: string | undefined = `?${queryOf({ ...filter, limit })}`
+      while (query !== undefined) {
+        const answer: Answer = await call({ method: 'GET', path: `${DOMAINS}${query}`, options })
+        const page = contentOf<Domain[]>(answer, api)
+        query = nextQuery(answer.headers.get('link'))
+        yield page
       }
     },
-    show: (hostname, options) => read(call('GET', pathOf(hostname), options)),
-    check: (hostname, options) => read(call('POST', `${pathOf(hostname)}/check`, options)),
+    show: (hostname, options) => read({ method: 'GET', path: pathOf(hostname), options }),
+    check: (hostname, options) => read({ method: 'POST', path: `${pathOf(hostname)}/check`, timeoutMs: CHECK_TIMEOUT_MS, options }),
     async remove(hostname, options) {
-      await call('DELETE', pathOf(hostname), options)
+      const answer = await call({ method: 'DELETE', path: pathOf(hostname), options })
+      if (answer.status !== 204) throw failureOf(answer, api)
     },
     async resolve(host, options) {
-      const hostname = host.replace(/:\d+$/, '')
+      const hostname = host?.replace(/:\d+$/, '')
+      if (!hostname) return undefined
       try {
-        return await read<Resolved>(call('GET', `/v1/edge/resolve?${new URLSearchParams({ hostname })}`, options))
+        return await read<Resolved>({ method: 'GET', path: `/v1/edge/resolve?${new URLSearchParams({ hostname })}`, options })
       } catch (error) {
-        if (error instanceof NamesakeError && error.code === 'domain_not_found') return undefined
+        if (error instanceof NamesakeError && NOT_HELD.includes(error.code)) return undefined
         throw error
       }
     },
   }
 }
+
+// What is no domain name, such as the IP address by which a load balancer asks for an application's health, is nobody's.
+const NOT_HELD: readonly ClientErrorCode[] = ['domain_not_found', 'hostname_invalid']
 
 type Registration = operations['registerDomain']['requestBody']['content']['application/json']
 
@@ -122,21 +150,45 @@ function queryOf(values: Record<string, string | number | boolean | undefined>):
   return query
 }
 
-/** The next page by its path and query alone: the host stays the one that the token is meant for, also where a path begins with `//`. */
-function nextPage(link: string | null, baseUrl: string | URL): URL | undefined {
-  const target = /<([^>]+)>; rel="next"/.exec(link ?? '')?.[1]
-  if (!target) return undefined
-  const { pathname, search } = new URL(target, baseUrl)
-  return Object.assign(new URL('/', baseUrl), { pathname, search })
+/** Origin and path, without a final slash. */
+function addressOf(baseUrl: string | URL): string {
+  const { protocol, origin, pathname } = new URL(baseUrl)
+  if (!/^https?:$/.test(protocol)) throw new TypeError('baseUrl is no http or https address, such as https://api.example.com')
+  return origin + pathname.replace(/\/+$/, '')
 }
 
-async function readError(response: Response): Promise<NamesakeError> {
-  const { status } = response
-  const problem = (await response.json().catch(() => undefined)) as Partial<components['schemas']['Problem']> | undefined
-  const retryAfterS = Number(response.headers.get('retry-after') ?? Number.NaN)
+/** What a Link header says of the next page. Of its address the query alone counts: the token goes nowhere else. */
+function nextQuery(link: string | null): string | undefined {
+  return /<[^>?]*(\?[^>#]*)[^>]*>; rel="next"/.exec(link ?? '')?.[1]
+}
+
+function contentOf<T>(answer: Answer, api: string): T {
+  const content = answer.status === 200 ? parse(answer.text) : undefined
+  if (typeof content !== 'object' || content === null) throw failureOf(answer, api)
+  return content as T
+}
+
+function failureOf({ status, headers, text }: Answer, api: string): NamesakeError {
+  const problem = status >= 400 ? (parse(text) as Partial<components['schemas']['Problem']> | null | undefined) : undefined
+  const retryAfterS = Number(headers.get('retry-after') ?? Number.NaN)
   const retry = Number.isNaN(retryAfterS) ? {} : { retryAfterS }
   if (!problem?.code)
-    return new NamesakeError({ status, code: 'not_a_namesake_answer', message: `the server answered ${status}`, ...retry })
+    return new NamesakeError({ status, code: 'not_a_namesake_answer', message: strangeness(status, headers, api), ...retry })
   const message = problem.detail ?? problem.title ?? `the server answered ${status}`
   return new NamesakeError({ status, code: problem.code, message, ...(problem.requestId && { requestId: problem.requestId }), ...retry })
+}
+
+function strangeness(status: number, headers: Headers, api: string): string {
+  const isRedirect = status === 0 || (status >= 300 && status < 400) // 0: where a browser's rules hold, a redirect is shown without anything else
+  if (!isRedirect) return `what answered ${status} at ${api} is not Namesake: is this the API's address?`
+  const location = headers.get('location')
+  return `${api} leads elsewhere${location ? ` (${location})` : ''}: give as baseUrl the address of the API itself`
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
