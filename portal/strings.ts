@@ -490,7 +490,8 @@ export const text = {
     by: (vendor: string) => `${vendor} uses Namesake to connect addresses.`,
     expires: (when: string) => `This page works until ${when}.`,
     goneTitle: 'This page has ended',
-    goneText: 'The link is older than 30 days, or the address was removed. Ask whoever sent it for a new one.',
+    goneText:
+      'The link is older than 30 days, the address was removed, or twenty newer links were made. Ask whoever sent it for a new one.',
     incomplete: 'The link is incomplete. Copy all of it, or ask whoever sent it for a new one.',
     provider: 'Who manages the DNS of your domain?',
   },

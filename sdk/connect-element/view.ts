@@ -51,10 +51,11 @@ export function createView(root: ShadowRoot, actions: Actions): View {
       live,
     ),
   )
-  let chosen: string | undefined
+  let chosen: { provider: string; hostname: string } | undefined
+  let shownHostname = ''
   let showAgain = () => {}
   select.addEventListener('change', () => {
-    chosen = select.value
+    chosen = { provider: select.value, hostname: shownHostname }
     showAgain()
   })
 
@@ -69,6 +70,7 @@ export function createView(root: ShadowRoot, actions: Actions): View {
     const hindered = hinderedKey(connect)
     const vendor = project.name
     const spelt = unicodeOf(hostname)
+    shownHostname = hostname
     heading.textContent = say('heading', { hostname: spelt ?? hostname })
     places.header.draw([project, words], () => [header(vendor)])
     places.title.draw([status, toDo, hindered, vendor, hostname, words], () => [
@@ -79,7 +81,8 @@ export function createView(root: ShadowRoot, actions: Actions): View {
     findings.hidden = !toDo && !hindered
     if (toDo) {
       const copying = { say, announce }
-      const known = chosen ?? provider?.id ?? ''
+      // The element may be given another link: the provider of one customer is not that of the next.
+      const known = (chosen?.hostname === hostname ? chosen.provider : provider?.id) ?? ''
       const facts = [hostname, recordsToAdd(connect), zone, words]
       places.record.draw([facts, recordsTitle(dns, certificateRecord(connect))], () => drawRecords(connect, copying))
       places.choice.draw(words, () => drawChoice(select, say))

@@ -76,7 +76,7 @@ export const ENGLISH = {
   newTab: '(opens in a new tab)',
   expires: 'This link works until {date}.',
   endedTitle: 'This link has ended',
-  endedText: 'It is older than 30 days, or the address was removed. Ask whoever sent it for a new one.',
+  endedText: 'It is older than 30 days, the address was removed, or twenty newer links were made. Ask whoever sent it for a new one.',
   incompleteTitle: 'This link is incomplete',
   incompleteText: 'Copy all of it, or ask whoever sent it for a new one.',
   problemTitle: 'This could not be loaded',

@@ -207,6 +207,7 @@ test('what is in the way beside a right record is said, in place of "nothing mor
 test('a mangled token says that the link has ended, a missing one that it is incomplete, and a dead API that it did not answer', async () => {
   const { page, unexpected } = await openHost('mangled')
   await page.getByRole('heading', { name: 'This link has ended' }).waitFor()
+  await page.getByText('twenty newer links were made').first().waitFor()
   expect(await findBarriers(page)).toEqual([])
   await shoot(page, 'element-ended.light')
   await page.evaluate(`document.querySelector('namesake-connect').removeAttribute('token')`)
@@ -381,6 +382,15 @@ test('news that change what is shown take neither the focus nor the choice away'
   await page.getByText('my.place', { exact: true }).first().waitFor()
   expect(await provider.inputValue()).toBe('godaddy')
   expect(await focused(page)).toBe('provider')
+})
+
+test('an element that is given the link of another hostname keeps no choice that was made for the one before', async () => {
+  const { page } = await openHost(await link('before.element-customer.com'))
+  const provider = page.getByLabel('Who manages the DNS of your domain?')
+  await provider.selectOption('godaddy')
+  await page.evaluate(`document.querySelector('namesake-connect').setAttribute('token', '${await link('after.element-customer.com')}')`)
+  await page.getByRole('heading', { name: 'Connect after.element-customer.com' }).waitFor()
+  expect(await provider.inputValue()).toBe('')
 })
 
 test('news that come while one checks do not take the answer away, and a check that fails does not end without a word', async () => {
