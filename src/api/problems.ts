@@ -95,7 +95,11 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { status: number; title: strin
     title: 'This installation cannot send mail',
     remedy: 'Its operator sets NAMESAKE_SMTP_URL and NAMESAKE_MAIL_FROM.',
   },
-  rate_limited: { status: 429, title: 'Too many requests', remedy: 'Wait as long as the Retry-After header says.' },
+  rate_limited: {
+    status: 429,
+    title: 'Too many requests',
+    remedy: 'Wait as long as the Retry-After header says; without one the detail says what makes room.',
+  },
   plan_unknown: { status: 400, title: 'There is no such plan', remedy: 'Choose one that the service offers.' },
   email_invalid: { status: 400, title: 'The e-mail address is not valid', remedy: 'An address looks like ada@vendor.com.' },
   name_invalid: { status: 400, title: 'The name is not valid', remedy: 'A name has 1 to 80 characters.' },
