@@ -2,6 +2,7 @@ import { isToDo } from '../../portal/connection.ts'
 import type { Connect } from '../../portal/records.ts'
 import { createRetryPauses } from '../../portal/retry-pauses.ts'
 import { type Answer, type Link, openLink, type Trouble } from './link.ts'
+import type { ConnectStatus, NamesakeConnectElement } from './namesake-connect.d.ts'
 import { createStyle } from './style.ts'
 import { createView, type Shown } from './view.ts'
 import { createSay, explain, findingTitle, hinderedKey, type Strings } from './words.ts'
@@ -16,7 +17,7 @@ const Base = globalThis.HTMLElement ?? (class {} as typeof HTMLElement)
  * from the API. Dispatches `namesake-status` ({hostname, status}) at each change and `namesake-connected` ({hostname}) once it is live; both bubble, out
  * of shadow trees too. Nothing that goes wrong is thrown into the page.
  */
-class NamesakeConnect extends Base {
+class NamesakeConnect extends Base implements NamesakeConnectElement {
   static readonly observedAttributes = ['token', 'api', 'strings', 'lang']
   readonly #root = this.attachShadow({ mode: 'open' })
   readonly #style = createStyle()
@@ -160,7 +161,7 @@ class NamesakeConnect extends Base {
     const shown = this.#shown
     if (shown.kind === 'loading') return
     const hostname = shown.kind === 'found' ? shown.connect.hostname : undefined
-    const status = shown.kind === 'found' ? shown.connect.status : shown.kind === 'problem' ? shown.trouble.kind : shown.kind
+    const status: ConnectStatus = shown.kind === 'found' ? shown.connect.status : shown.kind === 'problem' ? shown.trouble.kind : shown.kind
     if (status === this.#told) return
     this.#told = status
     this.#view.announce(this.#outcome())
