@@ -7,17 +7,22 @@ const RETRIES_MAX = 2
 const DOMAINS_A_PAGE = 100
 const ACTIVITIES_A_PAGE = 50
 
-/** What is shown again is shown at once and refreshed behind; a refusal is not asked again, a silence is. */
+/**
+ * What is shown again is shown at once and refreshed behind; a refusal is not asked again, a silence is. Without a network all is tried alike, and fails
+ * at once: what waited for the network would be done later, also when whoever wanted it has given it up.
+ */
 export function createQueryClient(onProblem: (error: Error) => void): QueryClient {
   return new QueryClient({
     queryCache: new QueryCache({ onError: onProblem }),
     mutationCache: new MutationCache({ onError: onProblem }),
     defaultOptions: {
       queries: {
+        networkMode: 'always',
+        refetchOnReconnect: true, // else off in this mode
         staleTime: FRESH_MS,
         retry: (failures, error) => failures < RETRIES_MAX && (!(error instanceof ApiProblem) || error.status === 0 || error.status >= 500),
       },
-      mutations: { retry: false },
+      mutations: { networkMode: 'always', retry: false },
     },
   })
 }

@@ -13,11 +13,13 @@ afterAll(async () => {
 }, 60_000)
 
 /** Somebody's page of a project of their own, and where the API has the project. */
-async function openProject(slug: string): Promise<{ page: Page; project: string }> {
+async function openProject(slug: string, ...hostnames: string[]): Promise<{ page: Page; project: string }> {
   const { page } = await world.open('/')
   await world.signIn(page, `${slug}@vendor.example`)
   await page.request.post(`${world.portalUrl}/v1/portal/projects`, { data: { name: slug, slug, upstreamUrl: world.upstreamUrl } })
-  return { page, project: `${world.portalUrl}/v1/portal/projects/${slug}` }
+  const project = `${world.portalUrl}/v1/portal/projects/${slug}`
+  for (const hostname of hostnames) await page.request.post(`${project}/domains`, { data: { hostname } })
+  return { page, project }
 }
 
 const refuseStreams = (page: Page) => page.route('**/events', (route) => route.fulfill({ status: 429, headers: { 'retry-after': '1' } }))
@@ -63,4 +65,24 @@ test('a page that is open while its member is removed says that there is nothing
   const removed = await owner.request.delete(`${project}/members/removed@vendor.example`)
   expect(removed.ok()).toBe(true)
   await page.getByRole('heading', { name: 'There is nothing here for you' }).waitFor({ timeout: SEEN_WITHIN_MS })
+})
+
+test('without a network a deed fails at once and is not done later, and a search says that nothing answered', async () => {
+  const hostname = 'shop.offline-customer.com'
+  const { page, project } = await openProject('offline', hostname)
+  await page.goto(`${world.portalUrl}/projects/offline/domains/${hostname}`)
+  await page.getByRole('button', { name: 'Remove domain' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('to confirm').fill(hostname)
+  await page.context().setOffline(true)
+  await dialog.getByRole('button', { name: 'Remove domain' }).click()
+  await dialog.getByText('The service did not answer').waitFor()
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  await page.context().setOffline(false)
+  await page.getByRole('link', { name: 'Domains', exact: true }).click()
+  await page.getByRole('link', { name: hostname }).waitFor()
+  expect((await page.request.get(`${project}/domains/${hostname}`)).status()).toBe(200)
+  await page.context().setOffline(true)
+  await page.getByLabel('Search hostnames').fill('shop')
+  await page.getByRole('alert').filter({ hasText: 'The service did not answer' }).waitFor({ timeout: SEEN_WITHIN_MS })
 })
