@@ -17,12 +17,12 @@ const words = text.signIn
 
 /** Where the link in the mail leads. */
 export function ConfirmPage() {
-  const token = useFragmentToken()
+  const token = useFragmentToken('#token=')
   usePageTitle(words.confirmTitle)
   return (
     <OpenFrame>
       <div className="mx-auto grid w-full max-w-sm gap-6 py-8 sm:py-16">
-        {token === undefined ? <Failed>{words.missing}</Failed> : <LinkFollowed token={token} />}
+        {token === undefined ? <Failed>{words.missing}</Failed> : <LinkFollowed key={token} token={token} />}
       </div>
     </OpenFrame>
   )

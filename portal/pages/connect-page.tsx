@@ -34,8 +34,8 @@ const words = text.connect
 
 /** The one page of the vendor's customer, who has no account: the record to add, the way to add it, and when it works. */
 export function ConnectPage() {
-  const token = useFragmentToken()
-  return token === undefined ? <Ended sentence={words.incomplete} /> : <LinkedPage token={token} />
+  const token = useFragmentToken('#')
+  return token === undefined ? <Ended sentence={words.incomplete} /> : <LinkedPage key={token} token={token} />
 }
 
 function LinkedPage({ token }: { token: string }) {

@@ -77,6 +77,20 @@ describe('signing in', () => {
     }
   })
 
+  test('a whole link that is pasted over one that was cut off is followed, and the skip link leaves it where it is', async () => {
+    const { page } = await world.open('/')
+    const link = await world.askForLink(page, 'pasting@vendor.example')
+    const { page: other } = await world.open('/sign-in/confirm#token=cut-off')
+    await other.getByRole('heading', { name: 'This link does not work any more' }).waitFor()
+    await other.goto(link)
+    await other.getByRole('heading', { name: 'Sign in as pasting@vendor.example' }).waitFor()
+    await other.getByRole('link', { name: 'Skip to the content' }).focus()
+    await other.keyboard.press('Enter')
+    await other.waitForURL(/#content$/)
+    await other.getByRole('main').getByRole('button', { name: 'Sign in' }).click()
+    await other.waitForURL(/\/projects/)
+  })
+
   test('somebody else’s link signs nobody in before a button is pressed that says as whom, and whose session ends', async () => {
     const { page: attacker } = await world.open('/')
     const link = await world.askForLink(attacker, 'attacker@vendor.example')
@@ -432,9 +446,16 @@ describe('the page for the customer', () => {
     expect(await vendor.evaluate('navigator.clipboard.readText()')).toBe('shop.copy-customer.com')
   })
 
-  test('a mangled link says that the page has ended', async () => {
+  test('a mangled link says that the page has ended, and the whole one works when it is pasted over it', async () => {
+    const vendor = await startProject('Pasting')
+    const domain = `${world.portalUrl}/v1/portal/projects/pasting/domains`
+    await vendor.request.post(domain, { data: { hostname: 'shop.pasting-customer.com' } })
+    const link = await vendor.request.post(`${domain}/shop.pasting-customer.com/link`)
+    const { url } = (await link.json()) as { url: string }
     const { page } = await world.open('/connect#mangled')
     await page.getByRole('heading', { name: 'This page has ended' }).waitFor()
+    await page.goto(url)
+    await page.getByRole('heading', { name: 'Connect shop.pasting-customer.com' }).waitFor()
   })
 })
 
