@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { lazy, Suspense, useEffect, useState } from 'react'
+import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { API_URL } from '../api.ts'
 import { Button } from '../components/button.tsx'
 import { EmptyState, Skeleton } from '../components/card.tsx'
@@ -31,6 +31,7 @@ export function DomainsPage() {
   const isFiltered = Boolean(filter.search || filter.verified)
   const domains = list.data?.pages.flatMap(({ items }) => items) ?? []
   const isEmpty = list.isSuccess && domains.length === 0
+  const isLoading = list.isPending || (isEmpty && !isFiltered && list.isPlaceholderData) // a search that found nothing says nothing of the project
   const more = () => void list.fetchNextPage({ cancelRefetch: false })
   const add = (
     <>
@@ -43,16 +44,16 @@ export function DomainsPage() {
   return (
     <>
       <h1 className="sr-only">{words.title}</h1>
-      {isEmpty && !isFiltered ? (
+      {isEmpty && !isFiltered && !isLoading ? (
         <FirstDomain>{add}</FirstDomain>
       ) : (
         <>
           <Toolbar filter={filter} total={project.data}>
             {add}
           </Toolbar>
-          {list.isPending && <Skeleton rows={8} />}
+          {isLoading && <Skeleton rows={8} />}
           {list.error && !list.data && <LoadProblem error={list.error} onRetry={() => void list.refetch()} />}
-          {isEmpty && <NothingFound />}
+          {isEmpty && !isLoading && <NothingFound />}
           {domains.length > 0 && (
             <DomainList
               slug={slug}
@@ -80,15 +81,22 @@ export function DomainsPage() {
 
 function Toolbar({ filter, total, children }: { filter: DomainFilter; total: Project | undefined; children: React.ReactNode }) {
   const navigate = useNavigate({ from: '/projects/$slug' })
-  const [typed, setTyped] = useState(filter.search ?? '')
+  const search = filter.search ?? ''
+  const [typed, setTyped] = useState(search)
+  const asked = useRef(search)
   useEffect(() => {
-    if (typed.trim() === (filter.search ?? '')) return
-    const timer = setTimeout(
-      () => void navigate({ search: { ...filter, search: typed.trim() || undefined }, replace: true }),
-      SEARCH_PAUSE_MS,
-    )
+    if (search === asked.current) return // what was typed here: more may have been typed since
+    asked.current = search
+    setTyped(search)
+  }, [search])
+  useEffect(() => {
+    if (typed.trim() === search) return
+    const timer = setTimeout(() => {
+      asked.current = typed.trim()
+      void navigate({ search: { ...filter, search: typed.trim() || undefined }, replace: true })
+    }, SEARCH_PAUSE_MS)
     return () => clearTimeout(timer)
-  }, [typed, filter, navigate])
+  }, [typed, search, filter, navigate])
   return (
     <div className="mb-4 flex flex-wrap items-center gap-2">
       <input

@@ -269,6 +269,31 @@ describe('domains', () => {
     await page.getByLabel('Search hostnames').fill('b.many')
     await page.getByRole('link', { name: 'a.many-customer.com' }).waitFor({ state: 'detached' })
     expect(page.url()).toContain('search=b.many')
+    await page.getByRole('link', { name: 'Domains', exact: true }).click()
+    await page.getByRole('link', { name: 'a.many-customer.com' }).waitFor()
+    expect(await page.getByLabel('Search hostnames').inputValue()).toBe('')
+    await page.getByLabel('Search hostnames').fill('none-of-these')
+    await page.getByRole('button', { name: 'Show all' }).click()
+    await page.getByRole('link', { name: 'a.many-customer.com' }).waitFor()
+    await page.evaluate('new Promise((resolve) => setTimeout(resolve, 500))') // longer than the search waits for more to be typed
+    expect(page.url()).not.toContain('search')
+    expect(await page.getByRole('link', { name: 'a.many-customer.com' }).count()).toBe(1)
+  })
+
+  test('whoever clears a search that found nothing stays in the list while it loads', async () => {
+    const page = await startProject('Clearing')
+    const hostname = 'shop.clearing-customer.com'
+    await page.request.post(`${world.portalUrl}/v1/portal/projects/clearing/domains`, { data: { hostname } })
+    await page.goto(`${world.portalUrl}/projects/clearing?search=none-of-these`)
+    await page.getByRole('heading', { name: 'No domain matches' }).waitFor()
+    const list = await holdRequests(page, /\/domains\?/)
+    await page.getByLabel('Search hostnames').fill('')
+    await expect.poll(() => list.held).toBeGreaterThan(0)
+    await page.getByRole('heading', { name: 'No domain matches' }).waitFor({ state: 'detached' })
+    expect(await page.getByRole('heading', { name: 'Add the first hostname' }).count()).toBe(0)
+    expect(await page.evaluate<string>('document.activeElement.ariaLabel')).toBe('Search hostnames')
+    list.release()
+    await page.getByRole('link', { name: hostname }).waitFor()
   })
 
   test('metadata that is no JSON object is refused while it is typed; what is saved stays as typed', async () => {
@@ -734,6 +759,19 @@ async function reachByScrolling(page: Page, oldest: string): Promise<void> {
       { timeout: 15_000 },
     )
     .toBe(1)
+}
+
+/** Has the page's requests to such an address wait until they are released; `held` is how many came. */
+async function holdRequests(page: Page, url: RegExp, method = 'GET') {
+  const { promise: released, resolve } = Promise.withResolvers<void>()
+  const holding = { held: 0, release: resolve }
+  await page.route(url, async (route) => {
+    if (route.request().method() !== method) return route.fallback()
+    holding.held += 1
+    await released
+    await route.continue().catch(() => {}) // the page may have given it up meanwhile
+  })
+  return holding
 }
 
 /** Another page of the same browser, signed in alike. */
