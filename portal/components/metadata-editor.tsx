@@ -1,6 +1,8 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import type { FormEvent } from 'react'
 import { api } from '../api.ts'
+import { useDraft } from '../edits.ts'
+import { queries } from '../queries.ts'
 import { layOut } from '../raw-json.ts'
 import { text } from '../strings.ts'
 import { toast } from './announcer.tsx'
@@ -14,38 +16,33 @@ const words = text.domain
 
 /** The metadata as JSON text, checked while it is typed. It is sent as typed; what is shown is the API's own answer, laid out, with keys and numbers as they were written. */
 export function MetadataEditor({ slug, hostname, metadataJson }: { slug: string; hostname: string; metadataJson: string }) {
-  const stored = layOut(metadataJson)
-  const [draft, setDraft] = useState<{ json: string; of: string }>()
+  const { shown, isChanged, isOutdated, write, revert, forget } = useDraft(layOut(metadataJson))
   const client = useQueryClient()
+  const { queryKey } = queries.domain(slug, hostname)
   const save = useMutation({
     mutationFn: (json: string) => api.replaceMetadata(slug, hostname, json),
     async onSuccess() {
-      await client.invalidateQueries({ queryKey: ['project', slug, 'domain', hostname] })
-      setDraft(undefined)
+      await client.invalidateQueries({ queryKey })
       toast(words.metadataSaved)
     },
   })
-  const shown = draft?.json ?? stored
-  const problem = draft === undefined ? undefined : problemOf(draft.json)
-  const isChanged = draft !== undefined && draft.json !== stored
-  const isOutdated = isChanged && draft.of !== stored && !save.isPending
+  const problem = isChanged ? problemOf(shown) : undefined
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (!isChanged || problem || save.isPending) return
+    save.mutate(shown.trim(), { onSuccess: () => forget(layOut(client.getQueryData(queryKey)?.metadataJson ?? '{}')) })
+  }
   return (
     <Card title={words.metadataTitle}>
-      <form
-        className="grid gap-4"
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (isChanged && !problem && !save.isPending) save.mutate(shown.trim())
-        }}
-      >
+      <form className="grid gap-4" onSubmit={submit}>
         <TextArea
           label={words.metadataLabel}
           hint={words.metadataText}
           rows={Math.min(Math.max(shown.split('\n').length, 3), 16)}
           value={shown}
           onChange={(event) => {
-            setDraft({ json: event.target.value, of: draft?.of ?? stored })
-            save.reset()
+            write(event.target.value)
+            if (!save.isPending) save.reset()
           }}
           error={problem ?? save.error?.message}
           spellCheck={false}
@@ -53,12 +50,12 @@ export function MetadataEditor({ slug, hostname, metadataJson }: { slug: string;
           autoComplete="off"
           className="font-mono"
         />
-        {isOutdated && <Notice kind="warning">{words.metadataOutdated}</Notice>}
+        {isOutdated && !save.isPending && <Notice kind="warning">{words.metadataOutdated}</Notice>}
         <div className="flex gap-2">
           <Button type="submit" look="primary" busy={save.isPending} disabled={!isChanged || problem !== undefined}>
             {text.common.save}
           </Button>
-          <Button look="quiet" disabled={!isChanged} onClick={() => setDraft(undefined)}>
+          <Button look="quiet" disabled={!isChanged} onClick={revert}>
             {words.revert}
           </Button>
         </div>

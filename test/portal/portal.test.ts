@@ -313,6 +313,27 @@ describe('domains', () => {
     expect(await answer.text()).toContain('"metadata":{"z":1.50,"a":2}')
   })
 
+  test('metadata that is typed while a save is under way stays, and is saved after it', async () => {
+    const page = await startProject('Typing')
+    await addDomain(page, 'shop.typing-customer.com')
+    const editor = page.getByLabel('Metadata as JSON')
+    const save = page.getByRole('button', { name: 'Save' })
+    const saves = await holdRequests(page, /\/domains\/shop\.typing-customer\.com$/, 'PATCH')
+    await editor.fill('{"first": 1}')
+    await save.click()
+    await expect.poll(() => saves.held).toBe(1)
+    await editor.fill('{"first": 1, "second": 2}')
+    await editor.press('Tab')
+    await page.keyboard.press('Enter') // nothing is sent before the first has been answered
+    saves.release()
+    await page.getByText('Metadata saved').waitFor()
+    expect(saves.held).toBe(1)
+    expect(await editor.inputValue()).toBe('{"first": 1, "second": 2}')
+    expect(await page.getByText('The metadata was changed meanwhile').count()).toBe(0)
+    await save.click()
+    await expect.poll(() => editor.inputValue()).toBe('{\n  "first": 1,\n  "second": 2\n}')
+  })
+
   test('who edits metadata that the application has changed meanwhile is told before saving it', async () => {
     const page = await startProject('Merging')
     await addDomain(page, 'shop.merging-customer.com')
