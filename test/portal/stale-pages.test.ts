@@ -67,6 +67,25 @@ test('a page that is open while its member is removed says that there is nothing
   await page.getByRole('heading', { name: 'There is nothing here for you' }).waitFor({ timeout: SEEN_WITHIN_MS })
 })
 
+test('what is removed while a further page of the list is on its way stays away once that is there', async () => {
+  const hostnames = Array.from({ length: 120 }, (_, n) => `shop-${String(n).padStart(3, '0')}.paging-customer.com`)
+  const { page, project } = await openProject('paging')
+  await world.tree.command('projects', 'update', '--slug', 'paging', '--plan', 'unlimited')
+  await page.request.post(`${project}/domains/bulk`, { data: { hostnames } })
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  await page.route(/\/domains\?.*cursor=/, (route) => released.then(() => route.continue()))
+  await page.goto(`${world.portalUrl}/projects/paging`)
+  await page.getByRole('link', { name: hostnames[119]! }).waitFor()
+  await page.evaluate('window.scrollTo(0, document.body.scrollHeight)')
+  await page.getByText('Loading more').waitFor()
+  await page.getByRole('link', { name: hostnames[25]! }).waitFor()
+  await page.request.delete(`${project}/domains/${hostnames[25]!}`)
+  await page.getByRole('link', { name: hostnames[25]! }).waitFor({ state: 'detached', timeout: SEEN_WITHIN_MS })
+  release()
+  await page.getByRole('link', { name: hostnames[18]! }).waitFor()
+  expect(await page.getByRole('link', { name: hostnames[25]! }).count()).toBe(0)
+})
+
 test('without a network a deed fails at once and is not done later, and a search says that nothing answered', async () => {
   const hostname = 'shop.offline-customer.com'
   const { page, project } = await openProject('offline', hostname)
