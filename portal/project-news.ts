@@ -28,7 +28,7 @@ export function useProjectNews(slug: string): void {
       if (outcome.kind === 'shown' && news.status && news.status !== outcome.before) {
         announce(text.status.changed(news.hostname, text.status.labels[news.status]))
       }
-      if (!news.removed) reload('domain', news.hostname)
+      reload('domain', news.hostname)
       if (outcome.kind !== 'shown' || news.removed) reload()
     }
     const stop = followEvents({

@@ -1,4 +1,4 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useIsMutating, useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api } from '../api.ts'
@@ -12,12 +12,20 @@ import { ConfirmDialog } from './dialog.tsx'
 
 const words = text.domain
 
+const removal = (slug: string, hostname: string) => ['remove-domain', slug, hostname]
+
+/** Whether it is being removed here: until the page has been left, the news of that concern nobody on it. */
+export function useIsRemoving(slug: string, hostname: string): boolean {
+  return useIsMutating({ mutationKey: removal(slug, hostname) }) > 0
+}
+
 /** Removes the domain once its hostname was typed. */
 export function RemoveDomain({ slug, hostname }: { slug: string; hostname: string }) {
   const [isAsking, setAsking] = useState(false)
   const client = useQueryClient()
   const navigate = useNavigate()
   const remove = useMutation({
+    mutationKey: removal(slug, hostname),
     mutationFn: () => api.removeDomain(slug, hostname),
     async onSuccess() {
       applyNews(client, slug, { hostname, removed: true })

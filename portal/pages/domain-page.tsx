@@ -13,7 +13,7 @@ import { MetadataEditor } from '../components/metadata-editor.tsx'
 import { LoadProblem, Notice } from '../components/notice.tsx'
 import { ProviderSteps } from '../components/provider-steps.tsx'
 import { Comparison, RecordsToAdd } from '../components/record-cards.tsx'
-import { RemoveDomain } from '../components/remove-domain.tsx'
+import { RemoveDomain, useIsRemoving } from '../components/remove-domain.tsx'
 import { StatusBadge } from '../components/status-badge.tsx'
 import { Ago, AtTime } from '../components/time.tsx'
 import { lacksOwnRecord, recordsTitle } from '../connection.ts'
@@ -33,8 +33,9 @@ export function DomainPage() {
   const slug = useSlug()
   const hostname = useHostname()
   const domain = useQuery(queries.domain(slug, hostname))
+  const isRemoving = useIsRemoving(slug, hostname)
   usePageTitle(inBothForms(hostname))
-  if (domain.error instanceof ApiProblem && domain.error.status === 404) return <NotFoundContent />
+  if (!isRemoving && domain.error instanceof ApiProblem && domain.error.status === 404) return <NotFoundContent />
   return (
     <>
       <Link to="/projects/$slug" params={{ slug }} className="rounded text-sm text-stone-600 hover:underline dark:text-stone-400">

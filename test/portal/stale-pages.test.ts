@@ -67,6 +67,41 @@ test('a page that is open while its member is removed says that there is nothing
   await page.getByRole('heading', { name: 'There is nothing here for you' }).waitFor({ timeout: SEEN_WITHIN_MS })
 })
 
+test('a domain that is removed elsewhere goes from its open page', async () => {
+  const hostname = 'shop.vanishing-customer.com'
+  const { page, project } = await openProject('vanishing', hostname)
+  await page.goto(`${world.portalUrl}/projects/vanishing/domains/${hostname}`)
+  const metadata = page.getByLabel('Metadata as JSON')
+  await metadata.waitFor()
+  await page.request.patch(`${project}/domains/${hostname}`, { data: { metadata: { told: 'by the stream' } } })
+  await expect.poll(() => metadata.inputValue()).toContain('by the stream') // which tells of nothing before it is up
+  await page.request.delete(`${project}/domains/${hostname}`)
+  await page.getByRole('heading', { name: 'There is nothing here for you' }).waitFor({ timeout: SEEN_WITHIN_MS })
+})
+
+test('whoever removes a domain never reads that it is gone, also where the news of that come before the answer', async () => {
+  const hostname = 'shop.leaving-customer.com'
+  const { page } = await openProject('removing', hostname)
+  await page.goto(`${world.portalUrl}/projects/removing/domains/${hostname}`)
+  const gone = page.waitForResponse((answer) => answer.url().endsWith(`/domains/${hostname}`) && answer.status() === 404)
+  const { promise: seen, resolve: release } = Promise.withResolvers<void>()
+  await page.route(`**/domains/${hostname}`, async (route) => {
+    if (route.request().method() !== 'DELETE') return route.fallback()
+    const response = await route.fetch()
+    await seen
+    await route.fulfill({ response })
+  })
+  await page.getByRole('button', { name: 'Remove domain' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('to confirm').fill(hostname)
+  await dialog.getByRole('button', { name: 'Remove domain' }).click()
+  await gone
+  await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))')
+  expect(await page.getByRole('heading', { name: 'There is nothing here for you', includeHidden: true }).count()).toBe(0)
+  release()
+  await page.getByRole('heading', { name: 'Add the first hostname' }).waitFor()
+})
+
 test('what is removed while a further page of the list is on its way stays away once that is there', async () => {
   const hostnames = Array.from({ length: 120 }, (_, n) => `shop-${String(n).padStart(3, '0')}.paging-customer.com`)
   const { page, project } = await openProject('paging')
