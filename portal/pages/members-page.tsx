@@ -71,9 +71,7 @@ function MemberRow({ slug, member, ownRole, isSelf, onRemove }: RowProps) {
         <span className="break-all">{member.email}</span>{' '}
         {isSelf && <span className="font-normal text-stone-600 dark:text-stone-400">({words.you})</span>}
       </Cell>
-      <Cell label={words.role}>
-        {mayChange ? <RoleChoice slug={slug} member={member} ownRole={ownRole} /> : text.projects.roles[member.role]}
-      </Cell>
+      <Cell label={words.role}>{mayChange ? <RoleChoice {...{ slug, member, ownRole, isSelf }} /> : text.projects.roles[member.role]}</Cell>
       <Cell label={text.domain.added} isShort>
         {member.joinedAt ? (
           <>
@@ -100,28 +98,53 @@ function MemberRow({ slug, member, ownRole, isSelf, onRemove }: RowProps) {
   )
 }
 
-/** Shows the new role at once, and the old one again when it was refused. */
-function RoleChoice({ slug, member, ownRole }: { slug: string; member: Member; ownRole: Role }) {
+/**
+ * Shows the new role at once, and the old one again when it was refused. An arrow key is enough to choose one: what whoever presses it cannot take back by
+ * themselves is asked for first.
+ */
+function RoleChoice({ slug, member, ownRole, isSelf }: Omit<RowProps, 'onRemove'>) {
   const client = useQueryClient()
+  const [asked, setAsked] = useState<Role>()
   const change = useMutation({
     mutationFn: (role: Role) => api.changeRole(slug, member.email, role),
     onError: (error) => toast(error.message),
     onSettled: () => client.invalidateQueries({ queryKey: ['project', slug] }),
   })
   const roles: Role[] = ownRole === 'owner' ? ['owner', 'admin', 'member'] : ['admin', 'member']
+  const choose = (role: Role) => {
+    if (change.isPending) return
+    if (isSelf || role === 'owner') setAsked(role)
+    else change.mutate(role)
+  }
   return (
-    <BareSelect
-      label={words.roleOf(member.email)}
-      value={change.isPending ? change.variables : member.role}
-      disabled={change.isPending}
-      onChange={(event) => change.mutate(event.target.value as Role)}
-    >
-      {roles.map((role) => (
-        <option key={role} value={role}>
-          {text.projects.roles[role]}
-        </option>
-      ))}
-    </BareSelect>
+    <>
+      <BareSelect
+        label={words.roleOf(member.email)}
+        value={asked ?? (change.isPending ? change.variables : member.role)}
+        aria-disabled={change.isPending || undefined} // disabled, it would lose the focus
+        onChange={(event) => choose(event.target.value as Role)}
+        className="aria-disabled:opacity-60"
+      >
+        {roles.map((role) => (
+          <option key={role} value={role}>
+            {text.projects.roles[role]}
+          </option>
+        ))}
+      </BareSelect>
+      {asked && (
+        <ConfirmDialog
+          title={isSelf ? words.ownRoleTitle(text.projects.roles[asked]) : words.ownerTitle(member.email)}
+          description={isSelf ? words.ownRoleText : words.ownerText}
+          action={words.changeRole}
+          busy={false}
+          onConfirm={() => {
+            change.mutate(asked)
+            setAsked(undefined)
+          }}
+          onClose={() => setAsked(undefined)}
+        />
+      )}
+    </>
   )
 }
 

@@ -568,6 +568,36 @@ describe('what others write', () => {
   )
 })
 
+describe('members', () => {
+  test('an arrow key gives no role of one’s own away, and makes nobody an owner, before that is asked', async () => {
+    const page = await startProject('Ranks')
+    const members = `${world.portalUrl}/v1/portal/projects/ranks/members`
+    await page.request.post(members, { data: { email: 'second@ranks.example', role: 'member' } })
+    await page.getByRole('link', { name: 'Members' }).click()
+    const own = page.getByLabel('Role of ranks@vendor.example')
+    await own.focus()
+    await page.keyboard.press('ArrowDown')
+    await page.getByRole('heading', { name: 'Change your own role to Admin?' }).waitFor()
+    expect(await findBarriers(page)).toEqual([])
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    expect(await own.inputValue()).toBe('owner')
+    await expect.poll(() => page.evaluate<string>('document.activeElement.ariaLabel')).toBe('Role of ranks@vendor.example')
+    const second = page.getByLabel('Role of second@ranks.example')
+    await second.selectOption('admin')
+    await second.and(page.locator(':not([aria-disabled])')).waitFor()
+    await second.selectOption('owner')
+    await page.getByRole('heading', { name: 'Make second@ranks.example an owner?' }).waitFor()
+    const roles = async () => (await (await page.request.get(members)).json()) as { email: string; role: string }[]
+    expect(Object.fromEntries((await roles()).map(({ email, role }) => [email, role]))).toEqual({
+      'ranks@vendor.example': 'owner',
+      'second@ranks.example': 'admin',
+    })
+    await page.getByRole('button', { name: 'Change role' }).click()
+    await expect.poll(async () => (await roles()).every(({ role }) => role === 'owner')).toBe(true)
+  })
+})
+
 describe('the activity', () => {
   test('whoever joins and leaves is named once, in words', async () => {
     const owner = await startProject('Coming')
