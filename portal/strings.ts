@@ -206,6 +206,7 @@ export const text = {
     manyRefused: 'Refused',
     manyStop: 'Stop',
     manyStopped: (left: number) => `Stopped; ${n(left)} not sent.`,
+    manyFailed: (sent: number) => `Of the last ${n(sent)} that were sent, some may have been added. Add them again to see which.`,
     added: (hostname: string) => `${hostname} was added`,
   },
   domain: {

@@ -13,7 +13,8 @@ const HOSTNAMES_A_REQUEST = 100 // small enough that the bar moves
 const REFUSALS_SHOWN_MAX = 200
 const words = text.domains
 
-type Progress = { all: number; results: BulkResult[]; state: 'running' | 'done' | 'stopped'; problem?: string }
+/** `failed`: how many were sent with the request that failed. */
+type Progress = { all: number; results: BulkResult[]; state: 'running' | 'done' | 'stopped'; problem?: string; failed?: number }
 
 /** Adds what was pasted, a piece at a time, and lists what was refused and why. */
 export function AddManyDomains({ slug, onClose }: { slug: string; onClose(): void }) {
@@ -25,18 +26,19 @@ export function AddManyDomains({ slug, onClose }: { slug: string; onClose(): voi
   const run = async () => {
     let results: BulkResult[] = []
     const all = hostnames.length
-    const end = (state: 'done' | 'stopped', problem?: string) => {
-      setProgress({ all, results, state, ...(problem !== undefined && { problem }) })
+    const end = (state: 'done' | 'stopped', failure?: { problem: string; failed: number }) => {
+      setProgress({ all, results, state, ...failure })
       void client.invalidateQueries({ queryKey: ['project', slug] })
     }
     setProgress({ all, results, state: 'running' })
     for (let n = 0; n < all; n += HOSTNAMES_A_REQUEST) {
       if (stopped.current) return end('stopped')
+      const piece = hostnames.slice(n, n + HOSTNAMES_A_REQUEST)
       try {
-        const answer = await api.claimMany(slug, hostnames.slice(n, n + HOSTNAMES_A_REQUEST))
+        const answer = await api.claimMany(slug, piece)
         results = [...results, ...answer.results]
       } catch (error) {
-        return end('stopped', (error as Error).message)
+        return end('stopped', { problem: (error as Error).message, failed: piece.length })
       }
       setProgress({ all, results, state: 'running' })
     }
@@ -49,7 +51,8 @@ export function AddManyDomains({ slug, onClose }: { slug: string; onClose(): voi
     }
   }, [])
   return (
-    <Dialog title={words.manyTitle} onClose={onClose} wide>
+    // What is under way is ended by its own button, not by a key or a press beside it.
+    <Dialog title={words.manyTitle} onClose={() => progress?.state !== 'running' && onClose()} wide>
       {progress ? (
         <Outcome
           progress={progress}
@@ -91,7 +94,7 @@ export function AddManyDomains({ slug, onClose }: { slug: string; onClose(): voi
 }
 
 function Outcome({ progress, onStop, onClose }: { progress: Progress; onStop(): void; onClose(): void }) {
-  const { all, results, state, problem } = progress
+  const { all, results, state, problem, failed = 0 } = progress
   const numberOf = (outcome: BulkResult['outcome']) => results.filter((result) => result.outcome === outcome).length
   const refused = results.filter(({ outcome }) => outcome === 'refused')
   return (
@@ -105,7 +108,7 @@ function Outcome({ progress, onStop, onClose }: { progress: Progress; onStop(): 
           kind={problem ? 'bad' : refused.length > 0 ? 'warning' : 'good'}
           title={words.manyDone(numberOf('claimed'), numberOf('exists'), refused.length)}
         >
-          {problem} {state === 'stopped' && words.manyStopped(all - results.length)}
+          {problem} {failed > 0 && words.manyFailed(failed)} {state === 'stopped' && words.manyStopped(all - results.length - failed)}
         </Notice>
       )}
       {refused.length > 0 && (

@@ -280,6 +280,23 @@ describe('domains', () => {
     expect(await page.getByRole('link', { name: 'a.many-customer.com' }).count()).toBe(1)
   })
 
+  test('many are not given up by a press beside them, and what was sent without an answer is told', async () => {
+    const page = await startProject('Interrupted')
+    await page.getByRole('button', { name: 'Add many' }).click()
+    await page.getByLabel('Hostnames').fill(Array.from({ length: 250 }, (_, n) => `shop-${n}.interrupted-customer.com`).join('\n'))
+    const lists = await holdRequests(page, /\/domains\/bulk$/, 'POST')
+    await page.getByRole('button', { name: 'Add 250 domains' }).click()
+    await expect.poll(() => lists.held).toBe(1)
+    await page.keyboard.press('Escape')
+    await page.mouse.click(5, 5)
+    await page.route(/\/domains\/bulk$/, (route) => route.abort())
+    lists.release()
+    await page.getByText('Of the last 100 that were sent, some may have been added').waitFor()
+    await page.getByText('Stopped; 50 not sent.').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+  })
+
   test('whoever clears a search that found nothing stays in the list while it loads', async () => {
     const page = await startProject('Clearing')
     const hostname = 'shop.clearing-customer.com'
