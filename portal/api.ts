@@ -31,10 +31,24 @@ async function send(method: string, path: string, { body, rawBody, token }: Sent
   const init: RequestInit = { method, headers, signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) }
   if (sent !== undefined) init.body = sent
   const answer = await fetch(path, init).catch(() => {
-    throw new ApiProblem('unreachable', 0, text.problems.unreachable)
+    throw unreachable()
   })
   if (answer.ok) return answer
   throw await readProblem(answer)
+}
+
+function unreachable(): ApiProblem {
+  return new ApiProblem('unreachable', 0, text.problems.unreachable)
+}
+
+/** An answer that is cut off, or another's in the place of the service's, as the sign-in page of a hotel's network, is none. */
+async function readJson<T>(answer: Response): Promise<{ json: string; value: T }> {
+  try {
+    const json = await answer.text()
+    return { json, value: JSON.parse(json) as T }
+  } catch {
+    throw unreachable()
+  }
 }
 
 async function readProblem(answer: Response): Promise<ApiProblem> {
@@ -46,18 +60,19 @@ async function readProblem(answer: Response): Promise<ApiProblem> {
 
 async function call<T>(method: string, path: string, sent?: Sent): Promise<T> {
   const answer = await send(method, path, sent)
-  return (answer.status === 204 || answer.headers.get('content-length') === '0' ? undefined : await answer.json()) as T
+  const isEmpty = answer.status === 204 || answer.headers.get('content-length') === '0'
+  return isEmpty ? (undefined as T) : (await readJson<T>(answer)).value
 }
 
 async function readPage<T>(path: string): Promise<Page<T>> {
   const answer = await send('GET', path)
   const next = /<([^>]+)>;\s*rel="?next"?/.exec(answer.headers.get('link') ?? '')?.[1]
-  return { items: (await answer.json()) as T[], next: next ? new URL(next, API_URL).searchParams.get('cursor') : null }
+  return { items: (await readJson<T[]>(answer)).value, next: next ? new URL(next, API_URL).searchParams.get('cursor') : null }
 }
 
 async function readDetails(method: string, path: string): Promise<records.DomainDetails> {
-  const json = await (await send(method, path)).text()
-  return { ...(JSON.parse(json) as records.DomainDetails), metadataJson: rawMember(json, 'metadata') ?? '{}' }
+  const { json, value } = await readJson<records.DomainDetails>(await send(method, path))
+  return { ...value, metadataJson: rawMember(json, 'metadata') ?? '{}' }
 }
 
 const project = (slug: string) => `/v1/portal/projects/${encodeURIComponent(slug)}`

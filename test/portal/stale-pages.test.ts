@@ -140,3 +140,13 @@ test('without a network a deed fails at once and is not done later, and a search
   await page.getByLabel('Search hostnames').fill('shop')
   await page.getByRole('alert').filter({ hasText: 'The service did not answer' }).waitFor({ timeout: SEEN_WITHIN_MS })
 })
+
+test('the sign-in page of a hotel’s network in the place of the answer is told as none', async () => {
+  const { page } = await world.open('/sign-in')
+  await page.route('**/v1/auth/request-magic-link', (route) =>
+    route.fulfill({ status: 200, contentType: 'text/html', body: '<!doctype html><title>Welcome to our hotel</title>' }),
+  )
+  await page.getByLabel('E-mail address').fill('guest@vendor.example')
+  await page.getByRole('button', { name: 'Send me a link' }).click()
+  await page.getByRole('alert').filter({ hasText: 'The service did not answer' }).waitFor()
+})
