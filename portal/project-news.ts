@@ -35,7 +35,9 @@ export function useProjectNews(slug: string): void {
       path: streams.project(slug),
       onEvent({ name, data }) {
         if (name === 'domain') follow(data as DomainNews)
-        if (name === 'activity') for (const list of ['activity', 'tokens', 'members']) reload(list)
+        if (name !== 'activity') return
+        reload() // its settings
+        for (const list of ['activity', 'tokens', 'members']) reload(list)
       },
       onStale: () => void client.invalidateQueries({ queryKey: ['project', slug] }),
       onRefused: () => void client.invalidateQueries(), // whose session has ended is led to sign in, whose project it is no more to the 404 page

@@ -437,6 +437,7 @@ export const text = {
     errorPagePreview: 'Preview of the page that visitors see',
     errorPageOwn: 'Your own HTML',
     errorPageHint: 'Up to 32 KB, with its styles and pictures inside. {{hostname}} and {{requestId}} are filled in; scripts do not run.',
+    errorPageOutdated: 'The page was changed meanwhile. “Save” puts what is written here in its place; “Revert” shows what is stored now.',
     errorPageTooLong: (kilobytes: number) => `This is ${n(kilobytes)} KB. A page may have 32 KB.`,
     danger: 'Danger zone',
     removeProject: 'Delete project',

@@ -1,6 +1,6 @@
 import type { FormEvent } from 'react'
 import { errorPagePreview } from '../api.ts'
-import { useEdits } from '../edits.ts'
+import { useDraft } from '../edits.ts'
 import { useProjectChange } from '../project-change.ts'
 import type { Project } from '../records.ts'
 import { text } from '../strings.ts'
@@ -14,15 +14,14 @@ const BYTES_MAX = 32_768
 
 /** The page that stands in for an application that does not answer: as visitors see it, and the vendor's own HTML for it. */
 export function ErrorPage({ project, mayChange }: { project: Project; mayChange: boolean }) {
-  const [typed, edit, forget] = useEdits<{ html: string }>()
-  const { html = project.errorPage ?? '' } = typed
+  const { shown: html, isChanged, isOutdated, write, revert, forget } = useDraft(project.errorPage ?? '')
   const change = useProjectChange(project.slug)
   const bytes = new TextEncoder().encode(html).length
   const error = bytes > BYTES_MAX ? words.errorPageTooLong(Math.ceil(bytes / 1024)) : undefined
-  const isChanged = html !== (project.errorPage ?? '')
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (!error && isChanged && !change.isPending) change.mutate({ errorPage: html.trim() === '' ? null : html }, { onSuccess: forget })
+    if (error || !isChanged || change.isPending) return
+    change.mutate({ errorPage: html.trim() === '' ? null : html }, { onSuccess: ({ errorPage }) => forget(errorPage ?? '') })
   }
   return (
     <Card title={words.errorPage}>
@@ -44,15 +43,19 @@ export function ErrorPage({ project, mayChange }: { project: Project; mayChange:
           disabled={!mayChange}
           autoComplete="off"
           spellCheck={false}
-          onChange={(event) => edit({ html: event.target.value })}
+          onChange={(event) => write(event.target.value)}
           error={error}
           className="font-mono"
         />
         {change.error && <Notice kind="bad">{change.error.message}</Notice>}
+        {isOutdated && !change.isPending && <Notice kind="warning">{words.errorPageOutdated}</Notice>}
         {mayChange && (
-          <div>
+          <div className="flex gap-2">
             <Button type="submit" look="primary" busy={change.isPending} disabled={!isChanged || error !== undefined}>
               {text.common.save}
+            </Button>
+            <Button look="quiet" disabled={!isChanged} onClick={revert}>
+              {text.domain.revert}
             </Button>
           </div>
         )}

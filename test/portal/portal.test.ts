@@ -678,6 +678,18 @@ describe('settings', () => {
 })
 
 describe('the error page', () => {
+  test('who edits its HTML is told when a colleague has stored another meanwhile, and can look at that', async () => {
+    const page = await startProject('Outdated')
+    await page.getByRole('link', { name: 'Settings' }).click()
+    const editor = page.getByLabel('Your own HTML')
+    await editor.fill('<p>mine</p>')
+    await page.request.patch(`${world.portalUrl}/v1/portal/projects/outdated`, { data: { errorPage: '<p>theirs</p>' } })
+    await page.getByText('The page was changed meanwhile').waitFor()
+    await page.getByRole('button', { name: 'Revert' }).click()
+    await page.getByText('The page was changed meanwhile').waitFor({ state: 'detached' })
+    expect(await editor.inputValue()).toBe('<p>theirs</p>')
+  })
+
   const HTML = '<!doctype html><style>p { color: teal }</style><p>Acme is back soon at {{hostname}}: {{requestId}}</p>'
   const visitFailing = async (hostname: string) => {
     const { tree } = world
