@@ -18,6 +18,7 @@ export const text = {
     retry: 'Try again',
     copy: 'Copy',
     copied: 'Copied',
+    notCopied: 'Not copied',
     copyOf: (what: string) => `Copy ${what}`,
     loading: 'Loading…',
     never: 'Never',

@@ -4,31 +4,28 @@ import { Button } from './button.tsx'
 
 const SAID_MS = 2_000
 
-/** Copies `value`; `what` tells a screen reader what that is. The clipboard exists on https and on localhost alone: elsewhere there is no button. */
+/**
+ * Copies `value`, and says whether that worked; `what` tells a screen reader what that is. The clipboard exists on https and on localhost alone: elsewhere
+ * there is no button.
+ */
 export function CopyButton({ value, what, look = 'plain' }: { value: string; what: string; look?: 'plain' | 'quiet' | 'primary' }) {
-  const [isCopied, setCopied] = useState(false)
+  const [said, say] = useState('')
   useEffect(() => {
-    if (!isCopied) return
-    const timer = setTimeout(() => setCopied(false), SAID_MS)
+    if (said === '') return
+    const timer = setTimeout(() => say(''), SAID_MS)
     return () => clearTimeout(timer)
-  }, [isCopied])
+  }, [said])
   if (!('clipboard' in navigator)) return null
   const copy = () =>
     navigator.clipboard.writeText(value).then(
-      () => setCopied(true),
-      () => setCopied(false),
+      () => say(text.common.copied),
+      () => say(text.common.notCopied),
     )
   return (
-    <Button
-      look={look}
-      size="small"
-      onClick={() => void copy()}
-      aria-label={isCopied ? text.common.copied : text.common.copyOf(what)}
-      className="min-w-18"
-    >
-      <span aria-hidden="true">{isCopied ? text.common.copied : text.common.copy}</span>
+    <Button look={look} size="small" onClick={() => void copy()} aria-label={said || text.common.copyOf(what)} className="min-w-18">
+      <span aria-hidden="true">{said || text.common.copy}</span>
       <span aria-live="polite" className="sr-only">
-        {isCopied ? text.common.copied : ''}
+        {said}
       </span>
     </Button>
   )

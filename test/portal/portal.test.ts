@@ -507,6 +507,9 @@ describe('the page for the customer', () => {
     expect(await vendor.evaluate('navigator.clipboard.readText()')).toBe('shop')
     await vendor.getByRole('button', { name: 'Copy the name in full' }).first().click()
     expect(await vendor.evaluate('navigator.clipboard.readText()')).toBe('shop.copy-customer.com')
+    await vendor.evaluate('navigator.clipboard.writeText = () => Promise.reject(new Error("kept out"))')
+    await vendor.getByRole('button', { name: 'Copy Name', exact: true }).first().click()
+    await vendor.getByRole('button', { name: 'Not copied' }).waitFor()
   })
 
   test('a mangled link says that the page has ended, and the whole one works when it is pasted over it', async () => {
