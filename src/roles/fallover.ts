@@ -85,10 +85,7 @@ export function isResumable(error: IssueError, wasResumed: boolean): boolean {
  * All refusals of an attempt as one: the problem of the one that its reader can do most about, in full, with every other under `attempts`;
  * its words first in the sentence. `full` is what to say of an authority that would have been asked before them if it had room. The next attempt is when the first of them may be asked again.
  */
-export function summarise(
-  refusals: readonly Refused[],
-  { full, random = Math.random }: { full?: string | undefined; random?: () => number } = {},
-): OrdersRefused {
+export function summarise(refusals: readonly Refused[], full?: string): OrdersRefused {
   const rank = ({ error }: Refused) => USEFUL.indexOf(classOf(error))
   const [best, ...others] = [...refusals].sort((a, b) => rank(a) - rank(b))
   const outage = refusals.every(({ isDown }) => isDown)
@@ -97,12 +94,12 @@ export function summarise(
   const fullOne = full !== undefined && classOf(best!.error) !== 'hostname' ? [full] : [] // what must be mended anyhow is not softened
   const also = [...others.map(({ error }) => error.message), ...fullOne].join(' – ')
   const message = `${best!.error.message}${also && ` – also: ${also}`}`.slice(0, SENTENCE_CHARACTERS_MAX)
-  return new OrdersRefused(message, problem, { outage, retryAfterS: soonest(best!, refusals, outage, random) })
+  return new OrdersRefused(message, problem, { outage, retryAfterS: soonest(best!, refusals, outage) })
 }
 
-function soonest(best: Refused, refusals: readonly Refused[], outage: boolean, random: () => number): number | undefined {
+function soonest(best: Refused, refusals: readonly Refused[], outage: boolean): number | undefined {
   if (classOf(best.error) === 'hostname') return retryAfterS(best.error)
-  const again = refusals.map(({ error }) => retryAfterS(error) ?? (outage ? OUTAGE_RETRY_S * (1 + random()) : 0))
+  const again = refusals.map(({ error }) => retryAfterS(error) ?? (outage ? OUTAGE_RETRY_S * (1 + Math.random()) : 0))
   const least = Math.min(...again)
   return least > 0 ? least : undefined
 }
