@@ -32,6 +32,9 @@ import { inBothForms } from '../unicode-name.ts'
 
 const words = text.connect
 
+/** By the service's own word alone: a 404 may be of a proxy whose service is being started. */
+const ENDED = ['connect_link_invalid', 'domain_not_found']
+
 /** The one page of the vendor's customer, who has no account: the record to add, the way to add it, and when it works. */
 export function ConnectPage() {
   const token = useFragmentToken('#')
@@ -41,9 +44,7 @@ export function ConnectPage() {
 function LinkedPage({ token }: { token: string }) {
   const link = useQuery(queries.connect(token))
   useLinkNews(token)
-  if (link.error instanceof ApiProblem && link.error.status >= 400 && link.error.status < 500 && link.error.status !== 429) {
-    return <Ended sentence={words.goneText} />
-  }
+  if (link.error instanceof ApiProblem && ENDED.includes(link.error.code)) return <Ended sentence={words.goneText} />
   if (link.data) return <Instructions token={token} link={link.data} />
   return (
     <ConnectFrame>
