@@ -1,5 +1,6 @@
 import { type FromChild, NODE, type Output, type Runtime } from './child.ts'
 import type { Config } from './config.ts'
+import { LOOKUP_THREADS } from './edge/node-flags.ts'
 import { createGatherer } from './gather.ts'
 import { pause } from './lib/back-off.ts'
 import type { WantedSocket } from './listening-sockets.ts'
@@ -55,6 +56,8 @@ export type RoleTree = {
   stop(atOnce: AbortSignal): Promise<void>
 }
 
+/** It looks up upstreams that strangers name. */
+const API_RUNTIME: Runtime = { ...NODE, env: LOOKUP_THREADS }
 const FOLLOWER_WAIT_MS = 10_000
 const FOLLOWER_STOP_MS = 5_000
 const EDGE_DRAIN_MS = 32_000 // the 30 seconds that running requests are given, and a margin
@@ -93,7 +96,7 @@ export function createRoleTree(parts: RoleTreeParts): RoleTree {
       role,
       label,
       sockets: shared,
-      runtime: role === 'edge' ? parts.edgeRuntime : NODE,
+      runtime: role === 'edge' ? parts.edgeRuntime : role === 'api' ? API_RUNTIME : NODE,
       onMessage: (message: FromChild, from) => {
         if (message.type === 'report') gatherer.received(message.id, message.report)
         if (message.type === 'gather') void gatherer.gather().then((reports) => from.send({ type: 'gathered', id: message.id, reports }))

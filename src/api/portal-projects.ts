@@ -22,7 +22,8 @@ export type PortalProjectsParts = AccessParts & {
   signup: 'open' | 'invited'
   baseUrl: URL
   projectRules: ProjectRules
-  checkUpstream(url: URL, protocol: Project['upstreamProtocol']): Promise<UpstreamCheck>
+  /** `asker`: who wants to know. */
+  checkUpstream(url: URL, protocol: Project['upstreamProtocol'], asker: string): Promise<UpstreamCheck>
   /** What visitors see while a project's application does not answer, and its Content-Security-Policy. */
   previewErrorPage(brand: ErrorPageBrand): { html: string; policy: string }
   announce(key: string): void
@@ -51,7 +52,7 @@ export function portalProjects(instance: FastifyInstance, parts: PortalProjectsP
     const project = await createOwnProject(db, request.session, request.body, projectRules)
     const [record, upstreamCheck] = await Promise.all([
       showVisibleProject(db, request.session, project, projectRules.plans),
-      parts.checkUpstream(new URL(project.upstreamUrl), project.upstreamProtocol),
+      parts.checkUpstream(new URL(project.upstreamUrl), project.upstreamProtocol, email),
     ])
     return reply.send({ ...record, upstreamCheck })
   })
@@ -78,7 +79,7 @@ export function portalProject(instance: FastifyInstance, parts: PortalProjectsPa
     const isNew = changed.upstreamUrl !== project.upstreamUrl || changed.upstreamProtocol !== project.upstreamProtocol
     const [record, upstreamCheck] = await Promise.all([
       showVisibleProject(db, request.session, project, projectRules.plans),
-      isNew ? parts.checkUpstream(new URL(changed.upstreamUrl), changed.upstreamProtocol) : undefined,
+      isNew ? parts.checkUpstream(new URL(changed.upstreamUrl), changed.upstreamProtocol, request.session.email) : undefined,
     ])
     return reply.send({ ...record, ...(upstreamCheck && { upstreamCheck }) })
   })

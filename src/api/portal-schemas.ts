@@ -1,7 +1,7 @@
 import { type TSchema, Type } from 'typebox'
 import { ACTIONS } from '../core/activity.ts'
 import { DOMAIN_STATUSES } from '../core/domain-status.ts'
-import { ROLES } from '../core/members.ts'
+import { ROLES } from '../core/member-roles.ts'
 import { UPSTREAM_PROTOCOLS } from '../core/upstream-url.ts'
 import { PAGE_LIMITS } from './page-limits.ts'
 import { DomainDetailsSchema, DomainSchema, HostnameParams, ListQuery, MetadataSchema } from './schemas.ts'

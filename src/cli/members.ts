@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { OPERATOR } from '../core/activity.ts'
-import { changeRole, inviteMember, listMembers, type MemberChange, ROLES, type Role, removeMember } from '../core/members.ts'
+import { ROLES, type Role } from '../core/member-roles.ts'
+import { changeRole, inviteMember, listMembers, type MemberChange, removeMember } from '../core/members.ts'
 import { findProject } from '../core/projects.ts'
 import { ownCommand } from '../own-command.ts'
 import { type Installation, withInstallation } from './installation.ts'

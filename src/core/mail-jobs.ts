@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Hostname } from '../hostname.ts'
 import { type Queryable, rows } from './db.ts'
-import type { Role } from './members.ts'
+import type { Role } from './member-roles.ts'
 
 /** A mail to be written and sent. A link is named by its row, so no job holds what would open it. */
 export type Mail =

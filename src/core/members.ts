@@ -4,12 +4,8 @@ import { type Actor, recordActivity } from './activity.ts'
 import { type Db, rows, type Tx, transaction } from './db.ts'
 import { parseEmailAddress } from './email-address.ts'
 import { addMailJob } from './mail-jobs.ts'
+import { type Role, requireRole } from './member-roles.ts'
 import { type Project, projectGone } from './projects.ts'
-
-export const ROLES = ['owner', 'admin', 'member'] as const
-
-/** Member: sees everything, manages domains. Admin: also tokens, members and settings. Owner: everything. */
-export type Role = (typeof ROLES)[number]
 
 /** `joinedAt`: the first sign-in after the invitation. */
 export type MemberRecord = { email: string; role: Role; invitedAt: string; joinedAt: string | null }
@@ -20,13 +16,6 @@ export type MemberChange = { project: Project; actor: Actor; role: Role | 'opera
 type Row = { email: string; role: Role; invitedAt: Date; joinedAt: Date | null }
 
 const MEMBERS_MAX = 1_000
-
-/** Throws `role_insufficient` unless the role is the needed one or more. */
-export function requireRole(role: Role | 'operator', needed: 'owner' | 'admin'): void {
-  if (role === 'operator' || role === 'owner' || role === needed) return
-  const who = needed === 'owner' ? 'an owner' : 'an owner or an admin'
-  throw new ServiceError('role_insufficient', `only ${who} of the project may do this, and you are its ${role}: ask one of them`)
-}
 
 /** Does the address belong to any project? */
 export async function isMember(db: Db, email: string): Promise<boolean> {

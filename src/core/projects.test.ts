@@ -4,8 +4,10 @@ import { createTestDatabase, type TestDatabase } from '../../test/support/postgr
 import { addProject, claim, PROJECT_RULES } from '../../test/support/tenants.ts'
 import { ServiceError } from '../errors.ts'
 import { listActivity } from './activity.ts'
+import { changeRole, inviteMember, type MemberChange, removeMember } from './members.ts'
 import { loadProjects } from './project-pages.ts'
-import { createProject, findProject, listProjects, updateProject } from './projects.ts'
+import { createProject, deleteProject, findProject, listProjects, type ProjectRules, updateProject } from './projects.ts'
+import { issueToken, revokeToken } from './tokens.ts'
 
 let database: TestDatabase
 beforeAll(async () => {
@@ -95,6 +97,30 @@ test('an update changes what it names, keeps the rest, and tells every machine w
   expect(await changesSince(database.db, cursor)).toMatchObject([{ kind: 'project', key: project.id }])
   await expect(updateProject(database.db, 'nobody', {}, PROJECT_RULES)).rejects.toMatchObject({ code: 'project_not_found' })
   await expect(updateProject(database.db, project.slug, { plan: 'gold' }, PROJECT_RULES)).rejects.toMatchObject({ code: 'plan_unknown' })
+})
+
+test('whoever is removed or loses their role while a change of theirs is under way changes nothing', async () => {
+  const { db } = database
+  const owner = 'olga@vendor.test'
+  const { slug, ...project } = await createProject(db, { ...wanted, owner }, PROJECT_RULES)
+  const change: MemberChange = { project: { slug, ...project }, actor: { kind: 'user', email: owner }, role: 'owner' }
+  const eve = { kind: 'user', email: 'eve@vendor.test' } as const
+  const during = (meanwhile: () => Promise<unknown>): ProjectRules => ({
+    ...PROJECT_RULES,
+    checkUpstream: async () => void (await meanwhile()),
+  })
+  const update = (rules: ProjectRules) => updateProject(db, slug, { upstreamUrl: 'https://evil.test' }, rules, eve)
+
+  await inviteMember(db, change, { email: eve.email, role: 'admin' })
+  await expect(update(during(() => changeRole(db, change, eve.email, 'member')))).rejects.toMatchObject({ code: 'role_insufficient' })
+  await changeRole(db, change, eve.email, 'admin')
+  const { id } = await issueToken(db, slug, {}, eve)
+  await expect(update(during(() => removeMember(db, change, eve.email)))).rejects.toMatchObject({ code: 'project_not_found' })
+  for (const deed of [issueToken(db, slug, {}, eve), revokeToken(db, slug, id, eve), deleteProject(db, change.project, eve)])
+    await expect(deed).rejects.toMatchObject({ code: 'project_not_found' })
+  expect((await findProject(db, slug)).upstreamUrl).toBe(wanted.upstreamUrl)
+  await deleteProject(db, change.project, change.actor)
+  await expect(deleteProject(db, change.project)).rejects.toMatchObject({ code: 'project_not_found' })
 })
 
 test('an error page of one’s own is kept as it was sent, told to every machine, and not copied into the list of what happened', async () => {

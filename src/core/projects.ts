@@ -6,6 +6,7 @@ import { parseBrand } from './brand.ts'
 import { type Db, rows, type Tx, transaction } from './db.ts'
 import { parseDisplayName } from './display-name.ts'
 import { parseEmailAddress } from './email-address.ts'
+import { type Role, requireRole } from './member-roles.ts'
 import type { Plans } from './plans.ts'
 import { parseErrorPage } from './project-pages.ts'
 import { makeProof } from './proof.ts'
@@ -23,8 +24,8 @@ export type Project = {
   proof: string
 }
 
-/** What a project must keep to. `checkUpstream` throws `upstream_forbidden` for addresses that no upstream may have. */
-export type ProjectRules = { plans: Plans; checkUpstream(url: URL): Promise<void> }
+/** What a project must keep to. `checkUpstream` throws `upstream_forbidden` for addresses that no upstream may have; `asker`: for whom they are looked up. */
+export type ProjectRules = { plans: Plans; checkUpstream(url: URL, asker: string): Promise<void> }
 
 export type NewProject = {
   name: string
@@ -54,7 +55,7 @@ export async function createProject(
   const slugs = wanted.slug === undefined ? slugsFor(name) : [parseSlug(wanted.slug)]
   const upstreamProtocol = parseUpstreamProtocol(wanted.upstreamProtocol ?? 'http1')
   requirePlan(wanted.plan, rules)
-  await requireUpstream(wanted.upstreamUrl, rules)
+  await requireUpstream(wanted.upstreamUrl, rules, maker.actor)
   for (const slug of slugs) {
     const created = await transaction(db, async (tx) => {
       const project = await insertProject(tx, { ...wanted, name, slug, upstreamProtocol, owner })
@@ -81,7 +82,7 @@ export type ProjectChanges = {
 
 /**
  * Changes what is given and leaves the rest; the slug stays for ever. One change row makes every route of the project fresh on every
- * machine. Throws `project_not_found`, `brand_invalid`, `error_page_invalid`, and as `createProject` does.
+ * machine. Throws `project_not_found`, `role_insufficient`, `brand_invalid`, `error_page_invalid`, and as `createProject` does.
  */
 export async function updateProject(
   db: Db,
@@ -92,7 +93,7 @@ export async function updateProject(
 ): Promise<Project> {
   const name = wanted.name === undefined ? undefined : parseDisplayName(wanted.name)
   if (wanted.plan !== undefined) requirePlan(wanted.plan, rules)
-  if (wanted.upstreamUrl !== undefined) await requireUpstream(wanted.upstreamUrl, rules)
+  if (wanted.upstreamUrl !== undefined) await requireUpstream(wanted.upstreamUrl, rules, actor)
   const upstreamProtocol = wanted.upstreamProtocol === undefined ? undefined : parseUpstreamProtocol(wanted.upstreamProtocol)
   const { color, logoUrl } = parseBrand(wanted.brand ?? {})
   const errorPage = wanted.errorPage === undefined ? undefined : parseErrorPage(wanted.errorPage)
@@ -115,6 +116,7 @@ export async function updateProject(
     )
     const [project] = await withFittingProtocol(updating)
     if (!project) throw projectGone(slug)
+    await requireRoleNow(tx, project, { actor, needed: 'admin' })
     await recordActivity(tx, { projectId: project.id, actor, action: 'project.changed', subject: slug, detail: noted })
     return project
   })
@@ -122,11 +124,14 @@ export async function updateProject(
 
 /**
  * Gives a project up: its tokens are refused and its members see it no more. Its slug stays taken. Throws `project_not_empty` while it holds
- * a domain.
+ * a domain, `project_not_found` or `role_insufficient`.
  */
 export async function deleteProject(db: Db, project: Project, actor: Actor = OPERATOR): Promise<void> {
   await transaction(db, async (tx) => {
-    await rows(tx, sql`select from projects where id = ${project.id} for update`) // a claim under way ends first: it holds the row's key
+    // A claim under way ends first: it holds the row's key.
+    const locked = await rows(tx, sql`select from projects where id = ${project.id} and deleted_at is null for update`)
+    if (locked.length === 0) throw projectGone(project.slug)
+    await requireRoleNow(tx, project, { actor, needed: 'owner' })
     const [held] = await rows(
       tx,
       sql<{ domains: number }>`select count(*)::int as domains from domains where project_id = ${project.id} and deleted_at is null`,
@@ -174,6 +179,22 @@ export async function findProject(db: Db, slug: string): Promise<Project> {
   return project
 }
 
+/**
+ * To be asked by who writes, in the transaction, behind whatever took time: whoever was removed or lost their role meanwhile changes nothing any more.
+ * Changes of the project's members wait for the end of it. Throws `project_not_found` for who is no member, or `role_insufficient`.
+ */
+export async function requireRoleNow(
+  tx: Tx,
+  project: Pick<Project, 'id' | 'slug'>,
+  { actor, needed }: { actor: Actor; needed: 'owner' | 'admin' },
+): Promise<void> {
+  if (actor.kind !== 'user') return
+  await rows(tx, sql`select from projects where id = ${project.id} for no key update`)
+  const [member] = await rows(tx, sql<{ role: Role }>`select role from members where project_id = ${project.id} and email = ${actor.email}`)
+  if (!member) throw projectGone(project.slug)
+  requireRole(member.role, needed)
+}
+
 /** There is no such project, or none any more. */
 export function projectGone(slug: string): ServiceError {
   return new ServiceError('project_not_found', `there is no project ${slug}`)
@@ -217,6 +238,6 @@ function requirePlan(plan: string, rules: ProjectRules): void {
   throw new ServiceError('plan_unknown', `there is no plan ${plan}: choose one of ${[...rules.plans.keys()].join(', ')}`)
 }
 
-async function requireUpstream(text: string, rules: ProjectRules): Promise<void> {
-  await rules.checkUpstream(parseUpstreamUrl(text))
+async function requireUpstream(text: string, rules: ProjectRules, actor: Actor): Promise<void> {
+  await rules.checkUpstream(parseUpstreamUrl(text), actor.kind === 'user' ? actor.email : actor.kind)
 }

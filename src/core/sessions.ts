@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import { ServiceError } from '../errors.ts'
 import { type Db, type Queryable, rows } from './db.ts'
-import type { Role } from './members.ts'
+import type { Role } from './member-roles.ts'
 import { PROJECT, type Project } from './projects.ts'
 
 /** Somebody signed in. `id` is the row's; what the browser holds is stored as a hash only. */

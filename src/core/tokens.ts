@@ -5,7 +5,7 @@ import { type Actor, OPERATOR, recordActivity } from './activity.ts'
 import { recordChange } from './changes.ts'
 import { type Db, preparedRows, rows, type Tx, transaction } from './db.ts'
 import { parseDisplayName } from './display-name.ts'
-import { findProject, type Project, projectGone } from './projects.ts'
+import { findProject, type Project, projectGone, requireRoleNow } from './projects.ts'
 
 const TOKEN = /^svc_[a-f0-9]{64}$/
 const ACTIVE_TOKENS_MAX = 1_000
@@ -23,7 +23,7 @@ export type TokenRecord = {
 }
 
 /**
- * Issues a token for the project; `token` is in nobody's hands but the caller's from here on. Throws `project_not_found`, `name_invalid`, and
+ * Issues a token for the project; `token` is in nobody's hands but the caller's from here on. Throws `project_not_found`, `role_insufficient`, `name_invalid`, and
  * `rate_limited` when the project has a thousand.
  */
 export async function issueToken(
@@ -38,6 +38,7 @@ export async function issueToken(
   const preview = previewOf(hashOf(token))
   const { id, createdAt } = await transaction(db, async (tx) => {
     await requireRoom(tx, project)
+    await requireRoleNow(tx, project, { actor, needed: 'admin' })
     const [row] = await rows(
       tx,
       sql<{ id: string; createdAt: Date }>`
@@ -81,10 +82,11 @@ export async function listTokens(db: Db, projectSlug: string): Promise<TokenReco
   }))
 }
 
-/** From the commit on the token is refused here, and within a second on every machine. Revoking twice is no error. Throws `token_not_found`. */
+/** From the commit on the token is refused here, and within a second on every machine. Revoking twice is no error. Throws `token_not_found` or `role_insufficient`. */
 export async function revokeToken(db: Db, projectSlug: string, tokenId: string, actor: Actor = OPERATOR): Promise<void> {
   const project = await findProject(db, projectSlug)
   await transaction(db, async (tx) => {
+    await requireRoleNow(tx, project, { actor, needed: 'admin' })
     const [token] = await rows(
       tx,
       sql<{ name: string; revokedAt: Date | null }>`

@@ -15,9 +15,11 @@ export const EDGE_NODE_FLAGS = [
   '--no-async-context-frame',
 ]
 
+/** Look-ups of upstreams take threads of libuv's, half of them: with its four, two names that time out would hold up all others, a database's too. */
+export const LOOKUP_THREADS = { UV_THREADPOOL_SIZE: '64' }
+
 /**
- * What stands in its environment. Look-ups of upstreams take threads of libuv's: with its four, four names that time out would hold up all others.
- * A TLS context is thousands of small blocks of memory, and glibc has only seven freed ones of a size at hand for a thread: for more it searches and
- * joins its free memory (glibc's manual, Memory Allocation Tunables). Another C library pays no heed.
+ * What stands in its environment. A TLS context is thousands of small blocks of memory, and glibc has only seven freed ones of a size at hand for a
+ * thread: for more it searches and joins its free memory (glibc's manual, Memory Allocation Tunables). Another C library pays no heed.
  */
-export const EDGE_ENVIRONMENT = { UV_THREADPOOL_SIZE: '64', GLIBC_TUNABLES: 'glibc.malloc.tcache_count=500' }
+export const EDGE_ENVIRONMENT = { ...LOOKUP_THREADS, GLIBC_TUNABLES: 'glibc.malloc.tcache_count=500' }

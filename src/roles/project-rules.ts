@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Config } from '../config.ts'
 import type { Db } from '../core/db.ts'
 import type { ProjectRules } from '../core/projects.ts'
@@ -5,6 +6,8 @@ import { loadRoutes } from '../core/routes.ts'
 import { readUpstream, UpstreamFailure } from '../edge/upstream.ts'
 import { createUpstreamGuard, type UpstreamGuard } from '../edge/upstream-guard.ts'
 import { ServiceError } from '../errors.ts'
+
+const LOOK_UP_MS_MAX = 3_000
 
 /** Which addresses a project's upstream may have in this installation. */
 export function upstreamGuard(db: Db, config: Config): UpstreamGuard {
@@ -16,13 +19,14 @@ export function upstreamGuard(db: Db, config: Config): UpstreamGuard {
   })
 }
 
-/** What a project is held to in this installation. An upstream whose name does not resolve yet is accepted: the edge looks again. */
+/** What a project is held to in this installation. An upstream whose name does not resolve yet, or not soon, is accepted: the edge looks again. */
 export function projectRules(db: Db, config: Config, guard = upstreamGuard(db, config)): ProjectRules {
   return {
     plans: config.plans,
-    async checkUpstream(url) {
+    async checkUpstream(url, asker) {
+      const patience = pause(LOOK_UP_MS_MAX, undefined, { ref: false })
       try {
-        await guard.addressesOf(readUpstream(url.href, 'http1', 'project'))
+        await Promise.race([guard.addressesOf(readUpstream(url.href, 'http1', asker)), patience])
       } catch (error) {
         if (!(error instanceof UpstreamFailure)) throw error
         if (error.reason === 'forbidden-address')

@@ -3,9 +3,11 @@ import { createServer } from 'node:http'
 import { createServer as createHttp2Server } from 'node:http2'
 import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net'
 import { afterAll, expect, test } from 'vitest'
+import type { UpstreamProtocol } from '../edge/upstream.ts'
 import { createUpstreamCheck } from './upstream-check.ts'
 
-const check = createUpstreamCheck({ addressesOf: async ({ host }) => [host] }, [])
+const upstreamCheck = createUpstreamCheck({ addressesOf: async ({ host }) => [host] }, [])
+const check = (url: URL, protocol: UpstreamProtocol) => upstreamCheck(url, protocol, 'ada@vendor.test')
 const plain = createServer((_request, response) => response.writeHead(418).end('no'))
 const http2 = createHttp2Server((_request, response) => response.writeHead(418).end('no'))
 afterAll(() => {

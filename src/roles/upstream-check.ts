@@ -14,13 +14,13 @@ const ANSWER_TIMEOUT_MS = 5_000
 
 /**
  * Asks an upstream for `/` by the edge's own way to it, with the same guard on its addresses. Never rejects, follows nothing, and reads
- * nothing but the status.
+ * nothing but the status. `asker`: whose share of the look-ups it takes.
  */
 export function createUpstreamCheck(guard: UpstreamGuard, sourceIps: readonly string[]) {
   const connect = createConnect({ guard, connectTimeoutMs: CONNECT_TIMEOUT_MS, sourceIps, ca: [] })
-  return async (url: URL, protocol: UpstreamProtocol): Promise<UpstreamCheck> => {
+  return async (url: URL, protocol: UpstreamProtocol, asker: string): Promise<UpstreamCheck> => {
     try {
-      const socket = await connect(readUpstream(url.href, protocol, 'upstream check'))
+      const socket = await connect(readUpstream(url.href, protocol, asker))
       return { kind: 'answered', status: await (protocol === 'http1' ? statusOf(url, socket) : http2StatusOf(url, socket)) }
     } catch (error) {
       return {
