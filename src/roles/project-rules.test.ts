@@ -7,7 +7,10 @@ import type { UpstreamGuard } from '../edge/upstream-guard.ts'
 import { projectRules } from './project-rules.ts'
 
 const check = (addressesOf: UpstreamGuard['addressesOf']) =>
-  projectRules({} as Db, PROJECT_RULES as Partial<Config> as Config, { addressesOf }).checkUpstream(new URL('https://app.vendor.test'), 'ada@vendor.test')
+  projectRules({} as Db, PROJECT_RULES as Partial<Config> as Config, { addressesOf }).checkUpstream(
+    new URL('https://app.vendor.test'),
+    'ada@vendor.test',
+  )
 
 test('an upstream whose name leads where none may be is refused, and one that cannot be looked up, or not soon, is accepted', async () => {
   const failure = (reason: 'forbidden-address' | 'dns') =>
