@@ -26,7 +26,7 @@ async function serve({ hostname: name, upstreamUrl, chainPem, keyPem }: BulkOrde
     certificateFor: () => ({ kind: 'certificate', id: '1', ...certificateText({ chainPem, keyPem }) }),
     answerChallenge: () => undefined,
     challenges: { arePending: () => false, challengeFor: () => undefined },
-    upstream: { allowPrivate: true, sourceIps: [], ownAddresses: [], isRegistered: () => false },
+    upstream: { allowPrivate: true, sourceIps: [], ownAddresses: [], isServedHere: () => false },
     trustedProxies: [],
     proxyProtocol: 'off',
     bridgeMs: 0,

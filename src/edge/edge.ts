@@ -43,7 +43,7 @@ export type EdgeParts = {
     allowPrivate: boolean
     sourceIps: string[]
     ownAddresses: string[]
-    isRegistered(hostname: Hostname): boolean | Promise<boolean>
+    isServedHere(hostname: Hostname): boolean | Promise<boolean>
     /** Trust roots for https upstreams besides the well-known ones, PEM. */
     ca?: string[]
   }

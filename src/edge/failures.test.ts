@@ -165,7 +165,7 @@ test.each([
   })
 })
 
-test('our own ports and registered hostnames are refused even where private addresses are allowed', async () => {
+test('our own ports and hostnames that are served here are refused even where private addresses are allowed', async () => {
   expect(await ask(`http://127.0.0.1:${edge.httpPort}`)).toMatchObject({ status: 502, error: 'forbidden-address' })
   await edge.route('localhost.customer.com', upstream.url)
   expect(await ask('http://localhost.customer.com')).toMatchObject({ status: 502, error: 'forbidden-address' })

@@ -12,6 +12,11 @@ export type Timeouts = {
   bodyIdleMs: number
   /** An idle connection, of a visitor or to an upstream. */
   keepAliveMs: number
+  /**
+   * A connection to an upstream that is in use. Else it would last as long as there is traffic, and so would the address that it was opened to: a vendor who
+   * has moved in the DNS would not be followed while the former machine answers.
+   */
+  upstreamAgeMs: number
   /** For a sign of life on an upstream's HTTP/2 connection after something was sent; then for the answer to a PING. */
   pingMs: number
 }
@@ -23,7 +28,15 @@ export const TIMEOUTS: Timeouts = {
   answerHeadMs: 120_000,
   bodyIdleMs: 300_000,
   keepAliveMs: 75_000,
+  upstreamAgeMs: 300_000,
   pingMs: 10_000,
+}
+
+const AGE_SPREAD = 0.2
+
+/** When a connection to an upstream that is opened now is too old for another request; those of one moment, as of a start, not all at once. */
+export function oldAtMs({ upstreamAgeMs }: Timeouts, nowMs: number): number {
+  return nowMs + upstreamAgeMs * (1 - AGE_SPREAD * Math.random())
 }
 
 /** TCP keep-alive is the only way to learn that the other end of a silent tunnel, or of a stream of events that have not come, is gone. */

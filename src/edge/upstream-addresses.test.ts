@@ -63,6 +63,16 @@ test('while DNS fails the last answer stands in, for ten minutes', async () => {
   await expect(find()).rejects.toThrow('SERVFAIL')
 })
 
+test('while others fill all places the last answer stands in, however old', async () => {
+  const { state, find } = memory()
+  await find()
+  state.answer = () => new Promise(() => {})
+  for (let n = 0; n < 30; n += 1) void find(`slow${n}.vendor.com`, `${n % 10}`)
+  state.nowMs = 60 * 60_000
+  expect(await find()).toEqual(['192.0.2.1'])
+  await expect(find('never.other.com', '11')).rejects.toThrow('cannot be resolved at the moment')
+})
+
 test('while DNS is silent the last answer stands in after a second', async () => {
   vi.useFakeTimers()
   try {

@@ -17,8 +17,8 @@ type Known = { addresses: string[]; atMs: number }
  * Remembers the addresses of upstreams for ten seconds, so that a busy upstream costs a look-up now and then and not one a connection.
  * When a look-up fails or takes longer than a second, the last answer stands in, for ten minutes at most: a resolver's outage must not
  * take down upstreams that are well. A failure is remembered for two seconds, and each owner has a share of the look-ups, so that names which nobody
- * answers for hold up no others. Whether an address may be used is not decided here. Rejects as `look` does when nothing is known. `now`: milliseconds
- * that never go back.
+ * answers for hold up no others; where all places are taken, the last answer stands in however old. Whether an address may be used is not decided here.
+ * Rejects as `look` does when nothing is known. `now`: milliseconds that never go back.
  */
 export function createUpstreamAddresses(
   look: (host: string) => Promise<string[]>,
@@ -50,15 +50,27 @@ export function createUpstreamAddresses(
     const known = memory.get(host)
     const ageMs = known ? now() - known.atMs : Number.POSITIVE_INFINITY
     if (known && ageMs < FRESH_MS) return known.addresses
-    if (!known || ageMs > STALE_MS_MAX) return refresh(host, owner)
+    if (!known) return refresh(host, owner)
+    if (ageMs > STALE_MS_MAX) return refresh(host, owner).catch((error) => orRethrow(error, known.addresses))
     return orAfter(PATIENCE_MS, refresh(host, owner), known.addresses)
   }
 }
 
 /** As a resolver says "later". */
+class TooManyLookUps extends Error {
+  readonly code = 'EAI_AGAIN'
+}
+
 function busy(host: string): UpstreamFailure {
-  const cause = Object.assign(new Error('too many names are being looked up'), { code: 'EAI_AGAIN' })
-  return new UpstreamFailure('dns', `${host} cannot be resolved at the moment`, { cause })
+  return new UpstreamFailure('dns', `${host} cannot be resolved at the moment`, {
+    cause: new TooManyLookUps('too many names are being looked up'),
+  })
+}
+
+/** Where nobody was asked the last answer stands in, however old. */
+function orRethrow(error: unknown, standIn: string[]): string[] {
+  if (error instanceof Error && error.cause instanceof TooManyLookUps) return standIn
+  throw error
 }
 
 /** What the promise brings, or the stand-in when it fails or is late. */

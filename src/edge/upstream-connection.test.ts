@@ -49,13 +49,13 @@ function createHandTurn() {
   return { turn, end }
 }
 
-function begin(turn: Turn) {
+function begin(turn: Turn, timeouts = TIMEOUTS) {
   const freed: UpstreamConnection[] = []
   const statuses: number[] = []
   const broken: Broken[] = []
   const upstream = readUpstream('http://127.0.0.1', 'http1', 'one')
   const free = (connection: UpstreamConnection) => void freed.push(connection)
-  const connection = new UpstreamConnection(socket, upstream, TIMEOUTS, { free, close: () => {}, turn, lastHead: new LastAnswerHead() })
+  const connection = new UpstreamConnection(socket, upstream, timeouts, { free, close: () => {}, turn, lastHead: new LastAnswerHead() })
   const send = (request: Partial<UpstreamRequest>) =>
     connection.send(
       { ...PLAIN, ...request },
@@ -100,6 +100,17 @@ test("a connection whose request has left is the next one's as soon as it is ans
   application.write(EARLY)
   await expect.poll(() => freed.length).toBe(1)
   expect(socket.destroyed).toBe(false)
+})
+
+test('a connection that is old carries what it has, and nothing more', async () => {
+  const { turn, end } = createHandTurn()
+  const { freed, statuses, send } = begin(turn, { ...TIMEOUTS, upstreamAgeMs: 0 })
+  send({})
+  end()
+  await expect.poll(() => received).toContain('\r\n\r\n')
+  application.write(EARLY)
+  await expect.poll(() => socket.destroyed).toBe(true)
+  expect([statuses, freed]).toEqual([[401], []])
 })
 
 test('a connection that has rested counts as kept, also when it carried nothing yet', async () => {

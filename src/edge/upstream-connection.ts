@@ -7,7 +7,7 @@ import { hearLastWords } from './last-words.ts'
 import { keep, letGo, letGoOnceWritten } from './let-go.ts'
 import { type BodySending, type BodySink, sendBody } from './request-body.ts'
 import { SpareBuffers, smallBuffers } from './spare-buffers.ts'
-import type { Timeouts } from './timeouts.ts'
+import { oldAtMs, type Timeouts } from './timeouts.ts'
 import type { Turn, TurnMember } from './turn.ts'
 import { Unsent } from './unsent.ts'
 import { type Upstream, UpstreamFailure } from './upstream.ts'
@@ -72,6 +72,7 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
   /** For whom it is paused. */
   #slowReader: SlowReader | undefined
   #idleMs: number
+  readonly #oldAtMs: number
   /** For how long nothing may move in either direction, and since when nothing has. */
   #silenceMsMax: number
   #silentSinceMs = 0
@@ -96,6 +97,7 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
     this.#socket = socket
     this.#timeouts = timeouts
     this.#idleMs = timeouts.keepAliveMs
+    this.#oldAtMs = oldAtMs(timeouts, on.turn.nowMs())
     this.#silenceMsMax = timeouts.answerHeadMs
     this.#onFree = on.free
     this.#takeNoMore = borrowBytes(socket, this.#receive)
@@ -108,10 +110,11 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
     hearLastWords(socket)
   }
 
-  /** Whether it can carry an exchange now: open, and not idle for longer than the upstream keeps it. */
+  /** Whether it can carry an exchange now: open, not too old, and not idle for longer than the upstream keeps it. */
   get isUsable(): boolean {
     if (this.#isOver || this.#socket.destroyed) return false
-    return !this.isResting || this.#turn.nowMs() - this.restsSinceMs < this.#idleMs
+    const nowMs = this.#turn.nowMs()
+    return nowMs < this.#oldAtMs && (!this.isResting || nowMs - this.restsSinceMs < this.#idleMs)
   }
 
   get isResting(): boolean {

@@ -12,7 +12,8 @@ export type GuardRules = {
   ownAddresses: readonly string[]
   /** The ports that the edge listens on; with `allowPrivate`, our own addresses are refused at these alone. */
   ownPorts: readonly number[]
-  isRegistered(hostname: Hostname): boolean | Promise<boolean>
+  /** Whether the hostname leads to this edge, where an upstream would be a loop. */
+  isServedHere(hostname: Hostname): boolean | Promise<boolean>
 }
 
 export type UpstreamGuard = { addressesOf(upstream: Upstream): Promise<string[]> }
@@ -33,7 +34,7 @@ export function createUpstreamGuard(rules: GuardRules): UpstreamGuard {
   return {
     async addressesOf({ host, port, isOurs, owner }) {
       const reading = readHostname(host)
-      if (!isOurs && reading.kind === 'hostname' && (await rules.isRegistered(reading.hostname))) {
+      if (!isOurs && reading.kind === 'hostname' && (await rules.isServedHere(reading.hostname))) {
         throw new UpstreamFailure('forbidden-address', `${host} is itself served by this edge`)
       }
       const addresses = isIP(host) ? [host] : await addressesOf(host, owner)

@@ -14,7 +14,7 @@ import { WaitingMessages } from './http2/waiting-messages.ts'
 import { INITIAL_WINDOW_BYTES, ReceiveWindow, SendWindow, tooMuch } from './http2/windows.ts'
 import { hearLastWords } from './last-words.ts'
 import { SignsOfLife } from './signs-of-life.ts'
-import type { Timeouts } from './timeouts.ts'
+import { oldAtMs, type Timeouts } from './timeouts.ts'
 import type { Turn, TurnMember } from './turn.ts'
 import { type Upstream, UpstreamFailure } from './upstream.ts'
 import type { RequestHost, UpstreamHttp2Request } from './upstream-http2-request.ts'
@@ -77,6 +77,8 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
   #idleSince = performance.now()
   readonly #signs: SignsOfLife
   readonly #greetingEndsAt: number
+  /** From when on a younger one is to take its place. */
+  readonly oldAtMs: number
   #closeAt = Number.POSITIVE_INFINITY
 
   constructor(socket: Socket, upstream: Upstream, parts: ConnectionParts) {
@@ -86,6 +88,7 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
     this.#parts = parts
     this.#signs = new SignsOfLife(parts.timeouts.pingMs)
     this.#greetingEndsAt = performance.now() + parts.timeouts.connectMs
+    this.oldAtMs = oldAtMs(parts.timeouts, performance.now())
     this.writer = new FrameWriter(socket, parts, { dirty: () => this.#mark(), sent: () => this.#sent() })
     this.#waiting = new WaitingMessages(this.sendWindow, this.writer)
     const takePingDue = () => this.writer.takeNews()

@@ -11,6 +11,8 @@ const CONNECTIONS_PER_UPSTREAM_MAX = 64
 const LEAVING_PER_UPSTREAM_MAX = 192
 /** What a new connection is expected to carry at least (RFC 9113 §6.5.2). */
 const STREAMS_EXPECTED = 100
+/** Of those, so many may go for their age: what has streams without an end keeps its connection, too. */
+const AGED_PER_UPSTREAM_MAX = 64
 const IDLE_CONNECTIONS_MAX = 2_048
 const LOOKED_AT_EVERY_MS = 250
 
@@ -41,6 +43,7 @@ export function createUpstreamHttp2Pools({ connect, timeouts, turn }: UpstreamWa
       connection.look(nowMs)
       if (connection.isIdle) idle += 1
       if (connection.isIdle && idle > IDLE_CONNECTIONS_MAX) connection.leave()
+      else if (nowMs >= connection.oldAtMs && poolOf(connection.upstream).leaving.size < AGED_PER_UPSTREAM_MAX) connection.leave()
     }
   }, LOOKED_AT_EVERY_MS)
   timer.unref()
@@ -107,7 +110,7 @@ export function createUpstreamHttp2Pools({ connect, timeouts, turn }: UpstreamWa
 
   const keepPoolToShare = ({ open, waiting }: Pool, load: Asking['load']) => {
     const [first] = open
-    const streamsMax = first?.streamsMax ?? STREAMS_EXPECTED
+    const streamsMax = first?.streamsMax || STREAMS_EXPECTED // it may allow none for a moment
     keepToShare(load, open.size * streamsMax + waiting.length, CONNECTIONS_PER_UPSTREAM_MAX * streamsMax)
   }
 

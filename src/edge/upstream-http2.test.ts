@@ -16,6 +16,7 @@ import type { Broken, UpstreamListener } from './upstream-connection.ts'
 import { createUpstreamHttp2Pools } from './upstream-http2-pools.ts'
 import type { UpstreamHttp2Request } from './upstream-http2-request.ts'
 import type { UpstreamRequest } from './upstream-request.ts'
+import type { Asking } from './upstream-share.ts'
 
 const PATIENCE = { timeout: 10_000 } // a busy machine takes its time
 const ends: (() => void)[] = []
@@ -100,13 +101,14 @@ async function waysTo(server: Http2Server | ReturnType<typeof createTcpServer>, 
   })
   ends.push(() => pools.destroy())
   ends.push(() => server.close())
-  const begin = async (request: Partial<UpstreamRequest> = {}): Promise<{ visit: Visit; channel: UpstreamHttp2Request }> => {
-    const channel = await pools.acquire(upstream)
+  type Begun = { visit: Visit; channel: UpstreamHttp2Request }
+  const begin = async (request: Partial<UpstreamRequest> = {}, load?: Asking['load']): Promise<Begun> => {
+    const channel = await pools.acquire(upstream, { load })
     const visit = new Visit()
     channel.send(requestOf(request), visit)
     return { visit, channel }
   }
-  const ask = async (request: Partial<UpstreamRequest> = {}) => (await begin(request)).visit.done
+  const ask = async (request: Partial<UpstreamRequest> = {}, load?: Asking['load']) => (await begin(request, load)).visit.done
   return { pools, upstream, begin, ask, port }
 }
 
@@ -418,6 +420,17 @@ test('an upstream whose connections go away with long answers on them is served 
   expect(pools.counts().connections).toBeLessThan(250)
 })
 
+test('a connection that is old takes no new requests, and answers those that it has', async () => {
+  const held: ServerHttp2Stream[] = []
+  const hold = (stream: ServerHttp2Stream) => (held.length === 0 ? void held.push(stream) : answerOk(stream))
+  const { begin, ask, sessions } = await startUpstream(hold, { timeouts: { upstreamAgeMs: 0 } })
+  const { visit } = await begin()
+  await expect.poll(() => held.length, PATIENCE).toBe(1)
+  await expect.poll(async () => (await ask()).status && sessions.length, PATIENCE).toBeGreaterThan(1)
+  answerOk(held[0]!)
+  expect(await visit.done).toMatchObject({ status: 200, body: 'ok' })
+})
+
 test('an upstream that allows no request at the moment is not connected to again and again', async () => {
   const sockets = new Set<Socket>()
   const { ask, pools } = await startRaw((type, id, _payload, socket) => {
@@ -427,7 +440,8 @@ test('an upstream that allows no request at the moment is not connected to again
   })
   expect((await ask()).status).toBe(200)
   await expect.poll(() => pools.counts().connections).toBe(1)
-  const waiting = Array.from({ length: 3 }, () => ask())
+  // One client's, which has others already: its share is none of nothing.
+  const waiting = [ask(), ask({}, { exchanges: 2, connections: 1, waiting: 0 }), ask()]
   await new Promise((resolve) => setTimeout(resolve, 300))
   expect(sockets.size).toBe(1)
   for (const socket of sockets) socket.write(frame(SETTINGS, 0, 0, [0, 3, 0, 0, 0, 9]))

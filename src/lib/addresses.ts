@@ -20,12 +20,13 @@ export function createAddressSet(entries: readonly string[]): AddressSet {
   }
 }
 
-// IANA's special-purpose registries (RFC 6890 and its updates), as of 2026, with what clouds use for metadata inside them.
+// IANA's special-purpose registries (RFC 6890 and its updates), as of 2026, and what clouds use for metadata, most of it inside them.
 const SPECIAL = createAddressSet([
   '0.0.0.0/8', // this host
   '10.0.0.0/8', // private
   '100.64.0.0/10', // shared address space, CGNAT (RFC 6598)
   '127.0.0.0/8', // loopback
+  '168.63.129.16/32', // what a machine in Azure asks for its own state and certificates
   '169.254.0.0/16', // link-local, with the clouds' metadata service
   '172.16.0.0/12', // private
   '192.0.0.0/24', // protocol assignments
@@ -41,6 +42,7 @@ const SPECIAL = createAddressSet([
   '224.0.0.0/4', // multicast
   '240.0.0.0/4', // reserved, with the broadcast address
   '::/96', // unspecified, loopback, and the deprecated IPv4-compatible addresses
+  '::ffff:0:0:0/96', // IPv4-translated (RFC 2765): an IPv4 address in disguise
   '64:ff9b::/96', // NAT64 (RFC 6052): an IPv4 address in disguise
   '64:ff9b:1::/48', // local-use NAT64
   '100::/64', // discard only

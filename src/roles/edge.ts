@@ -9,7 +9,6 @@ import { createEdgeMetrics } from '../edge/metrics.ts'
 import { connectionCeiling, fileDescriptorsMax } from '../file-descriptors.ts'
 import { type Hostname, wildcardOver } from '../hostname.ts'
 import { createAddressSet } from '../lib/addresses.ts'
-import { Lru } from '../lib/lru.ts'
 import { machineMemory } from '../lib/machine-memory.ts'
 import { createLineSink } from '../log.ts'
 import type { CertificateRow, LightRoute, Route } from '../replica/rows.ts'
@@ -30,9 +29,6 @@ const FOLLOWER_WAIT_MS = 2_000
  */
 const KEPT_BYTES_MAX = runsOnJemalloc() ? 212_000_000 : 170_000_000
 const KEPT_SHARE = 1 / 8 // of the machine's memory, for all its edge processes together
-/** A bounded copy has to ask for an upstream's own name, which is no hostname of ours: not for each connection. */
-const STRANGER_MS = 5_000
-const STRANGERS_MAX = 10_000
 const NO_TICKET_KEYS =
   'the keys of session tickets that all edges share cannot be opened: sessions resume at this process alone until they can. Give this machine all secrets that the others have (NAMESAKE_SECRET)'
 
@@ -43,7 +39,6 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
   const own = [...ownHosts(config)]
   const keptBytes = Math.min(KEPT_BYTES_MAX, (machineMemory() * KEPT_SHARE) / config.edgeWorkers)
   const keys = certificateKeys(config)
-  const strangersUntil = new Lru<Hostname, number>(STRANGERS_MAX)
   const trustedProxies = createAddressSet(config.trustedProxies)
   const copy = openLocalCopy(context, {
     keep: toLight,
@@ -84,13 +79,12 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     const found = copy.findRoute(hostname, client)
     return found instanceof Promise ? found.then(toHost) : toHost(found)
   }
-  // An upstream under its vendor's wildcard has records of its own and is no loop.
-  const isClaimed = async (hostname: Hostname) => {
-    if ((strangersUntil.get(hostname) ?? 0) > performance.now()) return false
-    const host = await findHost(hostname)
-    const isClaimed = isOurs(host) && (host.kind !== 'route' || host.route.hostname === hostname)
-    if (host.kind === 'unknown') strangersUntil.set(hostname, performance.now() + STRANGER_MS)
-    return isClaimed
+  // Of what is only claimed nobody knows whose it is: a stranger would keep an application from its visitors. An upstream under its vendor's wildcard has
+  // records of its own and is no loop.
+  const isServedHere = (hostname: Hostname) => {
+    if (own.some(([name]) => name === hostname)) return true
+    const route = copy.reader.findRoute(hostname)
+    return route?.hostname === hostname && route.verified
   }
   const servedBy = (hostname: Hostname, client: string) => {
     const host = findHost(hostname, client)
@@ -148,7 +142,7 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
       allowPrivate: config.allowPrivateUpstreams,
       sourceIps: config.upstreamSourceIps,
       ownAddresses: config.edgeIps,
-      isRegistered: isClaimed,
+      isServedHere,
     },
     bridgeMs: config.bridgeMs,
     trustedProxies: config.trustedProxies,

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest'
-import { PROJECT_RULES } from '../../test/support/tenants.ts'
+import { createTestDatabase } from '../../test/support/postgres.ts'
+import { addProject, claim, PROJECT_RULES } from '../../test/support/tenants.ts'
 import type { Config } from '../config.ts'
 import type { Db } from '../core/db.ts'
 import { UpstreamFailure } from '../edge/upstream.ts'
 import type { UpstreamGuard } from '../edge/upstream-guard.ts'
 import { projectRules } from './project-rules.ts'
 
+const CONFIG: Partial<Config> = { ...PROJECT_RULES, edgeIps: [], httpAddr: { host: '::', port: 80 }, httpsAddr: { host: '::', port: 443 } }
+const UPSTREAM = new URL('https://app.vendor.test')
 const check = (addressesOf: UpstreamGuard['addressesOf']) =>
-  projectRules({} as Db, PROJECT_RULES as Partial<Config> as Config, { addressesOf }).checkUpstream(
-    new URL('https://app.vendor.test'),
-    'ada@vendor.test',
-  )
+  projectRules({} as Db, CONFIG as Config, { addressesOf }).checkUpstream(UPSTREAM, 'ada@vendor.test')
 
 test('an upstream whose name leads where none may be is refused, and one that cannot be looked up, or not soon, is accepted', async () => {
   const failure = (reason: 'forbidden-address' | 'dns') =>
@@ -18,4 +18,20 @@ test('an upstream whose name leads where none may be is refused, and one that ca
   await expect(check(() => failure('forbidden-address'))).rejects.toMatchObject({ code: 'upstream_forbidden' })
   await check(() => failure('dns'))
   await check(() => new Promise(() => {}))
+})
+
+test('an upstream is a loop where its hostname is verified here, and nobody keeps it from its vendor by a claim', async () => {
+  const { db, drop } = await createTestDatabase()
+  try {
+    const upstream = new URL(`https://${await claim(db, await addProject(db))}`)
+    const ask = () => projectRules(db, CONFIG as Config).checkUpstream(upstream, 'ada@vendor.test')
+    await ask()
+    await db.pool.query('update domains set verified_at = now()')
+    await expect(ask()).rejects.toMatchObject({
+      code: 'upstream_forbidden',
+      message: expect.stringMatching('is itself served by this edge'),
+    })
+  } finally {
+    await drop()
+  }
 })

@@ -15,7 +15,7 @@ export function upstreamGuard(db: Db, config: Config): UpstreamGuard {
     allowPrivate: config.allowPrivateUpstreams,
     ownAddresses: config.edgeIps,
     ownPorts: [config.httpAddr.port, config.httpsAddr.port],
-    isRegistered: async (hostname) => (await loadRoutes(db, [hostname])).length > 0,
+    isServedHere: async (hostname) => (await loadRoutes(db, [hostname])).some(({ verified }) => verified),
   })
 }
 

@@ -49,7 +49,7 @@ export async function startTestEdge(
     allowPrivate: true,
     sourceIps: [],
     ownAddresses: ['127.0.0.1'],
-    isRegistered: (hostname: Hostname) => hosts.has(hostname),
+    isServedHere: (hostname: Hostname) => hosts.has(hostname),
   }
   const parts: RemoteParts = {
     writeLine: (line) => void lines.push(JSON.parse(line)),
