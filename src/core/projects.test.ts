@@ -116,8 +116,8 @@ test('whoever is removed or loses their role while a change of theirs is under w
   await changeRole(db, change, eve.email, 'admin')
   const { id } = await issueToken(db, slug, {}, eve)
   await expect(update(during(() => removeMember(db, change, eve.email)))).rejects.toMatchObject({ code: 'project_not_found' })
-  for (const deed of [issueToken(db, slug, {}, eve), revokeToken(db, slug, id, eve), deleteProject(db, change.project, eve)])
-    await expect(deed).rejects.toMatchObject({ code: 'project_not_found' })
+  const deeds = [() => issueToken(db, slug, {}, eve), () => revokeToken(db, slug, id, eve), () => deleteProject(db, change.project, eve)]
+  for (const deed of deeds) await expect(deed()).rejects.toMatchObject({ code: 'project_not_found' })
   expect((await findProject(db, slug)).upstreamUrl).toBe(wanted.upstreamUrl)
   await deleteProject(db, change.project, change.actor)
   await expect(deleteProject(db, change.project)).rejects.toMatchObject({ code: 'project_not_found' })
