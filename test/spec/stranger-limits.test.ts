@@ -47,6 +47,14 @@ test('five links in all to what others make up behind a plus, and none of those 
   expect((await ask('lin@vendor.test', fresh())(apis[0])).status).toBe(202)
 })
 
+test('five links to an address however its domain is written', async () => {
+  const statuses: number[] = []
+  for (const domain of ['bücher.test', 'xn--bcher-kva.test', 'BÜCHER.test', 'bücher.test', 'xn--bcher-kva.test', 'bücher.test'])
+    statuses.push((await ask(`lin@${domain}`, fresh())(apis[0])).status)
+  expect(statuses).toEqual([202, 202, 202, 202, 202, 429])
+  expect((await ask('lin@ｂücher.test', fresh())(apis[0])).json()).toMatchObject({ status: 400, code: 'email_invalid' })
+})
+
 test('an address with a character that no text may have is malformed', async () => {
   expect((await ask('a\u0000b@vendor.test', fresh())(apis[0])).json()).toMatchObject({ status: 400, code: 'email_invalid' })
   expect((await ask('a\ud800b@vendor.test', fresh())(apis[0])).json()).toMatchObject({ status: 400, code: 'email_invalid' })
