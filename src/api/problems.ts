@@ -102,7 +102,11 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { status: number; title: strin
   },
   plan_unknown: { status: 400, title: 'There is no such plan', remedy: 'Choose one that the service offers.' },
   email_invalid: { status: 400, title: 'The e-mail address is not valid', remedy: 'An address looks like ada@vendor.com.' },
-  name_invalid: { status: 400, title: 'The name is not valid', remedy: 'A name has 1 to 80 characters.' },
+  name_invalid: {
+    status: 400,
+    title: 'The name is not valid',
+    remedy: 'A name has 1 to 80 characters, all of which can be seen, and no link.',
+  },
   slug_invalid: { status: 400, title: 'The slug is not valid', remedy: 'Use letters, digits and single hyphens.' },
   upstream_invalid: {
     status: 400,

@@ -101,6 +101,17 @@ test('who manages the DNS is told to add a record where there is none, and what 
   expect(await instructionsAfter('nowhere@customer.test', { state: 'unknown', sentence: change, found }, records)).toContain(change)
 })
 
+test('a note is marked as the words of whoever had the mail sent, line by line', async () => {
+  const { db } = database
+  const project = await addProject(db)
+  const { id } = await createConnectLink(db, project, await claim(db, project))
+  const note = 'Your mailbox is locked.\n\nConfirm it:\u2028https://evil.test/login'
+  await mailInstructions(db, await findConnection(db, CONNECT_SIGNER, CONNECT_SIGNER.tokenOf(id)), { to: 'noted@customer.test', note })
+  const text = textOf(await mail.next('noted@customer.test')).replaceAll('\r\n', '\n')
+  const marked = '> Your mailbox is locked.\n>\n> Confirm it:\n> https://evil.test/login'
+  expect(text).toContain(`\n\nWhoever had this mail sent writes:\n\n${marked}\n\n`)
+})
+
 test('an alias at a domain itself has both names that DNS providers have for it', async () => {
   const records = [{ name: 'customer.test', type: 'ALIAS' as const, value: EDGE_HOST }]
   const text = await instructionsAfter('alias@customer.test', { state: 'absent', sentence: 'Add it.' }, records)
