@@ -45,7 +45,8 @@ export async function inviteMember(db: Db, change: MemberChange, wanted: { email
       await recordActivity(tx, entry)
     }
     const invitedBy = actor.kind === 'user' ? actor.email : null
-    await addMailJob(tx, { kind: 'invitation', to: email, projectName: project.name, role: member.role, invitedBy })
+    const { id: projectId, name: projectName } = project
+    await addMailJob(tx, { kind: 'invitation', to: email, projectId, projectName, role: member.role, invitedBy })
     return toRecord(member)
   })
 }

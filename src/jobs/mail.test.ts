@@ -3,11 +3,14 @@ import { startMailServer, startMailWorker, type TestMail, textOf } from '../../t
 import { CONNECT_SIGNER, LINK_SIGNER } from '../../test/support/portal-parts.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { addProject, claim, EDGE_HOST } from '../../test/support/tenants.ts'
+import { OPERATOR } from '../core/activity.ts'
 import { createConnectLink, findConnection, mailInstructions } from '../core/connect-links.ts'
 import type { DnsReport } from '../core/dns-report.ts'
 import { listKeptMails } from '../core/kept-mails.ts'
 import { addMailJob, type Mail } from '../core/mail-jobs.ts'
+import { changeRole, inviteMember, type MemberChange, removeMember } from '../core/members.ts'
 import { findProbeTarget, recordProbes } from '../core/probes.ts'
+import { deleteProject, type Project } from '../core/projects.ts'
 import { requestSignIn } from '../core/sign-in-links.ts'
 import { createLog } from '../log.ts'
 import { deliverMail } from './mail.ts'
@@ -40,8 +43,8 @@ async function hurry(): Promise<void> {
   await database.db.pool.query(`update graphile_worker._private_jobs set run_at = now() where locked_at is null`)
 }
 
-async function jobsLeft(): Promise<number> {
-  const { rows } = await database.db.pool.query('select count(*)::int as count from graphile_worker._private_jobs')
+async function jobsLeft({ pool } = database.db): Promise<number> {
+  const { rows } = await pool.query('select count(*)::int as count from graphile_worker._private_jobs')
   return rows[0].count
 }
 
@@ -139,7 +142,7 @@ test('a mail whose sender is refused waits for the operator to mend that', async
 test('a mail that is refused for good is not tried again', async () => {
   mail.refuse(1, 550)
   await addMailJob(database.db, invitation('refused@vendor.test'))
-  await expect.poll(jobsLeft).toBe(0)
+  await expect.poll(() => jobsLeft()).toBe(0)
   expect(mail.received.some(({ to }) => to.includes('refused@vendor.test'))).toBe(false)
 })
 
@@ -165,10 +168,29 @@ test('a link that has expired while the mail server was away is not sent any mor
   await requestSignIn(database.db, 'late@vendor.test', 'open')
   await database.db.pool.query(`update sign_in_links set expires_at = now() where email = 'late@vendor.test'`)
   const hurrying = setInterval(() => void hurry(), 50)
-  await expect.poll(jobsLeft).toBe(0)
+  await expect.poll(() => jobsLeft()).toBe(0)
   clearInterval(hurrying)
   mail.refuse(0, 0)
   expect(mail.received.some(({ to }) => to.includes('late@vendor.test'))).toBe(false)
+})
+
+test('an invitation that was withdrawn before its mail goes out is not sent, and another has the role of now', async () => {
+  const local = await createTestDatabase()
+  const { db } = local
+  const [project, deleted] = [await addProject(db), await addProject(db)]
+  const by = (of: Project): MemberChange => ({ project: of, actor: OPERATOR, role: 'operator' })
+  await inviteMember(db, by(project), { email: 'withdrawn@vendor.test', role: 'member' })
+  await inviteMember(db, by(deleted), { email: 'homeless@vendor.test', role: 'member' })
+  await inviteMember(db, by(project), { email: 'promoted@vendor.test', role: 'member' })
+  await removeMember(db, by(project), 'withdrawn@vendor.test')
+  await deleteProject(db, deleted)
+  await changeRole(db, by(project), 'promoted@vendor.test', 'admin')
+  const keeper = await startMailWorker({ db, databaseUrl: local.url })
+  await expect.poll(() => jobsLeft(db), { timeout: 15_000 }).toBe(0)
+  await keeper.stop()
+  const kept = await listKeptMails(db)
+  await local.drop()
+  expect(kept).toEqual([expect.objectContaining({ to: 'promoted@vendor.test', text: expect.stringContaining('as an admin') })])
 })
 
 test('a mail that another worker has taken over meanwhile is not sent', async () => {

@@ -5,7 +5,7 @@ import type { DnsDetails } from '../core/domain-details.ts'
 import { findDomain } from '../core/domains.ts'
 import { keepMail, type WrittenMail } from '../core/kept-mails.ts'
 import type { LinkSigner } from '../core/link-signer.ts'
-import { linkIsOpen, type Mail } from '../core/mail-jobs.ts'
+import { invitedRole, linkIsOpen, type Mail } from '../core/mail-jobs.ts'
 import { holdsJob } from '../core/workers.ts'
 import { ServiceError } from '../errors.ts'
 import { type Hostname, isWildcard } from '../hostname.ts'
@@ -41,8 +41,8 @@ export type MailParts = {
 export type MailJob = { id: string; createdAt: Date; lockedBy: string | null }
 
 /**
- * Writes one mail and sends or keeps it. A link that has expired or, of a sign-in, was used is not sent any more, nor a mail that another
- * worker has taken over. A worker that dies between the mail server's answer and the end of the job leaves a mail that goes out twice, both
+ * Writes one mail and sends or keeps it. A link that has expired or, of a sign-in, was used is not sent any more, nor an invitation that was
+ * withdrawn, nor a mail that another worker has taken over. A worker that dies between the mail server's answer and the end of the job leaves a mail that goes out twice, both
  * with one Message-ID.
  */
 export async function deliverMail(parts: MailParts, payload: unknown, job: MailJob): Promise<void> {
@@ -67,8 +67,10 @@ async function write(mail: Mail, parts: MailParts): Promise<Letter | undefined> 
   switch (mail.kind) {
     case 'sign-in':
       return signInLetter(new URL(`/sign-in/confirm#token=${signer.tokenOf(mail.linkId)}`, portalUrl).href)
-    case 'invitation':
-      return invitationLetter({ ...mail, url: new URL('/sign-in', portalUrl).href })
+    case 'invitation': {
+      const role = mail.projectId === undefined ? mail.role : await invitedRole(parts.db, mail.projectId, mail.to)
+      return role && invitationLetter({ ...mail, role, url: new URL('/sign-in', portalUrl).href })
+    }
     case 'dns-instructions': {
       const token = connectSigner.tokenOf(mail.linkId)
       const connection = await findConnection(parts.db, connectSigner, token).catch(unlessInvalid)
