@@ -51,7 +51,7 @@ export const text = {
     byCode: {
       hostname_claimed: 'This hostname is already claimed by another project. If it belongs to your customer, ask your operator.',
       role_insufficient: 'Your role in this project does not allow this. Ask an owner or an admin.',
-      last_owner: 'A project needs an owner. Make somebody else an owner first.',
+      last_owner: 'A project needs an owner who has signed in. Make somebody else an owner first, who then signs in.',
       project_not_empty: 'The project still has domains. Remove them first.',
       magic_link_invalid: 'This link has been used already, is older than 15 minutes, or was cut off on its way.',
     },

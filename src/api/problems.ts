@@ -82,7 +82,7 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { status: number; title: strin
     remedy: 'Ask an owner or an admin of the project.',
   },
   member_not_found: { status: 404, title: 'There is no such member', remedy: 'List the members of the project.' },
-  last_owner: { status: 409, title: 'A project needs an owner', remedy: 'Make somebody else an owner first.' },
+  last_owner: { status: 409, title: 'A project needs an owner', remedy: 'Make somebody else an owner first, who then signs in.' },
   project_not_empty: { status: 409, title: 'The project still holds domains', remedy: 'Remove its domains first.' },
   error_page_invalid: {
     status: 400,

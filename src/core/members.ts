@@ -59,7 +59,7 @@ export async function changeRole(db: Db, change: MemberChange, email: string, ro
     const member = requireMember(members, email)
     requireRole(roleNow(members, change), member.role === 'owner' || role === 'owner' ? 'owner' : 'admin')
     if (member.role === role) return toRecord(member)
-    requireAnotherOwner(members, member)
+    requireAnotherOwner(members, member, change)
     await rows(tx, sql`update members set role = ${role} where project_id = ${project.id} and email = ${member.email}`)
     const detail = { from: member.role, to: role }
     await recordActivity(tx, { projectId: project.id, actor, action: 'member.role-changed', subject: member.email, detail })
@@ -78,7 +78,7 @@ export async function removeMember(db: Db, change: MemberChange, email: string):
     const member = requireMember(members, email)
     const leaves = actor.kind === 'user' && actor.email === member.email
     if (!leaves) requireRole(roleNow(members, change), member.role === 'owner' ? 'owner' : 'admin')
-    requireAnotherOwner(members, member)
+    requireAnotherOwner(members, member, change)
     await rows(tx, sql`delete from members where project_id = ${project.id} and email = ${member.email}`)
     // Invited again, they see the project at their next sign-in, as anybody does.
     await rows(
@@ -127,9 +127,15 @@ function requireMember(members: readonly Row[], text: string): Row {
   return member
 }
 
-function requireAnotherOwner(members: readonly Row[], member: Row): void {
-  if (member.role !== 'owner' || members.some(({ email, role }) => role === 'owner' && email !== member.email)) return
-  throw new ServiceError('last_owner', `${member.email} is the only owner of the project: make somebody else an owner first`)
+/** An invited address may be mistyped, and then nobody is left who could invite another; an operator still can. */
+function requireAnotherOwner(members: readonly Row[], { email, role }: Row, change: MemberChange): void {
+  const others = members.filter((member) => member.role === 'owner' && member.email !== email)
+  if (role !== 'owner' || others.some(({ joinedAt }) => joinedAt !== null || change.role === 'operator')) return
+  const reason =
+    others.length === 0
+      ? `${email} is the only owner of the project: make somebody else an owner first`
+      : `${email} is the only owner of the project who has signed in: wait until another owner does`
+  throw new ServiceError('last_owner', reason)
 }
 
 function toRecord({ invitedAt, joinedAt, ...member }: Row): MemberRecord {
