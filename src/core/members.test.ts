@@ -4,7 +4,7 @@ import { createTestDatabase, type TestDatabase } from '../../test/support/postgr
 import { addProject } from '../../test/support/tenants.ts'
 import { OPERATOR } from './activity.ts'
 import { changeRole, inviteMember, listMembers, type MemberChange, removeMember } from './members.ts'
-import type { Project } from './projects.ts'
+import { deleteProject, type Project } from './projects.ts'
 import { exchangeLink, requestSignIn } from './sign-in-links.ts'
 
 let database: TestDatabase
@@ -51,4 +51,13 @@ test('an owner who has signed in takes an invitation of another back, and an ope
   await inviteMember(db, byOperator(project), { email: 'lin@vendor.test', role: 'owner' })
   await removeMember(db, byOperator(project), ADA)
   await expect(removeMember(db, byOperator(project), 'lin@vendor.test')).rejects.toMatchObject({ code: 'last_owner' })
+})
+
+test('nobody is invited to a project that was deleted meanwhile, not by an operator either', async () => {
+  const { db } = database
+  const project = await addProject(db)
+  await deleteProject(db, project)
+  const inviting = inviteMember(db, byOperator(project), { email: 'late@vendor.test', role: 'owner' })
+  await expect(inviting).rejects.toMatchObject({ code: 'project_not_found' })
+  expect(await listMembers(db, project)).toEqual([])
 })

@@ -97,9 +97,13 @@ export async function removeMember(db: Db, change: MemberChange, email: string):
 
 const MEMBER = sql<Row>`email, role, created_at as "invitedAt", joined_at as "joinedAt"`
 
-/** Changes of one project's members wait for each other here: two owners who remove each other cannot both succeed. */
+/**
+ * Changes of one project's members wait for each other here: two owners who remove each other cannot both succeed. Throws `project_not_found`
+ * where it was deleted meanwhile.
+ */
 async function lockMembers(tx: Tx, project: Project): Promise<Row[]> {
-  await rows(tx, sql`select from projects where id = ${project.id} for no key update`)
+  const locked = await rows(tx, sql`select from projects where id = ${project.id} and deleted_at is null for no key update`)
+  if (locked.length === 0) throw projectGone(project.slug)
   return rows(tx, sql<Row>`select ${MEMBER} from members where project_id = ${project.id}`)
 }
 
