@@ -4,7 +4,7 @@ import { createTestDatabase, type TestDatabase } from '../../test/support/postgr
 import { addProject } from '../../test/support/tenants.ts'
 import { inviteMember } from './members.ts'
 import { deleteProject } from './projects.ts'
-import { exchangeLink } from './sign-in-links.ts'
+import { exchangeLink, findLinkEmail, requestSignIn } from './sign-in-links.ts'
 
 const ROUNDS = 12
 const INVITED = 6
@@ -35,4 +35,21 @@ test('who was invited signs in for the first time while the project is deleted, 
     await Promise.all([...sessions, deleteProject(db, project)])
     for (const { projects } of await Promise.all(sessions)) expect(projects.length).toBeLessThanOrEqual(1)
   }
+})
+
+test('where only who was invited may sign in, a stranger costs the same work as a member, and gets a link that opens nothing', async () => {
+  const { db } = database
+  const project = await addProject(db)
+  await inviteMember(db, { project, actor: { kind: 'operator' }, role: 'operator' }, { email: 'member@vendor.test', role: 'member' })
+  const ask = async (email: string) => {
+    await requestSignIn(db, email, 'invited')
+    const { rows } = await db.pool.query('select id from sign_in_links where email = $1', [email])
+    const { rowCount } = await db.pool.query(`select from graphile_worker._private_jobs where payload->>'linkId' = $1`, [rows[0]?.id])
+    expect([rows.length, rowCount]).toEqual([1, 1])
+    return LINK_SIGNER.tokenOf(rows[0].id)
+  }
+  expect(await findLinkEmail(db, LINK_SIGNER, await ask('member@vendor.test'))).toBe('member@vendor.test')
+  const token = await ask('stranger@vendor.test')
+  await expect(findLinkEmail(db, LINK_SIGNER, token)).rejects.toMatchObject({ code: 'magic_link_invalid' })
+  await expect(exchangeLink(db, LINK_SIGNER, token)).rejects.toMatchObject({ code: 'magic_link_invalid' })
 })

@@ -18,8 +18,8 @@ import {
 const LINK_MINUTES = 15
 
 /**
- * Has a sign-in link sent to the address. Where only who was invited may sign in, nothing is sent to others, and the caller cannot tell.
- * Throws `email_invalid`.
+ * Has a sign-in link sent to the address. Where only who was invited may sign in, nothing is sent to others, and the caller cannot tell, by the
+ * time either: theirs is a link too, which has expired when its mail is to be written. Throws `email_invalid`.
  */
 export async function requestSignIn(db: Db, text: string, signup: 'open' | 'invited'): Promise<void> {
   const email = parseEmailAddress(text)
@@ -28,11 +28,11 @@ export async function requestSignIn(db: Db, text: string, signup: 'open' | 'invi
       tx,
       sql<{ id: string }>`
         insert into sign_in_links (email, expires_at)
-        select ${email}, now() + make_interval(mins => ${LINK_MINUTES})
-        where ${signup === 'open'} or exists (select from members m where m.email = ${email})
+        select ${email}, now() + make_interval(mins => case when ${signup === 'open'} or is_member then ${LINK_MINUTES} else 0 end)
+        from (select exists (select from members m where m.email = ${email}) as is_member) known
         returning id`,
     )
-    if (link) await addMailJob(tx, { kind: 'sign-in', to: email, linkId: link.id })
+    await addMailJob(tx, { kind: 'sign-in', to: email, linkId: link!.id })
   })
 }
 
