@@ -27,6 +27,11 @@ export class SignsOfLife {
     this.#isAsking = false
   }
 
+  /** A question was asked and nothing heard since. */
+  get isDoubtful(): boolean {
+    return this.#isAsking
+  }
+
   /** More was heard than the answer to a question. */
   moved(): void {
     this.#questions = 0

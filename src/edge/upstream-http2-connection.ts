@@ -115,6 +115,11 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
     return this.isOpen && this.#requests.size + this.#kept < this.#maxStreams
   }
 
+  /** Whether its upstream was asked for a sign of life and has shown none yet. */
+  get isDoubtful(): boolean {
+    return this.#signs.isDoubtful
+  }
+
   /** How many requests its upstream takes on it at once. */
   get streamsMax(): number {
     return this.#maxStreams

@@ -132,7 +132,7 @@ export function createUpstreamHttp2Pools({ connect, timeouts, turn }: UpstreamWa
     const pool = poolOf(upstream)
     keepPoolToShare(pool, load)
     for (const connection of pool.open) {
-      if (!connection.hasRoom) continue
+      if (!connection.hasRoom || connection.isDoubtful) continue // who comes now would wait for the answer, too
       connection.reserve()
       return connection
     }

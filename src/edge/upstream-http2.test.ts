@@ -568,6 +568,22 @@ test('an upstream that has vanished is asked by PING, and its connection given u
   await expect.poll(() => pools.counts().connections, PATIENCE).toBe(1)
 })
 
+test('who comes while an upstream is asked whether it is still there goes to it on another connection', async () => {
+  let asked = 0
+  const { begin, ask, pools } = await startRaw(
+    (type, id, _payload, socket, nth) => {
+      if (nth === 0 && type === PING) asked += 1
+      if (nth > 0 && type === HEADERS) socket.write(frame(HEADERS, 5, id, OK))
+    },
+    { pingMs: 1_000 },
+  )
+  const { visit } = await begin()
+  await expect.poll(() => asked, PATIENCE).toBe(1)
+  expect(await ask()).toMatchObject({ status: 200 })
+  expect((await visit.done).failure).toMatchObject({ reason: 'timeout' })
+  await expect.poll(() => pools.counts().connections, PATIENCE).toBe(1)
+})
+
 test('an upstream that vanishes while a visitor has more to say, or takes its time, is not the fault of the visitor', async () => {
   let isGone = false
   const { begin } = await startRaw(
