@@ -18,7 +18,8 @@ const HANDSHAKE_FAILURE = Buffer.from([21, 3, 3, 0, 2, 2, 40])
 
 /** What the tree does anyway: the feed, due probes, renewals, graphile-worker's polls. */
 const IDLE_TRANSACTIONS_PER_S_MAX = 30
-const STORM_TRANSACTIONS_MAX = 200
+/** One for ten strangers. What the tree did as it started counts too, as far as PostgreSQL tells of it late: 120 to 400. */
+const STORM_TRANSACTIONS_MAX = 1_000
 const LOG_BYTES_MAX = 20_000
 
 let dns: DnsServer
