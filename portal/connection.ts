@@ -1,9 +1,16 @@
 import { isWildcard } from './dns-names.ts'
 import type { Connect, Delegation, Dns, DnsRecord } from './records.ts'
 
+/** By the service's own word alone: a 404 may be of a proxy whose service is being started, a 403 of a firewall. */
+const LINK_ENDED: readonly unknown[] = ['connect_link_invalid', 'domain_not_found']
 const NOTHING_TO_CORRECT: readonly string[] = ['absent', 'unknown']
 /** Also where a wildcard record answers for the hostname: it is what has the mistake, or another one is to be renamed. */
 const MENDED_IN_PLACE: readonly string[] = ['wrong-case', 'typo-in-target', 'missing-final-dot', 'target-is-portal', 'doubled-host']
+
+/** Whether the code of a problem says that a customer's link has ended: it expired, or its hostname is no longer claimed. */
+export function endsLink(code: unknown): boolean {
+  return LINK_ENDED.includes(code)
+}
 
 /** The record by which its certificates are issued, while it is not there. */
 export function furtherRecord({ dns: { delegation } }: Connect): Delegation | undefined {

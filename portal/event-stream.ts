@@ -1,3 +1,4 @@
+import { endsLink } from './connection.ts'
 import { createRetryPauses, retryAfterMsOf } from './retry-pauses.ts'
 
 export type ServerEvent = { name: string; data: unknown }
@@ -19,8 +20,7 @@ type Outcome = { kind: 'refused' } | { kind: 'failed'; retryAfterMs: number } | 
 const SETTLED_MS = 15_000 // a heartbeat of the service
 const SILENCE_MS_MAX = 45_000 // three of them
 const BUFFER_CHARS_MAX = 1_000_000
-// By the service's own word alone: a 404 may be of a proxy whose service is being started, a 403 of a firewall.
-const REFUSALS: readonly unknown[] = ['session_required', 'project_not_found', 'connect_link_invalid', 'domain_not_found']
+const SESSION_ENDED: readonly unknown[] = ['session_required', 'project_not_found']
 
 /**
  * Follows a stream of server-sent events until the returned function is called, and returns to it after every loss: after two seconds at first, then
@@ -82,7 +82,8 @@ async function readOnce({ path, token, request, onEvent, onStale }: StreamOption
 
 async function readFailure(answer: Response): Promise<Outcome> {
   const problem = (await answer.json().catch(() => undefined)) as { code?: unknown } | null | undefined
-  return REFUSALS.includes(problem?.code) ? { kind: 'refused' } : { kind: 'failed', retryAfterMs: retryAfterMsOf(answer) }
+  const isRefused = endsLink(problem?.code) || SESSION_ENDED.includes(problem?.code)
+  return isRefused ? { kind: 'refused' } : { kind: 'failed', retryAfterMs: retryAfterMsOf(answer) }
 }
 
 // Not every browser iterates a ReadableStream.

@@ -13,6 +13,7 @@ import { Comparison, RecordsToAdd } from '../components/record-cards.tsx'
 import { SendInstructions } from '../components/send-instructions.tsx'
 import {
   certificateRecord,
+  endsLink,
   furtherRecord,
   hindranceOf,
   isToDo,
@@ -32,9 +33,6 @@ import { inBothForms } from '../unicode-name.ts'
 
 const words = text.connect
 
-/** By the service's own word alone: a 404 may be of a proxy whose service is being started. */
-const ENDED = ['connect_link_invalid', 'domain_not_found']
-
 /** The one page of the vendor's customer, who has no account: the record to add, the way to add it, and when it works. */
 export function ConnectPage() {
   const token = useFragmentToken('#')
@@ -44,7 +42,7 @@ export function ConnectPage() {
 function LinkedPage({ token }: { token: string }) {
   const link = useQuery(queries.connect(token))
   useLinkNews(token)
-  if (link.error instanceof ApiProblem && ENDED.includes(link.error.code)) return <Ended sentence={words.goneText} />
+  if (link.error instanceof ApiProblem && endsLink(link.error.code)) return <Ended sentence={words.goneText} />
   if (link.data) return <Instructions token={token} link={link.data} />
   return (
     <ConnectFrame>

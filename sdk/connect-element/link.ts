@@ -1,3 +1,4 @@
+import { endsLink } from '../../portal/connection.ts'
 import { followEvents } from '../../portal/event-stream.ts'
 import type { Connect } from '../../portal/records.ts'
 import { retryAfterMsOf } from '../../portal/retry-pauses.ts'
@@ -48,7 +49,7 @@ export function openLink(api: string, token: string): Link {
 function read(answer: Response, body: Partial<Connect> & { code?: string; detail?: string }): Answer {
   const { status } = answer
   if (status === 200 && typeof body.hostname === 'string' && body.dns && body.project) return { kind: 'found', connect: body as Connect }
-  if (body.code === 'connect_link_invalid' || body.code === 'domain_not_found') return { kind: 'ended' }
+  if (endsLink(body.code)) return { kind: 'ended' }
   const isBusy = status === 429 && typeof body.detail === 'string'
   const trouble: Trouble = isBusy ? { kind: 'busy', sentence: sentenceOf(body.detail!) } : { kind: 'unreachable' }
   return { kind: 'trouble', trouble, retryAfterMs: retryAfterMsOf(answer) }

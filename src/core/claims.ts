@@ -8,7 +8,7 @@ import { type Db, preparedRows, type Queryable, rows, type Tx, transaction } fro
 import { DOMAIN, type DomainRow, domainNotFound, live } from './domain-record.ts'
 import { mergeMetadata } from './metadata.ts'
 import { domainsAllowed } from './plans.ts'
-import { type Project, projectGone } from './projects.ts'
+import { lockProject, type Project, projectGone } from './projects.ts'
 
 /** What a project wants to hold, and who wants it; metadata has been read. */
 export type Claim = { hostname: Hostname; metadataJson: string; actor: Actor }
@@ -127,15 +127,6 @@ async function storeMetadata(tx: Tx, stored: { id: string; project: Project; cla
   await rows(tx, sql`update domains set metadata = ${stored.metadataJson}, version = nextval('versions') where id = ${stored.id}`)
   await recordChange(tx, { kind: 'host', key: hostname })
   await recordActivity(tx, { projectId: stored.project.id, actor, action: 'domain.metadata-changed', subject: hostname })
-}
-
-async function lockProject(tx: Tx, project: Project): Promise<string> {
-  const [row] = await rows(
-    tx,
-    sql<{ plan: string }>`select plan from projects where id = ${project.id} and deleted_at is null for no key update`,
-  )
-  if (!row) throw projectGone(project.slug)
-  return row.plan
 }
 
 async function requireProject(tx: Tx, project: Project): Promise<void> {

@@ -7,8 +7,8 @@ const JOINER = /(?<=[[\p{L}\p{M}]--[\p{Script=Latin}\p{Script=Greek}\p{Script=Cy
 const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}\s\u2800]/gu
 
 /**
- * A name for people to read, also in a mail to somebody else: 1 to 80 characters without the blanks around it, in one line, nothing that is not seen or turns the
- * direction of what follows, and no link. Throws `name_invalid`.
+ * A name for people to read, also in a mail to somebody else: 1 to 80 characters without the blanks around it, in one line, nothing that is not seen
+ * or turns the direction of what follows, and no link. Throws `name_invalid`.
  */
 export function parseDisplayName(text: string): string {
   const name = text.trim()

@@ -5,7 +5,7 @@ import { type Db, rows, type Tx, transaction } from './db.ts'
 import { parseEmailAddress } from './email-address.ts'
 import { addMailJob } from './mail-jobs.ts'
 import { type Role, requireRole } from './member-roles.ts'
-import { type Project, projectGone } from './projects.ts'
+import { lockProject, type Project, projectGone } from './projects.ts'
 
 /** `joinedAt`: the first sign-in after the invitation. */
 export type MemberRecord = { email: string; role: Role; invitedAt: string; joinedAt: string | null }
@@ -102,8 +102,7 @@ const MEMBER = sql<Row>`email, role, created_at as "invitedAt", joined_at as "jo
  * where it was deleted meanwhile.
  */
 async function lockMembers(tx: Tx, project: Project): Promise<Row[]> {
-  const locked = await rows(tx, sql`select from projects where id = ${project.id} and deleted_at is null for no key update`)
-  if (locked.length === 0) throw projectGone(project.slug)
+  await lockProject(tx, project)
   return rows(tx, sql<Row>`select ${MEMBER} from members where project_id = ${project.id}`)
 }
 

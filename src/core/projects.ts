@@ -24,7 +24,10 @@ export type Project = {
   proof: string
 }
 
-/** What a project must keep to. `checkUpstream` throws `upstream_forbidden` for addresses that no upstream may have; `asker`: for whom they are looked up. */
+/**
+ * What a project must keep to. `checkUpstream` throws `upstream_forbidden` for addresses that no upstream may have; `asker`: for whom they are looked
+ * up.
+ */
 export type ProjectRules = { plans: Plans; checkUpstream(url: URL, asker: string): Promise<void> }
 
 export type NewProject = {
@@ -128,9 +131,7 @@ export async function updateProject(
  */
 export async function deleteProject(db: Db, project: Project, actor: Actor = OPERATOR): Promise<void> {
   await transaction(db, async (tx) => {
-    // A claim under way ends first: it holds the row's key.
-    const locked = await rows(tx, sql`select from projects where id = ${project.id} and deleted_at is null for update`)
-    if (locked.length === 0) throw projectGone(project.slug)
+    await lockProject(tx, project, sql`update`) // a claim under way ends first: it holds the row's key
     await requireRoleNow(tx, project, { actor, needed: 'owner' })
     const [held] = await rows(
       tx,
@@ -180,8 +181,18 @@ export async function findProject(db: Db, slug: string): Promise<Project> {
 }
 
 /**
- * To be asked by who writes, in the transaction, behind whatever took time: whoever was removed or lost their role meanwhile changes nothing any more.
- * Changes of the project's members wait for the end of it. Throws `project_not_found` for who is no member, or `role_insufficient`.
+ * The project's plan as it is now. Others that change the project, its tokens or who belongs to it, or count its domains, wait for the end of the
+ * transaction. Throws `project_not_found` for one that has been given up.
+ */
+export async function lockProject(tx: Tx, { id, slug }: Project, strength = sql`no key update`): Promise<string> {
+  const [row] = await rows(tx, sql<{ plan: string }>`select plan from projects where id = ${id} and deleted_at is null for ${strength}`)
+  if (!row) throw projectGone(slug)
+  return row.plan
+}
+
+/**
+ * To be asked by who writes, in the transaction that holds the project's row, behind whatever took time: whoever was removed or lost their role
+ * meanwhile changes nothing any more. Throws `project_not_found` for who is no member, or `role_insufficient`.
  */
 export async function requireRoleNow(
   tx: Tx,
@@ -189,7 +200,6 @@ export async function requireRoleNow(
   { actor, needed }: { actor: Actor; needed: 'owner' | 'admin' },
 ): Promise<void> {
   if (actor.kind !== 'user') return
-  await rows(tx, sql`select from projects where id = ${project.id} for no key update`)
   const [member] = await rows(tx, sql<{ role: Role }>`select role from members where project_id = ${project.id} and email = ${actor.email}`)
   if (!member) throw projectGone(project.slug)
   requireRole(member.role, needed)

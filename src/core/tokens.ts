@@ -5,7 +5,7 @@ import { type Actor, OPERATOR, recordActivity } from './activity.ts'
 import { recordChange } from './changes.ts'
 import { type Db, preparedRows, rows, type Tx, transaction } from './db.ts'
 import { parseDisplayName } from './display-name.ts'
-import { findProject, type Project, projectGone, requireRoleNow } from './projects.ts'
+import { findProject, lockProject, type Project, requireRoleNow } from './projects.ts'
 
 const TOKEN = /^svc_[a-f0-9]{64}$/
 const ACTIVE_TOKENS_MAX = 1_000
@@ -23,8 +23,8 @@ export type TokenRecord = {
 }
 
 /**
- * Issues a token for the project; `token` is in nobody's hands but the caller's from here on. Throws `project_not_found`, `role_insufficient`, `name_invalid`, and
- * `rate_limited` when the project has a thousand.
+ * Issues a token for the project; `token` is in nobody's hands but the caller's from here on. Throws `project_not_found`, `role_insufficient`,
+ * `name_invalid`, and `rate_limited` when the project has a thousand.
  */
 export async function issueToken(
   db: Db,
@@ -82,10 +82,14 @@ export async function listTokens(db: Db, projectSlug: string): Promise<TokenReco
   }))
 }
 
-/** From the commit on the token is refused here, and within a second on every machine. Revoking twice is no error. Throws `token_not_found` or `role_insufficient`. */
+/**
+ * From the commit on the token is refused here, and within a second on every machine. Revoking twice is no error. Throws `project_not_found`,
+ * `token_not_found` or `role_insufficient`.
+ */
 export async function revokeToken(db: Db, projectSlug: string, tokenId: string, actor: Actor = OPERATOR): Promise<void> {
   const project = await findProject(db, projectSlug)
   await transaction(db, async (tx) => {
+    await lockProject(tx, project)
     await requireRoleNow(tx, project, { actor, needed: 'admin' })
     const [token] = await rows(
       tx,
@@ -131,8 +135,7 @@ export async function recordTokenUses(db: Db, uses: ReadonlyMap<string, Date>): 
 
 /** Locks the project, so that tokens issued side by side are counted one after the other, and none by a project that is being deleted. */
 async function requireRoom(tx: Tx, project: Project): Promise<void> {
-  const [locked] = await rows(tx, sql`select from projects where id = ${project.id} and deleted_at is null for no key update`)
-  if (!locked) throw projectGone(project.slug)
+  await lockProject(tx, project)
   const [held] = await rows(
     tx,
     sql<{ tokens: number }>`select count(*)::int as tokens from tokens where project_id = ${project.id} and revoked_at is null`,

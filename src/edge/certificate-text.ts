@@ -20,13 +20,10 @@ export function certificateText({ chainPem, keyPem }: { chainPem: string; keyPem
   return { leafPem: flat(`${chainPem.slice(0, end)}\n`), issuersPem: shared(chainPem.slice(end).trimStart()), keyPem }
 }
 
-/** By how many characters the certificates are longer than authorities' own are as a rule. */
-export function excessOf({ leafPem, issuersPem }: CertificateText): number {
-  return Math.max(0, leafPem.length - ORDINARY) + Math.max(0, issuersPem.length - certificatesIn(issuersPem) * ORDINARY)
-}
-
-export function certificatesIn(pem: string): number {
-  return pem.split(BEGIN).length - 1
+/** How many certificates stand behind the first, and by how many characters all are longer than authorities' own are as a rule. */
+export function sizeOf({ leafPem, issuersPem }: CertificateText): { issuers: number; excess: number } {
+  const issuers = issuersPem.split(BEGIN).length - 1
+  return { issuers, excess: Math.max(0, leafPem.length - ORDINARY) + Math.max(0, issuersPem.length - issuers * ORDINARY) }
 }
 
 function shared(issuersPem: string): string {

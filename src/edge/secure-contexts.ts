@@ -3,7 +3,7 @@ import { createSecureContext, type SecureContext } from 'node:tls'
 import type { Hostname } from '../hostname.ts'
 import { ExactLru } from '../lib/exact-lru.ts'
 import { Lru } from '../lib/lru.ts'
-import { type CertificateText, certificatesIn, excessOf } from './certificate-text.ts'
+import { type CertificateText, sizeOf } from './certificate-text.ts'
 import { SpareContexts } from './spare-contexts.ts'
 
 const IS_BUN = process.versions.bun !== undefined
@@ -65,7 +65,8 @@ export class Certified {
     this.#context = context
     this.#text = text
     this.#free = free
-    this.bytes = CONTEXT_BYTES + certificatesIn(text.issuersPem) * ISSUER_BYTES + excessOf(text) * EXCESS_BYTES
+    const { issuers, excess } = sizeOf(text)
+    this.bytes = CONTEXT_BYTES + issuers * ISSUER_BYTES + excess * EXCESS_BYTES
   }
 
   /** Undefined once it is freed: node would not survive the use of it. */

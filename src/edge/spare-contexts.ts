@@ -1,5 +1,5 @@
 import type { SecureContext } from 'node:tls'
-import { type CertificateText, excessOf } from './certificate-text.ts'
+import { type CertificateText, sizeOf } from './certificate-text.ts'
 
 /**
  * How the PEM (PKCS #8) of a P-256 key begins, whatever the key. Contexts of other keys are not used again: a certificate of another kind of key
@@ -33,7 +33,8 @@ export class SpareContexts {
 
   /** `text`: what it has shown until now, and holds until it is taken. */
   keep(context: SecureContext, text: CertificateText): void {
-    if (context.context.setCert && isExchangeable(text) && excessOf(text) === 0) this.#spares.push({ context, issuersPem: text.issuersPem })
+    if (context.context.setCert && isExchangeable(text) && sizeOf(text).excess === 0)
+      this.#spares.push({ context, issuersPem: text.issuersPem })
     else close(context)
     if (this.#spares.length > SPARES_MAX) close(this.#spares.shift()!.context)
   }

@@ -42,8 +42,8 @@ export type MailJob = { id: string; createdAt: Date; lockedBy: string | null }
 
 /**
  * Writes one mail and sends or keeps it. A link that has expired or, of a sign-in, was used is not sent any more, nor an invitation that was
- * withdrawn, nor a mail that another worker has taken over. A worker that dies between the mail server's answer and the end of the job leaves a mail that goes out twice, both
- * with one Message-ID.
+ * withdrawn, nor a mail that another worker has taken over. A worker that dies between the mail server's answer and the end of the job leaves a mail
+ * that goes out twice, both with one Message-ID.
  */
 export async function deliverMail(parts: MailParts, payload: unknown, job: MailJob): Promise<void> {
   const mail = payload as Mail

@@ -83,7 +83,8 @@ export function isResumable(error: IssueError, wasResumed: boolean): boolean {
 
 /**
  * All refusals of an attempt as one: the problem of the one that its reader can do most about, in full, with every other under `attempts`;
- * its words first in the sentence. `full` is what to say of an authority that would have been asked before them if it had room. The next attempt is when the first of them may be asked again.
+ * its words first in the sentence. `full` is what to say of an authority that would have been asked before them if it had room. The next attempt is
+ * when the first of them may be asked again.
  */
 export function summarise(refusals: readonly Refused[], full?: string): OrdersRefused {
   const rank = ({ error }: Refused) => USEFUL.indexOf(classOf(error))
