@@ -45,6 +45,7 @@ function screens(signInUrl: string, connectUrls: string[]): Screen[] {
     await page.getByRole('button', { name, exact: true }).first().click()
     await page.getByRole('dialog').waitFor() // the code of some comes when they are opened
   }
+  const chooseOwnRole = (page: Page) => page.getByLabel(`Role of ${OWNER}`).selectOption('admin')
   const project = '/projects/acme-shops'
   return [
     { name: 'start', path: '/' },
@@ -70,6 +71,7 @@ function screens(signInUrl: string, connectUrls: string[]): Screen[] {
     { name: 'token-new', path: `${project}/tokens`, before: issueToken, isWindow: true },
     { name: 'members', path: `${project}/members` },
     { name: 'member-invite', path: `${project}/members`, before: press('Invite'), isWindow: true },
+    { name: 'member-role', path: `${project}/members`, before: chooseOwnRole, isWindow: true },
     { name: 'activity', path: `${project}/activity` },
     { name: 'settings', path: `${project}/settings` },
     { name: 'not-found', path: '/projects/nobody' },
