@@ -8,7 +8,7 @@ import { trailersToVisitor } from './forwarded-trailers.ts'
 import { isGrpc, UNAVAILABLE } from './grpc.ts'
 import type { Outage } from './outage.ts'
 import type { Turn } from './turn.ts'
-import { type FailureReason, type Upstream, UpstreamFailure } from './upstream.ts'
+import { type FailureReason, type Upstream, UpstreamFailure, VanishedUpstream } from './upstream.ts'
 import type { UpstreamChannel, UpstreamChannels } from './upstream-channels.ts'
 import type { Broken, UpstreamListener } from './upstream-connection.ts'
 import type { UpstreamRequest } from './upstream-request.ts'
@@ -264,8 +264,9 @@ class Forwarding<Visit extends ForwardedVisit> implements UpstreamListener {
     else this.#refuse(408)
   }
 
-  #foundDeadConnection({ reason }: UpstreamFailure): boolean {
-    return reason === 'reset' && !this.#isRetry && this.#channel?.isReused === true && this.#isReplayable()
+  #foundDeadConnection(failure: UpstreamFailure): boolean {
+    const wasDead = failure instanceof VanishedUpstream || (failure.reason === 'reset' && this.#channel?.isReused === true)
+    return wasDead && !this.#isRetry && this.#isReplayable()
   }
 
   #holdAlone(failure: UpstreamFailure): boolean {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, createSecureServer, createServer, type Http2SecureServer, type Http2Server, type ServerHttp2Stream } from 'node:http2'
 import { createServer as createHttpsServer } from 'node:https'
-import type { AddressInfo, LookupFunction } from 'node:net'
+import { type AddressInfo, connect as connectTcp, createServer as createTcpServer, type LookupFunction, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestCa, type TestCa } from '../../test/support/certificates.ts'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
@@ -148,4 +148,43 @@ test.each([
   const answered = await visit({ port: strict.httpsPort, hostname: HOST, ca: strict.ca.certPem })
   expect(answered).toMatchObject({ status: 502, headers: { 'namesake-error': 'forbidden-address' } })
   await strict.stop(0)
+})
+
+/** A way to an upstream that can go under everything on it, as a machine does whose power has failed: without a word. */
+async function startFragileWay(port: number) {
+  const pairs: [Socket, Socket][] = []
+  const way = createTcpServer((near) => {
+    const far = connectTcp(port, 'localhost')
+    for (const socket of [near, far]) socket.on('error', () => {})
+    near.on('close', () => far.destroy())
+    near.pipe(far).pipe(near)
+    pairs.push([near, far])
+  })
+  await once(way.listen(0, 'localhost'), 'listening')
+  const vanish = () => {
+    for (const [near, far] of pairs.splice(0)) {
+      near.unpipe(far).resume()
+      far.unpipe(near).resume()
+    }
+  }
+  return { port: portOf(way), vanish, close: () => way.close() }
+}
+
+test('an upstream that vanishes under a GET is asked again on another connection; what may not be asked twice fails', async () => {
+  const way = await startFragileWay(portOf(plain))
+  const own = await startTestEdge({ timeouts: { pingMs: 500 } })
+  await own.route(HOST, `http://localhost:${way.port}`, { upstreamProtocol: 'h2c' })
+  const session = connect(`https://${HOST}:${own.httpsPort}`, { lookup, ca: own.ca.certPem })
+  const statusOf = async (method: string) => {
+    const stream = session.request({ ':path': '/empty', ':method': method }, { endStream: true })
+    const [headers] = await once(stream, 'response')
+    stream.close()
+    return headers[':status']
+  }
+  expect(await statusOf('GET')).toBe(200)
+  way.vanish()
+  expect(await Promise.all([statusOf('GET'), statusOf('POST')])).toEqual([200, 502])
+  session.destroy()
+  await own.stop(0)
+  way.close()
 })

@@ -16,7 +16,7 @@ import { hearLastWords } from './last-words.ts'
 import { SignsOfLife } from './signs-of-life.ts'
 import { oldAtMs, type Timeouts } from './timeouts.ts'
 import type { Turn, TurnMember } from './turn.ts'
-import { type Upstream, UpstreamFailure } from './upstream.ts'
+import { type Upstream, UpstreamFailure, VanishedUpstream } from './upstream.ts'
 import type { RequestHost, UpstreamHttp2Request } from './upstream-http2-request.ts'
 import { takeBytes } from './upstream-reads.ts'
 
@@ -190,8 +190,7 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
     if (this.#state === 'closed') return
     const isStuck = this.writer.stalledMs(nowMs) >= this.timeouts.bodyIdleMs
     const isDead = this.#signs.isDead(nowMs, this.writer.deliveredAtMs)
-    if (isStuck || isDead || (this.#state === 'greeting' && nowMs >= this.#greetingEndsAt))
-      return this.#fail(new UpstreamFailure('timeout', 'the upstream shows no sign of life'))
+    if (isStuck || isDead || (this.#state === 'greeting' && nowMs >= this.#greetingEndsAt)) return this.#fail(new VanishedUpstream())
     if (this.#requests.size > 0 && this.#signs.ask(nowMs)) this.writer.frame(FRAME.ping, FLAG.none, 0, PING_PAYLOAD)
     if (this.isIdle && nowMs - this.#idleSince >= this.timeouts.keepAliveMs) return this.leave()
     for (const request of this.#requests.all()) if (nowMs >= request.deadlineAt) request.late()

@@ -59,3 +59,11 @@ export class UpstreamFailure extends Error {
     this.reason = reason
   }
 }
+
+/** A connection whose other end does not even answer a question: nobody is there who would look at what was sent. */
+export class VanishedUpstream extends UpstreamFailure {
+  constructor() {
+    super('timeout', 'the upstream shows no sign of life')
+    this.name = 'VanishedUpstream'
+  }
+}
