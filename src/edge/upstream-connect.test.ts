@@ -112,3 +112,25 @@ test('a name with a final dot, which means something in DNS, is said without it 
   await expect.poll(() => names).toEqual(['localhost'])
   socket.destroy()
 })
+
+test('who resumes does not trust a certificate for longer than it is valid', async () => {
+  const ca = await createTestCa()
+  const { keyPem: key, chainPem: cert } = await ca.issue(['localhost'], 'P-256', 5_000)
+  const resumed: boolean[] = []
+  const server = createTlsServer({ key, cert }, (socket) => {
+    resumed.push(socket.isSessionReused())
+    socket.on('error', () => {}).end('behind the tickets')
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  onTestFinished(() => void server.close())
+  const upstream = readUpstream(`https://localhost:${(server.address() as AddressInfo).port}`, 'http1', 'one')
+  const connect = connecting([], ['127.0.0.1'], [ca.certPem])
+  const visit = async () => {
+    const socket = await connect(upstream)
+    await once(socket.resume(), 'close')
+  }
+  await visit()
+  await visit()
+  expect(resumed).toEqual([false, true])
+  await expect.poll(() => visit().catch(({ reason }) => reason), { timeout: 20_000 }).toBe('tls')
+})

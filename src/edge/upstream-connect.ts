@@ -15,6 +15,9 @@ export type ConnectParts = {
   ca: readonly string[]
 }
 
+/** Who resumes is shown no certificate: it resumes until the one that it has been shown ends. */
+type Session = { ticket: Buffer; endsAtMs: number }
+
 const TLS_SESSIONS_MAX = 500
 /** While an upstream has further addresses, each gets this much of the time. */
 const ADDRESS_TIMEOUT_MS = 1_500
@@ -30,7 +33,7 @@ const AVOIDED_MAX = 1_000
  */
 export function createConnect(parts: ConnectParts) {
   let context: SecureContext | undefined
-  const sessions = new Lru<string, Buffer>(TLS_SESSIONS_MAX)
+  const sessions = new Lru<string, Session>(TLS_SESSIONS_MAX)
   const failed = new Lru<string, number>(AVOIDED_MAX)
   let connects = 0
 
@@ -52,6 +55,7 @@ export function createConnect(parts: ConnectParts) {
 
   const secure = async (socket: Socket, upstream: Upstream, deadline: number): Promise<TLSSocket> => {
     const name = upstream.host.replace(/\.$/, '') // RFC 6066 §3: a servername has no final dot
+    const known = sessions.peek(upstream.key)
     context ??= createSecureContext(parts.ca.length === 0 ? {} : { ca: [...getCACertificates('default'), ...parts.ca] })
     const tls = connectTls({
       socket,
@@ -59,9 +63,12 @@ export function createConnect(parts: ConnectParts) {
       host: upstream.host,
       ...(isIP(name) ? {} : { servername: name }),
       ALPNProtocols: [upstream.protocol === 'h2' ? 'h2' : 'http/1.1'],
-      ...(sessions.peek(upstream.key) ? { session: sessions.peek(upstream.key)! } : {}),
+      ...(known && Date.now() < known.endsAtMs ? { session: known.ticket } : {}),
     })
-    tls.on('session', (session) => sessions.set(upstream.key, session))
+    tls.on('session', (ticket) => {
+      const endsAtMs = known && tls.isSessionReused() ? known.endsAtMs : Date.parse(tls.getPeerCertificate().valid_to)
+      sessions.set(upstream.key, { ticket, endsAtMs })
+    })
     try {
       await until(tls, 'secureConnect', deadline)
     } catch (error) {

@@ -6,7 +6,7 @@ export type TestCertificate = { chainPem: string; keyPem: string }
 
 export type KeyKind = 'P-256' | 'RSA'
 
-export type TestCa = { certPem: string; issue(names: string[], kind?: KeyKind): Promise<TestCertificate> }
+export type TestCa = { certPem: string; issue(names: string[], kind?: KeyKind, lifetimeMs?: number): Promise<TestCertificate> }
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 const RSA = { name: 'RSASSA-PKCS1-v1_5', modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256' }
@@ -28,14 +28,14 @@ export async function createTestCa(): Promise<TestCa> {
   })
   return {
     certPem: cert.toString('pem'),
-    async issue(names, kind = 'P-256') {
+    async issue(names, kind = 'P-256', lifetimeMs = DAY_MS) {
       const own = await generateKeys(kind)
       const alternatives = names.map((name) => ({ type: /^[\d.]+$|:/.test(name) ? ('ip' as const) : ('dns' as const), value: name }))
       const leaf = await x509.X509CertificateGenerator.create({
         serialNumber: serial(),
         subject: `CN=${names[0]}`,
         issuer: cert.subject,
-        ...validity(),
+        ...validity(lifetimeMs),
         signingAlgorithm: ALGORITHM,
         publicKey: own.publicKey,
         signingKey: keys.privateKey,
@@ -61,6 +61,6 @@ function serial(): string {
   return `01${randomBytes(15).toString('hex')}`
 }
 
-function validity() {
-  return { notBefore: new Date(Date.now() - DAY_MS), notAfter: new Date(Date.now() + DAY_MS) }
+function validity(lifetimeMs = DAY_MS) {
+  return { notBefore: new Date(Date.now() - DAY_MS), notAfter: new Date(Date.now() + lifetimeMs) }
 }
