@@ -3,6 +3,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { startTestApi, type Tenant, type TestApi } from '../test/support/api.ts'
+import { createTestCa } from '../test/support/certificates.ts'
 import { freshHostname } from '../test/support/tenants.ts'
 import { type Client, createClient, NamesakeError } from './client.ts'
 
@@ -25,6 +26,28 @@ test('a hostname is registered, shown, checked, resolved and removed', async () 
   expect(await client.resolve(`${hostname}:8443`)).toMatchObject({ hostname, projectSlug: tenant.project.slug, metadata: { customer: 42 } })
   await client.remove(hostname)
   expect(await client.resolve(hostname)).toBeUndefined()
+})
+
+test('a link opens the page of its hostname, and its token is what the element takes', async () => {
+  const hostname = freshHostname()
+  await client.register(hostname)
+  const { url, expiresAt } = await client.link(hostname)
+  expect(Date.parse(expiresAt)).toBeGreaterThan(Date.now())
+  const token = new URL(url).hash.slice(1)
+  const shown = await fetch(`${api.url}/v1/connect`, { headers: { authorization: `Connect ${token}` } })
+  expect(await shown.json()).toMatchObject({ hostname })
+})
+
+test('a certificate is brought, and handed back to be ordered', async () => {
+  const hostname = freshHostname()
+  await client.register(hostname)
+  const { chainPem, keyPem } = await (await createTestCa()).issue([hostname])
+  const { certificate } = await client.importCertificate(hostname, { chain: chainPem, key: keyPem })
+  expect(certificate).toMatchObject({ state: 'issued', origin: 'imported' })
+  await client.orderInsteadOfImported(hostname)
+  expect((await client.show(hostname)).certificate.origin).toBe('ordered')
+  expect(await client.orders(hostname)).toMatchObject([{ outcome: 'imported' }])
+  await expect(client.importCertificate(hostname, { chain: chainPem, key: 'none' })).rejects.toMatchObject({ code: 'certificate_invalid' })
 })
 
 test('pages come one after the other and hold together what the list holds', async () => {

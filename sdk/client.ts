@@ -4,10 +4,17 @@ export type Domain = components['schemas']['Domain']
 export type DomainDetails = components['schemas']['DomainDetails']
 export type Resolved = components['schemas']['Resolved']
 export type Metadata = Domain['metadata']
+export type ConnectLink = components['schemas']['ConnectLink']
+export type OrderRecord = components['schemas']['OrderRecord']
 export type ErrorCode = components['schemas']['Problem']['code']
 
 /** What narrows a listing. */
 export type DomainFilter = { verified?: boolean; search?: string }
+
+type ImportRequest = operations['importCertificate']
+export type Imported = ImportRequest['requestBody']['content']['application/json']
+/** `warnings` say what some visitors may not like. */
+export type ImportedCertificate = ImportRequest['responses'][200]['content']['application/json']
 
 /** `signal` ends a call, which then rejects with the signal's reason; without one it ends after ten seconds, a check after thirty. */
 export type CallOptions = { signal?: AbortSignal }
@@ -34,6 +41,14 @@ export type Client = {
   check(hostname: string, options?: CallOptions): Promise<DomainDetails>
   /** Gives the hostname up. */
   remove(hostname: string, options?: CallOptions): Promise<void>
+  /** A link to a page for the hostname's owner, who needs no account there. What stands behind its `#` is the token of `<namesake-connect>`. */
+  link(hostname: string, options?: CallOptions): Promise<ConnectLink>
+  /** The last 20 attempts to obtain its certificate, newest first. */
+  orders(hostname: string, options?: CallOptions): Promise<OrderRecord[]>
+  /** Serves the hostname with a certificate that you obtained elsewhere: chain and key in PEM. Nothing replaces it while it is valid. */
+  importCertificate(hostname: string, certificate: Imported, options?: CallOptions): Promise<ImportedCertificate>
+  /** Has a certificate ordered in place of an imported one, which serves until then. */
+  orderInsteadOfImported(hostname: string, options?: CallOptions): Promise<void>
   /** What a visitor's `Host` header stands for (a port is ignored); undefined when your project does not hold it, as it never does an IP address or `localhost`. */
   resolve(host: string | undefined, options?: CallOptions): Promise<Resolved | undefined>
 }
@@ -102,6 +117,10 @@ export function createClient(settings: ClientSettings): Client {
     }
   }
   const read = async <T>(wanted: Call): Promise<T> => contentOf<T>(await call(wanted), api)
+  const remove = async (path: string, options: CallOptions | undefined): Promise<void> => {
+    const answer = await call({ method: 'DELETE', path, options })
+    if (answer.status !== 204) throw failureOf(answer, api)
+  }
 
   return {
     register: (hostname, metadata, options) =>
@@ -118,10 +137,12 @@ export function createClient(settings: ClientSettings): Client {
     },
     show: (hostname, options) => read({ method: 'GET', path: pathOf(hostname), options }),
     check: (hostname, options) => read({ method: 'POST', path: `${pathOf(hostname)}/check`, timeoutMs: CHECK_TIMEOUT_MS, options }),
-    async remove(hostname, options) {
-      const answer = await call({ method: 'DELETE', path: pathOf(hostname), options })
-      if (answer.status !== 204) throw failureOf(answer, api)
-    },
+    remove: (hostname, options) => remove(pathOf(hostname), options),
+    link: (hostname, options) => read({ method: 'POST', path: `${pathOf(hostname)}/link`, options }),
+    orders: (hostname, options) => read({ method: 'GET', path: `${certificateOf(hostname)}/history`, options }),
+    importCertificate: (hostname, { chain, key }, options) =>
+      read({ method: 'PUT', path: certificateOf(hostname), body: { chain, key } satisfies Imported, options }),
+    orderInsteadOfImported: (hostname, options) => remove(certificateOf(hostname), options),
     async resolve(host, options) {
       const hostname = host?.replace(/:\d+$/, '')
       if (!hostname) return undefined
@@ -142,6 +163,10 @@ type Registration = operations['registerDomain']['requestBody']['content']['appl
 
 function pathOf(hostname: string): string {
   return `${DOMAINS}/${encodeURIComponent(hostname)}`
+}
+
+function certificateOf(hostname: string): string {
+  return `${pathOf(hostname)}/certificate`
 }
 
 function queryOf(values: Record<string, string | number | boolean | undefined>): URLSearchParams {
