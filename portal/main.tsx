@@ -19,6 +19,12 @@ function leaveWhenSignedOut(error: Error): void {
   void router.navigate({ to: '/sign-in', search: { ended: true } })
 }
 
+// What was pressed goes with its screen: whoever reads by keyboard or by ear goes on with the next one, not with the header once more.
+router.subscribe('onRendered', ({ fromLocation, pathChanged }) => {
+  if (fromLocation && pathChanged && document.activeElement === document.body)
+    document.querySelector('main')?.focus({ preventScroll: true })
+})
+
 createRoot(document.getElementById('portal')!).render(
   <StrictMode>
     <QueryClientProvider client={client}>

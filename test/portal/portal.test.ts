@@ -806,8 +806,15 @@ describe('the page itself', () => {
     await page.keyboard.press('Enter')
     await page.keyboard.type('key.keyboard-customer.com')
     await page.keyboard.press('Enter')
-    await page.getByRole('heading', { level: 1, name: 'key.keyboard-customer.com' }).waitFor()
+    const heading = page.getByRole('heading', { level: 1, name: 'key.keyboard-customer.com' })
+    await heading.waitFor()
     expect(await findBarriers(page)).toEqual([])
+    const focused = () => page.evaluate<string>('document.activeElement.tagName')
+    await expect.poll(focused).toBe('MAIN') // what was pressed is gone with its dialog, or with its list
+    await page.getByRole('link', { name: 'Domains' }).first().press('Enter')
+    await page.getByRole('link', { name: 'key.keyboard-customer.com' }).press('Enter')
+    await heading.waitFor()
+    await expect.poll(focused).toBe('MAIN')
   })
 
   test('a thousand domains are a few dozen rows in the page, and the last one is reached by scrolling', async () => {
