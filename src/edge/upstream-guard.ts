@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { type Hostname, readHostname } from '../hostname.ts'
 import { createAddressSet, isSpecialAddress } from '../lib/addresses.ts'
 import { type Upstream, UpstreamFailure } from './upstream.ts'
@@ -12,9 +13,13 @@ export type GuardRules = {
   ownAddresses: readonly string[]
   /** The ports that the edge listens on; with `allowPrivate`, our own addresses are refused at these alone. */
   ownPorts: readonly number[]
+  /** The addresses of this machine, in whatever form. */
+  machineAddresses?(): readonly string[]
   /** Whether the hostname leads to this edge, where an upstream would be a loop. */
   isServedHere(hostname: Hostname): boolean | Promise<boolean>
 }
+
+const READ_AGAIN_MS = 10_000
 
 export type UpstreamGuard = { addressesOf(upstream: Upstream): Promise<string[]> }
 
@@ -26,8 +31,10 @@ export function createUpstreamGuard(rules: GuardRules): UpstreamGuard {
   const own = createAddressSet(rules.ownAddresses)
   const addressesOf = createUpstreamAddresses(resolve)
 
+  const isOfMachine = memberOf(rules.machineAddresses ?? interfaceAddresses)
   const isForbidden = (address: string, port: number) => {
-    if (!rules.allowPrivate) return isSpecialAddress(address) || own.has(address)
+    // What listens on all addresses of this machine is behind a firewall for others, and would not be for an edge that connects to itself.
+    if (!rules.allowPrivate) return isSpecialAddress(address) || own.has(address) || isOfMachine(address)
     return own.has(address) && rules.ownPorts.includes(port)
   }
 
@@ -44,6 +51,24 @@ export function createUpstreamGuard(rules: GuardRules): UpstreamGuard {
       return allowed
     },
   }
+}
+
+/** They change while the edge runs, and the system is asked now and then. */
+function memberOf(read: () => readonly string[]): (address: string) => boolean {
+  let known = createAddressSet([])
+  let readAtMs = Number.NEGATIVE_INFINITY
+  return (address) => {
+    const nowMs = performance.now()
+    if (nowMs - readAtMs >= READ_AGAIN_MS) {
+      known = createAddressSet(read())
+      readAtMs = nowMs
+    }
+    return known.has(address)
+  }
+}
+
+function interfaceAddresses(): string[] {
+  return Object.values(networkInterfaces()).flatMap((addresses) => (addresses ?? []).map(({ address }) => address))
 }
 
 async function resolve(host: string): Promise<string[]> {
