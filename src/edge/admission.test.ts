@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect, Socket } from 'node:net'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
 import { openTls, RawReader, speak } from '../../test/support/raw-visitor.ts'
 import { startUpstream } from '../../test/support/upstream.ts'
@@ -149,6 +149,26 @@ test('what is turned away is logged once a minute, with how many there were, and
   admission.admitClient(sockets[1]!, '192.0.2.7')
   expect(lines).toMatchObject([{ turnedAway: 1 }, { turnedAway: 3 }])
   for (const socket of sockets) socket.destroy()
+})
+
+test('however often the last connection of such a client goes, it is looked at again once', () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const ceilings = { processMax: 0, perClientMax: 2 }
+  const admission = createAdmission({ log: {} as never, ceilings, trustedProxies: { has: () => false }, onTurnedAway: () => {} })
+  const come = () => {
+    const socket = new Socket()
+    admission.admitClient(socket, '192.0.2.7')
+    return socket
+  }
+  const first = come()
+  admission.loadOf('192.0.2.7')!.waiting = 1
+  first.emit('close')
+  for (let n = 0; n < 100; n += 1) come().emit('close')
+  expect(vi.getTimerCount()).toBe(1)
+  admission.loadOf('192.0.2.7')!.waiting = 0
+  vi.advanceTimersByTime(10_000)
+  expect([vi.getTimerCount(), admission.loadOf('192.0.2.7')]).toEqual([0, undefined])
 })
 
 test('who leaves and comes again is who it was for as long as requests of it wait in a line', async () => {

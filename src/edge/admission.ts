@@ -37,6 +37,8 @@ export function createAdmission({ log, ceilings, trustedProxies, onTurnedAway, n
   const { processMax, perClientMax } = ceilings
   const byClient = new Map<string, ClientLoad>()
   const seldom = { process: createSeldom(now), client: createSeldom(now) }
+  /** Those that are looked at again: once, however often their last connection goes. */
+  const lingering = new Set<ClientLoad>()
   let open = 0
 
   const turnAway = (reason: TurnedAwayReason, details: object): 'turned-away' => {
@@ -60,9 +62,18 @@ export function createAdmission({ log, ceilings, trustedProxies, onTurnedAway, n
 
   /** Not while its requests wait in a line: whoever leaves and comes again has had its share of that. */
   const forgetOnceGone = (key: string, load: ClientLoad) => {
-    if (load.connections > 0) return
-    if (load.waiting > 0) setTimeout(forgetOnceGone, LOOKED_AT_AGAIN_MS, key, load).unref()
+    if (load.connections > 0 || lingering.has(load)) return
+    if (load.waiting > 0) lookAgain(key, load)
     else if (byClient.get(key) === load) byClient.delete(key)
+  }
+
+  const lookAgain = (key: string, load: ClientLoad) => {
+    lingering.add(load)
+    const look = () => {
+      lingering.delete(load)
+      forgetOnceGone(key, load)
+    }
+    setTimeout(look, LOOKED_AT_AGAIN_MS).unref()
   }
 
   return {
