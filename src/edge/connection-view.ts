@@ -79,9 +79,12 @@ export function createConnectionViews(
   trustedProxies: AddressSet,
   loadOf: (address: string) => ClientLoad | undefined,
 ): (connection: VisitorConnection) => ConnectionView {
+  const newView = (connection: VisitorConnection): ConnectionView => {
+    const isTrusted = trustedProxies.has(connection.peer)
+    return new ConnectionView(connection, isTrusted, isTrusted ? undefined : loadOf(connection.peer)) // not its neighbour's in the same /64
+  }
   return (connection: VisitorConnection & { [VIEW]?: ConnectionView }) => {
-    const { peer } = connection
-    connection[VIEW] ??= new ConnectionView(connection, trustedProxies.has(peer), loadOf(peer))
+    connection[VIEW] ??= newView(connection)
     return connection[VIEW]
   }
 }
