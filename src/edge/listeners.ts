@@ -15,6 +15,8 @@ export type ListenerParts = {
 }
 
 const BACKLOG = 4_096
+/** Browsers connect before they have anything to ask, and would keep a stop waiting until they should have. */
+const SAID_NOTHING_MS = 2_000
 
 /** Accepts connections on all of the addresses; resolves when every one listens. */
 export async function startListeners(listens: readonly Listen[], parts: ListenerParts) {
@@ -33,7 +35,14 @@ export async function startListeners(listens: readonly Listen[], parts: Listener
     if (parts.admission.admitClient(socket, peer) === 'turned-away') socket.destroy()
     else parts.onSocket(socket, peer)
   }
-  const close = () => Promise.all(servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve()))))
+  const close = async () => {
+    const letGo = () => {
+      for (const socket of sockets.all()) if (socket.bytesRead === 0) socket.destroy()
+    }
+    const timer = setTimeout(letGo, SAID_NOTHING_MS)
+    await Promise.all(servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve()))))
+    clearTimeout(timer)
+  }
   try {
     for (const listen of listens) {
       const server = createServer({ noDelay: true }, accept)
@@ -49,7 +58,7 @@ export async function startListeners(listens: readonly Listen[], parts: Listener
   }
   return {
     ports: servers.map((server) => (server.address() as { port: number }).port),
-    /** Takes no further connection; resolves when the last one that was taken has closed. */
+    /** Takes no further connection, and lets those go that say nothing for two seconds more; resolves when the last one that was taken has closed. */
     close,
     destroy() {
       for (const socket of sockets.all()) socket.destroy()

@@ -1,8 +1,11 @@
+import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
+import { connect } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
 import { openHttp2, openTls, RawReader, requestHttp2, speak, speakPlain } from '../../test/support/raw-visitor.ts'
 import { startUpstream, type Upstream } from '../../test/support/upstream.ts'
+import type { Timeouts } from './timeouts.ts'
 
 const HOST = 'shop.customer.com'
 const running: { stop(drainMs: number): Promise<void> }[] = []
@@ -10,7 +13,7 @@ afterEach(async () => {
   for (const one of running.splice(0)) await one.stop(0)
 })
 
-async function start(): Promise<{
+async function start(timeouts: Partial<Timeouts> = {}): Promise<{
   edge: TestEdge
   upstream: Upstream
   held: Promise<ServerResponse>
@@ -24,7 +27,7 @@ async function start(): Promise<{
       return true
     },
   })
-  const edge = await startTestEdge()
+  const edge = await startTestEdge({ timeouts })
   running.push(edge, upstream)
   await edge.route(HOST, upstream.url)
   return { edge, upstream, held: held.promise, target: { port: edge.httpsPort, hostname: HOST, ca: edge.ca.certPem } }
@@ -52,6 +55,19 @@ test('what runs at the stop ends well, says Connection: close, and nothing new i
   const answer = await reader.answer()
   expect([answer.status, answer.field('connection')]).toEqual([200, 'close'])
   await reader.closed()
+  await stopped
+})
+
+test('who has connected and says nothing holds up no stop, and loses nothing; what runs beside it ends well', async () => {
+  const { edge, held, target } = await start({ handshakeMs: 600_000 })
+  const silent = connect(edge.httpsPort, '127.0.0.1').on('error', () => {})
+  const gone = once(silent, 'close')
+  const reader = await speak(target, `GET /held HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  const response = await held
+  const stopped = edge.stop(60_000)
+  await gone
+  response.end('done')
+  expect((await reader.answer()).status).toBe(200)
   await stopped
 })
 
