@@ -77,7 +77,7 @@ async function createScriptedEdge(script: Script, accessLogSample: number) {
     connect,
     findHost: (hostname) => routes.get(hostname) ?? { kind: 'unknown' },
     accessLogSample,
-    load: { connections: script.connections, exchanges: 0, waiting: 0 },
+    load: { connections: script.connections, exchanges: 0, waiting: 0, held: 0 },
   })
   const visitors = Array.from({ length: script.connections }, () => {
     const socket = new ScriptedSocket({ alpnProtocol: script.alpnProtocol })

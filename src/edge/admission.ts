@@ -7,10 +7,10 @@ import type { Log } from '../log.ts'
 export type ConnectionCeilings = { processMax: number; perClientMax: number }
 
 /**
- * What one client (an IPv4 address or an IPv6 /64) takes of this process: connections, exchanges on them, and requests that wait for a connection to
- * their upstream.
+ * What one client (an IPv4 address or an IPv6 /64) takes of this process: connections, exchanges on them, requests that wait for a connection to
+ * their upstream, and those that are held while theirs is away.
  */
-export type ClientLoad = { connections: number; exchanges: number; waiting: number }
+export type ClientLoad = { connections: number; exchanges: number; waiting: number; held: number }
 
 export const TURNED_AWAY_REASONS = ['process', 'client'] as const
 export type TurnedAwayReason = (typeof TURNED_AWAY_REASONS)[number]
@@ -50,7 +50,7 @@ export function createAdmission({ log, ceilings, trustedProxies, onTurnedAway, n
   const loadBy = (key: string): ClientLoad => {
     const known = byClient.get(key)
     if (known) return known
-    const load = { connections: 0, exchanges: 0, waiting: 0 }
+    const load = { connections: 0, exchanges: 0, waiting: 0, held: 0 }
     byClient.set(key, load)
     return load
   }

@@ -1,5 +1,6 @@
 import { Shares } from '../lib/shares.ts'
 import type { Log } from '../log.ts'
+import type { ClientLoad } from './admission.ts'
 import { type Held, Outage, withJitter } from './outage.ts'
 import type { Upstream, UpstreamFailure } from './upstream.ts'
 
@@ -17,6 +18,8 @@ export type Waiter = {
   startedAtMs: number
   /** How often it has been held before. */
   timesHeld: number
+  /** Undefined where no client's share is counted. */
+  load: ClientLoad | undefined
   letGo(): void
   /** Its upstream is still away. Whoever leads elsewhere by now ends its holding. */
   lookAgain(): void
@@ -33,6 +36,8 @@ export type HeldOutcome = (typeof HELD_OUTCOMES)[number]
 
 const HELD_MAX = 1_000
 const HELD_PER_PROJECT_MAX = 50
+const FREE_PER_HELD_OF_PROJECT = 10
+const FREE_PER_HELD_OF_CLIENT = 4
 const OUTAGES_MAX = 10_000
 const OUTAGE_FORGOTTEN_MS = 60_000
 const SWEEP_EVERY_MS = 5_000
@@ -99,15 +104,23 @@ export function createBridge(parts: BridgeParts) {
     return outage
   }
 
+  /** The more places are taken, the fewer has each project and each client, so that some stay free for whoever comes next (as in place-shares.ts). */
+  const mayHaveMore = (owner: string, load: ClientLoad | undefined): boolean => {
+    const free = HELD_MAX - held.count
+    return held.countOf(owner) * FREE_PER_HELD_OF_PROJECT < free && (!load || load.held * FREE_PER_HELD_OF_CLIENT < free)
+  }
+
   const hold = (outage: Outage, waiter: Waiter, failure?: UpstreamFailure): Holding | undefined => {
     const nowMs = performance.now()
     const leftMs = waiter.startedAtMs + bridgeMs - nowMs
     if (isDraining || leftMs <= 0) return undefined
     const { owner } = outage.upstream
-    if (!held.enter(owner)) {
+    const { load } = waiter
+    if (!mayHaveMore(owner, load) || !held.enter(owner)) {
       if (waiter.timesHeld === 0) parts.onHeldEnd('turned-away') // who was held before is counted by its end
       return undefined
     }
+    if (load) load.held += 1
     const doublings = Math.min(waiter.timesHeld, SEND_AGAIN_DOUBLINGS_MAX)
     const readyAtMs = failure ? nowMs + withJitter(SEND_AGAIN_MS * 2 ** doublings) : 0
     const giveUp = () => {
@@ -128,6 +141,7 @@ export function createBridge(parts: BridgeParts) {
         if (!holdings.delete(holding)) return
         clearTimeout(timer)
         held.leave(owner)
+        if (load) load.held -= 1
         outage.release(entry)
       },
     }

@@ -14,7 +14,7 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end()
 })
 
-async function startEdge(bridgeMs: number, more: Partial<Pick<EdgeParts, 'timeouts'>> = {}): Promise<TestEdge> {
+async function startEdge(bridgeMs: number, more: Partial<Pick<EdgeParts, 'timeouts' | 'ceilings'>> = {}): Promise<TestEdge> {
   const edge = await startTestEdge({ bridgeMs, ...more })
   ends.push(() => edge.stop(0))
   return edge
@@ -259,6 +259,33 @@ test('of 60 visitors of one project 50 wait and 10 are told at once; those of an
   expect(answers.filter((answer) => answer?.status === 200)).toHaveLength(50)
   expect(await other.answer).toMatchObject({ status: 200 })
   expect(application.seen).toHaveLength(51)
+})
+
+test('one client that visits many upstreams which are away leaves room for the visitors of others', async () => {
+  const edge = await startEdge(60_000, { ceilings: { processMax: 100, perClientMax: 50 } })
+  const away = `http://127.0.0.1:${await freePort()}`
+  const port = await freePort()
+  await edge.route(HOST, `http://127.0.0.1:${port}`, { projectId: 'another' })
+  let refused = 0
+  for (let n = 0; n < 20; n += 1) {
+    const hostname = `shop${n}.customer.com`
+    await edge.route(hostname, away, { projectId: `${n}` })
+    const session = await openHttp2({ port: edge.httpsPort, hostname, ca: edge.ca.certPem, more: { localAddress: '127.0.0.2' } })
+    ends.push(async () => session.destroy())
+    for (let asked = 0; asked < 50; asked += 1) {
+      requestHttp2(session, { ':path': '/', ':authority': hostname }).then(
+        ({ headers }) => {
+          if (headers[':status'] === 502) refused += 1
+        },
+        () => {},
+      )
+    }
+  }
+  await vi.waitFor(async () => expect((await edge.report()).bridge.held + refused).toBe(1_000), { ...PATIENCE, interval: 20 })
+  const { answer } = await visit(edge)
+  await held(edge, 201)
+  await startApplication(port)
+  expect(await answer).toMatchObject({ status: 200 })
 })
 
 test('those who waited come to a starting application in growing lots, and not all at once', async () => {

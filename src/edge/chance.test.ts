@@ -64,7 +64,7 @@ function createScene(random: Random, bridgeMs = 0) {
   const edge = createMemoryEdge({
     accessLogSample: 1,
     bridgeMs,
-    load: { connections: VISITORS_MAX, exchanges: 0, waiting: 0 },
+    load: { connections: VISITORS_MAX, exchanges: 0, waiting: 0, held: 0 },
     findHost(hostname) {
       const upstreamProtocol = hostname === HOSTNAMES.http1 ? 'http1' : 'h2c'
       const project = {

@@ -21,7 +21,7 @@ test('a connection that rests does not hold a long head of its last request', ()
 })
 
 test('a proxy that is trusted has no share, not even that of a visitor in the same network', () => {
-  const load = { connections: 1, exchanges: 0, waiting: 0 }
+  const load = { connections: 1, exchanges: 0, waiting: 0, held: 0 }
   const viewOf = createConnectionViews(createAddressSet(['2001:db8:1:2::1']), () => load)
   expect(viewOf({ peer: '2001:db8:1:2::1', servername: undefined } as never).load).toBe(undefined)
   expect(viewOf({ peer: '2001:db8:1:2::99', servername: undefined } as never).load).toBe(load)

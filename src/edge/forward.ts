@@ -146,6 +146,7 @@ class Forwarding<Visit extends ForwardedVisit> implements UpstreamListener {
     const entered = enter({
       startedAtMs: this.#startedAt,
       timesHeld: this.#timesHeld,
+      load: this.#visit.view.load,
       letGo: () => {
         this.#wasHeld()
         this.#goAfterAll().catch((error) => this.#giveUp(error))

@@ -441,7 +441,7 @@ test('an upstream that allows no request at the moment is not connected to again
   expect((await ask()).status).toBe(200)
   await expect.poll(() => pools.counts().connections).toBe(1)
   // One client's, which has others already: its share is none of nothing.
-  const waiting = [ask(), ask({}, { exchanges: 2, connections: 1, waiting: 0 }), ask()]
+  const waiting = [ask(), ask({}, { exchanges: 2, connections: 1, waiting: 0, held: 0 }), ask()]
   await new Promise((resolve) => setTimeout(resolve, 300))
   expect(sockets.size).toBe(1)
   for (const socket of sockets) socket.write(frame(SETTINGS, 0, 0, [0, 3, 0, 0, 0, 9]))

@@ -90,7 +90,7 @@ test('an edge for many visitors has as many connections to an upstream as half o
 
 test('of those who wait for an upstream, one client’s are a quarter at most, whether or not it stays', async () => {
   const line = new UpstreamLine<string>()
-  const [greedy, other] = [1, 2].map((): ClientLoad => ({ connections: 1, exchanges: 0, waiting: 0 })) as [ClientLoad, ClientLoad]
+  const [greedy, other] = [1, 2].map((): ClientLoad => ({ connections: 1, exchanges: 0, waiting: 0, held: 0 })) as [ClientLoad, ClientLoad]
   const waiting = Array.from({ length: WAITING_PER_CLIENT_MAX }, () => line.wait(PATIENCE.timeout, greedy))
   await expect(line.wait(PATIENCE.timeout, greedy)).rejects.toMatchObject({ reason: 'busy' })
   const others = line.wait(PATIENCE.timeout, other)

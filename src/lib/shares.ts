@@ -14,6 +14,10 @@ export class Shares {
     return this.#all
   }
 
+  countOf(owner: string): number {
+    return this.#byOwner.get(owner) ?? 0
+  }
+
   /** Who has at least so many. */
   ownersWith(least: number): string[] {
     return [...this.#byOwner].filter(([, count]) => count >= least).map(([owner]) => owner)
@@ -21,7 +25,7 @@ export class Shares {
 
   /** False when there is no room. */
   enter(owner: string): boolean {
-    const count = this.#byOwner.get(owner) ?? 0
+    const count = this.countOf(owner)
     if (this.#all >= this.#bounds.max || count >= this.#bounds.perOwnerMax) return false
     this.#all += 1
     this.#byOwner.set(owner, count + 1)
