@@ -97,6 +97,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   /** To be asked several times a second: ends what has waited for too long. */
   look(nowMs: number) {
     if (nowMs >= this.#closeDeadlineAt || this.writer.stalledMs(nowMs) >= this.#parts.timeouts.bodyIdleMs) return this.destroy()
+    if (this.writer.hasUnsent) this.#idleDeadlineAt = nowMs + this.#parts.timeouts.keepAliveMs // an answer is over before its last bytes have left
     if (nowMs >= this.#headDeadlineAt || (this.#streams.size === 0 && nowMs >= this.#idleDeadlineAt)) return this.#fail(ERROR_CODE.none)
     if (this.#state === 'closed') return
     if (nowMs >= this.#leaveDeadlineAt) this.#takeNoMore()
@@ -338,7 +339,6 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
 
   #end(): void {
     this.#state = 'closed'
-    this.#arrived = []
     for (const stream of this.#streams.all()) this.#remove(stream)
   }
 

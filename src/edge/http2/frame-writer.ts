@@ -58,6 +58,11 @@ export class FrameWriter {
     return this.#unsent > UNSENT_BYTES_HIGH
   }
 
+  /** Whether something waits that the system has not taken. */
+  get hasUnsent(): boolean {
+    return this.#unsent > 0
+  }
+
   /** How long the visitor has taken nothing of what waits for it. */
   stalledMs(nowMs: number): number {
     return this.#writing === 0 ? 0 : nowMs - this.#movedAtMs

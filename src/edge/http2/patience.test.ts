@@ -20,6 +20,7 @@ import { pause } from '../../lib/back-off.ts'
 import type { Exchange } from '../engine.ts'
 import { FieldSection } from '../field-section.ts'
 import { STREAMS_PER_CONNECTION_MAX } from '../request-limits.ts'
+import { TIMEOUTS } from '../timeouts.ts'
 import { STREAM_WINDOW_BYTES } from './settings.ts'
 
 const HOST = 'shop.customer.com'
@@ -45,6 +46,32 @@ test('an answer that has not left when its connection ends has the time of any b
   expect(pair.isClosed()).toBe(false)
   pair.connection.look(soon())
   expect(pair.isClosed()).toBe(true)
+})
+
+test('a slow line has the time of any body for the end of an answer, and its connection rests only from then on', async () => {
+  const pair = createHttp2Pair((exchange) => {
+    exchange.answer({ status: 200, reason: '', fields: FieldSection.EMPTY, body: 200_000 })
+    exchange.write(Buffer.alloc(200_000))
+    exchange.end()
+  })
+  pair.send(PREFACE, frame(SETTINGS, 0, 0, [0, 4, 0x7f, 0xff, 0xff, 0xff]), frame(WINDOW_UPDATE, 0, 0, word(0x7fff0000)))
+  await pair.settled()
+  pair.hold()
+  pair.send(frame(HEADERS, 5, 1, GET))
+  await pair.settled()
+  const lateMs = performance.now() + TIMEOUTS.keepAliveMs + 1_000
+  const goaways = () => pair.frames.filter(({ type }) => type === GOAWAY).length
+  pair.connection.look(lateMs)
+  pair.release()
+  await pair.settled()
+  expect([goaways(), bodyOf(pair.frames, 1).length]).toEqual([0, 200_000])
+  pair.connection.look(lateMs + TIMEOUTS.keepAliveMs - 1_000)
+  await pair.settled()
+  expect(goaways()).toBe(0)
+  pair.connection.look(lateMs + TIMEOUTS.keepAliveMs)
+  await pair.settled()
+  expect(goaways()).toBe(1)
+  pair.close()
 })
 
 test('uploads that nobody takes leave to the others of their connection what the window still has', async () => {
