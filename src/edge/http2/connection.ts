@@ -104,8 +104,8 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     for (const id of this.#resetStreams.due(nowMs)) this.writer.reset(id, ERROR_CODE.none)
     if (this.#arrived.length > 0 && !this.#waiting.areTooMany) this.#mark() // other connections may have made the room
     if (this.#waiting.isEmpty) return
-    const late = this.#waiting.keepTooMuch ? this.#arrived.filter(({ begunAtMs }) => nowMs - begunAtMs >= BEGIN_MS_MAX) : []
-    for (const stream of late) this.#reset(stream, ERROR_CODE.refusedStream)
+    if (this.#waiting.areHeldBack(this.#streams.all(), nowMs, BEGIN_MS_MAX))
+      for (const stream of [...this.#arrived]) if (nowMs - stream.begunAtMs >= BEGIN_MS_MAX) this.#reset(stream, ERROR_CODE.refusedStream)
     for (const stream of this.#streams.all())
       if (this.#waiting.isLost(stream, nowMs, this.#parts.timeouts.bodyIdleMs))
         this.#reset(stream, this.#arrived.includes(stream) ? ERROR_CODE.refusedStream : ERROR_CODE.cancel)

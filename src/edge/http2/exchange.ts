@@ -189,6 +189,12 @@ export class Http2Exchange implements Exchange {
     return !this.#queue.isEmpty && nowMs - Math.min(this.#movedAtMs, this.#endedAtMs) >= ms
   }
 
+  /** What waits and has not moved for `ms`, where that is by a shut window: with open ones it waits for the line, or for its turn. */
+  heldBytes(nowMs: number, ms: number): number {
+    const isShut = Math.min(this.sendWindow.available, this.#host.sendWindow.available) <= 0
+    return isShut && this.isStuck(nowMs, ms) ? this.#queuedBytes : 0
+  }
+
   /** The stream is over, however it ended. */
   close(): void {
     if (this.#isClosed) return

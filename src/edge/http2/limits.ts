@@ -6,7 +6,7 @@ export const GOAWAY_GRACE_MS = 2_000
 export const LINGER_MS = 1_000
 /** A reset that comes sooner behind its request is what costs more than it brings (CVE-2023-44487); later it is a client that waited and gave up. */
 export const RAPID_MS = 50
-/** For how long a request waits while too much is kept of answers whose windows are shut: then its visitor is told that it may send it elsewhere. */
+/** For how long a request waits while too much is kept, of most of which nobody takes anything: then its visitor is told that it may send it elsewhere. */
 export const BEGIN_MS_MAX = 10_000
 /** curl, told in the same breath as it is answered that the rest of its upload is not wanted, throws the answer away. */
 export const EARLY_ANSWER_MS = 500

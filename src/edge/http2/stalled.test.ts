@@ -78,26 +78,42 @@ test('a request that cannot begin beside answers that nobody takes is given back
   pair.close()
 })
 
-test('a request waits on beside an answer on a slow line, whose windows are open', async () => {
-  const begun: Exchange[] = []
-  const pair = createHttp2Pair((exchange) => {
-    begun.push(exchange)
-    exchange.answer({ status: 200, reason: '', fields: FieldSection.EMPTY, body: 'unknown' })
-    for (let i = 0; i < 4; i += 1) exchange.write(Buffer.alloc(PIECE))
-  })
-  pair.send(PREFACE, frame(SETTINGS, 0, 0, [0, 4, 0x7f, 0xff, 0xff, 0xff]), frame(WINDOW_UPDATE, 0, 0, word(0x7fff0000)))
+test('a request that cannot begin beside answers that nobody takes is given back even while another is taken', async () => {
+  const { pair, begun, resets } = await stall(STALLED)
+  const waiting = Array.from({ length: STALLED - begun.length }, (_, i) => [2 * (begun.length + i) + 1, REFUSED_STREAM])
+  pair.send(frame(WINDOW_UPDATE, 0, 0, word(0x7fff0000)), frame(WINDOW_UPDATE, 0, 1, word(0x7fff0000)))
   pair.hold()
-  pair.send(frame(HEADERS, 5, 1, GET))
+  for (let i = 0; i < 10; i += 1) begun[0]!.write(Buffer.alloc(PIECE))
+  pair.connection.look(performance.now() + 11_000)
+  pair.release()
   await pair.settled()
-  pair.send(frame(HEADERS, 5, 3, GET))
+  expect(resets()).toEqual(waiting)
+  pair.close()
+})
+
+test.each([
+  [1, 4],
+  [60, 1],
+])('a request waits on beside %i answers on a slow line, whose windows are open', async (many, pieces) => {
+  const begun: Exchange[] = []
+  const pair = createHttp2Pair((exchange) => void begun.push(exchange))
+  pair.send(PREFACE, frame(SETTINGS, 0, 0, [0, 4, 0x7f, 0xff, 0xff, 0xff]), frame(WINDOW_UPDATE, 0, 0, word(0x7fff0000)))
+  pair.send(...Array.from({ length: many }, (_, i) => frame(HEADERS, 5, 2 * i + 1, GET)))
   await pair.settled()
-  expect(begun.length).toBe(1)
+  pair.hold()
+  for (const exchange of begun) {
+    exchange.answer({ status: 200, reason: '', fields: FieldSection.EMPTY, body: 'unknown' })
+    for (let i = 0; i < pieces; i += 1) exchange.write(Buffer.alloc(PIECE))
+  }
+  pair.send(frame(HEADERS, 5, 2 * many + 1, GET))
+  await pair.settled()
+  expect(begun.length).toBe(many)
   pair.connection.look(performance.now() + 60_000)
   for (let round = 0; round < 20; round += 1) {
     pair.release()
     await pair.settled()
   }
-  expect(begun.length).toBe(2)
+  expect(begun.length).toBe(many + 1)
   expect(pair.frames.filter(({ type }) => type === RST_STREAM)).toEqual([])
   pair.close()
 })

@@ -75,6 +75,11 @@ export class Stream {
     return this.#untaken > 0 && nowMs - this.#untakenSinceMs >= ms
   }
 
+  /** Bytes of which nothing has been taken for `ms`: of an answer by shut windows, of the body by its reader. */
+  heldBytes(nowMs: number, ms: number): number {
+    return this.exchange.heldBytes(nowMs, ms) + (this.isUntaken(nowMs, ms) ? this.#untaken : 0)
+  }
+
   close(): void {
     this.exchange.close()
     this.#body?.cut()

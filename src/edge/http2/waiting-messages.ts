@@ -28,8 +28,15 @@ export type Waiting = {
   goOn(bytes: number): boolean
 }
 
-/** Whether the visitor has taken nothing of its answer, or the application nothing of its request, for `ms`. */
-type MayWait = { exchange: { isStuck(nowMs: number, ms: number): boolean }; isUntaken(nowMs: number, ms: number): boolean }
+/**
+ * Whether the visitor has taken nothing of its answer, or the application nothing of its request, for `ms`; and how much lies here since then that no line
+ * holds up, however slow.
+ */
+type MayWait = {
+  exchange: { isStuck(nowMs: number, ms: number): boolean }
+  isUntaken(nowMs: number, ms: number): boolean
+  heldBytes(nowMs: number, ms: number): number
+}
 
 /** The messages of one connection that have something to send and no room for it, each in its turn. */
 export class WaitingMessages {
@@ -52,12 +59,15 @@ export class WaitingMessages {
 
   /** Whether so much lies here that nothing should be added. */
   get areTooMany(): boolean {
-    return this.keepTooMuch || this.#writer.isBusy
+    return this.#keepTooMuch || this.#writer.isBusy
   }
 
-  /** Whether that is so because their windows are shut, and not because the line is slow. */
-  get keepTooMuch(): boolean {
-    return this.#keptBytes >= (this.#all.bytes < KEPT_FOR_ALL_BYTES_HIGH ? KEPT_BYTES_HIGH : KEPT_BYTES_HIGH_OF_MANY)
+  /** Whether that is so because of most that is kept nobody has taken anything for `ms`, and not because the line is slow. */
+  areHeldBack(streams: Iterable<MayWait>, nowMs: number, ms: number): boolean {
+    if (!this.#keepTooMuch) return false
+    let heldBytes = 0
+    for (const stream of streams) heldBytes += stream.heldBytes(nowMs, ms)
+    return heldBytes >= this.#keptBytes / 2
   }
 
   /**
@@ -108,5 +118,9 @@ export class WaitingMessages {
   goOnWith(message: Waiting, bytes = Number.POSITIVE_INFINITY): void {
     if (!this.#messages.delete(message)) return
     if (!message.goOn(bytes)) this.#messages.add(message) // at the end of the line
+  }
+
+  get #keepTooMuch(): boolean {
+    return this.#keptBytes >= (this.#all.bytes < KEPT_FOR_ALL_BYTES_HIGH ? KEPT_BYTES_HIGH : KEPT_BYTES_HIGH_OF_MANY)
   }
 }
