@@ -57,10 +57,8 @@ export class Http2Exchange implements Exchange {
   #queue = new KeptChunks()
   #queuedBytes = 0
   #sentOfFirst = 0
-  /** When something of it was sent last, or it began. */
+  /** When something of it was sent last, or it began; once the answer is complete, when more was sent than a few bytes: with those its end would never come. */
   #movedAtMs = 0
-  /** When the answer was complete but for what the visitor has to take. */
-  #endedAtMs = Number.POSITIVE_INFINITY
   /** Bytes of a counted answer that are still to be written. */
   #left: number | undefined
   #trailers: Fields = []
@@ -137,7 +135,6 @@ export class Http2Exchange implements Exchange {
     this.#hasEnded = true
     this.#trailers = trailers
     if (this.#queue.isEmpty) this.#sendEnd()
-    else this.#endedAtMs = performance.now()
   }
 
   abort(): void {
@@ -171,7 +168,7 @@ export class Http2Exchange implements Exchange {
       left -= sent
       this.#queued(-sent)
       this.#sentOfFirst += sent
-      if (sent > 0) this.#movedAtMs = performance.now()
+      if (sent >= (this.#hasEnded ? DRIBBLE_BYTES : 1)) this.#movedAtMs = performance.now()
       if (this.#sentOfFirst < chunk.length) return false
       this.#queue.shift()
       this.#sentOfFirst = 0
@@ -184,9 +181,9 @@ export class Http2Exchange implements Exchange {
     return true
   }
 
-  /** Whether the visitor has taken nothing of what waits for it for `ms`, or not all of a complete answer. */
+  /** Whether the visitor has taken nothing of what waits for it for `ms`, or of a complete answer next to nothing. */
   isStuck(nowMs: number, ms: number): boolean {
-    return !this.#queue.isEmpty && nowMs - Math.min(this.#movedAtMs, this.#endedAtMs) >= ms
+    return !this.#queue.isEmpty && nowMs - this.#movedAtMs >= ms
   }
 
   /** What waits and has not moved for `ms`, where that is by a shut window: with open ones it waits for the line, or for its turn. */

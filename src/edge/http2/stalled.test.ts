@@ -65,6 +65,25 @@ test('a visitor that takes nothing of an answer for as long as any body may rest
   pair.close()
 })
 
+test.each([
+  ['is kept for who takes it, however slowly', 1_000, []],
+  ['is lost by who takes a few bytes at a time', 100, [[1, CANCEL]]],
+])('an answer whose application has sent all of it %s', async (_, bytes, lost) => {
+  const { pair, begun, resets } = await stall(1)
+  begun[0]!.end()
+  const endedAtMs = performance.now()
+  await pause(100)
+  pair.send(frame(WINDOW_UPDATE, 0, 1, word(bytes)))
+  await pair.settled()
+  pair.connection.look(endedAtMs + TIMEOUTS.bodyIdleMs + 50)
+  await pair.settled()
+  expect([begun[0]!.bytesSent, resets()]).toEqual([bytes, lost])
+  pair.connection.look(performance.now() + TIMEOUTS.bodyIdleMs)
+  await pair.settled()
+  expect(resets()).toEqual([[1, CANCEL]])
+  pair.close()
+})
+
 test('a request that cannot begin beside answers that nobody takes is given back, to be sent elsewhere', async () => {
   const { pair, begun, resets, goaways } = await stall(STALLED)
   const waiting = Array.from({ length: STALLED - begun.length }, (_, i) => [2 * (begun.length + i) + 1, REFUSED_STREAM])
