@@ -101,7 +101,7 @@ class Forwarding<Visit extends ForwardedVisit> implements UpstreamListener {
     this.#isRetry = fresh
     try {
       const acquired = this.#parts.channels.acquire(this.#upstream, { fresh, load: this.#visit.view.load })
-      if (!this.#isReplayable()) this.#sendWhenReady(this.#lookTwice(acquired))
+      if (!this.#isReplayable() || this.#exchange.upgrade !== undefined) this.#sendWhenReady(this.#lookTwice(acquired))
       else if (acquired instanceof Promise) this.#sendWhenReady(acquired)
       else this.#send(acquired)
     } catch (error) {
@@ -195,7 +195,10 @@ class Forwarding<Visit extends ForwardedVisit> implements UpstreamListener {
     this.#outcome.heldMs = performance.now() - this.#heldSinceMs
   }
 
-  /** A kept connection may have been closed just now: for what cannot be sent twice, the news gets one full turn of the loop to arrive. */
+  /**
+   * A kept connection may have been closed just now: for what cannot be sent twice, and for a request for another protocol, whose key or ticket may
+   * be good for once, the news gets one full turn of the loop to arrive.
+   */
   async #lookTwice(acquired: UpstreamChannel | Promise<UpstreamChannel>): Promise<UpstreamChannel> {
     const channel = await acquired
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
@@ -290,8 +293,9 @@ class Forwarding<Visit extends ForwardedVisit> implements UpstreamListener {
     return this.#exchange.body === undefined && this.#exchange.upgrade === undefined && HOLDABLE.has(this.#exchange.method)
   }
 
+  /** A request for another protocol, too: nothing of what the visitor said behind it leaves before the 101. */
   #isReplayable(): boolean {
-    return this.#exchange.body === undefined && this.#exchange.upgrade === undefined && IDEMPOTENT.has(this.#exchange.method)
+    return this.#exchange.body === undefined && IDEMPOTENT.has(this.#exchange.method)
   }
 
   #fail({ reason, message }: UpstreamFailure) {

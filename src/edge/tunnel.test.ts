@@ -54,6 +54,27 @@ test('a WebSocket is opened with its key, subprotocol and Host, and its bytes pa
   await reader.closed()
 })
 
+test('a WebSocket that meets a kept connection which has just died is opened on another, and what was said ahead arrives once', async () => {
+  const raw = await startRawUpstream((socket, connection, text) => {
+    if (text.startsWith('GET /before')) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+    else if (connection === 1) socket.destroy()
+    else {
+      socket.on('data', (chunk) => socket.write(chunk))
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nfirst')
+    }
+  })
+  await edge.route(HOST, raw.url)
+  const before = await speak({ port: edge.httpsPort, hostname: HOST, ca: edge.ca.certPem }, `GET /before HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  await before.answer()
+  const reader = await open('/socket', '', 'early')
+  expect(await reader.until('\r\n\r\n')).toMatch(/^HTTP\/1\.1 101 /)
+  expect(await reader.take(10)).toBe('firstearly')
+  expect(raw.received.length).toBe(3)
+  for (const { socket } of [before, reader]) socket.destroy()
+  await edge.route(HOST, upstream.url)
+  await raw.stop()
+})
+
 test('tunnels take no places of the requests to their application', async () => {
   const before = (await edge.report()).upstream.connections
   const readers = await Promise.all([1, 2, 3].map(() => open()))
