@@ -44,6 +44,15 @@ test.each(['h2c', 'websocket'])('who asks to change to %s is shown the way like 
   expect(await ask('/a', `Host: ${HOST}\r\n${upgrade}`)).toMatchObject({ status: 308, location: `https://${HOST}:8443/a` })
 })
 
+test('who asks before it sends a body is shown the way and not invited to send it in clear text, and the connection ends', async () => {
+  const reader = speakPlain(edge.httpPort, `PUT /a HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n`)
+  const head = await reader.until('\r\n\r\n')
+  expect(head).toMatch(/^HTTP\/1\.1 308 /)
+  expect(head).toMatch(new RegExp(`^Location: https://${HOST}:8443/a\r$`, 'm'))
+  expect(head).toMatch(/^Connection: close\r$/im)
+  await reader.closed()
+})
+
 test.each(['unknown.example.com', '127.0.0.1', '[::1]:80', 'localhost', '', 'a,b'])(
   'the Host %j, which nobody registered, is 404',
   async (host) => {

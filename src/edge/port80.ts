@@ -61,6 +61,10 @@ export function createPort80(parts: Port80Parts) {
       })
       .catch(() => socket.destroy())
   })
+  server.on('checkContinue', (request, response) => {
+    response.shouldKeepAlive = false // the visitor may send the body or not, and what comes next could be either (RFC 9110 §10.1.1)
+    server.emit('request', request, response)
+  })
   const refuseNext = (socket: Socket, status: number) => {
     const last = lastAsked.get(socket)
     if (!last) refuse(socket, status)
