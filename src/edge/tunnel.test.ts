@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { TLSSocket } from 'node:tls'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
 import { createLine, settled } from '../../test/support/line.ts'
 import { speak } from '../../test/support/raw-visitor.ts'
@@ -234,6 +234,35 @@ test('who asked ahead and reads late has the answers before a tunnel whose upstr
   line.release()
   await expect.poll(() => visitor.destroyed).toBe(true)
   expect(taken).toEqual(['a whole answer', 'words'])
+})
+
+test('what an application said before it went leaves for as long as its visitor takes some of it', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const tunnels = createTunnels(TIMEOUTS.bodyIdleMs)
+  onTestFinished(() => tunnels.destroy())
+  const open = () => {
+    const line = createLine({})
+    const visitor = Object.assign(line.socket, { bytesRead: 0, bytesWritten: 5 }) as unknown as TLSSocket
+    const upstream = Object.assign(createLine({}).socket, { bytesRead: 5, bytesWritten: 0 }) as unknown as Socket
+    line.hold()
+    tunnels.open({ visitor, upstream, behindRequest: Buffer.alloc(0), behindAnswer: Buffer.from('words'), onClose() {} })
+    upstream.destroy()
+    return { line, visitor }
+  }
+  const slow = open()
+  const deaf = open()
+  await settled()
+  vi.advanceTimersByTime(TIMEOUTS.bodyIdleMs - 1_000)
+  expect([slow.visitor.destroyed, deaf.visitor.destroyed]).toEqual([false, false])
+  slow.line.release()
+  await settled()
+  expect(slow.visitor.writableFinished).toBe(true)
+  vi.advanceTimersByTime(3_000)
+  expect([slow.visitor.destroyed, deaf.visitor.destroyed]).toEqual([false, true])
+  vi.advanceTimersByTime(3_000)
+  expect(slow.visitor.destroyed).toBe(true) // it had its moment to end as well
+  await settled()
 })
 
 test('an end that says more when the other has gone, and then ends properly, is let go at once', async () => {

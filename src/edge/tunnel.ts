@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { Members } from '../lib/members.ts'
-import { endSoon } from './linger.ts'
+import { closeWithin, endSoon } from './linger.ts'
 import { REQUEST_TIMES_CHECKED_EVERY_MS } from './request-limits.ts'
 import { Stall } from './stall.ts'
 import { takeBytes } from './upstream-reads.ts'
 import { takeVisitorBytes } from './visitor-reads.ts'
 
-/** What an end was sent already may still leave, and it may end by itself, but for no longer than this. */
+/** When one end is gone the other may end by itself, but for no longer than this. */
 const LINGER_MS_MAX = 5_000
 
 export type TunnelEnds = {
@@ -22,13 +22,14 @@ export type TunnelEnds = {
 /**
  * Connections whose protocol was changed, as with WebSockets: bytes pass both ways untouched and without an idle limit, until one side ends
  * or the edge stops. Only what one side does not take for `stalledMs` ends a tunnel: the other one is not read meanwhile, and its end would not be seen.
+ * What an upstream said before it went has as long to leave; what a visitor said has a moment, since whoever has gone holds nothing that anybody counts.
  */
 export function createTunnels(stalledMs: number) {
   const open = new Members<TunnelEnds & { stall: Stall }>()
   const timer = setInterval(() => {
     const nowMs = performance.now()
     for (const { visitor, upstream, stall } of open.all()) {
-      const isHeldBack = visitor.isPaused() || upstream.isPaused()
+      const isHeldBack = visitor.isPaused() || upstream.isPaused() || (upstream.destroyed && !visitor.writableFinished)
       if (!isHeldBack) stall.over()
       else if (stall.lastsMs(nowMs, visitor, upstream) >= stalledMs) destroyBoth(visitor, upstream)
     }
@@ -49,11 +50,12 @@ export function createTunnels(stalledMs: number) {
           const isBehindAnswers = to === visitor && visitor.writableLength > bytes // whole ones, for whoever asked ahead
           if (!isBehindAnswers) to.destroy()
         })
-        from.once('close', () => {
-          if (!to.destroyed) endSoon(to, { withinMs: LINGER_MS_MAX })
-        })
       }
+      upstream.once('close', () => {
+        if (!visitor.destroyed) visitor.end(() => closeWithin(visitor, LINGER_MS_MAX)).resume()
+      })
       visitor.once('close', () => {
+        if (!upstream.destroyed) endSoon(upstream, { withinMs: LINGER_MS_MAX })
         open.delete(place)
         ends.onClose(bytes)
       })
