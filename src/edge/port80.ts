@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { type Hostname, readHostname } from '../hostname.ts'
+import { Members } from '../lib/members.ts'
 import type { Log } from '../log.ts'
 import { FieldSection } from './field-section.ts'
 import { type FindHost, hostOf, isAuthority } from './host.ts'
@@ -25,9 +26,14 @@ const DEFAULT_HTTPS_PORT = 443
 /** What node:http finds wrong with a connection; the rest is no HTTP. */
 const REFUSED_WITH: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }
 
+/** When we drain: for a request that is half there. */
+const LEAVING_MS = 2_000
+
 /** Plain HTTP: the certificate authority's challenges, and the way to https for registered hostnames. */
 export function createPort80(parts: Port80Parts) {
   let isDraining = false
+  let leaving: NodeJS.Timeout | undefined
+  const sockets = new Members<Socket>()
   const peers = new WeakMap<Socket, string>()
   const lastAsked = new WeakMap<Socket, { request: IncomingMessage; answered: Promise<unknown> }>()
   const server = createServer({
@@ -81,16 +87,24 @@ export function createPort80(parts: Port80Parts) {
     /** `peer`: as VisitorConnection has it. */
     accept(socket: Socket, peer: string) {
       peers.set(socket, peer)
+      const place = sockets.add(socket)
+      socket.once('close', () => sockets.delete(place))
       times.opened(socket)
       server.emit('connection', socket)
     },
-    /** Closes connections that rest, and the others behind their next answer. */
+    /** Closes connections that rest, and the others behind their next answer: they do not wait for a request for long any more. */
     drain() {
       isDraining = true
       server.closeIdleConnections()
+      leaving = setTimeout(() => {
+        for (const socket of sockets.all()) refuseNext(socket, 408)
+      }, LEAVING_MS)
     },
     /** Ends the watch over connections' times. */
-    close: () => void server.close(),
+    close() {
+      clearTimeout(leaving)
+      server.close()
+    },
   }
 }
 

@@ -71,6 +71,45 @@ test('who has connected and says nothing holds up no stop, and loses nothing; wh
   await stopped
 })
 
+const HALF = `GET /half HTTP/1.1\r\nHost: ${HOST}\r\n`
+const WHOLE = `GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`
+
+test.each([
+  ['half a request', '', HALF],
+  ['half a request behind another', WHOLE, HALF],
+])('%s holds up no stop, and what runs beside it ends well', async (_name, first, half) => {
+  const { edge, held, target } = await start({ requestHeadMs: 600_000, keepAliveMs: 600_000 })
+  const begun = [await speak(target, first + half), speakPlain(edge.httpPort, first + half)]
+  if (first) for (const reader of begun) await reader.answer()
+  const reader = await speak(target, `GET /held HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  const response = await held
+  const stopped = edge.stop(60_000)
+  for (const reader of begun) expect((await reader.answer()).status).toBe(408)
+  for (const reader of begun) await reader.closed()
+  response.end('done')
+  expect((await reader.answer()).status).toBe(200)
+  await stopped
+})
+
+test('a request that is half there at the stop, or begins only then, is answered when the rest comes soon, and else holds nothing up', async () => {
+  const { edge, held, target } = await start({ requestHeadMs: 600_000, keepAliveMs: 600_000 })
+  const [begun, idle, blank] = [await speak(target, HALF), await speak(target, WHOLE), await speak(target, `${WHOLE}\r`)]
+  for (const reader of [idle, blank]) await reader.answer()
+  const reader = await speak(target, `GET /held HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  const response = await held
+  const stopped = edge.stop(60_000)
+  begun.socket.write('\r\n')
+  idle.socket.write(HALF)
+  blank.socket.setTimeout(0).write('\n') // an empty line between requests begins none
+  expect((await begun.answer()).status).toBe(200)
+  expect((await idle.answer()).status).toBe(408)
+  await idle.closed()
+  expect(await blank.closed()).toBe('')
+  response.end('done')
+  expect((await reader.answer()).status).toBe(200)
+  await stopped
+})
+
 test('a request that is on its way to an idle connection is still answered', async () => {
   const { edge, target } = await start()
   const reader = await speak(target, `GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)

@@ -30,7 +30,7 @@ const EMPTY = Buffer.alloc(0)
 const LINGER_MS = 2_000
 /** For the upstream's side, when a body has rested for too long. */
 const ANSWERED_WITHIN_MS = 2_000
-/** When we drain: for a request that is still on its way to an idle connection. */
+/** When we drain: for a request that is still on its way to an idle connection, or half there. */
 const LEAVING_MS = 2_000
 
 /** One connection of HTTP/1.1 or 1.0: its requests in their order, one at a time, and its deadlines. */
@@ -65,9 +65,15 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
     socket.once('close', this.#closed)
   }
 
-  /** To be called when we begin to drain: idle, now or later, the connection does not wait for long any more. */
+  /** To be called when we begin to drain: idle, now or later, or for the rest of a head the connection does not wait for long any more. */
   leave(): void {
-    if (this.#state === 'idle' || (this.#state === 'head' && this.#kept.length === 0)) this.#rest()
+    if (this.#state === 'idle' || (this.#state === 'head' && this.#kept.length === 0)) {
+      this.#rest()
+    } else if (this.#state === 'head') {
+      const leavesAt = performance.now() + LEAVING_MS
+      this.#deadlineAt = Math.min(this.#deadlineAt, leavesAt)
+      this.#idleUntil = Math.min(this.#idleUntil, leavesAt)
+    }
   }
 
   isLast(): boolean {
@@ -221,7 +227,7 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
       }
       if (this.#state === 'idle') {
         this.#idleUntil = this.#deadlineAt
-        this.#deadlineAt = performance.now() + this.#parts.timeouts.requestHeadMs
+        this.#deadlineAt = performance.now() + (this.#parts.isDraining() ? LEAVING_MS : this.#parts.timeouts.requestHeadMs)
       }
       this.#state = 'head'
       return false
