@@ -5,7 +5,6 @@ import { afterEach, expect, test, vi } from 'vitest'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
 import { freePort } from '../../test/support/ports.ts'
 import { openHttp2, requestHttp2, speak } from '../../test/support/raw-visitor.ts'
-import type { EdgeParts } from './edge.ts'
 
 const HOST = 'shop.customer.com'
 const PATIENCE = { timeout: 10_000 }
@@ -14,7 +13,7 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end()
 })
 
-async function startEdge(bridgeMs: number, more: Partial<Pick<EdgeParts, 'timeouts' | 'ceilings'>> = {}): Promise<TestEdge> {
+async function startEdge(bridgeMs: number, more: Parameters<typeof startTestEdge>[0] = {}): Promise<TestEdge> {
   const edge = await startTestEdge({ bridgeMs, ...more })
   ends.push(() => edge.stop(0))
   return edge
@@ -100,6 +99,18 @@ test.each([
   expect(await ask(edge, request, { body })).toMatchObject({ status: 502, error: 'refused' })
   waiting.reader.socket.destroy()
   await held(edge, 0)
+})
+
+test('where this machine itself lacks what a connection takes, nobody is held and the upstream counts as well', async () => {
+  const edge = await startEdge(60_000, { upstream: { sourceIps: ['192.0.2.1'] } }) // an address for documentation (RFC 5737)
+  const { port } = await startApplication(0)
+  await edge.route(HOST, `http://127.0.0.1:${port}`)
+  expect(await ask(edge)).toMatchObject({ status: 502, error: 'busy' })
+  expect((await edge.report()).bridge).toEqual({ held: 0, outages: 0, circuits: 0 })
+  await vi.waitFor(
+    () => expect(edge.lines.find(({ msg }) => msg === 'request')).toMatchObject({ detail: expect.stringContaining('no free port') }),
+    PATIENCE,
+  )
 })
 
 test('a visitor over HTTP/2 waits too, and an upstream over HTTP/2 is waited for', async () => {

@@ -12,7 +12,7 @@ async function startOutage() {
       attempts.push(Promise.withResolvers())
       return attempts.at(-1)!.promise
     },
-    isBrief: () => true,
+    isBrief: ({ reason }) => reason === 'refused',
     onCircuit() {},
     onEnd() {},
   })
@@ -21,7 +21,7 @@ async function startOutage() {
   outage.connectFailed(refused)
   hold(1)
   await expect.poll(() => attempts.length).toBe(1)
-  return { outage, attempt: attempts[0]!, letGo, hold, refused }
+  return { outage, attempts, attempt: attempts[0]!, letGo, hold, refused }
 }
 
 test('who is held is let go with the first answer of the upstream, however long an attempt to connect takes', async () => {
@@ -42,5 +42,14 @@ test('an attempt that fails after an answer came takes nothing back', async () =
 test('who is held is let go once an attempt succeeds', async () => {
   const { attempt, letGo } = await startOutage()
   attempt.resolve()
+  await expect.poll(() => letGo).toEqual([1])
+})
+
+test('an attempt that this machine could not make says nothing: the upstream is as far away as before, and tried again', async () => {
+  const { outage, attempts, letGo } = await startOutage()
+  attempts[0]!.reject(new UpstreamFailure('busy', 'no more files may be opened'))
+  await expect.poll(() => attempts.length).toBe(2)
+  expect([letGo, outage.state, outage.failure.reason]).toEqual([[], 'down', 'refused'])
+  attempts[1]!.resolve()
   await expect.poll(() => letGo).toEqual([1])
 })

@@ -164,8 +164,9 @@ export class Outage {
   #tried(failure: UpstreamFailure | undefined) {
     this.#isTrying = false
     if (this.#isOver) return
-    // What is no brief failure, each request is to meet and tell for itself.
     if (!this.#isDown) return // an answer over another connection has come meanwhile
+    if (failure?.reason === 'busy') return this.#plan(withJitter(this.#pauseMs)) // nobody was asked
+    // What is no brief failure, each request is to meet and tell for itself.
     if (!failure || !this.#parts.isBrief(failure)) return this.succeeded()
     this.#pauseMs = this.#isOpen ? Math.min(this.#pauseMs * PROBES_SLOWER_BY, PROBE_MS_MAX) : Math.min(this.#pauseMs * 2, TRY_AGAIN_MS_MAX)
     this.connectFailed(failure)

@@ -55,6 +55,31 @@ test('an address that took no connection is tried last for a while, so that each
   await expect.poll(() => from.length).toBe(2)
 })
 
+const NOT_OURS = ['192.0.2.1', '2001:db8::1'] // addresses for documentation (RFC 5737, RFC 3849)
+
+test('what this machine lacks is told as that, and held against no address of the upstream', async () => {
+  const { upstream } = await startUpstream()
+  const other = createServer((socket) => void socket.destroy())
+  await once(other.listen(upstream.port, '127.0.0.9'), 'listening')
+  onTestFinished(() => void other.close())
+  const addresses = ['127.0.0.1']
+  const connect = connecting([NOT_OURS[0]!, '127.0.0.1'], addresses)
+  await expect(connect(upstream)).rejects.toMatchObject({
+    reason: 'busy',
+    message: expect.stringContaining('NAMESAKE_UPSTREAM_SOURCE_IPS'),
+  })
+  addresses.push('127.0.0.9')
+  const socket = await connect(upstream)
+  expect(socket.remoteAddress).toBe('127.0.0.1')
+  socket.destroy()
+})
+
+test('where one address of an upstream refused and this machine could not try the other, it is the refusal that is told', async () => {
+  const { upstream } = await startUpstream()
+  const connect = connecting(['127.0.0.1', NOT_OURS[1]!], ['127.0.0.9', '::1'])
+  await expect(connect(upstream)).rejects.toMatchObject({ reason: 'refused' })
+})
+
 /** An application over TLS at 127.0.0.1, and before it, at 127.0.0.9, what takes connections and does no TLS. */
 async function startSecure(onConnection: (socket: Socket) => void) {
   const ca = await createTestCa()

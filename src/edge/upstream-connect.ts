@@ -29,7 +29,8 @@ const AVOIDED_MAX = 1_000
 
 /**
  * Opens connections to upstreams: DNS with the guard's refusals, the addresses one after the other, those last that have just failed, then TLS
- * verified by the upstream's own name. Rejects with UpstreamFailure, `timeout` when all that took longer than the connect time-out.
+ * verified by the upstream's own name. Rejects with UpstreamFailure, `timeout` when all that took longer than the connect time-out, `busy` when this
+ * machine could not even try.
  */
 export function createConnect(parts: ConnectParts) {
   let context: SecureContext | undefined
@@ -86,7 +87,7 @@ export function createConnect(parts: ConnectParts) {
     const deadline = performance.now() + parts.connectTimeoutMs
     const addresses = inOrder((await before(deadline, parts.guard.addressesOf(upstream))).filter(isReachable), upstream)
     const turn = connects++
-    let failure = new UpstreamFailure('unreachable', `no source address fits an address of ${upstream.host}`)
+    let failure: UpstreamFailure | undefined
     for (const [i, address] of addresses.entries()) {
       const isLast = i === addresses.length - 1
       const limit = isLast ? deadline : Math.min(deadline, performance.now() + ADDRESS_TIMEOUT_MS)
@@ -98,12 +99,13 @@ export function createConnect(parts: ConnectParts) {
         return upstream.isTls ? await secure(socket, upstream, deadline) : socket
       } catch (error) {
         const nowMs = performance.now()
-        failure = asFailure(error, 'unreachable', upstream)
-        failed.set(`${upstream.key} ${address}`, nowMs)
+        const found = asFailure(error, 'unreachable', upstream)
+        if (found.reason !== 'busy') failed.set(`${upstream.key} ${address}`, nowMs)
+        if (found.reason !== 'busy' || !failure) failure = found // what came from the upstream itself goes before it
         if (deadline - nowMs < ATTEMPT_MS_MIN) break
       }
     }
-    throw failure
+    throw failure ?? new UpstreamFailure('unreachable', `no source address fits an address of ${upstream.host}`)
   }
 }
 
@@ -114,11 +116,25 @@ const REASONS: Record<string, FailureReason> = {
   ETIMEDOUT: 'timeout',
 }
 
+const NO_SOURCE =
+  'this machine has no source address or no free port for it (NAMESAKE_UPSTREAM_SOURCE_IPS; more of them have more ports, as has sysctl net.ipv4.ip_local_port_range)'
+const NO_MEMORY = 'this machine has no memory left for connections'
+/** What this machine lacks, which says nothing about the upstream. */
+const LACKS: Record<string, string> = {
+  EMFILE: 'this process may open no more files (LimitNOFILE in the systemd unit, or ulimit -Hn)',
+  ENFILE: 'this machine may open no more files (sysctl fs.file-max)',
+  EADDRNOTAVAIL: NO_SOURCE,
+  EADDRINUSE: NO_SOURCE,
+  ENOBUFS: NO_MEMORY,
+  ENOMEM: NO_MEMORY,
+}
+
 function asFailure(error: unknown, otherwise: FailureReason, upstream: Upstream): UpstreamFailure {
   if (error instanceof UpstreamFailure) return error
   const { code = '', message } = error as NodeJS.ErrnoException
-  const reason = otherwise === 'tls' ? 'tls' : (REASONS[code] ?? otherwise)
-  return new UpstreamFailure(reason, `${upstream.host}:${upstream.port}: ${message}`, { cause: error })
+  const lack = LACKS[code]
+  const reason = otherwise === 'tls' ? 'tls' : lack ? 'busy' : (REASONS[code] ?? otherwise)
+  return new UpstreamFailure(reason, `${upstream.host}:${upstream.port}: ${lack ? `${lack}: ` : ''}${message}`, { cause: error })
 }
 
 function until(socket: Socket, event: 'connect' | 'secureConnect', deadline: number): Promise<void> {
