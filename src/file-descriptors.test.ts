@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { connectionCeiling, descriptorRoom, descriptorShortage, fileDescriptorsMax } from './file-descriptors.ts'
+import { connectionCeiling, descriptorRoom, descriptorShortage, fileDescriptorsMax, upstreamCeiling } from './file-descriptors.ts'
 
 const LIMITS = `Limit                     Soft Limit           Hard Limit           Units
 Max processes             127862               127862               processes
@@ -13,6 +13,15 @@ test.each([
   ['as many as wanted, where the system does not say', 8_000, undefined, 8_000],
 ])('an edge process holds %s', (_name, wanted, descriptors, expected) => {
   expect(connectionCeiling(wanted, descriptors)).toBe(expected)
+})
+
+test.each([
+  ['what visitors leave', 992, 2_000, 496],
+  ['more than there are visitors, when there are descriptors enough', 8_000, 524_288, 515_776],
+  ['some, however low the limit is', 64, 100, 32],
+  ['any number, where the system does not say', 8_000, undefined, Number.POSITIVE_INFINITY],
+])('for upstreams an edge process has descriptors for %s', (_name, visitors, descriptors, expected) => {
+  expect(upstreamCeiling(visitors, descriptors)).toBe(expected)
 })
 
 test('too few descriptors for the ceiling are told with what to do, enough are not', () => {

@@ -2,7 +2,7 @@ import { readOwnProc } from './lib/own-proc.ts'
 
 /** A visitor's connection, and for half of them one to an upstream: the others are idle. */
 const PER_CONNECTION = 1.5
-/** For all else that an edge process has open: listening sockets, the local copy, idle connections to upstreams. */
+/** For all else that an edge process has open: listening sockets, the local copy, look-ups of names. */
 const RESERVED = 512
 const CONNECTIONS_MIN = 64
 const ROOM_MIN = 16_384 // 128 KB of the kernel's memory
@@ -19,6 +19,11 @@ export function connectionCeiling(wanted: number, descriptors: number | undefine
   if (descriptors === undefined) return wanted
   const possible = Math.max(CONNECTIONS_MIN, Math.floor((descriptors - RESERVED) / PER_CONNECTION))
   return wanted === 0 ? possible : Math.min(wanted, possible)
+}
+
+/** How many connections to upstreams it may hold beside those of so many visitors. */
+export function upstreamCeiling(visitors: number, descriptors = Number.POSITIVE_INFINITY): number {
+  return Math.max(CONNECTIONS_MIN / 2, descriptors - RESERVED - visitors)
 }
 
 /** How many files an edge process has room for from the start when it may hold `wanted` visitors' connections (docs/decisions/0098). */

@@ -3,8 +3,8 @@ import { type AddressSet, addressKey } from '../lib/addresses.ts'
 import { createSeldom } from '../lib/seldom.ts'
 import type { Log } from '../log.ts'
 
-/** How many connections of visitors are held at once; 0: as many as come. */
-export type ConnectionCeilings = { processMax: number; perClientMax: number }
+/** How many connections of visitors are held at once (0: as many as come), and to upstreams (without: as many as are needed). */
+export type ConnectionCeilings = { processMax: number; perClientMax: number; upstreamMax?: number }
 
 /**
  * What one client (an IPv4 address or an IPv6 /64) takes of this process: connections, exchanges on them, requests that wait for a connection to

@@ -21,6 +21,7 @@ import { createConnect } from './upstream-connect.ts'
 import { createUpstreamGuard } from './upstream-guard.ts'
 import { createUpstreamHttp2Pools } from './upstream-http2-pools.ts'
 import { createUpstreamPools } from './upstream-pools.ts'
+import { createUpstreamRoom } from './upstream-room.ts'
 
 export type EdgeParts = {
   log: Log
@@ -88,7 +89,9 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
   const guard = createUpstreamGuard({ ...parts.upstream, ownPorts })
   const { sourceIps, ca = [] } = parts.upstream
   const turn = createTurn()
-  const ways = { turn, connect: createConnect({ guard, connectTimeoutMs: timeouts.connectMs, sourceIps, ca }), timeouts }
+  const room = createUpstreamRoom(ceilings.upstreamMax)
+  const connect = room.bounding(createConnect({ guard, connectTimeoutMs: timeouts.connectMs, sourceIps, ca }))
+  const ways = { turn, room, connect, timeouts }
   const channels = createUpstreamChannels(
     createUpstreamPools({ ...ways, visitorsMax: ceilings.processMax }),
     createUpstreamHttp2Pools(ways),

@@ -12,6 +12,7 @@ import { createTurn } from './turn.ts'
 import { readUpstream } from './upstream.ts'
 import type { UpstreamConnection } from './upstream-connection.ts'
 import { createUpstreamPools } from './upstream-pools.ts'
+import { createUpstreamRoom } from './upstream-room.ts'
 
 const SEEDS = seedsToTry(upTo(40))
 const REQUESTS = 25
@@ -111,7 +112,7 @@ test.each(SEEDS)('whatever comes when, uploads and answers arrive whole, and the
     applications.push(application)
     return application.line.socket as unknown as Socket
   }
-  const pools = createUpstreamPools({ turn: createTurn(), timeouts: TIMEOUTS, connect, visitorsMax: 100 })
+  const pools = createUpstreamPools({ turn: createTurn(), room: createUpstreamRoom(), timeouts: TIMEOUTS, connect, visitorsMax: 100 })
   const upstream = readUpstream('http://127.0.0.1:1', 'http1', '1')
   const visits: Visit[] = []
   const begin = async () => {

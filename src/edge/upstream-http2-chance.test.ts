@@ -25,6 +25,7 @@ import { createTurn } from './turn.ts'
 import { readUpstream } from './upstream.ts'
 import { createUpstreamHttp2Pools } from './upstream-http2-pools.ts'
 import type { UpstreamHttp2Request } from './upstream-http2-request.ts'
+import { createUpstreamRoom } from './upstream-room.ts'
 
 const STEPS = 200
 const UPLOADS_MAX = 30
@@ -79,7 +80,12 @@ function createScene(random: Random) {
       isGreeted = true
     },
   })
-  const pools = createUpstreamHttp2Pools({ turn: createTurn(), timeouts: TIMEOUTS, connect: async () => socket as unknown as Socket })
+  const pools = createUpstreamHttp2Pools({
+    turn: createTurn(),
+    room: createUpstreamRoom(),
+    timeouts: TIMEOUTS,
+    connect: async () => socket as unknown as Socket,
+  })
   const upstream = readUpstream('http://127.0.0.1:1', 'h2c', '1')
   const uploads: Upload[] = []
   const grants = new Map<number, number>()

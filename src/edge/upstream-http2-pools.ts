@@ -13,7 +13,6 @@ const LEAVING_PER_UPSTREAM_MAX = 192
 const STREAMS_EXPECTED = 100
 /** Of those, so many may go for their age: what has streams without an end keeps its connection, too. */
 const AGED_PER_UPSTREAM_MAX = 64
-const IDLE_CONNECTIONS_MAX = 2_048
 const LOOKED_AT_EVERY_MS = 250
 
 type Pool = {
@@ -28,9 +27,10 @@ export type UpstreamHttp2Pools = ReturnType<typeof createUpstreamHttp2Pools>
 
 /**
  * Connections of HTTP/2 to upstreams, each shared by as many requests as the upstream allows. A further one is opened when all are full.
- * Everything is bounded: connections and waiting requests per upstream, idle connections in all. A pool disappears with its last connection.
+ * Everything is bounded: connections and waiting requests per upstream, idle connections in all, and all connections by the room. A pool
+ * disappears with its last connection.
  */
-export function createUpstreamHttp2Pools({ connect, timeouts, turn }: UpstreamWays) {
+export function createUpstreamHttp2Pools({ connect, room, timeouts, turn }: UpstreamWays) {
   const pools = new Map<string, Pool>()
   const connections = new Set<UpstreamHttp2Connection>()
   const shared = { timeouts, turn, buffers: createFrameBuffers(), encoder: new HpackEncoder() }
@@ -42,7 +42,7 @@ export function createUpstreamHttp2Pools({ connect, timeouts, turn }: UpstreamWa
     for (const connection of connections) {
       connection.look(nowMs)
       if (connection.isIdle) idle += 1
-      if (connection.isIdle && idle > IDLE_CONNECTIONS_MAX) connection.leave()
+      if (connection.isIdle && idle > room.idleMax) connection.leave()
       else if (nowMs >= connection.oldAtMs && poolOf(connection.upstream).leaving.size < AGED_PER_UPSTREAM_MAX) connection.leave()
     }
   }, LOOKED_AT_EVERY_MS)
@@ -56,10 +56,10 @@ export function createUpstreamHttp2Pools({ connect, timeouts, turn }: UpstreamWa
     return pool
   }
 
-  const open = async (pool: Pool): Promise<void> => {
+  const open = async (pool: Pool, load: Asking['load']): Promise<void> => {
     pool.opening += 1
     try {
-      const socket = await connect(pool.upstream)
+      const socket = await connect(pool.upstream, load)
       if (isDestroyed) socket.destroy()
       const on = { room: () => serve(pool, connection), leaving: leave, close: forget }
       const connection = new UpstreamHttp2Connection(socket, pool.upstream, { ...shared, on })
@@ -116,15 +116,15 @@ export function createUpstreamHttp2Pools({ connect, timeouts, turn }: UpstreamWa
 
   const isOver = ({ open, leaving, opening, waiting }: Pool) => open.size + leaving.size + opening + waiting.length === 0
 
-  const openMore = (pool: Pool) => {
+  const openMore = (pool: Pool, load?: Asking['load']) => {
     if (pool.waiting.length <= pool.opening * STREAMS_EXPECTED || pool.open.size + pool.opening >= CONNECTIONS_PER_UPSTREAM_MAX) return
     for (const { isIdle, hasRoom } of pool.open) if (isIdle && !hasRoom) return // it allows none at the moment, and would not on another one
-    void open(pool)
+    void open(pool, load)
   }
 
   const wait = (pool: Pool, load: Asking['load']): Promise<UpstreamHttp2Connection> => {
     const waiting = pool.waiting.wait(timeouts.connectMs * 2, load) // to connect, and to be greeted
-    openMore(pool)
+    openMore(pool, load)
     return waiting
   }
 

@@ -16,6 +16,7 @@ import type { Broken, UpstreamListener } from './upstream-connection.ts'
 import { createUpstreamHttp2Pools } from './upstream-http2-pools.ts'
 import type { UpstreamHttp2Request } from './upstream-http2-request.ts'
 import type { UpstreamRequest } from './upstream-request.ts'
+import { createUpstreamRoom } from './upstream-room.ts'
 import type { Asking } from './upstream-share.ts'
 
 const PATIENCE = { timeout: 10_000 } // a busy machine takes its time
@@ -91,6 +92,7 @@ async function waysTo(server: Http2Server | ReturnType<typeof createTcpServer>, 
   const { port } = server.address() as AddressInfo
   const upstream = readUpstream(`http://127.0.0.1:${port}`, 'h2c', '1')
   const pools = createUpstreamHttp2Pools({
+    room: createUpstreamRoom(),
     turn: createTurn(),
     timeouts: { ...TIMEOUTS, ...timeouts },
     async connect() {

@@ -6,9 +6,8 @@ import { UpstreamLine } from './upstream-line.ts'
 import { type Asking, keepToShare } from './upstream-share.ts'
 
 const CONNECTIONS_PER_UPSTREAM_MIN = 1_024
-/** Of the visitors: so many have a descriptor for one to an upstream (file-descriptors.ts). A stream of events, or a long poll, holds one each. */
+/** Of the visitors. A stream of events, or a long poll, holds one each. */
 const CONNECTIONS_PER_VISITOR = 0.5
-const IDLE_CONNECTIONS_MAX = 2_048
 const CLOSED_AT_ONCE = 64
 const LOOK_EVERY_MS_MAX = 1_000
 const LOOKS_PER_TIMEOUT = 10
@@ -19,10 +18,12 @@ export type UpstreamPools = ReturnType<typeof createUpstreamPools>
 
 /**
  * Keep-alive connections to upstreams. The one used last is used next, so that what is not needed falls idle and closes. Everything is
- * bounded: connections and waiting requests per upstream, idle connections in all. A pool disappears with its last connection.
+ * bounded: connections and waiting requests per upstream, idle connections in all, and all connections by the room. A pool disappears with its
+ * last connection.
  */
-export function createUpstreamPools({ connect, timeouts, turn, visitorsMax }: UpstreamWays & { visitorsMax: number }) {
-  const connectionsMax = Math.max(CONNECTIONS_PER_UPSTREAM_MIN, Math.floor(visitorsMax * CONNECTIONS_PER_VISITOR))
+export function createUpstreamPools({ connect, room, timeouts, turn, visitorsMax }: UpstreamWays & { visitorsMax: number }) {
+  const wanted = Math.max(CONNECTIONS_PER_UPSTREAM_MIN, visitorsMax * CONNECTIONS_PER_VISITOR)
+  const connectionsMax = Math.floor(Math.min(wanted, room.perProjectMax))
   const pools = new Map<string, Pool>()
   let idle = 0
   let isDestroyed = false
@@ -52,7 +53,7 @@ export function createUpstreamPools({ connect, timeouts, turn, visitorsMax }: Up
     return undefined
   }
 
-  const open = async (upstream: Upstream, pool: Pool): Promise<UpstreamConnection> => {
+  const open = async (upstream: Upstream, pool: Pool, load?: Asking['load']): Promise<UpstreamConnection> => {
     pool.open += 1
     try {
       const close = () => {
@@ -60,7 +61,7 @@ export function createUpstreamPools({ connect, timeouts, turn, visitorsMax }: Up
         forget(connection)
       }
       const { lastHead } = pool
-      const socket = await connect(upstream)
+      const socket = await connect(upstream, load)
       if (isDestroyed) socket.destroy()
       const connection = new UpstreamConnection(socket, upstream, timeouts, { free, close, turn, lastHead })
       const place = opened.add(connection)
@@ -88,7 +89,7 @@ export function createUpstreamPools({ connect, timeouts, turn, visitorsMax }: Up
     connection.rest()
     pool.idle.push(connection)
     idle += 1
-    if (idle > IDLE_CONNECTIONS_MAX) closeLongestIdle()
+    if (idle > room.idleMax) closeLongestIdle()
   }
 
   /** Many at a time, so that looking for them is seldom. */
@@ -117,7 +118,8 @@ export function createUpstreamPools({ connect, timeouts, turn, visitorsMax }: Up
       keepToShare(load, pool.open - pool.idle.length, connectionsMax)
       const idle = fresh ? undefined : takeIdle(pool)
       if (idle) return idle
-      return pool.open < connectionsMax || fresh ? open(upstream, pool) : pool.waiting.wait(timeouts.connectMs, load)
+      const mayOpen = fresh || pool.open === 0 || (pool.open < connectionsMax && room.hasFor(upstream.owner))
+      return mayOpen ? open(upstream, pool, load) : pool.waiting.wait(timeouts.connectMs, load)
     },
     /** Opens a connection, which rests then until an exchange needs it. Rejects with UpstreamFailure. */
     async probe(upstream: Upstream): Promise<void> {

@@ -42,22 +42,24 @@ beforeEach(async () => {
 })
 
 const urlOf = (server: Pick<Server, 'address'>) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-const openFrom = (localAddress: string) => openHttp2({ port: edge.httpsPort, hostname: HOST, ca: edge.ca.certPem, more: { localAddress } })
-const head = (path: string) => ({ ':path': path, ':authority': HOST })
+const openFrom = (localAddress: string, hostname = HOST) =>
+  openHttp2({ port: edge.httpsPort, hostname, ca: edge.ca.certPem, more: { localAddress } })
+const head = (path: string, hostname = HOST) => ({ ':path': path, ':authority': hostname })
 
 /** Requests of one client without an answer; resolves to how many of them are refused, once it is known of each. */
-async function askForAll(count: number): Promise<number> {
+async function askForAll(count: number, hostname = HOST): Promise<number> {
+  const before = (await edge.report()).exchanges
   const refusals: IncomingHttpHeaders[] = []
   for (let asked = 0; asked < count; asked += STREAMS) {
-    const session = await openFrom(GREEDY)
+    const session = await openFrom(GREEDY, hostname)
     for (let n = 0; n < Math.min(STREAMS, count - asked); n += 1) {
-      requestHttp2(session, head('/held')).then(
+      requestHttp2(session, head('/held', hostname)).then(
         ({ headers }) => headers[':status'] && refusals.push(headers),
         () => {},
       )
     }
   }
-  await expect.poll(async () => (await edge.report()).exchanges + refusals.length, PATIENCE).toBe(count)
+  await expect.poll(async () => (await edge.report()).exchanges - before + refusals.length, PATIENCE).toBe(count)
   for (const refusal of refusals) expect(refusal).toMatchObject({ ':status': 502, 'namesake-error': 'busy' })
   return refusals.length
 }
@@ -85,6 +87,38 @@ test('an edge for many visitors has as many connections to an upstream as half o
   edge = wide
   await edge.route(HOST, urlOf(http1))
   expect(await askForAll(1_200)).toBe(0)
+  expect(await askAsAnother()).toBe('served')
+})
+
+test('one project’s upstreams leave connections to those of others, and so do several', async () => {
+  const narrow = await startTestEdge({ ceilings: { processMax: 0, perClientMax: 0, upstreamMax: 60 }, timeouts: { connectMs: 500 } })
+  await edge.stop(0)
+  edge = narrow
+  const taken = async () => {
+    const { exchanges, upstream } = await edge.report()
+    return [exchanges, upstream.connections]
+  }
+  const [one, two, three] = ['one.customer.com', 'two.customer.com', 'three.customer.com'] as const
+  for (const hostname of [one, two, three]) await edge.route(hostname, urlOf(http1), { projectId: hostname })
+  await askForAll(40, one)
+  await expect.poll(taken, PATIENCE).toEqual([30, 30])
+  await askForAll(40, two)
+  await expect.poll(taken, PATIENCE).toEqual([45, 45])
+  expect((await requestHttp2(await openFrom('127.0.0.1', three), head('/', three))).body).toBe('served')
+  for (const socket of sockets) socket.destroy()
+  await expect.poll(taken, PATIENCE).toEqual([0, 0])
+  await askForAll(40, three)
+  await expect.poll(taken, PATIENCE).toEqual([30, 30])
+})
+
+test('nor does one client take all connections, with the upstreams of however many projects', async () => {
+  const narrow = await startTestEdge({ ceilings: { processMax: 0, perClientMax: 100, upstreamMax: 60 } })
+  await edge.stop(0)
+  edge = narrow
+  const hostnames = Array.from({ length: 12 }, (_, n) => `shop${n}.customer.com`)
+  for (const hostname of [...hostnames, HOST]) await edge.route(hostname, urlOf(http1), { projectId: hostname })
+  for (const hostname of hostnames) await askForAll(5, hostname)
+  await expect.poll(async () => (await edge.report()).upstream.connections, PATIENCE).toBe(31)
   expect(await askAsAnother()).toBe('served')
 })
 

@@ -1,6 +1,8 @@
 import type { Socket } from 'node:net'
+import type { ClientLoad } from './admission.ts'
 import type { Timeouts } from './timeouts.ts'
 import type { Turn } from './turn.ts'
+import type { UpstreamRoom } from './upstream-room.ts'
 
 /** How an upstream is spoken to: HTTP/1.1, HTTP/2 over TLS, or HTTP/2 in plain text without asking first (RFC 9113 §3.3). */
 export type UpstreamProtocol = 'http1' | 'h2' | 'h2c'
@@ -20,8 +22,13 @@ export type Upstream = {
   isOurs: boolean
 }
 
-/** What pools of connections are made of. `connect` rejects with UpstreamFailure. */
-export type UpstreamWays = { connect(upstream: Upstream): Promise<Socket>; timeouts: Timeouts; turn: Turn }
+/** What pools of connections are made of. `connect` keeps to the room, also for the client that asks, and rejects with UpstreamFailure. */
+export type UpstreamWays = {
+  connect(upstream: Upstream, load?: ClientLoad): Promise<Socket>
+  room: UpstreamRoom
+  timeouts: Timeouts
+  turn: Turn
+}
 
 export function readUpstream(upstreamUrl: string, protocol: UpstreamProtocol, owner: string | undefined): Upstream {
   const url = new URL(upstreamUrl)

@@ -6,7 +6,7 @@ import { createChallengeSource } from '../edge/challenge-source.ts'
 import { type Edge, startEdge } from '../edge/edge.ts'
 import type { HostAnswer } from '../edge/host.ts'
 import { createEdgeMetrics } from '../edge/metrics.ts'
-import { connectionCeiling, fileDescriptorsMax } from '../file-descriptors.ts'
+import { connectionCeiling, fileDescriptorsMax, upstreamCeiling } from '../file-descriptors.ts'
 import { type Hostname, wildcardOver } from '../hostname.ts'
 import { createAddressSet } from '../lib/addresses.ts'
 import { machineMemory } from '../lib/machine-memory.ts'
@@ -37,6 +37,8 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
   const { config, log } = context
   const lines = createLineSink()
   const own = [...ownHosts(config)]
+  const descriptors = fileDescriptorsMax()
+  const visitorsMax = connectionCeiling(config.edgeConnections, descriptors)
   const keptBytes = Math.min(KEPT_BYTES_MAX, (machineMemory() * KEPT_SHARE) / config.edgeWorkers)
   const keys = certificateKeys(config)
   const trustedProxies = createAddressSet(config.trustedProxies)
@@ -148,7 +150,8 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
     trustedProxies: config.trustedProxies,
     proxyProtocol: config.proxyProtocol,
     ceilings: {
-      processMax: connectionCeiling(config.edgeConnections, fileDescriptorsMax()),
+      processMax: visitorsMax,
+      upstreamMax: upstreamCeiling(visitorsMax, descriptors),
       perClientMax: config.clientConnections,
     },
     http2Engine: config.http2Engine,

@@ -15,6 +15,7 @@ import type { Upstream } from '../../src/edge/upstream.ts'
 import { createUpstreamChannels } from '../../src/edge/upstream-channels.ts'
 import { createUpstreamHttp2Pools } from '../../src/edge/upstream-http2-pools.ts'
 import { createUpstreamPools } from '../../src/edge/upstream-pools.ts'
+import { createUpstreamRoom } from '../../src/edge/upstream-room.ts'
 import { parseHostname } from '../../src/hostname.ts'
 import { createAddressSet } from '../../src/lib/addresses.ts'
 import { LineBytes } from '../../src/lib/line-bytes.ts'
@@ -37,7 +38,7 @@ export function createMemoryEdge({ connect, findHost, accessLogSample, load, bri
   const log = pino({ enabled: false })
   const metrics = createEdgeMetrics(new Registry())
   const turn = createTurn()
-  const ways = { connect, turn, timeouts: TIMEOUTS, visitorsMax: 0 }
+  const ways = { connect, room: createUpstreamRoom(), turn, timeouts: TIMEOUTS, visitorsMax: 0 }
   const channels = createUpstreamChannels(createUpstreamPools(ways), createUpstreamHttp2Pools(ways))
   const bridge = createBridge({ bridgeMs, log, probe: channels.probe, onHeldEnd: metrics.heldEnded })
   const line = new LineBytes(2 * LOT_BYTES)
