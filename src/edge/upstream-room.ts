@@ -1,3 +1,4 @@
+import { Shares } from '../lib/shares.ts'
 import type { ClientLoad } from './admission.ts'
 import { type Upstream, UpstreamFailure, type UpstreamWays } from './upstream.ts'
 import { keepToShare } from './upstream-share.ts'
@@ -5,6 +6,7 @@ import { keepToShare } from './upstream-share.ts'
 const IDLE_CONNECTIONS_MAX = 2_048
 /** Of the room, for those of HTTP/1.1 and those of HTTP/2 each. */
 const IDLE_SHARE = 1 / 4
+const NO_ROOM = 'this process may open no more files for upstreams of this project (LimitNOFILE in the systemd unit, or ulimit -Hn)'
 
 export type UpstreamRoom = ReturnType<typeof createUpstreamRoom>
 
@@ -13,21 +15,8 @@ export type UpstreamRoom = ReturnType<typeof createUpstreamRoom>
  * of them when it comes first, and the next one half of what it left. A client that has its share of all gets none, whosever upstream it asks for.
  */
 export function createUpstreamRoom(max = Number.POSITIVE_INFINITY) {
-  const taken = new Map<string, number>()
-  let all = 0
-
-  const takenBy = (owner: string) => taken.get(owner) ?? 0
-  const hasFor = (owner: string) => takenBy(owner) < max - all
-  const enter = (owner: string) => {
-    all += 1
-    taken.set(owner, takenBy(owner) + 1)
-  }
-  const leave = (owner: string) => {
-    all -= 1
-    const left = takenBy(owner) - 1
-    if (left > 0) taken.set(owner, left)
-    else taken.delete(owner)
-  }
+  const taken = new Shares()
+  const hasFor = (owner: string) => taken.countOf(owner) < max - taken.count
 
   return {
     /** What one project gets while no other has any. */
@@ -39,20 +28,18 @@ export function createUpstreamRoom(max = Number.POSITIVE_INFINITY) {
     /** `connect` within the room: each socket has its place until it is closed. Rejects with UpstreamFailure `busy` where there is none. */
     bounding: (connect: UpstreamWays['connect']) => async (upstream: Upstream, load?: ClientLoad) => {
       const { owner } = upstream
-      keepToShare(load, all, max)
+      keepToShare(load, taken.count, max)
       if (!hasFor(owner)) throw new UpstreamFailure('busy', NO_ROOM)
-      enter(owner)
+      taken.enter(owner)
       try {
         const socket = await connect(upstream)
-        if (socket.closed) leave(owner)
-        else socket.once('close', () => leave(owner))
+        if (socket.closed) taken.leave(owner)
+        else socket.once('close', () => taken.leave(owner))
         return socket
       } catch (error) {
-        leave(owner)
+        taken.leave(owner)
         throw error
       }
     },
   }
 }
-
-const NO_ROOM = 'this process may open no more files for upstreams of this project (LimitNOFILE in the systemd unit, or ulimit -Hn)'

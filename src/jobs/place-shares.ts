@@ -17,7 +17,7 @@ const NOBODY = ''
  * thresholds for shared-memory packet switches", IEEE/ACM Transactions on Networking 6(2), 1998).
  */
 export function sharePlaces(places: number): PlaceShares {
-  const held = new Shares({ max: Number.POSITIVE_INFINITY, perOwnerMax: Number.POSITIVE_INFINITY }) // the queue gives the places out
+  const held = new Shares() // the queue gives the places out
   return {
     full: () => held.ownersWith(HELD_PER_FREE * (places - held.count)).filter((owner) => owner !== NOBODY),
     async hold(holder = NOBODY, work) {

@@ -1,12 +1,15 @@
 export type Bounds = { max: number; perOwnerMax: number }
 
+/** For who decides by the counts alone who may have more. */
+const UNBOUNDED: Bounds = { max: Number.POSITIVE_INFINITY, perOwnerMax: Number.POSITIVE_INFINITY }
+
 /** Counts what goes on at the same time, in all and of each owner: nobody may take the room of all others. */
 export class Shares {
   readonly #bounds: Bounds
   readonly #byOwner = new Map<string, number>()
   #all = 0
 
-  constructor(bounds: Bounds) {
+  constructor(bounds = UNBOUNDED) {
     this.#bounds = bounds
   }
 
