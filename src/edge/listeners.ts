@@ -3,6 +3,7 @@ import { unmapped } from '../lib/addresses.ts'
 import { Members } from '../lib/members.ts'
 import type { Admission } from './admission.ts'
 import { takeProxyHeader } from './proxy-protocol.ts'
+import { LEAVING_MS } from './timeouts.ts'
 
 /** What a server is told to listen on: a bound socket that came from the supervisor, or an address. */
 export type Listen = { fd: number } | { host: string; port: number }
@@ -15,8 +16,6 @@ export type ListenerParts = {
 }
 
 const BACKLOG = 4_096
-/** Browsers connect before they have anything to ask, and would keep a stop waiting until they should have. */
-const SAID_NOTHING_MS = 2_000
 
 /** Accepts connections on all of the addresses; resolves when every one listens. */
 export async function startListeners(listens: readonly Listen[], parts: ListenerParts) {
@@ -36,10 +35,11 @@ export async function startListeners(listens: readonly Listen[], parts: Listener
     else parts.onSocket(socket, peer)
   }
   const close = async () => {
+    // Browsers connect before they have anything to ask, and would keep a stop waiting until they should have.
     const letGo = () => {
       for (const socket of sockets.all()) if (socket.bytesRead === 0) socket.destroy()
     }
-    const timer = setTimeout(letGo, SAID_NOTHING_MS)
+    const timer = setTimeout(letGo, LEAVING_MS)
     await Promise.all(servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve()))))
     clearTimeout(timer)
   }

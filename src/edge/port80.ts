@@ -10,7 +10,7 @@ import { type Page, page } from './pages.ts'
 import { readPlainHead } from './port80-head.ts'
 import { createPlainTimes } from './port80-times.ts'
 import { REQUEST_HEAD_BYTES_MAX, REQUEST_TIMES_CHECKED_EVERY_MS } from './request-limits.ts'
-import type { Timeouts } from './timeouts.ts'
+import { LEAVING_MS, type Timeouts } from './timeouts.ts'
 
 export type Port80Parts = {
   log: Log
@@ -25,9 +25,6 @@ const CHALLENGE = /^\/\.well-known\/acme-challenge\/([A-Za-z0-9_-]{1,512})$/
 const DEFAULT_HTTPS_PORT = 443
 /** What node:http finds wrong with a connection; the rest is no HTTP. */
 const REFUSED_WITH: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }
-
-/** When we drain: for a request that is half there. */
-const LEAVING_MS = 2_000
 
 /** Plain HTTP: the certificate authority's challenges, and the way to https for registered hostnames. */
 export function createPort80(parts: Port80Parts) {

@@ -41,3 +41,6 @@ export function oldAtMs({ upstreamAgeMs }: Timeouts, nowMs: number): number {
 
 /** TCP keep-alive is the only way to learn that the other end of a silent tunnel, or of a stream of events that have not come, is gone. */
 export const TCP_KEEP_ALIVE_MS = 60_000
+
+/** When we drain: for a request that is still on its way to an idle connection, or half there, and for the first word of whoever has said none. */
+export const LEAVING_MS = 2_000

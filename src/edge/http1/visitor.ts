@@ -7,6 +7,7 @@ import { page, sendPage } from '../pages.ts'
 import { DISCARDING_MS_MAX, PIPELINED_BYTES_MAX, REQUEST_HEAD_BYTES_MAX } from '../request-limits.ts'
 import { SpareBuffers, smallBuffers } from '../spare-buffers.ts'
 import { Stall } from '../stall.ts'
+import { LEAVING_MS } from '../timeouts.ts'
 import type { TurnMember } from '../turn.ts'
 import { Unsent } from '../unsent.ts'
 import { borrowVisitorBytes } from '../visitor-reads.ts'
@@ -30,8 +31,6 @@ const EMPTY = Buffer.alloc(0)
 const LINGER_MS = 2_000
 /** For the upstream's side, when a body has rested for too long. */
 const ANSWERED_WITHIN_MS = 2_000
-/** When we drain: for a request that is still on its way to an idle connection, or half there. */
-const LEAVING_MS = 2_000
 
 /** One connection of HTTP/1.1 or 1.0: its requests in their order, one at a time, and its deadlines. */
 export class Http1Visitor implements ExchangeHost, TurnMember {
