@@ -3,12 +3,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type PostgresPair, startPostgresPair } from '../../test/support/postgres-pair.ts'
 import { eventually } from '../../test/support/tree.ts'
 import { listenForChanges } from './changes.ts'
+import { createDatabaseHosts, type DatabaseHosts } from './database-hosts.ts'
 import { closeDatabase, connectDatabase, type Db, rows } from './db.ts'
 
 let pair: PostgresPair
 const open: Db[] = []
-const connect = (url: string) => {
-  const db = connectDatabase(url, { applicationName: 'test', poolMax: 3 })
+const connect = (url: string, hosts?: DatabaseHosts) => {
+  const db = connectDatabase(url, { applicationName: 'test', poolMax: 3, ...(hosts && { hosts }) })
   open.push(db)
   return db
 }
@@ -56,7 +57,10 @@ test('while a server is silent, statements fail within seconds, and with its pro
   timeout: 60_000,
 }, async () => {
   const { primary, standby } = pair
-  const db = connect(pair.url('read-write'))
+  const hosts = createDatabaseHosts(pair.url('read-write'))
+  const db = connect(pair.url('read-write'), hosts)
+  const quiet = connect(pair.url('read-write'), hosts)
+  expect(await portOf(quiet)).toBe(primary.port)
   let hints = 0
   const listener = listenForChanges(db, () => (hints += 1))
   await eventually(() => hints === 1)
@@ -69,6 +73,7 @@ test('while a server is silent, statements fail within seconds, and with its pro
   await standby.promote()
   expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
   await eventually(async () => (await portOf(db)) === standby.port, 20_000)
+  expect(await portOf(quiet)).toBe(standby.port) // with its first statement: it heard of it from the other pool
   await eventually(() => hints >= 2, 30_000)
   await listener.stop()
 

@@ -4,7 +4,7 @@ import { ServiceError } from '../errors.ts'
 import type { SessionNeed } from '../lib/postgres-url.ts'
 import type { Log } from '../log.ts'
 import { HostedClient, type HostedConfig } from './database-client.ts'
-import { createDatabaseHosts } from './database-hosts.ts'
+import { createDatabaseHosts, type DatabaseHosts } from './database-hosts.ts'
 
 /** PostgreSQL as the verbs see it. `openClient` is for what needs a connection of its own, LISTEN or advisory locks; the caller connects and ends it. */
 export type Db = { readonly kysely: Kysely<unknown>; readonly pool: pg.Pool; openClient(): pg.Client }
@@ -32,6 +32,8 @@ export type DatabaseOptions = {
   need?: SessionNeed
   /** 0 for no end. What is under way ends first. */
   lifetimeS?: number
+  /** Those of another pool on the same address: what one of them learns of where the database is, both know. */
+  hosts?: DatabaseHosts
 }
 
 /**
@@ -40,7 +42,7 @@ export type DatabaseOptions = {
  * Every verb that cannot reach the database throws `database_unavailable`.
  */
 export function connectDatabase(url: string, options: DatabaseOptions): Db {
-  const hosts = createDatabaseHosts(url, options)
+  const { hosts = createDatabaseHosts(url, options) } = options
   const connection: HostedConfig = {
     hosts,
     silenceMaxMs: 0,

@@ -13,6 +13,7 @@ function source(served = true, names: (hostname: Hostname) => Iterable<Hostname>
   const copy = new Map<Hostname, CertificateKnowledge>()
   const asked: Hostname[] = []
   let refusal: string | undefined
+  let stored: Promise<void> | undefined
   let nowMs = 1_000
   let passedMs = 0
   const made = createCertificateSource({
@@ -20,6 +21,7 @@ function source(served = true, names: (hostname: Hostname) => Iterable<Hostname>
     servedBy: (hostname) => (served ? names(hostname) : []),
     async requestIssuance(hostname) {
       asked.push(hostname)
+      await stored
       return refusal ? { kind: 'refused', reason: refusal } : { kind: 'requested' }
     },
     now: () => nowMs,
@@ -29,6 +31,9 @@ function source(served = true, names: (hostname: Hostname) => Iterable<Hostname>
   const refuse = (reason: string) => {
     refusal = reason
   }
+  const storeUntil = (end: Promise<void>) => {
+    stored = end
+  }
   const setClock = (ms: number) => {
     nowMs = ms
   }
@@ -36,7 +41,7 @@ function source(served = true, names: (hostname: Hostname) => Iterable<Hostname>
     nowMs += ms
     passedMs += ms
   }
-  return { made, copy, asked, refuse, setClock, wait }
+  return { made, copy, asked, refuse, storeUntil, setClock, wait }
 }
 
 const from = (address: string, onceGone: WaitingClient['onceGone'] = () => {}): WaitingClient => ({ address, onceGone })
@@ -120,6 +125,20 @@ test('handshakes wait for the issuance and all get its certificate', async () =>
   copy.set(shop, inHand(certificate))
   made.changed(shop)
   expect((await answers).every((answer) => answer.kind === 'certificate')).toBe(true)
+  expect(made.waiting()).toBe(0)
+})
+
+test('a certificate that comes while the wish for it finds no answer ends the wait', async () => {
+  const { made, copy, storeUntil } = source()
+  storeUntil(new Promise(() => {}))
+  const answer = made.certificateFor(shop, from('192.0.2.1'))
+  await turn()
+  made.changed(shop)
+  await turn()
+  expect(made.waiting()).toBe(1)
+  copy.set(shop, inHand(certificate))
+  made.changed(shop)
+  expect(await answer).toMatchObject({ kind: 'certificate', id: '1' })
   expect(made.waiting()).toBe(0)
 })
 

@@ -135,6 +135,23 @@ export function createCertificateSource(parts: CertificateSourceParts): Certific
     return ended ? answer.then((come) => orEnded(come, ended)) : answer
   }
 
+  /** What the copy has to say of the certificate once it has news; undefined when the time is over. */
+  const arrives = async (hostname: Hostname, seat: Seat): Promise<CertificateAnswer | undefined> => {
+    for (;;) {
+      const isCalled = await seat.called()
+      const { answer } = inCopy(hostname)
+      if (answer || !isCalled) return answer
+    }
+  }
+  const asked = async (hostname: Hostname, arrival: Promise<CertificateAnswer | undefined>): Promise<CertificateAnswer | undefined> => {
+    const reply = await request(hostname)
+    // The certificate may have arrived while we asked: then the refusal says so, and the copy is the better witness.
+    const { answer } = inCopy(hostname)
+    if (answer || reply.kind === 'requested') return answer ?? arrival
+    refusals.set(hostname, { reason: reply.reason, untilMs: steadyNow() + REFUSED_MS })
+    return reply
+  }
+
   const waitForIssuance = async (hostname: Hostname, client: WaitingClient, hasEnded: boolean): Promise<CertificateAnswer> => {
     const isShared = parts.trustedProxies.has(client.address)
     const seat = room.enter(hostname, isShared ? undefined : addressKey(client.address))
@@ -145,16 +162,10 @@ export function createCertificateSource(parts: CertificateSourceParts): Certific
     }
     client.onceGone(seat.giveUp)
     try {
-      const asked = await request(hostname)
-      // The certificate may have arrived while we asked: then the refusal says so, and the copy is the better witness.
-      let arrived = inCopy(hostname).answer
-      if (!arrived && asked.kind === 'refused') {
-        refusals.set(hostname, { reason: asked.reason, untilMs: steadyNow() + REFUSED_MS })
-        return asked
-      }
-      while (!arrived && (await seat.called())) arrived = inCopy(hostname).answer
-      arrived ??= inCopy(hostname).answer
-      if (arrived) return arrived
+      const arrival = arrives(hostname, seat)
+      // The wish goes to a database that may not answer for seconds, after another wish for the same certificate has reached it.
+      const answer = await Promise.race([arrival, asked(hostname, arrival)])
+      if (answer) return answer
       if (hasEnded && seat.isTimeOver()) refusals.set(hostname, { reason: NOT_IN_TIME.reason, untilMs: steadyNow() + IN_VAIN_MS })
       return NOT_IN_TIME
     } finally {

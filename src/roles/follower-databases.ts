@@ -1,4 +1,5 @@
 import type { Config } from '../config.ts'
+import { createDatabaseHosts } from '../core/database-hosts.ts'
 import { closeDatabase, connectDatabase, type Db } from '../core/db.ts'
 import type { Log } from '../log.ts'
 import { LOOKUPS_RUNNING_MAX } from '../replica/database-lookups.ts'
@@ -15,8 +16,9 @@ export function connectFollower(
   { databaseUrl, feedDatabaseUrl }: Pick<Config, 'databaseUrl' | 'feedDatabaseUrl'>,
   log: Log,
 ): FollowerDatabases {
-  const db = connectDatabase(databaseUrl!, { applicationName: 'namesake follower', poolMax: CONNECTIONS_MAX, log })
-  const visits = connectDatabase(databaseUrl!, { applicationName: 'namesake look-ups', poolMax: LOOKUPS_RUNNING_MAX, log })
+  const hosts = createDatabaseHosts(databaseUrl!, { log })
+  const db = connectDatabase(databaseUrl!, { applicationName: 'namesake follower', poolMax: CONNECTIONS_MAX, log, hosts })
+  const visits = connectDatabase(databaseUrl!, { applicationName: 'namesake look-ups', poolMax: LOOKUPS_RUNNING_MAX, log, hosts })
   const feed = feedDatabaseUrl
     ? // One connection: another one could lead to another standby, which may be behind the place in the feed that this one has given. It has no end,
       // for a snapshot begins again with each new one, and may take longer than any end would give it.

@@ -4,6 +4,7 @@ import { claimDueRenewals, forgetReleasedCertificates, type RenewalRound, reques
 import { pruneChallenges } from '../core/challenges.ts'
 import { compactChanges, createAnnouncer, pruneChanges } from '../core/changes.ts'
 import { pruneConnectLinks } from '../core/connect-links.ts'
+import { createDatabaseHosts } from '../core/database-hosts.ts'
 import { closeDatabase, connectDatabase, type Db } from '../core/db.ts'
 import { forgetReleasedClaims } from '../core/domains.ts'
 import { beatFeed } from '../core/feed-beats.ts'
@@ -55,8 +56,9 @@ const EDGE_START_GRACE_MS = 60_000
 /** The background work: DNS checks, certificate orders, renewals, pruning. Any number of machines run it side by side. */
 export async function startWorker(context: RoleContext): Promise<RunningRole> {
   const { config, log, metrics } = context
-  const db = connectDatabase(config.databaseUrl!, { applicationName: 'namesake worker', poolMax: 10, log })
-  const jobDb = connectDatabase(config.databaseUrl!, { applicationName: 'namesake jobs', poolMax: JOB_CONNECTIONS_MAX, log })
+  const hosts = createDatabaseHosts(config.databaseUrl!, { log })
+  const db = connectDatabase(config.databaseUrl!, { applicationName: 'namesake worker', poolMax: 10, log, hosts })
+  const jobDb = connectDatabase(config.databaseUrl!, { applicationName: 'namesake jobs', poolMax: JOB_CONNECTIONS_MAX, log, hosts })
   const announcer = createAnnouncer(db)
   const probe = createServiceProbe(config)
   const health = createAuthorityHealth({ log })
