@@ -34,11 +34,11 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   readonly connection: VisitorConnection
   readonly writer: FrameWriter
   readonly sendWindow = new SendWindow(INITIAL_WINDOW_BYTES)
+  readonly receiveWindow = new ReceiveWindow(CONNECTION_WINDOW_BYTES)
   readonly #socket: TLSSocket
   readonly #parts: ConnectionParts
   readonly #receiver: FrameReceiver
   readonly #budget = new Budget(WITH_VISITOR)
-  readonly #receiveWindow = new ReceiveWindow(CONNECTION_WINDOW_BYTES)
   readonly #streams = new OpenStreams<Stream>()
   readonly #resetStreams = new ResetStreams()
   readonly #lastHead = new LastHttp2Head()
@@ -162,7 +162,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   onData(streamId: number, endsStream: boolean, content: Buffer, size: number) {
     if (this.#state === 'closed') return
     if (this.#isIdle(streamId)) throw violation('DATA of a stream that was never opened')
-    if (!this.#receiveWindow.receive(size)) throw tooMuch()
+    if (!this.receiveWindow.receive(size)) throw tooMuch()
     const stream = this.#streams.get(streamId)
     if (!stream || stream.isRequestComplete) return this.#onLateData(streamId, stream, size, endsStream)
     if (!stream.receiveWindow.receive(size)) return this.#onUnfitData(stream, size, ERROR_CODE.flowControl)
@@ -277,7 +277,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   }
 
   #reopen(bytes: number): void {
-    const opened = this.#receiveWindow.take(bytes)
+    const opened = this.receiveWindow.take(bytes)
     if (opened > 0 && this.#state !== 'closed') this.writer.windowUpdate(0, opened)
   }
 

@@ -6,7 +6,7 @@ import { KeptChunks } from '../kept-chunks.ts'
 import { letGo } from '../let-go.ts'
 import type { FrameWriter } from './frame-writer.ts'
 import { FLAG, FRAME, FRAME_BYTES_MAX } from './protocol.ts'
-import type { SendWindow } from './windows.ts'
+import type { ReceiveWindow, SendWindow } from './windows.ts'
 
 /** Shorter pieces of a longer answer, one after the other, are what a visitor gets that opens its windows by a few bytes only. A single one is what a window had left. */
 const DRIBBLE_BYTES = 256
@@ -19,6 +19,8 @@ export type ExchangeHost = {
   readonly connection: VisitorConnection
   readonly writer: FrameWriter
   readonly sendWindow: SendWindow
+  /** Of all bodies of the connection together. */
+  readonly receiveWindow: ReceiveWindow
   /** From now on `goOn` is to be called whenever more could be sent. */
   wait(exchange: Http2Exchange): void
   /** So many bytes more are kept, of an answer or a request's body, until somebody takes them; negative: fewer. */

@@ -21,7 +21,7 @@ import type { Exchange } from '../engine.ts'
 import { FieldSection } from '../field-section.ts'
 import { STREAMS_PER_CONNECTION_MAX } from '../request-limits.ts'
 import { TIMEOUTS } from '../timeouts.ts'
-import { STREAM_WINDOW_BYTES } from './settings.ts'
+import { STREAM_WINDOW_BYTES, STREAM_WINDOW_BYTES_MAX } from './settings.ts'
 
 const HOST = 'shop.customer.com'
 const GET = requestBlock(HOST)
@@ -94,6 +94,43 @@ test('uploads that nobody takes leave to the others of their connection what the
     await pair.settled()
   }
   expect(pair.frames.filter(({ type }) => type === GOAWAY || type === RST_STREAM)).toEqual([])
+  pair.close()
+})
+
+test('uploads that were taken as fast as they came, and then are not, leave room to the others of their connection, and to who comes after them', async () => {
+  const bodies: NonNullable<Exchange['body']>[] = []
+  const pair = createHttp2Pair((exchange) => void bodies.push(exchange.body!))
+  const ids = Array.from({ length: 9 }, (_, i) => 2 * i + 1)
+  const sent = new Map<number, number>(ids.map((id) => [id, 0]))
+  const roomOf = (id: number) => STREAM_WINDOW_BYTES + opened(pair.frames, id) - sent.get(id)!
+  const room = () => 65_535 + opened(pair.frames, 0) - [...sent.values()].reduce((sum, bytes) => sum + bytes, 0)
+  const upload = async (id: number) => {
+    for (let bytes = 1; bytes > 0; ) {
+      bytes = Math.min(roomOf(id), room(), 16_384)
+      if (bytes > 0) pair.send(frame(DATA, 0, id, Buffer.alloc(bytes)))
+      sent.set(id, sent.get(id)! + bytes)
+    }
+    await pair.settled()
+  }
+  const fast = ids.slice(0, 8)
+  const late = ids[8]!
+  pair.send(BEGINNING, ...fast.map((id) => frame(HEADERS, 4, id, POST)))
+  await pair.settled()
+  for (const body of bodies) body.start({ take() {}, end() {} })
+  for (let round = 0; round < 10; round += 1) for (const id of fast) await upload(id)
+  const sizes = fast.map(roomOf)
+  expect(Math.max(...sizes)).toBe(STREAM_WINDOW_BYTES_MAX)
+  for (const body of bodies) body.pause()
+  for (const id of fast) await upload(id)
+  pair.send(frame(HEADERS, 4, late, POST))
+  await pair.settled()
+  bodies[8]!.start({ take() {}, end() {} })
+  for (let round = 0; round < 10; round += 1) await upload(late)
+  expect(sent.get(late)).toBeGreaterThan(8 * STREAM_WINDOW_BYTES)
+  pair.send(...fast.map((id) => frame(RST_STREAM, 0, id, word(8))))
+  await pair.settled()
+  for (let round = 0; round < 10; round += 1) await upload(late)
+  expect(roomOf(late)).toBe(STREAM_WINDOW_BYTES_MAX)
   pair.close()
 })
 

@@ -25,7 +25,7 @@ export class Stream {
   /** By the turn's clock. */
   readonly begunAtMs: number
   readonly exchange: Http2Exchange
-  readonly receiveWindow = new ReceiveWindow(STREAM_WINDOW_BYTES, STREAM_WINDOW_BYTES_MAX)
+  readonly receiveWindow: ReceiveWindow
   /** Whether the visitor has sent all that it will. */
   isRequestComplete: boolean
   readonly #body: ArrivingBody | undefined
@@ -43,6 +43,7 @@ export class Stream {
     this.begunAtMs = begunAtMs
     this.isRequestComplete = endsHere
     this.#host = host
+    this.receiveWindow = new ReceiveWindow(STREAM_WINDOW_BYTES, STREAM_WINDOW_BYTES_MAX, host.receiveWindow)
     this.#onTaken = onTaken
     this.#length = head.kind === 'head' ? head.length : undefined
     if (!endsHere && this.#length !== 0 && head.kind === 'head') this.#body = new ArrivingBody(this.#length, (bytes) => this.#taken(bytes))
@@ -83,6 +84,7 @@ export class Stream {
   close(): void {
     this.exchange.close()
     this.#body?.cut()
+    this.receiveWindow.growNoMore()
   }
 
   #taken(bytes: number): void {

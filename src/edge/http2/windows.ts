@@ -23,16 +23,22 @@ const OPENED_BYTES_MIN = 4 * 1024
 
 /**
  * How much the peer may still send. It is opened again by half its size at a time, or by as much as the peer has left, which is less where others
- * hold much and take nothing; and only for bytes that somebody has taken. Where all that came has been taken it doubles, up to `bytesMax`.
+ * hold much and take nothing; and only for bytes that somebody has taken. Where all that came has been taken it doubles, up to `bytesMax`; of a stream
+ * within a connection's window (`within`) as long as all of these together have not grown by half of that.
  */
 export class ReceiveWindow {
-  readonly #bytesMax: number
+  #bytesMax: number
+  #within: ReceiveWindow | undefined
   #size: number
   #available: number
   #taken = 0
+  #grown = 0
+  /** What streams within this window have grown by. */
+  #lent = 0
 
-  constructor(bytes: number, bytesMax = bytes) {
+  constructor(bytes: number, bytesMax = bytes, within?: ReceiveWindow) {
     this.#bytesMax = bytesMax
+    this.#within = within
     this.#size = bytes
     this.#available = bytes
   }
@@ -49,12 +55,27 @@ export class ReceiveWindow {
     const enough = Math.min(this.#size / 2, Math.max(this.#available, OPENED_BYTES_MIN))
     if (this.#taken < enough) return 0
     const isKeptUpWith = this.#available + this.#taken >= this.#size
-    const growth = isKeptUpWith ? Math.min(this.#size, this.#bytesMax - this.#size) : 0
+    const growth = isKeptUpWith ? this.#grow(Math.min(this.#size, this.#bytesMax - this.#size)) : 0
     const opened = this.#taken + growth
     this.#size += growth
     this.#available += opened
     this.#taken = 0
     return opened
+  }
+
+  /** Its stream is over: others may grow by what it has grown. */
+  growNoMore(): void {
+    if (this.#within) this.#within.#lent -= this.#grown
+    this.#within = undefined
+    this.#bytesMax = this.#size
+  }
+
+  #grow(wanted: number): number {
+    if (!this.#within) return wanted
+    const growth = Math.min(wanted, this.#within.#size / 2 - this.#within.#lent)
+    this.#within.#lent += growth
+    this.#grown += growth
+    return growth
   }
 }
 
