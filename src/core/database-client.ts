@@ -16,12 +16,16 @@ const DEMOTED = /^(25006|57P0[1-3])$/
 
 /**
  * A connection to whichever server of the address will do, made once like any of node-postgres. It breaks off as soon as its server says that it
- * was demoted, or the database is found elsewhere; a statement that stays unanswered for 3 s makes this process look for it.
+ * was demoted, or the database is found elsewhere; a statement that stays unanswered for 3 s makes this process look for it. Where the server was out
+ * of reach meanwhile and is so no more, the statement is given up: TCP may not send it again for as long as the network was away.
  */
 export class HostedClient extends pg.Client {
   readonly #hosts: DatabaseHosts
   #heard = 0
   #heardAt = performance.now()
+  #soughtAt = 0
+  /** Of the server, since a statement waits. */
+  #reach: 'kept' | 'lost' | 'back' = 'kept'
   readonly #silenceMaxMs: number
   #passed = 0
 
@@ -63,14 +67,13 @@ export class HostedClient extends pg.Client {
   }
 
   #watch(place: Place): void {
-    const breakOff = (reason: string) => this.connection.stream.destroy(new Error(`Connection terminated: ${reason}`))
     this.connection.on('errorMessage', ({ code }: { code?: string }) => {
       if (!DEMOTED.test(code ?? '')) return
       this.#hosts.doubt(place)
       Object.assign(this, { _queryable: false }) // the pool gives it to nobody any more
-      setImmediate(breakOff, `${place.name} was demoted or shut down`) // the statement's own error comes first
+      setImmediate(() => this.#breakOff(`${place.name} was demoted or shut down`)) // the statement's own error comes first
     })
-    const forgetMove = this.#hosts.whenMoved(place, () => breakOff('the database is at another server now'))
+    const forgetMove = this.#hosts.whenMoved(place, () => this.#breakOff('the database is at another server now'))
     const watching = setInterval(() => this.#lookForSilence(place), WATCH_INTERVAL_MS).unref()
     const asking = this.#silenceMaxMs > 0 ? setInterval(() => this.#askIfQuiet(), this.#silenceMaxMs / 4).unref() : undefined
     this.connection.once('end', () => {
@@ -82,17 +85,38 @@ export class HostedClient extends pg.Client {
     })
   }
 
+  #breakOff(reason: string): void {
+    this.connection.stream.destroy(new Error(`Connection terminated: ${reason}`))
+  }
+
   #lookForSilence(place: Place): void {
     const { bytesRead } = this.connection.stream as Socket
     const isIdle = (this as unknown as { readyForQuery: boolean }).readyForQuery
+    const nowMs = performance.now()
     if (isIdle || bytesRead !== this.#heard) {
       this.#heard = bytesRead
-      this.#heardAt = performance.now()
-    } else if (performance.now() - this.#heardAt > SILENT_MS_MAX) {
-      this.#heardAt = performance.now()
-      this.#hosts.doubt(place)
-      void this.#hosts.choose().catch(() => {})
+      this.#heardAt = nowMs
+      this.#reach = 'kept'
+    } else if (nowMs - this.#heardAt > SILENT_MS_MAX) {
+      if (nowMs - this.#soughtAt > SILENT_MS_MAX) this.#seek(place, nowMs)
+      void this.#lookForReach(place)
     }
+  }
+
+  #seek(place: Place, nowMs: number): void {
+    this.#soughtAt = nowMs
+    this.#hosts.doubt(place)
+    void this.#hosts.choose().catch(() => {})
+  }
+
+  /** A server that is within reach again has until the next look to answer what it was asked before. */
+  async #lookForReach(place: Place): Promise<void> {
+    const heardAt = this.#heardAt
+    const isReached = await this.#hosts.isReached(place)
+    if (this.#heardAt !== heardAt) return
+    if (isReached && this.#reach === 'back') this.#breakOff(`${place.name} was out of reach`)
+    else if (!isReached) this.#reach = 'lost'
+    else if (this.#reach === 'lost') this.#reach = 'back'
   }
 
   /** Whoever only listens has nothing to say for hours: without this the silence would be taken for a server that is gone. */

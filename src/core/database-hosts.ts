@@ -2,9 +2,10 @@ import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import pg from 'pg'
 import { pause } from '../lib/back-off.ts'
+import { createOnce } from '../lib/once.ts'
 import { readPostgresUrl, type SessionNeed } from '../lib/postgres-url.ts'
 import type { Log } from '../log.ts'
-import { openDatabaseSocket } from './database-socket.ts'
+import { isReachable, openDatabaseSocket } from './database-socket.ts'
 import { SERVER_STATE, type ServerState } from './server-state.ts'
 
 /** One place where the database may be: a server of the address, and the one of its IP addresses that is meant. */
@@ -20,6 +21,8 @@ export type DatabaseHosts = {
   require(place: Place, state: ServerState): void
   /** A connection to this place was lost or refused: the servers are asked before the next one is made. */
   doubt(place: Place): void
+  /** Whether connections are taken at the place, whoever takes them. Never rejects. */
+  isReached(place: Place): Promise<boolean>
   /** Calls `leave` when connections to the place are to be given up, because the database is elsewhere now; returns what ends that. */
   whenMoved(place: Place, leave: () => void): () => void
 }
@@ -40,6 +43,7 @@ export function createDatabaseHosts(url: string, options: { log?: Log; need?: Se
   const order = shuffled ? hosts.toSorted(() => Math.random() - 0.5) : hosts
   const leavers = new Map<() => void, string>()
   const newest = new Map<string, number>()
+  const reaches = createOnce<string, boolean>()
   let good: Place | undefined
   let last: string | undefined
   let seeking: Promise<Place> | undefined
@@ -91,6 +95,7 @@ export function createDatabaseHosts(url: string, options: { log?: Log; need?: Se
     doubt(place) {
       if (good?.name === place.name) good = undefined
     },
+    isReached: (place) => reaches(place.name, () => isReachable(place.address ?? place.host, place.port)),
     whenMoved(place, leave) {
       if (isSought) leavers.set(leave, place.name)
       return () => void leavers.delete(leave)

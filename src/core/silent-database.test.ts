@@ -1,19 +1,22 @@
 import { once } from 'node:events'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import { connect, createServer, type Socket } from 'node:net'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/support/postgres.ts'
 import { pause } from '../lib/back-off.ts'
 import { listenForChanges } from './changes.ts'
 import { HostedClient } from './database-client.ts'
 import { createDatabaseHosts } from './database-hosts.ts'
-import { connectDatabase } from './db.ts'
+import { closeDatabase, connectDatabase, rows } from './db.ts'
 
 const SOCKET = '.s.PGSQL.5432'
 const SILENCE_MS = 6_000
 const STOPPED_WITHIN_MS = 5_000
+const AWAY_MS = 6_000
+const LONG_S = 7
 
 test('a listener stops soon when the way to the database swallows everything, as a network does that drops packets', async () => {
   const database = await createTestDatabase()
@@ -60,5 +63,48 @@ test('a connection that only listens outlives any quiet time, while its server a
   await database.db.pool.query('notify quiet')
   await heard
   await client.end()
+  await database.drop()
+})
+
+test('what a network swallowed while it was away is given up once it is back, and not when TCP sends it again', {
+  timeout: 30_000,
+}, async () => {
+  const database = await createTestDatabase()
+  const url = new URL(database.url)
+  const target = join(url.searchParams.get('host')!, SOCKET)
+  const sockets: Socket[] = []
+  const network = createServer({ allowHalfOpen: true }, (near) => {
+    const far = connect(target)
+    sockets.push(
+      near.on('error', () => {}),
+      far.on('error', () => {}),
+    )
+    near.pipe(far).pipe(near)
+  }).listen(0, '127.0.0.1')
+  await once(network, 'listening')
+  const { port } = network.address() as AddressInfo
+  const db = connectDatabase(`postgres://${url.username}@127.0.0.1:${port}${url.pathname}`, { applicationName: 'test', poolMax: 1 })
+  await rows(db, sql`select 1`)
+
+  network.close()
+  for (const socket of sockets) {
+    socket.unpipe()
+    socket.pause()
+  }
+  const asked = expect(rows(db, sql`select 1`)).rejects.toMatchObject({ code: 'database_unavailable' })
+  await pause(AWAY_MS)
+  network.listen(port, '127.0.0.1')
+  await asked
+  expect(await rows(db, sql`select 1 as answer`)).toEqual([{ answer: 1 }])
+
+  await closeDatabase(db)
+  for (const socket of sockets) socket.destroy()
+  network.close()
+  await database.drop()
+})
+
+test('a statement that takes long at a server within reach is waited for', { timeout: 30_000 }, async () => {
+  const database = await createTestDatabase()
+  expect(await rows(database.db, sql`select 1 as answer from pg_sleep(${LONG_S})`)).toEqual([{ answer: 1 }])
   await database.drop()
 })
