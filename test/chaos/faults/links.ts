@@ -4,6 +4,7 @@ import type { Place } from '../network.ts'
 import { RULES } from '../rules.ts'
 
 const HOLD_MS = 12_000
+const LONG_HOLD_MS = 30_000 // TCP then sends again what was swallowed only after as long
 const LOSS_PERCENT = 5
 
 /** Links that carry nothing any more, in silence: what was sent is neither refused nor reset. */
@@ -15,13 +16,13 @@ export const LINKS: readonly Fault[] = [
     inflict: (scene) => part(scene, scene.chance.of(EDGES), databases(scene)),
   },
   {
-    name: 'partition: every edge from the database',
+    name: `partition: every edge from the database, for ${LONG_HOLD_MS / 1_000} s`,
     namespacesOnly: true,
     rule: RULES.unnoticed,
     async inflict(scene) {
       const cuts = EDGES.flatMap((edge) => databases(scene).map((database) => scene.fleet.network.cut(edge, database)))
       const mend = await Promise.all(cuts)
-      await scene.hold(HOLD_MS)
+      await scene.hold(LONG_HOLD_MS)
       await Promise.all(mend.map((undo) => undo()))
     },
   },
