@@ -1,7 +1,9 @@
 import { createServer as createHttpServer, type RequestListener } from 'node:http'
 import { createServer as createHttp2Server } from 'node:http2'
-import { createServer, type Server, type Socket } from 'node:net'
+import { createServer as createHttpsServer } from 'node:https'
+import { connect, createServer, type Server, type Socket } from 'node:net'
 import { afterEach, expect, test, vi } from 'vitest'
+import { createTestCa } from '../../test/support/certificates.ts'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
 import { freePort } from '../../test/support/ports.ts'
 import { openHttp2, requestHttp2, speak } from '../../test/support/raw-visitor.ts'
@@ -153,6 +155,29 @@ test('a connection that ends without a word is tried again, a half answer never'
   expect(await ask(edge)).toMatchObject({ status: 502, error: 'reset' })
   expect(halves).toBe(1)
 })
+
+test.each(['end', 'resetAndDestroy'] as const)(
+  'a forwarder that turns connections away (%s) before TLS, while nobody is behind it, is waited for',
+  async (turnAway) => {
+    const ca = await createTestCa()
+    const edge = await startEdge(8_000, { upstream: { ca: [ca.certPem] } })
+    const { chainPem, keyPem } = await ca.issue(['127.0.0.1'])
+    const application = await listen(
+      createHttpsServer({ cert: chainPem, key: keyPem }, (_request, response) => response.end('here')),
+      0,
+    )
+    let turnedAway = 0
+    const forwarder = createServer((socket) => {
+      if (turnedAway < 5) {
+        turnedAway += 1
+        socket.once('data', () => socket[turnAway]())
+      } else socket.pipe(connect(application, '127.0.0.1')).pipe(socket)
+    })
+    await edge.route(HOST, `https://127.0.0.1:${await listen(forwarder, 0)}`)
+    expect(await ask(edge)).toMatchObject({ status: 200, body: 'here' })
+    expect(turnedAway).toBe(5)
+  },
+)
 
 test('what may have been read is sent three times at most; who turns connections away unread is waited for', async () => {
   const edge = await startEdge(4_000)

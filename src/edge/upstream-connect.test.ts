@@ -3,6 +3,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
 import { createTestCa } from '../../test/support/certificates.ts'
+import { type Records, startTls13Server } from '../../test/support/tls13-server.ts'
 import { readUpstream } from './upstream.ts'
 import { createConnect } from './upstream-connect.ts'
 
@@ -158,4 +159,28 @@ test('who resumes does not trust a certificate for longer than it is valid', asy
   await visit()
   expect(resumed).toEqual([false, true])
   await expect.poll(() => visit().catch(({ reason }) => reason), { timeout: 20_000 }).toBe('tls')
+})
+
+const NO_RECORD = Buffer.from('17030300050102030405', 'hex')
+
+test.each<[string, (records: Records) => Buffer[]]>([
+  ['a ticket', ({ ticket }) => [ticket()]],
+  ['an alert', ({ alert }) => [alert(40)]],
+  ['bytes that are no record', () => [NO_RECORD]],
+])('an upstream without HTTP/2 that says %s with its handshake is told so, and harms nobody else', async (_, behind) => {
+  const ca = await createTestCa()
+  const server = await startTls13Server(await ca.issue(['localhost', '127.0.0.1']), behind)
+  onTestFinished(server.close)
+  const upstream = readUpstream(`https://127.0.0.1:${server.port}`, 'h2', 'one')
+  await expect(connecting([], ['127.0.0.1'], [ca.certPem])(upstream)).rejects.toThrow('does not offer HTTP/2')
+})
+
+test('a ticket that comes in the same bytes as an answer that nobody asked for harms nobody else', async () => {
+  const ca = await createTestCa()
+  const server = await startTls13Server(await ca.issue(['localhost', '127.0.0.1']), ({ data, ticket }) => [data('HTTP'), ticket()])
+  onTestFinished(server.close)
+  const socket = await connecting([], ['127.0.0.1'], [ca.certPem])(readUpstream(`https://127.0.0.1:${server.port}`, 'http1', 'one'))
+  const closed = once(socket, 'close')
+  socket.once('data', () => socket.destroy())
+  await closed
 })

@@ -66,7 +66,9 @@ export function createConnect(parts: ConnectParts) {
       ALPNProtocols: [upstream.protocol === 'h2' ? 'h2' : 'http/1.1'],
       ...(known && Date.now() < known.endsAtMs ? { session: known.ticket } : {}),
     })
+    tls.on('error', () => {}) // also where nobody listens any more: OpenSSL reads on behind our end of it what has come in the same bytes
     tls.on('session', (ticket) => {
+      if (tls.destroyed) return
       const endsAtMs = known && tls.isSessionReused() ? known.endsAtMs : Date.parse(tls.getPeerCertificate().valid_to)
       sessions.set(upstream.key, { ticket, endsAtMs })
     })
@@ -133,7 +135,7 @@ function asFailure(error: unknown, otherwise: FailureReason, upstream: Upstream)
   if (error instanceof UpstreamFailure) return error
   const { code = '', message } = error as NodeJS.ErrnoException
   const lack = LACKS[code]
-  const reason = otherwise === 'tls' ? 'tls' : lack ? 'busy' : (REASONS[code] ?? otherwise)
+  const reason = lack ? 'busy' : (REASONS[code] ?? otherwise)
   return new UpstreamFailure(reason, `${upstream.host}:${upstream.port}: ${lack ? `${lack}: ` : ''}${message}`, { cause: error })
 }
 
