@@ -38,7 +38,7 @@ async function compare(server: PostgresServer): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'namesake-bench-'))
   try {
     const wanted = { name: 'Bench', upstreamUrl: 'https://app.bench.test', plan: 'unlimited' }
-    const project = await createProject(db, wanted, { plans: PLANS, checkUpstream: async () => {} })
+    const project = await createProject(db, wanted, { plans: PLANS, checkUpstream: async () => {}, checkCnameTarget: async () => {} })
     const script = join(folder, 'claim.sql')
     await writeFile(script, pgbenchScript(project))
     await claimFor(db, project, 1) // connections made, code warm

@@ -59,7 +59,7 @@ async function measureAll(): Promise<AtSize[]> {
 
   await migrate(db, await readMigrations(new URL('../sql/', import.meta.url)))
   const wanted = { name: 'Bench', slug: 'bench', upstreamUrl: `http://127.0.0.1:${upstreamPort}`, plan: 'unlimited' }
-  const project = await createProject(db, wanted, { plans: PLANS, checkUpstream: async () => {} })
+  const project = await createProject(db, wanted, { plans: PLANS, checkUpstream: async () => {}, checkCnameTarget: async () => {} })
   const population = await createPopulation(databaseUrl, SECRET)
   const caFile = join(dir, 'ca.pem')
   writeFileSync(caFile, population.press.caPem)

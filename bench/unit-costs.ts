@@ -49,7 +49,7 @@ async function measure(): Promise<void> {
   undo.defer(() => closeDatabase(db))
   await migrate(db, await readMigrations(new URL('../sql/', import.meta.url)))
   const wanted = { name: 'Bench', slug: 'bench', upstreamUrl: 'https://app.vendor.example', plan: 'unlimited' }
-  await createProject(db, wanted, { plans: new Map([['unlimited', 0]]), checkUpstream: async () => {} })
+  await createProject(db, wanted, { plans: new Map([['unlimited', 0]]), checkUpstream: async () => {}, checkCnameTarget: async () => {} })
   await (await createPopulation(url, SECRET)).growTo(HOSTNAMES)
   const backend = await meetBackend(db)
 

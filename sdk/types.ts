@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document 66ead7a3877a73b61aba8840adba1f0e: npm run types.
+// Generated from the OpenAPI document 5257d4a962d8714ec7d0298f631759b1: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -439,7 +439,7 @@ export interface paths {
         head?: never;
         /**
          * Change a project
-         * @description Changes what is given and leaves the rest. For admins and owners. A new upstream holds on every machine within a second.
+         * @description Changes what is given and leaves the rest. For admins and owners. A new upstream holds on every machine within a second. A new CNAME target is looked up first.
          */
         patch: operations["changeProject"];
         trace?: never;
@@ -784,6 +784,11 @@ export interface components {
                 logoUrl: string | null;
             };
             /**
+             * @description A hostname of your own that your customers are told in place of the edge host; it leads there itself, as by a CNAME. null: the edge host.
+             * @example customers.vendor.com
+             */
+            cnameTarget: string | null;
+            /**
              * Format: date-time
              * @description When it was made.
              * @example 2026-11-21T09:30:00.000Z
@@ -791,6 +796,11 @@ export interface components {
             createdAt: string;
             /** @description How many it holds. */
             domains: number;
+            /**
+             * @description What `cnameTarget` must lead to, and customers are told while it is null. Not in lists.
+             * @example edge.example.com
+             */
+            edgeHost?: string;
             /**
              * @description HTML of at most 32 KB that visitors see while your application does not answer, with `{{hostname}}` and `{{requestId}}` filled in; null: our own page. Not in lists.
              * @example <!doctype html><title>Back soon</title><p>{{hostname}} is back soon. ({{requestId}})
@@ -1509,7 +1519,7 @@ export interface components {
              * @description The kind of problem, for programs. A code keeps its meaning for ever; new ones may be added.
              * @enum {unknown}
              */
-            code: "hostname_invalid" | "hostname_reserved" | "wildcards_not_enabled" | "hostname_claimed" | "domain_not_found" | "metadata_invalid" | "certificate_invalid" | "body_invalid" | "query_invalid" | "token_invalid" | "token_not_found" | "session_required" | "magic_link_invalid" | "connect_link_invalid" | "cross_site" | "role_insufficient" | "member_not_found" | "last_owner" | "project_not_empty" | "brand_invalid" | "error_page_invalid" | "mail_unavailable" | "plan_limit" | "plan_unknown" | "project_not_found" | "name_invalid" | "email_invalid" | "slug_invalid" | "slug_taken" | "upstream_invalid" | "upstream_forbidden" | "unsupported_media_type" | "payload_too_large" | "rate_limited" | "route_not_found" | "method_not_allowed" | "request_malformed" | "database_unavailable" | "internal";
+            code: "hostname_invalid" | "hostname_reserved" | "wildcards_not_enabled" | "hostname_claimed" | "domain_not_found" | "metadata_invalid" | "certificate_invalid" | "body_invalid" | "query_invalid" | "token_invalid" | "token_not_found" | "session_required" | "magic_link_invalid" | "connect_link_invalid" | "cross_site" | "role_insufficient" | "member_not_found" | "last_owner" | "project_not_empty" | "brand_invalid" | "error_page_invalid" | "cname_target_invalid" | "mail_unavailable" | "plan_limit" | "plan_unknown" | "project_not_found" | "name_invalid" | "email_invalid" | "slug_invalid" | "slug_taken" | "upstream_invalid" | "upstream_forbidden" | "unsupported_media_type" | "payload_too_large" | "rate_limited" | "route_not_found" | "method_not_allowed" | "request_malformed" | "database_unavailable" | "internal";
             /** @description What is wrong in this case, and what to do. */
             detail: string;
             /** @description Name it when you ask for help; the same as the X-Request-Id header. */
@@ -1543,6 +1553,11 @@ export interface components {
                 logoUrl: string | null;
             };
             /**
+             * @description A hostname of your own that your customers are told in place of the edge host; it leads there itself, as by a CNAME. null: the edge host.
+             * @example customers.vendor.com
+             */
+            cnameTarget: string | null;
+            /**
              * Format: date-time
              * @description When it was made.
              * @example 2026-11-21T09:30:00.000Z
@@ -1550,6 +1565,11 @@ export interface components {
             createdAt: string;
             /** @description How many it holds. */
             domains: number;
+            /**
+             * @description What `cnameTarget` must lead to, and customers are told while it is null. Not in lists.
+             * @example edge.example.com
+             */
+            edgeHost?: string;
             /**
              * @description HTML of at most 32 KB that visitors see while your application does not answer, with `{{hostname}}` and `{{requestId}}` filled in; null: our own page. Not in lists.
              * @example <!doctype html><title>Back soon</title><p>{{hostname}} is back soon. ({{requestId}})
@@ -3955,6 +3975,11 @@ export interface operations {
                         logoUrl?: string | null;
                     };
                     /**
+                     * @description A hostname of your own that your customers are told in place of the edge host; it leads there itself, as by a CNAME. null: the edge host.
+                     * @example customers.vendor.com
+                     */
+                    cnameTarget?: string | null;
+                    /**
                      * @description HTML of at most 32 KB that visitors see while your application does not answer, with `{{hostname}}` and `{{requestId}}` filled in; null: our own page. Not in lists.
                      * @example <!doctype html><title>Back soon</title><p>{{hostname}} is back soon. ({{requestId}})
                      */
@@ -3987,7 +4012,7 @@ export interface operations {
                     "application/json": components["schemas"]["ChangedProject"];
                 };
             };
-            /** @description `body_invalid`: The body is not what this endpoint takes. `name_invalid`: The name is not valid. `upstream_invalid`: The upstream URL is not valid. `upstream_forbidden`: The upstream is not allowed. `brand_invalid`: The brand is not valid. `error_page_invalid`: The error page is not valid. `request_malformed`: The request is malformed. */
+            /** @description `body_invalid`: The body is not what this endpoint takes. `name_invalid`: The name is not valid. `upstream_invalid`: The upstream URL is not valid. `upstream_forbidden`: The upstream is not allowed. `brand_invalid`: The brand is not valid. `error_page_invalid`: The error page is not valid. `hostname_invalid`: The hostname is not valid. `hostname_reserved`: The hostname is reserved. `cname_target_invalid`: The CNAME target does not lead to the edge host. `request_malformed`: The request is malformed. */
             400: {
                 headers: {
                     [name: string]: unknown;

@@ -299,6 +299,7 @@ create table projects (
   deleted_at timestamp with time zone,
   upstream_protocol text not null default 'http1'::text,
   error_page text,
+  cname_target text,
   constraint projects_pkey PRIMARY KEY (id),
   constraint project_error_page_size CHECK ((octet_length(error_page) <= 32768)),
   constraint project_slug_unique UNIQUE (slug),

@@ -24,6 +24,7 @@ export const ERROR_CODES = [
   'project_not_empty',
   'brand_invalid',
   'error_page_invalid',
+  'cname_target_invalid',
   'mail_unavailable',
   'plan_limit',
   'plan_unknown',

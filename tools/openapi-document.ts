@@ -35,7 +35,7 @@ export async function readDocument(): Promise<{ paths: Record<string, object>; c
     signup: 'open',
     mail: 'none',
     limits: { take: async () => {} },
-    projectRules: { plans: new Map(), checkUpstream: async () => {} },
+    projectRules: { plans: new Map(), checkUpstream: async () => {}, checkCnameTarget: async () => {} },
     previewErrorPage: () => ({ html: '', policy: '' }),
     checkUpstream: async () => ({ kind: 'answered', status: 200 }),
     finder: createRouteFinder({ db, isFresh, now, resolve: () => ({ kind: 'unknown' }) }),

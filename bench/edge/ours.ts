@@ -52,7 +52,7 @@ export async function startService(projects: readonly Project[]): Promise<Servic
     try {
       await migrate(db, await readMigrations(MIGRATIONS))
       for (const { slug, upstreamUrl, first, count, certificates } of projects) {
-        const rules = { plans: new Map([['unlimited', 0]]), checkUpstream: async () => {} }
+        const rules = { plans: new Map([['unlimited', 0]]), checkUpstream: async () => {}, checkCnameTarget: async () => {} }
         const { id: projectId } = await createProject(db, { name: slug, slug, upstreamUrl, plan: 'unlimited' }, rules)
         await claimInBulk(databaseUrl, { projectId, first, count })
         await keepCertificatesInBulk(databaseUrl, { projectId, secret: SECRET, certificates })

@@ -2,11 +2,13 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { listActivity } from '../core/activity.ts'
+import type { ClaimRules } from '../core/claim-rules.ts'
 import { isMember } from '../core/members.ts'
 import { createOwnProject, listVisibleProjects, showVisibleProject } from '../core/portal-projects.ts'
 import { type ErrorPageBrand, readErrorPageBrand } from '../core/project-pages.ts'
 import { deleteProject, type Project, type ProjectRules, updateProject } from '../core/projects.ts'
 import type { RateLimits } from '../core/rate-limits.ts'
+import type { Session } from '../core/sessions.ts'
 import { ServiceError } from '../errors.ts'
 import { admit } from './admit.ts'
 import { linkToNext } from './domain-list.ts'
@@ -22,6 +24,7 @@ export type PortalProjectsParts = AccessParts & {
   signup: 'open' | 'invited'
   baseUrl: URL
   projectRules: ProjectRules
+  rules: Pick<ClaimRules, 'edgeHost'>
   /** `asker`: who wants to know. */
   checkUpstream(url: URL, protocol: Project['upstreamProtocol'], asker: string): Promise<UpstreamCheck>
   /** What visitors see while a project's application does not answer, and its Content-Security-Policy. */
@@ -51,7 +54,7 @@ export function portalProjects(instance: FastifyInstance, parts: PortalProjectsP
       throw new ServiceError('role_insufficient', 'you belong to no project any more: ask for a new invitation')
     const project = await createOwnProject(db, request.session, request.body, projectRules)
     const [record, upstreamCheck] = await Promise.all([
-      showVisibleProject(db, request.session, project, projectRules.plans),
+      show(parts, request.session, project),
       parts.checkUpstream(new URL(project.upstreamUrl), project.upstreamProtocol, email),
     ])
     return reply.send({ ...record, upstreamCheck })
@@ -67,9 +70,7 @@ export function portalProject(instance: FastifyInstance, parts: PortalProjectsPa
     request.access = await accessBySession(parts, request)
   })
 
-  app.get(ONE, { schema: SHOW }, async (request, reply) =>
-    reply.send(await showVisibleProject(db, request.session, request.access.project, projectRules.plans)),
-  )
+  app.get(ONE, { schema: SHOW }, async (request, reply) => reply.send(await show(parts, request.session, request.access.project)))
 
   app.patch(ONE, { schema: CHANGE, ...needs('admin') }, async (request, reply) => {
     const { project, actor } = request.access
@@ -78,7 +79,7 @@ export function portalProject(instance: FastifyInstance, parts: PortalProjectsPa
     parts.announce(project.slug)
     const isNew = changed.upstreamUrl !== project.upstreamUrl || changed.upstreamProtocol !== project.upstreamProtocol
     const [record, upstreamCheck] = await Promise.all([
-      showVisibleProject(db, request.session, project, projectRules.plans),
+      show(parts, request.session, project),
       isNew ? parts.checkUpstream(new URL(changed.upstreamUrl), changed.upstreamProtocol, request.session.email) : undefined,
     ])
     return reply.send({ ...record, ...(upstreamCheck && { upstreamCheck }) })
@@ -111,8 +112,14 @@ export function portalProject(instance: FastifyInstance, parts: PortalProjectsPa
   })
 }
 
+/** With the edge host: what its customers are told where it has no CNAME target of its own, and what one must lead to. */
+async function show({ db, projectRules, rules }: PortalProjectsParts, session: Session, project: Project) {
+  return { ...(await showVisibleProject(db, session, project, projectRules.plans)), edgeHost: rules.edgeHost }
+}
+
 const common = { tags: ['Projects'], security: [{ session: [] }] }
 const IN_PROJECT = ['project_not_found', 'request_malformed', ...SESSION_CODES] as const
+const SETTING_CODES = ['brand_invalid', 'error_page_invalid', 'hostname_invalid', 'hostname_reserved', 'cname_target_invalid'] as const
 const PROJECT_CODES = ['name_invalid', 'upstream_invalid', 'upstream_forbidden'] as const
 
 const LIST = {
@@ -149,12 +156,13 @@ const CHANGE = {
   ...common,
   operationId: 'changeProject',
   summary: 'Change a project',
-  description: 'Changes what is given and leaves the rest. For admins and owners. A new upstream holds on every machine within a second.',
+  description:
+    'Changes what is given and leaves the rest. For admins and owners. A new upstream holds on every machine within a second. A new CNAME target is looked up first.',
   params: SlugParams,
   body: ProjectChangesSchema,
   response: {
     200: Type.Ref('ChangedProject', { description: 'The project.' }),
-    ...refusals(...BODY_CODES, ...PROJECT_CODES, 'rate_limited', 'brand_invalid', 'error_page_invalid', 'role_insufficient', ...IN_PROJECT),
+    ...refusals(...BODY_CODES, ...PROJECT_CODES, ...SETTING_CODES, 'rate_limited', 'role_insufficient', ...IN_PROJECT),
   },
 }
 

@@ -57,6 +57,12 @@ const errorPage = Type.Union([Type.String(), Type.Null()], {
   examples: ['<!doctype html><title>Back soon</title><p>{{hostname}} is back soon. ({{requestId}})'],
 })
 
+const cnameTarget = Type.Union([Type.String(), Type.Null()], {
+  description:
+    'A hostname of your own that your customers are told in place of the edge host; it leads there itself, as by a CNAME. null: the edge host.',
+  examples: ['customers.vendor.com'],
+})
+
 const projectFields = {
   slug,
   name: projectName,
@@ -70,6 +76,13 @@ const projectFields = {
   domains: Type.Integer({ minimum: 0, description: 'How many it holds.' }),
   brand: Type.Object(brandParts, { ...exact, description: 'How its pages for customers look.' }),
   errorPage: Type.Optional(errorPage),
+  cnameTarget,
+  edgeHost: Type.Optional(
+    Type.String({
+      description: 'What `cnameTarget` must lead to, and customers are told while it is null. Not in lists.',
+      examples: ['edge.example.com'],
+    }),
+  ),
   createdAt: time('When it was made.'),
 }
 
@@ -106,6 +119,7 @@ export const ProjectChangesSchema = Type.Object(
     upstreamProtocol: Type.Optional(upstreamProtocol),
     brand: Type.Optional(Type.Object({ color: Type.Optional(brandParts.color), logoUrl: Type.Optional(brandParts.logoUrl) }, exact)),
     errorPage: Type.Optional(errorPage),
+    cnameTarget: Type.Optional(cnameTarget),
   },
   exact,
 )

@@ -89,6 +89,11 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { status: number; title: strin
     title: 'The error page is not valid',
     remedy: 'An error page is HTML of at most 32 KB; null takes it away.',
   },
+  cname_target_invalid: {
+    status: 400,
+    title: 'The CNAME target does not lead to the edge host',
+    remedy: 'Add the record that the detail names, then save again; null stands for the edge host itself.',
+  },
   brand_invalid: { status: 400, title: 'The brand is not valid', remedy: 'A color looks like #1a56c4, a logo is an https URL.' },
   mail_unavailable: {
     status: 503,

@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startDnsServer } from '../../test/support/dns.ts'
 import { createEmptyDatabase } from '../../test/support/postgres.ts'
 import { beatEdge } from '../core/edges.ts'
 import { allCommands } from './commands.ts'
@@ -268,6 +269,24 @@ test('a project is made, changed and listed', async () => {
   })
   expect(await json('projects', 'list')).toContainEqual(expect.objectContaining({ slug: 'shop', name: 'The shop', domains: 0 }))
   expect((await run('projects', 'list')).out).toMatch(/^SLUG .*\n(.*\n)*shop +The shop/)
+})
+
+test('customers of a project are told a name of its vendor’s, once that leads to the edge host', async () => {
+  await makeProject('target')
+  const set = (target: string, ...more: string[]) => run('projects', 'update', '--slug', 'target', '--cname-target', target, ...more)
+  expect(await set('a.edge.localhost')).toMatchObject({ code: 1, err: expect.stringContaining('belongs to the service itself') })
+  expect(await set('https://customers.localhost')).toMatchObject({ code: 1, err: expect.stringContaining('is a URL') })
+  expect((await set('Customers.localhost')).out).toContain('CNAME target customers.localhost')
+  expect(await json('projects', 'list')).toContainEqual(expect.objectContaining({ slug: 'target', cnameTarget: 'customers.localhost' }))
+  expect(JSON.parse((await set('none', '--json')).out)).toMatchObject({ cnameTarget: null })
+  const dns = await startDnsServer()
+  try {
+    const env = { NAMESAKE_DNS_SERVERS: dns.endpoint }
+    const far = await runWith({ env }, 'projects', 'update', '--slug', 'target', '--cname-target', 'customers.vendor.example')
+    expect(far).toMatchObject({ code: 1, err: expect.stringContaining('customers.vendor.example CNAME edge.localhost') })
+  } finally {
+    await dns.stop()
+  }
 })
 
 test('what was agreed with an authority for a domain is kept, shown and ended', async () => {

@@ -16,6 +16,7 @@ type Options = {
   upstreamProtocol?: string
   plan?: string
   errorPage?: string
+  cnameTarget?: string
   owner?: string
   json?: boolean
 }
@@ -45,6 +46,10 @@ export function projectsCommand(): Command {
     .option('--name <name>', 'its new name')
     .option('--plan <plan>', 'its new plan, one of NAMESAKE_PLANS')
     .option('--error-page <file>', 'HTML that visitors see while its application does not answer; none: our own page')
+    .option(
+      '--cname-target <hostname>',
+      'a name of the vendor’s own that customers are told in place of the edge host; its CNAME record must lead there first; none: the edge host',
+    )
     .option('--json', 'print JSON')
     .action(update)
   projects.command('list').description('List every project').option('--json', 'print JSON').action(list)
@@ -60,18 +65,19 @@ async function create({ name, slug, upstream, upstreamProtocol, plan, owner, jso
   ])
 }
 
-async function update({ name, slug, upstream, upstreamProtocol, plan, errorPage: file, json }: Options, command: Command): Promise<void> {
-  if ([name, upstream, upstreamProtocol, plan, file].every((given) => given === undefined))
-    command.error('error: give at least one of --upstream, --upstream-protocol, --name, --plan, --error-page')
+async function update(options: Options, command: Command): Promise<void> {
+  const { name, slug, upstream, upstreamProtocol, plan, errorPage: file, cnameTarget: target, json } = options
+  if ([name, upstream, upstreamProtocol, plan, file, target].every((given) => given === undefined))
+    command.error('error: give at least one of --upstream, --upstream-protocol, --name, --plan, --error-page, --cname-target')
   const errorPage = file === undefined ? undefined : file === 'none' ? null : readText(file)
-  const changes = { name, upstreamUrl: upstream, upstreamProtocol, plan, errorPage }
+  const changes = { name, upstreamUrl: upstream, upstreamProtocol, plan, errorPage, cnameTarget: target === 'none' ? null : target }
   const project = await withInstallation(async ({ db, config, announce }) => {
     const updated = await updateProject(db, slug!, changes, projectRules(db, config))
     announce(updated.id)
     return updated
   })
   show({ json }, publicPart(project), () => [
-    `${project.slug}: "${project.name}", ${project.upstreamUrl} (${project.upstreamProtocol}), plan ${project.plan}`,
+    `${project.slug}: "${project.name}", ${project.upstreamUrl} (${project.upstreamProtocol}), plan ${project.plan}${project.cnameTarget === null ? '' : `, CNAME target ${project.cnameTarget}`}`,
   ])
 }
 
@@ -94,8 +100,8 @@ async function list({ json }: Options): Promise<void> {
   })
 }
 
-function publicPart({ id, name, slug, upstreamUrl, upstreamProtocol, plan }: Project) {
-  return { id, name, slug, upstreamUrl, upstreamProtocol, plan }
+function publicPart({ id, name, slug, upstreamUrl, upstreamProtocol, plan, cnameTarget }: Project) {
+  return { id, name, slug, upstreamUrl, upstreamProtocol, plan, cnameTarget }
 }
 
 function protocolOption(description: string): Option {

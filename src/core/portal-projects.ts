@@ -20,10 +20,12 @@ export type ProjectRecord = {
   brand: Brand
   /** HTML that visitors see while the application does not answer; null: the edge's own page. Left out where projects are listed. */
   errorPage?: string | null
+  /** What customers are told in place of the edge host. */
+  cnameTarget: string | null
   createdAt: string
 }
 
-type Row = Pick<ProjectRecord, 'slug' | 'name' | 'role' | 'upstreamUrl' | 'upstreamProtocol' | 'domains' | 'errorPage'> &
+type Row = Pick<ProjectRecord, 'slug' | 'name' | 'role' | 'upstreamUrl' | 'upstreamProtocol' | 'domains' | 'errorPage' | 'cnameTarget'> &
   Brand & { plan: string; createdAt: Date }
 
 const PROJECTS_MADE_MAX = 50
@@ -89,7 +91,7 @@ function readProjects(db: Db, session: Session, narrowed: ReturnType<typeof sql>
     db,
     sql<Row>`
       select p.slug, p.name, m.role, p.upstream_url as "upstreamUrl", p.upstream_protocol as "upstreamProtocol", p.plan, p.brand_color as color, p.brand_logo_url as "logoUrl",
-        p.created_at as "createdAt",
+        p.cname_target as "cnameTarget", p.created_at as "createdAt",
         (select count(*)::int from domains d where d.project_id = p.id and d.deleted_at is null) as domains ${more}
       from ${visibleTo(session)} ${narrowed} order by p.name, p.slug`,
   )

@@ -27,6 +27,7 @@ test('a project comes back as it was made, and a slug once made is found', async
     upstreamProtocol: 'http1',
     plan: 'unlimited',
     proof: expect.stringMatching(/^namesake-proof-[0-9a-f]{32}$/),
+    cnameTarget: null,
   })
   expect(await findProject(database.db, 'acme-shops')).toEqual(made)
   await expect(findProject(database.db, 'nobody')).rejects.toMatchObject({ code: 'project_not_found' })
@@ -141,6 +142,31 @@ test('an error page of one’s own is kept as it was sent, told to every machine
   await change('ü'.repeat(16_384))
   await change(null)
   expect(await kept()).toMatchObject({ errorPage: null })
+})
+
+test('a CNAME target is kept in the letters of the DNS once the rules let it, noted with who set it, and taken away by null', async () => {
+  const { db } = database
+  const project = await addProject(db)
+  const asked: string[] = []
+  const change = (cnameTarget: string | null, checkCnameTarget = async (target: string) => void asked.push(target)) =>
+    updateProject(db, project.slug, { cnameTarget }, { ...PROJECT_RULES, checkCnameTarget })
+  expect(await change('Kunden.Bücher.test.')).toEqual({ ...project, cnameTarget: 'kunden.xn--bcher-kva.test' })
+  expect(asked).toEqual(['kunden.xn--bcher-kva.test'])
+  for (const bad of ['', 'https://customers.vendor.test', '*.vendor.test', 'localhost', '192.0.2.1'])
+    await expect(change(bad), bad).rejects.toMatchObject({ code: 'hostname_invalid' })
+  const refuse = async () => {
+    throw new ServiceError('cname_target_invalid', 'it leads elsewhere')
+  }
+  await expect(change('customers.vendor.test', refuse)).rejects.toMatchObject({ code: 'cname_target_invalid' })
+  await updateProject(db, project.slug, { name: 'Renamed' }, PROJECT_RULES)
+  expect(await findProject(db, project.slug)).toMatchObject({ name: 'Renamed', cnameTarget: 'kunden.xn--bcher-kva.test' })
+  expect(await change(null, refuse)).toMatchObject({ cnameTarget: null })
+  const { entries } = await listActivity(db, project, {})
+  const noted = entries.filter(({ detail }) => 'cnameTarget' in detail).map(({ actor, detail }) => ({ actor, detail }))
+  expect(noted).toEqual([
+    { actor: { kind: 'operator' }, detail: { cnameTarget: null } },
+    { actor: { kind: 'operator' }, detail: { cnameTarget: 'kunden.xn--bcher-kva.test' } },
+  ])
 })
 
 test('an upstream is spoken to over HTTP/2 where its address allows that, and URL and protocol can change together', async () => {

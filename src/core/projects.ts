@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import { ServiceError } from '../errors.ts'
+import { type ExactHostname, parseHostname } from '../hostname.ts'
 import { type Actor, OPERATOR, recordActivity } from './activity.ts'
 import { parseBrand } from './brand.ts'
 import { type Db, rows, type Tx, transaction } from './db.ts'
@@ -22,13 +23,20 @@ export type Project = {
   upstreamProtocol: UpstreamProtocol
   plan: string
   proof: string
+  /** The vendor's own name that its customers are told in place of the edge host, to which it leads; null: the edge host. */
+  cnameTarget: ExactHostname | null
 }
 
 /**
  * What a project must keep to. `checkUpstream` throws `upstream_forbidden` for addresses that no upstream may have; `asker`: for whom they are looked
- * up.
+ * up. `checkCnameTarget` throws `hostname_reserved` for the service's own hosts, and `cname_target_invalid` for a name that does not lead to the edge
+ * host, or of which that cannot be found out.
  */
-export type ProjectRules = { plans: Plans; checkUpstream(url: URL, asker: string): Promise<void> }
+export type ProjectRules = {
+  plans: Plans
+  checkUpstream(url: URL, asker: string): Promise<void>
+  checkCnameTarget(target: ExactHostname): Promise<void>
+}
 
 export type NewProject = {
   name: string
@@ -72,7 +80,7 @@ export async function createProject(
   throw new ServiceError('slug_taken', `the slug ${slugs[0]} is taken by another project: choose another`)
 }
 
-/** What can be changed of a project; null takes a brand's value away. */
+/** What can be changed of a project; null takes a value away. */
 export type ProjectChanges = {
   name?: string | undefined
   upstreamUrl?: string | undefined
@@ -81,11 +89,13 @@ export type ProjectChanges = {
   brand?: { color?: string | null | undefined; logoUrl?: string | null | undefined } | undefined
   /** HTML in place of the edge's own page for a failed exchange; null takes it away. */
   errorPage?: string | null | undefined
+  cnameTarget?: string | null | undefined
 }
 
 /**
  * Changes what is given and leaves the rest; the slug stays for ever. One change row makes every route of the project fresh on every
- * machine. Throws `project_not_found`, `role_insufficient`, `brand_invalid`, `error_page_invalid`, and as `createProject` does.
+ * machine. Throws `project_not_found`, `role_insufficient`, `brand_invalid`, `error_page_invalid`, `hostname_invalid`, `hostname_reserved` or
+ * `cname_target_invalid` for a CNAME target, and as `createProject` does.
  */
 export async function updateProject(
   db: Db,
@@ -100,7 +110,8 @@ export async function updateProject(
   const upstreamProtocol = wanted.upstreamProtocol === undefined ? undefined : parseUpstreamProtocol(wanted.upstreamProtocol)
   const { color, logoUrl } = parseBrand(wanted.brand ?? {})
   const errorPage = wanted.errorPage === undefined ? undefined : parseErrorPage(wanted.errorPage)
-  const noted = { ...wanted, name, ...(errorPage !== undefined && { errorPage: errorPage === null ? null : 'new' }) }
+  const cnameTarget = wanted.cnameTarget === undefined ? undefined : await readCnameTarget(wanted.cnameTarget, rules)
+  const noted = { ...wanted, name, cnameTarget, ...(errorPage !== undefined && { errorPage: errorPage === null ? null : 'new' }) }
   return transaction(db, async (tx) => {
     const updating = rows(
       tx,
@@ -110,7 +121,8 @@ export async function updateProject(
             upstream_protocol = coalesce(${upstreamProtocol ?? null}, upstream_protocol), plan = coalesce(${wanted.plan ?? null}, plan),
             brand_color = case when ${color !== undefined} then ${color ?? null} else brand_color end,
             brand_logo_url = case when ${logoUrl !== undefined} then ${logoUrl ?? null} else brand_logo_url end,
-            error_page = case when ${errorPage !== undefined} then ${errorPage ?? null} else error_page end, version = nextval('versions')
+            error_page = case when ${errorPage !== undefined} then ${errorPage ?? null} else error_page end,
+            cname_target = case when ${cnameTarget !== undefined} then ${cnameTarget ?? null} else cname_target end, version = nextval('versions')
           where slug = ${slug} and deleted_at is null returning ${PROJECT}
         ), changed as (
           insert into changes (kind, key) select 'project', id::text from updated
@@ -212,7 +224,7 @@ export function projectGone(slug: string): ServiceError {
 
 /** The columns of a Project, of a row called `p`. */
 export const PROJECT: RawBuilder<Project> = sql`p.id, p.name, p.slug, p.upstream_url as "upstreamUrl",
-  p.upstream_protocol as "upstreamProtocol", p.plan, p.proof`
+  p.upstream_protocol as "upstreamProtocol", p.plan, p.proof, p.cname_target as "cnameTarget"`
 
 async function insertProject(
   tx: Tx,
@@ -250,4 +262,11 @@ function requirePlan(plan: string, rules: ProjectRules): void {
 
 async function requireUpstream(text: string, rules: ProjectRules, actor: Actor): Promise<void> {
   await rules.checkUpstream(parseUpstreamUrl(text), actor.kind === 'user' ? actor.email : actor.kind)
+}
+
+async function readCnameTarget(text: string | null, rules: ProjectRules): Promise<ExactHostname | null> {
+  if (text === null) return null
+  const target = parseHostname(text)
+  await rules.checkCnameTarget(target)
+  return target
 }

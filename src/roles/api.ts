@@ -75,7 +75,7 @@ async function startApi(context: RoleContext, portal: readonly PortalFile[]): Pr
     signup: config.signup,
     mail: mailing(config),
     limits: createRateLimits(db),
-    projectRules: projectRules(db, config, guard),
+    projectRules: projectRules(db, config, guard, probe.leadsToEdge),
     previewErrorPage,
     checkUpstream: createUpstreamCheck(guard, config.upstreamSourceIps),
     finder,

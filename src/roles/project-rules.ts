@@ -6,6 +6,10 @@ import { loadRoutes } from '../core/routes.ts'
 import { readUpstream, UpstreamFailure } from '../edge/upstream.ts'
 import { createUpstreamGuard, type UpstreamGuard } from '../edge/upstream-guard.ts'
 import { ServiceError } from '../errors.ts'
+import type { Probe } from '../probe/probe.ts'
+import { claimRules } from './claim-rules.ts'
+import { checkCnameTarget } from './cname-target-check.ts'
+import { createServiceProbe } from './service-probe.ts'
 
 const LOOK_UP_MS_MAX = 3_000
 
@@ -20,7 +24,7 @@ export function upstreamGuard(db: Db, config: Config): UpstreamGuard {
 }
 
 /** What a project is held to in this installation. An upstream whose name does not resolve yet, or not soon, is accepted: the edge looks again. */
-export function projectRules(db: Db, config: Config, guard = upstreamGuard(db, config)): ProjectRules {
+export function projectRules(db: Db, config: Config, guard = upstreamGuard(db, config), leadsToEdge = lookOnce(config)): ProjectRules {
   return {
     plans: config.plans,
     async checkUpstream(url, asker) {
@@ -33,5 +37,18 @@ export function projectRules(db: Db, config: Config, guard = upstreamGuard(db, c
           throw new ServiceError('upstream_forbidden', `${url.origin} cannot be an upstream: ${error.message}`)
       }
     },
+    checkCnameTarget: (target) => checkCnameTarget(target, claimRules(config), leadsToEdge),
+  }
+}
+
+/** For a command, which asks once at most: by a probe of its own. */
+function lookOnce(config: Config): Probe['leadsToEdge'] {
+  return async (hostname) => {
+    const probe = createServiceProbe(config)
+    try {
+      return await probe.leadsToEdge(hostname)
+    } finally {
+      probe.close()
+    }
   }
 }

@@ -76,7 +76,7 @@ async function checkEdgeSecret(db: Db, config: Config): Promise<undefined> {
 
 /** The demo project, its token (kept in the data directory, readable by its owner alone) and its claimed hostname. Finds what is there. */
 async function seedDemo(db: Db, config: Config, upstreamUrl: string): Promise<void> {
-  const rules = { plans: config.plans, checkUpstream: async () => {} }
+  const rules = { plans: config.plans, checkUpstream: async () => {}, checkCnameTarget: async () => {} }
   const project = await updateProject(db, 'demo', { upstreamUrl }, rules).catch((error: unknown) => {
     if (!(error instanceof ServiceError) || error.code !== 'project_not_found') throw error
     return createProject(db, { name: 'Demo', slug: 'demo', upstreamUrl, plan: 'unlimited' }, rules)

@@ -7,7 +7,7 @@ import { recordProbes } from '../../src/core/probes.ts'
 import { startTestApi, type TestApi } from '../support/api.ts'
 import { createPerson, type Person } from '../support/browser-session.ts'
 import { startMailServer, startMailWorker, type TestMail, textOf } from '../support/mail.ts'
-import { freshHostname } from '../support/tenants.ts'
+import { EDGE_HOST, freshHostname } from '../support/tenants.ts'
 
 let api: TestApi
 let mail: TestMail
@@ -85,6 +85,8 @@ describe('projects', () => {
       domains: 0,
       brand: { color: null, logoUrl: null },
       errorPage: null,
+      cnameTarget: null,
+      edgeHost: EDGE_HOST,
       createdAt: expect.any(String),
     })
     expect((await grace.call('GET', '/v1/portal/projects')).json<object[]>()).toHaveLength(1)
@@ -130,6 +132,26 @@ describe('projects', () => {
     for (const brand of [{ color: 'red' }, { color: '' }, ...logos.map((logoUrl) => ({ logoUrl }))]) {
       expect((await change({ brand })).json()).toMatchObject({ status: 400, code: 'brand_invalid' })
     }
+  })
+
+  test('a CNAME target is set once its record leads to the edge host, shown, and taken away by null', async () => {
+    const own = `/v1/portal/projects/${await makeProject(ada)}`
+    const change = (cnameTarget: unknown) => ada.call('PATCH', own, { body: { cnameTarget } })
+    const target = freshHostname('vendor.test')
+    expect((await change(target)).json()).toMatchObject({
+      status: 400,
+      code: 'cname_target_invalid',
+      detail: expect.stringContaining(`${target} CNAME ${EDGE_HOST}`),
+    })
+    expect((await change(EDGE_HOST)).json()).toMatchObject({ status: 400, code: 'hostname_reserved' })
+    expect((await change('a b')).json()).toMatchObject({ status: 400, code: 'hostname_invalid' })
+    expect((await change(7)).json()).toMatchObject({ status: 400, code: 'body_invalid' })
+    expect((await ada.call('GET', own)).json()).toMatchObject({ cnameTarget: null, edgeHost: EDGE_HOST })
+    api.dns.set(target, 'CNAME', EDGE_HOST)
+    expect((await change(target.toUpperCase())).json()).toMatchObject({ cnameTarget: target, edgeHost: EDGE_HOST })
+    const listed = (await ada.call('GET', '/v1/portal/projects')).json<{ slug: string; cnameTarget: string | null }[]>()
+    expect(listed.filter(({ cnameTarget }) => cnameTarget === target)).toHaveLength(1)
+    expect((await change(null)).json()).toMatchObject({ cnameTarget: null })
   })
 
   test('only an empty project can be deleted; then its tokens are refused and it is gone', async () => {

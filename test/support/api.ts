@@ -10,12 +10,13 @@ import { findRoute } from '../../src/core/routes.ts'
 import { issueToken } from '../../src/core/tokens.ts'
 import { createLog } from '../../src/log.ts'
 import { createProbe } from '../../src/probe/probe.ts'
+import { checkCnameTarget } from '../../src/roles/cname-target-check.ts'
 import { drawLine } from './cut-line.ts'
 import { type DnsServer, startDnsServer } from './dns.ts'
 import { type AnswerCheck, createAnswerCheck, type OpenApiDocument } from './openapi-check.ts'
 import { portalParts } from './portal-parts.ts'
 import { createTestDatabase, type TestDatabase } from './postgres.ts'
-import { addProject, CLAIM_RULES, EDGE_HOST } from './tenants.ts'
+import { addProject, CLAIM_RULES, EDGE_HOST, PROJECT_RULES } from './tenants.ts'
 
 export type Tenant = { project: Project; token: string; tokenId: string; call: Call }
 
@@ -97,6 +98,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     rules: { ...CLAIM_RULES, wildcards },
     probe,
     probeIntervalS: PROBE_INTERVAL_S,
+    projectRules: { ...PROJECT_RULES, checkCnameTarget: (target) => checkCnameTarget(target, CLAIM_RULES, probe.leadsToEdge) },
     trustedProxies: [],
     authenticate: authenticator.authenticate,
     finder,

@@ -19,7 +19,7 @@ export const CLAIM_RULES: ClaimRules = {
   reserved: new Set(['api.namesake.test', 'portal.namesake.test']),
   wildcards: false,
 }
-export const PROJECT_RULES: ProjectRules = { plans: PLANS, checkUpstream: async () => {} }
+export const PROJECT_RULES: ProjectRules = { plans: PLANS, checkUpstream: async () => {}, checkCnameTarget: async () => {} }
 
 /** A project of the test's own. */
 export function addProject(db: Db, plan = 'unlimited'): Promise<Project> {
