@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { findingTitle } from '../sdk/connect-element/words.ts'
-import { hindranceOf, lacksOwnRecord, recordsTitle } from './connection.ts'
+import { hindranceOf, isVendorsToMend, lacksOwnRecord, recordsTitle } from './connection.ts'
 import type { Connect, Delegation, Dns } from './records.ts'
 
 const link = (status: Connect['status'], ...kinds: string[]) => {
@@ -22,6 +22,20 @@ test('a record that costs a domain its mail is not said to be in the way of its 
   expect(hindranceOf(link('live', 'cname-at-apex'))).toBe('mail')
   expect(hindranceOf(link('live', 'cname-at-apex', 'caa-forbids'))).toBe('visitors')
   expect(hindranceOf(link('waiting-for-dns', 'caa-forbids'))).toBeUndefined()
+})
+
+test('where the vendor’s own name is what leads elsewhere, nothing is the customer’s to do, whatever was there before', () => {
+  const broken = (status: Connect['status'], hostname = 'shop.customer.com'): Connect => {
+    const { dns, ...rest } = link(status)
+    const further = { name: '_acme-challenge.customer.com', type: 'CNAME', value: 'x.acme.example', state: 'absent' as const, sentence: '' }
+    return { ...rest, hostname, dns: { ...dns, state: 'cname-target-broken', delegation: further } }
+  }
+  for (const status of ['waiting-for-dns', 'wrong-record'] as const) {
+    expect(isVendorsToMend(broken(status))).toBe(true)
+    expect(findingTitle(broken(status))).toBe('notYoursTitle')
+  }
+  expect(isVendorsToMend(broken('wrong-record', '*.customer.com'))).toBe(false) // the record for its certificate is still to be added
+  expect(isVendorsToMend(link('wrong-record'))).toBe(false)
 })
 
 test('where something is there already, no title says that a record is to be added', () => {

@@ -65,6 +65,11 @@ export function isToDo(connect: Connect): boolean {
   return status === 'waiting-for-dns' || status === 'wrong-record' || (status !== 'live' && certificateRecord(connect) !== undefined)
 }
 
+/** Whether nothing is the customer's to do: their record is right, and what is wrong is behind it, with the vendor's own name. */
+export function isVendorsToMend(connect: Connect): boolean {
+  return connect.dns.state === 'cname-target-broken' && certificateRecord(connect) === undefined
+}
+
 /** What something else in the DNS is in the way of, though the record is right: some visitors or the certificate, or the domain's mail alone. */
 export function hindranceOf(connect: Connect): 'visitors' | 'mail' | undefined {
   const warnings = isToDo(connect) ? [] : (connect.dns.warnings ?? [])

@@ -486,6 +486,7 @@ export const text = {
       'proof-needed': 'Almost: one more record',
       'servers-disagree': 'Your record is not everywhere yet',
       'edge-host-broken': 'Your record is right',
+      'cname-target-broken': 'Your record is right',
       unknown: 'We do not know yet',
     } as Record<string, string>,
     details: 'What we found',

@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document 5257d4a962d8714ec7d0298f631759b1: npm run types.
+// Generated from the OpenAPI document 0772875dc25345930fca926863958042: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -902,7 +902,7 @@ export interface components {
                  * @description What the last check found.
                  * @enum {unknown}
                  */
-                state: "verified" | "absent" | "wrong-target" | "wrong-case" | "typo-in-target" | "doubled-host" | "missing-final-dot" | "value-in-txt" | "proxied" | "apex-not-pointing" | "mixed-addresses" | "stale-aaaa" | "target-is-portal" | "loop" | "lame-delegation" | "servers-disagree" | "dnssec-bogus" | "edge-host-broken" | "proof-needed" | "unknown";
+                state: "verified" | "absent" | "wrong-target" | "wrong-case" | "typo-in-target" | "doubled-host" | "missing-final-dot" | "value-in-txt" | "proxied" | "apex-not-pointing" | "mixed-addresses" | "stale-aaaa" | "target-is-portal" | "loop" | "lame-delegation" | "servers-disagree" | "dnssec-bogus" | "edge-host-broken" | "cname-target-broken" | "proof-needed" | "unknown";
                 /** @description What will be in the way, beside the state. */
                 warnings: {
                     /** @enum {unknown} */
@@ -1125,7 +1125,7 @@ export interface components {
                  * @description What the last check found.
                  * @enum {unknown}
                  */
-                state: "verified" | "absent" | "wrong-target" | "wrong-case" | "typo-in-target" | "doubled-host" | "missing-final-dot" | "value-in-txt" | "proxied" | "apex-not-pointing" | "mixed-addresses" | "stale-aaaa" | "target-is-portal" | "loop" | "lame-delegation" | "servers-disagree" | "dnssec-bogus" | "edge-host-broken" | "proof-needed" | "unknown";
+                state: "verified" | "absent" | "wrong-target" | "wrong-case" | "typo-in-target" | "doubled-host" | "missing-final-dot" | "value-in-txt" | "proxied" | "apex-not-pointing" | "mixed-addresses" | "stale-aaaa" | "target-is-portal" | "loop" | "lame-delegation" | "servers-disagree" | "dnssec-bogus" | "edge-host-broken" | "cname-target-broken" | "proof-needed" | "unknown";
                 /** @description What will be in the way, beside the state. */
                 warnings: {
                     /** @enum {unknown} */
@@ -1453,7 +1453,7 @@ export interface components {
                  * @description What the last check found.
                  * @enum {unknown}
                  */
-                state: "verified" | "absent" | "wrong-target" | "wrong-case" | "typo-in-target" | "doubled-host" | "missing-final-dot" | "value-in-txt" | "proxied" | "apex-not-pointing" | "mixed-addresses" | "stale-aaaa" | "target-is-portal" | "loop" | "lame-delegation" | "servers-disagree" | "dnssec-bogus" | "edge-host-broken" | "proof-needed" | "unknown";
+                state: "verified" | "absent" | "wrong-target" | "wrong-case" | "typo-in-target" | "doubled-host" | "missing-final-dot" | "value-in-txt" | "proxied" | "apex-not-pointing" | "mixed-addresses" | "stale-aaaa" | "target-is-portal" | "loop" | "lame-delegation" | "servers-disagree" | "dnssec-bogus" | "edge-host-broken" | "cname-target-broken" | "proof-needed" | "unknown";
                 /** @description What will be in the way, beside the state. */
                 warnings: {
                     /** @enum {unknown} */

@@ -17,6 +17,7 @@ import {
   furtherRecord,
   hindranceOf,
   isToDo,
+  isVendorsToMend,
   lacksOwnRecord,
   lacksOwnRecordAlone,
   recordsTitle,
@@ -83,6 +84,8 @@ function Instructions({ token, link }: { token: string; link: Connect }) {
             </OuterLink>
           )}
         </Done>
+      ) : isVendorsToMend(link) ? (
+        <Findings token={token} link={link} />
       ) : isToDo(link) ? (
         <ToDo token={token} link={link} />
       ) : (
@@ -146,7 +149,7 @@ function Findings({ token, link }: { token: string; link: Connect }) {
   return (
     <Card title={words.now} aside={again}>
       {check.error && <Notice kind="bad">{check.error.message}</Notice>}
-      <Notice kind={status === 'wrong-record' && !isToAdd ? 'warning' : 'plain'} title={findingTitle(link)}>
+      <Notice kind={status === 'wrong-record' && !isToAdd && !isVendorsToMend(link) ? 'warning' : 'plain'} title={findingTitle(link)}>
         <p>{dns.sentence}</p>
         {further && <p className="mt-1">{further.sentence}</p>}
         {(dns.state === 'absent' || isToAdd) && <p className="mt-1">{words.waitingText}</p>}
@@ -172,7 +175,7 @@ function Findings({ token, link }: { token: string; link: Connect }) {
 function findingTitle(link: Connect): string {
   const { status, dns } = link
   if (lacksOwnRecord(dns)) return dns.state === 'proof-needed' ? words.twoMoreTitle : words.waitingTitle
-  if (status === 'wrong-record') return words.wrongTitle
+  if (status === 'wrong-record' && dns.state !== 'cname-target-broken') return words.wrongTitle
   if (dns.state === 'verified') return certificateRecord(link) ? words.findings['proof-needed']! : words.verifiedHeading
   return words.findings[dns.state] ?? words.waitingTitle
 }

@@ -1,4 +1,12 @@
-import { certificateRecord, hindranceOf, isToDo, lacksOwnRecordAlone, recordsTitle, recordsToAdd } from '../../portal/connection.ts'
+import {
+  certificateRecord,
+  hindranceOf,
+  isToDo,
+  isVendorsToMend,
+  lacksOwnRecordAlone,
+  recordsTitle,
+  recordsToAdd,
+} from '../../portal/connection.ts'
 import type { Connect, DomainStatus } from '../../portal/records.ts'
 import { unicodeOf } from '../../portal/unicode-name.ts'
 import type { Trouble } from './link.ts'
@@ -67,17 +75,18 @@ export function createView(root: ShadowRoot, actions: Actions): View {
     const { connect, trouble, isChecking } = shown
     const { hostname, project, status, dns, zone, provider, expiresAt } = connect
     const toDo = isToDo(connect)
+    const isForOthers = isVendorsToMend(connect)
     const hindered = hinderedKey(connect)
     const vendor = project.name
     const spelt = unicodeOf(hostname)
     shownHostname = hostname
     heading.textContent = say('heading', { hostname: spelt ?? hostname })
     places.header.draw([project, words], () => [header(vendor)])
-    places.title.draw([status, toDo, hindered, vendor, hostname, words], () => [
+    places.title.draw([status, toDo, isForOthers, hindered, vendor, hostname, words], () => [
       spelt !== undefined && node('p', { part: 'dns-name', class: 'muted' }, say('inDns', { hostname })),
-      toDo ? node('p', { class: 'lead' }, say('lead', { vendor })) : end(connect, say),
+      toDo ? !isForOthers && node('p', { class: 'lead' }, say('lead', { vendor })) : end(connect, say),
     ])
-    records.hidden = !toDo
+    records.hidden = !toDo || isForOthers
     findings.hidden = !toDo && !hindered
     if (toDo) {
       const copying = { say, announce }
@@ -143,7 +152,7 @@ function now(connect: Connect, trouble: Trouble | undefined, say: Say): Child[] 
   const isToAdd = lacksOwnRecordAlone(dns)
   const notice = node(
     'div',
-    { part: `notice ${status}`, class: status === 'wrong-record' && !isToAdd ? 'notice warning' : 'notice' },
+    { part: `notice ${status}`, class: status === 'wrong-record' && !isToAdd && !isVendorsToMend(connect) ? 'notice warning' : 'notice' },
     node('strong', {}, say(findingTitle(connect))),
     node('p', {}, say(`found.${dns.state}`) ?? dns.sentence),
     further && node('p', {}, say(`found.delegation-${further.state}`) ?? further.sentence),

@@ -100,6 +100,7 @@ const FINDING_TITLES: Readonly<Record<string, WordKey>> = {
   'proof-needed': 'proofTitle',
   'servers-disagree': 'disagreeTitle',
   'edge-host-broken': 'notYoursTitle',
+  'cname-target-broken': 'notYoursTitle',
   unknown: 'unknownTitle',
 }
 
@@ -107,7 +108,7 @@ const FINDING_TITLES: Readonly<Record<string, WordKey>> = {
 export function findingTitle(connect: Connect): WordKey {
   const { status, dns } = connect
   if (lacksOwnRecord(dns)) return dns.state === 'proof-needed' ? 'twoMoreTitle' : 'waitingTitle'
-  if (status === 'wrong-record') return 'wrongTitle'
+  if (status === 'wrong-record' && dns.state !== 'cname-target-broken') return 'wrongTitle'
   if (dns.state === 'verified') return certificateRecord(connect) ? 'proofTitle' : 'verifiedTitle'
   return FINDING_TITLES[dns.state] ?? 'waitingTitle'
 }

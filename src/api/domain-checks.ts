@@ -11,7 +11,7 @@ import { Shares } from '../lib/shares.ts'
 export type DomainProbe = {
   check(
     hostname: Hostname,
-    claim: { proof: string; proofNeeded: boolean; sharedDomains: readonly string[] },
+    claim: { proof: string; proofNeeded: boolean; sharedDomains: readonly string[]; cnameTarget: Hostname | null },
     signal?: AbortSignal,
   ): Promise<DnsReport>
 }

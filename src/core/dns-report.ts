@@ -18,6 +18,7 @@ export const DNS_STATES = [
   'servers-disagree',
   'dnssec-bogus',
   'edge-host-broken',
+  'cname-target-broken',
   'proof-needed',
   'unknown',
 ] as const

@@ -57,12 +57,13 @@ export type DomainDetails = DomainRecord & {
   live: LiveDetails
 }
 
-/** What records of customers lead to. */
+/** What records of customers lead to, where their vendor has no CNAME target. */
 export type OwnNames = { edgeHost: Hostname; edgeIps: readonly string[]; dnsZone?: Hostname | undefined }
 
 type DetailsRow = DomainRow &
   CertificateColumns & {
     proofNeeded: boolean
+    cnameTarget: Hostname | null
     report: DnsReport | null
     nextProbeAt: Date | null
     liveAt: Date | null
@@ -92,10 +93,11 @@ export async function findDetails(db: Db, project: Project, hostname: Hostname, 
   const [row] = await rows(
     db,
     sql<DetailsRow>`
-      select ${DOMAIN}, ${proofNeeded(sql`now()`)} as "proofNeeded", p.report, p.next_probe_at as "nextProbeAt", p.live_at as "liveAt",
+      select ${DOMAIN}, ${proofNeeded(sql`now()`)} as "proofNeeded", o.cname_target as "cnameTarget", p.report, p.next_probe_at as "nextProbeAt", p.live_at as "liveAt",
         case when p.live_tries = 0 or p.live_tries >= ${LIVE_TRIES_MAX} then p.live_sentence end as "liveSentence",
         ${CERTIFICATE}
       from domains d
+      join projects o on o.id = d.project_id
       left join probes p on p.domain_id = d.id
       left join certificates c on c.hostname = d.hostname and c.project_id = d.project_id
       where ${live(project, hostname)}`,
@@ -116,8 +118,23 @@ function dnsOf(row: DetailsRow, project: Project, names: OwnNames): DnsDetails {
   const nextCheckAt = iso(row.nextProbeAt)
   const delegation = dnsZone ? delegationOf(row, project, dnsZone) : null
   if (!row.report) return { ...beforeFirstCheck(row, project, names), delegation, nextCheckAt }
-  const { state, sentence, expected, found, warnings, checkedAt } = row.report
-  return { state, sentence, expected, found, warnings, delegation, checkedAt, nextCheckAt }
+  const { state, found, warnings, checkedAt } = row.report
+  return { state, ...wantedNow(row.report, targetOf(row, names)), found, warnings, delegation, checkedAt, nextCheckAt }
+}
+
+/** What the customer is told to enter: the target of their vendor's own, which does not lead to itself, or the edge host. */
+function targetOf({ hostname, cnameTarget }: DetailsRow, { edgeHost }: OwnNames): Hostname {
+  return cnameTarget !== null && cnameTarget !== hostname ? cnameTarget : edgeHost
+}
+
+/** What a check told to enter, with the target that is wanted now: the vendor may have set another one since. */
+function wantedNow({ state, sentence, expected }: DnsReport, target: Hostname): Pick<DnsDetails, 'sentence' | 'expected'> {
+  const isAlias = ({ type }: DnsRecord) => type === 'CNAME' || type === 'ALIAS'
+  const former = expected.find(isAlias)?.value
+  if (former === undefined || former === target) return { sentence, expected }
+  const told =
+    state === 'verified' ? sentence : sentence.replaceAll(`"${former}"`, `"${target}"`).replaceAll(`"${former}."`, `"${target}."`)
+  return { sentence: told, expected: expected.map((record) => (isAlias(record) ? { ...record, value: target } : record)) }
 }
 
 /** As the last check found it, if it looked for the very record that is wanted now. */
@@ -133,16 +150,16 @@ function delegationOf({ hostname, report }: DetailsRow, project: Project, dnsZon
 }
 
 /** The records that the check will expect, as far as the name alone tells: no CNAME may stand at a registered domain. */
-function pointingRecords(name: Hostname, { edgeHost, edgeIps }: OwnNames): DnsRecord[] {
+function pointingRecords(name: Hostname, target: Hostname, { edgeHost, edgeIps }: OwnNames): DnsRecord[] {
   const isLocal = name.endsWith('.localhost') && edgeHost.endsWith('.localhost')
-  if (isLocal || getDomain(name) !== name) return [{ name, type: 'CNAME', value: edgeHost }]
+  if (isLocal || getDomain(name) !== name) return [{ name, type: 'CNAME', value: target }]
   const addresses = [...new Set(edgeIps.map(unmapped))]
-  if (addresses.length === 0) return [{ name, type: 'ALIAS', value: edgeHost }]
+  if (addresses.length === 0) return [{ name, type: 'ALIAS', value: target }]
   return addresses.map((value) => ({ name, type: value.includes(':') ? 'AAAA' : 'A', value }))
 }
 
 function beforeFirstCheck(row: DetailsRow, project: Project, names: OwnNames): Omit<DnsDetails, 'nextCheckAt' | 'delegation'> {
-  const expected = pointingRecords(row.hostname, names)
+  const expected = pointingRecords(row.hostname, targetOf(row, names), names)
   if (row.proofNeeded) expected.push({ name: proofName(row.hostname), type: 'TXT', value: project.proof })
   return {
     state: 'unknown',

@@ -16,6 +16,7 @@ test.each([
   ['a proof that is still missing', { ...NEW, dnsState: 'proof-needed' }, 'waiting-for-dns'],
   ['servers that do not agree yet', { ...NEW, dnsState: 'servers-disagree' }, 'waiting-for-dns'],
   ['our own fault', { ...NEW, dnsState: 'edge-host-broken' }, 'waiting-for-dns'],
+  ['the fault of the vendor’s own name', { ...NEW, dnsState: 'cname-target-broken' }, 'waiting-for-dns'],
   ['a record that leads elsewhere', { ...NEW, dnsState: 'wrong-target' }, 'wrong-record'],
   ['a proxy in front', { ...NEW, dnsState: 'proxied' }, 'wrong-record'],
   ['a certificate kept from before, without a record', { ...NEW, certified: true, certificate: 'issued' }, 'waiting-for-dns'],

@@ -26,7 +26,8 @@ export type DomainNews = { projectId: string; hostname: Hostname } & (
 
 // Not the owner's doing: they wait with the others, or nothing is known against a record that was right before.
 export const NOBODYS_FAULT: readonly DnsState[] = ['unknown', 'servers-disagree', 'edge-host-broken']
-const NOT_THERE_YET: readonly DnsState[] = [...NOBODYS_FAULT, 'absent', 'proof-needed', 'verified']
+// Nor is a CNAME target that leads elsewhere, but that of whoever set it: no visitor comes by it.
+const NOT_THERE_YET: readonly DnsState[] = [...NOBODYS_FAULT, 'cname-target-broken', 'absent', 'proof-needed', 'verified']
 
 /** A record that has gone wrong shows, though `verified` never goes back. */
 export function domainStatus({ verified, dnsState, certificate, certified, seen }: DomainFacts): DomainStatus {

@@ -94,7 +94,7 @@ export async function listDomains(db: Db, project: Project, query: DomainQuery):
 }
 
 /**
- * A domain with its DNS and its certificate. `edgeHost` is the target that `dns.expected` names before the first check, or `edgeIps` at a registered
+ * A domain with its DNS and its certificate. `edgeHost` is what `dns.expected` names where the project has no CNAME target, or `edgeIps` at a registered
  * domain, `dnsZone` where its challenges can be delegated to.
  * Throws `domain_not_found` when the project does not hold the hostname.
  */

@@ -89,7 +89,8 @@ test('a new claim is due at once, is given to one worker only, and is due again 
   expect(claimed.map(({ hostname }) => hostname).sort()).toEqual([...hostnames].sort())
   expect(claimed[0]).toEqual({
     ...{ domainId: expect.stringMatching(/^\d+$/), hostname: expect.any(String), projectId: project.id },
-    ...{ verified: false, proof: project.proof, proofNeeded: false, sharedDomains: [], failures: 0, begunAt: expect.any(String) },
+    ...{ verified: false, proof: project.proof, proofNeeded: false, sharedDomains: [], cnameTarget: null },
+    ...{ failures: 0, begunAt: expect.any(String) },
   })
   expect(await claimDueProbes(db, { line: 'answered', limit: 100, leaseS: 60 })).toEqual([])
   expect(await dueInS(hostnames[0]!)).toBeGreaterThan(50)

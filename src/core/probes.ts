@@ -23,6 +23,8 @@ export type DueProbe = {
   proofNeeded: boolean
   /** Of a domain that is not verified: the domains above its hostname under which other projects have verified names. */
   sharedDomains: string[]
+  /** What the project's customers are told in place of the edge host. */
+  cnameTarget: Hostname | null
   /** So many checks in a row found nothing out or, once it is verified, something wrong. */
   failures: number
   /** When its check began, as the database writes it: what comes late is told by it. */
@@ -60,7 +62,7 @@ const IN_LINE = { answered: sql`failures = 0`, unanswered: sql`failures > 0` }
 
 /** The columns of a DueProbe, of a domain `d`, its project `o` and its probe `p`. */
 const DUE_PROBE = sql<DueProbe>`d.id as "domainId", d.hostname, d.project_id as "projectId", d.verified_at is not null as verified, o.proof,
-  ${proofNeeded(sql`now()`)} as "proofNeeded", case when d.verified_at is null then ${DOMAINS_OF_OTHERS} else '{}' end as "sharedDomains", p.failures, now()::text as "begunAt"`
+  o.cname_target as "cnameTarget", ${proofNeeded(sql`now()`)} as "proofNeeded", case when d.verified_at is null then ${DOMAINS_OF_OTHERS} else '{}' end as "sharedDomains", p.failures, now()::text as "begunAt"`
 
 /**
  * Up to `limit` domains of a line whose look-up is due, longest overdue first. They are the caller's for `leaseS` seconds and due again after that,
@@ -90,7 +92,7 @@ export async function claimDueProbes(
       ), changed as (
         insert into changes (kind, key) select 'host', hostname from flipped
       )
-      select "domainId", hostname, "projectId", verified, proof, "proofNeeded", "sharedDomains", failures, "begunAt" from found`,
+      select "domainId", hostname, "projectId", verified, proof, "proofNeeded", "sharedDomains", "cnameTarget", failures, "begunAt" from found`,
   )
 }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import { ServiceError } from '../errors.ts'
-import { type ExactHostname, parseHostname } from '../hostname.ts'
+import { type ExactHostname, type Hostname, parseHostname } from '../hostname.ts'
 import { type Actor, OPERATOR, recordActivity } from './activity.ts'
 import { parseBrand } from './brand.ts'
 import { type Db, rows, type Tx, transaction } from './db.ts'
@@ -190,6 +190,17 @@ export async function findProject(db: Db, slug: string): Promise<Project> {
   const [project] = await rows(db, sql<Project>`select ${PROJECT} from projects p where p.slug = ${slug} and p.deleted_at is null`)
   if (!project) throw projectGone(slug)
   return project
+}
+
+/** The CNAME target of the project that holds the hostname; null where that is the edge host, or nobody holds it. */
+export async function findCnameTarget(db: Db, hostname: Hostname): Promise<ExactHostname | null> {
+  const [found] = await rows(
+    db,
+    sql<Pick<Project, 'cnameTarget'>>`
+      select p.cname_target as "cnameTarget" from domains d join projects p on p.id = d.project_id
+      where d.hostname = ${hostname} and d.deleted_at is null`,
+  )
+  return found?.cnameTarget ?? null
 }
 
 /**

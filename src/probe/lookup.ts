@@ -2,12 +2,12 @@ import { RCODE } from '../lib/dns-message.ts'
 import type { Authorities, NameServer, Statement, Unsaid } from './authority.ts'
 import { type Budget, openBudgetAside } from './budget.ts'
 import { learnOwnAddresses } from './own-addresses.ts'
-import { inOneDomain, isWithin, placeOf, registeredDomain } from './place.ts'
+import { isWithin, placeOf, registeredDomain } from './place.ts'
 import { textsOf } from './proof.ts'
 import type { Resolver } from './resolver.ts'
 import { sampleUnder } from './sample.ts'
 import { lookAtSignatures, type Signatures } from './signatures.ts'
-import { type Edge, isOursByMistake, judgeView, leadsToEdge, type Verdict, type View, weigh } from './verdict.ts'
+import { type Edge, isOursByMistake, judgeView, leadsToEdge, leadsToOurs, passesTarget, type Verdict, type View, weigh } from './verdict.ts'
 import { type AskName, askForAlias, type Walk, walk } from './walk.ts'
 import { findWildcardRecord, wildcardIn } from './wildcard-record.ts'
 
@@ -94,7 +94,7 @@ export function createLookup(parts: { resolver: Resolver; authorities: Authoriti
     const a = await walk(hostname, 'A', ask, statement)
     const view: View = { a, isApex: hostname === zone || hostname === registeredDomain(hostname) }
     const last = a.hops.at(-1)?.target
-    if (last !== undefined && a.end === 'no-data') {
+    if (last !== undefined && (a.end === 'no-data' || (a.end === 'addresses' && passesTarget(a, edge)))) {
       const rest = await walk(last, 'AAAA', ask)
       view.aaaa = { ...rest, hops: [...a.hops, ...rest.hops] }
     }
@@ -164,7 +164,8 @@ async function viewOfResolver(hostname: string, edge: Edge, ask: AskName, askBri
 /** A name that does not exist has no AAAA either, and where a CNAME leads elsewhere to addresses, more of them change nothing. */
 function tellsMoreInAaaa(a: Walk, edge: Edge): boolean {
   if (a.end === 'no-data') return true
-  return a.end === 'addresses' && (a.hops.length === 0 || a.hops.some((hop) => hop.target.toLowerCase() === edge.host))
+  const leadsHere = passesTarget(a, edge) || a.hops.some((hop) => hop.target.toLowerCase() === edge.host)
+  return a.end === 'addresses' && (a.hops.length === 0 || leadsHere)
 }
 
 /** A single query, which has little time. */
@@ -211,7 +212,7 @@ function blamedName(hostname: string, verdict: Verdict, edge: Edge): string | un
     case 'target-is-portal':
       return verdict.record.name.toLowerCase()
     case 'unknown':
-      return verdict.record && !inOneDomain(verdict.record.target.toLowerCase(), edge.host) ? hostname : undefined
+      return verdict.record && !leadsToOurs(verdict.record, edge) ? hostname : undefined
     case 'dnssec-bogus':
       return verdict.record && hostname
     case 'doubled-host':

@@ -38,12 +38,14 @@ export type ProbeSettings = {
 /**
  * What a claim brings to a check: the project's proof, and the alias by which challenges may be delegated to us, where there is such a thing.
  * `sharedDomains`: those above its hostname in which others are served, so that their wildcard records are no sign of whom the name is meant for.
+ * `cnameTarget`: the name that its customers are told in place of the edge host.
  */
 export type Ownership = {
   proof: string
   proofNeeded: boolean
   sharedDomains?: readonly string[]
   delegation?: WantedDelegation | undefined
+  cnameTarget?: Hostname | null
 }
 
 export type Destination = { kind: 'yes'; addresses: string[] } | { kind: 'no'; sentence: string } | { kind: 'unknown'; sentence: string }
@@ -56,9 +58,10 @@ export type Probe = {
   check(hostname: Hostname, ownership: Ownership, signal?: AbortSignal): Promise<DnsReport>
   /**
    * Whether visitors of the hostname come to the edge, and at which addresses: asked before a certificate is ordered. A target that differs
-   * in case leads here too. A yes is remembered for 60 seconds, or until a check says otherwise; callers at the same time share one look-up.
+   * in case leads here too, and so does the project's own, `cnameTarget`. A yes is remembered for 60 seconds, or until a check says otherwise; callers
+   * at the same time share one look-up.
    */
-  leadsToEdge(hostname: Hostname): Promise<Destination>
+  leadsToEdge(hostname: Hostname, cnameTarget?: Hostname | null): Promise<Destination>
   /** The CAA records that count for a hostname, of a wildcard those for the name that it stands on. Never rejects. */
   caaOf(hostname: Hostname): Promise<CaaRecords>
   close(): void
@@ -68,13 +71,13 @@ const DESTINATIONS_MAX = 20_000
 const DESTINATION_MS = 60_000
 
 export function createProbe(settings: ProbeSettings): Probe {
-  const edge = readEdge(settings)
+  const ownEdge = readEdge(settings)
   const servers = (settings.servers.length > 0 ? settings.servers : getServers()).map(parseServer)
   const exchange = createExchange()
   const resolver = createResolver(servers, exchange)
   const authorities = createAuthorities({ resolver, exchange, port: settings.authoritativePort })
   const sureAuthorities = createAuthorities({ resolver, exchange, port: settings.authoritativePort, surely: true })
-  const lookup = createLookup({ resolver, authorities, sureAuthorities, edge })
+  const lookupOf = (edge: Edge) => createLookup({ resolver, authorities, sureAuthorities, edge })
   const destinations = new Lru<string, { destination: Destination; until: number }>(DESTINATIONS_MAX)
   const once = createOnce<string, Destination>()
   const ask =
@@ -85,8 +88,9 @@ export function createProbe(settings: ProbeSettings): Probe {
   async function check(hostname: Hostname, ownership: Ownership): Promise<DnsReport> {
     const budget = openBudget()
     const domain = withoutStar(hostname)
-    const examined = await examineClaim(lookup, hostname, budget)
-    remember(hostname, examined)
+    const edge = withTarget(ownEdge, hostname, ownership.cnameTarget)
+    const examined = await examineClaim(lookupOf(edge), hostname, budget)
+    remember(hostname, examined, edge)
     const finding = await weighWildcardRecord(hostname, examined, ownership.sharedDomains ?? [], ask(budget))
     const isLocal = finding.view === undefined
     const proof = ownership.proofNeeded && !isLocal ? { name: `_namesake.${domain}`, value: ownership.proof } : undefined
@@ -128,7 +132,7 @@ export function createProbe(settings: ProbeSettings): Probe {
     return createReport({ ...report, checkedAt: new Date() })
   }
 
-  function remember(hostname: Hostname, finding: Finding): Destination {
+  function remember(hostname: Hostname, finding: Finding, edge: Edge): Destination {
     const destination = destinationOf(hostname, finding, edge)
     // A no is not remembered: the customer may have added the record since, and another process may have seen it already.
     if (destination.kind === 'yes') destinations.set(hostname, { destination, until: performance.now() + DESTINATION_MS })
@@ -141,13 +145,16 @@ export function createProbe(settings: ProbeSettings): Probe {
       signal?.throwIfAborted()
       return unlessAborted(check(hostname, ownership), signal)
     },
-    async leadsToEdge(hostname) {
+    async leadsToEdge(hostname, cnameTarget) {
       const known = destinations.get(hostname)
       if (known && known.until > performance.now()) return known.destination
-      return once(hostname, async () => remember(hostname, await examineClaim(lookup, hostname, openBudget())))
+      const edge = withTarget(ownEdge, hostname, cnameTarget)
+      return once(`${hostname} ${edge.target}`, async () =>
+        remember(hostname, await examineClaim(lookupOf(edge), hostname, openBudget()), edge),
+      )
     },
     async caaOf(hostname) {
-      if (edge.isLocal && hostname.endsWith('.localhost')) return { kind: 'none' }
+      if (ownEdge.isLocal && hostname.endsWith('.localhost')) return { kind: 'none' }
       return lookUpCaa(resolver, hostname.replace(/^\*\./, ''), openBudget())
     },
     close() {
@@ -170,6 +177,7 @@ function readEdge(settings: ProbeSettings): Edge {
   const addresses = settings.edgeIps.map(unmapped)
   return {
     host: settings.edgeHost,
+    target: settings.edgeHost,
     isLocal: settings.edgeHost.endsWith('.localhost'),
     addresses: new Set(addresses),
     ours: new Set(addresses),
@@ -177,10 +185,16 @@ function readEdge(settings: ProbeSettings): Edge {
   }
 }
 
+/** The edge as the customers of a project are told it; a target does not lead to itself. What is learnt of our own addresses stays common to all. */
+function withTarget(edge: Edge, hostname: Hostname, cnameTarget: Hostname | null | undefined): Edge {
+  return cnameTarget && cnameTarget !== hostname ? { ...edge, target: cnameTarget } : edge
+}
+
 /** Nobody could see where it leads, or it does lead here by some: that is no sign of a customer who has left. */
 const LEADS_NOWHERE_SEEN: readonly Verdict['kind'][] = [
   'unknown',
   'edge-host-broken',
+  'cname-target-broken',
   'dnssec-bogus',
   'lame-delegation',
   'servers-disagree',

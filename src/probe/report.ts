@@ -2,9 +2,9 @@ import type { ApexAlias } from './apex-alias.ts'
 import type { CaaFinding } from './caa.ts'
 import type { Delegation } from './delegation.ts'
 import type { Finding } from './lookup.ts'
-import { inOneDomain, isWithin, placeOf } from './place.ts'
+import { inOneDomain, isWithin, placeOf, registeredDomain } from './place.ts'
 import { describe, describeApexAlias, mayBeCname, type Subject } from './sentence.ts'
-import type { Edge, Verdict } from './verdict.ts'
+import { type Edge, passesTarget, type Verdict } from './verdict.ts'
 import type { Walk } from './walk.ts'
 
 export type DnsState = Verdict['kind']
@@ -29,7 +29,7 @@ export type DnsReport = {
 
 /** Where another value is all that a wildcard record needs. */
 const MENDED_IN_PLACE: readonly Verdict['kind'][] = ['wrong-case', 'typo-in-target', 'missing-final-dot', 'target-is-portal']
-const NOT_TO_MEND: readonly Verdict['kind'][] = ['verified', 'edge-host-broken', 'servers-disagree']
+const NOT_TO_MEND: readonly Verdict['kind'][] = ['verified', 'edge-host-broken', 'cname-target-broken', 'servers-disagree']
 
 const RECORDS_SHOWN_MAX = 32
 const TEXT_SHOWN_CHARS_MAX = 300
@@ -91,7 +91,7 @@ function expectedRecords(subject: Subject, verdict: Verdict, proof: ReportParts[
   const hostname = byWildcard !== undefined && !proof && MENDED_IN_PLACE.includes(verdict.kind) ? byWildcard : subject.hostname
   const addresses = [...edge.addresses].map((value): DnsRecord => ({ name: hostname, type: typeOf(value), value }))
   const type = mayBeCname(verdict, subject) ? 'CNAME' : 'ALIAS'
-  const pointing: DnsRecord[] = type === 'ALIAS' && addresses.length > 0 ? addresses : [{ name: hostname, type, value: edge.host }]
+  const pointing: DnsRecord[] = type === 'ALIAS' && addresses.length > 0 ? addresses : [{ name: hostname, type, value: edge.target }]
   return proof ? [...pointing, { name: proof.name, type: 'TXT', value: proof.value }] : pointing
 }
 
@@ -138,7 +138,7 @@ function isSame(one: DnsRecord, other: DnsRecord): boolean {
 /** A provider that flattens a CNAME for A and answers AAAA from elsewhere sends visitors with IPv6 astray though the CNAME is right. */
 function warnOfAddresses(hostname: string, { verdict, view }: Finding, edge: Edge): DnsWarning[] {
   const elsewhere = view?.aaaa?.hops.length === 0 ? view.aaaa.addresses.filter((address) => !edge.ours.has(address)) : []
-  const reached = view?.a.hops.some((hop) => hop.target.toLowerCase() === edge.host)
+  const reached = view && (passesTarget(view.a, edge) || view.a.hops.some((hop) => hop.target.toLowerCase() === edge.host))
   if (!reached || elsewhere.length === 0 || verdict.kind === 'stale-aaaa') return []
   const shown = elsewhere.slice(0, 2).join(', ')
   return [
@@ -158,6 +158,10 @@ function warnOfCaa(hostname: string, { zone }: Finding, caa: ReportParts['caa'],
   const { because, tag, found } = finding
   if (inOneDomain(finding.at, edge.host) && !inOneDomain(hostname, edge.host)) {
     const sentence = `The CAA records of ${finding.at}, which are ours, do not allow a certificate for ${hostname}: we must repair them, and nothing is to be done about it.`
+    return [{ kind: 'caa-forbids', sentence }]
+  }
+  if (inOneDomain(finding.at, edge.target) && !inOneDomain(hostname, edge.target)) {
+    const sentence = `The CAA records of ${finding.at} do not allow a certificate for ${hostname}: whoever owns ${registeredDomain(edge.target)} must mend them, and nothing is to be done in the DNS of ${hostname}.`
     return [{ kind: 'caa-forbids', sentence }]
   }
   if (because === 'not-understood') {

@@ -1,8 +1,8 @@
 import { unicodeOf } from '../hostname.ts'
 import { recordTypeShown } from '../lib/record-type.ts'
-import { inOneDomain, type Place, parentOf, placeOf, registeredDomain } from './place.ts'
+import { type Place, parentOf, placeOf, registeredDomain } from './place.ts'
 import { asEntered, hostNameIn } from './target.ts'
-import { type Edge, isOursByMistake, type Verdict } from './verdict.ts'
+import { type Edge, isOursByMistake, leadsToOurs, type Verdict } from './verdict.ts'
 import type { Hop } from './walk.ts'
 
 /**
@@ -56,7 +56,7 @@ function describeInAscii(verdict: Verdict, subject: Subject): string {
   if (misplaced?.name.toLowerCase() === hostname) return describeMisplaced(misplaced, subject)
   switch (verdict.kind) {
     case 'verified':
-      return `The DNS of ${hostname} is right: it leads to ${edge.host}.`
+      return `The DNS of ${hostname} is right: it leads ${edge.target === edge.host || verdict.via === 'cname-target' ? `to ${edge.target}` : 'here'}.`
     case 'absent':
       return verdict.sharedRecord === undefined
         ? describeAbsent(verdict.unregistered, subject)
@@ -66,9 +66,9 @@ function describeInAscii(verdict: Verdict, subject: Subject): string {
     case 'wrong-case':
       return `${change(verdict.record, subject)} ${withValue(edge)}, written in lower-case letters exactly like this.`
     case 'typo-in-target':
-      return `There is a typing mistake in a record: ${lowerFirst(change(verdict.record, subject))} ${withValue(edge)}${hostNameIn(verdict.record.target) === edge.host ? ', with nothing before or after it' : ''}.`
+      return `There is a typing mistake in a record: ${lowerFirst(change(verdict.record, subject))} ${withValue(edge)}${hostNameIn(verdict.record.target) === edge.target ? ', with nothing before or after it' : ''}.`
     case 'missing-final-dot':
-      return `${change(verdict.record, subject)} "${edge.host}." with a dot at its end, because without that dot the DNS provider has appended the domain.`
+      return `${change(verdict.record, subject)} "${edge.target}." with a dot at its end, because without that dot the DNS provider has appended the domain.`
     case 'target-is-portal':
       return `${change(verdict.record, subject)} ${withValue(edge)}, because ${show(verdict.record.target)} is our website and does not serve customers' hostnames.`
     case 'doubled-host':
@@ -93,6 +93,8 @@ function describeInAscii(verdict: Verdict, subject: Subject): string {
       return verdict.record ? describeBogusTarget(verdict.record, subject) : describeBogus(verdict.unsigned ?? false, subject)
     case 'edge-host-broken':
       return `The record of ${hostname} is right and nothing is to be done there: ${edge.host}, which is ours, does not resolve at the moment, and we must repair it.`
+    case 'cname-target-broken':
+      return describeTarget('does not lead here at present, and', subject)
     case 'proof-needed':
       return describeProof(verdict, subject)
     case 'unknown':
@@ -110,11 +112,7 @@ function describeInAscii(verdict: Verdict, subject: Subject): string {
 function blamedRecord(verdict: Verdict, edge: Edge): Hop | undefined {
   if (verdict.kind === 'loop') return verdict.hops[0]
   const record = 'record' in verdict ? verdict.record : undefined
-  return record && verdict.kind === 'unknown' && isInOurDomain(record, edge) ? undefined : record
-}
-
-function isInOurDomain(record: Hop, edge: Edge): boolean {
-  return inOneDomain(record.target.toLowerCase(), edge.host)
+  return record && verdict.kind === 'unknown' && leadsToOurs(record, edge) ? undefined : record
 }
 
 /** A CNAME at an apex is not made right by another value. */
@@ -154,7 +152,7 @@ function describeDoubled(at: string, addresses: string[], subject: Subject): str
   const isOld = addresses.length > 0 && byWildcard === undefined
   const old = `the address ${plural(addresses, 'record')} ${list(addresses)} of ${hostname}`
   if (isApex) return `${created}: remove it${isOld ? ` and ${old}` : ''}, then ${lowerFirst(addRecord(subject))}.`
-  return `${created}: ${isOld ? `remove ${old} and ` : ''}name it "${label}" in the DNS of ${zone}, with the value "${edge.host}".`
+  return `${created}: ${isOld ? `remove ${old} and ` : ''}name it "${label}" in the DNS of ${zone}, with the value "${edge.target}".`
 }
 
 /** Where ours are of IPv6 alone, nothing would be left for visitors with IPv4 once the others are gone. */
@@ -172,7 +170,7 @@ function describeMixed({ ours, others }: Verdict & { kind: 'mixed-addresses' }, 
 
 function describeLoop(hops: Hop[], subject: Subject): string {
   const { label, zone } = placeOf(subject.hostname, subject.zone)
-  return `The CNAME records of ${subject.hostname} lead in a circle (${chain(hops)}): change the one named "${label}" in the DNS of ${zone} to the value "${subject.edge.host}".`
+  return `The CNAME records of ${subject.hostname} lead in a circle (${chain(hops)}): change the one named "${label}" in the DNS of ${zone} to the value "${subject.edge.target}".`
 }
 
 /** `mailServers`: those of MX records that were seen beside the CNAME. */
@@ -183,7 +181,7 @@ export function describeApexAlias(mailServers: readonly string[], subject: Subje
   const others = mailServers.length > 0 ? `${records} (${list([...mailServers])})` : 'the other records that every domain has'
   const record = `The CNAME record named "${label}" in the DNS of ${zone} stands beside ${others}`
   const plain = addressRecords([...edge.addresses])
-  const remedy = `replace it by an ALIAS, ANAME or flattened CNAME record with the value "${edge.host}"`
+  const remedy = `replace it by an ALIAS, ANAME or flattened CNAME record with the value "${edge.target}"`
   return `${record}, which DNS does not allow, and mail to ${hostname} can get lost by it: ${remedy}${plain === '' ? '' : `, or by ${plain}`}.`
 }
 
@@ -191,7 +189,7 @@ function describeProxied(by: string, subject: Subject): string {
   const { label, zone } = placeOf(subject.hostname, subject.zone)
   const through = `The record named "${label}" in the DNS of ${zone} goes through ${by}'s proxy`
   if (!mayBeCname({ kind: 'proxied', by }, subject)) return `${through}: remove this record, then ${lowerFirst(addRecord(subject))}.`
-  return `${through}: set it ${withoutProxy(by)}, as a CNAME with the value "${subject.edge.host}".`
+  return `${through}: set it ${withoutProxy(by)}, as a CNAME with the value "${subject.edge.target}".`
 }
 
 /** None may stand at an apex; behind its proxy Cloudflare takes one, and flattens it. */
@@ -213,10 +211,16 @@ function describeByWildcard(verdict: Verdict, wildcard: string, subject: Subject
 function describeUnresolved(record: Hop, subject: Subject): string {
   const { hostname, edge } = subject
   const target = show(record.target)
-  if (isInOurDomain(record, edge))
+  if (record.target.toLowerCase() === edge.target) return describeTarget('does not resolve at present, and if it stays so,', subject)
+  if (leadsToOurs(record, edge))
     return `The record of ${hostname} leads to ${target}, which does not resolve at present: nothing is to be done now, we look again soon.`
   const { label, zone } = placeOf(record.name.toLowerCase(), subject.zone)
   return `The CNAME record named "${label}" in the DNS of ${zone} leads to ${target}, which does not resolve at present: change it to ${withValue(edge)}.`
+}
+
+/** Behind a record that is right: `fault` is what the vendor's own target does. */
+function describeTarget(fault: string, { hostname, edge: { target } }: Subject): string {
+  return `The record of ${hostname} is right and nothing is to be done there: ${target}, to which it leads, ${fault} whoever owns ${registeredDomain(target)} must mend the record of ${target}.`
 }
 
 function describeBogusTarget(record: Hop, subject: Subject): string {
@@ -270,9 +274,9 @@ function proveBy({ name, proof, mistake }: Verdict & { kind: 'proof-needed' }, s
 
 function addRecord(subject: Subject): string {
   const { label, zone } = placeOf(subject.hostname, subject.zone)
-  const { host, addresses } = subject.edge
-  if (!subject.isApex) return `Add a CNAME record named "${label}" in the DNS of ${zone} with the value "${host}"`
-  const alias = `Add an ${recordTypeShown('ALIAS')} record named "${label}" in the DNS of ${zone} with the value "${host}"`
+  const { target, addresses } = subject.edge
+  if (!subject.isApex) return `Add a CNAME record named "${label}" in the DNS of ${zone} with the value "${target}"`
+  const alias = `Add an ${recordTypeShown('ALIAS')} record named "${label}" in the DNS of ${zone} with the value "${target}"`
   const plain = addressRecords([...addresses])
   return plain === '' ? alias : `${alias}, or ${plain} if your DNS provider has no such record`
 }
@@ -304,7 +308,7 @@ function change(record: Hop, subject: Subject): string {
 }
 
 function withValue(edge: Edge): string {
-  return `"${edge.host}"`
+  return `"${edge.target}"`
 }
 
 function chain(hops: Hop[]): string {

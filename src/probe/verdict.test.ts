@@ -6,6 +6,7 @@ import type { Walk, WalkEnd } from './walk.ts'
 const HOST = 'shop.customer.com'
 const edge: Edge = {
   host: 'edge.namesake.example',
+  target: 'edge.namesake.example',
   isLocal: false,
   addresses: new Set(['198.51.100.1', '198.51.100.2', '2001:db8::1']),
   ours: new Set(['198.51.100.1', '198.51.100.2', '2001:db8::1']),
@@ -94,7 +95,7 @@ test.each([
 })
 
 test('an edge host under .localhost needs no DNS to resolve', () => {
-  const local = { ...edge, host: 'edge.localhost', isLocal: true }
+  const local = { ...edge, host: 'edge.localhost', target: 'edge.localhost', isLocal: true }
   expect(judgeView(HOST, view(led(['edge.localhost'], [], 'no-such-name')), local).kind).toBe('verified')
 })
 

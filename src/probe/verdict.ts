@@ -9,10 +9,12 @@ import type { Hop, Walk } from './walk.ts'
 /**
  * What names are compared with. `addresses`, those that the operator has set, may be entered as a record; `ours` are those that count as the edge's: the same
  * or, where none are set, the edge host's own. Both in canonical form. `portalHosts` are our other hosts, which customers mistake for the edge.
+ * `target` is what customers are told to enter: the edge host, or a name of their vendor's own that leads to it.
  * `isLocal`: the edge host is under .localhost, which resolves without any DNS server (RFC 6761 §6.3).
  */
 export type Edge = {
   host: string
+  target: string
   isLocal: boolean
   addresses: ReadonlySet<string>
   ours: Set<string>
@@ -42,7 +44,7 @@ export type View = {
  * `resolver`: our own gives no answer, whatever it is asked. `dead`: the name servers of which none has an answer. `unsigned`: the zone has no signatures, though its parent says that it has.
  */
 export type Verdict =
-  | { kind: 'verified'; via: 'cname' | 'addresses' | 'local' }
+  | { kind: 'verified'; via: 'cname' | 'cname-target' | 'addresses' | 'local' }
   | { kind: 'absent'; unregistered?: string; sharedRecord?: string }
   | { kind: 'wrong-target'; record: Hop | undefined; addresses: string[] }
   | { kind: 'wrong-case' | 'typo-in-target' | 'missing-final-dot' | 'target-is-portal'; record: Hop }
@@ -57,6 +59,7 @@ export type Verdict =
   | { kind: 'servers-disagree'; zone: string; right: string[]; wrong: string[] }
   | { kind: 'dnssec-bogus'; record?: Hop; unsigned?: true }
   | { kind: 'edge-host-broken' }
+  | { kind: 'cname-target-broken' }
   | { kind: 'proof-needed'; name: string; proof: string; mistake?: ProofMistake }
   | { kind: 'unknown'; reason: 'silent' | 'failed' | 'bogus' | 'resolver'; record?: Hop; dead?: { zone: string; servers: string[] } }
 
@@ -64,6 +67,7 @@ const TYPO_LETTERS_MAX = 2
 
 /** Judges one source's view. The specification's comparison is exact: a target that differs in case only is not verified. */
 export function judgeView(hostname: string, view: View, edge: Edge): Verdict {
+  if (passesTarget(view.a, edge)) return judgeBehindTarget(view, edge)
   const reached = view.a.hops.find((hop) => hop.target.toLowerCase() === edge.host)
   if (reached) return judgeReached(reached, view, edge)
   if (hostname === edge.host) return judgeResolving(view, edge)
@@ -110,7 +114,17 @@ export function weigh(
 /** Whether the hostname has an NS record with the edge host, which makes it a zone of its own that nobody serves. */
 export function isOursByMistake(verdict: Verdict, hostname: string, edge: Edge): boolean {
   const delegated = verdict.kind === 'lame-delegation' ? verdict : verdict.kind === 'unknown' ? verdict.dead : undefined
-  return delegated?.zone === hostname && delegated.servers.includes(edge.host)
+  return delegated?.zone === hostname && delegated.servers.some((server) => server === edge.host || server === edge.target)
+}
+
+/** Whether a record leads to where nothing is to be changed: into the edge host's own domain, or to the vendor's target. */
+export function leadsToOurs({ target }: Hop, edge: Edge): boolean {
+  return inOneDomain(target.toLowerCase(), edge.host) || target.toLowerCase() === edge.target
+}
+
+/** Whether a name is led to the vendor's own target, where there is one. */
+export function passesTarget(walk: Walk, edge: Edge): boolean {
+  return edge.target !== edge.host && walk.hops.some((hop) => hop.target.toLowerCase() === edge.target)
 }
 
 /** Puts the proof, where one is needed, on top of a verdict. */
@@ -123,6 +137,22 @@ export function weighProof(verdict: Verdict, proof: { name: string; value: strin
 
 function firstOf(servers: { name: string }[], names: string[]): number {
   return servers.findIndex((server) => server.name === names[0])
+}
+
+/** The customer's record is right. The target leads on to the edge host, or has its addresses alone; else its owner has to mend that. */
+function judgeBehindTarget(view: View, edge: Edge): Verdict {
+  const { a, aaaa } = view
+  const verified: Verdict = { kind: 'verified', via: 'cname-target' }
+  if (a.hops.some((hop) => hop.target.toLowerCase() === edge.host)) {
+    const verdict = judgeResolving(view, edge)
+    return verdict.kind === 'verified' ? verified : verdict
+  }
+  const reason = [a.end, aaaa?.end].find((end) => end === 'silent' || end === 'failed' || end === 'bogus')
+  if (reason) return { kind: 'unknown', reason, record: a.hops.find((hop) => hop.target.toLowerCase() === edge.target)! }
+  // Without an alias before them, AAAA addresses are the customer's own.
+  const addresses = [...a.addresses, ...(aaaa && aaaa.hops.length > 0 ? aaaa.addresses : [])]
+  const areOurs = addresses.length > 0 && addresses.every((address) => edge.ours.has(address))
+  return areOurs ? verified : { kind: 'cname-target-broken' }
 }
 
 function judgeReached(hop: Hop, view: View, edge: Edge): Verdict {
@@ -138,12 +168,12 @@ function judgeResolving(view: View, edge: Edge): Verdict {
 function findMistake(hostname: string, hop: Hop, edge: Edge): Verdict | undefined {
   const target = hostNameIn(hop.target)
   if (edge.portalHosts.has(target)) return { kind: 'target-is-portal', record: hop }
-  if (isNearly(edge.host, withoutDomain(target, hostname))) return { kind: 'missing-final-dot', record: hop }
-  return isNearly(edge.host, target) ? { kind: 'typo-in-target', record: hop } : undefined
+  if (isNearly(withoutDomain(target, hostname), edge)) return { kind: 'missing-final-dot', record: hop }
+  return isNearly(target, edge) ? { kind: 'typo-in-target', record: hop } : undefined
 }
 
-function isNearly(host: string, name: string | undefined): boolean {
-  return name !== undefined && editDistance(name, host, TYPO_LETTERS_MAX) <= TYPO_LETTERS_MAX
+function isNearly(name: string | undefined, { host, target }: Edge): boolean {
+  return name !== undefined && [host, target].some((wanted) => editDistance(name, wanted, TYPO_LETTERS_MAX) <= TYPO_LETTERS_MAX)
 }
 
 /**
@@ -151,7 +181,7 @@ function isNearly(host: string, name: string | undefined): boolean {
  * the edge host as its value, whatever became of the other name. A chain into the edge host's own domain may be right as it is.
  */
 function judgeUnresolved(reason: 'silent' | 'failed' | 'bogus', hops: Hop[], edge: Edge): Verdict {
-  const ours = hops.find((hop) => inOneDomain(hop.target.toLowerCase(), edge.host))
+  const ours = hops.find((hop) => leadsToOurs(hop, edge))
   if (ours) return { kind: 'unknown', reason, record: ours }
   const record = hops[0] && { record: hops[0] }
   // Wrong signatures were refused twice: that is no moment's failure.
@@ -212,7 +242,7 @@ export function leadsToEdge(walk: Walk, edge: Edge): boolean {
 }
 
 function edgeText(view: View, edge: Edge): string | undefined {
-  return view.texts?.find((text) => text.toLowerCase().includes(edge.host))
+  return view.texts?.find((text) => [edge.host, edge.target].some((name) => text.toLowerCase().includes(name)))
 }
 
 function addressesOf(view: View): string[] {

@@ -1,5 +1,7 @@
 import type { Config } from '../config.ts'
+import type { Db } from '../core/db.ts'
 import { challengeNameOf, delegationLabel } from '../core/delegation.ts'
+import { findCnameTarget } from '../core/projects.ts'
 import { createProbe, type Probe } from '../probe/probe.ts'
 
 const ISSUERS = new Map([
@@ -28,6 +30,11 @@ export function createServiceProbe(config: Config): Probe {
       return probe.check(hostname, { ...ownership, delegation: { name: challengeNameOf(hostname), value } }, signal)
     },
   }
+}
+
+/** The probe of whoever knows a hostname alone: it also leads to the edge by the CNAME target of the project that holds it. */
+export function withCnameTargets(probe: Probe, db: Db): Probe {
+  return { ...probe, leadsToEdge: async (hostname) => probe.leadsToEdge(hostname, await findCnameTarget(db, hostname)) }
 }
 
 /** None where one of the directories is not known: CAA records that forbid the others may allow that one. */

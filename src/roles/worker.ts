@@ -40,7 +40,7 @@ import { createLiveVisits } from './live-visits.ts'
 import { ownHosts } from './own-hosts.ts'
 import { ensureOwnKeys } from './own-keys.ts'
 import type { RoleContext, RunningRole } from './role.ts'
-import { createServiceProbe } from './service-probe.ts'
+import { createServiceProbe, withCnameTargets } from './service-probe.ts'
 import { renewTicketKeys } from './ticket-keys.ts'
 import { createTlsAlpnOnEdges } from './tls-alpn.ts'
 
@@ -60,7 +60,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
   const db = connectDatabase(config.databaseUrl!, { applicationName: 'namesake worker', poolMax: 10, log, hosts })
   const jobDb = connectDatabase(config.databaseUrl!, { applicationName: 'namesake jobs', poolMax: JOB_CONNECTIONS_MAX, log, hosts })
   const announcer = createAnnouncer(db)
-  const probe = createServiceProbe(config)
+  const probe = withCnameTargets(createServiceProbe(config), db)
   const health = createAuthorityHealth({ log })
   const kept = createKeptOrders(db, certificateKeys(config), log)
   const dns01 = createDelegatedChallenges(config, db)

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { updateProject } from '../../src/core/projects.ts'
 import { EDGE_IP, startTestApi, type Tenant, type TestApi } from '../support/api.ts'
 import { startMailServer, startMailWorker, type TestMail, textOf } from '../support/mail.ts'
 import { CONNECT_SIGNER, LINK_SIGNER } from '../support/portal-parts.ts'
-import { EDGE_HOST, freshHostname } from '../support/tenants.ts'
+import { EDGE_HOST, freshHostname, PROJECT_RULES } from '../support/tenants.ts'
 
 let api: TestApi
 let mail: TestMail
@@ -132,6 +133,48 @@ describe('a link', () => {
     await linkFor(hostname, other)
     expect((await tenant.call('POST', `/v1/edge/domains/${hostname}/link`)).json()).toMatchObject({ status: 404, code: 'domain_not_found' })
   })
+})
+
+test('customers are told the CNAME target of their vendor, before and after a check, on the page, by mail, and at once when it is changed', async () => {
+  const vendor = await api.addTenant()
+  const target = freshHostname('vendor.test')
+  const hostname = freshHostname()
+  const token = await linkFor(hostname, vendor)
+  const set = (cnameTarget: string | null) => updateProject(api.db, vendor.project.slug, { cnameTarget }, PROJECT_RULES)
+  const told = async (path = '', method = 'GET') =>
+    (await withLink(token, path, { method })).json<{
+      status: string
+      dns: { state: string; sentence: string; expected: { value: string }[] }
+    }>()
+  const valueTold = async () => (await told()).dns.expected.map(({ value }) => value)
+
+  await set(target)
+  expect(await valueTold()).toEqual([target])
+  const { dns } = await told('/check', 'POST')
+  expect(dns).toMatchObject({
+    state: 'absent',
+    sentence: expect.stringContaining(`with the value "${target}"`),
+    expected: [{ value: target }],
+  })
+  await set('later.vendor.test')
+  expect((await told()).dns).toMatchObject({
+    sentence: expect.stringContaining('with the value "later.vendor.test"'),
+    expected: [{ value: 'later.vendor.test' }],
+  })
+  const headers = { authorization: `Connect ${token}`, 'x-forwarded-for': '198.51.100.200' }
+  await api.call('POST', '/v1/connect/mail', { headers, body: { to: 'target@customer.test' } })
+  const text = textOf(await mail.next('target@customer.test'))
+  expect(text).toContain('Value: later.vendor.test')
+  expect(text).not.toContain(EDGE_HOST)
+
+  await set(target)
+  api.dns.set(hostname, 'CNAME', target)
+  const check = () => told('/check', 'POST') // one that follows within two seconds answers with the last findings
+  await expect.poll(check).toMatchObject({ status: 'waiting-for-dns', dns: { state: 'cname-target-broken' } })
+  api.dns.set(target, 'CNAME', EDGE_HOST)
+  await expect.poll(check).toMatchObject({ dns: { state: 'verified' } })
+  await set(null)
+  expect(await valueTold()).toEqual([EDGE_HOST])
 })
 
 test('the records go by mail to whoever manages the DNS, five times in 15 minutes', async () => {
