@@ -98,6 +98,7 @@ export const api = {
       upstreamProtocol?: records.UpstreamProtocol
       brand?: { color?: string | null; logoUrl?: string | null }
       errorPage?: string | null
+      cnameTarget?: string | null
     },
   ) => call<records.CheckedProject>('PATCH', project(slug), { body: changes }),
   removeProject: (slug: string) => call<void>('DELETE', project(slug)),

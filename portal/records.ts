@@ -18,6 +18,10 @@ export type Project = {
   brand?: { color?: string | null; logoUrl?: string | null }
   /** HTML of the vendor's own; null: the service's page. Not in lists. */
   errorPage?: string | null
+  /** The vendor's own name that customers are told in place of the edge host. */
+  cnameTarget?: string | null
+  /** Not in lists. */
+  edgeHost?: string
 }
 export type UpstreamCheck = { kind: 'answered'; status: number } | { kind: 'unreachable'; sentence: string }
 export type CheckedProject = Project & { upstreamCheck?: UpstreamCheck }

@@ -396,6 +396,7 @@ export const text = {
       to: (role) => `to ${role}`,
       name: (name) => `name: ${name}`,
       upstreamUrl: (url) => `address: ${url}`,
+      cnameTarget: (name) => `customers are told ${name}`,
       upstreamProtocol: (protocol) => `spoken to over ${PROTOCOLS[protocol] ?? protocol}`,
     } as Record<string, (value: string) => string>,
     actions: {
@@ -433,6 +434,16 @@ export const text = {
     colorInvalid: 'Write the colour as # and six digits, such as #0f766e.',
     logo: 'Address of your logo',
     logoHint: 'An https address of an image.',
+    cnameTarget: 'Where customers point their DNS',
+    cnameTargetNow: 'Your customers are told:',
+    cnameTargetEmpty: 'This is the host of the service. With a name of your own, customers see that in its place, in every instruction.',
+    cnameTargetOwn:
+      'Keep its record in place: your customers’ hostnames lead here by it. Those that lead here in another way stay connected too.',
+    cnameTargetName: 'A name of your own',
+    cnameTargetHint: (edgeHost: string) =>
+      `First make its record in your own DNS: a CNAME with the value ${edgeHost}. It is looked up when you save. Empty: the host of the service.`,
+    cnameTargetInvalid: 'Enter a name such as customers.your-company.com.',
+    cnameTargetRecord: (zone: string) => `The record to make first, in the DNS of ${zone}:`,
     errorPage: 'While your application does not answer',
     errorPageText: 'Visitors see this page, with your name and colour, until your application is back.',
     errorPagePreview: 'Preview of the page that visitors see',

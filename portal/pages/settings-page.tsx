@@ -5,6 +5,7 @@ import { api } from '../api.ts'
 import { toast } from '../components/announcer.tsx'
 import { Button } from '../components/button.tsx'
 import { Card, PageHead, Skeleton } from '../components/card.tsx'
+import { CnameTarget } from '../components/cname-target.tsx'
 import { ConfirmDialog } from '../components/dialog.tsx'
 import { ErrorPage } from '../components/error-page.tsx'
 import { Field, Select } from '../components/field.tsx'
@@ -34,6 +35,7 @@ export function SettingsPage() {
         <General project={project.data} mayChange={mayChange} />
         <Plan project={project.data} />
         <Brand project={project.data} mayChange={mayChange} />
+        {project.data.edgeHost && <CnameTarget project={project.data} edgeHost={project.data.edgeHost} mayChange={mayChange} />}
         <ErrorPage project={project.data} mayChange={mayChange} />
         {project.data.role === 'owner' && <Danger project={project.data} />}
       </div>

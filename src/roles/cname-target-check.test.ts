@@ -27,7 +27,7 @@ test('a CNAME target leads to the edge host by its record, by a chain, or by all
 })
 
 test('one that leads nowhere or elsewhere is refused with the record to add', async () => {
-  const needed = `it needs the record ${TARGET} CNAME ${EDGE_HOST}.`
+  const needed = `the record ${TARGET} CNAME ${EDGE_HOST} is needed first. Add a CNAME record named "customers"`
   await expect(check()).rejects.toMatchObject({ code: 'cname_target_invalid', message: expect.stringContaining(needed) })
   zone.set(TARGET, 'CNAME', 'old.example')
   await expect(check()).rejects.toMatchObject({ message: expect.stringMatching(/from "old\.example" to "edge\.namesake\.test"\.$/) })

@@ -15,7 +15,7 @@ export async function checkCnameTarget(
   leadsToEdge: Probe['leadsToEdge'],
 ): Promise<void> {
   if (isOwnName(target, rules))
-    throw new ServiceError('hostname_reserved', `${target} belongs to the service itself: choose a name in a domain of your own`)
+    throw new ServiceError('hostname_reserved', `a CNAME target is in a domain of your own, and ${target} belongs to the service itself`)
   const destination = await leadsToEdge(target)
   if (destination.kind !== 'yes') throw new ServiceError('cname_target_invalid', reasonOf(target, rules.edgeHost, destination))
 }
@@ -23,5 +23,5 @@ export async function checkCnameTarget(
 function reasonOf(target: string, edgeHost: string, { kind, sentence }: Exclude<Destination, { kind: 'yes' }>): string {
   if (kind === 'unknown') return `it cannot be found out now where ${target} leads, so nothing was saved: try again soon. ${sentence}`
   const type = registeredDomain(target) === target ? recordTypeShown('ALIAS') : 'CNAME'
-  return `${target} does not lead here yet: it needs the record ${target} ${type} ${edgeHost}. ${sentence}`
+  return `the record ${target} ${type} ${edgeHost} is needed first. ${sentence}`
 }

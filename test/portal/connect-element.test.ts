@@ -37,8 +37,8 @@ async function startVendorSite(): Promise<void> {
 }
 
 /** Claims the hostname and makes the link of its owner; resolves with the link's token. */
-async function link(hostname: string): Promise<string> {
-  const domains = `${world.portalUrl}/v1/portal/projects/acme-shops/domains`
+async function link(hostname: string, project = 'acme-shops'): Promise<string> {
+  const domains = `${world.portalUrl}/v1/portal/projects/${project}/domains`
   await vendor.request.post(domains, { data: { hostname } })
   const { url } = (await (await vendor.request.post(`${domains}/${encodeURIComponent(hostname)}/link`)).json()) as { url: string }
   return new URL(url).hash.slice(1)
@@ -137,6 +137,23 @@ test('what is wrong stands above the record and the steps', async () => {
   await page.getByText('Almost: one thing to correct').first().waitFor({ timeout: SEEN_WITHIN_MS })
   const topOf = async (name: string) => (await page.getByRole('heading', { name }).boundingBox())!.y
   expect(await topOf('Right now')).toBeLessThan(await topOf('The record as it should be'))
+})
+
+test('a right record is not shown to be changed when the vendor’s own name leads elsewhere, and the name is what others are told', async () => {
+  const [hostname, target] = ['right.element-customer.com', 'customers.element-vendor.com']
+  const projects = `${world.portalUrl}/v1/portal/projects`
+  await vendor.request.post(projects, { data: { name: 'Own name', slug: 'own-name', upstreamUrl: world.upstreamUrl } })
+  world.dns.set(target, 'CNAME', EDGE_HOST)
+  expect((await vendor.request.patch(`${projects}/own-name`, { data: { cnameTarget: target } })).status()).toBe(200)
+  const { page } = await openHost(await link(hostname, 'own-name'))
+  await page.getByText(target).first().waitFor()
+  expect(await page.getByText(EDGE_HOST).count()).toBe(0)
+  world.dns.set(target, 'CNAME', 'old.example.net')
+  world.dns.set(hostname, 'CNAME', target)
+  await page.getByText('Your record is right').first().waitFor({ timeout: SEEN_WITHIN_MS })
+  await page.getByText(`must mend the record of ${target}`).first().waitFor()
+  expect(await page.getByRole('heading', { name: /^The records?/ }).count()).toBe(0)
+  expect(await findBarriers(page)).toEqual([])
 })
 
 test('at a domain itself the steps leave the records alone by which its mail comes', async () => {

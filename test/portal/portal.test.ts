@@ -662,6 +662,50 @@ describe('settings', () => {
     expect(await protocol.inputValue()).toBe('h2c')
   })
 
+  test('a name of the vendor’s own is shown with the record to make first, refused before that is there, and then what customers are told', async () => {
+    const page = await startProject('Named')
+    await addDomain(page, 'shop.named-customer.com')
+    await page.getByText(EDGE_HOST).first().waitFor()
+    await page.goto(`${world.portalUrl}/projects/named/settings`)
+    const card = page.getByRole('region', { name: 'Where customers point their DNS' })
+    await card.getByText(`Your customers are told: ${EDGE_HOST}`).waitFor()
+    await card.getByLabel('A name of your own').fill('customers.named.example')
+    await card.getByText('The record to make first, in the DNS of named.example:').waitFor()
+    await card.getByRole('button', { name: 'Save' }).click()
+    await card
+      .getByRole('alert')
+      .filter({ hasText: `The record customers.named.example CNAME ${EDGE_HOST} is needed first.` })
+      .waitFor()
+    expect(await findBarriers(page)).toEqual([])
+    world.dns.set('customers.named.example', 'CNAME', EDGE_HOST)
+    await card.getByRole('button', { name: 'Save' }).click()
+    await card.getByText('Your customers are told: customers.named.example').waitFor()
+    await page.goto(`${world.portalUrl}/projects/named/domains/shop.named-customer.com`)
+    await page.getByText('customers.named.example').first().waitFor()
+    expect(await page.getByText(EDGE_HOST).count()).toBe(0)
+    await page.goto(`${world.portalUrl}/projects/named/activity`)
+    await page.getByText('(customers are told customers.named.example)').waitFor()
+    await page.goto(`${world.portalUrl}/projects/named/settings`)
+    await card.getByLabel('A name of your own').fill('')
+    await card.getByRole('button', { name: 'Save' }).click()
+    await card.getByText(`Your customers are told: ${EDGE_HOST}`).waitFor()
+  })
+
+  test('the customer whose record is right is told so, and shown no record, when the vendor’s own name leads elsewhere', async () => {
+    const page = await startProject('Astray')
+    const project = `${world.portalUrl}/v1/portal/projects/astray`
+    world.dns.set('customers.astray.example', 'CNAME', EDGE_HOST)
+    await page.request.patch(project, { data: { cnameTarget: 'customers.astray.example' } })
+    world.dns.set('customers.astray.example', 'CNAME', 'old.example.net')
+    world.dns.set('shop.astray-customer.com', 'CNAME', 'customers.astray.example')
+    await page.request.post(`${project}/domains`, { data: { hostname: 'shop.astray-customer.com' } })
+    const { url } = (await (await page.request.post(`${project}/domains/shop.astray-customer.com/link`)).json()) as { url: string }
+    const { page: customer } = await world.open(url.replace(world.portalUrl, ''))
+    await customer.getByText('Your record is right', { exact: true }).waitFor({ timeout: SEEN_WITHIN_MS })
+    await customer.getByText('whoever owns astray.example must mend the record of customers.astray.example').first().waitFor()
+    expect(await customer.getByRole('heading', { name: /^The records?/ }).count()).toBe(0)
+  })
+
   test('saving one setting does not put back what a colleague has changed meanwhile, and shows it', async () => {
     const page = await startProject('Together')
     const project = `${world.portalUrl}/v1/portal/projects/together`

@@ -74,6 +74,7 @@ function screens(signInUrl: string, connectUrls: string[]): Screen[] {
     { name: 'member-role', path: `${project}/members`, before: chooseOwnRole, isWindow: true },
     { name: 'activity', path: `${project}/activity` },
     { name: 'settings', path: `${project}/settings` },
+    { name: 'settings-target', path: `${project}/settings`, before: typeTarget },
     { name: 'not-found', path: '/projects/nobody' },
     { name: 'connect-ended', path: '/connect#mangled' },
     ...connectUrls.map((url, n) => ({
@@ -176,6 +177,10 @@ async function issueToken(page: Page): Promise<void> {
   await page.getByLabel('Name').fill('production')
   await page.getByRole('button', { name: 'Create token' }).click()
   await page.getByTestId('token').waitFor()
+}
+
+function typeTarget(page: Page) {
+  return page.getByLabel('A name of your own').fill('customers.acme-shops.example')
 }
 
 function choose(provider: string) {
