@@ -102,6 +102,8 @@ test('who manages the DNS is told to add a record where there is none, and what 
   expect(wrong).toContain(`Name:  shop.customer.test\n  Type:  CNAME\n  Value: ${EDGE_HOST}`)
   const found = [{ name: 'shop.customer.test', type: 'CNAME' as const, value: 'gone.example' }]
   expect(await instructionsAfter('nowhere@customer.test', { state: 'unknown', sentence: change, found }, records)).toContain(change)
+  const right = { state: 'cname-target-broken' as const, sentence: 'Nothing is to be done there.' }
+  expect(await instructionsAfter('right@customer.test', right, records)).not.toContain('Please do this')
 })
 
 test('a note is marked as the words of whoever had the mail sent, line by line', async () => {

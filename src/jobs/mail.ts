@@ -16,7 +16,7 @@ import { asHtml, asText, type Letter } from './mail-layout.ts'
 import { signInLetter } from './mail-sign-in.ts'
 
 const NAME_CHARACTERS = 40
-const NOTHING_TO_CORRECT: readonly DnsDetails['state'][] = ['verified', 'absent', 'unknown', 'edge-host-broken']
+const NOTHING_TO_CORRECT: readonly DnsDetails['state'][] = ['verified', 'absent', 'unknown', 'edge-host-broken', 'cname-target-broken']
 
 /** What became of handing a mail over; `refused` is for good, so it is not tried again. */
 export type Handover = { kind: 'sent' } | { kind: 'refused'; reason: string }
