@@ -5,7 +5,13 @@ import { CLIENT_SHARES } from './upstream-share.ts'
 const WAITING_MAX = 4_096
 const WAITING_PER_CLIENT_MAX = WAITING_MAX / CLIENT_SHARES
 
-type Waiter<T> = { resolve(connection: T): void; reject(reason: unknown): void; timer: NodeJS.Timeout; load: ClientLoad | undefined }
+export type Waiter<T> = {
+  resolve(connection: T): void
+  reject(reason: unknown): void
+  readonly load: ClientLoad | undefined
+  readonly endsAtMs: number
+  timer: NodeJS.Timeout | undefined
+}
 
 /**
  * The requests that wait for a connection to one upstream, in the order in which they came; a bounded number, each for a bounded time. Whose visitor
@@ -24,22 +30,23 @@ export class UpstreamLine<T> {
     if (load && load.waiting >= WAITING_PER_CLIENT_MAX)
       return Promise.reject(new UpstreamFailure('busy', 'too many requests of this client wait for upstreams'))
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.#waiters.splice(this.#waiters.indexOf(waiter), 1)
-        leave(waiter)
-        reject(new UpstreamFailure('busy', 'no connection to the upstream became free in time'))
-      }, forMs)
-      const waiter: Waiter<T> = { resolve, reject, timer, load }
-      if (load) load.waiting += 1
+      const waiter: Waiter<T> = { resolve, reject, load, endsAtMs: performance.now() + forMs, timer: undefined }
       this.#waiters.push(waiter)
+      this.#enter(waiter)
     })
   }
 
   /** Takes the first out of the line: what it waited for has come, or will. */
-  next(): Pick<Waiter<T>, 'resolve' | 'reject'> | undefined {
+  next(): Waiter<T> | undefined {
     const waiter = this.#waiters.shift()
     if (waiter) leave(waiter)
     return waiter
+  }
+
+  /** Nothing came for the one that was taken out: it is the first again, for what is left of its time. */
+  putBack(waiter: Waiter<T>): void {
+    this.#waiters.unshift(waiter)
+    this.#enter(waiter)
   }
 
   /** Tells all but the first so many that nothing will come. */
@@ -48,6 +55,16 @@ export class UpstreamLine<T> {
       leave(waiter)
       waiter.reject(reason)
     }
+  }
+
+  #enter(waiter: Waiter<T>): void {
+    const late = () => {
+      this.#waiters.splice(this.#waiters.indexOf(waiter), 1)
+      leave(waiter)
+      waiter.reject(new UpstreamFailure('busy', 'no connection to the upstream became free in time'))
+    }
+    waiter.timer = setTimeout(late, Math.max(0, waiter.endsAtMs - performance.now()))
+    if (waiter.load) waiter.load.waiting += 1
   }
 }
 

@@ -1,8 +1,8 @@
 import { Members } from '../lib/members.ts'
 import { LastAnswerHead } from './last-answer-head.ts'
-import type { Upstream, UpstreamWays } from './upstream.ts'
+import { type Upstream, UpstreamFailure, type UpstreamWays } from './upstream.ts'
 import { UpstreamConnection } from './upstream-connection.ts'
-import { UpstreamLine } from './upstream-line.ts'
+import { UpstreamLine, type Waiter } from './upstream-line.ts'
 import { type Asking, keepToShare } from './upstream-share.ts'
 
 const CONNECTIONS_PER_UPSTREAM_MIN = 1_024
@@ -54,32 +54,49 @@ export function createUpstreamPools({ connect, room, timeouts, turn, visitorsMax
   }
 
   const open = async (upstream: Upstream, pool: Pool, load?: Asking['load']): Promise<UpstreamConnection> => {
-    pool.open += 1
     try {
-      const close = () => {
-        opened.delete(place)
-        forget(connection)
-      }
-      const { lastHead } = pool
-      const socket = await connect(upstream, load)
-      if (isDestroyed) socket.destroy()
-      const connection = new UpstreamConnection(socket, upstream, timeouts, { free, close, turn, lastHead })
-      const place = opened.add(connection)
-      return connection
+      return await openCounted(upstream, pool, load)
     } catch (error) {
-      leave(upstream, pool)
+      leave(upstream, pool, error)
       throw error
     }
   }
 
-  const leave = (upstream: Upstream, pool: Pool) => {
-    pool.open -= 1
-    const waiter = pool.waiting.next()
-    if (waiter) {
-      open(upstream, pool).then(waiter.resolve, waiter.reject)
-    } else if (pool.open === 0) {
-      pools.delete(upstream.key)
+  const openFor = async (waiter: Waiter<UpstreamConnection>, upstream: Upstream, pool: Pool): Promise<void> => {
+    try {
+      waiter.resolve(await openCounted(upstream, pool))
+    } catch (error) {
+      const idle = isBusy(error) ? takeIdle(pool) : undefined
+      if (idle) waiter.resolve(idle)
+      else if (isBusy(error) && pool.open > 1) pool.waiting.putBack(waiter)
+      else waiter.reject(error)
+      leave(upstream, pool, error)
     }
+  }
+
+  /** It counts from now on, also where it cannot be opened, until it leaves. */
+  const openCounted = async (upstream: Upstream, pool: Pool, load?: Asking['load']): Promise<UpstreamConnection> => {
+    pool.open += 1
+    const close = () => {
+      opened.delete(place)
+      forget(connection)
+    }
+    const { lastHead } = pool
+    const socket = await connect(upstream, load)
+    if (isDestroyed) socket.destroy()
+    const connection = new UpstreamConnection(socket, upstream, timeouts, { free, close, turn, lastHead })
+    const place = opened.add(connection)
+    return connection
+  }
+
+  /** `failure`: why it could not be opened. */
+  const leave = (upstream: Upstream, pool: Pool, failure?: unknown) => {
+    pool.open -= 1
+    // Where no further one may be had, an attempt would only be the end of the next one's waiting for those that are open.
+    const mayOpen = pool.open === 0 || (!isBusy(failure) && room.hasFor(upstream.owner))
+    const waiter = mayOpen ? pool.waiting.next() : undefined
+    if (waiter) void openFor(waiter, upstream, pool)
+    else if (pool.open === 0) pools.delete(upstream.key)
   }
 
   const free = (connection: UpstreamConnection) => {
@@ -132,4 +149,9 @@ export function createUpstreamPools({ connect, room, timeouts, turn, visitorsMax
       for (const connection of opened.all()) connection.destroy()
     },
   }
+}
+
+/** Nobody was asked: there is no room, or this machine lacks what a connection takes. */
+function isBusy(failure: unknown): boolean {
+  return failure instanceof UpstreamFailure && failure.reason === 'busy'
 }

@@ -111,6 +111,26 @@ test('one project’s upstreams leave connections to those of others, and so do 
   await expect.poll(taken, PATIENCE).toEqual([30, 30])
 })
 
+test('who waits for a connection of its project’s share waits on when one closes that another project may have', async () => {
+  const narrow = await startTestEdge({ ceilings: { processMax: 0, perClientMax: 0, upstreamMax: 8 }, timeouts: { connectMs: 60_000 } })
+  await edge.stop(0)
+  edge = narrow
+  const [one, two] = ['one.customer.com', 'two.customer.com'] as const
+  for (const hostname of [one, two]) await edge.route(hostname, urlOf(http1), { projectId: hostname })
+  const connections = async () => (await edge.report()).upstream.connections
+  await askForAll(4, one)
+  await expect.poll(() => sockets.size, PATIENCE).toBe(4)
+  const [first, ...others] = sockets
+  await askForAll(2, two)
+  const session = await openFrom('127.0.0.1', one)
+  const waiting = Array.from({ length: 20 }, () => requestHttp2(session, head('/', one)))
+  await expect.poll(async () => (await edge.report()).exchanges, PATIENCE).toBe(26)
+  first!.end('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 4\r\n\r\nheld')
+  await expect.poll(connections, PATIENCE).toBe(5)
+  for (const socket of others) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nheld')
+  expect((await Promise.all(waiting)).map(({ body }) => body)).toEqual(waiting.map(() => 'served'))
+})
+
 test('nor does one client take all connections, with the upstreams of however many projects', async () => {
   const narrow = await startTestEdge({ ceilings: { processMax: 0, perClientMax: 100, upstreamMax: 60 } })
   await edge.stop(0)
