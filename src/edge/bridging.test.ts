@@ -128,6 +128,29 @@ test('a visitor over HTTP/2 waits too, and an upstream over HTTP/2 is waited for
   session.close()
 })
 
+test('who finds the last connection to a restarting upstream over HTTP/2 full waits for the next process', async () => {
+  const edge = await startEdge(8_000)
+  const http2 = createHttp2Server({ settings: { maxConcurrentStreams: 1 } }, (request, response) => {
+    if (request.url === '/events') response.write('first')
+    else response.end('two')
+  })
+  const start = (port: number) => createServer((socket) => void http2.emit('connection', socket)).listen(port, '127.0.0.1')
+  const port = await freePort()
+  const former = start(port)
+  await edge.route(HOST, `http://127.0.0.1:${port}`, { upstreamProtocol: 'h2c' })
+  const target = { port: edge.httpsPort, hostname: HOST, ca: edge.ca.certPem }
+  const events = await speak(target, `GET /events HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  await events.until('first')
+  events.socket.setTimeout(0)
+  former.close() // it takes no further connection
+  const waiting = [ask(edge), ask(edge, 'POST / HTTP/1.1\r\nContent-Length: 1', { body: 'x' })]
+  await expect.poll(async () => (await edge.report()).exchanges, PATIENCE).toBe(3)
+  const next = start(port)
+  for (const answer of await Promise.all(waiting)) expect(answer).toMatchObject({ status: 200, body: expect.stringContaining('two') })
+  events.socket.destroy()
+  next.close()
+})
+
 test('a connection that ends without a word is tried again, a half answer never', async () => {
   const edge = await startEdge(8_000)
   let connections = 0

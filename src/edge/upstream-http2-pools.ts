@@ -45,6 +45,7 @@ export function createUpstreamHttp2Pools({ connect, room, timeouts, turn }: Upst
       if (connection.isIdle && idle > room.idleMax) connection.leave()
       else if (nowMs >= connection.oldAtMs && poolOf(connection.upstream).leaving.size < AGED_PER_UPSTREAM_MAX) connection.leave()
     }
+    for (const pool of pools.values()) openMore(pool) // where none could be had before, and some wait since others are there
   }, LOOKED_AT_EVERY_MS)
   timer.unref()
 
@@ -82,7 +83,7 @@ export function createUpstreamHttp2Pools({ connect, room, timeouts, turn }: Upst
     openMore(pool)
   }
 
-  /** A connection could not be opened: those who waited for it are told why, unless there are others or some are on their way. */
+  /** A connection could not be opened: those who waited for it are told why, unless others are on their way or open: they wait for these, and for the next attempt. */
   const giveUp = (pool: Pool, reason: unknown) => {
     if (pool.open.size === 0) pool.waiting.rejectBehind(pool.opening * STREAMS_EXPECTED, reason)
     if (isOver(pool)) pools.delete(pool.upstream.key)
@@ -105,7 +106,6 @@ export function createUpstreamHttp2Pools({ connect, room, timeouts, turn }: Upst
     connections.delete(connection)
     pool.leaving.delete(connection)
     if (isOver(pool)) pools.delete(connection.upstream.key)
-    else openMore(pool)
   }
 
   const keepPoolToShare = ({ open, waiting }: Pool, load: Asking['load']) => {

@@ -462,6 +462,29 @@ test('an upstream whose connections go away before they serve is not connected t
   expect(connections).toBeLessThan(5)
 })
 
+test('nor is one that turns connections away, while all it has are full', async () => {
+  let connections = 0
+  const http2 = createServer({ settings: { maxConcurrentStreams: 1 } })
+  const held: ServerHttp2Stream[] = []
+  http2.on('stream', (stream) => void held.push(stream.on('error', () => {})))
+  const server = createTcpServer((socket) => {
+    connections += 1
+    if (connections === 1) http2.emit('connection', socket)
+    else socket.on('error', () => {}).destroy()
+  })
+  const { begin, ask } = await waysTo(server)
+  await begin()
+  const waiting = ask()
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  expect(connections).toBeLessThan(10)
+  await expect.poll(() => connections, PATIENCE).toBeGreaterThan(3) // it is tried again, though
+  await expect.poll(() => held.length, PATIENCE).toBe(1)
+  answerOk(held[0]!)
+  await expect.poll(() => held.length, PATIENCE).toBe(2)
+  answerOk(held[1]!)
+  expect(await waiting).toMatchObject({ status: 200 })
+})
+
 test('a request that is refused again and again fails in the end', async () => {
   let heads = 0
   const { ask } = await startRaw((type, id, _payload, socket) => {
