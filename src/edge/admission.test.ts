@@ -188,7 +188,7 @@ test('who leaves and comes again is who it was for as long as requests of it wai
   expect(load()).toBe(undefined)
   const socket = new Socket()
   admission.admitClient(socket, '192.0.2.7')
-  const waiting = line.wait(10_000, load())
+  const waiting = line.wait(10_000, { load: load() })
   socket.destroy()
   await once(socket, 'close')
   expect(await comeAndGo()).toMatchObject({ connections: 0, waiting: 1 })

@@ -100,7 +100,8 @@ class Forwarding<Visit extends ForwardedVisit> implements UpstreamListener {
     const fresh = again || this.#outcome.attempts >= ATTEMPTS_MAX - 1 // the last one is not wasted on a kept connection that may be closed just now
     this.#isRetry = fresh
     try {
-      const acquired = this.#parts.channels.acquire(this.#upstream, { fresh, load: this.#visit.view.load })
+      const asking = { fresh, hasBody: this.#exchange.body !== undefined, load: this.#visit.view.load }
+      const acquired = this.#parts.channels.acquire(this.#upstream, asking)
       if (!this.#isReplayable() || this.#exchange.upgrade !== undefined) this.#sendWhenReady(this.#lookTwice(acquired))
       else if (acquired instanceof Promise) this.#sendWhenReady(acquired)
       else this.#send(acquired)

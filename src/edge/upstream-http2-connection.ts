@@ -1,22 +1,22 @@
 import type { Socket } from 'node:net'
 import { Budget, type Patience } from './http2/budget.ts'
 import type { FrameBuffers } from './http2/frame-buffers.ts'
-import { PREFACE } from './http2/frame-reader.ts'
 import { type FrameListener, FrameReceiver } from './http2/frame-receiver.ts'
 import { FrameWriter } from './http2/frame-writer.ts'
 import type { DecodedHead } from './http2/hpack-decoder.ts'
 import type { HpackEncoder } from './http2/hpack-encoder.ts'
 import { LINGER_MS } from './http2/limits.ts'
 import { OpenStreams } from './http2/open-streams.ts'
-import { ConnectionError, ERROR_CODE, FLAG, FRAME, SETTING, STREAM_ID_MAX, violation } from './http2/protocol.ts'
-import { CONNECTION_WINDOW_BYTES, encodeSettings, type PeerSettings, STREAM_WINDOW_BYTES } from './http2/settings.ts'
+import { ConnectionError, ERROR_CODE, FLAG, FRAME, STREAM_ID_MAX, violation } from './http2/protocol.ts'
+import { CONNECTION_WINDOW_BYTES, type PeerSettings } from './http2/settings.ts'
 import { WaitingMessages } from './http2/waiting-messages.ts'
-import { INITIAL_WINDOW_BYTES, ReceiveWindow, SendWindow, tooMuch } from './http2/windows.ts'
+import { INITIAL_WINDOW_BYTES, ReceiveWindow, SharedSendWindow, tooMuch } from './http2/windows.ts'
 import { hearLastWords } from './last-words.ts'
 import { SignsOfLife } from './signs-of-life.ts'
 import { oldAtMs, type Timeouts } from './timeouts.ts'
 import type { Turn, TurnMember } from './turn.ts'
 import { type Upstream, UpstreamFailure, VanishedUpstream } from './upstream.ts'
+import { greet, HEAD_BYTES_MAX } from './upstream-http2-greeting.ts'
 import type { RequestHost, UpstreamHttp2Request } from './upstream-http2-request.ts'
 import { takeBytes } from './upstream-reads.ts'
 
@@ -37,21 +37,16 @@ export type ConnectionParts = {
 
 /** What is open when a connection leaves may still be cancelled: with `RESETS_MAX` no more than the 200 that Netty's servers forgive. */
 const STREAMS_MAX = 100
-const HEAD_BYTES_MAX = 64 * 1024
 /** A server measures the way to us by PING as often as it gets data: what is an attack from a visitor is usual here. */
 const WITH_UPSTREAM: Patience = { framesMax: 20_000, refillPerMs: 20 }
 /** Answers to PING and SETTINGS that lie here while the upstream reads nothing. */
 const UNREAD_ANSWERS_MAX = 1_000
 /** Servers count what is cancelled on a connection against its client. */
 const RESETS_MAX = 100
+/** A window that is shut for so long waits for applications, and not for the line. */
+const SHUT_MS = 1_000
 const PING_PAYLOAD = Buffer.from('namesake')
 const EMPTY = Buffer.alloc(0)
-const OUR_SETTINGS = encodeSettings([
-  [SETTING.enablePush, 0],
-  [SETTING.initialWindow, STREAM_WINDOW_BYTES],
-  [SETTING.maxHeaderList, HEAD_BYTES_MAX],
-])
-
 type State = 'greeting' | 'open' | 'leaving' | 'closed'
 
 /** One connection of HTTP/2 to an upstream (RFC 9113, our side the client's), which carries many requests at once. */
@@ -59,7 +54,7 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
   readonly upstream: Upstream
   readonly timeouts: Timeouts
   readonly writer: FrameWriter
-  readonly sendWindow = new SendWindow(INITIAL_WINDOW_BYTES)
+  readonly sendWindow = new SharedSendWindow(INITIAL_WINDOW_BYTES)
   peerWindow = INITIAL_WINDOW_BYTES
   readonly #socket: Socket
   readonly #parts: ConnectionParts
@@ -102,9 +97,7 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
       this.#fail(new UpstreamFailure('reset', 'the upstream closed the connection'))
       parts.on.close(this)
     })
-    socket.write(PREFACE)
-    this.writer.frame(FRAME.settings, FLAG.none, 0, OUR_SETTINGS)
-    this.writer.windowUpdate(0, CONNECTION_WINDOW_BYTES - INITIAL_WINDOW_BYTES)
+    greet(socket, this.writer)
   }
 
   get isOpen(): boolean {
@@ -118,6 +111,11 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
   /** Whether its upstream was asked for a sign of life and has shown none yet. */
   get isDoubtful(): boolean {
     return this.#signs.isDoubtful
+  }
+
+  /** Whether a body would come through, and not wait behind others of which its upstream takes none. */
+  get takesBodies(): boolean {
+    return !this.sendWindow.hasBeenShutFor(SHUT_MS)
   }
 
   /** How many requests its upstream takes on it at once. */
@@ -188,6 +186,7 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
   look(nowMs: number) {
     if (nowMs >= this.#closeAt) return void this.#socket.destroy()
     if (this.#state === 'closed') return
+    this.sendWindow.look(nowMs)
     const isStuck = this.writer.stalledMs(nowMs) >= this.timeouts.bodyIdleMs
     const isDead = this.#signs.isDead(nowMs, this.writer.deliveredAtMs)
     if (isStuck || isDead || (this.#state === 'greeting' && nowMs >= this.#greetingEndsAt)) return this.#fail(new VanishedUpstream())
@@ -269,7 +268,9 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
   onWindowUpdate(streamId: number, bytes: number) {
     if (streamId === 0) {
       if (bytes === 0) throw violation('WINDOW_UPDATE by nothing')
+      const tookBodies = this.takesBodies
       if (!this.#waiting.grow(bytes)) throw tooMuch()
+      if (!tookBodies) this.#parts.on.room(this)
       return
     }
     this.#pass(streamId, (request) => {

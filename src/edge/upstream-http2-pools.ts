@@ -77,8 +77,10 @@ export function createUpstreamHttp2Pools({ connect, room, timeouts, turn }: Upst
       pool.opening -= 1
     }
     while (connection.hasRoom && pool.waiting.length > 0) {
+      const waiter = pool.waiting.next(connection)
+      if (!waiter) break
       connection.reserve()
-      pool.waiting.next()!.resolve(connection)
+      waiter.resolve(connection)
     }
     openMore(pool)
   }
@@ -122,21 +124,22 @@ export function createUpstreamHttp2Pools({ connect, room, timeouts, turn }: Upst
     void open(pool, load)
   }
 
-  const wait = (pool: Pool, load: Asking['load']): Promise<UpstreamHttp2Connection> => {
-    const waiting = pool.waiting.wait(timeouts.connectMs * 2, load) // to connect, and to be greeted
-    openMore(pool, load)
+  const wait = (pool: Pool, asking: Asking): Promise<UpstreamHttp2Connection> => {
+    const waiting = pool.waiting.wait(timeouts.connectMs * 2, asking) // to connect, and to be greeted
+    openMore(pool, asking.load)
     return waiting
   }
 
-  const find = (upstream: Upstream, { load }: Asking): UpstreamHttp2Connection | Promise<UpstreamHttp2Connection> => {
+  const find = (upstream: Upstream, asking: Asking): UpstreamHttp2Connection | Promise<UpstreamHttp2Connection> => {
     const pool = poolOf(upstream)
-    keepPoolToShare(pool, load)
+    keepPoolToShare(pool, asking.load)
     for (const connection of pool.open) {
       if (!connection.hasRoom || connection.isDoubtful) continue // who comes now would wait for the answer, too
+      if (asking.hasBody && !connection.takesBodies) continue
       connection.reserve()
       return connection
     }
-    return wait(pool, load)
+    return wait(pool, asking)
   }
 
   return {

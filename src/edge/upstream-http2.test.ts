@@ -105,7 +105,7 @@ async function waysTo(server: Http2Server | ReturnType<typeof createTcpServer>, 
   ends.push(() => server.close())
   type Begun = { visit: Visit; channel: UpstreamHttp2Request }
   const begin = async (request: Partial<UpstreamRequest> = {}, load?: Asking['load']): Promise<Begun> => {
-    const channel = await pools.acquire(upstream, { load })
+    const channel = await pools.acquire(upstream, { load, hasBody: request.body !== undefined })
     const visit = new Visit()
     channel.send(requestOf(request), visit)
     return { visit, channel }
@@ -260,6 +260,33 @@ test('an upstream that reads nothing of a body is sent one window of it, and the
   }
   expect(taken).toBeLessThan(1024 * 1024)
   channel.destroy()
+})
+
+test('an upload that its application does not read stops neither those that come later nor what has no body', async () => {
+  const { begin, ask, pools } = await startRaw((type, id, payload, socket, nth) => {
+    if (type === HEADERS && payload.includes('GET')) socket.write(frame(HEADERS, 5, id, OK))
+    if (type !== DATA || (nth === 0 && id === 1)) return
+    if (payload.length === 0) socket.write(frame(HEADERS, 5, id, OK))
+    else socket.write(Buffer.concat([frame(WINDOW_UPDATE, 0, 0, word(payload.length)), frame(WINDOW_UPDATE, 0, id, word(payload.length))]))
+  })
+  const upload = (bytes: number) => {
+    const body = new PassThrough()
+    body.end(Buffer.alloc(bytes))
+    return begin({ method: 'POST', body: bodyOf(body) })
+  }
+  await upload(100_000)
+  let answered = 0
+  const uploadOne = async () => {
+    const { visit } = await upload(5)
+    if ((await visit.done).status === 200) answered += 1
+  }
+  const uploadsAnswered = () => {
+    void uploadOne()
+    return answered
+  }
+  await expect.poll(uploadsAnswered, { ...PATIENCE, interval: 250 }).toBeGreaterThan(0)
+  expect(pools.counts().connections).toBe(2)
+  expect(await ask()).toMatchObject({ status: 200 })
 })
 
 test('a large body crosses whole both ways', async () => {

@@ -1,6 +1,6 @@
 import type { ClientLoad } from './admission.ts'
 import { UpstreamFailure } from './upstream.ts'
-import { CLIENT_SHARES } from './upstream-share.ts'
+import { type Asking, CLIENT_SHARES } from './upstream-share.ts'
 
 const WAITING_MAX = 4_096
 const WAITING_PER_CLIENT_MAX = WAITING_MAX / CLIENT_SHARES
@@ -9,6 +9,7 @@ export type Waiter<T> = {
   resolve(connection: T): void
   reject(reason: unknown): void
   readonly load: ClientLoad | undefined
+  readonly hasBody: boolean
   readonly endsAtMs: number
   timer: NodeJS.Timeout | undefined
 }
@@ -25,20 +26,22 @@ export class UpstreamLine<T> {
   }
 
   /** Rejects with UpstreamFailure `busy` when too many wait already, of this client or of all, or when nothing came in time. */
-  wait(forMs: number, load: ClientLoad | undefined): Promise<T> {
+  wait(forMs: number, { load, hasBody = false }: Asking): Promise<T> {
     if (this.#waiters.length >= WAITING_MAX) return Promise.reject(new UpstreamFailure('busy', 'too many requests wait for this upstream'))
     if (load && load.waiting >= WAITING_PER_CLIENT_MAX)
       return Promise.reject(new UpstreamFailure('busy', 'too many requests of this client wait for upstreams'))
     return new Promise((resolve, reject) => {
-      const waiter: Waiter<T> = { resolve, reject, load, endsAtMs: performance.now() + forMs, timer: undefined }
+      const waiter: Waiter<T> = { resolve, reject, load, hasBody, endsAtMs: performance.now() + forMs, timer: undefined }
       this.#waiters.push(waiter)
       this.#enter(waiter)
     })
   }
 
-  /** Takes the first out of the line: what it waited for has come, or will. */
-  next(): Waiter<T> | undefined {
-    const waiter = this.#waiters.shift()
+  /** Takes the first out of the line, or the first without a body: what it waited for has come, or will. */
+  next({ takesBodies } = { takesBodies: true }): Waiter<T> | undefined {
+    const first = takesBodies ? 0 : this.#waiters.findIndex(({ hasBody }) => !hasBody)
+    const waiter = this.#waiters[first]
+    if (waiter) this.#waiters.splice(first, 1)
     if (waiter) leave(waiter)
     return waiter
   }

@@ -136,7 +136,7 @@ export function createUpstreamPools({ connect, room, timeouts, turn, visitorsMax
       const idle = fresh ? undefined : takeIdle(pool)
       if (idle) return idle
       const mayOpen = fresh || pool.open === 0 || (pool.open < connectionsMax && room.hasFor(upstream.owner))
-      return mayOpen ? open(upstream, pool, load) : pool.waiting.wait(timeouts.connectMs, load)
+      return mayOpen ? open(upstream, pool, load) : pool.waiting.wait(timeouts.connectMs, { load })
     },
     /** Opens a connection, which rests then until an exchange needs it. Rejects with UpstreamFailure. */
     async probe(upstream: Upstream): Promise<void> {

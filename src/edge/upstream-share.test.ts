@@ -145,13 +145,22 @@ test('nor does one client take all connections, with the upstreams of however ma
 test('of those who wait for an upstream, one client’s are a quarter at most, whether or not it stays', async () => {
   const line = new UpstreamLine<string>()
   const [greedy, other] = [1, 2].map((): ClientLoad => ({ connections: 1, exchanges: 0, waiting: 0, held: 0 })) as [ClientLoad, ClientLoad]
-  const waiting = Array.from({ length: WAITING_PER_CLIENT_MAX }, () => line.wait(PATIENCE.timeout, greedy))
-  await expect(line.wait(PATIENCE.timeout, greedy)).rejects.toMatchObject({ reason: 'busy' })
-  const others = line.wait(PATIENCE.timeout, other)
+  const waiting = Array.from({ length: WAITING_PER_CLIENT_MAX }, () => line.wait(PATIENCE.timeout, { load: greedy }))
+  await expect(line.wait(PATIENCE.timeout, { load: greedy })).rejects.toMatchObject({ reason: 'busy' })
+  const others = line.wait(PATIENCE.timeout, { load: other })
   line.next()!.resolve('a connection')
   expect(await waiting[0]).toBe('a connection')
-  waiting.push(line.wait(PATIENCE.timeout, greedy))
+  waiting.push(line.wait(PATIENCE.timeout, { load: greedy }))
   for (const _ of waiting) line.next()!.resolve('another')
   expect(await others).toBe('another')
   expect([greedy.waiting, other.waiting, line.length]).toEqual([0, 0, 0])
+})
+
+test('what takes no bodies is for the first in the line that has none, and leaves the others their places', async () => {
+  const line = new UpstreamLine<string>()
+  const waiting = [true, false, true, false].map((hasBody) => line.wait(PATIENCE.timeout, { hasBody }))
+  for (const what of ['first', 'second']) line.next({ takesBodies: false })!.resolve(what)
+  expect(line.next({ takesBodies: false })).toBe(undefined)
+  for (const what of ['third', 'fourth']) line.next()!.resolve(what)
+  expect(await Promise.all(waiting)).toEqual(['third', 'first', 'fourth', 'second'])
 })

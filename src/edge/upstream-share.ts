@@ -1,8 +1,8 @@
 import type { ClientLoad } from './admission.ts'
 import { UpstreamFailure } from './upstream.ts'
 
-/** Who asks for a way to an upstream. `fresh`: on no connection that was kept. */
-export type Asking = { fresh?: boolean; load?: ClientLoad | undefined }
+/** Who asks for a way to an upstream. `fresh`: on no connection that was kept. `hasBody`: on none that takes no bodies at the moment. */
+export type Asking = { fresh?: boolean; hasBody?: boolean; load?: ClientLoad | undefined }
 
 /** One client has so many times less than all have together. */
 export const CLIENT_SHARES = 4

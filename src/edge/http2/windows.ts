@@ -18,6 +18,25 @@ export class SendWindow {
   }
 }
 
+/** That of a connection, for all bodies on it together: it knows since when it has been shut. */
+export class SharedSendWindow extends SendWindow {
+  #shutSinceMs = Number.POSITIVE_INFINITY
+
+  override grow(bytes: number): boolean {
+    this.#shutSinceMs = Number.POSITIVE_INFINITY
+    return super.grow(bytes)
+  }
+
+  /** To be asked several times a second. */
+  look(nowMs: number): void {
+    if (this.available <= 0) this.#shutSinceMs = Math.min(this.#shutSinceMs, nowMs)
+  }
+
+  hasBeenShutFor(ms: number): boolean {
+    return performance.now() - this.#shutSinceMs >= ms
+  }
+}
+
 /** By less than this no window is opened: who may send a few bytes sends a few bytes. */
 const OPENED_BYTES_MIN = 4 * 1024
 
