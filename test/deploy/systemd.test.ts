@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -67,6 +67,15 @@ test('every socket has a name that a start takes, and the port that visitors use
   const names = sockets.map(({ name }) => name)
   const handed = handedSockets({ LISTEN_PID: '7', LISTEN_FDS: String(names.length), LISTEN_FDNAMES: names.join(':') }, 7)
   expect([...handed.keys()]).toEqual(names)
+})
+
+test('wherever the guide stops the service it stops every socket too, which would start it again at the next visit', () => {
+  const guide = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8')
+  const stops = [...guide.matchAll(/systemctl stop ([^`\n]*)/g)].map(([, units]) => units)
+  expect(stops.length).toBeGreaterThanOrEqual(3)
+  expect(new Set(stops)).toEqual(new Set(["namesake.service 'namesake-*.socket'"]))
+  const sockets = UNITS.map(({ path }) => basename(path)).filter((unit) => unit.endsWith('.socket'))
+  expect(sockets.filter((unit) => !unit.startsWith('namesake-'))).toEqual([])
 })
 
 test('the service has as long to stop as its processes have to drain', () => {
