@@ -37,6 +37,9 @@ async function serialAt(tree: Tree, hostname: string, ca: string): Promise<strin
   return serialNumber
 }
 
+/** A file in a folder that a setting names, as the guide writes it: an empty setting must not stand for the root. */
+const within = (setting: string, file: string) => `"\${${setting}:?}/${file}"`
+
 /** Makes a database what one is after days: it has given away many transaction numbers, has pruned its feed, and holds a change of yesterday. */
 async function growOld(url: string): Promise<void> {
   const db = connectDatabase(url, { applicationName: 'test' })
@@ -62,6 +65,12 @@ const refuses = (tree: Tree, hostname: string, ca: string) =>
     outcome.destroy()
     return false
   }, 30_000)
+
+test('a line of the guide does nothing where a setting that it takes is not in the shell', () => {
+  const lines = GUIDE.split('\n').filter((line) => /^(?:pg_dump|pg_restore|cp|rm) /.test(line))
+  expect(lines.length).toBeGreaterThanOrEqual(7)
+  expect(lines.filter((line) => /\$(?!\{[A-Z_]+:\?\})/.test(line))).toEqual([])
+})
 
 let upstream: Upstream
 
@@ -184,15 +193,17 @@ describe('the embedded database', () => {
     await serves(tree, SHOP, root)
     const serial = await serialAt(tree, SHOP, root)
     await tree.stop()
-    await asDocumented('cp -a "$NAMESAKE_DATA_DIR/postgres"', places, dataDir)
+    await asDocumented(`cp -a ${within('NAMESAKE_DATA_DIR', 'postgres')}`, places, dataDir)
+    await asDocumented(`cp -a ${within('NAMESAKE_DATA_DIR', 'secret')}`, places, dataDir)
 
     tree = await startTree({ dataDir })
     const later = await vendor.call('/v1/edge/domains', { method: 'POST', body: { hostname: CLAIMED_LATER }, at: tree })
     expect(later.status).toBe(200)
     await serves(tree, CLAIMED_LATER, root)
     await tree.stop()
-    await asDocumented('rm -rf "$NAMESAKE_DATA_DIR/postgres"', places, dataDir)
-    await asDocumented('cp -a "$BACKUP/postgres"', places, dataDir)
+    await asDocumented(`rm -rf ${within('NAMESAKE_DATA_DIR', 'postgres')}`, places, dataDir)
+    await asDocumented(`cp -a ${within('BACKUP', 'postgres')}`, places, dataDir)
+    await asDocumented(`cp -a ${within('BACKUP', 'secret')}`, places, dataDir)
 
     tree = await startTree({ dataDir })
     await serves(tree, SHOP, root)
