@@ -192,6 +192,10 @@ describe('the embedded database', () => {
     await vendor.claim(SHOP)
     await serves(tree, SHOP, root)
     const serial = await serialAt(tree, SHOP, root)
+    // That of Debian is too old for the server, which it learns when it has reached it.
+    await expect(asDocumented('pg_dump --format=custom --file=namesake.dump --host', places, dataDir)).rejects.toThrow(
+      'aborting because of server version mismatch',
+    )
     await tree.stop()
     await asDocumented(`cp -a ${within('NAMESAKE_DATA_DIR', 'postgres')}`, places, dataDir)
     await asDocumented(`cp -a ${within('NAMESAKE_DATA_DIR', 'secret')}`, places, dataDir)
