@@ -1,11 +1,13 @@
+import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import type { CommanderError } from 'commander'
 import { describe, expect, test } from 'vitest'
 import { allCommands } from '../../src/cli/commands.ts'
 import { createProgram } from '../../src/cli/program.ts'
 import { readConfig } from '../../src/config.ts'
-import { deployFiles, type Manifest, manifests, readDeploy, readYaml } from '../support/deploy-files.ts'
+import { deployFiles, type Manifest, manifests, ROOT, readDeploy, readYaml } from '../support/deploy-files.ts'
 
 const files = deployFiles()
 const SECRET = 'the secret of an example is longer than 32 bytes'
@@ -25,6 +27,13 @@ describe('the settings in deploy/', () => {
 
   test('of the systemd example are accepted by a start', () => {
     expect(complaints(parseEnv(readDeploy('systemd/namesake.env.example')) as Record<string, string>)).toEqual([])
+  })
+
+  test('and in the guide have no comment behind them, which systemd takes for a part of the value', () => {
+    const guide = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8')
+    const lines = [...files.map(({ text }) => text), guide].join('\n').match(/^NAMESAKE_[A-Z_]+=.*$/gm)!
+    expect(lines.length).toBeGreaterThan(15)
+    expect(lines.filter((line) => /\s#/.test(line))).toEqual([])
   })
 
   test('of the compose example are accepted by a start', () => {
