@@ -2,6 +2,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Log } from './log.ts'
 import { identify, type ProcessIdentity } from './processes.ts'
+import type { Role } from './role-tree.ts'
 
 /** A reload or an upgrade, and what came of it. `number` counts them from the start of the supervisor. */
 export type DeployRecord = {
@@ -17,6 +18,8 @@ export type DeployRecord = {
 /** What a running supervisor says of itself in the data folder, for the commands that send it signals. */
 export type SupervisorRecord = ProcessIdentity & {
   version: string
+  /** Those that run here; a former release does not say it. */
+  roles?: readonly Role[]
   /** Where SIGHUP means that the terminal was closed. */
   terminal: boolean
   deploy?: DeployRecord

@@ -130,7 +130,7 @@ async function startTree(
   const hasCopy = currentGeneration(copyPath({ dataDir })) !== undefined
   const tree = createRoleTree({ ...parts, program, edgeRuntime, env, fds: sockets.fds, hasCopy, giveUp: stop.gently })
   const own = ownGeneration(tree, database)
-  const note = { version: own.version, terminal: parts.terminal }
+  const note = { version: own.version, roles: parts.roles, terminal: parts.terminal }
   const record = keepRecord(dataDir, log)
   undo.defer(record.close)
   const deploys = createDeploys({

@@ -5,14 +5,18 @@ import type { Config } from '../config.ts'
 import { databaseHost } from '../config-values.ts'
 import { closeDatabase, connectDatabase, type Db } from '../core/db.ts'
 import { CREATE_EDGE_ROLE, EDGE_ROLE, findEdgeRole } from '../core/edge-role.ts'
+import { locateData } from '../data-directory.ts'
 import { findAllocator } from '../edge/allocator.ts'
 import { explainConnection } from '../lib/connection-trouble.ts'
 import { explainUnbound } from '../listening-sockets.ts'
 import { ownCommand } from '../own-command.ts'
 import { findPortHolders } from '../port-holder.ts'
 import { runsScript } from '../program-folder.ts'
-import { defaultRoles, wantedSockets } from '../role-tree.ts'
+import { defaultRoles, type Role, wantedSockets } from '../role-tree.ts'
+import { findServiceUser } from '../service-user.ts'
+import { findSupervisor } from '../start-lock.ts'
 import { MAIN_SCRIPT } from '../supervisor.ts'
+import { readRecord } from '../supervisor-record.ts'
 import { explained, locate } from './installation.ts'
 
 /** One thing that was looked at, and what to do about it if it is not good. */
@@ -70,9 +74,9 @@ async function checkEdgeRole(db: Db): Promise<Check[]> {
   return [{ name: 'edge role', state: 'doubtful', sentence }]
 }
 
-/** Whether each address is free, or in the hands of a running namesake. */
+/** Whether each address of the roles that run here is free, or in the hands of a running namesake. */
 export async function checkPorts(config: Config): Promise<Check[]> {
-  return wantedSockets({ config, roles: defaultRoles(config), demo: false })
+  return wantedSockets({ config, roles: rolesHere(config), demo: false })
     .filter(({ boundByRole }) => !boundByRole)
     .map((wanted) => {
       const { variable, address } = wanted
@@ -83,14 +87,25 @@ export async function checkPorts(config: Config): Promise<Check[]> {
         return { name, state: 'good', sentence: `${where} is free` }
       } catch (error) {
         const code = (error as NodeJS.ErrnoException).code
-        if (code !== 'EADDRINUSE') return { name, state: 'bad', sentence: explainUnbound(wanted, code) }
+        if (code !== 'EADDRINUSE' && code !== 'EACCES') return { name, state: 'bad', sentence: explainUnbound(wanted, code) }
         const holders = findPortHolders(address.port)
         if (holders.some(({ pid }) => runsScript(pid, MAIN_SCRIPT)))
           return { name, state: 'good', sentence: `${where} is served by namesake` }
+        if (code === 'EACCES') {
+          const sentence = `${where} may be bound by root only: fine where systemd hands it over, or root does the start; else set ${variable} to another`
+          return { name, state: 'doubtful', sentence }
+        }
         const who = holders[0] ? `${holders[0].name} (process ${holders[0].pid})` : 'a process that this user cannot see'
         return { name, state: 'bad', sentence: `${where} is held by ${who}: stop it, or set ${variable} to another` }
       }
     })
+}
+
+/** What the supervisor of this installation says that it runs; without one, what a start would. */
+function rolesHere(config: Config): readonly Role[] {
+  const dataDir = locateData(config.dataDir, findServiceUser())
+  const supervisor = findSupervisor(dataDir)
+  return (supervisor && readRecord(dataDir, supervisor)?.roles) ?? defaultRoles(config)
 }
 
 /** Whether edge processes find the allocator that they would rather have. */

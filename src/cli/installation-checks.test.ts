@@ -1,0 +1,47 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { startTree } from '../../test/support/tree.ts'
+import type { Check } from './installation-checks.ts'
+
+const LAUNCHER = fileURLToPath(new URL('../../bin/namesake', import.meta.url))
+const NOBODY = 65_534
+
+const portsIn = (checks: Check[]) => checks.filter(({ name }) => name === 'ports')
+
+test.skipIf(process.getuid!() !== 0)(
+  'doctor doubts a port that an ordinary user may not bind, since systemd may hand it over',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'namesake-doctor-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const env = { PATH: process.env.PATH!, NAMESAKE_DATA_DIR: join(folder, 'data'), NAMESAKE_HTTP_ADDR: '127.0.0.1:81' }
+    const checks = await new Promise<Check[]>((resolve) => {
+      execFile(LAUNCHER, ['doctor', '--json'], { env, cwd: '/', uid: NOBODY, gid: NOBODY }, (_, out) => resolve(JSON.parse(out)))
+    })
+    expect(portsIn(checks).find(({ sentence }) => sentence.includes(':81 '))).toEqual({
+      name: 'ports',
+      state: 'doubtful',
+      sentence: expect.stringMatching(
+        /^127\.0\.0\.1:81 \(NAMESAKE_HTTP_ADDR\) may be bound by root only: fine where systemd hands it over/,
+      ),
+    })
+  },
+)
+
+test('doctor looks at the ports of those roles alone that run here, whoever holds the others', { timeout: 120_000 }, async () => {
+  const tree = await startTree({ args: ['--roles', 'api,worker'] })
+  onTestFinished(async () => void (await tree.stop()))
+  const other = createServer().listen(tree.httpPort, '127.0.0.1')
+  onTestFinished(() => void other.close())
+  await once(other, 'listening')
+  const ports = portsIn(await tree.command<Check[]>('doctor'))
+  expect(ports.map(({ state, sentence }) => [state, /\((\w+)\)/.exec(sentence)?.[1]])).toEqual([
+    ['good', 'NAMESAKE_API_ADDR'],
+    ['good', 'NAMESAKE_INTERNAL_ADDR'],
+  ])
+})
