@@ -164,7 +164,9 @@ function sendProblem(request: FastifyRequest, reply: FastifyReply, baseUrl: URL,
   const { status, title } = PROBLEMS[error.code]
   reply.code(status).header('cache-control', 'no-store').header('content-type', 'application/problem+json')
   if (status === 401) reply.header('www-authenticate', challenge(request))
-  if (status === 503 || error.retryAfterS !== undefined) reply.header('retry-after', error.retryAfterS ?? RETRY_AFTER_S)
+  // Mail is away until somebody sets it up: waiting does not help.
+  const mends = status === 503 && error.code !== 'mail_unavailable'
+  if (mends || error.retryAfterS !== undefined) reply.header('retry-after', error.retryAfterS ?? RETRY_AFTER_S)
   const problem = { type: problemType(baseUrl, error.code), title, status, code: error.code, detail: error.message, requestId: request.id }
   return reply.send(Buffer.from(JSON.stringify(problem))) // as bytes: to a string Fastify adds a charset, which this type does not have
 }

@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { type Config, ConfigError, readConfig } from '../config.ts'
 import { checkCertificates } from './certificate-checks.ts'
 import { checkDnsZone } from './dns-zone-check.ts'
-import { type Check, checkAllocator, checkAuthorities, checkDatabase, checkEdgeDns, checkPorts } from './installation-checks.ts'
+import { type Check, checkAllocator, checkAuthorities, checkDatabase, checkEdgeDns, checkMail, checkPorts } from './installation-checks.ts'
 import { printableLines, show, styled } from './output.ts'
 import { checkSecret } from './secret-check.ts'
 
@@ -12,7 +12,7 @@ const SIGNS = { good: styled('green', '✓'), doubtful: styled('yellow', '!'), b
 export function doctorCommand(): Command {
   return new Command('doctor')
     .description(
-      'Look for what is wrong: settings, database, secret, ports, memory allocator, DNS of the edge host and of our own zone, certificate authorities',
+      'Look for what is wrong: settings, database, secret, ports, mail, memory allocator, DNS of the edge host and of our own zone, certificate authorities',
     )
     .option('--json', 'print JSON')
     .action(run)
@@ -45,6 +45,7 @@ async function examine(): Promise<Check[]> {
     checkDatabase(config),
     checkSecret(config),
     checkPorts(config),
+    checkMail(config),
     checkAllocator(config),
     checkEdgeDns(config),
     checkDnsZone(config),

@@ -45,3 +45,17 @@ test('doctor looks at the ports of those roles alone that run here, whoever hold
     ['good', 'NAMESAKE_INTERNAL_ADDR'],
   ])
 })
+
+test('a start and doctor say of a public installation without a mail server that nobody can sign in', { timeout: 120_000 }, async () => {
+  const tree = await startTree({
+    args: ['--roles', 'api'],
+    env: { NAMESAKE_EDGE_HOST: 'edge.example.com', NAMESAKE_DNS_SERVERS: '127.0.0.1:9' },
+  })
+  onTestFinished(async () => void (await tree.stop()))
+  expect(tree.output()).toContain('NAMESAKE_SMTP_URL is not set: nobody can sign in')
+  expect(await tree.command('doctor')).toContainEqual({
+    name: 'mail',
+    state: 'doubtful',
+    sentence: expect.stringMatching(/^NAMESAKE_SMTP_URL is not set: nobody can sign in/),
+  })
+})

@@ -13,6 +13,7 @@ import { ownCommand } from '../own-command.ts'
 import { findPortHolders } from '../port-holder.ts'
 import { runsScript } from '../program-folder.ts'
 import { defaultRoles, type Role, wantedSockets } from '../role-tree.ts'
+import { doubtMail } from '../roles/mailing.ts'
 import { findServiceUser } from '../service-user.ts'
 import { findSupervisor } from '../start-lock.ts'
 import { MAIN_SCRIPT } from '../supervisor.ts'
@@ -106,6 +107,11 @@ function rolesHere(config: Config): readonly Role[] {
   const dataDir = locateData(config.dataDir, findServiceUser())
   const supervisor = findSupervisor(dataDir)
   return (supervisor && readRecord(dataDir, supervisor)?.roles) ?? defaultRoles(config)
+}
+
+/** Whether people can sign in. */
+export function checkMail(config: Config): Check[] {
+  return doubtMail(config, rolesHere(config)).map((sentence) => ({ name: 'mail', state: 'doubtful', sentence }))
 }
 
 /** Whether edge processes find the allocator that they would rather have. */

@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { readConfig } from '../config.ts'
 import { LAUNCHER } from '../own-command.ts'
 import { defaultRoles, ROLES, type Role } from '../role-tree.ts'
+import { doubtMail } from '../roles/mailing.ts'
 import { startFacts, startScreen } from '../start-screen.ts'
 import { supervise } from '../supervisor.ts'
 import { readWorkingFolder } from '../working-folder.ts'
@@ -36,7 +37,7 @@ async function run({ demo = false, roles: chosen, json }: Options): Promise<void
     throw new Error(`--demo is for a local start, and NAMESAKE_EDGE_HOST is ${config.edgeHost}: leave out one of the two`)
   const terminal = process.stderr.isTTY === true
   const log = createSupervisorLog({ level: config.logLevel, terminal })
-  for (const warning of warnings) log.warn(warning)
+  for (const warning of [...warnings, ...doubtMail(config, roles)]) log.warn(warning)
   process.exit(
     await supervise({
       config,

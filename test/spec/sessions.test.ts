@@ -312,4 +312,5 @@ test('an installation that cannot send mail says so instead of pretending', asyn
   const answer = await mute.call('POST', '/v1/auth/request-magic-link', { body: { email: 'ada@vendor.test' } })
   await mute.stop()
   expect(answer.json()).toMatchObject({ status: 503, code: 'mail_unavailable' })
+  expect(answer.headers['retry-after'], 'waiting does not help').toBeUndefined()
 })
