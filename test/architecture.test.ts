@@ -126,6 +126,13 @@ describe('the books', () => {
     expect([...new Set(explained)].sort()).toEqual([...new Set(settings)].sort())
   })
 
+  test('docs/api.md names every reason that a visitor may read in Namesake-Error', () => {
+    const reasons = matches(/FAILURE_REASONS = \[([^\]]*)\]/.exec(read('src/edge/upstream.ts'))![1]!, /'([a-z-]+)'/g)
+    const explained = matches(/\*\*When it fails\*\*[^.]*\./.exec(read('docs/api.md'))![0], /`([a-z-]+)`/g)
+    expect(reasons.length).toBeGreaterThan(5)
+    expect(reasons.filter((reason) => !explained.includes(reason))).toEqual([])
+  })
+
   test('docs/operations.md explains every metric, and none that does not exist', () => {
     const metrics = service.flatMap(({ text }) => matches(text, /\bname: '(namesake_[a-z_]+)'/g))
     const explained = matches(read('docs/operations.md'), /^\| `(namesake_[a-z_]+)`/gm)
