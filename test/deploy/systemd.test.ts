@@ -78,6 +78,12 @@ test('wherever the guide stops the service it stops every socket too, which woul
   expect(sockets.filter((unit) => !unit.startsWith('namesake-'))).toEqual([])
 })
 
+test('the guide takes every unit away by its name, for a pattern disables none', () => {
+  const guide = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8')
+  const disabled = /^systemctl disable --now (.*)$/m.exec(guide)![1]!.split(' ')
+  expect(disabled.sort()).toEqual(UNITS.map(({ path }) => basename(path)).sort())
+})
+
 test('the service has as long to stop as its processes have to drain', () => {
   const service = readDeploy('systemd/namesake.service')
   expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(service)![1])).toBeGreaterThan(40)
