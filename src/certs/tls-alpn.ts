@@ -4,6 +4,7 @@ import { connect, type TLSSocket } from 'node:tls'
 import { Extension, SubjectAlternativeNameExtension, X509Certificate, X509CertificateGenerator } from '@peculiar/x509'
 import type { Hostname } from '../hostname.ts'
 import { explainConnection } from '../lib/connection-trouble.ts'
+import { CLIENT_CIPHERS } from '../lib/tls-ciphers.ts'
 import { SIGNING, toKeyPair } from './key-pair.ts'
 import { generateCertificateKey } from './keys.ts'
 import { ADDRESSES_MAX, judgeLooks, LOOK_TIMEOUT_MS, type Look, type SelfCheck } from './self-check.ts'
@@ -62,6 +63,7 @@ function lookAt(address: string, { hostname, port, expected }: TlsAlpnTarget): P
     const silent = () => settle({ kind: 'no-connection', sentence: `${where}: no answer within ${LOOK_TIMEOUT_MS / 1_000} seconds` })
     const timer = setTimeout(silent, LOOK_TIMEOUT_MS)
     const socket = connect({
+      ...CLIENT_CIPHERS,
       host: address,
       port,
       servername: hostname,

@@ -202,3 +202,25 @@ test('several questions on one TCP connection are all answered, and garbage ends
   expect(dnsPacket.decode(bytes.subarray(2, first + 2)).answers).toHaveLength(1)
   expect(dnsPacket.decode(bytes.subarray(first + 4)).answers).toMatchObject([{ type: 'SOA' }])
 })
+
+test('a server that stops answers what it was asked before, and leaves to its successor what comes then', async () => {
+  const texts = [Promise.withResolvers<string[]>(), Promise.withResolvers<string[]>()]
+  let asked = 0
+  const udp = createSocket('udp4').bind(0, '127.0.0.1')
+  await once(udp, 'listening')
+  const zone = { name: ZONE, addresses: [], mayHold: () => true, findTexts: () => texts[asked++]!.promise }
+  const stopping = await startDnsServer({ zone, udp, tcp: { host: '127.0.0.1', port: 0 }, count() {} })
+  const client = createSocket('udp4')
+  const ask = (id: number) =>
+    client.send(encode({ id, questions: [{ type: 'TXT', name: `${LABEL}.${ZONE}` }] }), udp.address().port, '127.0.0.1')
+  const answered = once(client, 'message')
+  ask(1)
+  await expect.poll(() => asked).toBe(1)
+  const stopped = stopping.stop()
+  ask(2)
+  texts[0]!.resolve(['first'])
+  expect(((await answered)[0] as Buffer).readUInt16BE(0)).toBe(1)
+  await stopped
+  texts[1]!.resolve(['second'])
+  client.close()
+})

@@ -24,18 +24,19 @@ export async function startDnsServer({ zone, udp, tcp, count }: DnsServerParts):
   const verdictOn = createRateLimit()
   const { server, stop } = createTcpServer(responder)
   const underWay = new Set<Promise<void>>()
+  let isStopping = false
 
   udp.on('message', (packet, from) => {
     const verdict = from.port === 0 || udp.getSendQueueSize() > UNSENT_BYTES_MAX ? 'drop' : verdictOn(from.address)
-    const send = (reply: Buffer | undefined) => {
-      if (reply) udp.send(reply, from.port, from.address, () => {}) // who cannot be reached asks again
-    }
+    const send = (reply: Buffer | undefined): Promise<void> =>
+      new Promise((resolve) => (reply ? udp.send(reply, from.port, from.address, () => resolve()) : resolve())) // who cannot be reached asks again
+    if (isStopping) return // for whoever asks again there is a successor
     if (verdict === 'answer') {
       const answering = responder.respond(packet, 'udp').then(send)
       underWay.add(answering)
       void answering.finally(() => underWay.delete(answering))
     }
-    if (verdict === 'slip') send(responder.slip(packet))
+    if (verdict === 'slip') void send(responder.slip(packet))
     if (verdict === 'drop') count('dropped')
   })
   udp.on('error', () => {}) // of one datagram; the next is another's
@@ -44,6 +45,7 @@ export async function startDnsServer({ zone, udp, tcp, count }: DnsServerParts):
   return {
     async stop() {
       // Datagrams first: until ours is closed, the system still gives it some of what a successor beside it could answer.
+      isStopping = true
       await Promise.all(underWay)
       await new Promise<void>((resolve) => udp.close(resolve))
       await stop()

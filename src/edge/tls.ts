@@ -88,10 +88,10 @@ export function createTls(parts: TlsParts) {
     })
     server.on('secureConnection', (socket) => {
       const arrival = arrivalOf(socket)
+      socket.on('error', () => socket.destroy())
       if (!arrival) return void socket.destroy() // it closed while its handshake ended
       arrival.handshakeEnded()
       parts.onOutcome(socket.isSessionReused() ? 'resumed' : 'completed')
-      socket.on('error', () => socket.destroy())
       lightenOnceClosed(socket)
       forgoTimeout(socket)
       socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS)

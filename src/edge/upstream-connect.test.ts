@@ -164,7 +164,7 @@ test('who resumes does not trust a certificate for longer than it is valid', asy
 const NO_RECORD = Buffer.from('17030300050102030405', 'hex')
 
 test.each<[string, (records: Records) => Buffer[]]>([
-  ['a ticket', ({ ticket }) => [ticket()]],
+  ['a ticket', ({ tickets }) => [tickets(1)]],
   ['an alert', ({ alert }) => [alert(40)]],
   ['bytes that are no record', () => [NO_RECORD]],
 ])('an upstream without HTTP/2 that says %s with its handshake is told so, and harms nobody else', async (_, behind) => {
@@ -177,10 +177,29 @@ test.each<[string, (records: Records) => Buffer[]]>([
 
 test('a ticket that comes in the same bytes as an answer that nobody asked for harms nobody else', async () => {
   const ca = await createTestCa()
-  const server = await startTls13Server(await ca.issue(['localhost', '127.0.0.1']), ({ data, ticket }) => [data('HTTP'), ticket()])
+  const server = await startTls13Server(await ca.issue(['localhost', '127.0.0.1']), ({ data, tickets }) => [data('HTTP'), tickets(1)])
   onTestFinished(server.close)
   const socket = await connecting([], ['127.0.0.1'], [ca.certPem])(readUpstream(`https://127.0.0.1:${server.port}`, 'http1', 'one'))
   const closed = once(socket, 'close')
   socket.once('data', () => socket.destroy())
   await closed
+})
+
+test('an upstream that gives tickets without end is left, since each takes time of all', async () => {
+  const ca = await createTestCa()
+  const server = await startTls13Server(await ca.issue(['localhost', '127.0.0.1']), ({ tickets }) => [tickets(100)])
+  onTestFinished(server.close)
+  const socket = await connecting([], ['127.0.0.1'], [ca.certPem])(readUpstream(`https://127.0.0.1:${server.port}`, 'http1', 'one'))
+  await once(socket, 'close')
+})
+
+test('no upstream chooses the numbers that are reckoned with: it may choose such large ones that all others wait', async () => {
+  const ca = await createTestCa()
+  const { chainPem, keyPem } = await ca.issue(['127.0.0.1'], 'RSA')
+  const ciphers = 'DHE-RSA-AES128-GCM-SHA256'
+  const server = createTlsServer({ cert: chainPem, key: keyPem, ciphers, dhparam: 'auto', maxVersion: 'TLSv1.2' })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  onTestFinished(() => void server.close())
+  const upstream = readUpstream(`https://127.0.0.1:${(server.address() as AddressInfo).port}`, 'http1', 'one')
+  await expect(connecting([], ['127.0.0.1'], [ca.certPem])(upstream)).rejects.toMatchObject({ reason: 'tls' })
 })

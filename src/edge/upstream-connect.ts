@@ -1,6 +1,7 @@
 import { connect as connectTcp, isIP, isIPv6, type Socket } from 'node:net'
 import { connect as connectTls, createSecureContext, getCACertificates, type SecureContext, type TLSSocket } from 'node:tls'
 import { Lru } from '../lib/lru.ts'
+import { CLIENT_CIPHERS } from '../lib/tls-ciphers.ts'
 import { TCP_KEEP_ALIVE_MS } from './timeouts.ts'
 import { type FailureReason, type Upstream, UpstreamFailure } from './upstream.ts'
 import type { UpstreamGuard } from './upstream-guard.ts'
@@ -19,6 +20,8 @@ export type ConnectParts = {
 type Session = { ticket: Buffer; endsAtMs: number }
 
 const TLS_SESSIONS_MAX = 500
+/** Servers give up to four. Each takes us time, and a megabyte holds forty thousand. */
+const TICKETS_MAX = 16
 /** While an upstream has further addresses, each gets this much of the time. */
 const ADDRESS_TIMEOUT_MS = 1_500
 /** With less left no further one is tried, which would only look as if it had failed. */
@@ -57,7 +60,10 @@ export function createConnect(parts: ConnectParts) {
   const secure = async (socket: Socket, upstream: Upstream, deadline: number): Promise<TLSSocket> => {
     const name = upstream.host.replace(/\.$/, '') // RFC 6066 §3: a servername has no final dot
     const known = sessions.peek(upstream.key)
-    context ??= createSecureContext(parts.ca.length === 0 ? {} : { ca: [...getCACertificates('default'), ...parts.ca] })
+    context ??= createSecureContext({
+      ...CLIENT_CIPHERS,
+      ...(parts.ca.length > 0 && { ca: [...getCACertificates('default'), ...parts.ca] }),
+    })
     const tls = connectTls({
       socket,
       secureContext: context,
@@ -67,9 +73,13 @@ export function createConnect(parts: ConnectParts) {
       ...(known && Date.now() < known.endsAtMs ? { session: known.ticket } : {}),
     })
     tls.on('error', () => {}) // also where nobody listens any more: OpenSSL reads on behind our end of it what has come in the same bytes
+    let tickets = 0
+    let endsAtMs: number | undefined
     tls.on('session', (ticket) => {
+      tickets += 1
+      if (tickets > TICKETS_MAX) tls.destroy()
       if (tls.destroyed) return
-      const endsAtMs = known && tls.isSessionReused() ? known.endsAtMs : Date.parse(tls.getPeerCertificate().valid_to)
+      endsAtMs ??= known && tls.isSessionReused() ? known.endsAtMs : Date.parse(tls.getPeerCertificate().valid_to)
       sessions.set(upstream.key, { ticket, endsAtMs })
     })
     try {

@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { createServer as createHttp2Server } from 'node:http2'
-import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
 import { afterAll, expect, test } from 'vitest'
+import { frame, GOAWAY, PUSH_PROMISE, RST_STREAM, requestBlock, SETTINGS, word } from '../../test/support/http2-frames.ts'
 import type { UpstreamProtocol } from '../edge/upstream.ts'
 import { createUpstreamCheck } from './upstream-check.ts'
 
@@ -48,5 +49,21 @@ test.each([
 test('a change of protocol that nobody asked for is an answer too', async () => {
   const server = createTcpServer((socket) => socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'))
   expect(await check(await addressOf(server), 'http1')).toEqual({ kind: 'answered', status: 101 })
+  server.close()
+})
+
+test.each<[string, (socket: Socket) => unknown]>([
+  ['takes back', (socket) => socket.write(frame(RST_STREAM, 0, 2, word(2)))],
+  ['ends the session behind', (socket) => socket.write(frame(GOAWAY, 0, 0, Buffer.concat([word(0), word(2)])))],
+  ['breaks the connection behind', (socket) => socket.resetAndDestroy()],
+])('an upstream that pushes what nobody asked for, and %s it, is told as one without HTTP/2', async (_, go) => {
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => {})
+    socket.once('data', () => {
+      const promised = frame(PUSH_PROMISE, 4, 1, Buffer.concat([word(2), requestBlock('127.0.0.1')]))
+      socket.write(Buffer.concat([frame(SETTINGS, 0, 0), frame(SETTINGS, 1, 0), promised]), () => setTimeout(go, 50, socket))
+    })
+  })
+  expect(await check(await addressOf(server), 'h2c')).toMatchObject({ kind: 'unreachable' })
   server.close()
 })

@@ -59,9 +59,10 @@ function statusOf(url: URL, socket: Socket): Promise<number> {
 
 function http2StatusOf(url: URL, socket: Socket): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>()
-  const session = connectHttp2(url.origin, { createConnection: () => socket })
-  const timer = setTimeout(() => reject(tooLate()), ANSWER_TIMEOUT_MS)
+  // What is pushed would be streams of their own, to whose errors nobody listens.
+  const session = connectHttp2(url.origin, { createConnection: () => socket, settings: { enablePush: false } })
   const asked = session.request({ ':path': '/', 'user-agent': 'namesake-upstream-check' })
+  const timer = setTimeout(() => reject(tooLate()), ANSWER_TIMEOUT_MS)
   asked.on('response', (headers) => resolve(headers[':status']!)).on('error', () => reject(new Error('it does not speak HTTP/2')))
   session.on('error', reject).on('close', () => reject(new Error('it closed the connection')))
   return promise.finally(() => {

@@ -10,6 +10,7 @@ export const HEADERS = 1
 export const PRIORITY = 2
 export const RST_STREAM = 3
 export const SETTINGS = 4
+export const PUSH_PROMISE = 5
 export const PING = 6
 export const GOAWAY = 7
 export const WINDOW_UPDATE = 8

@@ -14,7 +14,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 
 /** What the server may say with its keys behind its Finished: whole records. */
-export type Records = { data(text: string): Buffer; ticket(): Buffer; alert(description: number): Buffer }
+export type Records = { data(text: string): Buffer; tickets(count: number): Buffer; alert(description: number): Buffer }
 
 const RECORD = { changeCipherSpec: 20, alert: 21, handshake: 22, data: 23 } as const
 const MESSAGE = {
@@ -74,7 +74,8 @@ export async function startTls13Server(certificate: { chainPem: string; keyPem: 
       const ticket = [Buffer.alloc(4, 1), Buffer.alloc(4, 2), ...sized(1, Buffer.of(0)), ...sized(2, randomBytes(32)), u16(0)]
       const after = behind({
         data: (text) => sealData(RECORD.data, Buffer.from(text)),
-        ticket: () => sealData(RECORD.handshake, message(MESSAGE.newSessionTicket, ...ticket)),
+        tickets: (count) =>
+          sealData(RECORD.handshake, Buffer.concat(Array<Buffer>(count).fill(message(MESSAGE.newSessionTicket, ...ticket)))),
         alert: (description) => sealData(RECORD.alert, Buffer.of(FATAL, description)),
       })
       socket.write(
@@ -127,7 +128,7 @@ function sealing(secret: Buffer): (type: number, content: Buffer) => Buffer {
   let count = 0
   return (type, content) => {
     const nonce = Buffer.from(iv)
-    nonce[nonce.length - 1]! ^= count
+    nonce.writeUInt32BE((nonce.readUInt32BE(8) ^ count) >>> 0, 8)
     count += 1
     const inner = Buffer.concat([content, Buffer.of(type)])
     const head = Buffer.concat([Buffer.of(RECORD.data), u16(TLS12, inner.length + TAG_BYTES)])
