@@ -188,3 +188,31 @@ test('an upstream that vanishes under a GET is asked again on another connection
   await own.stop(0)
   way.close()
 })
+
+test.each([
+  ['too large', 150_000, { get: 200, post: 200 }, 1],
+  ['so large that it could be endless, but for what may not be asked twice', 1_500_000, { get: 200, post: 502 }, 2],
+])('a head that is %s fails the answer that it begins, and none beside it', async (_, headBytes, others, connectionsExpected) => {
+  const held: ServerHttp2Stream[] = []
+  let connections = 0
+  const hold = (stream: ServerHttp2Stream, headers: Record<string, unknown>) => {
+    stream.on('error', () => {})
+    if (headers[':path'] === '/large') stream.respond({ ':status': 200, 'x-large': 'x'.repeat(headBytes) }, { endStream: true })
+    else if (held.length < 2) held.push(stream)
+    else stream.respond({ ':status': 200 }, { endStream: true })
+  }
+  const server = createServer({ maxSendHeaderBlockLength: 2 * headBytes }).on('stream', hold)
+  server.on('session', (session) => {
+    connections += 1
+    session.on('error', () => {})
+  })
+  await once(server.listen(0, 'localhost'), 'listening')
+  await edge.route(HOST, `http://localhost:${portOf(server)}`, { upstreamProtocol: 'h2c' })
+  const [get, post] = [visitEdge(), visitEdge({ method: 'POST', body: 'body' })]
+  await expect.poll(() => held.length, { timeout: WAIT_MS_MAX }).toBe(2)
+  expect(await visitEdge({ path: '/large' })).toMatchObject({ status: 502, headers: { 'namesake-error': 'malformed' } })
+  for (const stream of held) if (!stream.destroyed) stream.respond({ ':status': 200 }, { endStream: true })
+  expect({ get: (await get).status, post: (await post).status }).toEqual(others)
+  expect(connections).toBe(connectionsExpected)
+  server.close()
+})

@@ -3,6 +3,7 @@ import { Budget, type Patience } from './http2/budget.ts'
 import type { FrameBuffers } from './http2/frame-buffers.ts'
 import { type FrameListener, FrameReceiver } from './http2/frame-receiver.ts'
 import { FrameWriter } from './http2/frame-writer.ts'
+import { EndlessHead } from './http2/header-block.ts'
 import type { DecodedHead } from './http2/hpack-decoder.ts'
 import type { HpackEncoder } from './http2/hpack-encoder.ts'
 import { LINGER_MS } from './http2/limits.ts'
@@ -16,7 +17,7 @@ import { SignsOfLife } from './signs-of-life.ts'
 import { oldAtMs, type Timeouts } from './timeouts.ts'
 import type { Turn, TurnMember } from './turn.ts'
 import { type Upstream, UpstreamFailure, VanishedUpstream } from './upstream.ts'
-import { greet, HEAD_BYTES_MAX } from './upstream-http2-greeting.ts'
+import { greet, UPSTREAM_RULES } from './upstream-http2-greeting.ts'
 import type { RequestHost, UpstreamHttp2Request } from './upstream-http2-request.ts'
 import { takeBytes } from './upstream-reads.ts'
 
@@ -87,7 +88,7 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
     this.writer = new FrameWriter(socket, parts, { dirty: () => this.#mark(), sent: () => this.#sent() })
     this.#waiting = new WaitingMessages(this.sendWindow, this.writer)
     const takePingDue = () => this.writer.takeNews()
-    this.#receiver = new FrameReceiver(this, new Budget(WITH_UPSTREAM), { hasPreface: false, headBytesMax: HEAD_BYTES_MAX, takePingDue })
+    this.#receiver = new FrameReceiver(this, new Budget(WITH_UPSTREAM), { ...UPSTREAM_RULES, takePingDue })
     takeBytes(socket, this.#receive)
     socket.resume()
     socket.on('error', (error) => this.#fail(new UpstreamFailure('reset', error.message, { cause: error })))
@@ -214,7 +215,9 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
       const isGreeting = this.#state === 'greeting'
       const what = isGreeting ? 'the upstream does not speak HTTP/2' : `the upstream breaks a rule of HTTP/2: ${String(error)}`
       this.writer.goaway(0, error instanceof ConnectionError ? error.code : ERROR_CODE.internal)
-      return this.#fail(new UpstreamFailure('malformed', what, { cause: error }))
+      const failure = new UpstreamFailure('malformed', what, { cause: error })
+      if (error instanceof EndlessHead) this.#requests.get(error.streamId)?.fail(failure)
+      this.#fail(error instanceof EndlessHead ? ended("another answer's head had no end") : failure)
     }
   }
 
@@ -342,6 +345,6 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
   }
 }
 
-function ended(): UpstreamFailure {
-  return new UpstreamFailure('reset', 'the connection has ended')
+function ended(what = 'the connection has ended'): UpstreamFailure {
+  return new UpstreamFailure('reset', what)
 }

@@ -5,8 +5,12 @@ import { FLAG, FRAME, SETTING } from './http2/protocol.ts'
 import { CONNECTION_WINDOW_BYTES, encodeSettings, STREAM_WINDOW_BYTES } from './http2/settings.ts'
 import { INITIAL_WINDOW_BYTES } from './http2/windows.ts'
 
-/** What the head of an answer may count (RFC 9113 §6.5.2). */
-export const HEAD_BYTES_MAX = 64 * 1024
+const HEAD_BYTES_MAX = 64 * 1024
+/**
+ * How an upstream's frames are read. Where an application repeats in its heads what a visitor said, each visitor may make them too large: up to eight times what is
+ * of use they are read to their end.
+ */
+export const UPSTREAM_RULES = { hasPreface: false, headBytesMax: HEAD_BYTES_MAX, blockBytesMax: 8 * HEAD_BYTES_MAX }
 const OUR_SETTINGS = encodeSettings([
   [SETTING.enablePush, 0],
   [SETTING.initialWindow, STREAM_WINDOW_BYTES],

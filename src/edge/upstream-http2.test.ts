@@ -4,7 +4,19 @@ import { type AddressInfo, connect, createServer as createTcpServer, type Socket
 import { PassThrough } from 'node:stream'
 import fc from 'fast-check'
 import { afterEach, expect, test, vi } from 'vitest'
-import { DATA, frame, GOAWAY, HEADERS, PING, RST_STREAM, SETTINGS, WINDOW_UPDATE, word } from '../../test/support/http2-frames.ts'
+import {
+  CONTINUATION,
+  DATA,
+  frame,
+  GOAWAY,
+  HEADERS,
+  literals,
+  PING,
+  RST_STREAM,
+  SETTINGS,
+  WINDOW_UPDATE,
+  word,
+} from '../../test/support/http2-frames.ts'
 import type { InterimHead, ParsedHead } from './answer-parser.ts'
 import type { Fields, RequestBody } from './engine.ts'
 import { STREAM_WINDOW_BYTES, STREAM_WINDOW_BYTES_MAX } from './http2/settings.ts'
@@ -544,6 +556,21 @@ test.each<[string, (id: number) => Buffer]>([
   })
   expect((await ask()).failure?.reason).toBe('malformed')
   expect((await ask()).status).toBe(200)
+})
+
+test('what a head says that is too large is known to the heads behind it', async () => {
+  const remembered = [0x48, 3, ...Buffer.from('299')] // :status 299, which the next may say as the newest entry of the table
+  const large = Buffer.concat([Buffer.from(OK), literals('x-large', 'x'.repeat(150_000)), Buffer.from(remembered)])
+  const pieces = Array.from({ length: Math.ceil(large.length / 16_384) }, (_, n) => large.subarray(n * 16_384, (n + 1) * 16_384))
+  const { ask } = await startRaw((type, id, _payload, socket) => {
+    if (type !== HEADERS) return
+    if (id > 1) return void socket.write(frame(HEADERS, 5, id, [0xbe]))
+    pieces.forEach((piece, n) => {
+      socket.write(frame(n === 0 ? HEADERS : CONTINUATION, (n === 0 ? 1 : 0) + (n === pieces.length - 1 ? 4 : 0), id, piece))
+    })
+  })
+  expect((await ask()).failure).toMatchObject({ reason: 'malformed', message: expect.stringContaining('too large') })
+  expect(await ask()).toMatchObject({ status: 299, failure: undefined })
 })
 
 const HONEST = (id: number) =>

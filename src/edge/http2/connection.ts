@@ -12,7 +12,7 @@ import { FrameWriter } from './frame-writer.ts'
 import { listOf } from './header-field.ts'
 import type { DecodedHead } from './hpack-decoder.ts'
 import type { HpackEncoder } from './hpack-encoder.ts'
-import { BEGIN_MS_MAX, EARLY_ANSWER_MS, GOAWAY_GRACE_MS, HEADS_BYTES_MAX, LINGER_MS, RAPID_MS } from './limits.ts'
+import { BEGIN_MS_MAX, EARLY_ANSWER_MS, GOAWAY_GRACE_MS, HEADS_BYTES_MAX, LINGER_MS, RAPID_MS, VISITOR_RULES } from './limits.ts'
 import { OpenStreams } from './open-streams.ts'
 import { ConnectionError, ERROR_CODE, FLAG, FRAME, STREAM_ID_MAX, violation } from './protocol.ts'
 import { areWellFormedTrailers, readRequest } from './request-fields.ts'
@@ -70,7 +70,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     })
     this.#waiting = new WaitingMessages(this.sendWindow, this.writer, parts.kept)
     const takePingDue = () => this.writer.takeNews()
-    this.#receiver = new FrameReceiver(this, this.#budget, { hasPreface: true, headBytesMax: REQUEST_HEAD_BYTES_MAX, takePingDue })
+    this.#receiver = new FrameReceiver(this, this.#budget, { ...VISITOR_RULES, takePingDue })
     this.#waitedFor = this.#receiver.unfinished
     this.#headDeadlineAt = performance.now() + parts.timeouts.requestHeadMs
     this.#idleDeadlineAt = performance.now() + parts.timeouts.keepAliveMs

@@ -24,7 +24,10 @@ export type FrameListener = {
 export type ReceiverRules = {
   /** The peer is a client, which begins with a preface. */
   hasPreface: boolean
+  /** Of a head that is of use, as SETTINGS_MAX_HEADER_LIST_SIZE counts. */
   headBytesMax: number
+  /** Of one as it comes, in any number of frames: read to its end it is an error of its stream alone. */
+  blockBytesMax: number
   /** Whether a PING measures the way of something that was sent to the peer since the last one: many do so while data comes, and are to. */
   takePingDue(): boolean
 }
@@ -110,7 +113,7 @@ export class FrameReceiver {
     if (flags & FLAG.endHeaders) {
       this.#listener.onHead(streamId, endsStream, this.#decoder.decode(bytes, content.start, content.end))
     } else {
-      this.#block = new HeaderBlock(streamId, endsStream)
+      this.#block = new HeaderBlock(streamId, endsStream, this.#rules.blockBytesMax)
       this.#block.add(bytes.subarray(content.start, content.end))
     }
   }

@@ -4,7 +4,8 @@ import { DynamicTable, STATIC_TABLE } from './hpack-table.ts'
 import { decodeHuffman } from './huffman.ts'
 import { ConnectionError, ERROR_CODE } from './protocol.ts'
 
-export const HEADER_BLOCK_BYTES_MAX = 64 * 1024
+/** What a string may take of a block before it is decoded apart. */
+const STRING_BYTES_USUAL = 64 * 1024
 /** What every encoder may use before it has been told anything else; we never tell it. */
 const TABLE_BYTES_MAX = 4_096
 const INTEGER_BYTES_MAX = 4
@@ -20,7 +21,7 @@ export type DecodedHead = {
 }
 
 // What a string is decoded into, before it becomes one: nothing stays in it from one string to the next.
-const scratch = Buffer.allocUnsafeSlow(Math.ceil(HEADER_BLOCK_BYTES_MAX * EXPANSION_MAX))
+const scratch = Buffer.allocUnsafeSlow(roomFor(STRING_BYTES_USUAL))
 
 /** Decodes the header blocks of one connection (RFC 7541). Every block must pass through here, whatever becomes of it. */
 export class HpackDecoder {
@@ -113,9 +114,10 @@ export class HpackDecoder {
     this.#at += length
     if (this.#at > this.#end) throw broken('a string that ends behind its block')
     if (!isHuffman) return this.#bytes.toString('latin1', start, this.#at)
-    const count = decodeHuffman(this.#bytes, start, this.#at, scratch)
+    const into = length > STRING_BYTES_USUAL ? Buffer.allocUnsafeSlow(roomFor(length)) : scratch
+    const count = decodeHuffman(this.#bytes, start, this.#at, into)
     if (count < 0) throw broken('a string that is not of the Huffman code')
-    return scratch.toString('latin1', 0, count)
+    return into.toString('latin1', 0, count)
   }
 }
 
@@ -140,6 +142,10 @@ class LastBlock {
     this.#changes = changes
     this.#head = head
   }
+}
+
+function roomFor(bytes: number): number {
+  return Math.ceil(bytes * EXPANSION_MAX)
 }
 
 function broken(what: string): ConnectionError {

@@ -5,13 +5,13 @@ import { describe, expect, test } from 'vitest'
 import { milliseconds } from '../../../test/support/costs.ts'
 import { heapBytes } from '../../../test/support/heap.ts'
 import { FieldSection } from '../field-section.ts'
-import { REQUEST_HEAD_BYTES_MAX } from '../request-limits.ts'
 import { Budget, WITH_VISITOR } from './budget.ts'
 import { FrameReceiver } from './frame-receiver.ts'
 import { HeaderField, listOf } from './header-field.ts'
 import { HpackDecoder } from './hpack-decoder.ts'
 import { HpackEncoder, putInteger } from './hpack-encoder.ts'
 import { CODE_LENGTHS, codesOf, decodeHuffman } from './huffman.ts'
+import { VISITOR_RULES } from './limits.ts'
 import { ConnectionError } from './protocol.ts'
 
 const LIST_BYTES_MAX = 32 * 1024
@@ -151,7 +151,7 @@ test('what node’s own encoder says with its table, request after request, our 
     onGoaway: ignore,
     onWindowUpdate: ignore,
   }
-  const rules = { hasPreface: true, headBytesMax: REQUEST_HEAD_BYTES_MAX, takePingDue: () => false }
+  const rules = { ...VISITOR_RULES, takePingDue: () => false }
   const receiver = new FrameReceiver(listener, new Budget(WITH_VISITOR), rules)
   near.on('data', (chunk) => receiver.feed(chunk))
   const said = fc.sample(fc.array(fc.tuple(name, value), { maxLength: 20 }), 100).map((pairs) => {

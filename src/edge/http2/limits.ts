@@ -1,3 +1,7 @@
+import { REQUEST_HEAD_BYTES_MAX } from '../request-limits.ts'
+
+/** How a visitor's frames are read. */
+export const VISITOR_RULES = { hasPreface: true, headBytesMax: REQUEST_HEAD_BYTES_MAX, blockBytesMax: 64 * 1024 }
 /** Heads of one connection's open requests, together. */
 export const HEADS_BYTES_MAX = 4 * 1024 * 1024
 /** What is on its way from the visitor when it hears that we go arrives before the answer to our PING, or never. */
