@@ -100,7 +100,10 @@ test('list has whatever runs out first on top, with days left and what happens n
   expect(out).toMatch(/^HOSTNAME .*DAYS LEFT.*\n.*failed.*\nand 2 more: --limit 3\n$/)
   expect(await json<unknown[]>('list', '--state', 'failed')).toHaveLength(1)
   expect(await run('list', '--limit', '0')).toMatchObject({ code: 2, out: '' })
-  expect(await run('list', '--project', 'nobody')).toMatchObject({ code: 1, err: 'namesake: there is no project nobody\n' })
+  expect(await run('list', '--project', 'nobody')).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/^namesake: there is no project nobody\. Which there are: .*projects list\n$/),
+  })
 })
 
 test('what ends soon and could not be renewed says why, on top; what is not renewed any more says since when, last', async () => {

@@ -36,7 +36,7 @@ function rowOf(edge: Edge): string[] {
   return [
     printable(edge.name),
     edge.state === 'fresh' ? styled('green', 'fresh') : styled('red', `silent since ${shownTime(edge.heartbeatAt)}`),
-    `${(edge.behindMs / 1_000).toFixed(1)} s`,
+    edge.state === 'fresh' ? `${(edge.behindMs / 1_000).toFixed(1)} s` : '-',
     String(edge.routes),
     String(edge.certificates),
     String(edge.connections),

@@ -6,6 +6,7 @@ import { createAnnouncer } from '../core/changes.ts'
 import { closeDatabase, connectDatabase, type Db, databaseIsReachable } from '../core/db.ts'
 import { locateData } from '../data-directory.ts'
 import { embeddedUrl } from '../embedded-postgres.ts'
+import { ServiceError } from '../errors.ts'
 import { ownCommand } from '../own-command.ts'
 import { readOwnSecret } from '../own-secret.ts'
 import { locateRun } from '../run-directory.ts'
@@ -43,8 +44,10 @@ export async function withInstallation<T>(command: (installation: Installation) 
   }
 }
 
-/** An error of the database with what to do about it, where that is known; any other as it is. */
+/** An error with what to do about it, where that is known; any other as it is. */
 export function explained(error: unknown): unknown {
+  if (error instanceof ServiceError && error.code === 'project_not_found')
+    return new ServiceError(error.code, `${error.message}. Which there are: ${ownCommand()} projects list`)
   const { code, message } = error as { code?: unknown; message: string }
   if (code === INSUFFICIENT_PRIVILEGE) return new Error(mayNot(message), { cause: error })
   if (code === UNDEFINED_TABLE || code === UNDEFINED_COLUMN) return new Error(isBehind(message), { cause: error })

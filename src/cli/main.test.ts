@@ -141,7 +141,7 @@ describe('what goes wrong is said on standard error alone', () => {
     [['projects', 'update', '--slug', 'demo'], 2, /at least one/],
     [['projects', 'update', '--slug', 'demo', '--error-page', 'no-page'], 1, /no-page cannot be read: there is no such file or folder/],
     [['certificates', 'import', '--hostname', 'a.b.com', '--chain', '.', '--key', 'k'], 1, /\. cannot be read: it is a folder/],
-    [['tokens', 'issue', '--project', 'nobody'], 1, /^namesake: there is no project nobody\n$/],
+    [['tokens', 'issue', '--project', 'nobody'], 1, /^namesake: there is no project nobody\. Which there are: .*namesake projects list\n$/],
     [['domains', 'show', '--project', 'nobody', 'a.b.example'], 1, /no project/],
     [['members', 'add', '--project', 'nobody', 'a@b.example', '--role', 'boss'], 2, /"boss" is no role: it is one of owner, admin, member/],
     [['members', 'role', '--project', 'nobody', 'a@b.example', 'boss'], 2, /"boss" is no role/],
@@ -209,6 +209,20 @@ test('a terminal obeys neither notes nor arguments nor the name of a machine, wh
   expect(edges.out.split('\n')).toEqual([expect.any(String), expect.stringMatching(/^one\?\?two {2}fresh/), ''])
   expect(budget.out).toContain('form?[2J7')
   for (const command of [['edges', 'forget', 'a\u001bb'], ['a\u001bb']]) expect((await run(...command)).err).toContain('a?b')
+})
+
+test('edges list does not say of a silent edge how far behind it is: nobody knows', async () => {
+  const place = { epoch: '1', xid: '1', seq: '1' }
+  const beat = { address: undefined, version: '1', runsForMs: 1, behindMs: 200, place, routes: 0, certificates: 0, connections: 0, load: 0 }
+  const heard = await createEmptyDatabase()
+  const env = { NAMESAKE_DATABASE_URL: heard.url, NAMESAKE_SECRET: 'x'.repeat(32) }
+  await runWith({ env }, 'migrate')
+  for (const name of ['fresh-one', 'silent-one']) await beatEdge(heard.db, { ...beat, id: randomUUID(), name })
+  await heard.db.pool.query(`update edges set heartbeat_at = now() - interval '1 hour' where name = 'silent-one'`)
+  const { out } = await runWith({ env }, 'edges', 'list')
+  await heard.drop()
+  expect(out).toMatch(/^silent-one +silent since \S.*\S +- +0 +0/m)
+  expect(out).not.toMatch(/^silent-one.* 0\.2 s/m)
 })
 
 describe('a reader of the output', () => {

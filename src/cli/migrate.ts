@@ -10,7 +10,7 @@ const SQL_FOLDER = new URL('../../sql/', import.meta.url)
 /** `namesake migrate` */
 export function migrateCommand(): Command {
   return new Command('migrate')
-    .description('Bring the database up to date (every start does so by itself)')
+    .description('Bring the database up to date (every start with the role api or worker does so by itself)')
     .option('--json', 'print JSON')
     .action(run)
 }

@@ -77,7 +77,7 @@ export async function createProject(
     })
     if (created) return created
   }
-  throw new ServiceError('slug_taken', `the slug ${slugs[0]} is taken by another project: choose another`)
+  throw new ServiceError('slug_taken', `the slug ${slugs[0]} is taken by another project, or by one that was deleted: choose another`)
 }
 
 /** What can be changed of a project; null takes a value away. */
