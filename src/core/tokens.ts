@@ -106,7 +106,7 @@ export async function revokeToken(db: Db, projectSlug: string, tokenId: string, 
 
 const FIND_OWNER = `
   select t.id as "tokenId", p.id, p.name, p.slug, p.upstream_url as "upstreamUrl",
-    p.upstream_protocol as "upstreamProtocol", p.plan, p.proof
+    p.upstream_protocol as "upstreamProtocol", p.plan, p.proof, p.cname_target as "cnameTarget"
   from tokens t join projects p on p.id = t.project_id where t.hash = $1 and t.revoked_at is null and p.deleted_at is null`
 
 /** The token's project. Undefined for anything that is no token, was never issued or is revoked. */
