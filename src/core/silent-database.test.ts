@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
@@ -23,31 +23,17 @@ test('a listener stops soon when the way to the database swallows everything, as
   const folder = await mkdtemp(join(tmpdir(), 'namesake-silent-'))
   await chmod(folder, 0o755)
   const url = new URL(database.url)
-  const target = join(url.searchParams.get('host')!, SOCKET)
-  const sockets: Socket[] = []
-  const server = createServer({ allowHalfOpen: true }, (near) => {
-    const far = connect(target)
-    sockets.push(
-      near.on('error', () => {}),
-      far.on('error', () => {}),
-    )
-    near.pipe(far).pipe(near)
-  }).listen(join(folder, SOCKET))
-  await once(server, 'listening')
+  const network = await startNetwork(url, (server) => server.listen(join(folder, SOCKET)))
   url.searchParams.set('host', folder)
 
   const stands = Promise.withResolvers<void>()
   const listening = listenForChanges(connectDatabase(url.href, { applicationName: 'test' }), stands.resolve)
   await stands.promise
-  for (const socket of sockets) {
-    socket.unpipe()
-    socket.pause()
-  }
+  network.swallow()
   const late = new Promise((resolve) => setTimeout(resolve, STOPPED_WITHIN_MS, 'late').unref())
   expect(await Promise.race([listening.stop().then(() => 'stopped'), late])).toBe('stopped')
 
-  for (const socket of sockets) socket.destroy()
-  server.close()
+  network.end()
   await rm(folder, { recursive: true, force: true })
   await database.drop()
 })
@@ -71,35 +57,21 @@ test('what a network swallowed while it was away is given up once it is back, an
 }, async () => {
   const database = await createTestDatabase()
   const url = new URL(database.url)
-  const target = join(url.searchParams.get('host')!, SOCKET)
-  const sockets: Socket[] = []
-  const network = createServer({ allowHalfOpen: true }, (near) => {
-    const far = connect(target)
-    sockets.push(
-      near.on('error', () => {}),
-      far.on('error', () => {}),
-    )
-    near.pipe(far).pipe(near)
-  }).listen(0, '127.0.0.1')
-  await once(network, 'listening')
-  const { port } = network.address() as AddressInfo
+  const network = await startNetwork(url, (server) => server.listen(0, '127.0.0.1'))
+  const { port } = network.server.address() as AddressInfo
   const db = connectDatabase(`postgres://${url.username}@127.0.0.1:${port}${url.pathname}`, { applicationName: 'test', poolMax: 1 })
   await rows(db, sql`select 1`)
 
-  network.close()
-  for (const socket of sockets) {
-    socket.unpipe()
-    socket.pause()
-  }
+  network.server.close()
+  network.swallow()
   const asked = expect(rows(db, sql`select 1`)).rejects.toMatchObject({ code: 'database_unavailable' })
   await pause(AWAY_MS)
-  network.listen(port, '127.0.0.1')
+  network.server.listen(port, '127.0.0.1')
   await asked
   expect(await rows(db, sql`select 1 as answer`)).toEqual([{ answer: 1 }])
 
   await closeDatabase(db)
-  for (const socket of sockets) socket.destroy()
-  network.close()
+  network.end()
   await database.drop()
 })
 
@@ -108,3 +80,28 @@ test('a statement that takes long at a server within reach is waited for', { tim
   expect(await rows(database.db, sql`select 1 as answer from pg_sleep(${LONG_S})`)).toEqual([{ answer: 1 }])
   await database.drop()
 })
+
+/** A way to the database at `url`, which can swallow what is sent over it, as a network does that drops packets. */
+async function startNetwork(url: URL, listen: (server: Server) => Server) {
+  const target = join(url.searchParams.get('host')!, SOCKET)
+  const sockets: Socket[] = []
+  const server = createServer({ allowHalfOpen: true }, (near) => {
+    const far = connect(target)
+    sockets.push(
+      near.on('error', () => {}),
+      far.on('error', () => {}),
+    )
+    near.pipe(far).pipe(near)
+  })
+  await once(listen(server), 'listening')
+  return {
+    server,
+    swallow() {
+      for (const socket of sockets) socket.unpipe().pause()
+    },
+    end() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  }
+}

@@ -27,10 +27,10 @@ export async function startDnsServer({ zone, udp, tcp, count }: DnsServerParts):
   let isStopping = false
 
   udp.on('message', (packet, from) => {
+    if (isStopping) return // for whoever asks again there is a successor
     const verdict = from.port === 0 || udp.getSendQueueSize() > UNSENT_BYTES_MAX ? 'drop' : verdictOn(from.address)
     const send = (reply: Buffer | undefined): Promise<void> =>
       new Promise((resolve) => (reply ? udp.send(reply, from.port, from.address, () => resolve()) : resolve())) // who cannot be reached asks again
-    if (isStopping) return // for whoever asks again there is a successor
     if (verdict === 'answer') {
       const answering = responder.respond(packet, 'udp').then(send)
       underWay.add(answering)
