@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
 import { DATA, frame, HEADERS, RawHttp2, RST_STREAM, requestBlock, WINDOW_UPDATE, word } from '../../test/support/http2-frames.ts'
@@ -143,6 +144,23 @@ test('an https upstream is verified by its own name', async () => {
   expect(await ask(upstream.url.replace('http:', 'https:'), 'GET / HTTP/1.1', { at: knowing })).toMatchObject({ status: 502, error: 'tls' })
   for (const running of [trusting, knowing]) await running.stop(0)
   for (const running of [good, wrong]) await running.stop()
+})
+
+test('an https upstream that wants a certificate of ours is asked once: 502, tls', async () => {
+  const { chainPem, keyPem } = await edge.ca.issue(['127.0.0.1'])
+  let connections = 0
+  const server = createTlsServer({ cert: chainPem, key: keyPem, requestCert: true, minVersion: 'TLSv1.3' })
+    .on('connection', () => (connections += 1))
+    .listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const knowing = await startTestEdge({ upstream: { ca: [edge.ca.certPem] } })
+  onTestFinished(async () => {
+    await knowing.stop(0)
+    server.close()
+  })
+  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
+  expect(await ask(url, 'GET / HTTP/1.1', { at: knowing })).toMatchObject({ status: 502, error: 'tls' })
+  expect(connections).toBe(1)
 })
 
 test.each([

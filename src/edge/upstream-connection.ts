@@ -10,7 +10,7 @@ import { SpareBuffers, smallBuffers } from './spare-buffers.ts'
 import { oldAtMs, type Timeouts } from './timeouts.ts'
 import type { Turn, TurnMember } from './turn.ts'
 import { Unsent } from './unsent.ts'
-import { type Upstream, UpstreamFailure } from './upstream.ts'
+import { broken, type Upstream, UpstreamFailure } from './upstream.ts'
 import { borrowBytes } from './upstream-reads.ts'
 import { addRequestHead, type UpstreamRequest } from './upstream-request.ts'
 
@@ -304,7 +304,7 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
   }
 
   readonly #error = (error: Error) => {
-    this.#fail(new UpstreamFailure('reset', error.message, { cause: error }))
+    this.#fail(broken(error, this))
   }
 
   readonly #closed = () => {

@@ -8,7 +8,7 @@ import type { DecodedHead } from './http2/hpack-decoder.ts'
 import type { HpackEncoder } from './http2/hpack-encoder.ts'
 import { LINGER_MS } from './http2/limits.ts'
 import { OpenStreams } from './http2/open-streams.ts'
-import { ConnectionError, ERROR_CODE, FLAG, FRAME, STREAM_ID_MAX, violation } from './http2/protocol.ts'
+import { ConnectionError, ERROR_CODE, errorName, FLAG, FRAME, STREAM_ID_MAX, violation } from './http2/protocol.ts'
 import { CONNECTION_WINDOW_BYTES, type PeerSettings } from './http2/settings.ts'
 import { WaitingMessages } from './http2/waiting-messages.ts'
 import { INITIAL_WINDOW_BYTES, ReceiveWindow, SharedSendWindow, tooMuch } from './http2/windows.ts'
@@ -16,7 +16,7 @@ import { hearLastWords } from './last-words.ts'
 import { SignsOfLife } from './signs-of-life.ts'
 import { oldAtMs, type Timeouts } from './timeouts.ts'
 import type { Turn, TurnMember } from './turn.ts'
-import { type Upstream, UpstreamFailure, VanishedUpstream } from './upstream.ts'
+import { broken, type Upstream, UpstreamFailure, VanishedUpstream } from './upstream.ts'
 import { greet, UPSTREAM_RULES } from './upstream-http2-greeting.ts'
 import type { RequestHost, UpstreamHttp2Request } from './upstream-http2-request.ts'
 import { takeBytes } from './upstream-reads.ts'
@@ -48,7 +48,6 @@ const RESETS_MAX = 100
 const SHUT_MS = 1_000
 const PING_PAYLOAD = Buffer.from('namesake')
 const EMPTY = Buffer.alloc(0)
-type State = 'greeting' | 'open' | 'leaving' | 'closed'
 
 /** One connection of HTTP/2 to an upstream (RFC 9113, our side the client's), which carries many requests at once. */
 export class UpstreamHttp2Connection implements RequestHost, FrameListener, TurnMember {
@@ -63,7 +62,8 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
   readonly #receiveWindow = new ReceiveWindow(CONNECTION_WINDOW_BYTES)
   readonly #requests = new OpenStreams<UpstreamHttp2Request>()
   readonly #waiting: WaitingMessages
-  #state: State = 'greeting'
+  #state: 'greeting' | 'open' | 'leaving' | 'closed' = 'greeting'
+  #lastWord = ''
   #isMarked = false
   #kept = 0
   #nextId = 1
@@ -91,11 +91,11 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
     this.#receiver = new FrameReceiver(this, new Budget(WITH_UPSTREAM), { ...UPSTREAM_RULES, takePingDue })
     takeBytes(socket, this.#receive)
     socket.resume()
-    socket.on('error', (error) => this.#fail(new UpstreamFailure('reset', error.message, { cause: error })))
+    socket.on('error', (error) => this.#fail(broken(error, this)))
     socket.once('end', () => socket.destroy())
     hearLastWords(socket) // answers, and GOAWAY: what was not looked at is to be sent elsewhere
     socket.once('close', () => {
-      this.#fail(new UpstreamFailure('reset', 'the upstream closed the connection'))
+      this.#fail(ended(`the upstream closed the connection${this.#lastWord}`))
       parts.on.close(this)
     })
     greet(socket, this.writer)
@@ -179,7 +179,7 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
   leave(): void {
     if (this.#state !== 'open') return
     this.#state = 'leaving'
-    this.#parts.on.leaving(this, ended())
+    this.#parts.on.leaving(this, ended(`the connection has ended${this.#lastWord}`))
     if (this.isIdle) this.#close()
   }
 
@@ -212,8 +212,8 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
     try {
       this.#receiver.feed(chunk)
     } catch (error) {
-      const isGreeting = this.#state === 'greeting'
-      const what = isGreeting ? 'the upstream does not speak HTTP/2' : `the upstream breaks a rule of HTTP/2: ${String(error)}`
+      const what =
+        this.#state === 'greeting' ? 'the upstream does not speak HTTP/2' : `the upstream breaks a rule of HTTP/2: ${String(error)}`
       this.writer.goaway(0, error instanceof ConnectionError ? error.code : ERROR_CODE.internal)
       const failure = new UpstreamFailure('malformed', what, { cause: error })
       if (error instanceof EndlessHead) this.#requests.get(error.streamId)?.fail(failure)
@@ -259,7 +259,8 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
     if (!isAnswer) this.#answer(FRAME.ping, payload)
   }
 
-  onGoaway(lastStreamId: number): void {
+  onGoaway(lastStreamId: number, code: number): void {
+    if (code !== ERROR_CODE.none) this.#lastWord = ` with ${errorName(code)}`
     this.leave()
     for (const request of this.#requests.all()) {
       if (request.streamId <= lastStreamId) continue

@@ -76,18 +76,24 @@ export function createUpstreamHttp2Pools({ connect, room, timeouts, turn }: Upst
       pool.open.add(connection)
       pool.opening -= 1
     }
+    place(pool, connection, connection)
+    openMore(pool)
+  }
+
+  const place = (pool: Pool, connection: UpstreamHttp2Connection, { takesBodies }: { takesBodies: boolean }) => {
     while (connection.hasRoom && pool.waiting.length > 0) {
-      const waiter = pool.waiting.next(connection)
+      const waiter = pool.waiting.next({ takesBodies })
       if (!waiter) break
       connection.reserve()
       waiter.resolve(connection)
     }
-    openMore(pool)
   }
 
   /** A connection could not be opened: those who waited for it are told why, unless others are on their way or open: they wait for these, and for the next attempt. */
   const giveUp = (pool: Pool, reason: unknown) => {
     if (pool.open.size === 0) pool.waiting.rejectBehind(pool.opening * STREAMS_EXPECTED, reason)
+    // Bodies that waited for one which is not shut have none to hope for, and do as well behind the others.
+    else if (pool.opening === 0) for (const connection of pool.open) place(pool, connection, { takesBodies: true })
     if (isOver(pool)) pools.delete(pool.upstream.key)
   }
 

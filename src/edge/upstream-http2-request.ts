@@ -2,7 +2,7 @@ import type { Fields } from './engine.ts'
 import { isGrpc } from './grpc.ts'
 import type { FrameWriter } from './http2/frame-writer.ts'
 import type { DecodedHead } from './http2/hpack-decoder.ts'
-import { ERROR_CODE, FLAG, FRAME, FRAME_BYTES_MAX } from './http2/protocol.ts'
+import { ERROR_CODE, errorName, FLAG, FRAME, FRAME_BYTES_MAX } from './http2/protocol.ts'
 import { STREAM_WINDOW_BYTES, STREAM_WINDOW_BYTES_MAX } from './http2/settings.ts'
 import type { Waiting } from './http2/waiting-messages.ts'
 import { ReceiveWindow, SendWindow } from './http2/windows.ts'
@@ -153,7 +153,7 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
 
   onReset(code: number): void {
     if (code === ERROR_CODE.refusedStream && !this.#hasBegun) this.unprocessed()
-    else this.fail(new UpstreamFailure('reset', `the upstream ended the stream with error ${code}`))
+    else this.fail(new UpstreamFailure('reset', `the upstream ended the stream with ${errorName(code)}`))
   }
 
   /** The upstream has not looked at it. */

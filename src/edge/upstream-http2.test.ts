@@ -301,6 +301,28 @@ test('an upload that its application does not read stops neither those that come
   expect(await ask()).toMatchObject({ status: 200 })
 })
 
+test('where no further connection is to be had, an upload waits behind the one that its application does not read', async () => {
+  let first: Socket | undefined
+  const { begin, server } = await startRaw(
+    (type, id, payload, socket) => {
+      first = socket
+      if (type === DATA && payload.length === 0) socket.write(frame(HEADERS, 5, id, OK))
+    },
+    { connectMs: 1_000 },
+  )
+  const upload = (bytes: number) => {
+    const body = new PassThrough()
+    body.end(Buffer.alloc(bytes))
+    return begin({ method: 'POST', body: bodyOf(body) })
+  }
+  await upload(100_000)
+  server.close()
+  await new Promise((resolve) => setTimeout(resolve, 1_500))
+  const { visit } = await upload(5)
+  first!.write(frame(WINDOW_UPDATE, 0, 0, word(2 ** 20)))
+  expect(await visit.done).toMatchObject({ status: 200 })
+})
+
 test('a large body crosses whole both ways', async () => {
   const { ask } = await startUpstream((stream) => {
     stream.respond({ ':status': 200 })
@@ -389,7 +411,7 @@ async function startRaw(
     })
     ends.push(() => socket.destroy())
   })
-  return waysTo(server as never, timeouts)
+  return { server, ...(await waysTo(server, timeouts)) }
 }
 
 const OK = [0x88] // :status 200
@@ -428,6 +450,13 @@ test('what an upstream said before it closed is heard, also where a write to it 
   first!.setNoDelay().write(frame(GOAWAY, 0, 0, [...word(1), ...word(0)]))
   first!.resetAndDestroy()
   expect(await ask({ method: 'POST' })).toMatchObject({ status: 200, failure: undefined })
+})
+
+test('why an upstream ended its connection is told', async () => {
+  const { ask } = await startRaw((type, _id, _payload, socket) => {
+    if (type === HEADERS) socket.end(frame(GOAWAY, 0, 0, [...word(1), ...word(11)]))
+  })
+  expect((await ask()).failure?.message).toBe('the upstream closed the connection with ENHANCE_YOUR_CALM')
 })
 
 test('a request whose answer has begun is not sent again, whatever its upstream says of it', async () => {

@@ -67,6 +67,15 @@ export class UpstreamFailure extends Error {
   }
 }
 
+/**
+ * A connection broke. A TLS alert on one that has carried nothing before refuses whoever comes, as of a server that asks for a certificate of ours and looks
+ * only behind the handshake (RFC 8446 §4.4.2.4): it is no accident that asking again could mend.
+ */
+export function broken(error: NodeJS.ErrnoException, { isReused }: { isReused: boolean }): UpstreamFailure {
+  const isRefusal = !isReused && error.code?.startsWith('ERR_SSL_') === true
+  return new UpstreamFailure(isRefusal ? 'tls' : 'reset', error.message, { cause: error })
+}
+
 /** A connection whose other end does not even answer a question: nobody is there who would look at what was sent. */
 export class VanishedUpstream extends UpstreamFailure {
   constructor() {

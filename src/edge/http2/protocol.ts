@@ -45,7 +45,7 @@ const ERROR_NAMES = [
 
 /** `code`: one of ERROR_CODE. */
 export function errorName(code: number): string {
-  return ERROR_NAMES[code]!
+  return ERROR_NAMES[code] ?? `error ${code}`
 }
 
 export const SETTING = { headerTableSize: 1, enablePush: 2, maxStreams: 3, initialWindow: 4, maxFrame: 5, maxHeaderList: 6 } as const
