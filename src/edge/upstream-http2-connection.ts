@@ -212,8 +212,7 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
     try {
       this.#receiver.feed(chunk)
     } catch (error) {
-      const what =
-        this.#state === 'greeting' ? 'the upstream does not speak HTTP/2' : `the upstream breaks a rule of HTTP/2: ${String(error)}`
+      const what = this.#state === 'greeting' ? 'the upstream does not speak HTTP/2' : `the upstream breaks a rule of HTTP/2: ${error}`
       this.writer.goaway(0, error instanceof ConnectionError ? error.code : ERROR_CODE.internal)
       const failure = new UpstreamFailure('malformed', what, { cause: error })
       if (error instanceof EndlessHead) this.#requests.get(error.streamId)?.fail(failure)
