@@ -1,7 +1,7 @@
 import dnsPacket, { type Packet } from 'dns-packet'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { answersQuestion, decodeMessage, encodeQuery, isAskable } from './dns-message.ts'
+import { answersQuestion, decodeMessage, encodeQuery, isAskable, type Question } from './dns-message.ts'
 
 const label = fc.stringMatching(/^[A-Za-z0-9_-]{1,12}$/)
 const name = fc.array(label, { minLength: 1, maxLength: 5 }).map((labels) => labels.join('.'))
@@ -65,12 +65,14 @@ test('every kind of record that a probe reads is read', () => {
   ])
 })
 
+const asked = { name: 'edge.example', type: 'A', recurse: true, unchecked: false } as const
+
 test('a dot inside a label never reads as the end of the label', () => {
   const header = Buffer.from('000180000001000000000000', 'hex')
   const question = Buffer.concat([Buffer.from([12]), Buffer.from('edge.example'), Buffer.from([0, 0, 1, 0, 1])])
-  const message = decodeMessage(Buffer.concat([header, question]))
-  expect(message.question!.name).toBe('edge\\.example')
-  expect(answersQuestion(message, { name: 'edge.example', type: 'A', recurse: true, unchecked: false })).toBe(false)
+  const bytes = Buffer.concat([header, question])
+  expect(decodeMessage(bytes).question!.name).toBe('edge\\.example')
+  expect(answersQuestion(bytes, asked)).toBe(false)
 })
 
 test('compressed names are read, and pointers that lead in a circle are refused', () => {
@@ -106,6 +108,34 @@ test('a name is made of 16 pieces at most, so that reading a message takes no mo
   }
   expect(decodeMessage(withPieces(16)).answers.at(-1)).toMatchObject({ name: '', value: '127.0.0.1' })
   expect(() => decodeMessage(withPieces(18))).toThrow('pieces')
+})
+
+const empty = (bytes: Buffer) => bytes.fill(0, 4, 12).subarray(0, 12)
+test.each<[string, number, Partial<Question>, (bytes: Buffer) => Buffer, boolean]>([
+  ['repeats the question in whatever case', 0x8400, { name: 'EDGE.exAMPLE' }, (bytes) => bytes, true],
+  ['asks it', 0x0400, {}, (bytes) => bytes, false],
+  ['repeats another name', 0x8400, { name: 'edgf.example' }, (bytes) => bytes, false],
+  ['repeats another type', 0x8400, { type: 'AAAA' }, (bytes) => bytes, false],
+  ['says only that it did not understand', 0x8401, {}, empty, true],
+  ['refuses without saying what', 0x8405, {}, empty, false],
+  ['ends within the question', 0x8400, {}, (bytes) => bytes.subarray(0, -3), false],
+])('only what answers is read: a message that %s', (_, flags, more, change, answers) => {
+  const bytes = encodeQuery(1, { ...asked, ...more }, false)
+  bytes.writeUInt16BE(flags, 2)
+  expect(answersQuestion(change(bytes), asked)).toBe(answers)
+})
+
+test('names that a few bytes stand for are written out no further than 32 KB, so that no message holds up the others', () => {
+  const withNames = (records: number) => {
+    const header = Buffer.from('000184000000000000000000', 'hex')
+    header.writeUInt16BE(records, 6)
+    const name = Buffer.concat([Buffer.alloc(252, Buffer.from([1, 7])), Buffer.from([0])])
+    const record = (owner: Buffer) => Buffer.concat([owner, Buffer.from('000500010000000a0002c00c', 'hex')])
+    const pointer = Buffer.from('c00c', 'hex')
+    return Buffer.concat([header, record(name), ...Array.from({ length: records - 1 }, () => record(pointer))])
+  }
+  expect(decodeMessage(withNames(64)).answers.at(-1)!.value).toHaveLength(126 * 5 - 1)
+  expect(() => decodeMessage(withNames(65))).toThrow('too many names')
 })
 
 test('whatever bytes arrive, reading ends, with a message or a RangeError', () => {

@@ -37,12 +37,18 @@ const LABEL_BYTES_MAX = 63
 /** Of a name, and of a message: no server needs as many, and who sends more wants us to read them. */
 const JUMPS_MAX = 16
 const RECORDS_MAX = 1_024
+/** Of all names of a message, written out: two bytes can stand for one of 255, in two thousand places. */
+const NAMES_BYTES_MAX = 32 * 1024
 export const UDP_PAYLOAD_BYTES = 1_232 // what passes everywhere without fragments (DNS flag day 2020)
 export const OPT_BYTES = 11
 const ASKABLE = /^[^.\\]{1,63}(\.[^.\\]{1,63})*$/
 const OPT_TYPE = 41
 const MX_PREFERENCE_BYTES = 2
 export const CLASS_IN = 1
+const RESPONSE = 0x80 // of the third byte
+const RCODE_BITS = 0x0f // of the fourth
+/** What a byte of a label is written as. */
+const TEXT_OF = Array.from({ length: 256 }, (_, byte) => textOf(byte))
 
 /** Whether a name can stand in a query: not the root, no escaped bytes, no label or name that is too long. */
 export function isAskable(name: string): boolean {
@@ -82,10 +88,24 @@ export function writeName(buffer: Buffer, start: number, name: string): number {
   return at + 1
 }
 
-/** Whether a message repeats the question that was asked: its type, and its name without regard to case. */
-export function answersQuestion(message: Message, question: Question): boolean {
-  const echoed = message.question
-  return echoed !== undefined && echoed.type === TYPE_NUMBERS[question.type] && echoed.name.toLowerCase() === question.name.toLowerCase()
+/**
+ * Whether the bytes are an answer to the question that was asked, as far as their beginning says: it repeats the question, its name without regard to case, or
+ * says that the query was not understood (RFC 6891 §7). To be looked at before a message is read, of which a stranger can send any number.
+ */
+export function answersQuestion(bytes: Buffer, question: Question): boolean {
+  if (bytes.length < HEADER_BYTES || (bytes[2]! & RESPONSE) === 0) return false
+  const rcode = bytes[3]! & RCODE_BITS
+  const questions = bytes.readUInt16BE(4)
+  if (questions === 0) return rcode === RCODE.formatError || rcode === RCODE.notImplemented
+  const asked = encodeQuery(0, question, false)
+  if (questions > 1 || bytes.length < asked.length) return false
+  for (let at = HEADER_BYTES; at < asked.length; at++) if (lowerCase(bytes[at]!) !== lowerCase(asked[at]!)) return false
+  return true
+}
+
+/** Lengths of labels, and the types and the class that we ask for, are no letters. */
+function lowerCase(byte: number): number {
+  return byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte
 }
 
 /**
@@ -94,7 +114,7 @@ export function answersQuestion(message: Message, question: Question): boolean {
  */
 export function decodeMessage(bytes: Buffer): Message {
   const flags = bytes.readUInt16BE(2)
-  const reader: Reader = { bytes, at: HEADER_BYTES }
+  const reader: Reader = { bytes, at: HEADER_BYTES, namesBytes: 0, edns: undefined }
   const questions = bytes.readUInt16BE(4)
   if (questions > 1) throw new RangeError('a message has one question at most') // RFC 9619
   if (recordsIn(bytes) > RECORDS_MAX) throw new RangeError('too many records')
@@ -120,7 +140,7 @@ export function recordsIn(bytes: Buffer): number {
   return bytes.readUInt16BE(6) + bytes.readUInt16BE(8) + bytes.readUInt16BE(10)
 }
 
-type Reader = { bytes: Buffer; at: number; edns?: Edns }
+type Reader = { bytes: Buffer; at: number; namesBytes: number; edns: Edns | undefined }
 
 function readUInt16(reader: Reader): number {
   const value = reader.bytes.readUInt16BE(reader.at)
@@ -141,7 +161,7 @@ function readRecords(reader: Reader, count: number): ResourceRecord[] {
     reader.at = start + length
     if (reader.at > reader.bytes.length) throw new RangeError('a record reaches beyond the message')
     if (number === OPT_TYPE) readOpt(reader, name, { udpBytes: recordClass, version: (ttl >> 16) & 0xff })
-    if (type !== undefined && recordClass === CLASS_IN) records.push(readRecord(reader.bytes, { name, type, ttl }, start, length))
+    if (type !== undefined && recordClass === CLASS_IN) records.push(readRecord(reader, { name, type, ttl }, start, length))
   }
   return records
 }
@@ -151,7 +171,8 @@ function readOpt(reader: Reader, name: string, edns: Edns): void {
   reader.edns = edns
 }
 
-function readRecord(bytes: Buffer, head: { name: string; type: RecordType; ttl: number }, start: number, length: number): ResourceRecord {
+function readRecord(reader: Reader, head: { name: string; type: RecordType; ttl: number }, start: number, length: number): ResourceRecord {
+  const { bytes } = reader
   switch (head.type) {
     case 'A':
       if (length !== 4) throw new RangeError('an A record has four bytes')
@@ -163,14 +184,14 @@ function readRecord(bytes: Buffer, head: { name: string; type: RecordType; ttl: 
       return { ...head, value: readText(bytes, start, length) }
     case 'MX':
       if (length < MX_PREFERENCE_BYTES) throw new RangeError('an MX record begins with its preference')
-      return { ...head, value: readName({ bytes, at: start + MX_PREFERENCE_BYTES }) }
+      return { ...head, value: readNameAt(reader, start + MX_PREFERENCE_BYTES) }
     case 'CAA':
       return { ...head, ...readCaa(bytes, start, length) }
     case 'DS':
     case 'DNSKEY':
       return { ...head, value: '' }
     default:
-      return { ...head, value: readName({ bytes, at: start }) }
+      return { ...head, value: readNameAt(reader, start) }
   }
 }
 
@@ -193,6 +214,15 @@ function readCaa(bytes: Buffer, start: number, length: number): { value: string;
   if (length < 2 || tagEnd > start + length) throw new RangeError('a CAA tag reaches beyond its record')
   const tag = bytes.toString('latin1', start + 2, tagEnd).toLowerCase()
   return { value: bytes.toString('latin1', tagEnd, start + length), caa: { critical: (bytes[start]! & 0x80) !== 0, tag } }
+}
+
+/** A name within what has been read. */
+function readNameAt(reader: Reader, at: number): string {
+  const { at: end } = reader
+  reader.at = at
+  const name = readName(reader)
+  reader.at = end
+  return name
 }
 
 /** Without the final dot; the root is the empty string. Compression pointers lead backwards only and are few, so reading soon ends. */
@@ -224,21 +254,19 @@ function readName(reader: Reader): string {
     at += length + 1
   }
   if (jumps === 0) reader.at = at + 1
+  reader.namesBytes += total
+  if (reader.namesBytes > NAMES_BYTES_MAX) throw new RangeError('too many names')
   return labels.join('.') // in one piece: names are kept
 }
 
 function readLabel(bytes: Buffer, start: number, end: number): string {
-  for (let at = start; at < end; at++) {
-    if (isPlain(bytes[at]!)) continue
-    return Array.from(bytes.subarray(start, end), (byte) => (isPlain(byte) ? String.fromCharCode(byte) : escapeByte(byte))).join('')
-  }
-  return bytes.toString('latin1', start, end)
+  let label = ''
+  for (let at = start; at < end; at++) label += TEXT_OF[bytes[at]!]!
+  return label
 }
 
-function isPlain(byte: number): boolean {
-  return byte > 0x20 && byte < 0x7f && byte !== 0x2e && byte !== 0x5c
-}
-
-function escapeByte(byte: number): string {
-  return byte === 0x2e || byte === 0x5c ? `\\${String.fromCharCode(byte)}` : `\\${String(byte).padStart(3, '0')}`
+function textOf(byte: number): string {
+  const character = String.fromCharCode(byte)
+  if (byte === 0x2e || byte === 0x5c) return `\\${character}`
+  return byte > 0x20 && byte < 0x7f ? character : `\\${String(byte).padStart(3, '0')}`
 }

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import dnsPacket from 'dns-packet'
 import { expect, test } from 'vitest'
 import { startDnsServer } from '../../test/support/dns.ts'
 import { createExchange } from './exchange.ts'
@@ -28,6 +29,34 @@ test('who waits in line is answered when a place is free', async () => {
     await Promise.all(early)
   }
   expect((await exchange.ask(server, question('a.test'), endsAt))?.answers[0]?.value).toBe('192.0.2.1')
+  exchange.close()
+  await server.stop()
+})
+
+test('an answer that cannot be read is none, and no other one is waited for', async () => {
+  const server = await startDnsServer()
+  server.set('a.test', 'A', '192.0.2.1')
+  server.onQuery = (query, asker, socket) => {
+    const bytes = dnsPacket.encode({ type: 'response', id: query.id!, flags: 0x0400, questions: query.questions! })
+    bytes.writeUInt16BE(1, 6) // an answer, of which nothing follows
+    socket.send(bytes, asker.port, asker.address)
+  }
+  const exchange = createExchange()
+  expect(await exchange.ask(server, question('a.test'), performance.now() + 60_000)).toBeUndefined()
+  exchange.close()
+  await server.stop()
+})
+
+test('what was not asked is not taken for the answer, and is waited behind', async () => {
+  const server = await startDnsServer()
+  server.set('a.test', 'A', '192.0.2.1')
+  server.onQuery = (query, asker, socket) => {
+    const questions = [{ name: 'b.test', type: 'A' as const }]
+    socket.send(dnsPacket.encode({ type: 'response', id: query.id!, flags: 0x0400, questions }), asker.port, asker.address)
+  }
+  const exchange = createExchange()
+  const answer = await exchange.ask(server, question('a.test'), performance.now() + 60_000)
+  expect(answer?.answers[0]?.value).toBe('192.0.2.1')
   exchange.close()
   await server.stop()
 })

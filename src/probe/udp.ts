@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
-import { answersQuestion, decodeMessage, encodeQuery, HEADER_BYTES, type Message, type Question, RCODE } from '../lib/dns-message.ts'
+import { answersQuestion, decodeMessage, encodeQuery, HEADER_BYTES, type Message, type Question } from '../lib/dns-message.ts'
 import type { Server } from './servers.ts'
 
 /** Resolves to the answer, or to undefined when none that fits came before `endsAt` (on performance.now()'s clock). */
@@ -97,8 +97,9 @@ export function createUdp(): Udp {
     if (bytes.length < HEADER_BYTES) return
     const waiting = port.waiting.get(bytes.readUInt16BE(0))
     if (!waiting || from.port !== waiting.server.port || from.address !== waiting.server.address) return
-    const message = readAnswer(isTruncated(bytes) ? withoutRecords(bytes) : bytes, waiting.question)
-    if (message) finish(port, message.id, waiting, message)
+    if (!answersQuestion(bytes, waiting.question)) return
+    // One that cannot be read is its server's answer all the same: to wait for another one would be to read as many as it likes to send.
+    finish(port, bytes.readUInt16BE(0), waiting, readMessage(isTruncated(bytes) ? withoutRecords(bytes) : bytes))
   }
 
   return {
@@ -132,18 +133,13 @@ export function createUdp(): Udp {
   }
 }
 
-/** The message when it answers the question; undefined for what is malformed, no response, or about something else. */
-export function readAnswer(bytes: Buffer, question: Question): Message | undefined {
-  let message: Message
+/** Undefined for what is malformed. */
+export function readMessage(bytes: Buffer): Message | undefined {
   try {
-    message = decodeMessage(bytes)
+    return decodeMessage(bytes)
   } catch {
     return undefined
   }
-  if (!message.response) return undefined
-  // A server that does not understand the query may refuse it without repeating the question (RFC 6891 §7).
-  const refusedUnread = message.question === undefined && (message.rcode === RCODE.formatError || message.rcode === RCODE.notImplemented)
-  return refusedUnread || answersQuestion(message, question) ? message : undefined
 }
 
 function isTruncated(bytes: Buffer): boolean {
