@@ -190,6 +190,7 @@ create table issuance_orders (
   exempt boolean not null,
   outcome text not null default 'under-way'::text,
   counted_at timestamp with time zone not null,
+  sent boolean not null default true,
   constraint issuance_orders_pkey PRIMARY KEY (id),
   constraint issuance_outcome CHECK ((outcome = ANY (ARRAY['under-way'::text, 'issued'::text, 'invalid'::text, 'refused'::text])))
 );

@@ -133,8 +133,9 @@ async function expectRecovery(hostname: Hostname, orders = 1, entries = ['issued
 }
 
 // One order each, but where the answer to newOrder was lost: the authority has it, and nobody knows its address. Whether a newOrder arrived
-// at all cannot be known, so the ledger counts it.
+// at all cannot be known, so the ledger counts it; what was never sent it gives back.
 test.for<[StubStep, HoldPoint, number?, string[]?]>([
+  ['account', 'received'],
   ['new-order', 'received', 1, ['under-way', 'issued']],
   ['new-order', 'answered', 2, ['under-way', 'issued']],
   ['authorization', 'received'],

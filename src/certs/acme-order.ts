@@ -92,8 +92,8 @@ async function openOrder(acme: AcmeConversation, wanted: Wanted): Promise<Opened
   const { newOrder, profiles, renewalInfo } = acme.directory
   const offered = profile !== undefined && profiles.includes(profile)
   const plain = { identifiers: [{ type: 'dns', value: hostname }], ...(offered && { profile }) }
-  const post = (payload: object) => {
-    onOrder?.()
+  const post = async (payload: object) => {
+    await onOrder?.()
     return acme.post(newOrder, payload)
   }
   const postPlain = async () => {

@@ -52,8 +52,11 @@ export type IssueOptions = {
   replaces?: string
   /** How control is proven; HTTP_01 unless told. */
   solver?: ChallengeSolver | undefined
-  /** Called before the order is sent: from here on the authority counts it. Without a call it never heard of this hostname. */
-  onOrder?: (() => void) | undefined
+  /**
+   * Called before the order is sent, and awaited: from here on the authority counts it. Without a call it never heard of this hostname. Rejects to
+   * have it not sent.
+   */
+  onOrder?: (() => Promise<void>) | undefined
   /** Called before the order is finalised, or when it is seen to have been: from here on the authority may count a certificate, whatever we hear of it. */
   onFinalize?: (() => void) | undefined
   /** Called when the authority has opened the order, and awaited before anything else is done with it. Must not reject. */

@@ -12,6 +12,7 @@ import {
   lateAttempts,
   mayBegin,
   overtaken,
+  releaseUnsent,
   replaceable,
 } from './issuance-attempts.ts'
 import { type BudgetRequest, NO_ROOM_PROBLEM, type NoRoom, settleOrder, type Taken, takeFirstBudget } from './issuance-budget.ts'
@@ -97,6 +98,7 @@ export async function beginIssuance(
     if (reason) return { kind: 'no', reason }
     const underWay = { kind: 'no' as const, reason: `an attempt for ${hostname} is under way` }
     if (standing.underWay) return underWay
+    await releaseUnsent(tx, hostname, terms.directories)
     const askedBy = standing.wishHasBegun ? (standing.directory ?? undefined) : undefined
     const asRenewal = held && (await countsAsRenewal(tx, hostname))
     const open = await findOrderUnderWay(tx, hostname, { projectId, directories: terms.directories }) // a worker died in it: it has its room

@@ -48,6 +48,16 @@ export async function dropOthers(tx: Tx, hostname: Hostname, projectId: string |
   )
 }
 
+/** Gives back what attempts for the hostname took and did not send before their workers died. Nothing while one is under way. */
+export async function releaseUnsent(tx: Tx, hostname: Hostname, directories: readonly string[]): Promise<void> {
+  await rows(
+    tx,
+    sql`
+      delete from issuance_orders o where directory = any(${directories}::text[]) and hostname = ${hostname} and outcome = 'under-way' and not sent
+        and not exists (select from certificates c where c.hostname = o.hostname and c.lease_until > now())`,
+  )
+}
+
 /** How long a row of `certificates` waits at most, in seconds. */
 export const BACK_OFF_LONGEST_S = sql<number>`case when chain_pem is null or not_after <= now() then ${sql.lit(BACK_OFF_MAX_S)}::float8
   else least(${sql.lit(RENEWAL_BACK_OFF_S.most)}::float8, greatest(${sql.lit(RENEWAL_BACK_OFF_S.least)}::float8,

@@ -7,7 +7,7 @@ import type { Hostname } from '../hostname.ts'
 import { beginIssuance, claimDueRenewals, recordCertificate, recordIssuanceFailure, requestIssuance } from './certificates.ts'
 import { closeDatabase, connectDatabase, type Db, transaction } from './db.ts'
 import { findDomain, removeDomain } from './domains.ts'
-import { pruneBudget, recordRateLimit, settleOrder, takeBudget } from './issuance-budget.ts'
+import { markSent, pruneBudget, recordRateLimit, settleOrder, takeBudget } from './issuance-budget.ts'
 import type { IssuanceLimit, LimitScope } from './issuance-limits.ts'
 import { requestRenewal } from './renewal-request.ts'
 import { loadCertificates } from './routes.ts'
@@ -168,6 +168,21 @@ test('an order whose worker died counts against everything; while it may still b
   await age(directory, '10 minutes')
   const late = await take({ directory, hostname })
   expect(late.kind === 'no-room' && late.until.getTime() - Date.now()).toBeGreaterThan(WEEK_MS - HOUR_MS)
+})
+
+test('a worker that dies before its order was sent uses up no place; one that may have sent it does', async () => {
+  const directory = freshDirectory()
+  const hostname = await claim(db, await addProject(db))
+  const beginAndDie = async () => {
+    const begun = await beginIssuance(db, hostname, { directories: [directory] })
+    await db.pool.query('update certificates set lease_until = now() where hostname = $1', [hostname])
+    return begun.kind === 'go' ? begun.orderId : begun.reason
+  }
+  const last = (await times(5, beginAndDie)).at(-1)! // exactly the same names get four a week
+  expect(await ordersOf(directory)).toBe(1)
+  expect(await markSent(db, last)).toBe(true)
+  expect(await beginAndDie()).toMatch(/^\d+$/)
+  expect(await ordersOf(directory)).toBe(2)
 })
 
 test('a renewal that the directory asked for is counted by no limit, and takes nothing from others', async () => {

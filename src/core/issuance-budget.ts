@@ -46,7 +46,7 @@ const UNKNOWN_SCOPE_BLOCK_S_MAX = 3_600 // it holds everybody back, on the stren
 /**
  * Takes room for one order within everything that its directory allows, or says when there will be some. What is taken counts from the
  * transaction's commit; takers for one directory wait for each other's, so together they never take more than there is. An order under
- * way counts against every limit until `settleOrder` says better, so one whose worker died does as well.
+ * way counts against every limit until `settleOrder` says better, so one whose worker died does as well, once `markSent` was called.
  *
  * A fifth of each limit is kept for renewals. While a project waits that has used less of the account's window, another's new orders may
  * have used at most as much as is left: it gets half of what there is, and the one that has used least is never held back.
@@ -65,8 +65,8 @@ export async function takeBudget(tx: Tx, request: BudgetRequest): Promise<Taken 
   const [order] = await rows(
     tx,
     sql<{ id: string }>`
-      insert into issuance_orders (directory, hostname, registered_domain, project_id, renewal, exempt, counted_at)
-      values (${directory}, ${hostname}, ${registeredDomainOf(hostname)}, ${projectId}::bigint, ${renewing}, ${asked},
+      insert into issuance_orders (directory, hostname, registered_domain, project_id, renewal, exempt, sent, counted_at)
+      values (${directory}, ${hostname}, ${registeredDomainOf(hostname)}, ${projectId}::bigint, ${renewing}, ${asked}, false,
         statement_timestamp() + make_interval(secs => ${ISSUANCE_LEASE_S})) returning id`,
   )
   return { kind: 'taken', directory, orderId: order!.id, asked }
@@ -105,6 +105,13 @@ export function takeOrdinaryBudget(db: Db, orderId: string | null, request: Omit
     await settleOrder(tx, orderId, 'not-sent')
     return takeBudget(tx, request)
   })
+}
+
+/** To be called before the order is sent. False where it must not be, since a later attempt has begun and given its room back. */
+export async function markSent(db: Db, orderId: string | null): Promise<boolean> {
+  if (orderId === null) return true
+  const marked = await rows(db, sql`update issuance_orders set sent = true where id = ${orderId}::bigint returning id`)
+  return marked.length > 0
 }
 
 /** Says what became of an order that was taken: from now on it counts against those limits alone that the directory counts it against. */

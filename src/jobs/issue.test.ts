@@ -4,7 +4,7 @@ import { createTestDatabase, type TestDatabase } from '../../test/support/postgr
 import { addProject, CLAIM_RULES, claim } from '../../test/support/tenants.ts'
 import { beginIssuance } from '../core/certificates.ts'
 import { findDomain, removeDomain } from '../core/domains.ts'
-import { recordRateLimit } from '../core/issuance-budget.ts'
+import { markSent, recordRateLimit } from '../core/issuance-budget.ts'
 import { keepOrderUnderWay } from '../core/orders-under-way.ts'
 import { createLog } from '../log.ts'
 import { type IssueParts, issueCertificate } from './issue.ts'
@@ -63,6 +63,7 @@ test('an order that is open at the authority goes on counting when a later attem
   const hostname = await claim(db, project)
   const dies = async (_: unknown, { permission }: { permission: { orderId: string | null } }) => {
     const order = { directory: DIRECTORY, orderUrl: `${DIRECTORY}/1`, sealedKey: Buffer.from('sealed'), orderId: permission.orderId }
+    await markSent(db, permission.orderId)
     await keepOrderUnderWay(db, hostname, { ...order, projectId: project.id, expires: undefined })
     return { kind: 'refused' as const, problem: { type: 'outage' }, sentence: 'It does not answer.', outage: true }
   }

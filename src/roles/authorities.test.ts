@@ -32,7 +32,7 @@ function authority(name: string, refuses?: { type: string; detail: string; retry
     thumbprint: null,
     renewalInfo: async () => ({ kind: 'none' }),
     async issue(_hostname, { onOrder }) {
-      if (!refuses?.unsent) onOrder?.()
+      if (!refuses?.unsent) await onOrder?.()
       if (refuses) throw new IssueError(refuses.detail, refuses, { retryAfterS: refuses.retryAfterS })
       return CERTIFICATE
     },

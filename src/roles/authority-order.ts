@@ -124,6 +124,10 @@ export function createAuthorityOrder(authority: Authority, hostname: Hostname, t
     let opened: Pick<Resumed, 'orderUrl' | 'keyPem'> | undefined = resume
     let mayBeIssued = resume?.mayBeIssued ?? false
     left = undefined
+    const onOrder = async () => {
+      if (!(await ledger.send(orderId))) throw overtaken(hostname)
+      sent = true
+    }
     const onCounted = async () => {
       if (!asked) return
       asked = false
@@ -134,7 +138,7 @@ export function createAuthorityOrder(authority: Authority, hostname: Hostname, t
       if (resume) await ledger.goOn(orderId)
       else if (replaces === undefined) await onCounted()
       const issued = await authority.issue(hostname, {
-        ...{ signal, solver, resume, onOrder: () => (sent = true), onFinalize: () => (mayBeIssued = true), onCounted },
+        ...{ signal, solver, resume, onOrder, onFinalize: () => (mayBeIssued = true), onCounted },
         ...(replaces !== undefined && { replaces }),
         async keepOrder(order) {
           opened = order

@@ -39,7 +39,7 @@ function fake(name: string, answer: Fake['answer'] = () => undefined, caa: strin
     caaIdentities: async () => caa,
     async issue(_hostname, { solver, onOrder }) {
       authority.asked.push(solver!.type)
-      onOrder?.()
+      await onOrder?.()
       const kind = authority.answer(solver!.type)
       if (kind === undefined) return CERTIFICATE
       const type = kind.startsWith('own:') ? `urn:namesake:error:${kind.slice(4)}` : `urn:ietf:params:acme:error:${kind}`

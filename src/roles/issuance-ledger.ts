@@ -3,6 +3,7 @@ import type { IssuancePermission } from '../core/certificates.ts'
 import type { Db } from '../core/db.ts'
 import {
   type BudgetRequest,
+  markSent,
   NO_ROOM_PROBLEM,
   type OrderOutcome,
   type RateLimit,
@@ -33,6 +34,8 @@ export type IssuanceLedger = {
     hostname: Hostname,
     permission: IssuancePermission,
   ): Promise<{ orderId: string | null }>
+  /** To be asked before an order is sent. False where it must not be, since a later attempt has its room; rejects when that cannot be known. */
+  send(orderId: string | null): Promise<boolean>
   settle(orderId: string | null, outcome: OrderOutcome): Promise<void>
   /** The order was left open, and is gone on with. */
   goOn(orderId: string | null): Promise<void>
@@ -62,6 +65,7 @@ export function createIssuanceLedger(db: Db, log: Log, { limits }: Pick<BudgetRe
       const lead = `${directory} does not take this order as the renewal that it asked for, and counts it as any other. `
       throw new IssueError(lead + reason, { type: NO_ROOM_PROBLEM, detail: reason })
     },
+    send: (orderId) => markSent(db, orderId),
     goOn: async (orderId) => {
       if (orderId !== null) await attempt(() => renewUnderWay(db, orderId))
     },

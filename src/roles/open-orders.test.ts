@@ -8,7 +8,7 @@ import { type ChallengeSolver, HTTP_01 } from '../certs/authority.ts'
 import { generateAccountKey } from '../certs/keys.ts'
 import { ownFault } from '../certs/problem.ts'
 import { readConfig } from '../config.ts'
-import { beginIssuance } from '../core/certificates.ts'
+import { beginIssuance, type IssuancePermission } from '../core/certificates.ts'
 import { takeFallbackBudget } from '../core/issuance-budget.ts'
 import { ServiceError } from '../errors.ts'
 import { createLog } from '../log.ts'
@@ -47,11 +47,15 @@ async function setUp(options: StubOptions = {}, othersCount = 0) {
   )
   const ledger = { ...createIssuanceLedger(db, log), take: takeWithinLimits }
   const hostname = await claim(db, await addProject(db))
-  async function attempt(solvers: readonly ChallengeSolver[] = [HTTP_01]) {
+  async function begin() {
     await db.pool.query('update certificates set lease_until = null, next_attempt_at = null')
     const directories = [stub, ...others].map(({ directoryUrl }) => directoryUrl)
     const permission = await beginIssuance(db, hostname, { directories, limits: LIMITS })
     if (permission.kind === 'no') throw new Error(permission.reason)
+    return permission
+  }
+  async function attempt(solvers: readonly ChallengeSolver[] = [HTTP_01], begun?: IssuancePermission) {
+    const permission = begun ?? (await begin())
     const kept = createKeptOrders(db, certificateKeys(config), log)
     const authorities = [stub, ...others].map(({ directoryUrl, caFile }) => createAcmeAuthority({ directoryUrl, caFile, accountKeyPem }))
     const result = orderFrom(authorities, hostname, { permission, ledger, kept, solvers })
@@ -59,7 +63,7 @@ async function setUp(options: StubOptions = {}, othersCount = 0) {
   }
   const read = async (query: string) => (await db.pool.query<{ value: string }>(query)).rows.map(({ value }) => value)
   return {
-    ...{ stub, others, attempt, hostname },
+    ...{ stub, others, begin, attempt, hostname },
     outcomes: () => read('select outcome as value from issuance_orders order by id'),
     open: () => read('select order_url as value from orders_under_way'),
   }
@@ -98,6 +102,15 @@ test('an outage before the order leaves nothing open', async () => {
   stub.fail('new-order', { kind: 'outage' })
   expect(await attempt()).toBeInstanceOf(OrdersRefused)
   expect(await open()).toEqual([])
+})
+
+test('a worker that froze before its order was sent sends nothing once another has its room, and one that died there costs none', async () => {
+  const { stub, begin, attempt, outcomes } = await setUp()
+  const [frozen, later] = [await begin(), await begin()]
+  expect(await attempt([HTTP_01], frozen)).toMatchObject({ problem: { type: 'urn:namesake:error:overtaken' } })
+  expect(stub.orders).toEqual([])
+  expect(await attempt([HTTP_01], later)).toHaveProperty('keyPem')
+  expect(await outcomes()).toEqual(['issued'])
 })
 
 test('an order that is still processed when its worker dies is waited for by the next', async () => {

@@ -52,7 +52,7 @@ export function createSimulatedAuthority(options: SimulatedAuthorityOptions): Si
     orders: () => leaves.size,
     rateLimited,
     async issue(hostname, { replaces, onOrder }) {
-      onOrder?.()
+      await onOrder?.()
       requireReachable()
       const predecessor = replaces === undefined ? undefined : leaves.get(replaces)
       const exempt = renewalInfo && predecessor !== undefined && !predecessor.replaced

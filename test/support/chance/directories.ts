@@ -114,11 +114,11 @@ export class ChanceDirectory {
     const predecessor = replaces === undefined ? undefined : this.issued.get(replaces)
     const exempt = predecessor !== undefined && !predecessor.isReplaced
     if (replaces !== undefined && !exempt) {
-      onOrder?.()
+      await onOrder?.()
       await step()
       await onCounted?.()
     }
-    onOrder?.()
+    await onOrder?.()
     await step()
     for (const scope of exempt ? (['failures'] as const) : SCOPES) this.#requireRoom(scope, hostname)
     if (!exempt) this.#count('account', hostname)
