@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Hostname } from '../hostname.ts'
-import { type Db, type Queryable, rows, type Tx, transaction } from './db.ts'
+import { type Db, rows, type Tx, transaction } from './db.ts'
 import {
   type Attempted,
   BACK_OFF_FIRST_S,
@@ -17,6 +17,7 @@ import {
 } from './issuance-attempts.ts'
 import { type BudgetRequest, NO_ROOM_PROBLEM, type NoRoom, settleOrder, type Taken, takeFirstBudget } from './issuance-budget.ts'
 import { countsAsRenewal, joinLine, LEFT_LINE, leftLineUnless } from './issuance-line.ts'
+import { backingOff, forbidden, look, type Standing } from './issuance-standing.ts'
 import { addIssueJobs, ISSUANCE_LEASE_S } from './issue-jobs.ts'
 import { addLiveJobs } from './live-checks.ts'
 import { HISTORY_OF_ENDED, historyOfBegun } from './order-history.ts'
@@ -39,14 +40,16 @@ export type IssuedRecord = {
 
 /**
  * Why an attempt gave no certificate: the authority's problem document in full, and a sentence for people. `outage`: no authority did its
- * work, so the attempt does not count, and the next one is after `retryAfterS`.
+ * work, so the attempt does not count, and the next one is after `retryAfterS`. `awaitsRoom`: nobody may issue but one that was `full`.
  */
-export type IssuanceFailure = { problem: object; sentence: string; retryAfterS?: number | undefined; outage?: boolean | undefined }
+export type IssuanceFailure = { problem: object; sentence: string; retryAfterS?: number | undefined } & {
+  outage?: boolean | undefined
+  awaitsRoom?: boolean | undefined
+}
 
 const RETRY_AFTER_S_MAX = 7 * 86_400 // the longest window of the public authorities' limits
 const KEPT_FOR = sql.lit('30 days')
 const TRIED_AFTER_END = sql.lit('30 days')
-const STOPPED_PAUSE = sql.lit('10 minutes') // visitors may ask for what is not tried by itself, but not for each visit
 
 /**
  * Somebody needs the hostname's certificate: has it issued if it is registered (or the service's own), has none that is valid, and no
@@ -110,7 +113,7 @@ export async function beginIssuance(
       return (await joinLine(tx, standing, room)) ? { kind: 'no', reason: room.sentence, postponed: true } : underWay
     }
     const begun = await markUnderWay(tx, hostname, projectId, terms.workerId)
-    if (begun) return { kind: 'go', projectId, asRenewal, ...begun, ...withoutKind(room), ...(open && { resumes: true }) }
+    if (begun) return { kind: 'go', projectId, asRenewal, ...begun, ...roomOf(room, standing), ...(open && { resumes: true }) }
     if (!open) await settleOrder(tx, room.orderId, 'not-sent')
     return underWay
   })
@@ -154,14 +157,29 @@ export async function recordCertificate(
  * Keeps why an attempt failed. The next one waits 1, 2, 4, … minutes, 6 hours at most, or longer if the authority asks for it by a limit of its own; after
  * an outage, which is no attempt, as long as it is told alone. A certificate in hand stays, and is tried to be renewed until it is: a twelfth of
  * what is left to it is the longest wait, between 15 minutes and a day. Where DNS has left the edge, trying stops 30 days after its end
- * (`stopped`), until DNS leads here again or somebody asks.
+ * (`stopped`), until DNS leads here again or somebody asks. Who awaits the room of an authority that was full is back in its line, and tried at its
+ * turn if that comes sooner.
  */
 export async function recordIssuanceFailure(
   db: Db,
   hostname: Hostname,
   failure: IssuanceFailure,
-  attempted: Attempted = {},
+  attempted: Attempted & Partial<Pick<IssuancePermission, 'full'>> = {},
 ): Promise<{ stopped: boolean }> {
+  return transaction(db, async (tx) => {
+    const kept = await keepFailure(tx, hostname, failure, attempted)
+    const { full, projectId = null } = attempted
+    if (kept?.nextAttemptAt && full && failure.awaitsRoom) {
+      const until = new Date(Math.min(full.until.getTime(), kept.nextAttemptAt.getTime())) // what forbade the others may be mended before its turn
+      await joinLine(tx, { hostname, projectId }, { ...full, until })
+    }
+    return { stopped: kept?.stopped ?? false }
+  })
+}
+
+type KeptFailure = { stopped: boolean; nextAttemptAt: Date | null }
+
+async function keepFailure(tx: Tx, hostname: Hostname, failure: IssuanceFailure, attempted: Attempted): Promise<KeptFailure | undefined> {
   const { outage = false } = failure
   const retryAfterS = Math.min(failure.retryAfterS ?? (outage ? BACK_OFF_FIRST_S : 0), RETRY_AFTER_S_MAX)
   const { type } = failure.problem as { type?: unknown }
@@ -170,8 +188,8 @@ export async function recordIssuanceFailure(
   const hasLeft = sql<boolean>`(${type === DNS_PROBLEM} and chain_pem is not null and project_id is not null)`
   const stops = sql<boolean>`(${hasLeft} and not_after <= now() - interval ${TRIED_AFTER_END})`
   const [kept] = await rows(
-    db,
-    sql<{ stopped: boolean }>`
+    tx,
+    sql<KeptFailure>`
       with failed as (
         update certificates set state = case when chain_pem is null then 'failed' else state end,
           last_problem = ${JSON.stringify(failure.problem)}::json, last_sentence = ${failure.sentence.replaceAll('\0', '')}, lease_until = null, leased_by = null,
@@ -182,16 +200,17 @@ export async function recordIssuanceFailure(
           renewal_stopped_at = case when ${stops} then coalesce(renewal_stopped_at, now()) end,
           wished_from = case when ${type === NO_ROOM_PROBLEM} then null else wished_from end,
           version = nextval('versions')
-        where hostname = ${hostname} and ${isOf(attempted)} and ${replaceable('certificates')} returning hostname, last_problem, last_sentence, renewal_stopped_at
+        where hostname = ${hostname} and ${isOf(attempted)} and ${replaceable('certificates')} returning hostname, last_problem, last_sentence, renewal_stopped_at,
+          next_attempt_at
       ), ended as (
         select hostname, 'failed' as outcome, null as issuer, null as serial, null::timestamptz as not_after, last_problem as problem,
           last_sentence as sentence from failed
       ), ${HISTORY_OF_ENDED}, changed as (
         insert into changes (kind, key) select 'certificate', hostname from failed
       )
-      select renewal_stopped_at is not null as stopped from failed`,
+      select renewal_stopped_at is not null as stopped, next_attempt_at as "nextAttemptAt" from failed`,
   )
-  return { stopped: kept?.stopped ?? false }
+  return kept
 }
 
 /** How far a round through what is due has come. What is in the queue stays due until its attempt begins, and must not be all that is ever seen. */
@@ -269,55 +288,6 @@ export async function countCertificates(db: Db): Promise<{ state: 'pending' | 'i
   return rows(db, sql`select state, count(*)::int as count from certificates group by state`)
 }
 
-type Standing = {
-  hostname: Hostname
-  projectId: string | null
-  known: boolean
-  proofNeeded: boolean
-  valid: boolean
-  fresh: boolean
-  held: boolean
-  directory: string | null
-  /** The directory's own wish to renew has begun. */
-  wishHasBegun: boolean
-  underWay: boolean
-  waitsUntil: Date | null
-  sentence: string | null
-}
-
-/** How the hostname and its certificate stand. */
-export async function look(on: Queryable, hostname: Hostname): Promise<Standing> {
-  const [standing] = await rows(
-    on,
-    sql<Standing>`
-      select h.hostname, d.project_id as "projectId", d.id is not null or c.hostname is not null as known,
-        d.id is not null and p.delegated is not true and ${proofNeeded(sql`now()`)} as "proofNeeded",
-        c.chain_pem is not null and c.not_after > now() as valid, c.chain_pem is not null and c.renew_at > now() as fresh,
-        c.chain_pem is not null as held, c.directory, coalesce(c.wished_from <= now(), false) as "wishHasBegun",
-        coalesce(c.lease_until > now(), false) as "underWay",
-        case when c.last_problem is not null and c.next_attempt_at > now() then c.next_attempt_at
-          when c.postponed_until > now() then c.postponed_until
-          when c.renewal_stopped_at is not null then nullif(greatest(c.last_attempt_at + interval ${STOPPED_PAUSE}, now()), now()) end as "waitsUntil",
-        case when c.postponed_until > now() then c.postponed_reason else c.last_sentence end as sentence
-      from (select ${hostname}::text as hostname) h
-      left join domains d on d.hostname = h.hostname and d.deleted_at is null
-      left join probes p on p.domain_id = d.id -- whoever delegated its challenges to the project has proven more than by any other record
-      left join certificates c on c.hostname = h.hostname and c.project_id is not distinct from d.project_id`,
-  )
-  return standing!
-}
-
-/** Why the hostname may have no certificate at all; undefined when it may. */
-export function forbidden({ hostname, known, proofNeeded }: Standing): string | undefined {
-  if (!known) return `${hostname} is not registered`
-  if (proofNeeded) return `${hostname} needs the project's proof in DNS first`
-  return undefined
-}
-
-function backingOff({ waitsUntil, underWay, sentence }: Standing): string | undefined {
-  return waitsUntil && !underWay ? `${sentence} The next attempt is at ${waitsUntil.toISOString()}.` : undefined
-}
-
 async function markUnderWay(
   tx: Tx,
   hostname: Hostname,
@@ -342,8 +312,9 @@ async function markUnderWay(
   return begun
 }
 
-function withoutKind({ directory, orderId, asked, full }: Taken) {
-  return { directory, orderId, asked, full }
+/** Who was full before is waited for from when the hostname came first. */
+function roomOf({ directory, orderId, asked, full }: Taken, { waitsSince }: Standing) {
+  return { directory, orderId, asked, full: full && { ...full, since: waitsSince } }
 }
 
 const LEASE = sql`make_interval(secs => ${sql.lit(ISSUANCE_LEASE_S)})`

@@ -9,6 +9,7 @@ import { closeDatabase, connectDatabase, type Db, transaction } from './db.ts'
 import { findDomain, removeDomain } from './domains.ts'
 import { markSent, pruneBudget, recordRateLimit, settleOrder, takeBudget } from './issuance-budget.ts'
 import type { IssuanceLimit, LimitScope } from './issuance-limits.ts'
+import { CAA_PROBLEM } from './probes.ts'
 import { requestRenewal } from './renewal-request.ts'
 import { loadCertificates } from './routes.ts'
 
@@ -309,6 +310,34 @@ test('who is removed leaves the line, and so does who is called and no longer wa
   await claim(db, project, names[0]!)
   expect(await orders(directory, limits, names[0]!)).toBe(false)
   expect(await inLine()).toEqual([{ hostname: names[2] }, { hostname: names[0] }])
+})
+
+test('a hostname whose first authority is full, and whose CAA records forbid the next, waits for the first in its place', async () => {
+  const [first, second, domain] = [freshDirectory(), freshDirectory(), freshDomain()]
+  const project = await addProject(db)
+  const limits = only('domain', 1)
+  expect(await takeAs('issued', { directory: first, hostname: freshHostname(domain), limits })).toBe('taken')
+  const [hostname, behind] = [await claim(db, project, freshHostname(domain)), await claim(db, project, freshHostname(domain))]
+  const problem = { type: CAA_PROBLEM }
+  const isForbidden = async () => {
+    const begun = await beginIssuance(db, hostname, { directories: [first, second], limits })
+    if (begun.kind === 'no' || begun.directory !== second) throw new Error(JSON.stringify(begun))
+    await settleOrder(db, begun.orderId, 'not-sent')
+    await recordIssuanceFailure(db, hostname, { problem, sentence: 'CAA forbids it.', awaitsRoom: true }, begun)
+  }
+  const call = (...names: Hostname[]) =>
+    db.pool.query('update certificates set postponed_until = now(), next_attempt_at = now() where hostname = any($1)', [names])
+  await isForbidden()
+  const { certificate } = await findDomain(db, project, hostname, CLAIM_RULES)
+  expect(certificate).toMatchObject({ lastError: { problem }, nextIssuanceReason: expect.stringContaining('when there is room') })
+  expect(certificate.nextIssuanceAt).toBe(certificate.nextAttemptAt)
+  expect(await orders(first, limits, behind)).toBe(false)
+  await call(hostname)
+  await isForbidden()
+  await age(first, '4 hours')
+  await call(hostname, behind)
+  expect(await orders(first, limits, behind)).toBe(false) // the room is of who came first
+  expect(await beginIssuance(db, hostname, { directories: [first, second], limits })).toMatchObject({ kind: 'go', directory: first })
 })
 
 test.each([

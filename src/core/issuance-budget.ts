@@ -21,14 +21,14 @@ export type BudgetRequest = {
   limits?: readonly IssuanceLimit[] | undefined
 }
 
-/** `orderId` goes to `settleOrder`; null where nothing is counted. `asked` as in the request. `full`: the sentence of a directory before it that has no room. */
-export type Taken = { kind: 'taken'; directory: string; orderId: string | null; asked: boolean; full?: string | undefined }
+/** `orderId` goes to `settleOrder`; null where nothing is counted. `asked` as in the request. `full`: of the directories before it, which have no room, the first to have some. */
+export type Taken = { kind: 'taken'; directory: string; orderId: string | null; asked: boolean; full?: NoRoom | undefined }
 
 /**
  * Which limit leaves no room (`share`: the project's part of the account's), until when for this hostname, behind those that wait in the same
- * `line`, and a sentence that says so without the time.
+ * `line`, and a sentence that says so without the time. `since`: when the hostname has waited in a line before.
  */
-export type NoRoom = { kind: 'no-room'; limit: LimitScope | 'share'; until: Date; sentence: string; line: string }
+export type NoRoom = { kind: 'no-room'; limit: LimitScope | 'share'; until: Date; sentence: string; line: string; since?: string | null }
 
 /** `not-sent` gives the order back; `invalid` is a hostname that the authority could not validate; `refused` whatever else went wrong. */
 export type OrderOutcome = 'issued' | 'invalid' | 'refused' | 'not-sent'
@@ -84,7 +84,7 @@ export async function takeFirstBudget(
   const refusals: NoRoom[] = []
   for (const directory of directories) {
     const answer = await takeBudget(tx, { ...request, directory, asked: directory === askedBy })
-    if (answer.kind === 'taken') return { ...answer, full: firstOf(refusals)?.sentence }
+    if (answer.kind === 'taken') return { ...answer, full: firstOf(refusals) }
     refusals.push(answer)
   }
   return firstOf(refusals)!

@@ -86,7 +86,7 @@ export function isPrivileged({ projectId, renewing }: Pick<InLine, 'projectId' |
 export async function joinLine(
   tx: Tx,
   { hostname, projectId }: Pick<InLine, 'hostname' | 'projectId'>,
-  { limit, until, sentence, line }: NoRoom,
+  { limit, until, sentence, line, since = null }: NoRoom,
 ): Promise<boolean> {
   const postponed = await rows(
     tx,
@@ -94,7 +94,7 @@ export async function joinLine(
       with postponed as (
         insert into certificates as c (hostname, project_id, next_attempt_at, postponed_until, postponed_reason, postponed_by, waits_for,
           waits_since)
-        values (${hostname}, ${projectId}::bigint, ${until}, ${until}, ${sentence}, ${limit}, ${line}, statement_timestamp())
+        values (${hostname}, ${projectId}::bigint, ${until}, ${until}, ${sentence}, ${limit}, ${line}, coalesce(${since}::timestamptz, statement_timestamp()))
         on conflict (hostname) do update set next_attempt_at = excluded.next_attempt_at, postponed_until = excluded.postponed_until,
           postponed_reason = excluded.postponed_reason, postponed_by = excluded.postponed_by, waits_for = excluded.waits_for,
           waits_since = coalesce(c.waits_since, excluded.waits_since), lease_until = null, version = nextval('versions')

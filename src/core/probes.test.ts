@@ -192,13 +192,14 @@ test('certificates are brought while checks find their hostnames right, and neit
 
 test('what a check warned of and finds mended ends the back-off of attempts that failed for it, once', async () => {
   const project = await addProject(db)
-  const names = [await claim(db, project), await claim(db, project), await claim(db, project)] as const
-  const [caa, elsewhere, neither] = names
+  const names = [await claim(db, project), await claim(db, project), await claim(db, project), await claim(db, project)] as const
+  const [caa, elsewhere, neither, inLine] = names
   const check = async (hostname: Hostname, ...kinds: Parameters<typeof warned>[1][]) =>
     recordProbes(db, [warned(await findProbeTarget(db, project, hostname), ...kinds)])
-  const fail = async (hostname: Hostname, type: string) => {
+  const full = { kind: 'no-room', limit: 'account', until: new Date('2200-01-01'), sentence: 'It is full.', line: 'of the full' } as const
+  const fail = async (hostname: Hostname, type: string, awaitsRoom = false) => {
     expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'go' })
-    await recordIssuanceFailure(db, hostname, { problem: { type }, sentence: 'No.' })
+    await recordIssuanceFailure(db, hostname, { problem: { type }, sentence: 'No.', awaitsRoom }, { projectId: project.id, full })
   }
   const waiting = async () => {
     const due = await claimDueRenewals(db, 1_000)
@@ -208,9 +209,11 @@ test('what a check warned of and finds mended ends the back-off of attempts that
   await fail(caa, CAA_PROBLEM)
   await fail(elsewhere, CHALLENGE_PROBLEM)
   await fail(neither, 'urn:ietf:params:acme:error:caa')
+  await fail(inLine, CAA_PROBLEM, true)
   for (const hostname of names) await check(hostname, 'caa-forbids', 'aaaa-elsewhere')
-  expect(await waiting()).toEqual([caa, elsewhere, neither])
+  expect(await waiting()).toEqual([caa, elsewhere, neither, inLine])
   await check(caa, 'aaaa-elsewhere')
+  await check(inLine, 'aaaa-elsewhere')
   await check(elsewhere, 'caa-forbids')
   await check(neither)
   expect(await waiting()).toEqual([neither])

@@ -304,6 +304,8 @@ async function endBackOff(tx: Tx, domainIds: string[], problems: readonly string
         update certificates c set attempts = 0, last_problem = null, last_sentence = null, version = nextval('versions'),
           state = case when c.chain_pem is null then 'pending' else c.state end,
           next_attempt_at = case when c.lease_until > now() then c.next_attempt_at else now() end,
+          -- Whom CAA records forbade to all authorities but a full one need not wait for that one's room.
+          postponed_until = case when c.last_problem->>'type' = ${CAA_PROBLEM} and c.postponed_until > now() then now() else c.postponed_until end,
           dns_left_at = null, renewal_stopped_at = null
         from domains d where d.id = any(${domainIds}::bigint[]) and d.deleted_at is null and c.hostname = d.hostname
           and c.project_id = d.project_id and c.last_problem->>'type' = any(${problems}::text[])

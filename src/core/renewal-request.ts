@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Hostname } from '../hostname.ts'
-import { forbidden, look } from './certificates.ts'
 import { type Db, rows, type Tx, transaction } from './db.ts'
+import { forbidden, look } from './issuance-standing.ts'
 import { addIssueJobs } from './issue-jobs.ts'
 
 /** `validUntil`: the certificate in hand serves on until then; null when there is none that is valid. `reason` is a sentence. */

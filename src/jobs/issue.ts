@@ -1,5 +1,6 @@
 import {
   beginIssuance,
+  type IssuanceFailure,
   type IssuancePermission,
   type IssuanceTerms,
   recordCertificate,
@@ -26,8 +27,8 @@ export type Issued = {
   directory: string
 }
 
-/** Why no certificate came of an attempt: what is stored and shown is `problem`, what a customer reads is `sentence`. */
-export type Refusal = { problem: object; sentence: string; retryAfterS?: number | undefined; outage?: boolean | undefined }
+/** Why no certificate came of an attempt: what is stored and shown is `problem`, what a customer reads is `sentence`. The rest as in IssuanceFailure. */
+export type Refusal = IssuanceFailure
 
 /** The challenges that can work, first preferred; without it, whatever the authority is always asked for. */
 export type Ways = readonly ('http-01' | 'dns-01' | 'tls-alpn-01')[]

@@ -68,5 +68,5 @@ export async function orderFrom(
     if (ENDS_IT.includes(classOf(outcome.error))) break
   }
   if (refusals.length === 0) throw new IssueError(NO_ROOM, { type: NO_ROOM_PROBLEM, detail: NO_ROOM })
-  throw summarise(refusals, permission.full)
+  throw summarise(refusals, permission.full?.sentence)
 }

@@ -127,7 +127,7 @@ test('an authority that the CAA records forbid is not asked and costs nothing; t
 test('when CAA forbids all of them, the failure names the record, where it stands and what to add', async () => {
   const authorities = [fake(FIRST), fake(SECOND)]
   const result = await attempt(authorities, records('other.example'))
-  expect(result).toMatchObject({ problem: { type: 'urn:namesake:error:caa' } })
+  expect(result).toMatchObject({ problem: { type: 'urn:namesake:error:caa' }, awaitsRoom: false })
   expect((result as OrdersRefused).message).toMatch(
     /The CAA record of customer\.test \(0 issue "other\.example"\) does not let first\.example\.com .* value 0 issue "first\.example\.com" at customer\.test/,
   )
@@ -140,7 +140,7 @@ test('where the preferred authority is merely full, and CAA forbids the next, th
   const limits = [{ scope: 'account' as const, max: 5, windowS: 3_600 }]
   for (let n = 0; n < 4; n++) await attempt([authorities[0]!], {}, limits)
   const result = await attempt(authorities, records('first.example.com'), limits)
-  expect(result).toMatchObject({ problem: { type: 'urn:namesake:error:caa' } })
+  expect(result).toMatchObject({ problem: { type: 'urn:namesake:error:caa' }, awaitsRoom: true })
   expect((result as OrdersRefused).message).toMatch(
     /does not let second\.example\.com .* – also: first\.example\.com allows 5 orders in an hour/,
   )

@@ -54,14 +54,23 @@ const RETRY_AFTER_S_MAX = 3_600 // where it is no limit: a page in an outage kno
 /** One authority that was asked, or would have been. `isDown`: it does not answer others either. */
 export type Refused = { directory: string; error: IssueError; isDown: boolean }
 
-/** Why no authority delivered. `outage`: none of them did its work, so the attempt says nothing about the hostname. */
+/**
+ * Why no authority delivered. `outage`: none of them did its work, so the attempt says nothing about the hostname. `awaitsRoom`: the customer's CAA
+ * records forbid all but one that was full.
+ */
 export class OrdersRefused extends IssueError {
   readonly outage: boolean
+  readonly awaitsRoom: boolean
 
-  constructor(message: string, problem: AcmeProblem, { outage, retryAfterS }: { outage: boolean; retryAfterS: number | undefined }) {
+  constructor(
+    message: string,
+    problem: AcmeProblem,
+    { outage, awaitsRoom, retryAfterS }: { outage: boolean; awaitsRoom: boolean; retryAfterS: number | undefined },
+  ) {
     super(message, problem, { retryAfterS })
     this.name = 'OrdersRefused'
     this.outage = outage
+    this.awaitsRoom = awaitsRoom
   }
 }
 
@@ -95,7 +104,8 @@ export function summarise(refusals: readonly Refused[], full?: string): OrdersRe
   const fullOne = full !== undefined && classOf(best!.error) !== 'hostname' ? [full] : [] // what must be mended anyhow is not softened
   const also = [...others.map(({ error }) => error.message), ...fullOne].join(' – ')
   const message = `${best!.error.message}${also && ` – also: ${also}`}`.slice(0, SENTENCE_CHARACTERS_MAX)
-  return new OrdersRefused(message, problem, { outage, retryAfterS: soonest(best!, refusals, outage) })
+  const awaitsRoom = full !== undefined && refusals.every(({ error }) => classOf(error) === 'caa')
+  return new OrdersRefused(message, problem, { outage, awaitsRoom, retryAfterS: soonest(best!, refusals, outage) })
 }
 
 function soonest(best: Refused, refusals: readonly Refused[], outage: boolean): number | undefined {

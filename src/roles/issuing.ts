@@ -124,6 +124,7 @@ export async function outcomeOf(issue: () => Promise<IssuedCertificate & { direc
       sentence: error.message,
       retryAfterS: error.retryAfterS,
       outage: error instanceof OrdersRefused && error.outage,
+      awaitsRoom: error instanceof OrdersRefused && error.awaitsRoom,
     }
   }
 }
