@@ -47,9 +47,9 @@ export async function obtainChain(acme: AcmeConversation, wanted: Wanted): Promi
   const { url, order } = wanted.resume === undefined ? await openOrder(acme, wanted) : await reopen(acme, wanted.resume)
   if (wanted.resume === undefined) await wanted.keepOrder?.({ url, expires: order.expires })
   if (order.status === 'pending') for (const authorization of order.authorizations) await authorize(acme, wanted, authorization)
-  const { certificate } = await patiently(acme, wanted, () => finalise(acme, wanted, url))
+  const { certificate } = await patiently(acme, wanted, () => finalise(acme, wanted, url), isNotFound)
   if (!certificate) throw ownFault('malformedAnswer', `${acme.host} calls the order valid but names no certificate`)
-  return (await patiently(acme, wanted, () => acme.post(certificate, undefined, CHAIN_TYPE))).text
+  return (await patiently(acme, wanted, () => acme.post(certificate, undefined, CHAIN_TYPE), isWithheld)).text
 }
 
 /** Also of an order that has been finalised already. */
@@ -61,15 +61,20 @@ async function finalise(acme: AcmeConversation, wanted: Wanted, url: string): Pr
 }
 
 /**
- * An authority of many machines may not find what another of them has just answered with: it is asked a few times more. Rejects with
- * `certificateNotShown` when that was in vain, since nobody knows then whether there is a certificate.
+ * An authority of many machines may not find what another of them has just answered with: behind what `mayPass` it is asked a few times more. Rejects
+ * with `certificateNotShown` when that was in vain, since nobody knows then whether there is a certificate.
  */
-async function patiently<T>({ host, signal }: AcmeConversation, { hostname }: Wanted, ask: () => Promise<T>): Promise<T> {
+async function patiently<T>(
+  { host, signal }: AcmeConversation,
+  { hostname }: Wanted,
+  ask: () => Promise<T>,
+  mayPass: (error: unknown) => error is IssueError,
+): Promise<T> {
   for (let tries = 0; ; tries++) {
     try {
       return await ask()
     } catch (error) {
-      if (!isNotFound(error)) throw error
+      if (!mayPass(error)) throw error
       const waitMs = NOT_FOUND_PAUSES_MS[tries]
       if (waitMs === undefined) throw notShown(error)
       await pause(waitMs, signal)
@@ -78,13 +83,20 @@ async function patiently<T>({ host, signal }: AcmeConversation, { hostname }: Wa
 
   function notShown(cause: IssueError) {
     const lead = `${host} does not show the certificate for ${hostname}, and it is looked for again by itself`
-    return ownFault('certificateNotShown', `${lead}: ${cause.message}`, { cause })
+    return ownFault('certificateNotShown', `${lead}: ${cause.message}`, { cause, retryAfterS: cause.retryAfterS })
   }
 }
 
 function isNotFound(error: unknown): error is IssueError {
   if (!(error instanceof IssueError)) return false
   return isAcmeError(error, 'orderNotReady') || (isAcmeError(error, 'malformed') && error.problem.status === 404)
+}
+
+/** Any 4xx: the certificate was issued by then, whatever keeps it from us. Who asks us to wait, or for another nonce, has said what to do. */
+function isWithheld(error: unknown): error is IssueError {
+  if (!(error instanceof IssueError) || ['rateLimited', 'badNonce'].includes(kindOf(error))) return false
+  const { status = 0 } = error.problem
+  return status >= 400 && status < 500 && status !== 429
 }
 
 async function openOrder(acme: AcmeConversation, wanted: Wanted): Promise<Opened> {

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { type StubOptions, type StubStep, startAcmeStub } from '../../test/support/acme-stub.ts'
+import { type StubFault, type StubOptions, type StubStep, startAcmeStub } from '../../test/support/acme-stub.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { addProject, claim } from '../../test/support/tenants.ts'
 import { createAcmeAuthority } from '../certs/acme-authority.ts'
@@ -24,6 +24,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 
+const TLS_ALPN_01: ChallengeSolver = { ...HTTP_01, type: 'tls-alpn-01' }
 const LIMITS = [{ scope: 'account' as const, max: 10, windowS: 3_600 }]
 
 /** As the ledger does, for a directory of which no limits are known. */
@@ -231,6 +232,24 @@ test('a certificate that is not found for longer is fetched by the next attempt'
   expect(await outcomes()).toEqual(['issued'])
 })
 
+test.for<[string, StubFault]>([
+  ['unauthorized', { kind: 'problem', name: 'unauthorized', status: 403, detail: 'not yours' }],
+  ['malformed', { kind: 'problem', name: 'malformed', status: 400, detail: 'no such format' }],
+  ['a page of something in front of it', { kind: 'malformed', text: 'Gone', status: 410 }],
+])(
+  'a certificate that the authority does not hand out (%s) is fetched by the next attempt, with the key that it is for',
+  async ([, fault]) => {
+    const { stub, attempt, outcomes, open } = await setUp({ challenges: ['http-01', 'tls-alpn-01'] })
+    stub.fail('certificate', fault)
+    expect(await attempt([HTTP_01, TLS_ALPN_01])).toMatchObject({ problem: { type: 'urn:namesake:error:certificateNotShown' } })
+    expect([await outcomes(), (await open()).length]).toEqual([['under-way'], 1])
+    stub.heal()
+    expect(await attempt()).toHaveProperty('keyPem')
+    expect(stub.orders).toHaveLength(1)
+    expect(await outcomes()).toEqual(['issued'])
+  },
+)
+
 test('one that the next attempt does not find either is ordered anew, and goes on counting as a certificate', async () => {
   const { stub, attempt, outcomes, open } = await setUp()
   stub.fail('finalize', { kind: 'outage' })
@@ -280,7 +299,6 @@ test('without room it is not made, and the attempt says so', async () => {
   expect(stub.orders).toHaveLength(1)
 })
 
-const TLS_ALPN_01: ChallengeSolver = { ...HTTP_01, type: 'tls-alpn-01' }
 const ELSEWHERE: ChallengeSolver = {
   ...TLS_ALPN_01,
   async present() {
