@@ -54,7 +54,9 @@ export function portalDomains(instance: FastifyInstance, parts: EdgeDomainsParts
     if (!bulks.enter(project.id))
       throw new ServiceError('rate_limited', 'other lists are still being claimed: try again in 10 seconds', BULK_RETRY)
     try {
-      const wanted = { texts: request.body.hostnames, rules, actor, claimed: parts.wrote, isWanted: () => !reply.raw.destroyed }
+      const isWanted = () => !reply.raw.destroyed
+      const requireAccess = () => accessByTokenOrSession(parts, request) // a thousand claims take seconds
+      const wanted = { texts: request.body.hostnames, rules, actor, claimed: parts.wrote, isWanted, requireAccess }
       return sendJson(reply, JSON.stringify({ results: await registerDomains(db, project, wanted) }))
     } finally {
       bulks.leave(project.id)

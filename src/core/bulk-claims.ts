@@ -18,12 +18,20 @@ const REFUSALS: readonly ErrorCode[] = ['hostname_invalid', 'hostname_reserved',
 
 /**
  * Claims each hostname as `registerDomain` does, one after the other; a refused one stops none, but for one that the plan has no room for: then there is
- * none for those behind it either. `claimed` is called for each that is new. Ends early when nobody wants the outcome any more.
+ * none for those behind it either. `claimed` is called for each that is new. Ends early when nobody wants the outcome any more; `requireAccess` is asked
+ * before each claim, and rejects when who brought the list may not claim any more.
  */
 export async function registerDomains(
   db: Db,
   project: Project,
-  wanted: { texts: readonly string[]; rules: ClaimRules; actor: Actor; claimed(hostname: Hostname): void; isWanted(): boolean },
+  wanted: {
+    texts: readonly string[]
+    rules: ClaimRules
+    actor: Actor
+    claimed(hostname: Hostname): void
+    isWanted(): boolean
+    requireAccess(): Promise<unknown>
+  },
 ): Promise<BulkOutcome[]> {
   const held = await findHeld(db, project, wanted.texts)
   const outcomes: BulkOutcome[] = []
@@ -35,6 +43,7 @@ export async function registerDomains(
       const isNew = !held.has(hostname)
       if (isNew) {
         if (full) throw full
+        await wanted.requireAccess()
         await registerDomain(db, project, { hostname, metadataJson: '{}' }, wanted.rules, wanted.actor)
         held.add(hostname)
         wanted.claimed(hostname)

@@ -142,7 +142,8 @@ class Scene {
 
   async #claimMany(project: Project): Promise<void> {
     const texts = Array.from({ length: 3 }, this.#name)
-    await registerDomains(db, project, { texts, rules: RULES, actor: { kind: 'operator' }, claimed() {}, isWanted: () => true })
+    const caller = { actor: { kind: 'operator' as const }, isWanted: () => true, async requireAccess() {} }
+    await registerDomains(db, project, { texts, rules: RULES, claimed() {}, ...caller })
   }
 
   async #takeProbes(): Promise<void> {

@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { OPERATOR } from '../../src/core/activity.ts'
+import { inviteMember, removeMember } from '../../src/core/members.ts'
 import { recordProbes } from '../../src/core/probes.ts'
 import { startTestApi, type TestApi } from '../support/api.ts'
 import { createPerson, type Person } from '../support/browser-session.ts'
@@ -447,6 +449,22 @@ describe('domains: one verb, two doors', () => {
     await expect(hungUp).rejects.toThrow()
     const short = async () => (await tenant.call('POST', `${path}/bulk`, { body: { hostnames: [freshHostname()] } })).status
     await expect.poll(() => Promise.all([short(), short()]), { timeout: 20_000 }).toEqual([200, 200]) // both places are free
+    expect((await tenant.call('GET', `${path}/${hostnames.at(-1)}`)).status).toBe(404)
+  })
+
+  test('of a list whose bringer is removed from the project meanwhile, nothing more is claimed', async () => {
+    const tenant = await api.addTenant()
+    const who = person()
+    const change = { project: tenant.project, actor: OPERATOR, role: 'operator' as const }
+    await inviteMember(api.db, change, { email: who.email, role: 'member' })
+    await mail.next(who.email)
+    await who.signIn()
+    const path = `/v1/portal/projects/${tenant.project.slug}/domains`
+    const hostnames = Array.from({ length: 1_000 }, freshHostname)
+    const claimed = who.call('POST', `${path}/bulk`, { body: { hostnames } })
+    await expect.poll(async () => (await tenant.call('GET', `${path}/${hostnames[0]}`)).status).toBe(200)
+    await removeMember(api.db, change, who.email)
+    expect((await claimed).json()).toMatchObject({ status: 404, code: 'project_not_found' })
     expect((await tenant.call('GET', `${path}/${hostnames.at(-1)}`)).status).toBe(404)
   })
 
