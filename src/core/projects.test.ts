@@ -100,6 +100,21 @@ test('an update changes what it names, keeps the rest, and tells every machine w
   await expect(updateProject(database.db, project.slug, { plan: 'gold' }, PROJECT_RULES)).rejects.toMatchObject({ code: 'plan_unknown' })
 })
 
+test('an update to what is so already is no news for anybody, and no activity', async () => {
+  const { db } = database
+  const project = await addProject(db)
+  const change = {
+    ...{ name: 'Shops', upstreamUrl: 'https://new.acme.test', brand: { color: '#1A56C4', logoUrl: null } },
+    ...{ errorPage: '<p>Back soon</p>', cnameTarget: 'customers.acme.test' },
+  }
+  const updated = await updateProject(db, project.slug, change, PROJECT_RULES)
+  const [cursor, { entries }] = [await endOfFeed(db), await listActivity(db, project, {})]
+  for (const again of [change, { name: ' Shops ' }, {}])
+    expect(await updateProject(db, project.slug, again, PROJECT_RULES)).toEqual(updated)
+  expect(await changesSince(db, cursor)).toEqual([])
+  expect((await listActivity(db, project, {})).entries).toEqual(entries)
+})
+
 test('whoever is removed or loses their role while a change of theirs is under way changes nothing', async () => {
   const { db } = database
   const owner = 'olga@vendor.test'

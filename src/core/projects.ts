@@ -94,8 +94,8 @@ export type ProjectChanges = {
 
 /**
  * Changes what is given and leaves the rest; the slug stays for ever. One change row makes every route of the project fresh on every
- * machine. Throws `project_not_found`, `role_insufficient`, `brand_invalid`, `error_page_invalid`, `hostname_invalid`, `hostname_reserved` or
- * `cname_target_invalid` for a CNAME target, and as `createProject` does.
+ * machine; where all is so already, nothing is written. Throws `project_not_found`, `role_insufficient`, `brand_invalid`, `error_page_invalid`,
+ * `hostname_invalid`, `hostname_reserved` or `cname_target_invalid` for a CNAME target, and as `createProject` does.
  */
 export async function updateProject(
   db: Db,
@@ -112,28 +112,16 @@ export async function updateProject(
   const errorPage = wanted.errorPage === undefined ? undefined : parseErrorPage(wanted.errorPage)
   const cnameTarget = wanted.cnameTarget === undefined ? undefined : await readCnameTarget(wanted.cnameTarget, rules)
   const noted = { ...wanted, name, cnameTarget, ...(errorPage !== undefined && { errorPage: errorPage === null ? null : 'new' }) }
+  const columns = {
+    ...{ name, upstream_url: wanted.upstreamUrl, upstream_protocol: upstreamProtocol, plan: wanted.plan },
+    ...{ brand_color: color, brand_logo_url: logoUrl, error_page: errorPage, cname_target: cnameTarget },
+  }
   return transaction(db, async (tx) => {
-    const updating = rows(
-      tx,
-      sql<Project>`
-        with updated as (
-          update projects p set name = coalesce(${name ?? null}, name), upstream_url = coalesce(${wanted.upstreamUrl ?? null}, upstream_url),
-            upstream_protocol = coalesce(${upstreamProtocol ?? null}, upstream_protocol), plan = coalesce(${wanted.plan ?? null}, plan),
-            brand_color = case when ${color !== undefined} then ${color ?? null} else brand_color end,
-            brand_logo_url = case when ${logoUrl !== undefined} then ${logoUrl ?? null} else brand_logo_url end,
-            error_page = case when ${errorPage !== undefined} then ${errorPage ?? null} else error_page end,
-            cname_target = case when ${cnameTarget !== undefined} then ${cnameTarget ?? null} else cname_target end, version = nextval('versions')
-          where slug = ${slug} and deleted_at is null returning ${PROJECT}
-        ), changed as (
-          insert into changes (kind, key) select 'project', id::text from updated
-        )
-        select * from updated`,
-    )
-    const [project] = await withFittingProtocol(updating)
-    if (!project) throw projectGone(slug)
+    const project = await lockBySlug(tx, slug)
     await requireRoleNow(tx, project, { actor, needed: 'admin' })
-    await recordActivity(tx, { projectId: project.id, actor, action: 'project.changed', subject: slug, detail: noted })
-    return project
+    const changed = await changeColumns(tx, project, columns)
+    if (changed) await recordActivity(tx, { projectId: project.id, actor, action: 'project.changed', subject: slug, detail: noted })
+    return changed ?? project
   })
 }
 
@@ -258,6 +246,35 @@ async function insertProject(
   )
   const [project] = await withFittingProtocol(inserting)
   return project
+}
+
+async function lockBySlug(tx: Tx, slug: string): Promise<Project> {
+  const [project] = await rows(
+    tx,
+    sql<Project>`select ${PROJECT} from projects p where slug = ${slug} and deleted_at is null for no key update`,
+  )
+  if (!project) throw projectGone(slug)
+  return project
+}
+
+/** Undefined where all that is given is so already: that is no news for anybody. */
+async function changeColumns(tx: Tx, { id }: Project, columns: Record<string, string | null | undefined>): Promise<Project | undefined> {
+  const given = Object.entries(columns).filter(([, value]) => value !== undefined)
+  if (given.length === 0) return undefined
+  const set = given.map(([column, value]) => sql`${sql.ref(column)} = ${value}`)
+  const differs = given.map(([column, value]) => sql`${sql.ref(`p.${column}`)} is distinct from ${value}`)
+  const updating = rows(
+    tx,
+    sql<Project>`
+      with updated as (
+        update projects p set ${sql.join(set)}, version = nextval('versions') where id = ${id} and (${sql.join(differs, sql` or `)})
+        returning ${PROJECT}
+      ), changed as (
+        insert into changes (kind, key) select 'project', id::text from updated
+      )
+      select * from updated`,
+  )
+  return (await withFittingProtocol(updating))[0]
 }
 
 function slugsFor(name: string): string[] {
