@@ -54,7 +54,7 @@ export async function exchangeLink(db: Db, signer: LinkSigner, token: string, fo
   if (!linkId) throw invalidLink()
   const { key, hash } = makeSessionKey()
   return transaction(db, async (tx) => {
-    await lockJoined(tx, linkId)
+    await lockMemberships(tx, linkId)
     const session = await beginSession(tx, linkId, { hash, formerHash: sessionHash(formerKey) })
     if (!session) throw invalidLink()
     return { key, session, projects: await listMemberships(tx, session) }
@@ -72,13 +72,14 @@ function readLink(on: Queryable, linkId: string) {
   )
 }
 
-/** The projects that the link's user joins by it, before their members are: in this order whoever deletes one locks them. */
-async function lockJoined(tx: Tx, linkId: string): Promise<void> {
-  await rows(
-    tx,
-    sql`select from projects where id in (
-      select project_id from members join sign_in_links l using (email) where l.id = ${linkId}::uuid and joined_at is null) order by id for key share`,
-  )
+/**
+ * The memberships of the link's user, and their projects before: in this order whoever deletes one locks them. Who ends a membership beside this waits, and
+ * then finds what the new session sees; else it would see the project again as soon as its user is invited again.
+ */
+async function lockMemberships(tx: Tx, linkId: string): Promise<void> {
+  const email = sql`(select email from sign_in_links where id = ${linkId}::uuid)`
+  await rows(tx, sql`select from projects where id in (select project_id from members where email = ${email}) order by id for key share`)
+  await rows(tx, sql`select from members where email = ${email} order by project_id for key share`)
 }
 
 async function beginSession(
