@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import { isSpecialAddress } from '../lib/addresses.ts'
 import { isAskable, type Message, RCODE, type RecordType, type ResourceRecord } from '../lib/dns-message.ts'
 import { Lru } from '../lib/lru.ts'
-import { type Budget, spend } from './budget.ts'
+import { type Budget, spend, wasKeptWaiting } from './budget.ts'
 import type { Exchange } from './exchange.ts'
 import { isPublicSuffix, isWithin, parentOf } from './place.ts'
 import type { Reply, Resolver } from './resolver.ts'
@@ -110,7 +110,7 @@ export function createAuthorities(parts: {
     const known = delegations.get(found.name)
     if (known && known.until > performance.now()) return known.cut ?? found
     const cut = await askParent(found.name, budget)
-    delegations.set(found.name, { cut, until: performance.now() + DELEGATION_MS })
+    if (!wasKeptWaiting(budget)) delegations.set(found.name, { cut, until: performance.now() + DELEGATION_MS })
     return cut ?? found
   }
 
@@ -141,6 +141,11 @@ export function createAuthorities(parts: {
 
   /** Tries one address after the other, but none of a family to which there is no way from here. */
   async function askAt(known: string[], asking: { name: string; type: RecordType }, budget: Budget): Promise<Heard> {
+    const heard = await exchange.inPlace(budget, () => tryEach(known, asking, budget))
+    return heard ?? { address: known[0]!, message: undefined }
+  }
+
+  async function tryEach(known: string[], asking: { name: string; type: RecordType }, budget: Budget): Promise<Heard | undefined> {
     for (const [n, timeoutMs] of TRY_TIMEOUTS_MS.entries()) {
       if (!spend(budget)) break
       const reached = known.filter((each) => exchange.reaches(each))
@@ -150,7 +155,7 @@ export function createAuthorities(parts: {
       const message = await askOne({ address, port }, { ...asking, recurse: false, unchecked: true }, endsAt)
       if (message) return { address, message }
     }
-    return { address: known[0]!, message: undefined }
+    return undefined
   }
 
   async function followReferral(message: Message, budget: Budget): Promise<Zone> {

@@ -1,5 +1,5 @@
 import type { Authorities, NameServer } from './authority.ts'
-import type { Budget } from './budget.ts'
+import { type Budget, wasKeptWaiting } from './budget.ts'
 import { type Place, parentOf, placeOf } from './place.ts'
 import type { Resolver } from './resolver.ts'
 import { sampleUnder } from './sample.ts'
@@ -10,7 +10,7 @@ export type WantedDelegation = { name: string; value: string }
 
 export type DelegationPlace = { witnesses: readonly NameServer[] }
 
-/** `elsewhere`: there is an alias, of another name. `unknown`: nobody answered. */
+/** `elsewhere`: there is an alias, of another name. `unknown`: nobody answered, or could be asked. */
 export type Delegation = WantedDelegation & { state: 'present' | 'absent' | 'elsewhere' | 'unknown'; sentence: string }
 
 /** What was looked for, and what is there. */
@@ -41,6 +41,7 @@ export async function findDelegation(
     else if (found.state !== 'elsewhere') found = target === undefined ? { state: 'absent' } : { state: 'elsewhere', target }
   }
   if (found.state === 'elsewhere' && (await answersBeside(parts.resolver, name, found.target, budget))) found = { state: 'absent' }
+  if (found.state !== 'present' && wasKeptWaiting(budget)) found = { state: 'unknown' }
   return { name, value, ...found }
 }
 
@@ -91,6 +92,6 @@ function sentenceOf(found: FoundDelegation, { label, zone }: Place, required: bo
     case 'elsewhere':
       return `${purpose}, change the CNAME record named "${label}" in the DNS of ${zone} from "${found.target}" to "${value}".`
     case 'unknown':
-      return `The DNS servers of ${name} did not answer: nothing is to be done now, we look again soon.`
+      return `Whether the record ${name} is right could not be seen: nothing is to be done now, we look again soon.`
   }
 }

@@ -1,13 +1,24 @@
 import { RCODE } from '../lib/dns-message.ts'
 import type { Authorities, NameServer, Statement, Unsaid } from './authority.ts'
-import { type Budget, openBudgetAside } from './budget.ts'
+import { type Budget, openBudgetAside, wasKeptWaiting } from './budget.ts'
 import { learnOwnAddresses } from './own-addresses.ts'
 import { isWithin, placeOf, registeredDomain } from './place.ts'
 import { textsOf } from './proof.ts'
 import type { Resolver } from './resolver.ts'
 import { sampleUnder } from './sample.ts'
 import { lookAtSignatures, type Signatures } from './signatures.ts'
-import { type Edge, isOursByMistake, judgeView, leadsToEdge, leadsToOurs, passesTarget, type Verdict, type View, weigh } from './verdict.ts'
+import {
+  type Edge,
+  isOursByMistake,
+  judgeView,
+  leadsToEdge,
+  leadsToOurs,
+  passesTarget,
+  type Verdict,
+  type View,
+  weigh,
+  weighWait,
+} from './verdict.ts'
 import { type AskName, askForAlias, type Walk, walk } from './walk.ts'
 import { findWildcardRecord, wildcardIn } from './wildcard-record.ts'
 
@@ -39,7 +50,8 @@ export function createLookup(parts: { resolver: Resolver; authorities: Authoriti
     if (edge.isLocal && hostname.endsWith('.localhost')) {
       return { verdict: { kind: 'verified', via: 'local' }, view: undefined, zone: undefined, servers: [] }
     }
-    const finding = await judge(hostname, budget, sample)
+    const judged = await judge(hostname, budget, sample)
+    const finding = { ...judged, verdict: weighWait(judged.verdict, wasKeptWaiting(budget)) }
     const isBlind = foundNothingOut(finding.verdict) && !edge.isLocal && !(await resolverAnswers())
     return isBlind ? { ...finding, verdict: { kind: 'unknown', reason: 'resolver' } } : finding
   }
@@ -169,8 +181,8 @@ function tellsMoreInAaaa(a: Walk, edge: Edge): boolean {
 }
 
 /** A single query, which has little time. */
-function briefly({ endsAt }: Budget): Budget {
-  return { endsAt, queriesLeft: 1 }
+function briefly(budget: Budget): Budget {
+  return { ...budget, queriesLeft: 1 }
 }
 
 /** Verified needs no confirmation; a silent resolver leaves no time and no way to ask, unless it gave a record. */
@@ -179,7 +191,7 @@ function isFinal(verdict: Verdict): boolean {
 }
 
 function foundNothingOut(verdict: Verdict): boolean {
-  return verdict.kind === 'unknown' && !verdict.record && !verdict.dead
+  return verdict.kind === 'unknown' && verdict.reason !== 'busy' && !verdict.record && !verdict.dead
 }
 
 /** Of the hostname's own zone, which would be right at its own servers. */

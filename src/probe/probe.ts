@@ -5,7 +5,7 @@ import { Lru } from '../lib/lru.ts'
 import { createOnce } from '../lib/once.ts'
 import { findApexAlias } from './apex-alias.ts'
 import { createAuthorities } from './authority.ts'
-import { type Budget, openBudget } from './budget.ts'
+import { type Budget, openBudget, wasKeptWaiting } from './budget.ts'
 import { type CaaFinding, type CaaRecords, findCaa, lookUpCaa } from './caa.ts'
 import { describeDelegation, findDelegation, type WantedDelegation } from './delegation.ts'
 import { createExchange } from './exchange.ts'
@@ -16,7 +16,7 @@ import { createReport, type DnsReport, subjectOf } from './report.ts'
 import { createResolver } from './resolver.ts'
 import { describe } from './sentence.ts'
 import { parseServer } from './servers.ts'
-import { type Edge, type Verdict, weighProof } from './verdict.ts'
+import { type Edge, type Verdict, weighProof, weighWait } from './verdict.ts'
 import type { AskName } from './walk.ts'
 import { examineClaim } from './wildcard.ts'
 import { findWildcardRecord, wildcardIn } from './wildcard-record.ts'
@@ -38,7 +38,7 @@ export type ProbeSettings = {
 /**
  * What a claim brings to a check: the project's proof, and the alias by which challenges may be delegated to us, where there is such a thing.
  * `sharedDomains`: those above its hostname in which others are served, so that their wildcard records are no sign of whom the name is meant for.
- * `cnameTarget`: the name that its customers are told in place of the edge host.
+ * `cnameTarget`: the name that its customers are told in place of the edge host. `projectId`: by which projects share what all look-ups may ask at a time.
  */
 export type Ownership = {
   proof: string
@@ -46,6 +46,7 @@ export type Ownership = {
   sharedDomains?: readonly string[]
   delegation?: WantedDelegation | undefined
   cnameTarget?: Hostname | null
+  projectId?: string
 }
 
 export type Destination = { kind: 'yes'; addresses: string[] } | { kind: 'no'; sentence: string } | { kind: 'unknown'; sentence: string }
@@ -86,7 +87,7 @@ export function createProbe(settings: ProbeSettings): Probe {
       resolver.resolve(asking, budget)
 
   async function check(hostname: Hostname, ownership: Ownership): Promise<DnsReport> {
-    const budget = openBudget()
+    const budget = openBudget(ownership.projectId)
     const domain = withoutStar(hostname)
     const edge = withTarget(ownEdge, hostname, ownership.cnameTarget)
     const examined = await examineClaim(lookupOf(edge), hostname, budget)
@@ -102,6 +103,7 @@ export function createProbe(settings: ProbeSettings): Probe {
       const wanted = { ...proof, hostname: domain, isAlias }
       verdict = weighProof(verdict, { ...proof, ...(await findProof({ resolver, authorities, sureAuthorities }, wanted, budget)) })
     }
+    verdict = weighWait(verdict, wasKeptWaiting(budget))
     const witnesses = finding.servers.filter(({ says }) => !['lame', 'failed', 'silent'].includes(says))
     const wanted = isLocal ? undefined : ownership.delegation
     const found = wanted && (await findDelegation({ resolver, authorities }, { ...wanted, witnesses }, budget))

@@ -1,6 +1,5 @@
 import { type Message, RCODE, type RecordType } from '../lib/dns-message.ts'
 import { ExactLru } from '../lib/exact-lru.ts'
-import { createOnce } from '../lib/once.ts'
 import { type Budget, spend } from './budget.ts'
 import type { Exchange } from './exchange.ts'
 import type { Server } from './servers.ts'
@@ -25,7 +24,7 @@ const RECORD_BYTES = 200
 const MEMORY_MAX_S = 60
 
 export function createResolver(servers: readonly Server[], exchange: Exchange): Resolver {
-  const once = createOnce<string, Reply>()
+  const underWay = new Map<string, Promise<Reply>>()
   const memory = new ExactLru<string, Remembered>({ max: () => MEMORY_BYTES_MAX, weightOf: ({ bytes }) => bytes, onLeave() {} })
   let preferred = 0 // the server that answered last
 
@@ -52,8 +51,16 @@ export function createResolver(servers: readonly Server[], exchange: Exchange): 
     return reply
   }
 
-  function resolve(asking: Asking, budget: Budget): Promise<Reply> {
-    return once(keyOf(asking), () => tryAll(asking, budget))
+  async function resolve(asking: Asking, budget: Budget): Promise<Reply> {
+    const key = keyOf(asking)
+    const begin = () => {
+      const asked = tryAll(asking, budget).finally(() => underWay.delete(key))
+      underWay.set(key, asked)
+      return asked
+    }
+    // Others join what is being asked, and never what waits for a place: that may be the line of a zone that is silent.
+    const join = () => underWay.get(key)
+    return join() ?? (await exchange.inPlace(budget, () => join() ?? begin())) ?? { kind: 'silent' }
   }
 
   return {

@@ -102,6 +102,8 @@ function describeInAscii(verdict: Verdict, subject: Subject): string {
       if (verdict.dead) return describeDead(verdict.dead)
       if (verdict.reason === 'resolver')
         return `We cannot see at present where ${hostname} leads, as we get no answer for ${edge.host}, which is ours to mend: nothing is to be done now, and we look again soon.`
+      if (verdict.reason === 'busy')
+        return `We have more hostnames to look at than we can at present, so we have not seen yet where ${hostname} leads: nothing is to be done now, and we look again soon.`
       return verdict.reason === 'silent'
         ? `The DNS servers of ${hostname} did not answer in time: we look again soon, and if it stays so, ask your DNS provider why they do not answer.`
         : `The DNS servers of ${hostname} answered with an error: we look again soon, and if it stays so, ask your DNS provider why ${hostname} cannot be resolved.`

@@ -41,7 +41,7 @@ export type View = {
  * The `addresses` of a doubled host are those that the hostname itself has, elsewhere.
  * The `record` of what is unknown or bogus: the CNAME that leads to a name which cannot be resolved; without one it is the hostname itself that cannot be.
  * `sharedRecord`: the wildcard record that leads the hostname here, as it does names of others.
- * `resolver`: our own gives no answer, whatever it is asked. `dead`: the name servers of which none has an answer. `unsigned`: the zone has no signatures, though its parent says that it has.
+ * `resolver`: our own gives no answer, whatever it is asked. `busy`: we had no place or no time left to ask. `dead`: the name servers of which none has an answer. `unsigned`: the zone has no signatures, though its parent says that it has.
  */
 export type Verdict =
   | { kind: 'verified'; via: 'cname' | 'cname-target' | 'addresses' | 'local' }
@@ -61,7 +61,12 @@ export type Verdict =
   | { kind: 'edge-host-broken' }
   | { kind: 'cname-target-broken' }
   | { kind: 'proof-needed'; name: string; proof: string; mistake?: ProofMistake }
-  | { kind: 'unknown'; reason: 'silent' | 'failed' | 'bogus' | 'resolver'; record?: Hop; dead?: { zone: string; servers: string[] } }
+  | {
+      kind: 'unknown'
+      reason: 'silent' | 'failed' | 'bogus' | 'resolver' | 'busy'
+      record?: Hop
+      dead?: { zone: string; servers: string[] }
+    }
 
 const TYPO_LETTERS_MAX = 2
 
@@ -133,6 +138,11 @@ export function weighProof(verdict: Verdict, proof: { name: string; value: strin
   if (proof.found === 'unknown') return { kind: 'unknown', reason: 'failed' }
   const { name, value, mistake } = proof
   return { kind: 'proof-needed', name, proof: value, ...(mistake && { mistake }) }
+}
+
+/** What a look-up did not see because it was kept waiting may be the record that is right: that the hostname leads here is all that is believed then. */
+export function weighWait(verdict: Verdict, keptWaiting: boolean): Verdict {
+  return keptWaiting && verdict.kind !== 'verified' ? { kind: 'unknown', reason: 'busy' } : verdict
 }
 
 function firstOf(servers: { name: string }[], names: string[]): number {
