@@ -1,28 +1,55 @@
-import { useState } from 'react'
+import { useQueryClient } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
+import { forgetDraft, offerDraft, recallDraft } from './kept-drafts.ts'
+import { queries } from './queries.ts'
+
+/** What is written in each field, and what was stored there when that began: who is about to write over a newer one can be told. */
+type Edits<Fields> = { [Name in keyof Fields]?: { written: Fields[Name]; of: Fields[Name] } }
 
 /**
  * What has been typed into a form and is not saved yet. A field that nobody touched stays out of it and shows what is stored, so that saving one
- * setting never puts back another that a colleague has changed meanwhile.
+ * setting never puts back another that a colleague has changed meanwhile. It outlives the end of a session: whoever signs in again finds it in the form
+ * of that name.
  */
-export function useEdits<Fields extends object>() {
-  const [edits, setEdits] = useState<Partial<Fields>>({})
-  const edit = (typed: Partial<Fields>) => setEdits((before) => ({ ...before, ...typed }))
-  /** To be called once `edits` are stored; what was typed since then stays. */
-  const forget = () => setEdits((now) => (now === edits ? {} : now))
-  return [edits, edit, forget] as const
+export function useDraft<Fields extends Record<string, string>>(form: string, stored: Fields) {
+  const client = useQueryClient()
+  const [restored] = useState(() => recallDraft<Edits<Fields>>(form, client.getQueryData(queries.me().queryKey)?.email))
+  const [edits, setEdits] = useState<Edits<Fields>>(restored ?? {})
+  const edited = namesOf(stored).filter((name) => isEdited(edits[name]))
+  const changed = edited.filter((name) => edits[name]!.written.trim() !== stored[name]!.trim())
+  const isChanged = changed.length > 0
+  useEffect(() => forgetDraft(form), [form])
+  useEffect(() => (isChanged ? offerDraft(form, edits) : undefined), [form, edits, isChanged])
+  return {
+    /** What the form shows. */
+    written: { ...stored, ...Object.fromEntries(edited.map((name) => [name, edits[name]!.written])) } as Fields,
+    isChanged,
+    /** Something else was stored since the edit began. */
+    isOutdated: changed.some((name) => edits[name]!.of !== stored[name]),
+    /** It was typed before the session ended, and nothing has been done with it since. */
+    isRestored: isChanged && edits === restored,
+    write: (typed: Partial<Fields>) =>
+      setEdits((before) => {
+        const edits = { ...before }
+        for (const name of namesOf(typed))
+          edits[name] = { written: typed[name]!, of: isEdited(before[name]) ? before[name]!.of : stored[name] }
+        return edits
+      }),
+    revert: () => setEdits({}),
+    /** To be called once what is `written` is stored, as `now`; what was written since then stays, as an edit of that. */
+    forget: (now: Fields) =>
+      setEdits((latest) => {
+        const since = namesOf(latest).filter((name) => latest[name] !== edits[name])
+        return Object.fromEntries(since.map((name) => [name, { ...latest[name], of: now[name] }])) as Edits<Fields>
+      }),
+  }
 }
 
-/** One long text that is edited: what was stored when that began is kept with it, so that who is about to write over a newer one can be told. */
-export function useDraft(stored: string) {
-  const [draft, setDraft] = useState<{ written: string; of: string }>()
-  const isChanged = draft !== undefined && draft.written !== stored
-  return {
-    shown: draft?.written ?? stored,
-    isChanged,
-    isOutdated: isChanged && draft.of !== stored,
-    write: (written: string) => setDraft((before) => ({ written, of: before?.of ?? stored })),
-    revert: () => setDraft(undefined),
-    /** To be called once what is `shown` is stored, as `now`; what was written since then stays, as an edit of that. */
-    forget: (now: string) => setDraft((latest) => (latest && latest !== draft ? { ...latest, of: now } : undefined)),
-  }
+function namesOf<Fields extends object>(fields: Fields): (keyof Fields & string)[] {
+  return Object.keys(fields) as (keyof Fields & string)[]
+}
+
+/** What was put back by hand is no edit. */
+function isEdited(edit: { written: string; of: string } | undefined): boolean {
+  return edit !== undefined && edit.written !== edit.of
 }

@@ -4,16 +4,19 @@ import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { ApiProblem } from './api.ts'
-import { createQueryClient } from './queries.ts'
+import { keepDrafts } from './kept-drafts.ts'
+import { createQueryClient, queries } from './queries.ts'
 import { keepPlace } from './return-place.ts'
 import { createPortalRouter } from './router.tsx'
 
 const client = createQueryClient(leaveWhenSignedOut)
 const router = createPortalRouter(client)
 
-/** Whoever's session has ended signs in again; what the cache held belonged to it. */
+/** Whoever's session has ended signs in again, and goes on with what they had typed; what the cache held belonged to the session. */
 function leaveWhenSignedOut(error: Error): void {
-  if (!(error instanceof ApiProblem && error.code === 'session_required') || !client.getQueryData(['me'])) return
+  const me = client.getQueryData(queries.me().queryKey)
+  if (!(error instanceof ApiProblem && error.code === 'session_required') || !me) return
+  keepDrafts(me.email)
   client.clear()
   keepPlace(router.state.location.href)
   void router.navigate({ to: '/sign-in', search: { ended: true } })

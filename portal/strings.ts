@@ -15,6 +15,8 @@ export const text = {
     close: 'Close',
     save: 'Save',
     saved: 'Saved',
+    revert: 'Revert',
+    restored: 'You had typed this before you were signed out, and it is not saved yet. “Save” keeps it; “Revert” shows what is stored now.',
     retry: 'Try again',
     copy: 'Copy',
     copied: 'Copied',
@@ -285,7 +287,6 @@ export const text = {
     metadataSaved: 'Metadata saved',
     metadataOutdated:
       'The metadata was changed meanwhile. “Save” puts what is written here in its place; “Revert” shows what is stored now.',
-    revert: 'Revert',
     removeTitle: 'Remove this domain',
     removeText: 'Visitors of this hostname get an error within a second. The certificate is kept for 30 days in case you add it again.',
     remove: 'Remove domain',

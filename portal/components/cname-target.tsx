@@ -1,15 +1,15 @@
 import type { FormEvent } from 'react'
 import { placeOf } from '../dns-names.ts'
-import { useEdits } from '../edits.ts'
+import { useDraft } from '../edits.ts'
 import { useProjectChange } from '../project-change.ts'
 import type { DnsRecord, Project } from '../records.ts'
 import { text } from '../strings.ts'
 import { inBothForms } from '../unicode-name.ts'
-import { Button } from './button.tsx'
 import { Card } from './card.tsx'
 import { Field } from './field.tsx'
 import { Notice } from './notice.tsx'
 import { RecordsToAdd } from './record-cards.tsx'
+import { SaveOrRevert } from './save-or-revert.tsx'
 
 const words = text.settings
 const HOSTNAME = /^[^\s.]+(\.[^\s.]+)+$/
@@ -17,15 +17,17 @@ const HOSTNAME = /^[^\s.]+(\.[^\s.]+)+$/
 /** What customers are told to point their hostnames at: a name of the vendor's own, which leads to the edge host, or that one itself. */
 export function CnameTarget({ project, edgeHost, mayChange }: { project: Project; edgeHost: string; mayChange: boolean }) {
   const stored = project.cnameTarget ?? ''
-  const [typed, edit, forget] = useEdits<{ target: string }>()
-  const target = (typed.target ?? stored).trim()
+  const draft = useDraft(`CNAME target of ${project.slug}`, { target: stored })
+  const target = draft.written.target.trim()
   const change = useProjectChange(project.slug)
-  const isChanged = target !== stored
   const error = target === '' || HOSTNAME.test(target) ? undefined : words.cnameTargetInvalid
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (error || !isChanged || change.isPending) return
-    change.mutate({ cnameTarget: target === '' ? null : target }, { onSuccess: forget })
+    if (error || !draft.isChanged || change.isPending) return
+    change.mutate(
+      { cnameTarget: target === '' ? null : target },
+      { onSuccess: ({ cnameTarget }) => draft.forget({ target: cnameTarget ?? '' }) },
+    )
   }
   return (
     <Card title={words.cnameTarget}>
@@ -42,24 +44,18 @@ export function CnameTarget({ project, edgeHost, mayChange }: { project: Project
           hint={words.cnameTargetHint(edgeHost)}
           optional
           placeholder="customers.your-company.com"
-          value={typed.target ?? stored}
+          value={draft.written.target}
           disabled={!mayChange}
           inputMode="url"
           autoCapitalize="none"
           autoComplete="off"
           spellCheck={false}
-          onChange={(event) => edit({ target: event.target.value })}
+          onChange={(event) => draft.write({ target: event.target.value })}
           error={error}
         />
-        {isChanged && target !== '' && !error && <RecordFirst target={target.toLowerCase()} edgeHost={edgeHost} />}
+        {draft.isChanged && target !== '' && !error && <RecordFirst target={target.toLowerCase()} edgeHost={edgeHost} />}
         {change.error && <Notice kind="bad">{change.error.message}</Notice>}
-        {mayChange && (
-          <div>
-            <Button type="submit" look="primary" busy={change.isPending} disabled={!isChanged || error !== undefined}>
-              {text.common.save}
-            </Button>
-          </div>
-        )}
+        {mayChange && <SaveOrRevert draft={draft} busy={change.isPending} isValid={error === undefined} />}
       </form>
     </Card>
   )

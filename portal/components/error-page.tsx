@@ -4,24 +4,28 @@ import { useDraft } from '../edits.ts'
 import { useProjectChange } from '../project-change.ts'
 import type { Project } from '../records.ts'
 import { text } from '../strings.ts'
-import { Button } from './button.tsx'
 import { Card } from './card.tsx'
 import { TextArea } from './field.tsx'
 import { Notice } from './notice.tsx'
+import { SaveOrRevert } from './save-or-revert.tsx'
 
 const words = text.settings
 const BYTES_MAX = 32_768
 
 /** The page that stands in for an application that does not answer: as visitors see it, and the vendor's own HTML for it. */
 export function ErrorPage({ project, mayChange }: { project: Project; mayChange: boolean }) {
-  const { shown: html, isChanged, isOutdated, write, revert, forget } = useDraft(project.errorPage ?? '')
+  const draft = useDraft(`error page of ${project.slug}`, { html: project.errorPage ?? '' })
+  const { html } = draft.written
   const change = useProjectChange(project.slug)
   const bytes = new TextEncoder().encode(html).length
   const error = bytes > BYTES_MAX ? words.errorPageTooLong(Math.ceil(bytes / 1024)) : undefined
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (error || !isChanged || change.isPending) return
-    change.mutate({ errorPage: html.trim() === '' ? null : html }, { onSuccess: ({ errorPage }) => forget(errorPage ?? '') })
+    if (error || !draft.isChanged || change.isPending) return
+    change.mutate(
+      { errorPage: html.trim() === '' ? null : html },
+      { onSuccess: ({ errorPage }) => draft.forget({ html: errorPage ?? '' }) },
+    )
   }
   return (
     <Card title={words.errorPage}>
@@ -43,21 +47,13 @@ export function ErrorPage({ project, mayChange }: { project: Project; mayChange:
           disabled={!mayChange}
           autoComplete="off"
           spellCheck={false}
-          onChange={(event) => write(event.target.value)}
+          onChange={(event) => draft.write({ html: event.target.value })}
           error={error}
           className="font-mono"
         />
         {change.error && <Notice kind="bad">{change.error.message}</Notice>}
-        {isOutdated && !change.isPending && <Notice kind="warning">{words.errorPageOutdated}</Notice>}
         {mayChange && (
-          <div className="flex gap-2">
-            <Button type="submit" look="primary" busy={change.isPending} disabled={!isChanged || error !== undefined}>
-              {text.common.save}
-            </Button>
-            <Button look="quiet" disabled={!isChanged} onClick={revert}>
-              {text.domain.revert}
-            </Button>
-          </div>
+          <SaveOrRevert draft={draft} busy={change.isPending} isValid={error === undefined} outdated={words.errorPageOutdated} />
         )}
       </form>
     </Card>

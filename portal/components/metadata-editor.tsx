@@ -6,31 +6,31 @@ import { queries } from '../queries.ts'
 import { layOut } from '../raw-json.ts'
 import { text } from '../strings.ts'
 import { toast } from './announcer.tsx'
-import { Button } from './button.tsx'
 import { Card } from './card.tsx'
 import { TextArea } from './field.tsx'
-import { Notice } from './notice.tsx'
+import { SaveOrRevert } from './save-or-revert.tsx'
 
 const BYTES_MAX = 16 * 1024
 const words = text.domain
 
 /** The metadata as JSON text, checked while it is typed. It is sent as typed; what is shown is the API's own answer, laid out, with keys and numbers as they were written. */
 export function MetadataEditor({ slug, hostname, metadataJson }: { slug: string; hostname: string; metadataJson: string }) {
-  const { shown, isChanged, isOutdated, write, revert, forget } = useDraft(layOut(metadataJson))
+  const draft = useDraft(`metadata of ${hostname} in ${slug}`, { json: layOut(metadataJson) })
+  const { json } = draft.written
   const client = useQueryClient()
   const { queryKey } = queries.domain(slug, hostname)
   const save = useMutation({
-    mutationFn: (json: string) => api.replaceMetadata(slug, hostname, json),
+    mutationFn: (wanted: string) => api.replaceMetadata(slug, hostname, wanted),
     async onSuccess() {
       await client.invalidateQueries({ queryKey })
       toast(words.metadataSaved)
     },
   })
-  const problem = isChanged ? problemOf(shown) : undefined
+  const problem = draft.isChanged ? problemOf(json) : undefined
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (!isChanged || problem || save.isPending) return
-    save.mutate(shown.trim(), { onSuccess: () => forget(layOut(client.getQueryData(queryKey)?.metadataJson ?? '{}')) })
+    if (!draft.isChanged || problem || save.isPending) return
+    save.mutate(json.trim(), { onSuccess: () => draft.forget({ json: layOut(client.getQueryData(queryKey)?.metadataJson ?? '{}') }) })
   }
   return (
     <Card title={words.metadataTitle}>
@@ -38,10 +38,10 @@ export function MetadataEditor({ slug, hostname, metadataJson }: { slug: string;
         <TextArea
           label={words.metadataLabel}
           hint={words.metadataText}
-          rows={Math.min(Math.max(shown.split('\n').length, 3), 16)}
-          value={shown}
+          rows={Math.min(Math.max(json.split('\n').length, 3), 16)}
+          value={json}
           onChange={(event) => {
-            write(event.target.value)
+            draft.write({ json: event.target.value })
             if (!save.isPending) save.reset()
           }}
           error={problem ?? save.error?.message}
@@ -50,15 +50,7 @@ export function MetadataEditor({ slug, hostname, metadataJson }: { slug: string;
           autoComplete="off"
           className="font-mono"
         />
-        {isOutdated && !save.isPending && <Notice kind="warning">{words.metadataOutdated}</Notice>}
-        <div className="flex gap-2">
-          <Button type="submit" look="primary" busy={save.isPending} disabled={!isChanged || problem !== undefined}>
-            {text.common.save}
-          </Button>
-          <Button look="quiet" disabled={!isChanged} onClick={revert}>
-            {words.revert}
-          </Button>
-        </div>
+        <SaveOrRevert draft={draft} busy={save.isPending} isValid={problem === undefined} outdated={words.metadataOutdated} />
       </form>
     </Card>
   )

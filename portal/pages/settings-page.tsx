@@ -10,8 +10,9 @@ import { ConfirmDialog } from '../components/dialog.tsx'
 import { ErrorPage } from '../components/error-page.tsx'
 import { Field, Select } from '../components/field.tsx'
 import { Notice } from '../components/notice.tsx'
+import { SaveOrRevert } from '../components/save-or-revert.tsx'
 import { UpstreamAnswer } from '../components/upstream-answer.tsx'
-import { useEdits } from '../edits.ts'
+import { useDraft } from '../edits.ts'
 import { usePageTitle } from '../page-title.ts'
 import { useProjectChange } from '../project-change.ts'
 import { queries } from '../queries.ts'
@@ -44,22 +45,22 @@ export function SettingsPage() {
 }
 
 function General({ project, mayChange }: { project: Project; mayChange: boolean }) {
-  const [typed, edit, forget] = useEdits<{ name: string; upstream: string; protocol: UpstreamProtocol }>()
-  const { name = project.name, upstream = project.upstreamUrl, protocol = project.upstreamProtocol } = typed
+  const draft = useDraft(`general settings of ${project.slug}`, generalOf(project))
+  const { name, upstream, protocol } = draft.written
   const change = useProjectChange(project.slug)
-  const isChanged = name.trim() !== project.name || upstream.trim() !== project.upstreamUrl || protocol !== project.upstreamProtocol
   const nameError = name.trim() === '' ? text.newProject.nameMissing : undefined
   const upstreamError = isUpstream(upstream.trim()) ? undefined : text.newProject.upstreamInvalid
   const protocolError = upstreamError ? undefined : protocolMisfit(protocol, upstream.trim())
+  const isValid = !nameError && !upstreamError && !protocolError
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (nameError || upstreamError || protocolError || !isChanged || change.isPending) return
+    if (!isValid || !draft.isChanged || change.isPending) return
     const changes = {
       ...(name.trim() !== project.name && { name: name.trim() }),
       ...(upstream.trim() !== project.upstreamUrl && { upstreamUrl: upstream.trim() }),
       ...(protocol !== project.upstreamProtocol && { upstreamProtocol: protocol }),
     }
-    change.mutate(changes, { onSuccess: forget })
+    change.mutate(changes, { onSuccess: (changed) => draft.forget(generalOf(changed)) })
   }
   return (
     <Card title={words.general}>
@@ -70,7 +71,7 @@ function General({ project, mayChange }: { project: Project; mayChange: boolean 
           maxLength={80}
           disabled={!mayChange}
           autoComplete="off"
-          onChange={(event) => edit({ name: event.target.value })}
+          onChange={(event) => draft.write({ name: event.target.value })}
           error={nameError}
         />
         <Field
@@ -81,7 +82,7 @@ function General({ project, mayChange }: { project: Project; mayChange: boolean 
           inputMode="url"
           autoComplete="off"
           spellCheck={false}
-          onChange={(event) => edit({ upstream: event.target.value })}
+          onChange={(event) => draft.write({ upstream: event.target.value })}
           error={upstreamError}
         />
         <Select
@@ -89,7 +90,7 @@ function General({ project, mayChange }: { project: Project; mayChange: boolean 
           hint={words.protocolHint}
           value={protocol}
           disabled={!mayChange}
-          onChange={(event) => edit({ protocol: event.target.value as UpstreamProtocol })}
+          onChange={(event) => draft.write({ protocol: event.target.value as UpstreamProtocol })}
           error={protocolError}
         >
           {UPSTREAM_PROTOCOLS.map((one) => (
@@ -100,16 +101,14 @@ function General({ project, mayChange }: { project: Project; mayChange: boolean 
         </Select>
         {change.error && <Notice kind="bad">{change.error.message}</Notice>}
         {change.data && <UpstreamAnswer project={change.data} />}
-        {mayChange && (
-          <div>
-            <Button type="submit" look="primary" busy={change.isPending} disabled={!isChanged}>
-              {text.common.save}
-            </Button>
-          </div>
-        )}
+        {mayChange && <SaveOrRevert draft={draft} busy={change.isPending} isValid={isValid} />}
       </form>
     </Card>
   )
+}
+
+function generalOf({ name, upstreamUrl: upstream, upstreamProtocol: protocol }: Project) {
+  return { name, upstream, protocol }
 }
 
 function protocolMisfit(protocol: UpstreamProtocol, upstream: string): string | undefined {
@@ -136,20 +135,19 @@ function Plan({ project: { plan, domains } }: { project: Project }) {
 const COLOR = /^#[0-9a-f]{6}$/i
 
 function Brand({ project, mayChange }: { project: Project; mayChange: boolean }) {
-  const stored = { color: project.brand?.color ?? '', logo: project.brand?.logoUrl ?? '' }
-  const [typed, edit, forget] = useEdits<typeof stored>()
-  const { color, logo } = { ...stored, ...typed }
+  const stored = brandOf(project)
+  const draft = useDraft(`brand of ${project.slug}`, stored)
+  const { color, logo } = draft.written
   const change = useProjectChange(project.slug)
   const colorError = color === '' || COLOR.test(color) ? undefined : words.colorInvalid
-  const isChanged = color !== stored.color || logo.trim() !== stored.logo
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (colorError || !isChanged || change.isPending) return
+    if (colorError || !draft.isChanged || change.isPending) return
     const brand = {
       ...(color !== stored.color && { color: color || null }),
       ...(logo.trim() !== stored.logo && { logoUrl: logo.trim() || null }),
     }
-    change.mutate({ brand }, { onSuccess: forget })
+    change.mutate({ brand }, { onSuccess: (changed) => draft.forget(brandOf(changed)) })
   }
   return (
     <Card title={words.brand}>
@@ -164,7 +162,7 @@ function Brand({ project, mayChange }: { project: Project; mayChange: boolean })
               disabled={!mayChange}
               autoComplete="off"
               spellCheck={false}
-              onChange={(event) => edit({ color: event.target.value.trim() })}
+              onChange={(event) => draft.write({ color: event.target.value.trim() })}
               error={colorError}
             />
           </div>
@@ -173,7 +171,7 @@ function Brand({ project, mayChange }: { project: Project; mayChange: boolean })
             aria-label={words.color}
             value={COLOR.test(color) ? color : '#0f766e'}
             disabled={!mayChange}
-            onChange={(event) => edit({ color: event.target.value })}
+            onChange={(event) => draft.write({ color: event.target.value })}
             className="mt-6.5 h-10 w-14 cursor-pointer rounded-lg border border-stone-400/80 bg-white p-1 dark:border-stone-600 dark:bg-stone-900"
           />
         </div>
@@ -185,19 +183,17 @@ function Brand({ project, mayChange }: { project: Project; mayChange: boolean })
           inputMode="url"
           autoComplete="off"
           spellCheck={false}
-          onChange={(event) => edit({ logo: event.target.value })}
+          onChange={(event) => draft.write({ logo: event.target.value })}
         />
         {change.error && <Notice kind="bad">{change.error.message}</Notice>}
-        {mayChange && (
-          <div>
-            <Button type="submit" look="primary" busy={change.isPending} disabled={!isChanged || colorError !== undefined}>
-              {text.common.save}
-            </Button>
-          </div>
-        )}
+        {mayChange && <SaveOrRevert draft={draft} busy={change.isPending} isValid={colorError === undefined} />}
       </form>
     </Card>
   )
+}
+
+function brandOf({ brand }: Project) {
+  return { color: brand?.color ?? '', logo: brand?.logoUrl ?? '' }
 }
 
 function Danger({ project }: { project: Project }) {

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { findBarriers } from './chromium.ts'
 import { type PortalWorld, startPortalWorld } from './portal-world.ts'
 
 const SEEN_WITHIN_MS = 60_000 // a heartbeat of the stream, and the pause before the next try
@@ -20,6 +21,13 @@ async function openProject(slug: string, ...hostnames: string[]): Promise<{ page
   const project = `${world.portalUrl}/v1/portal/projects/${slug}`
   for (const hostname of hostnames) await page.request.post(`${project}/domains`, { data: { hostname } })
   return { page, project }
+}
+
+/** Ends the session of the page's browser elsewhere, and saves what was typed all the same. */
+async function endSession(page: Page): Promise<void> {
+  await page.request.post(`${world.portalUrl}/v1/auth/sign-out`)
+  await page.getByRole('button', { name: 'Save' }).first().click()
+  await page.getByText('You were signed out').waitFor()
 }
 
 const refuseStreams = (page: Page) => page.route('**/events', (route) => route.fulfill({ status: 429, headers: { 'retry-after': '1' } }))
@@ -52,6 +60,42 @@ test('a page that is open while its session ends elsewhere leads to sign in', as
   await page.getByRole('heading', { name: 'Add the first hostname' }).waitFor()
   await page.request.post(`${world.portalUrl}/v1/auth/sign-out`)
   await page.getByText('You were signed out').waitFor({ timeout: SEEN_WITHIN_MS })
+})
+
+test('settings that were typed when the session ended are there again after signing in, also where the link in the mail opens another tab', async () => {
+  const { page, project } = await openProject('drafting')
+  await page.goto(`${world.portalUrl}/projects/drafting/settings`)
+  await page.getByLabel('Name', { exact: true }).fill('Drafted')
+  await page.getByPlaceholder('#0f766e').fill('#123456')
+  await endSession(page)
+  const link = await world.askForLink(page, 'drafting@vendor.example')
+  const tab = await page.context().newPage()
+  await tab.goto(link)
+  await tab.getByText('it is not saved yet').nth(1).waitFor()
+  expect(await findBarriers(tab)).toEqual([])
+  await tab.getByRole('button', { name: 'Save' }).first().click()
+  await tab.getByText('Saved', { exact: true }).waitFor()
+  await expect.poll(() => tab.getByText('it is not saved yet').count()).toBe(1)
+  expect(await tab.getByPlaceholder('#0f766e').inputValue()).toBe('#123456')
+  expect(await (await tab.request.get(project)).json()).toMatchObject({ name: 'Drafted', brand: { color: null } })
+})
+
+test('metadata that was typed when the session ended comes back in the same tab, and is shown to nobody else who signs in there', async () => {
+  const hostname = 'shop.resuming-customer.com'
+  const { page, project } = await openProject('resuming', hostname)
+  await page.request.post(`${project}/members`, { data: { email: 'other@resuming.example', role: 'member' } })
+  await world.mail.next('other@resuming.example')
+  await page.goto(`${world.portalUrl}/projects/resuming/domains/${hostname}`)
+  const metadata = page.getByLabel('Metadata as JSON')
+  await metadata.fill('{"mine": 1}')
+  await endSession(page)
+  await world.signIn(page, 'resuming@vendor.example')
+  await page.getByText('it is not saved yet').waitFor()
+  expect(await metadata.inputValue()).toBe('{"mine": 1}')
+  await endSession(page)
+  await world.signIn(page, 'other@resuming.example')
+  await metadata.waitFor()
+  expect(await metadata.inputValue()).toBe('{}')
 })
 
 test('a page that is open while its member is removed says that there is nothing for them any more', async () => {
