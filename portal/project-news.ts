@@ -2,8 +2,8 @@ import { type InvalidateQueryFilters, useQueryClient } from '@tanstack/react-que
 import { useEffect } from 'react'
 import { streams } from './api.ts'
 import { announce } from './components/announcer.tsx'
+import { applyNews, type DomainNews } from './domain-news.ts'
 import { followEvents } from './event-stream.ts'
-import { applyNews, type DomainNews } from './queries.ts'
 import { text } from './strings.ts'
 
 const REFETCH_AFTER_MS = 400
@@ -23,13 +23,10 @@ export function useProjectNews(slug: string): void {
       }, REFETCH_AFTER_MS)
     }
     const follow = (news: DomainNews) => {
-      const outcome = applyNews(client, slug, news)
-      if (outcome.kind === 'new' && !news.removed) reload('domains')
-      if (outcome.kind === 'shown' && news.status && news.status !== outcome.before) {
-        announce(text.status.changed(news.hostname, text.status.labels[news.status]))
-      }
+      const before = applyNews(client, slug, news)
+      if (before && !news.removed && news.status !== before) announce(text.status.changed(news.hostname, text.status.labels[news.status]))
       reload('domain', news.hostname)
-      if (outcome.kind !== 'shown' || news.removed) reload()
+      if (!before || news.removed) reload() // how many there are
     }
     const stop = followEvents({
       path: streams.project(slug),

@@ -1,6 +1,5 @@
-import { infiniteQueryOptions, MutationCache, QueryCache, QueryClient, type QueryKey, queryOptions } from '@tanstack/react-query'
+import { infiniteQueryOptions, MutationCache, QueryCache, QueryClient, queryOptions } from '@tanstack/react-query'
 import { ApiProblem, api } from './api.ts'
-import type { Domain, DomainStatus } from './records.ts'
 
 const FRESH_MS = 10_000
 const RETRIES_MAX = 2
@@ -72,75 +71,4 @@ export const queries = {
       getNextPageParam: (last) => last.next,
     }),
   connect: (token: string) => queryOptions({ queryKey: ['connect', token], queryFn: () => api.connect(token) }),
-}
-
-/** What the stream says of a domain. */
-export type DomainNews = {
-  hostname: string
-  removed?: boolean
-  status?: DomainStatus
-  verified?: boolean
-  verifiedAt?: string | null
-  createdAt?: string
-}
-type Pages = { pages: { items: Domain[]; next: string | null }[] }
-
-/** `added`: a new one, on top of the lists where it belongs. `beyond`: on a page of the list that was not asked for yet, where it will be found as it is by then. */
-export type NewsOutcome = { kind: 'shown'; before: DomainStatus } | { kind: 'added' } | { kind: 'new' } | { kind: 'beyond' }
-
-/**
- * Writes the news into every list that shows the domain; says whether one did, and which status it showed before. Into a list that is being fetched it
- * is written again afterwards: a further page is put behind those that were there when it was asked for.
- */
-export function applyNews(client: QueryClient, slug: string, news: DomainNews): NewsOutcome {
-  const lists = ['project', slug, 'domains']
-  for (const { promise, queryKey } of client.getQueryCache().findAll({ queryKey: lists, fetchStatus: 'fetching' })) {
-    const again = () => void writeNews(client, queryKey, slug, news)
-    promise?.then(again, again)
-  }
-  return writeNews(client, lists, slug, news)
-}
-
-function writeNews(client: QueryClient, lists: QueryKey, slug: string, news: DomainNews): NewsOutcome {
-  let before: DomainStatus | undefined
-  let isEndShown = false
-  const update = (domain: Domain): Domain => {
-    if (domain.hostname !== news.hostname) return domain
-    before = domain.status
-    const { status = domain.status, verified = domain.verified, verifiedAt = domain.verifiedAt } = news
-    return { ...domain, status, verified, verifiedAt }
-  }
-  client.setQueriesData<Pages>({ queryKey: lists }, (data) => {
-    if (!data) return data
-    if (data.pages.at(-1)?.next === null) isEndShown = true
-    if (!data.pages.some(({ items }) => items.some(({ hostname }) => hostname === news.hostname))) return data
-    const pages = data.pages.map((page) => ({ ...page, items: page.items.map(update) }))
-    if (!news.removed) return { ...data, pages }
-    return { ...data, pages: pages.map((page) => ({ ...page, items: page.items.filter(({ hostname }) => hostname !== news.hostname) })) }
-  })
-  if (before === undefined && putOnTop(client, lists, slug, news)) return { kind: 'added' }
-  if (before !== undefined) return { kind: 'shown', before }
-  return { kind: isEndShown ? 'new' : 'beyond' }
-}
-
-/** Puts a domain that is newer than all others on top of the lists that begin with the newest. */
-function putOnTop(
-  client: QueryClient,
-  lists: QueryKey,
-  slug: string,
-  { hostname, removed, status, verified = false, verifiedAt = null, createdAt }: DomainNews,
-): boolean {
-  if (removed || !status || !createdAt) return false
-  const domain: Domain = { hostname, projectSlug: slug, verified, verifiedAt, createdAt, metadata: {}, status }
-  let isAdded = false
-  for (const [key, data] of client.getQueriesData<Pages>({ queryKey: lists })) {
-    const filter = key[3] as { search: string; verified: string; order: string }
-    const [first, ...others] = data?.pages ?? []
-    const isNewest = first && (first.items[0]?.createdAt ?? '') <= createdAt
-    if (!data || !isNewest || filter.order !== 'newest' || !hostname.includes(filter.search.toLowerCase())) continue
-    if (filter.verified !== '' && filter.verified !== String(verified)) continue
-    client.setQueryData<Pages>(key, { ...data, pages: [{ ...first, items: [domain, ...first.items] }, ...others] })
-    isAdded = true
-  }
-  return isAdded
 }

@@ -2,7 +2,7 @@ import { useIsMutating, useMutation, useQueryClient } from '@tanstack/react-quer
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api } from '../api.ts'
-import { applyNews } from '../queries.ts'
+import { applyNews } from '../domain-news.ts'
 import { text } from '../strings.ts'
 import { inBothForms } from '../unicode-name.ts'
 import { toast } from './announcer.tsx'

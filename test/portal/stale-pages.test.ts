@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findBarriers } from './chromium.ts'
-import { type PortalWorld, startPortalWorld } from './portal-world.ts'
+import { EDGE_HOST, type PortalWorld, startPortalWorld } from './portal-world.ts'
 
 const SEEN_WITHIN_MS = 60_000 // a heartbeat of the stream, and the pause before the next try
 
@@ -144,6 +144,28 @@ test('whoever removes a domain never reads that it is gone, also where the news 
   expect(await page.getByRole('heading', { name: 'There is nothing here for you', includeHidden: true }).count()).toBe(0)
   release()
   await page.getByRole('heading', { name: 'Add the first hostname' }).waitFor()
+})
+
+test('a list of what is verified gains a domain in its place once that is verified, and a list of what is not loses it', async () => {
+  const hostnames = ['oldest', 'middle', 'newest'].map((name) => `${name}.narrowed-customer.com`)
+  const { page, project } = await openProject('narrowed', ...hostnames)
+  const verify = async (hostname: string) => {
+    world.dns.set(hostname, 'CNAME', EDGE_HOST)
+    await page.request.post(`${project}/domains/${hostname}/check`)
+  }
+  await verify(hostnames[0]!)
+  await verify(hostnames[2]!)
+  const others = await page.context().newPage()
+  await others.goto(`${world.portalUrl}/projects/narrowed?verified=false&order=oldest`)
+  await others.getByRole('link', { name: 'middle' }).waitFor()
+  await page.goto(`${world.portalUrl}/projects/narrowed`)
+  await page.getByRole('link', { name: 'middle' }).waitFor()
+  await page.getByLabel('Show').selectOption('true') // the list of all is kept, and gets the news as well
+  await page.getByRole('link', { name: 'middle' }).waitFor({ state: 'detached' })
+  await verify(hostnames[1]!)
+  await page.getByRole('link', { name: 'middle' }).waitFor({ timeout: SEEN_WITHIN_MS })
+  await others.getByRole('heading', { name: 'No domain matches' }).waitFor({ timeout: SEEN_WITHIN_MS })
+  expect(await page.getByRole('link', { name: 'narrowed-customer.com' }).allTextContents()).toEqual(hostnames.toReversed())
 })
 
 test('what is removed while a further page of the list is on its way stays away once that is there', async () => {
