@@ -40,7 +40,7 @@ function writeNews(client: QueryClient, lists: QueryKey, slug: string, { removed
 }
 
 function isWithin({ search, verified }: Narrowing, domain: Domain): boolean {
-  return domain.hostname.includes(search.toLowerCase()) && (verified === '' || verified === String(domain.verified))
+  return domain.hostname.includes(search) && (verified === '' || verified === String(domain.verified))
 }
 
 function replace(list: List, shown: Domain, by: Items): List {

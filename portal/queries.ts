@@ -1,5 +1,6 @@
 import { infiniteQueryOptions, MutationCache, QueryCache, QueryClient, queryOptions } from '@tanstack/react-query'
 import { ApiProblem, api } from './api.ts'
+import { searchedFor } from './dns-names.ts'
 
 const FRESH_MS = 10_000
 const RETRIES_MAX = 2
@@ -42,9 +43,10 @@ export const queries = {
     }),
   projects: () => queryOptions({ queryKey: ['projects'], queryFn: api.projects }),
   project: (slug: string) => queryOptions({ queryKey: ['project', slug], queryFn: () => api.project(slug) }),
-  domains: (slug: string, { search, verified, order }: DomainFilter) =>
-    infiniteQueryOptions({
-      queryKey: ['project', slug, 'domains', { search: search ?? '', verified: verified ?? '', order: order ?? 'newest' }],
+  domains: (slug: string, { search: typed = '', verified, order }: DomainFilter) => {
+    const search = searchedFor(typed)
+    return infiniteQueryOptions({
+      queryKey: ['project', slug, 'domains', { search, verified: verified ?? '', order: order ?? 'newest' }],
       queryFn: ({ pageParam }) => {
         const query = new URLSearchParams({ details: 'status', limit: String(DOMAINS_A_PAGE), order: order ?? 'newest' })
         if (search) query.set('search', search)
@@ -54,7 +56,8 @@ export const queries = {
       },
       initialPageParam: null as string | null,
       getNextPageParam: (last) => last.next,
-    }),
+    })
+  },
   domain: (slug: string, hostname: string) =>
     queryOptions({ queryKey: ['project', slug, 'domain', hostname], queryFn: () => api.domain(slug, hostname) }),
   tokens: (slug: string) => queryOptions({ queryKey: ['project', slug, 'tokens'], queryFn: () => api.tokens(slug) }),

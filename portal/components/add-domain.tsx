@@ -2,6 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { api } from '../api.ts'
+import { hostnameIn } from '../dns-names.ts'
 import { text } from '../strings.ts'
 import { inBothForms } from '../unicode-name.ts'
 import { toast } from './announcer.tsx'
@@ -57,10 +58,4 @@ export function AddDomain({ slug, onClose }: { slug: string; onClose(): void }) 
       </form>
     </Dialog>
   )
-}
-
-/** People paste what stands in their browser: the hostname of an address is what they mean. */
-function hostnameIn(typed: string): string {
-  const trimmed = typed.trim()
-  return /^https?:\/\//i.test(trimmed) ? trimmed.replace(/^https?:\/\//i, '').replace(/[/?#].*$/s, '') : trimmed
 }

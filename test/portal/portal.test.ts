@@ -280,6 +280,26 @@ describe('domains', () => {
     expect(await page.getByRole('link', { name: 'a.many-customer.com' }).count()).toBe(1)
   })
 
+  test('a search finds a hostname however it is written: in capitals, as an address that was pasted, in the letters of its owner', async () => {
+    const page = await startProject('Finding')
+    const project = `${world.portalUrl}/v1/portal/projects/finding`
+    const hostnames = ['shop.found-customer.com', 'xn--bcher-kva.found-customer.com']
+    await page.request.post(`${project}/domains/bulk`, { data: { hostnames } })
+    await page.goto(`${world.portalUrl}/projects/finding`)
+    const rows = page.getByRole('link', { name: 'found-customer.com' })
+    const search = page.getByLabel('Search hostnames')
+    for (const [typed, found] of [
+      ['SHOP.Found', hostnames[0]!],
+      ['bücher.found', hostnames[1]!],
+      ['https://Shop.Found-Customer.com/path?of=it', hostnames[0]!],
+      ['xn--bcher', hostnames[1]!],
+    ] as const) {
+      await search.fill(typed)
+      await expect.poll(() => rows.allTextContents()).toEqual([expect.stringContaining(found)])
+      expect(await search.inputValue()).toBe(typed)
+    }
+  })
+
   test('many are not given up by a press beside them, and what was sent without an answer is told', async () => {
     const page = await startProject('Interrupted')
     await page.getByRole('button', { name: 'Add many' }).click()

@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+import { searchedFor } from './dns-names.ts'
+
+test.each([
+  ['shop.customer', 'shop.customer'],
+  ['Shop.Customer.COM', 'shop.customer.com'],
+  [' https://Shop.Customer.com:8443/path?of=it#all ', 'shop.customer.com'],
+  ['shop.customer.com/path', 'shop.customer.com'],
+  ['bücher.example', 'xn--bcher-kva.example'],
+  ['BÜCHER', 'xn--bcher-kva'],
+  ['HTTP://Bücher.example/', 'xn--bcher-kva.example'],
+  ['*.bücher.', '*.xn--bcher-kva.'],
+  ['.bücher', '.xn--bcher-kva'],
+  ['shop. customer', 'shop. customer'],
+  ['büch er', 'büch er'],
+  ['192.16', '192.16'],
+  ['', ''],
+])('a search for "%s" finds what contains "%s"', (typed, searched) => {
+  expect(searchedFor(typed)).toBe(searched)
+})
