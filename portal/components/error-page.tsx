@@ -52,9 +52,7 @@ export function ErrorPage({ project, mayChange }: { project: Project; mayChange:
           className="font-mono"
         />
         {change.error && <Notice kind="bad">{change.error.message}</Notice>}
-        {mayChange && (
-          <SaveOrRevert draft={draft} busy={change.isPending} isValid={error === undefined} outdated={words.errorPageOutdated} />
-        )}
+        {mayChange && <SaveOrRevert draft={draft} busy={change.isPending} isValid={error === undefined} />}
       </form>
     </Card>
   )

@@ -50,7 +50,7 @@ export function MetadataEditor({ slug, hostname, metadataJson }: { slug: string;
           autoComplete="off"
           className="font-mono"
         />
-        <SaveOrRevert draft={draft} busy={save.isPending} isValid={problem === undefined} outdated={words.metadataOutdated} />
+        <SaveOrRevert draft={draft} busy={save.isPending} isValid={problem === undefined} />
       </form>
     </Card>
   )

@@ -6,17 +6,15 @@ type Props = {
   draft: { isChanged: boolean; isOutdated: boolean; isRestored: boolean; revert(): void }
   busy: boolean
   isValid: boolean
-  /** What is said where something else was stored since the draft began. */
-  outdated?: string
 }
 
 /** What a form ends with: where its draft stands, and the two ways on. */
-export function SaveOrRevert({ draft, busy, isValid, outdated }: Props) {
-  const isOutdated = draft.isOutdated && outdated !== undefined
-  const sentence = isOutdated ? outdated : draft.isRestored && text.common.restored
+export function SaveOrRevert({ draft, busy, isValid }: Props) {
   return (
     <>
-      {sentence && !busy && <Notice kind="warning">{sentence}</Notice>}
+      {(draft.isOutdated || draft.isRestored) && !busy && (
+        <Notice kind="warning">{draft.isOutdated ? text.common.outdated : text.common.restored}</Notice>
+      )}
       <div className="flex gap-2">
         <Button type="submit" look="primary" busy={busy} disabled={!draft.isChanged || !isValid}>
           {text.common.save}

@@ -366,7 +366,7 @@ describe('domains', () => {
     await page.getByText('Metadata saved').waitFor()
     expect(saves.held).toBe(1)
     expect(await editor.inputValue()).toBe('{"first": 1, "second": 2}')
-    expect(await page.getByText('The metadata was changed meanwhile').count()).toBe(0)
+    expect(await page.getByText('This was changed elsewhere').count()).toBe(0)
     await save.click()
     await expect.poll(() => editor.inputValue()).toBe('{\n  "first": 1,\n  "second": 2\n}')
   })
@@ -378,9 +378,9 @@ describe('domains', () => {
     await editor.fill('{"mine": 1}')
     const domain = `${world.portalUrl}/v1/portal/projects/merging/domains/shop.merging-customer.com`
     await page.request.patch(domain, { data: { metadata: { theirs: 2 } } })
-    await page.getByText('The metadata was changed meanwhile').waitFor()
+    await page.getByText('This was changed elsewhere').waitFor()
     await page.getByRole('button', { name: 'Revert' }).click()
-    await page.getByText('The metadata was changed meanwhile').waitFor({ state: 'detached' })
+    await page.getByText('This was changed elsewhere').waitFor({ state: 'detached' })
     expect(await editor.inputValue()).toContain('"theirs": 2')
   })
 
@@ -742,6 +742,32 @@ describe('settings', () => {
     await expect.poll(async () => (await stored()).brand).toEqual({ color: '#0f766e', logoUrl: 'https://vendor.example/logo.png' })
     expect(await stored()).toMatchObject({ name: 'Together again', upstreamUrl: elsewhere })
   })
+
+  test('who edits a setting that a colleague has changed meanwhile is told before saving it, and keeps what they wrote', async () => {
+    const page = await startProject('Overtaken')
+    const project = `${world.portalUrl}/v1/portal/projects/overtaken`
+    await page.getByRole('link', { name: 'Settings' }).click()
+    const [general, brand] = ['General', 'Your customers see'].map((name) => page.getByRole('region', { name }))
+    const name = general!.getByLabel('Name', { exact: true })
+    const color = brand!.getByPlaceholder('#0f766e')
+    await name.fill('Mine')
+    await color.fill('#111111')
+    await brand!.getByLabel('Address of your logo').fill('x')
+    await brand!.getByLabel('Address of your logo').fill('') // put back by hand: it was not touched
+    const theirs = { name: 'Theirs', brand: { color: '#222222', logoUrl: 'https://vendor.example/logo.png' } }
+    await page.request.patch(project, { data: theirs })
+    await general!.getByText('This was changed elsewhere').waitFor()
+    await brand!.getByText('This was changed elsewhere').waitFor()
+    expect(await brand!.getByLabel('Address of your logo').inputValue()).toBe('https://vendor.example/logo.png')
+    expect(await findBarriers(page)).toEqual([])
+    expect([await name.inputValue(), await color.inputValue()]).toEqual(['Mine', '#111111'])
+    await general!.getByRole('button', { name: 'Revert' }).click()
+    expect(await name.inputValue()).toBe('Theirs')
+    await brand!.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved', { exact: true }).waitFor()
+    expect(await page.getByText('This was changed elsewhere').count()).toBe(0)
+    expect(await (await page.request.get(project)).json()).toMatchObject({ name: 'Theirs', brand: { ...theirs.brand, color: '#111111' } })
+  })
 })
 
 describe('the error page', () => {
@@ -752,9 +778,9 @@ describe('the error page', () => {
     const editor = card.getByLabel('Your own HTML')
     await editor.fill('<p>mine</p>')
     await page.request.patch(`${world.portalUrl}/v1/portal/projects/outdated`, { data: { errorPage: '<p>theirs</p>' } })
-    await page.getByText('The page was changed meanwhile').waitFor()
+    await page.getByText('This was changed elsewhere').waitFor()
     await card.getByRole('button', { name: 'Revert' }).click()
-    await page.getByText('The page was changed meanwhile').waitFor({ state: 'detached' })
+    await page.getByText('This was changed elsewhere').waitFor({ state: 'detached' })
     expect(await editor.inputValue()).toBe('<p>theirs</p>')
   })
 
