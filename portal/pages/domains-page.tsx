@@ -1,7 +1,9 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { lazy, Suspense, useEffect, useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { API_URL } from '../api.ts'
+import { AddDomain } from '../components/add-domain.tsx'
+import { AddManyDomains } from '../components/add-many-domains.tsx'
 import { Button } from '../components/button.tsx'
 import { EmptyState, Skeleton } from '../components/card.tsx'
 import { CodeBlock } from '../components/code-block.tsx'
@@ -13,9 +15,6 @@ import { type DomainFilter, queries } from '../queries.ts'
 import type { Project } from '../records.ts'
 import { useSlug } from '../route-params.ts'
 import { text } from '../strings.ts'
-
-const AddDomain = lazy(() => import('../components/add-domain.tsx').then(({ AddDomain }) => ({ default: AddDomain })))
-const AddManyDomains = lazy(() => import('../components/add-many-domains.tsx').then(({ AddManyDomains }) => ({ default: AddManyDomains })))
 
 const SEARCH_PAUSE_MS = 200
 const words = text.domains
@@ -71,10 +70,8 @@ export function DomainsPage() {
           )}
         </>
       )}
-      <Suspense>
-        {adding === 'one' && <AddDomain slug={slug} onClose={() => setAdding(undefined)} />}
-        {adding === 'many' && <AddManyDomains slug={slug} onClose={() => setAdding(undefined)} />}
-      </Suspense>
+      {adding === 'one' && <AddDomain slug={slug} onClose={() => setAdding(undefined)} />}
+      {adding === 'many' && <AddManyDomains slug={slug} onClose={() => setAdding(undefined)} />}
     </>
   )
 }

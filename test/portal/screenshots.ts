@@ -41,10 +41,7 @@ console.log(`${folder}: ${findings} findings`)
 process.exit(findings === 0 ? 0 : 1)
 
 function screens(signInUrl: string, connectUrls: string[]): Screen[] {
-  const press = (name: string) => async (page: Page) => {
-    await page.getByRole('button', { name, exact: true }).first().click()
-    await page.getByRole('dialog').waitFor() // the code of some comes when they are opened
-  }
+  const press = (name: string) => (page: Page) => page.getByRole('button', { name, exact: true }).first().click()
   const chooseOwnRole = (page: Page) => page.getByLabel(`Role of ${OWNER}`).selectOption('admin')
   const project = '/projects/acme-shops'
   return [

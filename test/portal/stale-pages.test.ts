@@ -207,6 +207,24 @@ test('without a network a deed fails at once and is not done later, and a search
   await page.getByRole('alert').filter({ hasText: 'The service did not answer' }).waitFor({ timeout: SEEN_WITHIN_MS })
 })
 
+test('a list that was open before an upgrade adds domains as it did, and the next page is loaded anew', async () => {
+  const { page } = await openProject('upgraded', 'shop.upgraded-customer.com')
+  await page.goto(`${world.portalUrl}/projects/upgraded`)
+  await page.getByRole('link', { name: 'shop.upgraded-customer.com' }).waitFor()
+  let isOld = true
+  page.on('request', (request) => {
+    if (request.isNavigationRequest()) isOld = false
+  })
+  await page.route('**/assets/*', (route) => (isOld ? route.fulfill({ status: 404 }) : route.continue()))
+  for (const name of ['Add domain', 'Add many']) {
+    await page.getByRole('button', { name }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+  }
+  await page.getByRole('link', { name: 'Members' }).click()
+  await page.getByRole('heading', { name: 'Members' }).waitFor()
+  expect(isOld).toBe(false)
+})
+
 test('the sign-in page of a hotel’s network in the place of the answer is told as none', async () => {
   const { page } = await world.open('/sign-in')
   await page.route('**/v1/auth/request-magic-link', (route) =>
