@@ -850,6 +850,17 @@ describe('the page itself', () => {
     expect(await example()).toBe(hint)
   })
 
+  test('the frame of the keyboard is drawn around what it can press, not around the whole page that it goes on in', async () => {
+    const { page } = await world.open('/')
+    await world.signIn(page, 'framed@vendor.example')
+    await page.getByRole('link', { name: 'New project' }).press('Enter')
+    await page.getByRole('heading', { name: 'New project' }).waitFor()
+    const focused = () => page.evaluate('[document.activeElement.tagName, getComputedStyle(document.activeElement).outlineStyle]')
+    await expect.poll(focused).toEqual(['MAIN', 'none'])
+    await page.keyboard.press('Tab')
+    expect(await focused()).toEqual(['INPUT', 'solid'])
+  })
+
   test('a phone shows who is signed in', async () => {
     const { page } = await world.open('/', { viewport: { width: 320, height: 640 } })
     await world.signIn(page, 'on-a-small-phone@department.vendor.example')
