@@ -10,6 +10,7 @@ import { type CaaFinding, type CaaRecords, findCaa, lookUpCaa } from './caa.ts'
 import { describeDelegation, findDelegation, type WantedDelegation } from './delegation.ts'
 import { createExchange } from './exchange.ts'
 import { createLookup, type Finding } from './lookup.ts'
+import { noAddressesYet, ownAddresses, whoseIs } from './own-addresses.ts'
 import { isWithin } from './place.ts'
 import { findProof } from './proof.ts'
 import { createReport, type DnsReport, subjectOf } from './report.ts'
@@ -177,12 +178,13 @@ async function weighWildcardRecord(hostname: Hostname, finding: Finding, sharedD
 
 function readEdge(settings: ProbeSettings): Edge {
   const addresses = settings.edgeIps.map(unmapped)
+  const isLocal = settings.edgeHost.endsWith('.localhost')
   return {
     host: settings.edgeHost,
     target: settings.edgeHost,
-    isLocal: settings.edgeHost.endsWith('.localhost'),
+    isLocal,
     addresses: new Set(addresses),
-    ours: new Set(addresses),
+    ours: addresses.length > 0 || isLocal ? ownAddresses(addresses) : noAddressesYet(),
     portalHosts: new Set(settings.portalHosts.map((host) => host.toLowerCase()).filter((host) => host !== settings.edgeHost)),
   }
 }
@@ -211,7 +213,7 @@ function destinationOf(hostname: string, finding: Finding, edge: Edge): Destinat
   if (looked.length === 0 && edge.isLocal) return { kind: 'yes', addresses: [...edge.addresses] }
   if (looked.length === 0) return { kind: 'no', sentence }
   // A zone may name what only we can reach beside the edge, and we would visit it. Where there is nothing else, the edge itself is on a private network.
-  const reachable = looked.filter((address) => edge.ours.has(unmapped(address)) || !isSpecialAddress(address))
+  const reachable = looked.filter((address) => whoseIs(unmapped(address), edge) === 'ours' || !isSpecialAddress(address))
   return { kind: 'yes', addresses: reachable.length > 0 ? reachable : looked }
 }
 

@@ -2,6 +2,7 @@ import type { ApexAlias } from './apex-alias.ts'
 import type { CaaFinding } from './caa.ts'
 import type { Delegation } from './delegation.ts'
 import type { Finding } from './lookup.ts'
+import { whoseIs } from './own-addresses.ts'
 import { inOneDomain, isWithin, placeOf, registeredDomain } from './place.ts'
 import { describe, describeApexAlias, mayBeCname, type Subject } from './sentence.ts'
 import { type Edge, passesTarget, type Verdict } from './verdict.ts'
@@ -137,7 +138,7 @@ function isSame(one: DnsRecord, other: DnsRecord): boolean {
 
 /** A provider that flattens a CNAME for A and answers AAAA from elsewhere sends visitors with IPv6 astray though the CNAME is right. */
 function warnOfAddresses(hostname: string, { verdict, view }: Finding, edge: Edge): DnsWarning[] {
-  const elsewhere = view?.aaaa?.hops.length === 0 ? view.aaaa.addresses.filter((address) => !edge.ours.has(address)) : []
+  const elsewhere = view?.aaaa?.hops.length === 0 ? view.aaaa.addresses.filter((address) => whoseIs(address, edge) === 'elsewhere') : []
   const reached = view && (passesTarget(view.a, edge) || view.a.hops.some((hop) => hop.target.toLowerCase() === edge.host))
   if (!reached || elsewhere.length === 0 || verdict.kind === 'stale-aaaa') return []
   const shown = elsewhere.slice(0, 2).join(', ')

@@ -162,7 +162,7 @@ function describeMixed({ ours, others }: Verdict & { kind: 'mixed-addresses' }, 
   const { hostname, edge } = subject
   const wrong = ofIpv4(others)
   const right = ofIpv4(edge.addresses)
-  if (wrong.length === 0 || ofIpv4(ours).length > 0 || ofIpv4(edge.ours).length === 0)
+  if (wrong.length === 0 || ofIpv4(ours).length > 0 || !edge.ours.get('A')?.size)
     return `Remove the address ${plural(others, 'record')} ${list(others)} of ${hostname}, so that only ${list(ours)} ${plural(ours, 'remains', 'remain')}.`
   if (right.length === 0) return `${exchangeAddresses(others, subject)}.`
   const rest = ofIpv6(others)

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { ownAddresses } from './own-addresses.ts'
 import { describe } from './sentence.ts'
 import { type Edge, judgeView, type Verdict, type View, weigh, weighProof } from './verdict.ts'
 import type { Walk, WalkEnd } from './walk.ts'
@@ -9,7 +10,7 @@ const edge: Edge = {
   target: 'edge.namesake.example',
   isLocal: false,
   addresses: new Set(['198.51.100.1', '198.51.100.2', '2001:db8::1']),
-  ours: new Set(['198.51.100.1', '198.51.100.2', '2001:db8::1']),
+  ours: ownAddresses(['198.51.100.1', '198.51.100.2', '2001:db8::1']),
   portalHosts: new Set(['app.namesake.example']),
 }
 
@@ -113,6 +114,7 @@ const absent: Verdict = { kind: 'absent' }
 const verified: Verdict = { kind: 'verified', via: 'cname' }
 const unknown: Verdict = { kind: 'unknown', reason: 'failed' }
 const leading: Verdict = { kind: 'unknown', reason: 'failed', record: { name: HOST, target: 'old.dead.example' } }
+const unsure: Verdict = { kind: 'unknown', reason: 'resolver' }
 const elsewhere: Verdict = { kind: 'apex-not-pointing', addresses: ['203.0.113.9'] }
 
 test.each([
@@ -128,6 +130,9 @@ test.each([
   ['none asked: the resolver counts', absent, [], 'absent'],
   ['what follows at the servers fails: the resolver counts', elsewhere, [unknown], 'apex-not-pointing'],
   ['a record that leads to what cannot be resolved: it counts, being fresher', absent, [unknown, leading], 'unknown'],
+  ['addresses that may be ours: nothing is told, whatever the resolver remembers and another has', absent, [absent, unsure], 'unknown'],
+  ['addresses that may be ours beside right ones: verified', absent, [unsure, verified], 'verified'],
+  ['all lame to us, and the resolver has addresses that may be ours: nothing is sure', unsure, ['lame' as const], 'unknown'],
   ['a record that leads to what cannot be resolved beside right ones: verified', absent, [leading, verified], 'verified'],
 ])('authoritative servers, %s', (_, resolver, verdicts, kind) => {
   const servers = verdicts.map((verdict, n) => ({ name: `ns${n}.customer.com`, verdict }))

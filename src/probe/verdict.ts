@@ -1,5 +1,6 @@
 import type { Unsaid } from './authority.ts'
 import { editDistance } from './edit-distance.ts'
+import { type OwnAddresses, whoseIs } from './own-addresses.ts'
 import { inOneDomain, isPublicSuffix, registeredDomain } from './place.ts'
 import type { FoundProof, ProofMistake } from './proof.ts'
 import { proxyBehind, proxyOf } from './proxies.ts'
@@ -8,8 +9,8 @@ import type { Hop, Walk } from './walk.ts'
 
 /**
  * What names are compared with. `addresses`, those that the operator has set, may be entered as a record; `ours` are those that count as the edge's: the same
- * or, where none are set, the edge host's own. Both in canonical form. `portalHosts` are our other hosts, which customers mistake for the edge.
- * `target` is what customers are told to enter: the edge host, or a name of their vendor's own that leads to it.
+ * or, where none are set, the edge host's own, as far as they could be looked up. Both in canonical form. `portalHosts` are our other hosts, which
+ * customers mistake for the edge. `target` is what customers are told to enter: the edge host, or a name of their vendor's own that leads to it.
  * `isLocal`: the edge host is under .localhost, which resolves without any DNS server (RFC 6761 §6.3).
  */
 export type Edge = {
@@ -17,7 +18,7 @@ export type Edge = {
   target: string
   isLocal: boolean
   addresses: ReadonlySet<string>
-  ours: Set<string>
+  ours: OwnAddresses
   portalHosts: ReadonlySet<string>
 }
 
@@ -41,7 +42,8 @@ export type View = {
  * The `addresses` of a doubled host are those that the hostname itself has, elsewhere.
  * The `record` of what is unknown or bogus: the CNAME that leads to a name which cannot be resolved; without one it is the hostname itself that cannot be.
  * `sharedRecord`: the wildcard record that leads the hostname here, as it does names of others.
- * `resolver`: our own gives no answer, whatever it is asked. `busy`: we had no place or no time left to ask. `dead`: the name servers of which none has an answer. `unsigned`: the zone has no signatures, though its parent says that it has.
+ * `resolver`: our own gives no answer for the edge host, so that nothing can be seen, or not whether an address is ours. `busy`: we had no place or no time
+ * left to ask. `dead`: the name servers of which none has an answer. `unsigned`: the zone has no signatures, though its parent says that it has.
  */
 export type Verdict =
   | { kind: 'verified'; via: 'cname' | 'cname-target' | 'addresses' | 'local' }
@@ -88,6 +90,7 @@ export function judgeView(hostname: string, view: View, edge: Edge): Verdict {
 /**
  * Weighs what the zone's authoritative servers say against the resolver's verdict, which may be an old memory. All that answer right: verified.
  * Some right: they disagree. None right: theirs counts, as it is fresher, also where the record that they have leads to what cannot be resolved.
+ * Some have addresses of which nobody knows whether they are ours, and none right: that is not the customer's to mend, whatever the others say.
  * None answers at all, and the resolver knows nothing either: they are lame, or dead where one is silent or fails.
  */
 export function weigh(
@@ -101,6 +104,8 @@ export function weigh(
   const wrong = named((verdict) => typeof verdict === 'object' && verdict.kind !== 'verified' && verdict.kind !== 'unknown')
   if (right.length > 0 && wrong.length > 0)
     return { verdict: { kind: 'servers-disagree', zone, right, wrong }, from: firstOf(servers, wrong) }
+  const unsure = servers.findIndex(({ verdict }) => typeof verdict === 'object' && isOurLack(verdict))
+  if (right.length === 0 && unsure !== -1) return { verdict: servers[unsure]!.verdict as Verdict, from: unsure }
   if (right.length > 0 || wrong.length > 0) {
     const from = firstOf(servers, right.length > 0 ? right : wrong)
     return { verdict: servers[from]!.verdict as Verdict, from }
@@ -109,11 +114,16 @@ export function weigh(
   if (leading !== -1) return { verdict: servers[leading]!.verdict as Verdict, from: leading }
   const lame = named((verdict) => verdict === 'lame')
   const without = named((verdict) => typeof verdict === 'string')
-  if (resolver.kind === 'unknown' && !resolver.record && without.length > 0 && without.length === servers.length) {
+  if (resolver.kind === 'unknown' && !resolver.record && !isOurLack(resolver) && without.length > 0 && without.length === servers.length) {
     if (lame.length === servers.length) return { verdict: { kind: 'lame-delegation', zone, servers: lame }, from: 'resolver' }
     return { verdict: { ...resolver, dead: { zone, servers: without } }, from: 'resolver' }
   }
   return { verdict: resolver, from: 'resolver' }
+}
+
+/** There is an answer, and all that is unknown is whether the addresses in it are ours. */
+function isOurLack(verdict: Verdict): boolean {
+  return verdict.kind === 'unknown' && verdict.reason === 'resolver'
 }
 
 /** Whether the hostname has an NS record with the edge host, which makes it a zone of its own that nobody serves. */
@@ -161,8 +171,9 @@ function judgeBehindTarget(view: View, edge: Edge): Verdict {
   if (reason) return { kind: 'unknown', reason, record: a.hops.find((hop) => hop.target.toLowerCase() === edge.target)! }
   // Without an alias before them, AAAA addresses are the customer's own.
   const addresses = [...a.addresses, ...(aaaa && aaaa.hops.length > 0 ? aaaa.addresses : [])]
-  const areOurs = addresses.length > 0 && addresses.every((address) => edge.ours.has(address))
-  return areOurs ? verified : { kind: 'cname-target-broken' }
+  const whose = addresses.map((address) => whoseIs(address, edge))
+  if (whose.length === 0 || whose.includes('elsewhere')) return { kind: 'cname-target-broken' }
+  return whose.includes('unknown') ? { kind: 'unknown', reason: 'resolver' } : verified
 }
 
 function judgeReached(hop: Hop, view: View, edge: Edge): Verdict {
@@ -207,10 +218,12 @@ function judgeOtherTarget(view: View): Verdict {
 function judgeAddresses(hostname: string, view: View, edge: Edge): Verdict {
   const all = addressesOf(view)
   const aaaa = view.aaaa?.addresses ?? []
-  const ours = all.filter((address) => edge.ours.has(address))
-  const others = all.filter((address) => !edge.ours.has(address))
+  const ours = all.filter((address) => whoseIs(address, edge) === 'ours')
+  const others = all.filter((address) => whoseIs(address, edge) === 'elsewhere')
   if (all.length === 0) return judgeNothing(hostname, view, edge)
-  if (others.length === 0) return judgeOnlyOurs(view)
+  if (ours.length === all.length) return judgeOnlyOurs(view)
+  // Those that are left may be ours: they are not to be removed, and no proof that all is right.
+  if (others.length === 0) return { kind: 'unknown', reason: 'resolver' }
   if (ours.length > 0 && others.length === aaaa.length && others.every((address) => aaaa.includes(address)))
     return { kind: 'stale-aaaa', addresses: aaaa }
   if (ours.length > 0) return { kind: 'mixed-addresses', ours, others }
@@ -219,8 +232,8 @@ function judgeAddresses(hostname: string, view: View, edge: Edge): Verdict {
   const text = edgeText(view, edge)
   if (text !== undefined) return { kind: 'value-in-txt', text }
   const doubled = judgeDoubled(view, edge)
-  if (doubled) return { ...doubled, addresses: all }
-  return view.isApex ? { kind: 'apex-not-pointing', addresses: all } : { kind: 'wrong-target', record: undefined, addresses: all }
+  if (doubled) return { ...doubled, addresses: others }
+  return view.isApex ? { kind: 'apex-not-pointing', addresses: others } : { kind: 'wrong-target', record: undefined, addresses: others }
 }
 
 /** All known addresses are ours; whether there are others is unknown while one family could not be asked for. */
@@ -247,7 +260,7 @@ function judgeDoubled({ doubled }: View, edge: Edge): (Verdict & { kind: 'double
 
 /** Whether a name leads to the edge, by an alias or by its addresses. */
 export function leadsToEdge(walk: Walk, edge: Edge): boolean {
-  const ours = walk.addresses.length > 0 && walk.addresses.every((address) => edge.ours.has(address))
+  const ours = walk.addresses.length > 0 && walk.addresses.every((address) => whoseIs(address, edge) === 'ours')
   return ours || walk.hops.some((hop) => hop.target.toLowerCase() === edge.host)
 }
 
