@@ -10,7 +10,10 @@ export type Reply = { kind: 'answer'; message: Message } | { kind: 'refused'; rc
 export type Asking = { name: string; type: RecordType; unchecked?: boolean }
 
 export type Resolver = {
-  /** Asks the recursive servers, one after the other until one answers. Those who ask the same at the same time share the answer. */
+  /**
+   * Asks the recursive servers, one after the other until one answers. Those who ask the same at the same time share the outcome, but not a silence for which
+   * the first had too little time.
+   */
   resolve(asking: Asking, budget: Budget): Promise<Reply>
   /** As resolve, from memory for up to a minute. For what many hostnames share (name servers, parents), never for the hostname itself. */
   resolveCached(asking: Asking, budget: Budget): Promise<Reply>
@@ -24,31 +27,32 @@ const RECORD_BYTES = 200
 const MEMORY_MAX_S = 60
 
 export function createResolver(servers: readonly Server[], exchange: Exchange): Resolver {
-  const underWay = new Map<string, Promise<Reply>>()
+  const underWay = new Map<string, Promise<Outcome>>()
   const memory = new ExactLru<string, Remembered>({ max: () => MEMORY_BYTES_MAX, weightOf: ({ bytes }) => bytes, onLeave() {} })
   let preferred = 0 // the server that answered last
 
-  async function tryAll(asking: Asking, budget: Budget): Promise<Reply> {
+  async function tryAll(asking: Asking, budget: Budget): Promise<Outcome> {
     const first = preferred
     const tries = Math.max(TRY_TIMEOUTS_MS.length, servers.length)
-    let reply: Reply = { kind: 'silent' }
+    const outcome: Outcome = { reply: { kind: 'silent' } }
     const refusals = new Set<number>()
     for (let n = 0; n < tries && refusals.size < servers.length; n++) {
       const index = (first + n) % servers.length
       if (refusals.has(index)) continue
-      if (!spend(budget)) return reply
+      if (!spend(budget)) return { ...outcome, cutShort: budget }
       const endsAt = Math.min(budget.endsAt, performance.now() + (TRY_TIMEOUTS_MS[n] ?? TRY_TIMEOUTS_MS[0]!))
       const question = { name: asking.name, type: asking.type, recurse: true, unchecked: asking.unchecked ?? false }
       const message = await exchange.ask(servers[index]!, question, endsAt)
+      if (!message && endsAt === budget.endsAt) return { ...outcome, cutShort: budget }
       if (!message) continue
       if (message.rcode === RCODE.noError || message.rcode === RCODE.noSuchName) {
         preferred = index
-        return { kind: 'answer', message }
+        return { reply: { kind: 'answer', message } }
       }
       refusals.add(index)
-      reply = { kind: 'refused', rcode: message.rcode }
+      outcome.reply = { kind: 'refused', rcode: message.rcode }
     }
-    return reply
+    return outcome
   }
 
   async function resolve(asking: Asking, budget: Budget): Promise<Reply> {
@@ -60,7 +64,12 @@ export function createResolver(servers: readonly Server[], exchange: Exchange): 
     }
     // Others join what is being asked, and never what waits for a place: that may be the line of a zone that is silent.
     const join = () => underWay.get(key)
-    return join() ?? (await exchange.inPlace(budget, () => join() ?? begin())) ?? { kind: 'silent' }
+    for (;;) {
+      const outcome = await (join() ?? exchange.inPlace(budget, () => join() ?? begin()))
+      if (!outcome) return { kind: 'silent' }
+      // Of those who joined one that had too little left, the first asks again, on its own budget.
+      if (!outcome.cutShort || outcome.cutShort === budget || performance.now() >= budget.endsAt) return outcome.reply
+    }
   }
 
   return {
@@ -75,6 +84,9 @@ export function createResolver(servers: readonly Server[], exchange: Exchange): 
     },
   }
 }
+
+/** `cutShort`: the budget that was used up before all had been tried. */
+type Outcome = { reply: Reply; cutShort?: Budget }
 
 type Remembered = { reply: Reply; until: number; bytes: number }
 
