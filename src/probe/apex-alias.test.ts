@@ -9,14 +9,17 @@ let resolver: DnsServer
 let registry: DnsServer
 let authority: DnsServer
 beforeEach(async () => {
-  resolver = await startDnsServer({ role: 'resolver', zones: ['test', 'namesake.test', 'customer.test'] })
-  const [first, second] = await startAuthorities([['test'], ['customer.test']])
+  resolver = await startDnsServer({ role: 'resolver', zones: ['test', 'namesake.test', 'customer.test', 'br.com', 'customer.br.com'] })
+  const [first, second] = await startAuthorities([
+    ['test', 'br.com'],
+    ['customer.test', 'customer.br.com'],
+  ])
   registry = first!
   authority = second!
   resolver.set(EDGE, 'A', '127.0.0.10')
-  resolver.set('test', 'NS', 'ns.test')
+  for (const suffix of ['test', 'br.com']) resolver.set(suffix, 'NS', 'ns.test')
   resolver.set('ns.test', 'A', registry.address)
-  registry.set('customer.test', 'NS', 'ns1.customer.test')
+  for (const domain of ['customer.test', 'customer.br.com']) registry.set(domain, 'NS', 'ns1.customer.test')
   registry.set('ns1.customer.test', 'A', authority.address)
 })
 afterEach(() => Promise.all([resolver, registry, authority].map((server) => server.stop())))
@@ -68,6 +71,13 @@ test('so is one whose servers answer with the CNAME whatever they are asked for,
       sentence: `The CNAME record named "@" in the DNS of customer.test stands beside the other records that every domain has, which DNS does not allow, and mail to customer.test can get lost by it: replace it by an ALIAS, ANAME or flattened CNAME record with the value "${EDGE}".`,
     },
   ])
+})
+
+test('so is one at a domain that was registered below br.com, where a name may be a record of its host’s as well', async () => {
+  alias('customer.br.com')
+  expect((await check('customer.br.com')).warnings).toMatchObject([{ kind: 'cname-at-apex' }])
+  for (const server of [resolver, registry]) server.set('hosted.br.com', 'CNAME', EDGE)
+  expect(await check('hosted.br.com')).toMatchObject({ state: 'verified', warnings: [] })
 })
 
 test('a name below a domain, a domain whose provider flattens, and a name that its registry keeps in its own zone are right as they are', async () => {

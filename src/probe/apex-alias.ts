@@ -1,6 +1,6 @@
 import type { Authorities, KnownZone } from './authority.ts'
 import type { Budget } from './budget.ts'
-import { registeredDomain } from './place.ts'
+import { isRegistered } from './place.ts'
 import { aliasOf } from './walk.ts'
 
 /** A zone at whose apex a CNAME stands, and the mail servers whose MX records could be seen beside it. */
@@ -14,7 +14,7 @@ const NO_MAIL = '' // the root as mail server: the domain takes none (RFC 7505 Â
  * Undefined also where nobody says so. Names below a registered domain are not looked at, as hardly one of them is a zone.
  */
 export async function findApexAlias(authorities: Authorities, hostname: string, budget: Budget): Promise<ApexAlias | undefined> {
-  if (hostname !== registeredDomain(hostname)) return undefined
+  if (!isRegistered(hostname)) return undefined
   const testimony = await authorities.consult(hostname, { hint: undefined, isAlias: true }, budget)
   if (testimony?.zone !== hostname) return undefined
   const answering = testimony.statements.find((heard) => heard.kind === 'answer' && aliasOf(heard.message.answers, hostname))

@@ -173,6 +173,19 @@ test('what strangers have in their DNS, however long, makes no long report', asy
   expect(await lengthOf()).toBeLessThan(5_000)
 })
 
+test.each([
+  ['www.niemand.br.com', 'niemand.br.com', '"www.niemand" in the DNS of br.com'],
+  ['*.niemand.br.com', 'niemand.br.com', '"*.niemand" in the DNS of br.com'],
+  ['niemand.is-a.dev', 'niemand.is-a.dev', '"niemand" in the DNS of is-a.dev'],
+])('of %s, which may be in a domain or a record of its host’s, both are told', async (hostname, domain, place) => {
+  const resolver = keep(await startDnsServer({ role: 'resolver', zones: ['test', 'br.com', 'is-a.dev'] }))
+  expect(await probeAt([resolver]).check(parseClaimName(hostname), NO_PROOF)).toMatchObject({
+    state: 'absent',
+    sentence: `${domain} is not in the DNS as a domain of its own: if it is meant to be one, check its spelling, and that it is registered and has not expired, else add a CNAME record named ${place} with the value "${EDGE}".`,
+    expected: [{ name: hostname, type: 'CNAME', value: EDGE }],
+  })
+})
+
 test('an apex is told the addresses to enter', async () => {
   const resolver = await startResolver()
   resolver.set('customer.test', 'A', '192.0.2.1')

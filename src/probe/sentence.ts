@@ -1,6 +1,6 @@
 import { unicodeOf } from '../hostname.ts'
 import { recordTypeShown } from '../lib/record-type.ts'
-import { type Place, parentOf, placeOf, registeredDomain } from './place.ts'
+import { domainBelow, isRegistered, type Place, parentOf, placeOf, registeredDomain } from './place.ts'
 import { asEntered, hostNameIn } from './target.ts'
 import { type Edge, isOursByMistake, leadsToOurs, type Verdict } from './verdict.ts'
 import type { Hop } from './walk.ts'
@@ -125,8 +125,12 @@ function describeMisplaced(record: Hop, subject: Subject): string {
 }
 
 function describeAbsent(unregistered: string | undefined, subject: Subject): string {
-  if (unregistered === undefined) return `${addRecord(subject)}${whereItCounts(subject)}.`
-  return `The domain ${unregistered} does not exist in the DNS: check its spelling, and that it is registered and has not expired, then ${lowerFirst(addRecord(subject))}.`
+  const add = lowerFirst(addRecord(subject))
+  const check = 'check its spelling, and that it is registered and has not expired'
+  if (unregistered !== undefined) return `The domain ${unregistered} does not exist in the DNS: ${check}, then ${add}.`
+  const domain = domainBelow(subject.hostname, subject.zone)
+  if (domain === undefined) return `${addRecord(subject)}${whereItCounts(subject)}.`
+  return `${domain} is not in the DNS as a domain of its own: if it is meant to be one, ${check}, else ${add}${whereItCounts(subject)}.`
 }
 
 function describeShared(wildcard: string, subject: Subject): string {
@@ -234,8 +238,7 @@ function describeBogusTarget(record: Hop, subject: Subject): string {
 function describeBogus(unsigned: boolean, subject: Subject): string {
   const { zone } = placeOf(subject.hostname, subject.zone)
   const keeper = keeperOf(zone)
-  const off =
-    zone === registeredDomain(zone) ? `turn DNSSEC off ${keeper}, which removes the DS record` : `remove the DS record of ${zone} ${keeper}`
+  const off = isRegistered(zone) ? `turn DNSSEC off ${keeper}, which removes the DS record` : `remove the DS record of ${zone} ${keeper}`
   return unsigned
     ? `DNSSEC, by which DNS answers are signed, is on for ${zone} ${keeper}, but its DNS provider does not sign them, so much of the internet refuses all its records: ${off}.`
     : `The signatures of the DNS answers of ${zone} (DNSSEC) are not valid, so much of the internet refuses all its records: have your DNS provider sign ${zone} again, or ${off}.`
@@ -247,7 +250,7 @@ function describeDead({ zone, servers }: { zone: string; servers: string[] }): s
 
 /** Where it is entered which name servers a zone has, and whether it is signed. */
 function keeperOf(zone: string): string {
-  return zone === registeredDomain(zone) ? 'at your domain registrar' : `in the DNS of ${parentOf(zone)}`
+  return isRegistered(zone) ? 'at your domain registrar' : `in the DNS of ${parentOf(zone)}`
 }
 
 function describeProof(verdict: Verdict & { kind: 'proof-needed' }, subject: Subject): string {

@@ -274,6 +274,16 @@ test('the DS record of a delegated zone is in the DNS of the one above', () => {
   )
 })
 
+test('a domain that was registered below br.com or the like is its registrar’s to mend', () => {
+  const subject = { hostname: 'www.customer.br.com', isApex: false, byWildcard: undefined, zone: 'customer.br.com', edge }
+  expect(describe({ kind: 'lame-delegation', zone: 'customer.br.com', servers: ['ns1.dns.example'] }, subject)).toMatch(
+    /^The name servers that are entered for customer\.br\.com at your domain registrar \(/,
+  )
+  expect(describe({ kind: 'dnssec-bogus' }, subject)).toMatch(
+    /, or turn DNSSEC off at your domain registrar, which removes the DS record\.$/,
+  )
+})
+
 test('no apex is told to be a CNAME, unless its provider has such a thing', () => {
   const subject = { hostname: 'customer.com', isApex: true, byWildcard: undefined, zone: 'customer.com', edge }
   expect(describe({ kind: 'proxied', by: 'Sucuri', addresses: [] }, subject)).toMatch(
