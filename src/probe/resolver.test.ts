@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type DnsServer, startDnsServer } from '../../test/support/dns.ts'
+import { openBudget } from './budget.ts'
 import { createExchange, type Exchange } from './exchange.ts'
 import { createResolver, type Resolver } from './resolver.ts'
 
@@ -19,7 +20,7 @@ afterEach(async () => {
 })
 
 const ask = (timeoutMs: number, queriesLeft = 64) =>
-  resolver.resolve({ name: SHOP, type: 'A' }, { endsAt: performance.now() + timeoutMs, queriesLeft })
+  resolver.resolve({ name: SHOP, type: 'A' }, { ...openBudget(), endsAt: performance.now() + timeoutMs, queriesLeft })
 
 test('who has time left is answered, though others with hardly any asked the same before', async () => {
   server.set(SHOP, 'A', '192.0.2.1')
