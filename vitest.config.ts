@@ -22,9 +22,18 @@ const HTTP2_TESTS = [
 /** And all that they and others meet must be the same with the edge in a process of Bun's. */
 const BUN_TESTS = [
   ...HTTP2_TESTS,
-  ...['admission', 'early-answers', 'grpc', 'http2/attacks', 'http2-upstreams', 'port80', 'proxy-protocol', 'tunnel', 'unknown-names'].map(
-    (name) => `src/edge/${name}.test.ts`,
-  ),
+  ...[
+    'admission',
+    'early-answers',
+    'grpc',
+    'http2/attacks',
+    'http2-upstreams',
+    'port80',
+    'proxy-protocol',
+    'tls-attacks',
+    'tunnel',
+    'unknown-names',
+  ].map((name) => `src/edge/${name}.test.ts`),
   'test/edge-safety/*.test.ts',
   'test/rolling.test.ts',
 ]

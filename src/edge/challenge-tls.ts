@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { createServer, type Server } from 'node:tls'
+import { limitKeyUpdates } from '../lib/key-updates.ts'
 import { Lru } from '../lib/lru.ts'
 import type { ChallengeCertificate } from './challenge-source.ts'
 import { ACME_TLS } from './client-hello.ts'
@@ -24,6 +25,7 @@ export function createChallengeTls({ handshakeMs, onOutcome }: ChallengeTlsParts
     server.on('secureConnection', (socket) => {
       onOutcome('validated')
       socket.on('error', () => socket.destroy())
+      limitKeyUpdates(socket)
       endSoon(socket, { withinMs: handshakeMs }) // no application data is meant to come, and none is kept
     })
     server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { createServer, type Server, type TLSSocket, type TlsOptions } from 'node:tls'
 import { type ExactHostname, type Hostname, readHostname } from '../hostname.ts'
+import { limitKeyUpdates } from '../lib/key-updates.ts'
 import { createSeldom } from '../lib/seldom.ts'
 import type { Log } from '../log.ts'
 import type { CertificateText } from './certificate-text.ts'
@@ -96,6 +97,7 @@ export function createTls(parts: TlsParts) {
       forgoTimeout(socket)
       socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS)
       forgetOfferedProtocols(socket)
+      limitKeyUpdates(socket)
       parts.onConnection(socket, toConnection(arrival))
     })
     server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {

@@ -1,30 +1,31 @@
-import {
-  createCipheriv,
-  createHash,
-  createHmac,
-  createPrivateKey,
-  createPublicKey,
-  diffieHellman,
-  generateKeyPairSync,
-  randomBytes,
-  sign,
-  X509Certificate,
-} from 'node:crypto'
+import { createPrivateKey, createPublicKey, diffieHellman, generateKeyPairSync, randomBytes, sign, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
+import {
+  derive,
+  expand,
+  HASH_BYTES,
+  hmac,
+  keyUpdate,
+  MESSAGE,
+  message,
+  NOTHING,
+  RECORD,
+  record,
+  sealing,
+  sha256,
+  sized,
+  u16,
+} from './tls-records.ts'
 
 /** What the server may say with its keys behind its Finished: whole records. */
-export type Records = { data(text: string): Buffer; tickets(count: number): Buffer; alert(description: number): Buffer }
+export type Records = {
+  data(text: string): Buffer
+  tickets(count: number): Buffer
+  alert(description: number): Buffer
+  keyUpdates(count: number): Buffer
+}
 
-const RECORD = { changeCipherSpec: 20, alert: 21, handshake: 22, data: 23 } as const
-const MESSAGE = {
-  serverHello: 2,
-  newSessionTicket: 4,
-  encryptedExtensions: 8,
-  certificate: 11,
-  certificateVerify: 15,
-  finished: 20,
-} as const
 const EXTENSION = { supportedVersions: 43, keyShare: 51 } as const
 const AES_128_GCM_SHA256 = 0x1301
 const ECDSA_P256_SHA256 = 0x0403
@@ -32,10 +33,8 @@ const X25519 = 0x1d
 const TLS12 = 0x0303
 const TLS13 = 0x0304
 const FATAL = 2
-const HASH_BYTES = 32
-const TAG_BYTES = 16
+const RECORD_BYTES = 16_000
 const X25519_SPKI = Buffer.from('302a300506032b656e032100', 'hex')
-const NOTHING = Buffer.alloc(0)
 const ZEROES = Buffer.alloc(HASH_BYTES)
 
 /**
@@ -43,7 +42,7 @@ const ZEROES = Buffer.alloc(HASH_BYTES)
  * Finished. It chooses no protocol (ALPN), reads nothing after the ClientHello, and knows one cipher (AES-128-GCM), one group and one kind of key.
  */
 export async function startTls13Server(certificate: { chainPem: string; keyPem: string }, behind: (records: Records) => Buffer[]) {
-  const der = new X509Certificate(certificate.chainPem).raw
+  const chain = certificate.chainPem.match(/-----BEGIN[^-]*-----[^-]*-----END[^-]*-----/g)!.map((pem) => new X509Certificate(pem).raw)
   const key = createPrivateKey(certificate.keyPem)
   const server = createServer((socket) => {
     socket.on('error', () => {})
@@ -63,12 +62,16 @@ export async function startTls13Server(certificate: { chainPem: string; keyPem: 
       const said = [clientHello, serverHello]
       const handshakeSecret = derive(handshake, 's hs traffic', Buffer.concat(said))
       said.push(message(MESSAGE.encryptedExtensions, ...sized(2, NOTHING)))
-      said.push(message(MESSAGE.certificate, Buffer.of(0), ...sized(3, Buffer.concat([...sized(3, der), u16(0)]))))
+      const shown = Buffer.concat(chain.flatMap((der) => [...sized(3, der), u16(0)]))
+      said.push(message(MESSAGE.certificate, Buffer.of(0), ...sized(3, shown)))
       const signed = Buffer.concat([Buffer.alloc(64, ' '), Buffer.from('TLS 1.3, server CertificateVerify\0'), sha256(Buffer.concat(said))])
       said.push(message(MESSAGE.certificateVerify, u16(ECDSA_P256_SHA256, ...sized(2, sign('sha256', signed, key)))))
       said.push(message(MESSAGE.finished, hmac(expand(handshakeSecret, 'finished'), sha256(Buffer.concat(said)))))
       const seal = sealing(handshakeSecret)
-      const flight = said.slice(2).map((one) => seal(RECORD.handshake, one))
+      const flight = said
+        .slice(2)
+        .flatMap(inRecords)
+        .map((content) => seal(RECORD.handshake, content))
 
       const sealData = sealing(derive(hmac(derive(handshake, 'derived', NOTHING), ZEROES), 's ap traffic', Buffer.concat(said)))
       const ticket = [Buffer.alloc(4, 1), Buffer.alloc(4, 2), ...sized(1, Buffer.of(0)), ...sized(2, randomBytes(32)), u16(0)]
@@ -77,6 +80,7 @@ export async function startTls13Server(certificate: { chainPem: string; keyPem: 
         tickets: (count) =>
           sealData(RECORD.handshake, Buffer.concat(Array<Buffer>(count).fill(message(MESSAGE.newSessionTicket, ...ticket)))),
         alert: (description) => sealData(RECORD.alert, Buffer.of(FATAL, description)),
+        keyUpdates: (count) => Buffer.concat(Array.from({ length: count }, () => keyUpdate(sealData))),
       })
       socket.write(
         Buffer.concat([record(RECORD.handshake, serverHello), record(RECORD.changeCipherSpec, Buffer.of(1)), ...flight, ...after]),
@@ -85,6 +89,12 @@ export async function startTls13Server(certificate: { chainPem: string; keyPem: 
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   return { port: (server.address() as AddressInfo).port, close: () => void server.close() }
+}
+
+function inRecords(content: Buffer): Buffer[] {
+  return Array.from({ length: Math.ceil(content.length / RECORD_BYTES) }, (_, i) =>
+    content.subarray(i * RECORD_BYTES, (i + 1) * RECORD_BYTES),
+  )
 }
 
 /** The session's id, to be said again, and the client's X25519 share. */
@@ -119,43 +129,4 @@ function reading(bytes: Buffer) {
     return { type, content: take(2) }
   }
   return Object.assign(take, { typed })
-}
-
-/** Protects records with the keys of a secret (RFC 8446 §5.2). */
-function sealing(secret: Buffer): (type: number, content: Buffer) => Buffer {
-  const key = expand(secret, 'key', NOTHING, 16)
-  const iv = expand(secret, 'iv', NOTHING, 12)
-  let count = 0
-  return (type, content) => {
-    const nonce = Buffer.from(iv)
-    nonce.writeUInt32BE((nonce.readUInt32BE(8) ^ count) >>> 0, 8)
-    count += 1
-    const inner = Buffer.concat([content, Buffer.of(type)])
-    const head = Buffer.concat([Buffer.of(RECORD.data), u16(TLS12, inner.length + TAG_BYTES)])
-    const cipher = createCipheriv('aes-128-gcm', key, nonce).setAAD(head)
-    return Buffer.concat([head, cipher.update(inner), cipher.final(), cipher.getAuthTag()])
-  }
-}
-
-const record = (type: number, content: Buffer) => Buffer.concat([Buffer.of(type), u16(TLS12, ...sized(2, content))])
-const message = (type: number, ...parts: Buffer[]) => Buffer.concat([Buffer.of(type), ...sized(3, Buffer.concat(parts))])
-const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest()
-const hmac = (key: Buffer, bytes: Buffer) => createHmac('sha256', key).update(bytes).digest()
-const derive = (secret: Buffer, label: string, said: Buffer) => expand(secret, label, sha256(said))
-
-/** HKDF-Expand-Label (RFC 8446 §7.1). */
-function expand(secret: Buffer, label: string, context = NOTHING, bytes = HASH_BYTES): Buffer {
-  const info = Buffer.concat([u16(bytes), ...sized(1, Buffer.from(`tls13 ${label}`)), ...sized(1, context), Buffer.of(1)])
-  return hmac(secret, info).subarray(0, bytes)
-}
-
-/** A length in so many bytes, and what has it. */
-function sized(lengthBytes: number, content: Buffer): [Buffer, Buffer] {
-  const length = Buffer.alloc(lengthBytes)
-  length.writeUIntBE(content.length, 0, lengthBytes)
-  return [length, content]
-}
-
-function u16(...parts: (number | Buffer)[]): Buffer {
-  return Buffer.concat(parts.map((part) => (typeof part === 'number' ? Buffer.of(part >>> 8, part & 0xff) : part)))
 }
