@@ -185,9 +185,12 @@ test('a ticket that comes in the same bytes as an answer that nobody asked for h
   await closed
 })
 
-test('an upstream that gives tickets without end is left, since each takes time of all', async () => {
+test.each<[string, (records: Records) => Buffer[]]>([
+  ['gives tickets', ({ tickets }) => [tickets(100)]],
+  ['takes new keys', ({ keyUpdates }) => [keyUpdates(5_000)]],
+])('an upstream that %s without end is left, since each takes time of all', async (_, behind) => {
   const ca = await createTestCa()
-  const server = await startTls13Server(await ca.issue(['localhost', '127.0.0.1']), ({ tickets }) => [tickets(100)])
+  const server = await startTls13Server(await ca.issue(['localhost', '127.0.0.1']), behind)
   onTestFinished(server.close)
   const socket = await connecting([], ['127.0.0.1'], [ca.certPem])(readUpstream(`https://127.0.0.1:${server.port}`, 'http1', 'one'))
   await once(socket, 'close')

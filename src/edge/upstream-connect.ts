@@ -1,5 +1,6 @@
 import { connect as connectTcp, isIP, isIPv6, type Socket } from 'node:net'
 import { connect as connectTls, createSecureContext, getCACertificates, type SecureContext, type TLSSocket } from 'node:tls'
+import { limitKeyUpdates } from '../lib/key-updates.ts'
 import { Lru } from '../lib/lru.ts'
 import { CLIENT_CIPHERS } from '../lib/tls-ciphers.ts'
 import { TCP_KEEP_ALIVE_MS } from './timeouts.ts'
@@ -73,6 +74,7 @@ export function createConnect(parts: ConnectParts) {
       ...(known && Date.now() < known.endsAtMs ? { session: known.ticket } : {}),
     })
     tls.on('error', () => {}) // also where nobody listens any more: OpenSSL reads on behind our end of it what has come in the same bytes
+    limitKeyUpdates(tls)
     let tickets = 0
     let endsAtMs: number | undefined
     tls.on('session', (ticket) => {
