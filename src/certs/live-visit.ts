@@ -1,10 +1,9 @@
 import { type EventEmitter, once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import { connect as tlsConnect } from 'node:tls'
 import type { ExactHostname } from '../hostname.ts'
 import { connectionTrouble } from '../lib/connection-trouble.ts'
-import { CLIENT_CIPHERS } from '../lib/tls-ciphers.ts'
+import { contextForLooks, lookThroughTls } from '../lib/tls-look.ts'
 
 /**
  * `hostname` is what a visitor types; `serial` that of the certificate which the edge has for it. `proxyHeader`: the PROXY protocol is spoken, as by the
@@ -76,7 +75,7 @@ async function ask(socket: Socket, target: LiveTarget, signal: AbortSignal): Pro
   await once(quiet(socket), 'connect', { signal })
   if (proxyHeader) socket.write(PROXY_HEADER)
   // Whose certificate it is, the serial number says, and the authority may be a private one.
-  const secure = quiet(tlsConnect({ ...CLIENT_CIPHERS, socket, servername: hostname, rejectUnauthorized: false }))
+  const secure = quiet(lookThroughTls({ socket, servername: hostname, rejectUnauthorized: false, secureContext: contextForLooks() }))
   await once(secure, 'secureConnect', { signal })
   const host = publicPort === 443 ? hostname : `${hostname}:${publicPort}`
   const headers = { host, 'user-agent': 'namesake live-check', connection: 'close' }

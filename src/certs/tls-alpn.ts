@@ -1,10 +1,11 @@
 import 'reflect-metadata'
 import { createHash } from 'node:crypto'
-import { connect, type TLSSocket } from 'node:tls'
+import { connect } from 'node:net'
+import type { TLSSocket } from 'node:tls'
 import { Extension, SubjectAlternativeNameExtension, X509Certificate, X509CertificateGenerator } from '@peculiar/x509'
 import type { Hostname } from '../hostname.ts'
 import { explainConnection } from '../lib/connection-trouble.ts'
-import { CLIENT_CIPHERS } from '../lib/tls-ciphers.ts'
+import { contextForLooks, lookThroughTls } from '../lib/tls-look.ts'
 import { SIGNING, toKeyPair } from './key-pair.ts'
 import { generateCertificateKey } from './keys.ts'
 import { ADDRESSES_MAX, judgeLooks, LOOK_TIMEOUT_MS, type Look, type SelfCheck } from './self-check.ts'
@@ -62,20 +63,23 @@ function lookAt(address: string, { hostname, port, expected }: TlsAlpnTarget): P
     }
     const silent = () => settle({ kind: 'no-connection', sentence: `${where}: no answer within ${LOOK_TIMEOUT_MS / 1_000} seconds` })
     const timer = setTimeout(silent, LOOK_TIMEOUT_MS)
-    const socket = connect({
-      ...CLIENT_CIPHERS,
-      host: address,
-      port,
-      servername: hostname,
-      ALPNProtocols: [ACME_TLS],
-      minVersion: 'TLSv1.2',
-      rejectUnauthorized: false, // whose certificate it is stands in its extension
+    const socket = connect({ host: address, port })
+    const fail = (error: NodeJS.ErrnoException) => settle(explain(error, where, socket.bytesRead > 0))
+    socket.on('error', fail)
+    socket.once('connect', () => {
+      const secure = lookThroughTls({
+        socket,
+        servername: hostname,
+        ALPNProtocols: [ACME_TLS],
+        secureContext: contextForLooks({ minVersion: 'TLSv1.2' }),
+        rejectUnauthorized: false, // whose certificate it is stands in its extension
+      })
+      secure.on('error', fail)
+      secure.once('secureConnect', () => {
+        const fault = faultOf(secure, hostname, expected)
+        settle(fault === undefined ? { kind: 'ours' } : { kind: 'other', sentence: `${where} is answered by another server: ${fault}` })
+      })
     })
-    socket.once('secureConnect', () => {
-      const fault = faultOf(socket, hostname, expected)
-      settle(fault === undefined ? { kind: 'ours' } : { kind: 'other', sentence: `${where} is answered by another server: ${fault}` })
-    })
-    socket.on('error', (error: NodeJS.ErrnoException) => settle(explain(error, where, socket.bytesRead > 0)))
   })
 }
 

@@ -3,6 +3,7 @@ import { connect as connectTls, createSecureContext, getCACertificates, type Sec
 import { limitKeyUpdates } from '../lib/key-updates.ts'
 import { Lru } from '../lib/lru.ts'
 import { CLIENT_CIPHERS } from '../lib/tls-ciphers.ts'
+import { contextForLooks, lookThroughTls } from '../lib/tls-look.ts'
 import { TCP_KEEP_ALIVE_MS } from './timeouts.ts'
 import { type FailureReason, type Upstream, UpstreamFailure } from './upstream.ts'
 import type { UpstreamGuard } from './upstream-guard.ts'
@@ -15,6 +16,8 @@ export type ConnectParts = {
   sourceIps: readonly string[]
   /** Trust roots besides the well-known ones, PEM. */
   ca: readonly string[]
+  /** For nothing but a look: no server may make this process reckon with certificates that take long. It would cost a proxy too much. */
+  isLook?: boolean
 }
 
 /** Who resumes is shown no certificate: it resumes until the one that it has been shown ends. */
@@ -61,11 +64,11 @@ export function createConnect(parts: ConnectParts) {
   const secure = async (socket: Socket, upstream: Upstream, deadline: number): Promise<TLSSocket> => {
     const name = upstream.host.replace(/\.$/, '') // RFC 6066 §3: a servername has no final dot
     const known = sessions.peek(upstream.key)
-    context ??= createSecureContext({
+    context ??= (parts.isLook ? contextForLooks : createSecureContext)({
       ...CLIENT_CIPHERS,
       ...(parts.ca.length > 0 && { ca: [...getCACertificates('default'), ...parts.ca] }),
     })
-    const tls = connectTls({
+    const tls = (parts.isLook ? lookThroughTls : connectTls)({
       socket,
       secureContext: context,
       host: upstream.host,

@@ -17,7 +17,7 @@ const ANSWER_TIMEOUT_MS = 5_000
  * nothing but the status. `asker`: whose share of the look-ups it takes.
  */
 export function createUpstreamCheck(guard: UpstreamGuard, sourceIps: readonly string[]) {
-  const connect = createConnect({ guard, connectTimeoutMs: CONNECT_TIMEOUT_MS, sourceIps, ca: [] })
+  const connect = createConnect({ guard, connectTimeoutMs: CONNECT_TIMEOUT_MS, sourceIps, ca: [], isLook: true })
   return async (url: URL, protocol: UpstreamProtocol, asker: string): Promise<UpstreamCheck> => {
     try {
       const socket = await connect(readUpstream(url.href, protocol, asker))

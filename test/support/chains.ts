@@ -14,6 +14,8 @@ export type LinkOptions = {
   untilDays?: number
   usage?: string
   mustStaple?: boolean
+  /** Beside those that follow from the rest. */
+  extensions?: x509.Extension[]
   /** In DER, in the place of the key that `keyOf` gives. */
   publicKey?: Buffer
 }
@@ -47,6 +49,7 @@ export async function makeLink(subject: string, issuer: Party | undefined, optio
       ...(ca ? [] : [new x509.ExtendedKeyUsageExtension([usage])]),
       ...(options.mustStaple ? [new x509.Extension('1.3.6.1.5.5.7.1.24', false, STATUS_REQUEST)] : []),
       ...(names.length > 0 ? [new x509.SubjectAlternativeNameExtension(names.map((value) => ({ type: 'dns' as const, value })))] : []),
+      ...(options.extensions ?? []),
     ],
   })
   return { certificate, pem: `${certificate.toString('pem')}\n`, keys, algorithm }

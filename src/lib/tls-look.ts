@@ -1,0 +1,83 @@
+import { constants } from 'node:crypto'
+import { EventEmitter } from 'node:events'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import {
+  type ConnectionOptions,
+  connect,
+  createSecureContext,
+  type SecureContext,
+  type SecureContextOptions,
+  type TLSSocket,
+} from 'node:tls'
+import { ServerFlight } from './server-flight.ts'
+import { objectionTo } from './shown-certificates.ts'
+import { CLIENT_CIPHERS } from './tls-ciphers.ts'
+
+const IS_NODE = process.versions.bun === undefined
+/** A handshake behind the first one (TLS 1.2) would show certificates that nobody has looked at. */
+const SETTINGS: SecureContextOptions = { ...CLIENT_CIPHERS, secureOptions: constants.SSL_OP_NO_RENEGOTIATION }
+
+/** For `lookThroughTls`. */
+export function contextForLooks(more: SecureContextOptions = {}): SecureContext {
+  return createSecureContext({ ...SETTINGS, ...more })
+}
+
+/**
+ * TLS for a look at a server that anybody may have set up: as node's `connect`, but that the server's certificates are looked at before OpenSSL has
+ * them, and that it may not say much. It costs twice as much for each request. Bun's TLS cannot be looked into.
+ */
+export function lookThroughTls({ socket, ...options }: ConnectionOptions & { socket: Socket; secureContext: SecureContext }): TLSSocket {
+  if (!IS_NODE) return connect({ ...options, socket })
+  const wire = new Wire(socket, (bytes) => flight.take(bytes))
+  const tls = connect({ ...options, socket: wire as EventEmitter as Duplex })
+  const flight = new ServerFlight({
+    pass: (bytes) => void wire.emit('data', bytes),
+    objectionTo,
+    refuse: (reason) => void tls.destroy(new Error(`its TLS costs too much: ${reason}`)),
+  })
+  tls.on('keylog', (line) => flight.hear(line))
+  return tls
+}
+
+/** What node's TLS uses of a stream, and no more: a connection that tells somebody else what comes. */
+class Wire extends EventEmitter {
+  readonly #socket: Socket
+  readonly readable = true
+  readonly writable = true
+
+  constructor(socket: Socket, take: (bytes: Buffer) => void) {
+    super()
+    this.#socket = socket
+    socket.on('data', take).pause()
+    for (const event of ['end', 'error', 'close']) socket.on(event, (error?: Error) => this.emit(event, error))
+  }
+
+  pause(): void {
+    this.#socket.pause()
+  }
+
+  resume(): void {
+    this.#socket.resume()
+  }
+
+  cork(): void {
+    this.#socket.cork()
+  }
+
+  uncork(): void {
+    this.#socket.uncork()
+  }
+
+  write(bytes: Buffer, done: (error?: Error | null) => void): boolean {
+    return this.#socket.write(bytes, done)
+  }
+
+  end(done: () => void): void {
+    this.#socket.end(done)
+  }
+
+  destroy(): void {
+    this.#socket.destroy()
+  }
+}
