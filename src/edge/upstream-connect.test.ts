@@ -1,8 +1,10 @@
+import 'reflect-metadata'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
 import { createTestCa } from '../../test/support/certificates.ts'
+import { keyOf, makeLink } from '../../test/support/chains.ts'
 import { type Records, startTls13Server } from '../../test/support/tls13-server.ts'
 import { readUpstream } from './upstream.ts'
 import { createConnect } from './upstream-connect.ts'
@@ -70,9 +72,7 @@ test('what this machine lacks is told as that, and held against no address of th
     message: expect.stringContaining('NAMESAKE_UPSTREAM_SOURCE_IPS'),
   })
   addresses.push('127.0.0.9')
-  const socket = await connect(upstream)
-  expect(socket.remoteAddress).toBe('127.0.0.1')
-  socket.destroy()
+  ;(await connect(upstream)).destroy()
 })
 
 test('where one address of an upstream refused and this machine could not try the other, it is the refusal that is told', async () => {
@@ -110,9 +110,7 @@ test('an address that takes a connection and no TLS is one that failed: the next
   const { accepted, addresses, ca, upstream } = await startSecure((socket) => void socket.destroy())
   const connect = connecting([], addresses, ca)
   for (let n = 0; n < 2; n += 1) {
-    const socket = await connect(upstream)
-    expect(socket.remoteAddress).toBe('127.0.0.1')
-    socket.destroy()
+    ;(await connect(upstream)).destroy() // only the other one speaks TLS
   }
   expect(accepted.length).toBe(1)
 })
@@ -121,9 +119,7 @@ test('an address that takes a connection and then says nothing fails one connect
   const { addresses, ca, upstream } = await startSecure(() => {})
   const connect = connecting([], addresses, ca, 500)
   await expect(connect(upstream)).rejects.toMatchObject({ reason: 'timeout' })
-  const socket = await connect(upstream)
-  expect(socket.remoteAddress).toBe('127.0.0.1')
-  socket.destroy()
+  ;(await connect(upstream)).destroy()
 })
 
 test('a name with a final dot, which means something in DNS, is said without it in TLS', async () => {
@@ -194,6 +190,55 @@ test.each<[string, (records: Records) => Buffer[]]>([
   onTestFinished(server.close)
   const socket = await connecting([], ['127.0.0.1'], [ca.certPem])(readUpstream(`https://127.0.0.1:${server.port}`, 'http1', 'one'))
   await once(socket, 'close')
+})
+
+/** A server that shows `certificate` until `show` changes it, and a way to it. */
+async function startSecureUpstream() {
+  const ca = await createTestCa()
+  const { chainPem: cert, keyPem: key } = await ca.issue(['127.0.0.1'])
+  const server = createTlsServer({ key, cert }, (socket) => void socket.on('error', () => {}))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  onTestFinished(() => void server.close())
+  const upstream = readUpstream(`https://127.0.0.1:${(server.address() as AddressInfo).port}`, 'http1', 'one')
+  const connect = connecting([], ['127.0.0.1'], [ca.certPem])
+  let issuer = await makeLink('Root', undefined, { ca: true })
+  let chain = ''
+  for (let n = 0; n < 30; n += 1) {
+    issuer = await makeLink(`Issuer ${n}`, issuer, { ca: true })
+    chain = issuer.pem + chain
+  }
+  return {
+    showShort: () => server.setSecureContext({ key, cert }),
+    showLong: () => server.setSecureContext({ key: keyOf(issuer).export({ type: 'pkcs8', format: 'pem' }) as string, cert: chain }),
+    async visit(): Promise<string> {
+      try {
+        ;(await connect(upstream)).destroy()
+        return 'connected'
+      } catch (error) {
+        return (error as Error).message
+      }
+    },
+  }
+}
+
+const COSTLY = expect.stringContaining('its TLS costs too much: 30 certificates')
+
+test('what a new upstream shows is looked at before it is reckoned with, which may take long', async () => {
+  const { showLong, visit } = await startSecureUpstream()
+  showLong()
+  expect([await visit(), await visit()]).toEqual([COSTLY, COSTLY])
+})
+
+test('of one that was in order so is what it shows once it has failed, for an hour', async () => {
+  const { showShort, showLong, visit } = await startSecureUpstream()
+  expect(await visit()).toBe('connected')
+  showLong()
+  expect(await visit()).toContain('certificate')
+  expect(await visit()).toEqual(COSTLY)
+  showShort()
+  expect(await visit()).toBe('connected')
+  showLong()
+  expect(await visit()).toEqual(COSTLY)
 })
 
 test('no upstream chooses the numbers that are reckoned with: it may choose such large ones that all others wait', async () => {

@@ -1,9 +1,8 @@
 import { connect as connectTcp, isIP, isIPv6, type Socket } from 'node:net'
-import { connect as connectTls, createSecureContext, getCACertificates, type SecureContext, type TLSSocket } from 'node:tls'
+import { connect as connectTls, getCACertificates, type SecureContext, type TLSSocket } from 'node:tls'
 import { limitKeyUpdates } from '../lib/key-updates.ts'
 import { Lru } from '../lib/lru.ts'
-import { CLIENT_CIPHERS } from '../lib/tls-ciphers.ts'
-import { contextForLooks, lookThroughTls } from '../lib/tls-look.ts'
+import { contextForLooks, LOOK_BYTES_MAX, lookThroughTls } from '../lib/tls-look.ts'
 import { TCP_KEEP_ALIVE_MS } from './timeouts.ts'
 import { type FailureReason, type Upstream, UpstreamFailure } from './upstream.ts'
 import type { UpstreamGuard } from './upstream-guard.ts'
@@ -16,13 +15,17 @@ export type ConnectParts = {
   sourceIps: readonly string[]
   /** Trust roots besides the well-known ones, PEM. */
   ca: readonly string[]
-  /** For nothing but a look: no server may make this process reckon with certificates that take long. It would cost a proxy too much. */
+  /** Each server's certificates are looked at before OpenSSL has them (tls-look.ts), and not those of new and of doubtful servers alone. */
   isLook?: boolean
 }
 
 /** Who resumes is shown no certificate: it resumes until the one that it has been shown ends. */
 type Session = { ticket: Buffer; endsAtMs: number }
 
+/** For so long after a handshake that failed, all those of its project are looked through. */
+const DOUBTFUL_MS = 3_600_000
+const DOUBTFUL_MAX = 10_000
+const TRUSTED_MAX = 10_000
 const TLS_SESSIONS_MAX = 500
 /** Servers give up to four. Each takes us time, and a megabyte holds forty thousand. */
 const TICKETS_MAX = 16
@@ -43,6 +46,9 @@ export function createConnect(parts: ConnectParts) {
   let context: SecureContext | undefined
   const sessions = new Lru<string, Session>(TLS_SESSIONS_MAX)
   const failed = new Lru<string, number>(AVOIDED_MAX)
+  /** Upstreams whose certificates were in order once, and until when projects are doubtful. */
+  const trusted = new Lru<string, true>(TRUSTED_MAX)
+  const doubtful = new Lru<string, number>(DOUBTFUL_MAX)
   let connects = 0
 
   /** In the resolver's order, but for those that have just failed. */
@@ -61,21 +67,24 @@ export function createConnect(parts: ConnectParts) {
     return sources.length === 0 ? {} : { localAddress: sources[turn % sources.length]! }
   }
 
+  /** What a server shows may take OpenSSL seconds: it is looked at the first time, and again once a handshake has failed. Always would cost each request too much. */
+  const isToBeLookedAt = ({ key, owner }: Upstream): boolean =>
+    parts.isLook === true || trusted.peek(key) === undefined || performance.now() < (doubtful.peek(owner) ?? 0)
+
   const secure = async (socket: Socket, upstream: Upstream, deadline: number): Promise<TLSSocket> => {
     const name = upstream.host.replace(/\.$/, '') // RFC 6066 §3: a servername has no final dot
     const known = sessions.peek(upstream.key)
-    context ??= (parts.isLook ? contextForLooks : createSecureContext)({
-      ...CLIENT_CIPHERS,
-      ...(parts.ca.length > 0 && { ca: [...getCACertificates('default'), ...parts.ca] }),
-    })
-    const tls = (parts.isLook ? lookThroughTls : connectTls)({
+    context ??= contextForLooks(parts.ca.length > 0 ? { ca: [...getCACertificates('default'), ...parts.ca] } : {})
+    const options = {
       socket,
       secureContext: context,
       host: upstream.host,
       ...(isIP(name) ? {} : { servername: name }),
       ALPNProtocols: [upstream.protocol === 'h2' ? 'h2' : 'http/1.1'],
       ...(known && Date.now() < known.endsAtMs ? { session: known.ticket } : {}),
-    })
+    }
+    const bytesMax = parts.isLook ? LOOK_BYTES_MAX : Number.POSITIVE_INFINITY
+    const tls = isToBeLookedAt(upstream) ? lookThroughTls({ ...options, bytesMax }) : connectTls(options)
     tls.on('error', () => {}) // also where nobody listens any more: OpenSSL reads on behind our end of it what has come in the same bytes
     limitKeyUpdates(tls)
     let tickets = 0
@@ -89,8 +98,10 @@ export function createConnect(parts: ConnectParts) {
     })
     try {
       await until(tls, 'secureConnect', deadline)
+      trusted.set(upstream.key, true)
     } catch (error) {
       sessions.delete(upstream.key)
+      if (socket.bytesRead > 0) doubtful.set(upstream.owner, performance.now() + DOUBTFUL_MS) // else it has shown nothing
       throw asFailure(error, 'tls', upstream)
     }
     if (upstream.protocol === 'h2' && tls.alpnProtocol !== 'h2') {

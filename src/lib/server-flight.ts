@@ -8,6 +8,8 @@ export type FlightParts = {
   objectionTo(chain: readonly Buffer[]): string | undefined
   /** Nothing passes any more. */
   refuse(reason: string): void
+  /** Of all that the server says. */
+  bytesMax: number
 }
 
 const RECORD = { changeCipherSpec: 20, alert: 21, handshake: 22, data: 23 } as const
@@ -16,8 +18,6 @@ const HEAD_BYTES = 5
 const TAG_BYTES = 16
 /** Of all that a server says before its certificates have passed: twice what these may have. */
 const BYTES_MAX = 64 * 1024
-/** And of all that it says: who asks for its status alone reads no more, and what is no answer, as new keys, or wishes for a new handshake, costs us. */
-const ALL_BYTES_MAX = 256 * 1024
 const NOTHING = Buffer.alloc(0)
 /** What a ServerHello has in the place of a random number when it asks for another ClientHello (RFC 8446 §4.1.3). */
 const RETRY = Buffer.from('cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c', 'hex')
@@ -52,7 +52,7 @@ export class ServerFlight {
 
   take(bytes: Buffer): void {
     this.#bytes += bytes.length
-    if (this.#bytes > ALL_BYTES_MAX) this.#refuse('more bytes than an answer has')
+    if (this.#bytes > this.#parts.bytesMax) this.#refuse('more bytes than an answer has')
     if (this.#state === 'behind') this.#parts.pass(bytes)
     if (this.#state !== 'before') return
     this.#waiting = Buffer.concat([this.#waiting, bytes])

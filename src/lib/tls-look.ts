@@ -15,6 +15,8 @@ import { objectionTo } from './shown-certificates.ts'
 import { CLIENT_CIPHERS } from './tls-ciphers.ts'
 
 const IS_NODE = process.versions.bun === undefined
+/** Who asks for a status alone reads no more, and what is no answer, as new keys, or wishes for a new handshake, costs us. */
+export const LOOK_BYTES_MAX = 256 * 1024
 /** A handshake behind the first one (TLS 1.2) would show certificates that nobody has looked at. */
 const SETTINGS: SecureContextOptions = { ...CLIENT_CIPHERS, secureOptions: constants.SSL_OP_NO_RENEGOTIATION }
 
@@ -23,17 +25,20 @@ export function contextForLooks(more: SecureContextOptions = {}): SecureContext 
   return createSecureContext({ ...SETTINGS, ...more })
 }
 
+type LookOptions = ConnectionOptions & { socket: Socket; secureContext: SecureContext; bytesMax?: number }
+
 /**
- * TLS for a look at a server that anybody may have set up: as node's `connect`, but that the server's certificates are looked at before OpenSSL has
- * them, and that it may not say much. It costs twice as much for each request. Bun's TLS cannot be looked into.
+ * TLS with a server that anybody may have set up: as node's `connect`, but that the server's certificates are looked at before OpenSSL has them, and
+ * that it may not say more than `bytesMax`, which is enough for a status. It costs twice as much for each request. Bun's TLS cannot be looked into.
  */
-export function lookThroughTls({ socket, ...options }: ConnectionOptions & { socket: Socket; secureContext: SecureContext }): TLSSocket {
+export function lookThroughTls({ socket, bytesMax = LOOK_BYTES_MAX, ...options }: LookOptions): TLSSocket {
   if (!IS_NODE) return connect({ ...options, socket })
   const wire = new Wire(socket, (bytes) => flight.take(bytes))
   const tls = connect({ ...options, socket: wire as EventEmitter as Duplex })
   const flight = new ServerFlight({
     pass: (bytes) => void wire.emit('data', bytes),
     objectionTo,
+    bytesMax,
     refuse: (reason) => void tls.destroy(new Error(`its TLS costs too much: ${reason}`)),
   })
   tls.on('keylog', (line) => flight.hear(line))
