@@ -3,7 +3,8 @@ import { type IncomingMessage, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import type { ExactHostname } from '../hostname.ts'
 import { connectionTrouble } from '../lib/connection-trouble.ts'
-import { contextForLooks, lookThroughTls } from '../lib/tls-look.ts'
+import { contextForStrangers } from '../lib/stranger-context.ts'
+import { lookThroughTls } from '../lib/tls-look.ts'
 
 /**
  * `hostname` is what a visitor types; `serial` that of the certificate which the edge has for it. `proxyHeader`: the PROXY protocol is spoken, as by the
@@ -75,7 +76,7 @@ async function ask(socket: Socket, target: LiveTarget, signal: AbortSignal): Pro
   await once(quiet(socket), 'connect', { signal })
   if (proxyHeader) socket.write(PROXY_HEADER)
   // Whose certificate it is, the serial number says, and the authority may be a private one.
-  const secure = quiet(lookThroughTls({ socket, servername: hostname, rejectUnauthorized: false, secureContext: contextForLooks() }))
+  const secure = quiet(lookThroughTls({ socket, servername: hostname, rejectUnauthorized: false, secureContext: contextForStrangers() }))
   await once(secure, 'secureConnect', { signal })
   const host = publicPort === 443 ? hostname : `${hostname}:${publicPort}`
   const headers = { host, 'user-agent': 'namesake live-check', connection: 'close' }

@@ -5,7 +5,8 @@ import type { TLSSocket } from 'node:tls'
 import { Extension, SubjectAlternativeNameExtension, X509Certificate, X509CertificateGenerator } from '@peculiar/x509'
 import type { Hostname } from '../hostname.ts'
 import { explainConnection } from '../lib/connection-trouble.ts'
-import { contextForLooks, lookThroughTls } from '../lib/tls-look.ts'
+import { contextForStrangers } from '../lib/stranger-context.ts'
+import { lookThroughTls } from '../lib/tls-look.ts'
 import { SIGNING, toKeyPair } from './key-pair.ts'
 import { generateCertificateKey } from './keys.ts'
 import { ADDRESSES_MAX, judgeLooks, LOOK_TIMEOUT_MS, type Look, type SelfCheck } from './self-check.ts'
@@ -71,7 +72,7 @@ function lookAt(address: string, { hostname, port, expected }: TlsAlpnTarget): P
         socket,
         servername: hostname,
         ALPNProtocols: [ACME_TLS],
-        secureContext: contextForLooks({ minVersion: 'TLSv1.2' }),
+        secureContext: contextForStrangers({ minVersion: 'TLSv1.2' }),
         rejectUnauthorized: false, // whose certificate it is stands in its extension
       })
       secure.on('error', fail)

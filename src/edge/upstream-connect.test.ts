@@ -1,10 +1,9 @@
-import 'reflect-metadata'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
 import { createTestCa } from '../../test/support/certificates.ts'
-import { keyOf, makeLink } from '../../test/support/chains.ts'
+import { chainOf } from '../../test/support/chains.ts'
 import { type Records, startTls13Server } from '../../test/support/tls13-server.ts'
 import { readUpstream } from './upstream.ts'
 import { createConnect } from './upstream-connect.ts'
@@ -201,15 +200,10 @@ async function startSecureUpstream() {
   onTestFinished(() => void server.close())
   const upstream = readUpstream(`https://127.0.0.1:${(server.address() as AddressInfo).port}`, 'http1', 'one')
   const connect = connecting([], ['127.0.0.1'], [ca.certPem])
-  let issuer = await makeLink('Root', undefined, { ca: true })
-  let chain = ''
-  for (let n = 0; n < 30; n += 1) {
-    issuer = await makeLink(`Issuer ${n}`, issuer, { ca: true })
-    chain = issuer.pem + chain
-  }
+  const long = await chainOf(29)
   return {
     showShort: () => server.setSecureContext({ key, cert }),
-    showLong: () => server.setSecureContext({ key: keyOf(issuer).export({ type: 'pkcs8', format: 'pem' }) as string, cert: chain }),
+    showLong: () => server.setSecureContext({ key: long.keyPem, cert: long.chainPem }),
     async visit(): Promise<string> {
       try {
         ;(await connect(upstream)).destroy()

@@ -2,7 +2,8 @@ import { connect as connectTcp, isIP, isIPv6, type Socket } from 'node:net'
 import { connect as connectTls, getCACertificates, type SecureContext, type TLSSocket } from 'node:tls'
 import { limitKeyUpdates } from '../lib/key-updates.ts'
 import { Lru } from '../lib/lru.ts'
-import { contextForLooks, LOOK_BYTES_MAX, lookThroughTls } from '../lib/tls-look.ts'
+import { contextForStrangers } from '../lib/stranger-context.ts'
+import { lookThroughTls } from '../lib/tls-look.ts'
 import { TCP_KEEP_ALIVE_MS } from './timeouts.ts'
 import { type FailureReason, type Upstream, UpstreamFailure } from './upstream.ts'
 import type { UpstreamGuard } from './upstream-guard.ts'
@@ -74,7 +75,7 @@ export function createConnect(parts: ConnectParts) {
   const secure = async (socket: Socket, upstream: Upstream, deadline: number): Promise<TLSSocket> => {
     const name = upstream.host.replace(/\.$/, '') // RFC 6066 §3: a servername has no final dot
     const known = sessions.peek(upstream.key)
-    context ??= contextForLooks(parts.ca.length > 0 ? { ca: [...getCACertificates('default'), ...parts.ca] } : {})
+    context ??= contextForStrangers(parts.ca.length > 0 ? { ca: [...getCACertificates('default'), ...parts.ca] } : {})
     const options = {
       socket,
       secureContext: context,
@@ -83,8 +84,8 @@ export function createConnect(parts: ConnectParts) {
       ALPNProtocols: [upstream.protocol === 'h2' ? 'h2' : 'http/1.1'],
       ...(known && Date.now() < known.endsAtMs ? { session: known.ticket } : {}),
     }
-    const bytesMax = parts.isLook ? LOOK_BYTES_MAX : Number.POSITIVE_INFINITY
-    const tls = isToBeLookedAt(upstream) ? lookThroughTls({ ...options, bytesMax }) : connectTls(options)
+    const endless = parts.isLook ? {} : { bytesMax: Number.POSITIVE_INFINITY }
+    const tls = isToBeLookedAt(upstream) ? lookThroughTls({ ...options, ...endless }) : connectTls(options)
     tls.on('error', () => {}) // also where nobody listens any more: OpenSSL reads on behind our end of it what has come in the same bytes
     limitKeyUpdates(tls)
     let tickets = 0

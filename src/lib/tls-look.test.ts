@@ -5,9 +5,10 @@ import { createServer, type TLSSocket, type TlsOptions } from 'node:tls'
 import { Extension } from '@peculiar/x509'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { createTestCa, type TestCa, type TestCertificate } from '../../test/support/certificates.ts'
-import { der, keyOf, type LinkOptions, makeLink, oddNumber, rsa } from '../../test/support/chains.ts'
+import { chainOf, der, type LinkOptions, oddNumber, rsa } from '../../test/support/chains.ts'
 import { startTls13Server } from '../../test/support/tls13-server.ts'
-import { contextForLooks, lookThroughTls } from './tls-look.ts'
+import { contextForStrangers } from './stranger-context.ts'
+import { lookThroughTls } from './tls-look.ts'
 
 const CPU_MS_MAX = 300
 
@@ -22,7 +23,7 @@ beforeAll(async () => {
 async function connectTo(port: number, trusted = [ca.certPem], former?: Buffer): Promise<TLSSocket> {
   const socket = connectTcp(port, '127.0.0.1')
   await once(socket, 'connect')
-  const secureContext = contextForLooks({ ca: trusted })
+  const secureContext = contextForStrangers({ ca: trusted })
   const tls = lookThroughTls({ socket, servername: 'localhost', secureContext, ...(former && { session: former }) })
   onTestFinished(() => void tls.destroy())
   tls.on('session', (ticket) => (session = ticket))
@@ -65,20 +66,6 @@ test.each<TlsOptions>([{}, { maxVersion: 'TLSv1.2' }])('a session resumes, with 
   expect(second.isSessionReused()).toBe(true)
   expect(await echo(second, 'a'.repeat(200_000))).toHaveLength(200_000)
 })
-
-/** Behind each other, from the leaf on; what `each` says is for all of them. */
-async function chainOf(issuers: number, each: LinkOptions): Promise<TestCertificate & { rootPem: string }> {
-  const root = await makeLink('Root', undefined, { ca: true })
-  let issuer = root
-  let pems = ''
-  for (let i = issuers; i > 0; i -= 1) {
-    issuer = await makeLink(`Issuer ${i}`, issuer, { ca: true, ...each })
-    pems = issuer.pem + pems
-  }
-  const { publicKey: _, ...more } = each
-  const leaf = await makeLink('localhost', issuer, { ...(each.extensions ? {} : { names: ['localhost'] }), ...more })
-  return { chainPem: leaf.pem + pems, keyPem: keyOf(leaf).export({ type: 'pkcs8', format: 'pem' }) as string, rootPem: root.pem }
-}
 
 const uris = (count: number, text: string) => Array.from({ length: count }, () => der(0x86, Buffer.from(text)))
 const names = (count: number) => new Extension('2.5.29.17', false, der(0x30, der(0x82, Buffer.from('localhost')), ...uris(count, 'a://b')))

@@ -1,29 +1,13 @@
-import { constants } from 'node:crypto'
 import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import {
-  type ConnectionOptions,
-  connect,
-  createSecureContext,
-  type SecureContext,
-  type SecureContextOptions,
-  type TLSSocket,
-} from 'node:tls'
+import { type ConnectionOptions, connect, type SecureContext, type TLSSocket } from 'node:tls'
 import { ServerFlight } from './server-flight.ts'
 import { objectionTo } from './shown-certificates.ts'
-import { CLIENT_CIPHERS } from './tls-ciphers.ts'
 
 const IS_NODE = process.versions.bun === undefined
 /** Who asks for a status alone reads no more, and what is no answer, as new keys, or wishes for a new handshake, costs us. */
-export const LOOK_BYTES_MAX = 256 * 1024
-/** A handshake behind the first one (TLS 1.2) would show certificates that nobody has looked at. */
-const SETTINGS: SecureContextOptions = { ...CLIENT_CIPHERS, secureOptions: constants.SSL_OP_NO_RENEGOTIATION }
-
-/** For `lookThroughTls`. */
-export function contextForLooks(more: SecureContextOptions = {}): SecureContext {
-  return createSecureContext({ ...SETTINGS, ...more })
-}
+const LOOK_BYTES_MAX = 256 * 1024
 
 type LookOptions = ConnectionOptions & { socket: Socket; secureContext: SecureContext; bytesMax?: number }
 

@@ -78,3 +78,17 @@ export function oddNumber(bits: number): Buffer {
 export function pemOf(label: string, content: Buffer): string {
   return `-----BEGIN ${label}-----\n${content.toString('base64').replace(/.{64}/g, '$&\n')}\n-----END ${label}-----\n`
 }
+
+/** A leaf for localhost and so many issuers, one behind the other; what `each` says is for all of them. The root is not in the chain. */
+export async function chainOf(issuers: number, each: LinkOptions = {}): Promise<{ chainPem: string; keyPem: string; rootPem: string }> {
+  const root = await makeLink('Root', undefined, { ca: true })
+  let issuer = root
+  let pems = ''
+  for (let i = issuers; i > 0; i -= 1) {
+    issuer = await makeLink(`Issuer ${i}`, issuer, { ca: true, ...each })
+    pems = issuer.pem + pems
+  }
+  const { publicKey: _, ...more } = each
+  const leaf = await makeLink('localhost', issuer, { ...(each.extensions ? {} : { names: ['localhost'] }), ...more })
+  return { chainPem: leaf.pem + pems, keyPem: keyOf(leaf).export({ type: 'pkcs8', format: 'pem' }) as string, rootPem: root.pem }
+}
