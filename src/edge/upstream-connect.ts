@@ -1,13 +1,14 @@
-import { connect as connectTcp, isIP, isIPv6, type Socket } from 'node:net'
-import { connect as connectTls, getCACertificates, type SecureContext, type TLSSocket } from 'node:tls'
+import { isIP, isIPv6, type Socket } from 'node:net'
+import { getCACertificates, type SecureContext, type TLSSocket } from 'node:tls'
 import { limitKeyUpdates } from '../lib/key-updates.ts'
 import { Lru } from '../lib/lru.ts'
 import { contextForStrangers } from '../lib/stranger-context.ts'
 import { lookThroughTls } from '../lib/tls-look.ts'
+import { letGo } from './let-go.ts'
 import { TCP_KEEP_ALIVE_MS } from './timeouts.ts'
 import { type FailureReason, type Upstream, UpstreamFailure } from './upstream.ts'
 import type { UpstreamGuard } from './upstream-guard.ts'
-import { connectSharing } from './upstream-reads.ts'
+import { borrowBytes, connectSharing } from './upstream-reads.ts'
 
 export type ConnectParts = {
   guard: UpstreamGuard
@@ -16,17 +17,13 @@ export type ConnectParts = {
   sourceIps: readonly string[]
   /** Trust roots besides the well-known ones, PEM. */
   ca: readonly string[]
-  /** Each server's certificates are looked at before OpenSSL has them (tls-look.ts), and not those of new and of doubtful servers alone. */
-  isLook?: boolean
+  /** Of all that a server may say on a connection over TLS; without it there is no limit. */
+  bytesMax?: number
 }
 
 /** Who resumes is shown no certificate: it resumes until the one that it has been shown ends. */
 type Session = { ticket: Buffer; endsAtMs: number }
 
-/** For so long after a handshake that failed, all those of its project are looked through. */
-const DOUBTFUL_MS = 3_600_000
-const DOUBTFUL_MAX = 10_000
-const TRUSTED_MAX = 10_000
 const TLS_SESSIONS_MAX = 500
 /** Servers give up to four. Each takes us time, and a megabyte holds forty thousand. */
 const TICKETS_MAX = 16
@@ -47,9 +44,6 @@ export function createConnect(parts: ConnectParts) {
   let context: SecureContext | undefined
   const sessions = new Lru<string, Session>(TLS_SESSIONS_MAX)
   const failed = new Lru<string, number>(AVOIDED_MAX)
-  /** Upstreams whose certificates were in order once, and until when projects are doubtful. */
-  const trusted = new Lru<string, true>(TRUSTED_MAX)
-  const doubtful = new Lru<string, number>(DOUBTFUL_MAX)
   let connects = 0
 
   /** In the resolver's order, but for those that have just failed. */
@@ -68,24 +62,25 @@ export function createConnect(parts: ConnectParts) {
     return sources.length === 0 ? {} : { localAddress: sources[turn % sources.length]! }
   }
 
-  /** What a server shows may take OpenSSL seconds: it is looked at the first time, and again once a handshake has failed. Always would cost each request too much. */
-  const isToBeLookedAt = ({ key, owner }: Upstream): boolean =>
-    parts.isLook === true || trusted.peek(key) === undefined || performance.now() < (doubtful.peek(owner) ?? 0)
-
   const secure = async (socket: Socket, upstream: Upstream, deadline: number): Promise<TLSSocket> => {
     const name = upstream.host.replace(/\.$/, '') // RFC 6066 §3: a servername has no final dot
     const known = sessions.peek(upstream.key)
     context ??= contextForStrangers(parts.ca.length > 0 ? { ca: [...getCACertificates('default'), ...parts.ca] } : {})
-    const options = {
+    const tls = lookThroughTls({
       socket,
+      borrow(take) {
+        borrowBytes(socket, (bytes) => {
+          take(bytes)
+          letGo(bytes)
+        })
+      },
+      bytesMax: parts.bytesMax ?? Number.POSITIVE_INFINITY,
       secureContext: context,
       host: upstream.host,
       ...(isIP(name) ? {} : { servername: name }),
       ALPNProtocols: [upstream.protocol === 'h2' ? 'h2' : 'http/1.1'],
       ...(known && Date.now() < known.endsAtMs ? { session: known.ticket } : {}),
-    }
-    const endless = parts.isLook ? {} : { bytesMax: Number.POSITIVE_INFINITY }
-    const tls = isToBeLookedAt(upstream) ? lookThroughTls({ ...options, ...endless }) : connectTls(options)
+    })
     tls.on('error', () => {}) // also where nobody listens any more: OpenSSL reads on behind our end of it what has come in the same bytes
     limitKeyUpdates(tls)
     let tickets = 0
@@ -99,10 +94,8 @@ export function createConnect(parts: ConnectParts) {
     })
     try {
       await until(tls, 'secureConnect', deadline)
-      trusted.set(upstream.key, true)
     } catch (error) {
       sessions.delete(upstream.key)
-      if (socket.bytesRead > 0) doubtful.set(upstream.owner, performance.now() + DOUBTFUL_MS) // else it has shown nothing
       throw asFailure(error, 'tls', upstream)
     }
     if (upstream.protocol === 'h2' && tls.alpnProtocol !== 'h2') {
@@ -121,7 +114,7 @@ export function createConnect(parts: ConnectParts) {
       const isLast = i === addresses.length - 1
       const limit = isLast ? deadline : Math.min(deadline, performance.now() + ADDRESS_TIMEOUT_MS)
       const target = { host: address, port: upstream.port, noDelay: true, ...sourceFor(address, turn) }
-      const socket = upstream.isTls ? connectTcp(target) : connectSharing(target)
+      const socket = connectSharing(target)
       try {
         await until(socket, 'connect', limit)
         socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS)

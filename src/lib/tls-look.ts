@@ -7,17 +7,27 @@ import { objectionTo } from './shown-certificates.ts'
 
 const IS_NODE = process.versions.bun === undefined
 /** Who asks for a status alone reads no more, and what is no answer, as new keys, or wishes for a new handshake, costs us. */
-const LOOK_BYTES_MAX = 256 * 1024
+export const STATUS_BYTES_MAX = 256 * 1024
 
-type LookOptions = ConnectionOptions & { socket: Socket; secureContext: SecureContext; bytesMax?: number }
+type LookOptions = ConnectionOptions & {
+  socket: Socket
+  secureContext: SecureContext
+  /** Of all that the server says. */
+  bytesMax?: number
+  /** Who gets what arrives on the socket, within the call alone; without it the socket is read as a stream, which costs three times as much. */
+  borrow?: (take: (bytes: Buffer) => void) => void
+}
 
 /**
  * TLS with a server that anybody may have set up: as node's `connect`, but that the server's certificates are looked at before OpenSSL has them, and
- * that it may not say more than `bytesMax`, which is enough for a status. It costs twice as much for each request. Bun's TLS cannot be looked into.
+ * that it may not say more than `bytesMax`, which is enough for a status. Bun's TLS cannot be looked into.
  */
-export function lookThroughTls({ socket, bytesMax = LOOK_BYTES_MAX, ...options }: LookOptions): TLSSocket {
+export function lookThroughTls({ socket, bytesMax = STATUS_BYTES_MAX, borrow, ...options }: LookOptions): TLSSocket {
   if (!IS_NODE) return connect({ ...options, socket })
-  const wire = new Wire(socket, (bytes) => flight.take(bytes))
+  const take = (bytes: Buffer) => flight.take(bytes)
+  if (borrow) borrow(take)
+  else socket.on('data', take)
+  const wire = new Wire(socket)
   const tls = connect({ ...options, socket: wire as EventEmitter as Duplex })
   const flight = new ServerFlight({
     pass: (bytes) => void wire.emit('data', bytes),
@@ -35,10 +45,9 @@ class Wire extends EventEmitter {
   readonly readable = true
   readonly writable = true
 
-  constructor(socket: Socket, take: (bytes: Buffer) => void) {
+  constructor(socket: Socket) {
     super()
-    this.#socket = socket
-    socket.on('data', take).pause()
+    this.#socket = socket.pause()
     for (const event of ['end', 'error', 'close']) socket.on(event, (error?: Error) => this.emit(event, error))
   }
 

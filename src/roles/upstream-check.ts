@@ -5,6 +5,7 @@ import { readUpstream, UpstreamFailure, type UpstreamProtocol } from '../edge/up
 import { createConnect } from '../edge/upstream-connect.ts'
 import type { UpstreamGuard } from '../edge/upstream-guard.ts'
 import { explainConnection } from '../lib/connection-trouble.ts'
+import { STATUS_BYTES_MAX } from '../lib/tls-look.ts'
 
 /** What a try of an upstream comes to: its status, or a sentence on why there was none. */
 type UpstreamCheck = { kind: 'answered'; status: number } | { kind: 'unreachable'; sentence: string }
@@ -17,7 +18,7 @@ const ANSWER_TIMEOUT_MS = 5_000
  * nothing but the status. `asker`: whose share of the look-ups it takes.
  */
 export function createUpstreamCheck(guard: UpstreamGuard, sourceIps: readonly string[]) {
-  const connect = createConnect({ guard, connectTimeoutMs: CONNECT_TIMEOUT_MS, sourceIps, ca: [], isLook: true })
+  const connect = createConnect({ guard, connectTimeoutMs: CONNECT_TIMEOUT_MS, sourceIps, ca: [], bytesMax: STATUS_BYTES_MAX })
   return async (url: URL, protocol: UpstreamProtocol, asker: string): Promise<UpstreamCheck> => {
     try {
       const socket = await connect(readUpstream(url.href, protocol, asker))
