@@ -2,7 +2,7 @@
 import { installMissing, PACKAGES, systemPath } from '../test/install.ts'
 import type { Figure } from './edge/figures.ts'
 import { IDLE, measureIdle } from './edge/idle.ts'
-import { LATENCY, measureLatency, ROUNDS_FACTOR } from './edge/latency.ts'
+import { ALL_ROUNDS_FACTOR, LATENCY, measureLatency } from './edge/latency.ts'
 import { VARIANTS } from './edge/ours.ts'
 import { makePlace, NAMES_MAX, NAMES_WITH_CERTIFICATE } from './edge/place.ts'
 import { measureShape } from './edge/processor-time.ts'
@@ -38,7 +38,7 @@ try {
   const ofShapes = carriers.flatMap(({ shape: { roundsFactor, warmUpMs: leastMs }, names }) =>
     names.map((proxy) => ({ proxy, roundsFactor, leastMs })),
   )
-  const ofLatency = isWanted(LATENCY) ? small.map((proxy) => ({ proxy, roundsFactor: ROUNDS_FACTOR })) : []
+  const ofLatency = isWanted(LATENCY) ? small.map((proxy) => ({ proxy, roundsFactor: ALL_ROUNDS_FACTOR })) : []
   const planned = [...ofShapes, ...ofLatency]
   if (planned.length === 0 && !isWanted(IDLE)) throw new Error(`--only ${only}: no shape's name contains this`)
   const plan = planRounds(planned, hasOption('seconds') ? option('seconds', 1) : undefined)

@@ -12,6 +12,7 @@ import { type Plan, takeTurns, times } from './turns.ts'
 
 const HELD: readonly Held[] = [{ peer: 'nginx', node: { gate: 1.5, goal: 1.2 }, bun: { gate: 1.5, goal: 1.2 } }]
 const PEAK_CONNECTIONS = 64
+const PEAK_WARM_UP_MS = 300
 // h2load looks every 10 ms at most whether a connection's next request is due, so one connection must not owe more than one by then.
 const A_SECOND_AND_CONNECTION = 80
 const CONNECTIONS_MIN = 16
@@ -25,36 +26,40 @@ const RATE_SHARE_MIN = 0.5 // a load generator that falls behind measures itself
 const TIMEOUT_MS = 60_000
 // A machine that stands still for ten milliseconds makes the slowest hundredth of a second alone, whatever the proxy: three times as many readings as of
 // costs, and of each the median of its quarters, which has what a proxy does to its visitors more than twice a second.
-export const ROUNDS_FACTOR = 3
+const ROUNDS_FACTOR = 3
 const QUARTERS = 4
+/** With those that find out how much each proxy can answer at most. */
+export const ALL_ROUNDS_FACTOR = ROUNDS_FACTOR + 1
 
 export const LATENCY = { id: 'http1-p99', title: 'HTTP/1.1 small, p99 at half of its own peak' }
 
-/** The 99th percentile of answer times, of a quarter of each reading, while each proxy gets half the requests a second that it can answer at most. */
+/**
+ * The 99th percentile of answer times, of a quarter of each reading, while each proxy gets half the requests a second that it can answer at most. What
+ * that is all are asked in turns as well: who was asked in a bad second would be measured at a third of it, and wait less than the others.
+ */
 export async function measureLatency(proxies: readonly Peer[], place: Place, plan: Plan): Promise<Figure> {
-  const peaks = new Map<string, number>()
-  const turns = await takeTurns(
+  const atMost = await takeTurns(
     proxies,
-    { ...times(plan, ROUNDS_FACTOR), again: 1 },
-    {
-      warmUp: async (proxy, ms) => peaks.set(proxy.name, await peakOf(proxy, ms)),
-      measure: (proxy, ms) => atHalf(proxy, peaks.get(proxy.name)!, place, ms),
-    },
+    { ...plan, again: 1 },
+    { warmUp: peakOf, measure: async (proxy, ms) => ({ value: await peakOf(proxy, ms) }) },
   )
-  return { ...LATENCY, unit: 'ms', held: HELD, ...turns }
+  const peakFor = ({ name }: Peer) => median(atMost.rounds.get(name)!.map(({ value }) => value))
+  const turns = await takeTurns(
+    proxies.filter(({ name }) => !atMost.failures.has(name)),
+    { ...times(plan, ROUNDS_FACTOR), again: 1 },
+    { warmUp: async () => {}, measure: (proxy, ms) => atHalf(proxy, peakFor(proxy), place, ms) },
+  )
+  const rounds = new Map(proxies.map(({ name }) => [name, turns.rounds.get(name) ?? []]))
+  return { ...LATENCY, unit: 'ms', held: HELD, rounds, failures: new Map([...atMost.failures, ...turns.failures]) }
 }
 
-/** Requests a second, over the second half of the time: the first is for compilers. */
+/** Requests a second, over `ms`; what comes before is for handshakes. */
 async function peakOf(proxy: Peer, ms: number): Promise<number> {
   const output = await h2load(proxy, [
-    '-c',
-    String(PEAK_CONNECTIONS),
-    '-D',
-    `${Math.round(ms / 2)}ms`,
-    '--warm-up-time',
-    `${Math.round(ms / 2)}ms`,
+    ...['-c', String(PEAK_CONNECTIONS)],
+    ...['-D', `${Math.round(ms)}ms`, '--warm-up-time', `${Math.min(PEAK_WARM_UP_MS, Math.round(ms))}ms`],
   ])
-  const peak = parseH2load(output).done / (ms / 2_000)
+  const peak = parseH2load(output).done / (ms / 1_000)
   if (peak < PER_SECOND_MIN) throw new Error(`only ${Math.round(peak)} requests a second at most. ${output}`)
   return peak
 }
