@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document 0772875dc25345930fca926863958042: npm run types.
+// Generated from the OpenAPI document d6f2dc9fd5e22224fdd8d96c1fa61872: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -877,10 +877,10 @@ export interface components {
                     /** @example shop.customer.com */
                     name: string;
                     /**
-                     * @description `ALIAS`, which some providers call ANAME or a flattened CNAME, is expected at a domain itself where no addresses are set for it; never found.
+                     * @description `ALIAS`, which some providers call ANAME or a flattened CNAME, is expected at a domain itself where no addresses are set for it; never found. `DNAME`, which leads all names below its own elsewhere, is never expected.
                      * @enum {unknown}
                      */
-                    type: "CNAME" | "ALIAS" | "A" | "AAAA" | "TXT";
+                    type: "CNAME" | "DNAME" | "ALIAS" | "A" | "AAAA" | "TXT";
                     value: string;
                 }[];
                 /** @description The records that the check found, in the order in which they were followed; a wildcard record that is not right stands under its own name, `*.customer.com`. */
@@ -888,10 +888,10 @@ export interface components {
                     /** @example shop.customer.com */
                     name: string;
                     /**
-                     * @description `ALIAS`, which some providers call ANAME or a flattened CNAME, is expected at a domain itself where no addresses are set for it; never found.
+                     * @description `ALIAS`, which some providers call ANAME or a flattened CNAME, is expected at a domain itself where no addresses are set for it; never found. `DNAME`, which leads all names below its own elsewhere, is never expected.
                      * @enum {unknown}
                      */
-                    type: "CNAME" | "ALIAS" | "A" | "AAAA" | "TXT";
+                    type: "CNAME" | "DNAME" | "ALIAS" | "A" | "AAAA" | "TXT";
                     value: string;
                 }[];
                 /** @description When the next check is due; null when none is planned. */
@@ -1100,10 +1100,10 @@ export interface components {
                     /** @example shop.customer.com */
                     name: string;
                     /**
-                     * @description `ALIAS`, which some providers call ANAME or a flattened CNAME, is expected at a domain itself where no addresses are set for it; never found.
+                     * @description `ALIAS`, which some providers call ANAME or a flattened CNAME, is expected at a domain itself where no addresses are set for it; never found. `DNAME`, which leads all names below its own elsewhere, is never expected.
                      * @enum {unknown}
                      */
-                    type: "CNAME" | "ALIAS" | "A" | "AAAA" | "TXT";
+                    type: "CNAME" | "DNAME" | "ALIAS" | "A" | "AAAA" | "TXT";
                     value: string;
                 }[];
                 /** @description The records that the check found, in the order in which they were followed; a wildcard record that is not right stands under its own name, `*.customer.com`. */
@@ -1111,10 +1111,10 @@ export interface components {
                     /** @example shop.customer.com */
                     name: string;
                     /**
-                     * @description `ALIAS`, which some providers call ANAME or a flattened CNAME, is expected at a domain itself where no addresses are set for it; never found.
+                     * @description `ALIAS`, which some providers call ANAME or a flattened CNAME, is expected at a domain itself where no addresses are set for it; never found. `DNAME`, which leads all names below its own elsewhere, is never expected.
                      * @enum {unknown}
                      */
-                    type: "CNAME" | "ALIAS" | "A" | "AAAA" | "TXT";
+                    type: "CNAME" | "DNAME" | "ALIAS" | "A" | "AAAA" | "TXT";
                     value: string;
                 }[];
                 /** @description When the next check is due; null when none is planned. */
@@ -1428,10 +1428,10 @@ export interface components {
                     /** @example shop.customer.com */
                     name: string;
                     /**
-                     * @description `ALIAS`, which some providers call ANAME or a flattened CNAME, is expected at a domain itself where no addresses are set for it; never found.
+                     * @description `ALIAS`, which some providers call ANAME or a flattened CNAME, is expected at a domain itself where no addresses are set for it; never found. `DNAME`, which leads all names below its own elsewhere, is never expected.
                      * @enum {unknown}
                      */
-                    type: "CNAME" | "ALIAS" | "A" | "AAAA" | "TXT";
+                    type: "CNAME" | "DNAME" | "ALIAS" | "A" | "AAAA" | "TXT";
                     value: string;
                 }[];
                 /** @description The records that the check found, in the order in which they were followed; a wildcard record that is not right stands under its own name, `*.customer.com`. */
@@ -1439,10 +1439,10 @@ export interface components {
                     /** @example shop.customer.com */
                     name: string;
                     /**
-                     * @description `ALIAS`, which some providers call ANAME or a flattened CNAME, is expected at a domain itself where no addresses are set for it; never found.
+                     * @description `ALIAS`, which some providers call ANAME or a flattened CNAME, is expected at a domain itself where no addresses are set for it; never found. `DNAME`, which leads all names below its own elsewhere, is never expected.
                      * @enum {unknown}
                      */
-                    type: "CNAME" | "ALIAS" | "A" | "AAAA" | "TXT";
+                    type: "CNAME" | "DNAME" | "ALIAS" | "A" | "AAAA" | "TXT";
                     value: string;
                 }[];
                 /** @description When the next check is due; null when none is planned. */

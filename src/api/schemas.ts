@@ -46,9 +46,9 @@ export const DomainSchema = Type.Object(domainFields, {
 const DnsRecordSchema = Type.Object(
   {
     name: Type.String({ examples: ['shop.customer.com'] }),
-    type: Type.Enum(['CNAME', 'ALIAS', 'A', 'AAAA', 'TXT'], {
+    type: Type.Enum(['CNAME', 'DNAME', 'ALIAS', 'A', 'AAAA', 'TXT'], {
       description:
-        '`ALIAS`, which some providers call ANAME or a flattened CNAME, is expected at a domain itself where no addresses are set for it; never found.',
+        '`ALIAS`, which some providers call ANAME or a flattened CNAME, is expected at a domain itself where no addresses are set for it; never found. `DNAME`, which leads all names below its own elsewhere, is never expected.',
     }),
     value: Type.String(),
   },

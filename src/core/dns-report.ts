@@ -25,7 +25,7 @@ export const DNS_STATES = [
 
 export type DnsState = (typeof DNS_STATES)[number]
 
-export type DnsRecord = { name: string; type: 'CNAME' | 'ALIAS' | 'A' | 'AAAA' | 'TXT'; value: string }
+export type DnsRecord = { name: string; type: 'CNAME' | 'DNAME' | 'ALIAS' | 'A' | 'AAAA' | 'TXT'; value: string }
 
 /** How the alias stands by which a hostname's DNS-01 challenges are delegated to us: `name` CNAME `value`. */
 export type DelegationReport = { name: string; value: string; state: DelegationState; sentence: string }

@@ -1,5 +1,5 @@
-/** The record types that we read and write, with their numbers (RFC 1035 §3.2.2, RFC 3596, RFC 4034, RFC 8659). */
-export const TYPE_NUMBERS = { A: 1, NS: 2, CNAME: 5, SOA: 6, MX: 15, TXT: 16, AAAA: 28, DS: 43, DNSKEY: 48, CAA: 257 } as const
+/** The record types that we read and write, with their numbers (RFC 1035 §3.2.2, RFC 3596, RFC 4034, RFC 6672, RFC 8659). */
+export const TYPE_NUMBERS = { A: 1, NS: 2, CNAME: 5, SOA: 6, MX: 15, TXT: 16, AAAA: 28, DNAME: 39, DS: 43, DNSKEY: 48, CAA: 257 } as const
 const TYPES = new Map<number, RecordType>(Object.entries(TYPE_NUMBERS).map(([type, number]) => [number, type as RecordType]))
 
 export type RecordType = keyof typeof TYPE_NUMBERS

@@ -13,9 +13,9 @@ export type DelegationPlace = { witnesses: readonly NameServer[] }
 /** `elsewhere`: there is an alias, of another name. `unknown`: nobody answered, or could be asked. */
 export type Delegation = WantedDelegation & { state: 'present' | 'absent' | 'elsewhere' | 'unknown'; sentence: string }
 
-/** What was looked for, and what is there. */
+/** What was looked for, and what is there. `at`: where DNAME records lead the name, which is where the record belongs. */
 export type FoundDelegation = WantedDelegation & Found
-type Found = { state: 'present' | 'absent' | 'unknown' } | { state: 'elsewhere'; target: string }
+type Found = { at?: string } & ({ state: 'present' | 'absent' | 'unknown' } | { state: 'elsewhere'; target: string })
 
 const HOPS_MAX = 4
 const WITNESSES_MAX = 2
@@ -35,12 +35,15 @@ export async function findDelegation(
     if (found.state === 'present') break
     const heard = await parts.authorities.ask(server, { name, type: 'CNAME' }, budget)
     if (heard.kind !== 'answer' || !heard.message.authoritative) continue
-    const target = aliasOf(heard.message.answers, name.toLowerCase())?.target
+    const alias = aliasOf(heard.message.answers, name.toLowerCase())
+    if (alias?.dname) continue
+    const target = alias?.target
     // An alias that leads to ours in several steps is for the resolver to follow.
     if (target?.toLowerCase() === value) found = { state: 'present' }
     else if (found.state !== 'elsewhere') found = target === undefined ? { state: 'absent' } : { state: 'elsewhere', target }
   }
-  if (found.state === 'elsewhere' && (await answersBeside(parts.resolver, name, found.target, budget))) found = { state: 'absent' }
+  if (found.state === 'elsewhere' && (await answersBeside(parts.resolver, found.at ?? name, found.target, budget)))
+    found = { ...found, state: 'absent' }
   if (found.state !== 'present' && wasKeptWaiting(budget)) found = { state: 'unknown' }
   return { name, value, ...found }
 }
@@ -54,17 +57,20 @@ async function answersBeside(resolver: Resolver, name: string, target: string, b
 
 async function follow(resolver: Resolver, { name, value }: WantedDelegation, budget: Budget): Promise<Found> {
   let first: string | undefined
+  let at = name
   let current = name
   for (let hop = 0; hop < HOPS_MAX; hop++) {
     const reply = await resolver.resolve({ name: current, type: 'CNAME' }, budget)
     if (reply.kind !== 'answer') return { state: 'unknown' }
-    const target = aliasOf(reply.message.answers, current.toLowerCase())?.target
-    if (target === undefined) break
+    const alias = aliasOf(reply.message.answers, current.toLowerCase())
+    if (!alias) break
+    const { target, dname } = alias
     if (target.toLowerCase() === value) return { state: 'present' }
-    first ??= target
+    if (!dname) first ??= target
+    else if (first === undefined) at = target.toLowerCase()
     current = target
   }
-  return first === undefined ? { state: 'absent' } : { state: 'elsewhere', target: first }
+  return first === undefined ? { state: 'absent', at } : { state: 'elsewhere', target: first, at }
 }
 
 /** `zone`: that of the hostname, where it is known. `required`: nothing else proves control. `byWildcard`: the record that answers for the hostname. */
@@ -74,7 +80,7 @@ export function describeDelegation(
 ): Delegation {
   const { name, value, state } = found
   const { hostname, zone, byWildcard } = about
-  const sentence = sentenceOf(found, placeOf(name, zone), about.required)
+  const sentence = sentenceOf(found, placeOf(found.at ?? name, zone), about.required)
   if (state !== 'absent' || byWildcard === undefined) return { name, value, state, sentence }
   // With a name below it the hostname exists, and no wildcard record answers for it any more (RFC 4592 §2.2.2).
   const own = `, but give ${hostname} a record of its own first: the wildcard record ("${placeOf(byWildcard, zone).label}") no longer answers for it then.`

@@ -18,7 +18,7 @@ import { createResolver } from './resolver.ts'
 import { describe } from './sentence.ts'
 import { parseServer } from './servers.ts'
 import { type Edge, type Verdict, weighProof, weighWait } from './verdict.ts'
-import type { AskName } from './walk.ts'
+import { type AskName, behindDnames } from './walk.ts'
 import { examineClaim } from './wildcard.ts'
 import { findWildcardRecord, wildcardIn } from './wildcard-record.ts'
 
@@ -95,13 +95,15 @@ export function createProbe(settings: ProbeSettings): Probe {
     remember(hostname, examined, edge)
     const finding = await weighWildcardRecord(hostname, examined, ownership.sharedDomains ?? [], ask(budget))
     const isLocal = finding.view === undefined
-    const proof = ownership.proofNeeded && !isLocal ? { name: `_namesake.${domain}`, value: ownership.proof } : undefined
+    const led = behindDnames(domain, finding.view?.a.hops ?? []) // below a DNAME record none may stand
+    const owner = led.replace(/^\*\./, '').toLowerCase()
+    const proof = ownership.proofNeeded && !isLocal ? { name: `_namesake.${owner}`, value: ownership.proof } : undefined
     // A wildcard's view is of a name below the one that it stands on.
     const isAlias = !isWildcard(hostname) && (finding.view?.a.hops.length ?? 0) > 0
     let verdict: Verdict = finding.verdict
     const apexAlias = isAlias && verdict.kind === 'verified' ? await findApexAlias(authorities, hostname, budget) : undefined
     if (proof && verdict.kind === 'verified') {
-      const wanted = { ...proof, hostname: domain, isAlias }
+      const wanted = { ...proof, hostname: owner, isAlias }
       verdict = weighProof(verdict, { ...proof, ...(await findProof({ resolver, authorities, sureAuthorities }, wanted, budget)) })
     }
     verdict = weighWait(verdict, wasKeptWaiting(budget))

@@ -6,10 +6,10 @@ import { whoseIs } from './own-addresses.ts'
 import { inOneDomain, isWithin, placeOf, registeredDomain } from './place.ts'
 import { describe, describeApexAlias, mayBeCname, type Subject } from './sentence.ts'
 import { type Edge, passesTarget, type Verdict } from './verdict.ts'
-import type { Walk } from './walk.ts'
+import { behindDnames, type Walk } from './walk.ts'
 
 export type DnsState = Verdict['kind']
-export type DnsRecord = { name: string; type: 'CNAME' | 'ALIAS' | 'A' | 'AAAA' | 'TXT'; value: string }
+export type DnsRecord = { name: string; type: 'CNAME' | 'DNAME' | 'ALIAS' | 'A' | 'AAAA' | 'TXT'; value: string }
 export type DnsWarning = { kind: 'caa-forbids' | 'aaaa-elsewhere' | 'cname-at-apex'; sentence: string }
 
 /** What a check hands out: `expected` are the records to add, `found` is what is there now, hop by hop. `checkedAt` is ISO 8601 in UTC. */
@@ -52,7 +52,8 @@ export type ReportParts = {
 
 /** What the sentence of a finding is about. */
 export function subjectOf(hostname: string, { view, zone }: Finding, edge: Edge): Subject {
-  return { hostname, isApex: view?.isApex ?? false, byWildcard: view?.byWildcard, twin: view?.twin, zone, edge }
+  const { isApex = false, byWildcard, twin, a } = view ?? {}
+  return { hostname, isApex, byWildcard, twin, behindDnames: behindDnames(hostname, a?.hops ?? []), zone, edge }
 }
 
 export function createReport(parts: ReportParts): DnsReport {
@@ -127,7 +128,9 @@ function recordsOf(name: string, walk: Walk | undefined): DnsRecord[] {
   if (!walk) return []
   const last = walk.hops.at(-1)?.target ?? name
   return [
-    ...walk.hops.map((hop): DnsRecord => ({ name: hop.name, type: 'CNAME', value: hop.target })),
+    ...walk.hops.map(({ name: from, target, dname }): DnsRecord => {
+      return dname ? { name: dname.name, type: 'DNAME', value: dname.target } : { name: from, type: 'CNAME', value: target }
+    }),
     ...walk.addresses.slice(0, RECORDS_SHOWN_MAX).map((value): DnsRecord => ({ name: last, type: typeOf(value), value })),
   ]
 }

@@ -1,9 +1,10 @@
 import { unicodeOf } from '../hostname.ts'
 import { recordTypeShown } from '../lib/record-type.ts'
 import { domainBelow, isRegistered, type Place, parentOf, placeOf, registeredDomain } from './place.ts'
-import { asEntered, hostNameIn } from './target.ts'
+import { hostNameIn } from './target.ts'
 import { type Edge, isOursByMistake, leadsToOurs, type Verdict } from './verdict.ts'
 import type { Hop } from './walk.ts'
+import { chain, list, lowerFirst, plural, show } from './wording.ts'
 
 /**
  * What a sentence is about: `zone` is the DNS zone of the hostname, where it is known. `byWildcard`: the name of the wildcard record that what was found
@@ -16,6 +17,8 @@ export type Subject = {
   zone: string | undefined
   /** The name with or without www before it, where that leads here. */
   twin?: string | undefined
+  /** Where DNAME records lead it, or the hostname itself. */
+  behindDnames?: string
   nameServers?: readonly string[]
   edge: Edge
 }
@@ -30,8 +33,6 @@ const WILDCARD_MAY_STAY: readonly Verdict['kind'][] = [
   'dnssec-bogus',
   'unknown',
 ]
-
-const NAMES_SHOWN_MAX = 4
 
 /** One sentence that the owner of the hostname, who need not be technical, can act on: which record, at which name, with which value. */
 export function describe(verdict: Verdict, subject: Subject): string {
@@ -52,8 +53,9 @@ function describeInAscii(verdict: Verdict, subject: Subject): string {
     return describeByWildcard(verdict, subject.byWildcard, subject)
   if (isOursByMistake(verdict, hostname, edge))
     return `${hostname} holds our address in an NS record, where it has no effect: remove it, then ${lowerFirst(addRecord(subject))}.`
-  const misplaced = subject.isApex ? blamedRecord(verdict, edge) : undefined
-  if (misplaced?.name.toLowerCase() === hostname) return describeMisplaced(misplaced, subject)
+  const blamed = blamedRecord(verdict, edge)
+  if (blamed?.dname) return describeByDname(verdict, blamed.dname, subject)
+  if (subject.isApex && blamed?.name.toLowerCase() === hostname) return describeMisplaced(blamed, subject)
   switch (verdict.kind) {
     case 'verified':
       return `The DNS of ${hostname} is right: it leads ${edge.target === edge.host || verdict.via === 'cname-target' ? `to ${edge.target}` : 'here'}.`
@@ -122,6 +124,17 @@ function describeMisplaced(record: Hop, subject: Subject): string {
   const { label, zone } = placeOf(subject.hostname, subject.zone)
   const misplaced = `Remove the CNAME record named "${label}" in the DNS of ${zone}, which leads to ${show(record.target)} and may not stand at a domain itself`
   return `${misplaced}, then ${lowerFirst(addRecord(subject))}.`
+}
+
+/** No record may stand below a DNAME record (RFC 6672 §2.4), by which other names may live. */
+function describeByDname(verdict: Verdict, dname: Hop, subject: Subject): string {
+  const { hostname, behindDnames: at = hostname, edge } = subject
+  const { label, zone } = placeOf(dname.name.toLowerCase(), subject.zone)
+  const record = `The DNAME record named "${label}" in the DNS of ${zone} leads`
+  const own = lowerFirst(addRecord(subject))
+  if (verdict.kind === 'loop') return `${record} ${hostname} in a circle: remove it, then ${own}.`
+  const lead = `${record} all names below it to ${show(dname.target)}, so that ${hostname} can have no record of its own`
+  return `${lead}: give ${at} a CNAME record with the value ${withValue(edge)}, or remove the DNAME record, if no other name needs it, and ${own}.`
 }
 
 function describeAbsent(unregistered: string | undefined, subject: Subject): string {
@@ -314,29 +327,4 @@ function change(record: Hop, subject: Subject): string {
 
 function withValue(edge: Edge): string {
   return `"${edge.target}"`
-}
-
-function chain(hops: Hop[]): string {
-  const names = [hops[0]?.name ?? '', ...hops.map((hop) => hop.target)]
-  return names.length > NAMES_SHOWN_MAX + 1 ? `${names.slice(0, NAMES_SHOWN_MAX).join(' → ')} → …` : names.join(' → ')
-}
-
-function show(name: string): string {
-  return `"${asEntered(name)}"`
-}
-
-/** In order, as answers rotate what they hold: the same records make the same sentence. */
-function list(unordered: readonly string[]): string {
-  const items = unordered.toSorted()
-  if (items.length > NAMES_SHOWN_MAX)
-    return `${items.slice(0, NAMES_SHOWN_MAX - 1).join(', ')} and ${items.length - NAMES_SHOWN_MAX + 1} more`
-  return items.length < 2 ? items.join() : `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`
-}
-
-function plural(items: string[], one: string, many = `${one}s`): string {
-  return items.length === 1 ? one : many
-}
-
-function lowerFirst(text: string): string {
-  return text.charAt(0).toLowerCase() + text.slice(1)
 }

@@ -187,6 +187,7 @@ function judgeResolving(view: View, edge: Edge): Verdict {
 }
 
 function findMistake(hostname: string, hop: Hop, edge: Edge): Verdict | undefined {
+  if (hop.dname) return undefined
   const target = hostNameIn(hop.target)
   if (edge.portalHosts.has(target)) return { kind: 'target-is-portal', record: hop }
   if (isNearly(withoutDomain(target, hostname), edge)) return { kind: 'missing-final-dot', record: hop }
@@ -211,8 +212,9 @@ function judgeUnresolved(reason: 'silent' | 'failed' | 'bogus', hops: Hop[], edg
 
 function judgeOtherTarget(view: View): Verdict {
   const addresses = addressesOf(view)
-  const by = proxyBehind(view.a.hops.at(-1)!.target)
-  return by === undefined ? { kind: 'wrong-target', record: view.a.hops[0], addresses } : { kind: 'proxied', by, addresses }
+  const [first] = view.a.hops
+  const by = first!.dname ? undefined : proxyBehind(view.a.hops.at(-1)!.target)
+  return by === undefined ? { kind: 'wrong-target', record: first, addresses } : { kind: 'proxied', by, addresses }
 }
 
 function judgeAddresses(hostname: string, view: View, edge: Edge): Verdict {

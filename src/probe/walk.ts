@@ -2,7 +2,8 @@ import { isAskable, type Message, RCODE, type RecordType, type ResourceRecord } 
 import type { Reply } from './resolver.ts'
 import { mustBeSigned } from './signatures.ts'
 
-export type Hop = { name: string; target: string }
+/** `dname`: the DNAME record that makes the alias, as it does for every name below its own (RFC 6672); such a name has no CNAME record, nor any other. */
+export type Hop = { name: string; target: string; dname?: { name: string; target: string } }
 
 /**
  * Where a name led: CNAME by CNAME, with case kept, to addresses of one family or to why there are none.
@@ -63,10 +64,21 @@ function denied(state: Walk, end: 'no-data' | 'no-such-name', message: Message):
   return state.hops.length === 0 && zone !== undefined ? { ...state, end, zone } : { ...state, end }
 }
 
-/** The alias that a name in lower case has among these records. */
+/** The alias that a name in lower case has among these records. Most servers send the CNAME that a DNAME stands for beside it, and some the DNAME alone. */
 export function aliasOf(answers: ResourceRecord[], name: string): Hop | undefined {
   const record = answers.find((answer) => answer.type === 'CNAME' && answer.name.toLowerCase() === name)
-  return record && { name: record.name, target: record.value }
+  const above = answers.find((answer) => answer.type === 'DNAME' && name.endsWith(`.${answer.name.toLowerCase()}`))
+  if (!above) return record && { name: record.name, target: record.value }
+  const dname = { name: above.name, target: above.value }
+  const target = `${name.slice(0, -dname.name.length)}${dname.target}`.replace(/\.$/, '') // behind the dot; the root has none
+  if (!record) return { name, target, dname }
+  return { name: record.name, target: record.value, ...(record.value.toLowerCase() === target.toLowerCase() && { dname }) }
+}
+
+/** Where DNAME records lead a name: there it has its records. The name itself where none does. */
+export function behindDnames(name: string, hops: readonly Hop[]): string {
+  const own = hops.findIndex(({ dname }) => !dname)
+  return hops.slice(0, own === -1 ? undefined : own).at(-1)?.target ?? name
 }
 
 /** An answer that holds the name's alias, where there is one. */

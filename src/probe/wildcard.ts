@@ -9,12 +9,16 @@ import { sampleUnder } from './sample.ts'
 export async function examineClaim(lookup: Lookup, hostname: Hostname, budget: Budget): Promise<Finding> {
   if (!isWildcard(hostname)) return lookup.examine(hostname, budget)
   const sample = sampleUnder(withoutStar(hostname))
-  return tellOf(hostname, sample, await lookup.examine(sample, budget, 'sample'))
+  return tellOf(sample, await lookup.examine(sample, budget, 'sample'))
 }
 
-/** A finding is plain data, and the sample occurs in it as a name alone or with the zone behind it. */
-function tellOf(hostname: Hostname, sample: string, finding: Finding): Finding {
+const LABEL_CHARS_MIN = 8 // a long domain leaves room for less, which other names may begin with too
+
+/** A finding is plain data, and the sample occurs in it as a name alone, with the zone behind it, or where a DNAME record leads it. */
+function tellOf(sample: string, finding: Finding): Finding {
+  const label = sample.slice(0, sample.indexOf('.') + 1)
+  const start = label.length > LABEL_CHARS_MIN ? label : sample
   return JSON.parse(JSON.stringify(finding), (_key, value) =>
-    typeof value === 'string' && value.toLowerCase().startsWith(sample) ? `${hostname}${value.slice(sample.length)}` : value,
+    typeof value === 'string' && value.toLowerCase().startsWith(start) ? `*.${value.slice(label.length)}` : value,
   ) as Finding
 }

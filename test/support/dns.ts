@@ -8,14 +8,14 @@ import { join } from 'node:path'
 import dnsPacket, { type Answer, type DecodedPacket, type Packet } from 'dns-packet'
 import { bindBoth, freePort } from './ports.ts'
 
-export type DnsType = 'A' | 'AAAA' | 'CNAME' | 'TXT' | 'NS' | 'SOA' | 'CAA' | 'DS' | 'DNSKEY' | 'MX'
+export type DnsType = 'A' | 'AAAA' | 'CNAME' | 'DNAME' | 'TXT' | 'NS' | 'SOA' | 'CAA' | 'DS' | 'DNSKEY' | 'MX'
 type Transport = 'udp' | 'tcp'
 
 /**
  * How a server treats a name, for both transports unless said: an error code, no answer at all, an answer cut short over UDP, before its records or
  * within the last, none over TCP, one
- * whose signatures are wrong (SERVFAIL unless checking is disabled), FORMERR to a query with EDNS, one that comes late. `only` narrows
- * it to some types.
+ * whose signatures are wrong (SERVFAIL unless checking is disabled), FORMERR to a query with EDNS, a DNAME without the CNAME that it stands for, one that
+ * comes late. `only` narrows it to some types.
  */
 export type Behaviour = {
   rcode?: number
@@ -24,6 +24,7 @@ export type Behaviour = {
   noTcp?: true
   bogus?: true
   noEdns?: true
+  dnameAlone?: true
   latencyMs?: number
   only?: DnsType[]
 }
@@ -135,7 +136,9 @@ export async function startDnsServer(options: DnsOptions = {}): Promise<DnsServe
     if (behaviour.noEdns && query.additionals!.length > 0) return { ...base, flags: base.flags | FORMAT_ERROR }
     if (behaviour.bogus && ((query.flags ?? 0) & CD) === 0) return { ...base, flags: base.flags | SERVER_FAILURE }
     if (behaviour.truncate === true && transport === 'udp') return { ...base, flags: base.flags | TC }
-    return { ...base, ...findAnswer(question.name.toLowerCase(), question.type as DnsType, base.flags) }
+    const found = findAnswer(question.name.toLowerCase(), question.type as DnsType, base.flags)
+    const dname = behaviour.dnameAlone && found.answers?.find(({ type }) => type === 'DNAME')
+    return { ...base, ...(dname ? { answers: [dname] } : found) }
   }
 
   function findAnswer(name: string, type: DnsType, flags: number): Partial<Packet> {
@@ -148,6 +151,14 @@ export async function startDnsServer(options: DnsOptions = {}): Promise<DnsServe
     const answers: Answer[] = []
     let current = name
     for (let n = 0; n < 20; n++) {
+      const dname = dnameAbove(current)
+      if (dname) {
+        const target = `${current.slice(0, -dname.name.length)}${dataOf(dname)}`
+        answers.push(dname, toAnswer(current, 'CNAME', target))
+        current = target.toLowerCase()
+        if (type === 'CNAME') return { answers }
+        continue
+      }
       const isGivenItself = type === 'CNAME' || (type === 'MX' && recordsOf(current, 'MX').length > 0)
       const alias = isGivenItself ? undefined : recordsOf(current, 'CNAME')[0]
       if (!alias) break
@@ -159,6 +170,11 @@ export async function startDnsServer(options: DnsOptions = {}): Promise<DnsServe
     const denying = zoneOf(current)
     const authorities = denying === undefined ? [] : [toAnswer(denying, 'SOA', `ns.${denying}`)]
     return { answers, authorities, flags: flags | (exists(sourceOf(current)) ? NO_ERROR : NO_SUCH_NAME) }
+  }
+
+  function dnameAbove(name: string): Answer | undefined {
+    const above = name.split('.').map((_, n, labels) => labels.slice(n + 1).join('.'))
+    return above.flatMap((each) => records.get(keyOf(each, 'DNAME')) ?? [])[0]
   }
 
   /** The AAAA records stand first, as with many registries. */
