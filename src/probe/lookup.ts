@@ -217,6 +217,8 @@ function twinOf(hostname: string, zone: string | undefined): string | undefined 
 
 /** The name of the record that has the mistake, or that leads elsewhere. */
 function blamedName(hostname: string, verdict: Verdict, edge: Edge): string | undefined {
+  const record = verdict.kind === 'loop' ? verdict.hops[0] : 'record' in verdict ? verdict.record : undefined
+  if (record?.dname) return undefined // whether a wildcard record is where it leads
   switch (verdict.kind) {
     case 'wrong-case':
     case 'typo-in-target':

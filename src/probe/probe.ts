@@ -174,7 +174,7 @@ async function weighWildcardRecord(hostname: Hostname, finding: Finding, sharedD
   if (verdict.kind !== 'verified' || !view || isWildcard(hostname) || sharedDomains.length === 0) return finding
   const source = await findWildcardRecord(hostname, view, zone, ask)
   if (source.kind === 'unknown') return { ...finding, verdict: { kind: 'unknown', reason: 'failed' } }
-  if (source.kind === 'own' || !sharedDomains.some((domain) => isWithin(source.name.slice('*.'.length), domain))) return finding
+  if (source.kind === 'own' || !sharedDomains.some((domain) => isWithin(source.domain, domain))) return finding
   return { ...finding, verdict: { kind: 'absent', sharedRecord: source.name }, view: { ...view, byWildcard: source.name } }
 }
 

@@ -148,7 +148,7 @@ function describeAbsent(unregistered: string | undefined, subject: Subject): str
 
 function describeShared(wildcard: string, subject: Subject): string {
   const { label } = placeOf(wildcard, subject.zone)
-  return `${addRecord(subject)}: so far only the wildcard record ("${label}") leads ${subject.hostname} here, which does not say for whom, as others are served under it too; it may stay.`
+  return `${addRecord(whereLed(subject))}: so far only the wildcard record ("${label}") leads ${subject.hostname} here, which does not say for whom, as others are served under it too; it may stay.`
 }
 
 /** Who sees no record that they have added may have added it for www, or at a DNS provider that the domain has left. */
@@ -272,7 +272,7 @@ function describeProof(verdict: Verdict & { kind: 'proof-needed' }, subject: Sub
   if (byWildcard === undefined) return `${lead}.`
   // With a name below it the hostname exists, and no wildcard record answers for it any more (RFC 4592 §2.2.2).
   const wildcard = placeOf(byWildcard, subject.zone).label
-  return `${lead}, and ${lowerFirst(addRecord(subject))}, because the wildcard record ("${wildcard}") no longer answers for ${hostname} then.`
+  return `${lead}, and ${lowerFirst(addRecord(whereLed(subject)))}, because the wildcard record ("${wildcard}") no longer answers for ${hostname} then.`
 }
 
 function proveBy({ name, proof, mistake }: Verdict & { kind: 'proof-needed' }, subject: Subject): string {
@@ -288,6 +288,11 @@ function proveBy({ name, proof, mistake }: Verdict & { kind: 'proof-needed' }, s
     default:
       return `also add a TXT record ${named} with the value "${proof}"`
   }
+}
+
+/** What has a record of its own, where DNAME records lead the hostname. */
+function whereLed(subject: Subject): Subject {
+  return { ...subject, hostname: subject.behindDnames ?? subject.hostname }
 }
 
 function addRecord(subject: Subject): string {

@@ -49,6 +49,18 @@ test('where others are served in a domain, its wildcard record does not say whom
   expect((await checkBesideOthers('login.customer.test', 'customer.test')).state).toBe('verified')
 })
 
+test('nor does one to which a DNAME record leads all names of that domain', async () => {
+  zone.set('eu.customer.test', 'DNAME', 'other.test')
+  zone.resolver.set('*.other.test', 'CNAME', EDGE_HOST)
+  const { state, sentence } = await checkBesideOthers('login.eu.customer.test', 'eu.customer.test')
+  expect(state).toBe('absent')
+  expect(sentence).toBe(
+    `Add a CNAME record named "login" in the DNS of other.test with the value "${EDGE_HOST}": so far only the wildcard record ("*") leads login.eu.customer.test here, which does not say for whom, as others are served under it too; it may stay.`,
+  )
+  zone.resolver.set('login.other.test', 'CNAME', EDGE_HOST)
+  expect((await checkBesideOthers('login.eu.customer.test', 'eu.customer.test')).state).toBe('verified')
+})
+
 test('so does a name several labels below, and one in the domain of others further down, but not one that a nearer wildcard record leads here', async () => {
   zone.set('*.customer.test', 'CNAME', EDGE_HOST)
   expect((await checkBesideOthers('login.eu.customer.test', 'customer.test')).state).toBe('absent')
