@@ -45,5 +45,7 @@ export type DnsReport = {
   delegation?: DelegationReport
   zone?: string | null
   nameServers?: string[]
+  /** Nothing was found out for want of room here, which says nothing of the hostname. */
+  turnedAway?: true
   evidence?: object
 }

@@ -20,8 +20,12 @@ export function nextProbeInS(
   return baseS * (0.9 + Math.random() / 5)
 }
 
-/** Whether a check adds to the `failures` in a row: those of an unverified domain are the ones that found nothing out. */
-export function isFailure(probe: { verified: boolean }, report: Pick<DnsReport, 'state' | 'warnings'>): boolean {
+/**
+ * Whether a check adds to the `failures` in a row, or ends them: those of an unverified domain are the ones that found nothing out. Undefined of one that had
+ * no place to ask: it leaves them as they are.
+ */
+export function isFailure(probe: { verified: boolean }, report: Pick<DnsReport, 'state' | 'warnings' | 'turnedAway'>): boolean | undefined {
+  if (report.turnedAway) return undefined
   return report.state === 'unknown' || (probe.verified && !isRight(report))
 }
 

@@ -277,6 +277,20 @@ test('checks that find nothing out are counted, until one does, and wait in a li
   expect(failures).toEqual([0, 1, 2, 0])
 })
 
+test('a check that had no place to ask leaves the domain in its line, and to its pace', async () => {
+  const hostname = await claim(db, await addProject(db))
+  const turnAway = async (line: ProbeLine) => {
+    await makeDue(hostname)
+    const probe = (await dueOf(hostname, line))!
+    await recordProbes(db, [{ probe, report: { ...report('unknown'), turnedAway: true }, nextProbeInS: 60 }])
+    return probe.failures
+  }
+  expect([await turnAway('answered'), await turnAway('answered')]).toEqual([0, 0])
+  await makeDue(hostname)
+  await recordProbes(db, [result((await dueOf(hostname))!, 'unknown')])
+  expect([await turnAway('unanswered'), await turnAway('unanswered')]).toEqual([1, 1])
+})
+
 test('of a verified domain the checks that find something wrong are counted too, but not while somebody looks', async () => {
   const project = await addProject(db)
   const hostname = await claim(db, project)

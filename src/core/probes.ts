@@ -191,7 +191,7 @@ async function storeReports(tx: Tx, results: readonly ProbeResult[]): Promise<St
           ${results.map(({ report }) => report.state)}::text[], ${results.map(({ report }) => JSON.stringify(report))}::json[],
           ${results.map(({ nextProbeInS }) => nextProbeInS)}::float8[], ${results.map(({ report }) => isDelegated(report))}::boolean[],
           ${results.map(({ probe }) => probe.begunAt ?? null)}::timestamptz[],
-          ${results.map(({ probe, report }) => isFailure(probe, report))}::boolean[],
+          ${results.map(({ probe, report }) => isFailure(probe, report) ?? null)}::boolean[],
           ${results.map(({ report }) => `"sentence":${JSON.stringify(report.sentence)}`)}::text[])
           with ordinality as r(domain_id, state, report, next_s, delegated, begun_at, failed, said, place)
         order by domain_id, begun_at desc nulls last
@@ -207,7 +207,7 @@ async function storeReports(tx: Tx, results: readonly ProbeResult[]): Promise<St
           live_sentence = case when ${holds} then p.live_sentence end, live_waits = case when ${holds} then p.live_waits else 0 end,
           -- While somebody looks, a wrong record is seen every two seconds: that makes it no older.
           failures = case when not result.failed then 0
-            when result.state <> 'unknown' and p.watched_until > now() then p.failures else p.failures + 1 end,
+            when result.failed is null or (result.state <> 'unknown' and p.watched_until > now()) then p.failures else p.failures + 1 end,
           next_probe_at = case when p.watched_until > now() and result.next_s > ${WATCHED_INTERVAL_S}
             then ${WATCHED_INTERVAL} + case when p.claimed_at > now() - ${WATCHED_INTERVAL} then p.claimed_at else now() end
             else now() + make_interval(secs => result.next_s) end

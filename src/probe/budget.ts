@@ -4,8 +4,8 @@
  */
 export type Budget = { readonly endsAt: number; queriesLeft: number; readonly owner: string; readonly turns: Turns }
 
-/** The questions of a look-up that have a place, and those that wait until one of them has ended. */
-type Turns = { underWay: number; line: (() => void)[]; haveWaited: boolean; wereMissed: boolean }
+/** The questions of a look-up that have a place, and those that wait until one of them has ended. `wereTurnedAway`: there was no place for it at all. */
+type Turns = { underWay: number; line: (() => void)[]; haveWaited: boolean; wereMissed: boolean; wereTurnedAway: boolean }
 
 const LOOKUP_TIMEOUT_MS = 8_000
 const LOOKUP_QUERIES_MAX = 64
@@ -22,7 +22,7 @@ export function openBudgetAside(): Budget {
 }
 
 function noTurns(): Turns {
-  return { underWay: 0, line: [], haveWaited: false, wereMissed: false }
+  return { underWay: 0, line: [], haveWaited: false, wereMissed: false, wereTurnedAway: false }
 }
 
 /** Takes one query out of the budget; false when none is left, or no time. */
@@ -34,5 +34,5 @@ export function spend(budget: Budget): boolean {
 
 /** Whether something was not heard for want of places: a question had none, or the time ran out after one that had to wait. That is no silence of servers. */
 export function wasKeptWaiting({ endsAt, turns }: Budget): boolean {
-  return turns.wereMissed || (turns.haveWaited && performance.now() >= endsAt)
+  return turns.wereMissed || turns.wereTurnedAway || (turns.haveWaited && performance.now() >= endsAt)
 }

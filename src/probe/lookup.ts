@@ -1,6 +1,6 @@
 import { RCODE } from '../lib/dns-message.ts'
 import type { Authorities, NameServer, Statement, Unsaid } from './authority.ts'
-import { type Budget, openBudgetAside, wasKeptWaiting } from './budget.ts'
+import { type Budget, openBudgetAside } from './budget.ts'
 import { learnOwnAddresses } from './own-addresses.ts'
 import { isWithin, placeOf, registeredDomain } from './place.ts'
 import { textsOf } from './proof.ts'
@@ -51,7 +51,7 @@ export function createLookup(parts: { resolver: Resolver; authorities: Authoriti
       return { verdict: { kind: 'verified', via: 'local' }, view: undefined, zone: undefined, servers: [] }
     }
     const judged = await judge(hostname, budget, sample)
-    const finding = { ...judged, verdict: weighWait(judged.verdict, wasKeptWaiting(budget)) }
+    const finding = { ...judged, verdict: weighWait(judged.verdict, budget) }
     const isBlind = foundNothingOut(finding.verdict) && !edge.isLocal && !(await resolverAnswers())
     return isBlind ? { ...finding, verdict: { kind: 'unknown', reason: 'resolver' } } : finding
   }

@@ -41,9 +41,13 @@ export function createPlaces(): Places {
     async inPlace(budget, ask) {
       const { turns } = budget
       if (!enter(budget)) {
-        turns.haveWaited = true
         // A place comes from a question of the same look-up that has ended.
-        if (turns.underWay === 0 || !(await waitForTurn(budget))) {
+        if (turns.underWay === 0) {
+          turns.wereTurnedAway = true
+          return undefined
+        }
+        turns.haveWaited = true
+        if (!(await waitForTurn(budget))) {
           turns.wereMissed = true
           return undefined
         }

@@ -5,7 +5,7 @@ import { Lru } from '../lib/lru.ts'
 import { createOnce } from '../lib/once.ts'
 import { findApexAlias } from './apex-alias.ts'
 import { createAuthorities } from './authority.ts'
-import { type Budget, openBudget, wasKeptWaiting } from './budget.ts'
+import { type Budget, openBudget } from './budget.ts'
 import { type CaaFinding, type CaaRecords, findCaa, lookUpCaa } from './caa.ts'
 import { describeDelegation, findDelegation, type WantedDelegation } from './delegation.ts'
 import { createExchange } from './exchange.ts'
@@ -106,7 +106,7 @@ export function createProbe(settings: ProbeSettings): Probe {
       const wanted = { ...proof, hostname: owner, isAlias }
       verdict = weighProof(verdict, { ...proof, ...(await findProof({ resolver, authorities, sureAuthorities }, wanted, budget)) })
     }
-    verdict = weighWait(verdict, wasKeptWaiting(budget))
+    verdict = weighWait(verdict, budget)
     const witnesses = finding.servers.filter(({ says }) => !['lame', 'failed', 'silent'].includes(says))
     const wanted = isLocal ? undefined : ownership.delegation
     const found = wanted && (await findDelegation({ resolver, authorities }, { ...wanted, witnesses }, budget))

@@ -25,6 +25,8 @@ export type DnsReport = {
   nameServers: string[]
   /** Where challenges can be delegated to us. */
   delegation?: Delegation
+  /** Nothing was found out for want of room here, which says nothing of the hostname. */
+  turnedAway?: true
   evidence: object
 }
 
@@ -75,6 +77,7 @@ export function createReport(parts: ReportParts): DnsReport {
     zone: finding.view ? placeOf(hostname, finding.zone).zone : null,
     nameServers: parts.nameServers.slice(0, NAME_SERVERS_SHOWN_MAX),
     ...(parts.delegation && { delegation: parts.delegation }),
+    ...(finding.verdict.kind === 'unknown' && finding.verdict.turnedAway && { turnedAway: true }),
     evidence: {
       ...bounded(details),
       ...(byWildcard !== undefined && { byWildcard }),

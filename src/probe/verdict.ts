@@ -1,4 +1,5 @@
 import type { Unsaid } from './authority.ts'
+import { type Budget, wasKeptWaiting } from './budget.ts'
 import { editDistance } from './edit-distance.ts'
 import { type OwnAddresses, whoseIs } from './own-addresses.ts'
 import { inOneDomain, isPublicSuffix, registeredDomain } from './place.ts'
@@ -43,7 +44,7 @@ export type View = {
  * The `record` of what is unknown or bogus: the CNAME that leads to a name which cannot be resolved; without one it is the hostname itself that cannot be.
  * `sharedRecord`: the wildcard record that leads the hostname here, as it does names of others.
  * `resolver`: our own gives no answer for the edge host, so that nothing can be seen, or not whether an address is ours. `busy`: we had no place or no time
- * left to ask. `dead`: the name servers of which none has an answer. `unsigned`: the zone has no signatures, though its parent says that it has.
+ * left to ask; `turnedAway`: for a question there was no place at all. `dead`: the name servers of which none has an answer. `unsigned`: the zone has no signatures, though its parent says that it has.
  */
 export type Verdict =
   | { kind: 'verified'; via: 'cname' | 'cname-target' | 'addresses' | 'local' }
@@ -66,6 +67,7 @@ export type Verdict =
   | {
       kind: 'unknown'
       reason: 'silent' | 'failed' | 'bogus' | 'resolver' | 'busy'
+      turnedAway?: true
       record?: Hop
       dead?: { zone: string; servers: string[] }
     }
@@ -151,8 +153,9 @@ export function weighProof(verdict: Verdict, proof: { name: string; value: strin
 }
 
 /** What a look-up did not see because it was kept waiting may be the record that is right: that the hostname leads here is all that is believed then. */
-export function weighWait(verdict: Verdict, keptWaiting: boolean): Verdict {
-  return keptWaiting && verdict.kind !== 'verified' ? { kind: 'unknown', reason: 'busy' } : verdict
+export function weighWait(verdict: Verdict, budget: Budget): Verdict {
+  if (verdict.kind === 'verified' || !wasKeptWaiting(budget)) return verdict
+  return { kind: 'unknown', reason: 'busy', ...(budget.turns.wereTurnedAway && { turnedAway: true }) }
 }
 
 function firstOf(servers: { name: string }[], names: string[]): number {
