@@ -13,6 +13,7 @@ const POLL_MS_MAX = 5_000
 const RETRY_AFTER_MAX_MS = 30_000
 const REPLACES_REFUSED = ['alreadyReplaced', 'malformed', 'unauthorized']
 const PASSING = ['connectionFailed', 'timeout', 'aborted', 'serverInternal', 'rateLimited', 'badNonce', 'accountDoesNotExist']
+const GONE_STATUS = [404, 410]
 const NOT_FOUND_PAUSES_MS = [250, 750, 2_000]
 const CHAIN_TYPE = 'application/pem-certificate-chain'
 
@@ -35,7 +36,7 @@ export type Wanted = {
   keepOrder?: ((opened: { url: string; expires: Date | undefined }) => Promise<void>) | undefined
   /** The URL of an order made before, with the key of `csr`. */
   resume?: string | undefined
-} & Pick<IssueOptions, 'replaces' | 'onOrder' | 'onFinalize' | 'onCounted'>
+} & Pick<IssueOptions, 'replaces' | 'onOrder' | 'onReopen' | 'onFinalize' | 'onCounted'>
 
 type Opened = { url: string; order: Order }
 
@@ -46,6 +47,7 @@ type Opened = { url: string; order: Order }
 export async function obtainChain(acme: AcmeConversation, wanted: Wanted): Promise<string> {
   const { url, order } = wanted.resume === undefined ? await openOrder(acme, wanted) : await reopen(acme, wanted.resume)
   if (wanted.resume === undefined) await wanted.keepOrder?.({ url, expires: order.expires })
+  else wanted.onReopen?.()
   if (order.status === 'pending') for (const authorization of order.authorizations) await authorize(acme, wanted, authorization)
   const { certificate } = await patiently(acme, wanted, () => finalise(acme, wanted, url), isNotFound)
   if (!certificate) throw ownFault('malformedAnswer', `${acme.host} calls the order valid but names no certificate`)
@@ -92,7 +94,10 @@ function isNotFound(error: unknown): error is IssueError {
   return isAcmeError(error, 'orderNotReady') || (isAcmeError(error, 'malformed') && error.problem.status === 404)
 }
 
-/** Any 4xx: the certificate was issued by then, whatever keeps it from us. Who asks us to wait, or for another nonce, has said what to do. */
+/**
+ * Any 4xx: what becomes of an order that is being finalised stands in the order alone, whatever keeps that or its certificate from us. Who asks us to wait, or
+ * for another nonce, has said what to do.
+ */
 function isWithheld(error: unknown): error is IssueError {
   if (!(error instanceof IssueError) || ['rateLimited', 'badNonce'].includes(kindOf(error))) return false
   const { status = 0 } = error.problem
@@ -118,20 +123,27 @@ async function openOrder(acme: AcmeConversation, wanted: Wanted): Promise<Opened
   return { url: readUrl(answer.location, 'the Location of the order'), order: readOrder(answer) }
 }
 
-/** What the authority no longer knows, or has called invalid, is gone; while it merely does not answer, nobody knows. */
+/** What the authority no longer knows, or has called invalid, is gone; while it merely does not answer, or only what stands in front of it, nobody knows. */
 async function reopen(acme: AcmeConversation, url: string): Promise<Opened> {
   const before = `the order from before at ${acme.host}`
   const order = await acme
     .post(url)
     .then(readOrder)
     .catch((error) => {
-      if (!(error instanceof IssueError) || PASSING.includes(kindOf(error)) || (error.problem.status ?? 0) >= 500) throw error
+      if (!(error instanceof IssueError) || isPassing(error)) throw error
       throw ownFault('orderGone', `${before} cannot be resumed`, { cause: error })
     })
   // Also where it says that the fault was its own: nothing comes of this one any more.
   if (order.status === 'invalid')
     throw ownFault('orderInvalid', `${before} is invalid`, { cause: order.error && refusal(`${acme.host} calls it so`, order.error) })
   return { url, order }
+}
+
+function isPassing(error: IssueError): boolean {
+  const kind = kindOf(error)
+  const { status = 0 } = error.problem
+  const isForeign = kind === 'malformedAnswer' && status >= 400 && !GONE_STATUS.includes(status) // in the words of a gateway
+  return PASSING.includes(kind) || status >= 500 || status === 429 || isForeign
 }
 
 /** A `replaces` that the authority refuses (it has a successor, is not known, is another account's) must not cost the renewal. */
@@ -142,7 +154,8 @@ function postWithout(error: unknown, postPlain: () => Promise<HttpAnswer>): Prom
 
 /** Meets the solver's challenge. A proof still valid from before is enough. */
 async function authorize(acme: AcmeConversation, { hostname, solver }: Wanted, url: string): Promise<void> {
-  const before = readAuthorization(await acme.post(url))
+  const look = () => acme.post(url)
+  const before = readAuthorization(await look())
   if (before.status === 'valid') return
   if (before.status !== 'pending') throw notAuthorized(acme, hostname, before)
   const offered = before.challenges.find(({ type, token }) => type === solver.type && token !== '')
@@ -151,7 +164,7 @@ async function authorize(acme: AcmeConversation, { hostname, solver }: Wanted, u
   try {
     await solver.present(challenge, acme.signal)
     if (offered.status === 'pending') await acme.post(offered.url, {})
-    const after = await poll(acme, url, readAuthorization, ({ status }) => status === 'pending', { undecided: undecided(acme, hostname) })
+    const after = await poll(acme, look, readAuthorization, ({ status }) => status === 'pending', { undecided: undecided(acme, hostname) })
     if (after.status !== 'valid') throw notAuthorized(acme, hostname, after)
   } finally {
     await solver.withdraw(challenge)
@@ -174,14 +187,15 @@ function notAuthorized({ host }: AcmeConversation, hostname: Hostname, { status,
 
 async function pollOrder(
   acme: AcmeConversation,
-  { hostname }: Wanted,
+  wanted: Wanted,
   url: string,
   pending: Order['status'][],
   first?: HttpAnswer,
 ): Promise<Order> {
-  const order = await poll(acme, url, readOrder, ({ status }) => pending.includes(status), { first })
+  const look = () => patiently(acme, wanted, () => acme.post(url), isWithheld)
+  const order = await poll(acme, look, readOrder, ({ status }) => pending.includes(status), { first })
   if (order.status !== 'invalid') return order
-  const lead = `${acme.host} did not issue a certificate for ${hostname}`
+  const lead = `${acme.host} did not issue a certificate for ${wanted.hostname}`
   throw order.error ? refusal(lead, order.error) : ownFault('malformedAnswer', `${lead}: it calls the order invalid and gives no reason`)
 }
 
@@ -191,27 +205,27 @@ async function pollOrder(
  */
 async function poll<T>(
   acme: AcmeConversation,
-  url: string,
+  look: () => Promise<HttpAnswer>,
   read: (answer: HttpAnswer) => T,
   isPending: (resource: T) => boolean,
   { first, undecided }: { first?: HttpAnswer | undefined; undecided?: IssueError },
 ): Promise<T> {
   const deadlineMs = performance.now() + POLL_TIMEOUT_MS
-  let answer = first ?? (await acme.post(url))
-  for (let look = 1; look <= POLLS_MAX; look++) {
+  let answer = first ?? (await look())
+  for (let looks = 1; looks <= POLLS_MAX; looks++) {
     const resource = read(answer)
     if (!isPending(resource)) return resource
-    const waitMs = waitBeforeNext(look, answer.retryAfterS)
+    const waitMs = waitBeforeNext(looks, answer.retryAfterS)
     if (performance.now() + waitMs > deadlineMs) break
     await pause(waitMs, acme.signal)
     if (acme.signal.aborted) throw (isLate(acme.signal) && undecided) || explainAbort(acme.signal)
-    answer = await acme.post(url)
+    answer = await look()
   }
   throw undecided ?? ownFault('timeout', `${acme.host} did not settle the order within ${POLL_TIMEOUT_MS / 1000} seconds`)
 }
 
-function waitBeforeNext(look: number, retryAfterS: number | undefined): number {
-  const ownMs = Math.min(POLL_MS_MAX, FIRST_POLL_MS * 2 ** (look - 1))
+function waitBeforeNext(looks: number, retryAfterS: number | undefined): number {
+  const ownMs = Math.min(POLL_MS_MAX, FIRST_POLL_MS * 2 ** (looks - 1))
   if (retryAfterS === undefined) return ownMs
   return Math.min(RETRY_AFTER_MAX_MS, Math.max(ownMs, retryAfterS * 1000))
 }

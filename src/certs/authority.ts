@@ -57,6 +57,8 @@ export type IssueOptions = {
    * have it not sent.
    */
   onOrder?: (() => Promise<void>) | undefined
+  /** Called when the authority has shown the order that is resumed: a failure before says nothing of it, but for `orderGone` and `orderInvalid`. */
+  onReopen?: (() => void) | undefined
   /** Called before the order is finalised, or when it is seen to have been: from here on the authority may count a certificate, whatever we hear of it. */
   onFinalize?: (() => void) | undefined
   /** Called when the authority has opened the order, and awaited before anything else is done with it. Must not reject. */

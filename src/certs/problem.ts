@@ -18,7 +18,7 @@ export type OwnFault =
   | 'challengeNotServed' // our own name servers do not answer with it
   | 'challengeNotAnswered' // our servers do not answer the challenge at the hostname's addresses
   | 'validationPending' // the authority answers, and has not said whether it could validate the hostname
-  | 'certificateNotShown' // the authority was to finalise an order, and does not find it or does not hand its certificate out
+  | 'certificateNotShown' // the authority was to finalise an order, and does not show it or does not hand its certificate out
   | 'certificateMismatch' // the certificate is not the one that was ordered
   | 'orderGone' // an order from before cannot be resumed
   | 'orderInvalid' // an order from before has been ended by the authority, without a certificate

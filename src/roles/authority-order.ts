@@ -123,6 +123,7 @@ export function createAuthorityOrder(authority: Authority, hostname: Hostname, t
     let sent = resume !== undefined
     let opened: Pick<Resumed, 'orderUrl' | 'keyPem'> | undefined = resume
     let mayBeIssued = resume?.mayBeIssued ?? false
+    let wasReopened = false
     left = undefined
     const onOrder = async () => {
       if (!(await ledger.send(orderId))) throw overtaken(hostname)
@@ -138,7 +139,7 @@ export function createAuthorityOrder(authority: Authority, hostname: Hostname, t
       if (resume) await ledger.goOn(orderId)
       else if (replaces === undefined) await onCounted()
       const issued = await authority.issue(hostname, {
-        ...{ signal, solver, resume, onOrder, onFinalize: () => (mayBeIssued = true), onCounted },
+        ...{ signal, solver, resume, onOrder, onReopen: () => (wasReopened = true), onFinalize: () => (mayBeIssued = true), onCounted },
         ...(replaces !== undefined && { replaces }),
         async keepOrder(order) {
           opened = order
@@ -150,9 +151,7 @@ export function createAuthorityOrder(authority: Authority, hostname: Hostname, t
     } catch (caught) {
       const error = (await isOvertaken()) ? overtaken(hostname) : caught
       const staysOpen =
-        error instanceof IssueError
-          ? isUnmet(error) || (kept && isResumable(error, resume !== undefined))
-          : kept && saysDatabaseIsAway(error) // by way of which challenges are shown
+        error instanceof IssueError ? isUnmet(error) || (kept && isResumable(error, { wasReopened })) : kept && saysDatabaseIsAway(error) // by way of which challenges are shown
       if (staysOpen && opened) left = { ...opened, orderId, mayBeIssued }
       else {
         if (!mayBeIssued || saysNothingCame(error)) await ledger.settle(orderId, sent ? outcomeOf(error) : 'not-sent')

@@ -216,7 +216,7 @@ test('a page in an outage holds a hostname back for an hour at most, however lon
 
 test('an order on which the authority does not decide is gone on with once', () => {
   const undecided = new IssueError('', { type: 'urn:namesake:error:validationPending' })
-  expect([isResumable(undecided, false), isResumable(undecided, true)]).toEqual([true, false])
+  expect([false, true].map((wasReopened) => isResumable(undecided, { wasReopened }))).toEqual([true, false])
 })
 
 test('a hostname that one authority fails on while it serves others counts its attempts', async () => {

@@ -42,7 +42,7 @@ const CLASS_OF = new Map(Object.entries(CLASSES).flatMap(([name, kinds]) => kind
 // RFC 8555 §6.7: the errors that a challenge ends with.
 const VALIDATION_FAILED = new Set(['unauthorized', 'dns', 'connection', 'incorrectResponse', 'tls', 'caa'])
 
-// A resumed order that ends with one of these would do so forever.
+// An order that was reopened and ends with one of these would do so forever.
 const STUCK = ['timeout', 'malformedAnswer', 'validationPending', 'certificateNotShown']
 
 // What whoever reads the failure can do most about stands first.
@@ -83,10 +83,11 @@ export function isValidationFailure(error: IssueError): boolean {
   return VALIDATION_FAILED.has(kindOf(error))
 }
 
-/** Whether an open order is worth going on with later. A resumed one that is stuck or cannot be read is not; a 5xx was not about the order. */
-export function isResumable(error: IssueError, wasResumed: boolean): boolean {
-  const isServerFault = (error.problem.status ?? 0) >= 500
-  if (wasResumed && !isServerFault && STUCK.includes(kindOf(error))) return false
+/** Whether an open order is worth going on with later. A reopened one that is stuck or cannot be read is not; a 429 and a 5xx were not about the order. */
+export function isResumable(error: IssueError, { wasReopened }: { wasReopened: boolean }): boolean {
+  const { status = 0 } = error.problem
+  const isOfOrder = status < 500 && status !== 429
+  if (wasReopened && isOfOrder && STUCK.includes(kindOf(error))) return false
   return ['outage', 'undecided', 'limit', 'stopping'].includes(classOf(error))
 }
 

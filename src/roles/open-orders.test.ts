@@ -250,6 +250,57 @@ test.for<[string, StubFault]>([
   },
 )
 
+const PAGE = { kind: 'malformed', text: '<h1>Forbidden</h1>', status: 403 } as const
+const TOO_MANY = { kind: 'malformed', text: '<h1>Too Many Requests</h1>', status: 429 } as const
+
+test.for<[string, StubFault, string]>([
+  ['unauthorized', { kind: 'problem', name: 'unauthorized', status: 403, detail: 'not yours' }, 'certificateNotShown'],
+  ['malformed', { kind: 'problem', name: 'malformed', status: 400, detail: 'no such page' }, 'certificateNotShown'],
+  ['a page of something in front of it', PAGE, 'certificateNotShown'],
+  ['too many requests, without a problem document', TOO_MANY, 'malformedAnswer'],
+])(
+  'an order that the authority does not show while it processes it (%s) is waited for by the next attempt, and is no second order',
+  async ([, fault, kind]) => {
+    const { stub, attempt, outcomes, open } = await setUp({ processingLooks: 1, challenges: ['http-01', 'tls-alpn-01'] })
+    const finalized = stub.hold('finalize', 'answered')
+    const first = attempt([HTTP_01, TLS_ALPN_01])
+    await finalized.reached
+    stub.fail('order', fault)
+    finalized.release()
+    expect(await first).toMatchObject({ problem: { type: `urn:namesake:error:${kind}` } })
+    expect([await outcomes(), (await open()).length]).toEqual([['under-way'], 1])
+    stub.heal()
+    expect(await attempt()).toHaveProperty('keyPem')
+    expect(stub.orders).toHaveLength(1)
+    expect(await outcomes()).toEqual(['issued'])
+  },
+)
+
+test.for<[StubStep, string, StubFault]>([
+  ['directory', 'a page of something in front of it', PAGE],
+  ['nonce', 'too many requests', TOO_MANY],
+  ['order', 'a page of something in front of it', PAGE],
+  ['order', 'too many requests', TOO_MANY],
+])('an open order is kept while the step %s is answered by %s, however often it is tried', async ([step, , fault]) => {
+  const { stub, attempt, outcomes } = await setUp()
+  stub.fail('finalize', { kind: 'outage' })
+  await attempt()
+  stub.heal()
+  stub.fail(step, fault)
+  for (let n = 0; n < 3; n++) await attempt()
+  stub.heal()
+  expect(await attempt()).toHaveProperty('keyPem')
+  expect(stub.orders).toHaveLength(1)
+  expect(await outcomes()).toEqual(['issued'])
+})
+
+test('an order that the authority calls invalid is over at once, though its error is one of those', async () => {
+  const { stub, attempt, outcomes, open } = await setUp()
+  stub.fail('finalize', { kind: 'order-failed', name: 'unauthorized' })
+  expect(await attempt()).toMatchObject({ problem: { type: 'urn:ietf:params:acme:error:unauthorized' } })
+  expect([await outcomes(), await open()]).toEqual([['invalid'], []])
+})
+
 test('one that the next attempt does not find either is ordered anew, and goes on counting as a certificate', async () => {
   const { stub, attempt, outcomes, open } = await setUp()
   stub.fail('finalize', { kind: 'outage' })

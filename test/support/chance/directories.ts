@@ -87,7 +87,8 @@ export class ChanceDirectory {
     await step()
     const order = options.resume ? this.#reopen(options.resume.orderUrl) : await this.#open(hostname, options, step)
     const keyPem = options.resume?.keyPem ?? `key of ${order.url}`
-    if (!options.resume) await options.keepOrder?.({ orderUrl: order.url, keyPem, expires: new Date(order.expiresAt) })
+    if (options.resume) options.onReopen?.()
+    else await options.keepOrder?.({ orderUrl: order.url, keyPem, expires: new Date(order.expiresAt) })
     if (order.status === 'pending') await this.#prove(order, options.solver, step)
     if (order.status === 'pending') {
       options.onFinalize?.()
