@@ -186,6 +186,26 @@ test('a worker that dies before its order was sent uses up no place; one that ma
   expect(await ordersOf(directory)).toBe(2)
 })
 
+test('an order that its worker died before sending is given back though its hostname was removed; one that is still to be sent is not', async () => {
+  const directory = freshDirectory()
+  const project = await addProject(db)
+  const begin = async () => {
+    const hostname = await claim(db, project)
+    const begun = await beginIssuance(db, hostname, { directories: [directory] })
+    if (begun.kind === 'no') throw new Error(begun.reason)
+    return { ...begun, hostname }
+  }
+  const sent = await begin()
+  expect(await markSent(db, sent.orderId)).toBe(true)
+  const unsent = await begin()
+  await removeDomain(db, project, unsent.hostname)
+  await age(directory, '3 minutes')
+  const living = await begin()
+  await pruneBudget(db)
+  expect(await ordersOf(directory)).toBe(2)
+  expect(await Promise.all([sent, unsent, living].map(({ orderId }) => markSent(db, orderId)))).toEqual([true, false, true])
+})
+
 test('a renewal that the directory asked for is counted by no limit, and takes nothing from others', async () => {
   const directory = freshDirectory()
   const wanted = { directory, hostname: freshHostname(freshDomain()), renewing: true, asked: true }

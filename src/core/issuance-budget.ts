@@ -107,7 +107,7 @@ export function takeOrdinaryBudget(db: Db, orderId: string | null, request: Omit
   })
 }
 
-/** To be called before the order is sent. False where it must not be, since a later attempt has begun and given its room back. */
+/** To be called before the order is sent. False where it must not be, since its room was given back. */
 export async function markSent(db: Db, orderId: string | null): Promise<boolean> {
   if (orderId === null) return true
   const marked = await rows(db, sql`update issuance_orders set sent = true where id = ${orderId}::bigint returning id`)
@@ -149,13 +149,19 @@ export async function recordRateLimit(db: Db, { directory, hostname, detail, ret
   )
 }
 
-/** Deletes what no limit counts any more, and says how many orders that were. To be called now and then. */
+/**
+ * Deletes what no limit counts any more, and what attempts that are over by now never sent; says how many orders that were. Whoever is still about to send one
+ * finds its room gone (`markSent`). To be called now and then.
+ */
 export async function pruneBudget(db: Db): Promise<number> {
   const [pruned] = await rows(
     db,
     sql<{ orders: number }>`
       with blocks as (delete from issuance_blocks where until <= now()),
-      orders as (delete from issuance_orders where counted_at <= now() - make_interval(secs => ${LONGEST_WINDOW_S}) returning id)
+      orders as (
+        delete from issuance_orders where counted_at <= now() - make_interval(secs => ${LONGEST_WINDOW_S})
+          or outcome = 'under-way' and not sent and counted_at <= now() returning id
+      )
       select count(*)::int as orders from orders`,
   )
   return pruned!.orders

@@ -34,7 +34,7 @@ export type IssuanceLedger = {
     hostname: Hostname,
     permission: IssuancePermission,
   ): Promise<{ orderId: string | null }>
-  /** To be asked before an order is sent. False where it must not be, since a later attempt has its room; rejects when that cannot be known. */
+  /** To be asked before an order is sent. False where it must not be, since its room was given back; rejects when that cannot be known. */
   send(orderId: string | null): Promise<boolean>
   settle(orderId: string | null, outcome: OrderOutcome): Promise<void>
   /** The order was left open, and is gone on with. */
