@@ -84,7 +84,7 @@ export type IssuancePermission = {
 
 /**
  * The last look before an order, the mark that one is under way, and the room it takes within the limits of its directory, all in one: of
- * several workers one gets `go`. `attempt` counts from 1 since the last success. After `go` the outcome goes to `recordCertificate` or
+ * several workers one gets `go`. `attempt` counts from 1 since the last success, without those whose workers died. After `go` the outcome goes to `recordCertificate` or
  * `recordIssuanceFailure`; without either the hostname is free again after three minutes, or when its worker has died. When no directory has room the next attempt is
  * when one has; `postponed` tells that this is news for the edges.
  */
@@ -301,7 +301,9 @@ async function markUnderWay(
       with begun as (
         insert into certificates as c (hostname, project_id, attempts, last_attempt_at, lease_until, next_attempt_at, leased_by)
         values (${hostname}, ${projectId}::bigint, 1, now(), now() + ${LEASE}, now() + ${LEASE}, ${workerId ?? null}::text)
-        on conflict (hostname) do update set attempts = case when c.origin = 'imported' then ${lateAttempts('c')} else c.attempts end + 1, last_attempt_at = now(), lease_until = now() + ${LEASE},
+        on conflict (hostname) do update set last_attempt_at = now(), lease_until = now() + ${LEASE},
+          -- One before that came to no end, as its worker died, was no failure that the next would have to wait for.
+          attempts = greatest(1, case when c.origin = 'imported' then ${lateAttempts('c')} else c.attempts end + case when c.lease_until is null then 1 else 0 end),
           next_attempt_at = now() + ${LEASE}, leased_by = excluded.leased_by, ${LEFT_LINE},
           state = case when c.chain_pem is null then 'pending' else c.state end
         where ${mayBegin(projectId)}

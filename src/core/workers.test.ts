@@ -39,7 +39,31 @@ test('what a dead worker held is free at once, and another worker gets it', asyn
   expect(await takeOverFromDead(db, ada)).toEqual({ workers: ['bob'], attempts: 1, probes: 1 })
   expect(await takeOverFromDead(db, ada)).toMatchObject({ workers: [] })
   expect(await claimDueProbes(db, { line: 'answered', limit: 1_000, leaseS: 60, workerId: ada.id })).toHaveLength(1)
+  expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'go' })
+})
+
+test('the attempts of workers that died make the next failure wait no longer', async () => {
+  const { db } = database
+  const hostname = await claim(db, await addProject(db))
+  const fail = async () => {
+    await recordIssuanceFailure(db, hostname, { problem: { type: 'x' }, sentence: 'No.' })
+    const { rows } = await db.pool.query(
+      `select attempts, round(extract(epoch from next_attempt_at - now()) / 60)::int as minutes from certificates where hostname = $1`,
+      [hostname],
+    )
+    await db.pool.query('update certificates set next_attempt_at = now() where hostname = $1', [hostname])
+    return rows
+  }
+  for (let deaths = 0; deaths < 5; deaths++) {
+    await beats(ada, bob)
+    expect(await beginIssuance(db, hostname, { directories: ['local'], workerId: bob.id })).toMatchObject({ kind: 'go', attempt: 1 })
+    await Promise.all([silentFor(bob.id, 16), steadyFor(ada.id, 60)])
+    expect(await takeOverFromDead(db, ada)).toMatchObject({ attempts: 1 })
+  }
+  await beginIssuance(db, hostname)
+  expect(await fail()).toEqual([{ attempts: 1, minutes: 1 }])
   expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'go', attempt: 2 })
+  expect(await fail()).toEqual([{ attempts: 2, minutes: 2 }])
 })
 
 test('a worker that was not heard for a while itself, as in an outage of the database, takes nobody for dead', async () => {
