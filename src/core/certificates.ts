@@ -16,8 +16,8 @@ import {
   replaceable,
 } from './issuance-attempts.ts'
 import { type BudgetRequest, NO_ROOM_PROBLEM, type NoRoom, settleOrder, type Taken, takeFirstBudget } from './issuance-budget.ts'
-import { countsAsRenewal, joinLine, LEFT_LINE, leftLineUnless } from './issuance-line.ts'
-import { backingOff, forbidden, look, type Standing } from './issuance-standing.ts'
+import { AT_ITS_TURN, countsAsRenewal, joinLine, leftLineUnless } from './issuance-line.ts'
+import { backingOff, forbidden, look } from './issuance-standing.ts'
 import { addIssueJobs, ISSUANCE_LEASE_S } from './issue-jobs.ts'
 import { addLiveJobs } from './live-checks.ts'
 import { HISTORY_OF_ENDED, historyOfBegun } from './order-history.ts'
@@ -113,7 +113,7 @@ export async function beginIssuance(
       return (await joinLine(tx, standing, room)) ? { kind: 'no', reason: room.sentence, postponed: true } : underWay
     }
     const begun = await markUnderWay(tx, hostname, projectId, terms.workerId)
-    if (begun) return { kind: 'go', projectId, asRenewal, ...begun, ...roomOf(room, standing), ...(open && { resumes: true }) }
+    if (begun) return { ...room, kind: 'go', projectId, asRenewal, ...begun, ...(open && { resumes: true }) }
     if (!open) await settleOrder(tx, room.orderId, 'not-sent')
     return underWay
   })
@@ -138,7 +138,7 @@ export async function recordCertificate(
             serial = ${issued.serial}, not_before = ${issued.notBefore}, not_after = ${issued.notAfter}, renew_at = ${issued.renewAt},
             attempts = 0, last_problem = null, last_sentence = null, lease_until = null, leased_by = null, next_attempt_at = ${issued.renewAt},
             directory = ${issued.directory ?? null}, ari_checked_at = null, ari_due_at = now(), wished_from = null,
-            explanation_url = null, dns_left_at = null, renewal_stopped_at = null, origin = 'ordered', version = nextval('versions')
+            explanation_url = null, dns_left_at = null, renewal_stopped_at = null, waits_since = null, origin = 'ordered', version = nextval('versions')
           where hostname = ${hostname} and ${isOf(attempted)} and ${replaceable('certificates')} returning hostname
         ), ended as (
           select hostname, 'issued' as outcome, ${issued.issuer} as issuer, ${issued.serial} as serial, ${issued.notAfter}::timestamptz as not_after,
@@ -180,7 +180,7 @@ export async function recordIssuanceFailure(
 type KeptFailure = { stopped: boolean; nextAttemptAt: Date | null }
 
 async function keepFailure(tx: Tx, hostname: Hostname, failure: IssuanceFailure, attempted: Attempted): Promise<KeptFailure | undefined> {
-  const { outage = false } = failure
+  const { outage = false, awaitsRoom = false } = failure
   const retryAfterS = Math.min(failure.retryAfterS ?? (outage ? BACK_OFF_FIRST_S : 0), RETRY_AFTER_S_MAX)
   const { type } = failure.problem as { type?: unknown }
   const asked = sql`${retryAfterS}::float8`
@@ -198,7 +198,7 @@ async function keepFailure(tx: Tx, hostname: Hostname, failure: IssuanceFailure,
             else ${BACK_OFF_S} end)) end,
           dns_left_at = case when ${hasLeft} then coalesce(dns_left_at, now()) when ${type === DNS_UNKNOWN_PROBLEM} then dns_left_at end,
           renewal_stopped_at = case when ${stops} then coalesce(renewal_stopped_at, now()) end,
-          wished_from = case when ${type === NO_ROOM_PROBLEM} then null else wished_from end,
+          wished_from = case when ${type === NO_ROOM_PROBLEM} then null else wished_from end, waits_since = case when ${awaitsRoom} then waits_since end,
           version = nextval('versions')
         where hostname = ${hostname} and ${isOf(attempted)} and ${replaceable('certificates')} returning hostname, last_problem, last_sentence, renewal_stopped_at,
           next_attempt_at
@@ -304,7 +304,7 @@ async function markUnderWay(
         on conflict (hostname) do update set last_attempt_at = now(), lease_until = now() + ${LEASE},
           -- One before that came to no end, as its worker died, was no failure that the next would have to wait for.
           attempts = greatest(1, case when c.origin = 'imported' then ${lateAttempts('c')} else c.attempts end + case when c.lease_until is null then 1 else 0 end),
-          next_attempt_at = now() + ${LEASE}, leased_by = excluded.leased_by, ${LEFT_LINE},
+          next_attempt_at = now() + ${LEASE}, leased_by = excluded.leased_by, ${AT_ITS_TURN},
           state = case when c.chain_pem is null then 'pending' else c.state end
         where ${mayBegin(projectId)}
         returning c.hostname, c.attempts as attempt, c.last_attempt_at::text as "begunAt", c.chain_pem is not null as renewing
@@ -312,11 +312,6 @@ async function markUnderWay(
       select attempt, "begunAt", renewing from begun`,
   )
   return begun
-}
-
-/** Who was full before is waited for from when the hostname came first. */
-function roomOf({ directory, orderId, asked, full }: Taken, { waitsSince }: Standing) {
-  return { directory, orderId, asked, full: full && { ...full, since: waitsSince } }
 }
 
 const LEASE = sql`make_interval(secs => ${sql.lit(ISSUANCE_LEASE_S)})`

@@ -49,8 +49,9 @@ export async function removeDomain(db: Db, project: Project, hostname: Hostname,
           update domains d set deleted_at = now(), version = nextval('versions')
           where ${live(project, hostname)} and not exists (select from probes p where p.domain_id = d.id) returning hostname
         ), left_line as (
-          update certificates c set next_attempt_at = case when c.chain_pem is not null then now() end, ${LEFT_LINE}, version = nextval('versions')
-          from removed where c.hostname = removed.hostname and c.waits_for is not null
+          update certificates c set next_attempt_at = case when c.waits_for is null then c.next_attempt_at when c.chain_pem is not null then now() end,
+            ${LEFT_LINE}, version = nextval('versions')
+          from removed where c.hostname = removed.hostname and c.waits_since is not null
         ), changed as (
           insert into changes (kind, key) select 'host', hostname from removed
           union all select 'certificate', hostname from removed join certificates using (hostname)

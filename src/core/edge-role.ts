@@ -21,7 +21,7 @@ const GRANTS = [
   'select (id, project_id, hostname, version, created_at, verified_at, deleted_at) on domains',
   'select (domain_id, delegated) on probes',
   `select (hostname, project_id, state, chain_pem, sealed_key, not_after, renew_at, directory, wished_from, lease_until, next_attempt_at,
-    last_problem, last_sentence, last_attempt_at, postponed_until, postponed_reason, renewal_stopped_at, waits_since, version) on certificates`,
+    last_problem, last_sentence, last_attempt_at, postponed_until, postponed_reason, renewal_stopped_at, version) on certificates`,
   'select on challenges',
   'select, insert, update on edges',
   'execute on function ask_for_certificate(text), ask_for_probe(text), edge_setting(text)',

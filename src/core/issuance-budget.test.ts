@@ -332,6 +332,51 @@ test('who is removed leaves the line, and so does who is called and no longer wa
   expect(await inLine()).toEqual([{ hostname: names[2] }, { hostname: names[0] }])
 })
 
+test('whose worker dies at its turn, with its order sent, has waited since as before; not so who fails, or is removed', async () => {
+  const [directory, domain] = [freshDirectory(), freshDomain()]
+  const project = await addProject(db)
+  const limits = only('domain', 1)
+  expect(await takeAs('issued', { directory, hostname: freshHostname(domain), limits })).toBe('taken')
+  const names = await Promise.all(Array.from({ length: 3 }, () => claim(db, project, freshHostname(domain))))
+  const [first, second, third] = names as [Hostname, Hostname, Hostname]
+  const begin = (hostname: Hostname) => beginIssuance(db, hostname, { directories: [directory], limits })
+  const makeDue = (hostname: Hostname) =>
+    db.pool.query(
+      `update certificates set postponed_until = least(postponed_until, now()), lease_until = least(lease_until, now()), next_attempt_at = now()
+      where hostname = $1`,
+      [hostname],
+    )
+  const sendAtItsTurn = async (hostname: Hostname) => {
+    await age(directory, '4 hours')
+    await makeDue(hostname)
+    const begun = await begin(hostname)
+    expect(begun.kind === 'go' && (await markSent(db, begun.orderId))).toBe(true)
+  }
+  const inLine = async () => {
+    const { rows } = await db.pool.query<{ hostname: Hostname }>(
+      'select hostname from certificates where hostname = any($1) and waits_for is not null order by waits_since',
+      [names],
+    )
+    return rows.map(({ hostname }) => hostname)
+  }
+  const asksAgain = async (hostname: Hostname) => {
+    await makeDue(hostname)
+    expect(await begin(hostname)).toMatchObject({ kind: 'no', postponed: true })
+    return inLine()
+  }
+  for (const hostname of names) await begin(hostname)
+  await sendAtItsTurn(first)
+  expect(await inLine()).toEqual([second, third])
+  expect(await asksAgain(first)).toEqual([first, second, third])
+  await sendAtItsTurn(first)
+  await recordIssuanceFailure(db, first, { problem: { type: 'x' }, sentence: 'No.' })
+  expect(await asksAgain(first)).toEqual([second, third, first])
+  await sendAtItsTurn(second)
+  await removeDomain(db, project, second)
+  await claim(db, project, second)
+  expect(await asksAgain(second)).toEqual([third, first, second])
+})
+
 test('a hostname whose first authority is full, and whose CAA records forbid the next, waits for the first in its place', async () => {
   const [first, second, domain] = [freshDirectory(), freshDirectory(), freshDomain()]
   const project = await addProject(db)

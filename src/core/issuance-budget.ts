@@ -26,9 +26,9 @@ export type Taken = { kind: 'taken'; directory: string; orderId: string | null; 
 
 /**
  * Which limit leaves no room (`share`: the project's part of the account's), until when for this hostname, behind those that wait in the same
- * `line`, and a sentence that says so without the time. `since`: when the hostname has waited in a line before.
+ * `line`, and a sentence that says so without the time.
  */
-export type NoRoom = { kind: 'no-room'; limit: LimitScope | 'share'; until: Date; sentence: string; line: string; since?: string | null }
+export type NoRoom = { kind: 'no-room'; limit: LimitScope | 'share'; until: Date; sentence: string; line: string }
 
 /** `not-sent` gives the order back; `invalid` is a hostname that the authority could not validate; `refused` whatever else went wrong. */
 export type OrderOutcome = 'issued' | 'invalid' | 'refused' | 'not-sent'

@@ -86,7 +86,7 @@ export function isPrivileged({ projectId, renewing }: Pick<InLine, 'projectId' |
 export async function joinLine(
   tx: Tx,
   { hostname, projectId }: Pick<InLine, 'hostname' | 'projectId'>,
-  { limit, until, sentence, line, since = null }: NoRoom,
+  { limit, until, sentence, line }: NoRoom,
 ): Promise<boolean> {
   const postponed = await rows(
     tx,
@@ -94,10 +94,10 @@ export async function joinLine(
       with postponed as (
         insert into certificates as c (hostname, project_id, next_attempt_at, postponed_until, postponed_reason, postponed_by, waits_for,
           waits_since)
-        values (${hostname}, ${projectId}::bigint, ${until}, ${until}, ${sentence}, ${limit}, ${line}, coalesce(${since}::timestamptz, statement_timestamp()))
+        values (${hostname}, ${projectId}::bigint, ${until}, ${until}, ${sentence}, ${limit}, ${line}, statement_timestamp())
         on conflict (hostname) do update set next_attempt_at = excluded.next_attempt_at, postponed_until = excluded.postponed_until,
           postponed_reason = excluded.postponed_reason, postponed_by = excluded.postponed_by, waits_for = excluded.waits_for,
-          waits_since = coalesce(c.waits_since, excluded.waits_since), lease_until = null, version = nextval('versions')
+          waits_since = coalesce(c.waits_since, excluded.waits_since), version = nextval('versions')
         where ${mayBegin(projectId)}
         returning hostname
       )
@@ -106,7 +106,11 @@ export async function joinLine(
   return postponed.length > 0
 }
 
-const PLACE = ['postponed_until', 'postponed_reason', 'postponed_by', 'waits_for', 'waits_since']
+const TURN = ['postponed_until', 'postponed_reason', 'postponed_by', 'waits_for']
+const PLACE = [...TURN, 'waits_since']
+
+/** What the columns of a waiting hostname are during the attempt at its turn: if that comes to no end, as its worker dies, it has waited since as before. */
+export const AT_ITS_TURN = sql.join(TURN.map((column) => sql`${sql.ref(column)} = null`))
 
 /** What the columns of a waiting hostname are when it waits no more. */
 export const LEFT_LINE = sql.join(PLACE.map((column) => sql`${sql.ref(column)} = null`))

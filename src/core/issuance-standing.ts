@@ -19,8 +19,6 @@ export type Standing = {
   wishHasBegun: boolean
   underWay: boolean
   waitsUntil: Date | null
-  /** Since when it stands in line for room within a limit, as the database writes it. */
-  waitsSince: string | null
   sentence: string | null
 }
 
@@ -37,7 +35,6 @@ export async function look(on: Queryable, hostname: Hostname): Promise<Standing>
         case when c.last_problem is not null and c.next_attempt_at > now() then c.next_attempt_at
           when c.postponed_until > now() then c.postponed_until
           when c.renewal_stopped_at is not null then nullif(greatest(c.last_attempt_at + interval ${STOPPED_PAUSE}, now()), now()) end as "waitsUntil",
-        c.waits_since::text as "waitsSince",
         case when c.postponed_until > now() then c.postponed_reason else c.last_sentence end as sentence
       from (select ${hostname}::text as hostname) h
       left join domains d on d.hostname = h.hostname and d.deleted_at is null
