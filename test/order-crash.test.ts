@@ -162,6 +162,26 @@ test.for<[StubStep, HoldPoint, number?, string[]?]>([
   },
 )
 
+test('an order in which one worker after the other is killed is ended by the last of them', { timeout: TIMEOUT_MS }, async () => {
+  const deaths: [StubStep, HoldPoint][] = [
+    ['account', 'answered'],
+    ['authorization', 'answered'],
+    ['challenge', 'answered'],
+    ['finalize', 'answered'],
+    ['certificate', 'answered'],
+  ]
+  const hostname = await awaitsCertificate()
+  for (const [step, point] of deaths) {
+    const held = stub.hold(step, point)
+    const tree = await startWorker()
+    await inTime(held.reached, tree)
+    await killAll(tree)
+    held.drop()
+    await threeMinutesLater(hostname)
+  }
+  await expectRecovery(hostname)
+})
+
 test('a worker killed just before it stores the certificate costs no second order', { timeout: TIMEOUT_MS }, async () => {
   const held = stub.hold('certificate', 'answered')
   const hostname = await awaitsCertificate()

@@ -143,6 +143,22 @@ test('an order that the authority has ended by a fault of its own is made anew b
   expect(await outcomes()).toEqual(['refused', 'issued'])
 })
 
+test('a worker that dies when its order has been refused and settled, and not yet forgotten, costs the next attempt nothing', async () => {
+  const { db } = database
+  const { stub, attempt, outcomes } = await setUp()
+  stub.fail('finalize', { kind: 'outage' }, 1)
+  await attempt()
+  await db.pool.query('create table left_by_the_dead as select * from orders_under_way')
+  onTestFinished(async () => void (await db.pool.query('drop table left_by_the_dead')))
+  stub.fail('finalize', { kind: 'order-failed', name: 'unauthorized' }, 1)
+  await attempt()
+  await db.pool.query('insert into orders_under_way select * from left_by_the_dead')
+  expect(await outcomes()).toEqual(['invalid'])
+  expect(await attempt()).toHaveProperty('keyPem')
+  expect(stub.orders).toHaveLength(2)
+  expect(await outcomes()).toEqual(['invalid', 'issued'])
+})
+
 test('an order that may have been finalised counts as a certificate also once another authority has delivered; one that was not does not', async () => {
   for (const [step, outcome] of [
     ['finalize', 'under-way'],
