@@ -53,3 +53,11 @@ test('a long head is not kept for the next one, and does away with the one befor
   }
   expect(last.again([...short])).toBeUndefined()
 })
+
+test('a hundred fields are read, and more where they are cookies, which browsers send one in a field', () => {
+  const begin = [0, 2, 3, 4].map((i) => ENTRIES[i]!)
+  const kindOf = (name: string, count: number) => readHttp2Head([...begin, ...Array<HeaderField>(count).fill(new HeaderField(name, 'a'))])
+  expect(kindOf('x-a', 100)).toMatchObject({ kind: 'head' })
+  expect(kindOf('cookie', 180)).toMatchObject({ kind: 'head' })
+  expect(kindOf('x-a', 101)).toMatchObject({ kind: 'refused', status: 431 })
+})

@@ -19,7 +19,7 @@ const SESSION_OPTIONS = {
     initialWindowSize: STREAM_WINDOW_BYTES,
     maxHeaderListSize: REQUEST_HEAD_BYTES_MAX,
   },
-  maxHeaderListPairs: REQUEST_FIELDS_MAX,
+  maxHeaderListPairs: 2 * REQUEST_FIELDS_MAX, // with those whose number is not held, as cookies
   maxSessionMemory: 16, // megabytes
   maxSettings: 32,
   maxOutstandingPings: 10,

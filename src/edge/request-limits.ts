@@ -1,6 +1,7 @@
 export const REQUEST_HEAD_BYTES_MAX = 32 * 1024
 export const REQUEST_TARGET_BYTES_MAX = 16 * 1024
-export const REQUEST_FIELDS_MAX = 200
+/** Of HTTP/2 without cookies, which browsers send one in a field. */
+export const REQUEST_FIELDS_MAX = 100
 export const REQUEST_TIMES_CHECKED_EVERY_MS = 1_000
 export const STREAMS_PER_CONNECTION_MAX = 256
 
