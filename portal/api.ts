@@ -19,15 +19,22 @@ export class ApiProblem extends Error {
   }
 }
 
+/** Somebody else changed it first, so that nothing of ours was stored. */
+export function wasOvertaken(error: unknown): boolean {
+  return error instanceof ApiProblem && error.code === 'changed_meanwhile'
+}
+
 export type Page<T> = { items: T[]; next: string | null }
 
-type Sent = { body?: unknown; rawBody?: string; token?: string }
+/** `ifMatch`: the tag of what the change is made over. */
+type Sent = { body?: unknown; rawBody?: string; token?: string; ifMatch?: string | undefined }
 
-async function send(method: string, path: string, { body, rawBody, token }: Sent = {}): Promise<Response> {
+async function send(method: string, path: string, { body, rawBody, token, ifMatch }: Sent = {}): Promise<Response> {
   const sent = rawBody ?? (body === undefined ? undefined : JSON.stringify(body))
   const headers: Record<string, string> = { accept: 'application/json' }
   if (sent !== undefined) headers['content-type'] = 'application/json'
   if (token !== undefined) headers.authorization = `Connect ${token}`
+  if (ifMatch !== undefined) headers['if-match'] = ifMatch
   const init: RequestInit = { method, headers, signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) }
   if (sent !== undefined) init.body = sent
   const answer = await fetch(path, init).catch(() => {
@@ -70,8 +77,24 @@ async function readPage<T>(path: string): Promise<Page<T>> {
   return { items: (await readJson<T[]>(answer)).value, next: next ? new URL(next, API_URL).searchParams.get('cursor') : null }
 }
 
-async function readDetails(method: string, path: string): Promise<records.DomainDetails> {
-  const { json, value } = await readJson<records.DomainDetails>(await send(method, path))
+async function readTagged<T>(method: string, path: string, sent?: Sent): Promise<{ json: string; value: records.Tagged<T> }> {
+  const answer = await send(method, path, sent)
+  const { json, value } = await readJson<T>(answer)
+  return { json, value: { ...value, etag: tagIn(answer.headers.get('etag')) } }
+}
+
+/** Without what proxies that compress make of it: `W/` before it, as nginx, or a word behind it, as Apache. */
+function tagIn(field: string | null): string | undefined {
+  const [tag] = /"[0-9a-f]+/.exec(field ?? '') ?? []
+  return tag && `${tag}"`
+}
+
+async function readProject<T extends records.Project>(method: string, path: string, sent?: Sent): Promise<records.Tagged<T>> {
+  return (await readTagged<T>(method, path, sent)).value
+}
+
+async function readDetails(method: string, path: string): Promise<records.Tagged<records.DomainDetails>> {
+  const { json, value } = await readTagged<records.DomainDetails>(method, path)
   return { ...value, metadataJson: rawMember(json, 'metadata') ?? '{}' }
 }
 
@@ -89,7 +112,7 @@ export const api = {
   projects: () => call<records.Project[]>('GET', '/v1/portal/projects'),
   createProject: (wanted: { name: string; upstreamUrl: string }) =>
     call<records.CheckedProject>('POST', '/v1/portal/projects', { body: wanted }),
-  project: (slug: string) => call<records.Project>('GET', project(slug)),
+  project: (slug: string) => readProject<records.Project>('GET', project(slug)),
   changeProject: (
     slug: string,
     changes: {
@@ -100,7 +123,8 @@ export const api = {
       errorPage?: string | null
       cnameTarget?: string | null
     },
-  ) => call<records.CheckedProject>('PATCH', project(slug), { body: changes }),
+    ifMatch?: string,
+  ) => readProject<records.CheckedProject>('PATCH', project(slug), { body: changes, ifMatch }),
   removeProject: (slug: string) => call<void>('DELETE', project(slug)),
 
   domains: (slug: string, query: URLSearchParams) => readPage<records.Domain>(`${project(slug)}/domains?${query}`),
@@ -110,8 +134,8 @@ export const api = {
     call<{ results: records.BulkResult[] }>('POST', `${project(slug)}/domains/bulk`, { body: { hostnames } }),
   check: (slug: string, hostname: string) => readDetails('POST', `${domain(slug, hostname)}/check`),
   /** `json` goes out as it was typed: parsing it here would lose key order and the notation of numbers. */
-  replaceMetadata: (slug: string, hostname: string, json: string) =>
-    call<records.Domain>('PATCH', domain(slug, hostname), { rawBody: `{"metadata":${json}}` }),
+  replaceMetadata: (slug: string, hostname: string, json: string, ifMatch?: string) =>
+    call<records.Domain>('PATCH', domain(slug, hostname), { rawBody: `{"metadata":${json}}`, ifMatch }),
   removeDomain: (slug: string, hostname: string) => call<void>('DELETE', domain(slug, hostname)),
   createLink: (slug: string, hostname: string) => call<{ url: string; expiresAt: string }>('POST', `${domain(slug, hostname)}/link`),
 

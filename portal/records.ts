@@ -6,6 +6,9 @@ export type User = { email: string; projects: { slug: string; name: string; role
 export const UPSTREAM_PROTOCOLS = ['http1', 'h2', 'h2c'] as const
 export type UpstreamProtocol = (typeof UPSTREAM_PROTOCOLS)[number]
 
+/** With the entity tag that it came with, by which a change says what it was made over; undefined where it came in a list, or a proxy took the tag away. */
+export type Tagged<Record> = Record & { etag?: string | undefined }
+
 export type Project = {
   slug: string
   name: string

@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document d6f2dc9fd5e22224fdd8d96c1fa61872: npm run types.
+// Generated from the OpenAPI document 7b2ebd48ae8dd5e061b2b5d186c9c5b4: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -439,7 +439,7 @@ export interface paths {
         head?: never;
         /**
          * Change a project
-         * @description Changes what is given and leaves the rest. For admins and owners. A new upstream holds on every machine within a second. A new CNAME target is looked up first.
+         * @description Changes what is given and leaves the rest. For admins and owners. A new upstream holds on every machine within a second. A new CNAME target is looked up first. With the `ETag` of a former answer as `If-Match`, only what was seen is changed.
          */
         patch: operations["changeProject"];
         trace?: never;
@@ -511,7 +511,7 @@ export interface paths {
         head?: never;
         /**
          * Replace the metadata of a domain
-         * @description Puts the new metadata in the place of the old, all of it; registering again merges instead.
+         * @description Puts the new metadata in the place of the old, all of it; registering again merges instead. With the `ETag` of a former answer as `If-Match`, only what was seen is replaced.
          */
         patch: operations["changePortalDomain"];
         trace?: never;
@@ -1519,7 +1519,7 @@ export interface components {
              * @description The kind of problem, for programs. A code keeps its meaning for ever; new ones may be added.
              * @enum {unknown}
              */
-            code: "hostname_invalid" | "hostname_reserved" | "wildcards_not_enabled" | "hostname_claimed" | "domain_not_found" | "metadata_invalid" | "certificate_invalid" | "body_invalid" | "query_invalid" | "token_invalid" | "token_not_found" | "session_required" | "magic_link_invalid" | "connect_link_invalid" | "cross_site" | "role_insufficient" | "member_not_found" | "last_owner" | "project_not_empty" | "brand_invalid" | "error_page_invalid" | "cname_target_invalid" | "mail_unavailable" | "plan_limit" | "plan_unknown" | "project_not_found" | "name_invalid" | "email_invalid" | "slug_invalid" | "slug_taken" | "upstream_invalid" | "upstream_forbidden" | "unsupported_media_type" | "payload_too_large" | "rate_limited" | "route_not_found" | "method_not_allowed" | "request_malformed" | "database_unavailable" | "internal";
+            code: "hostname_invalid" | "hostname_reserved" | "wildcards_not_enabled" | "hostname_claimed" | "domain_not_found" | "metadata_invalid" | "certificate_invalid" | "body_invalid" | "query_invalid" | "token_invalid" | "token_not_found" | "session_required" | "magic_link_invalid" | "connect_link_invalid" | "cross_site" | "role_insufficient" | "member_not_found" | "last_owner" | "changed_meanwhile" | "project_not_empty" | "brand_invalid" | "error_page_invalid" | "cname_target_invalid" | "mail_unavailable" | "plan_limit" | "plan_unknown" | "project_not_found" | "name_invalid" | "email_invalid" | "slug_invalid" | "slug_taken" | "upstream_invalid" | "upstream_forbidden" | "unsupported_media_type" | "payload_too_large" | "rate_limited" | "route_not_found" | "method_not_allowed" | "request_malformed" | "database_unavailable" | "internal";
             /** @description What is wrong in this case, and what to do. */
             detail: string;
             /** @description Name it when you ask for help; the same as the X-Request-Id header. */
@@ -3949,7 +3949,10 @@ export interface operations {
     changeProject: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` that it was read with: 412 when it has been changed since. Without it the change holds in any case. */
+                "if-match"?: string;
+            };
             path: {
                 /**
                  * @description The slug of the project.
@@ -4041,6 +4044,15 @@ export interface operations {
             };
             /** @description `project_not_found`: There is no such project. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `changed_meanwhile`: It was changed since you read it. */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4644,7 +4656,10 @@ export interface operations {
     changePortalDomain: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` that it was read with: 412 when it has been changed since. Without it the change holds in any case. */
+                "if-match"?: string;
+            };
             path: {
                 /** @description The hostname or wildcard, URL-encoded. */
                 hostname: string;
@@ -4711,6 +4726,15 @@ export interface operations {
             };
             /** @description `domain_not_found`: The hostname is not a domain of this project. `project_not_found`: There is no such project. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `changed_meanwhile`: It was changed since you read it. */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };

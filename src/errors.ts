@@ -21,6 +21,7 @@ export const ERROR_CODES = [
   'role_insufficient',
   'member_not_found',
   'last_owner',
+  'changed_meanwhile',
   'project_not_empty',
   'brand_invalid',
   'error_page_invalid',

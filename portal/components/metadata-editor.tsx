@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { FormEvent } from 'react'
-import { api } from '../api.ts'
+import { api, wasOvertaken } from '../api.ts'
 import { useDraft } from '../edits.ts'
 import { queries } from '../queries.ts'
 import { layOut } from '../raw-json.ts'
@@ -20,11 +20,12 @@ export function MetadataEditor({ slug, hostname, metadataJson }: { slug: string;
   const client = useQueryClient()
   const { queryKey } = queries.domain(slug, hostname)
   const save = useMutation({
-    mutationFn: (wanted: string) => api.replaceMetadata(slug, hostname, wanted),
+    mutationFn: (wanted: string) => api.replaceMetadata(slug, hostname, wanted, client.getQueryData(queryKey)?.etag),
     async onSuccess() {
       await client.invalidateQueries({ queryKey })
       toast(words.metadataSaved)
     },
+    onError: (error) => (wasOvertaken(error) ? client.invalidateQueries({ queryKey }) : undefined),
   })
   const problem = draft.isChanged ? problemOf(json) : undefined
   const submit = (event: FormEvent) => {

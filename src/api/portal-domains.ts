@@ -14,6 +14,7 @@ import { createDomainChecks } from './domain-checks.ts'
 import { detailsJson, domainJson } from './domain-json.ts'
 import { sendDomainList, sendJson } from './domain-list.ts'
 import { type EdgeDomainsParts, linkJson } from './edge-domains.ts'
+import { entityTag, IfMatchHeaders, readIfMatch } from './entity-tags.ts'
 import { BODY_CODES, HOSTNAME_CODES, refusals, SESSION_CODES } from './openapi.ts'
 import { type AccessParts, accessByTokenOrSession } from './portal-access.ts'
 import { BulkSchema, MetadataChangeSchema, PortalHostnameParams, PortalListQuery, SlugParams } from './portal-schemas.ts'
@@ -34,6 +35,7 @@ export function portalDomains(instance: FastifyInstance, parts: EdgeDomainsParts
   const sendDetails = async (reply: FastifyReply, project: Project, hostname: Hostname) => {
     const details = await findDomain(db, project, hostname, rules)
     const statuses = await findStatuses(db, project.id, [hostname])
+    reply.header('etag', entityTag(details.metadataJson))
     return sendJson(reply, detailsJson(details, statuses.get(hostname) ?? 'waiting-for-dns'))
   }
 
@@ -98,7 +100,8 @@ export function portalDomains(instance: FastifyInstance, parts: EdgeDomainsParts
   app.patch(ONE, { schema: CHANGE }, async (request, reply) => {
     const { project, actor } = request.access
     const hostname = parseClaimName(request.params.hostname)
-    await changeMetadata(db, project, { hostname, metadataJson: rawMember(request, 'metadata')! }, actor)
+    const wanted = { hostname, metadataJson: rawMember(request, 'metadata')! }
+    await changeMetadata(db, project, wanted, actor, readIfMatch(request.headers['if-match']))
     parts.wrote(hostname)
     return sendDetails(reply, project, hostname)
   })
@@ -192,10 +195,15 @@ const CHANGE = {
   ...common,
   operationId: 'changePortalDomain',
   summary: 'Replace the metadata of a domain',
-  description: 'Puts the new metadata in the place of the old, all of it; registering again merges instead.',
+  description:
+    'Puts the new metadata in the place of the old, all of it; registering again merges instead. With the `ETag` of a former answer as `If-Match`, only what was seen is replaced.',
   params: PortalHostnameParams,
+  headers: IfMatchHeaders,
   body: MetadataChangeSchema,
-  response: { 200: DETAILS, ...refusals(...HOSTNAME_CODES, ...BODY_CODES, 'metadata_invalid', 'domain_not_found', ...ACCESS_CODES) },
+  response: {
+    200: DETAILS,
+    ...refusals(...HOSTNAME_CODES, ...BODY_CODES, 'metadata_invalid', 'changed_meanwhile', 'domain_not_found', ...ACCESS_CODES),
+  },
 }
 
 const REMOVE = {

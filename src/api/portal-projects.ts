@@ -1,5 +1,5 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { listActivity } from '../core/activity.ts'
 import type { ClaimRules } from '../core/claim-rules.ts'
@@ -12,6 +12,7 @@ import type { Session } from '../core/sessions.ts'
 import { ServiceError } from '../errors.ts'
 import { admit } from './admit.ts'
 import { linkToNext } from './domain-list.ts'
+import { entityTag, IfMatchHeaders, readIfMatch } from './entity-tags.ts'
 import { BODY_CODES, refusals, SESSION_CODES } from './openapi.ts'
 import { type AccessParts, accessBySession, findOwnSession, needs } from './portal-access.ts'
 import { ActivityQuery, NewProjectSchema, ProjectChangesSchema, SlugParams } from './portal-schemas.ts'
@@ -54,7 +55,7 @@ export function portalProjects(instance: FastifyInstance, parts: PortalProjectsP
       throw new ServiceError('role_insufficient', 'you belong to no project any more: ask for a new invitation')
     const project = await createOwnProject(db, request.session, request.body, projectRules)
     const [record, upstreamCheck] = await Promise.all([
-      show(parts, request.session, project),
+      show(parts, reply, request.session, project),
       parts.checkUpstream(new URL(project.upstreamUrl), project.upstreamProtocol, email),
     ])
     return reply.send({ ...record, upstreamCheck })
@@ -70,16 +71,16 @@ export function portalProject(instance: FastifyInstance, parts: PortalProjectsPa
     request.access = await accessBySession(parts, request)
   })
 
-  app.get(ONE, { schema: SHOW }, async (request, reply) => reply.send(await show(parts, request.session, request.access.project)))
+  app.get(ONE, { schema: SHOW }, async (request, reply) => reply.send(await show(parts, reply, request.session, request.access.project)))
 
   app.patch(ONE, { schema: CHANGE, ...needs('admin') }, async (request, reply) => {
     const { project, actor } = request.access
     await parts.limits.take('changes', project.id) // each has every machine read the project anew, and a new upstream is visited
-    const changed = await updateProject(db, project.slug, request.body, projectRules, actor)
+    const changed = await updateProject(db, project.slug, request.body, projectRules, actor, readIfMatch(request.headers['if-match']))
     parts.announce(project.slug)
     const isNew = changed.upstreamUrl !== project.upstreamUrl || changed.upstreamProtocol !== project.upstreamProtocol
     const [record, upstreamCheck] = await Promise.all([
-      show(parts, request.session, project),
+      show(parts, reply, request.session, project),
       isNew ? parts.checkUpstream(new URL(changed.upstreamUrl), changed.upstreamProtocol, request.session.email) : undefined,
     ])
     return reply.send({ ...record, ...(upstreamCheck && { upstreamCheck }) })
@@ -112,9 +113,11 @@ export function portalProject(instance: FastifyInstance, parts: PortalProjectsPa
   })
 }
 
-/** With the edge host: what its customers are told where it has no CNAME target of its own, and what one must lead to. */
-async function show({ db, projectRules, rules }: PortalProjectsParts, session: Session, project: Project) {
-  return { ...(await showVisibleProject(db, session, project, projectRules.plans)), edgeHost: rules.edgeHost }
+/** With the edge host: what its customers are told where it has no CNAME target of its own, and what one must lead to. The reply gets its entity tag. */
+async function show({ db, projectRules, rules }: PortalProjectsParts, reply: FastifyReply, session: Session, project: Project) {
+  const { record, version } = await showVisibleProject(db, session, project, projectRules.plans)
+  reply.header('etag', entityTag(version))
+  return { ...record, edgeHost: rules.edgeHost }
 }
 
 const common = { tags: ['Projects'], security: [{ session: [] }] }
@@ -157,12 +160,13 @@ const CHANGE = {
   operationId: 'changeProject',
   summary: 'Change a project',
   description:
-    'Changes what is given and leaves the rest. For admins and owners. A new upstream holds on every machine within a second. A new CNAME target is looked up first.',
+    'Changes what is given and leaves the rest. For admins and owners. A new upstream holds on every machine within a second. A new CNAME target is looked up first. With the `ETag` of a former answer as `If-Match`, only what was seen is changed.',
   params: SlugParams,
+  headers: IfMatchHeaders,
   body: ProjectChangesSchema,
   response: {
     200: Type.Ref('ChangedProject', { description: 'The project.' }),
-    ...refusals(...BODY_CODES, ...PROJECT_CODES, ...SETTING_CODES, 'rate_limited', 'role_insufficient', ...IN_PROJECT),
+    ...refusals(...BODY_CODES, ...PROJECT_CODES, ...SETTING_CODES, 'changed_meanwhile', 'rate_limited', 'role_insufficient', ...IN_PROJECT),
   },
 }
 

@@ -83,6 +83,11 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { status: number; title: strin
   },
   member_not_found: { status: 404, title: 'There is no such member', remedy: 'List the members of the project.' },
   last_owner: { status: 409, title: 'A project needs an owner', remedy: 'Make somebody else an owner first, who then signs in.' },
+  changed_meanwhile: {
+    status: 412,
+    title: 'It was changed since you read it',
+    remedy: 'Read it again, and send your change with its new ETag as If-Match.',
+  },
   project_not_empty: { status: 409, title: 'The project still holds domains', remedy: 'Remove its domains first.' },
   error_page_invalid: {
     status: 400,

@@ -9,6 +9,7 @@ import { DOMAIN, type DomainRow, domainNotFound, live } from './domain-record.ts
 import { mergeMetadata } from './metadata.ts'
 import { domainsAllowed } from './plans.ts'
 import { lockProject, type Project, projectGone } from './projects.ts'
+import { requireSeen, type SeenState } from './seen-state.ts'
 
 /** What a project wants to hold, and who wants it; metadata has been read. */
 export type Claim = { hostname: Hostname; metadataJson: string; actor: Actor }
@@ -109,8 +110,8 @@ async function mergeIntoClaim(tx: Tx, project: Project, claim: Claim): Promise<D
   return { ...held, metadataJson }
 }
 
-/** Replaces the metadata of a claim that the project holds. Throws `domain_not_found`. */
-export async function replaceMetadata(tx: Tx, project: Project, claim: Claim): Promise<void> {
+/** Replaces the metadata of a claim that the project holds. Throws `domain_not_found` or `changed_meanwhile`. */
+export async function replaceMetadata(tx: Tx, project: Project, claim: Claim, seen: SeenState): Promise<void> {
   const [held] = await rows(
     tx,
     sql<{
@@ -119,6 +120,7 @@ export async function replaceMetadata(tx: Tx, project: Project, claim: Claim): P
     }>`select d.id, d.metadata as "metadataJson" from domains d where ${live(project, claim.hostname)} for update`,
   )
   if (!held) throw domainNotFound(claim.hostname)
+  requireSeen(seen, held.metadataJson)
   if (held.metadataJson !== claim.metadataJson) await storeMetadata(tx, { id: held.id, project, claim, metadataJson: claim.metadataJson })
 }
 

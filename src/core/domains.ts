@@ -12,6 +12,7 @@ import { deleteInLots, LOT_ROWS } from './lots.ts'
 import { readMetadata } from './metadata.ts'
 import { type OrderRecord, readOrderHistory } from './order-history.ts'
 import type { Project } from './projects.ts'
+import { ANY_STATE } from './seen-state.ts'
 
 const RELEASED_KEPT_FOR = sql.lit('60 days') // twice what proofs and certificates ask for
 
@@ -75,15 +76,16 @@ export async function forgetReleasedClaims(db: Db): Promise<void> {
   )
 }
 
-/** Puts new metadata in the place of the old, all of it. Throws `domain_not_found` or `metadata_invalid`. */
+/** Puts new metadata in the place of the old, all of it, about which `seen` is asked. Throws `domain_not_found`, `changed_meanwhile` or `metadata_invalid`. */
 export async function changeMetadata(
   db: Db,
   project: Project,
   wanted: { hostname: Hostname; metadataJson: string },
   actor: Actor = OPERATOR,
+  seen = ANY_STATE,
 ): Promise<void> {
   const claim = { hostname: wanted.hostname, metadataJson: readMetadata(wanted.metadataJson), actor }
-  await transaction(db, (tx) => replaceMetadata(tx, project, claim))
+  await transaction(db, (tx) => replaceMetadata(tx, project, claim, seen))
 }
 
 /**

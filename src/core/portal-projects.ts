@@ -25,7 +25,10 @@ export type ProjectRecord = {
   createdAt: string
 }
 
-type Row = Pick<ProjectRecord, 'slug' | 'name' | 'role' | 'upstreamUrl' | 'upstreamProtocol' | 'domains' | 'errorPage' | 'cnameTarget'> &
+type Row = { version: string } & Pick<
+  ProjectRecord,
+  'slug' | 'name' | 'role' | 'upstreamUrl' | 'upstreamProtocol' | 'domains' | 'errorPage' | 'cnameTarget'
+> &
   Brand & { plan: string; createdAt: Date }
 
 const PROJECTS_MADE_MAX = 50
@@ -37,11 +40,16 @@ export async function listVisibleProjects(db: Db, session: Session, plans: Plans
   return found.map((row) => toRecord(row, plans))
 }
 
-/** One of them, which the session has just been seen to see. Throws `project_not_found` when it was deleted since, or its user left it. */
-export async function showVisibleProject(db: Db, session: Session, project: Project, plans: Plans): Promise<ProjectRecord> {
+/** One of them, which the session has just been seen to see, and its version. Throws `project_not_found` when it was deleted since, or its user left it. */
+export async function showVisibleProject(
+  db: Db,
+  session: Session,
+  project: Project,
+  plans: Plans,
+): Promise<{ record: ProjectRecord; version: string }> {
   const [row] = await readProjects(db, session, sql`and p.id = ${project.id}`, sql`, p.error_page as "errorPage"`)
   if (!row) throw projectGone(project.slug)
-  return toRecord(row, plans)
+  return { record: toRecord(row, plans), version: row.version }
 }
 
 /**
@@ -91,13 +99,13 @@ function readProjects(db: Db, session: Session, narrowed: ReturnType<typeof sql>
     db,
     sql<Row>`
       select p.slug, p.name, m.role, p.upstream_url as "upstreamUrl", p.upstream_protocol as "upstreamProtocol", p.plan, p.brand_color as color, p.brand_logo_url as "logoUrl",
-        p.cname_target as "cnameTarget", p.created_at as "createdAt",
+        p.cname_target as "cnameTarget", p.created_at as "createdAt", p.version,
         (select count(*)::int from domains d where d.project_id = p.id and d.deleted_at is null) as domains ${more}
       from ${visibleTo(session)} ${narrowed} order by p.name, p.slug`,
   )
 }
 
-function toRecord({ plan, color, logoUrl, createdAt, ...row }: Row, plans: Plans): ProjectRecord {
+function toRecord({ plan, color, logoUrl, createdAt, version: _, ...row }: Row, plans: Plans): ProjectRecord {
   const allowed = domainsAllowed(plans, plan)
   return {
     ...row,

@@ -11,6 +11,7 @@ import { type Role, requireRole } from './member-roles.ts'
 import type { Plans } from './plans.ts'
 import { parseErrorPage } from './project-pages.ts'
 import { makeProof } from './proof.ts'
+import { ANY_STATE, requireSeen } from './seen-state.ts'
 import { parseSlug, slugFromName } from './slug.ts'
 import { parseUpstreamProtocol, parseUpstreamUrl, type UpstreamProtocol, withFittingProtocol } from './upstream-url.ts'
 
@@ -94,8 +95,9 @@ export type ProjectChanges = {
 
 /**
  * Changes what is given and leaves the rest; the slug stays for ever. One change row makes every route of the project fresh on every
- * machine; where all is so already, nothing is written. Throws `project_not_found`, `role_insufficient`, `brand_invalid`, `error_page_invalid`,
- * `hostname_invalid`, `hostname_reserved` or `cname_target_invalid` for a CNAME target, and as `createProject` does.
+ * machine; where all is so already, nothing is written. `seen` is asked about the project's version. Throws `project_not_found`, `role_insufficient`,
+ * `changed_meanwhile`, `brand_invalid`, `error_page_invalid`, `hostname_invalid`, `hostname_reserved` or `cname_target_invalid` for a CNAME target, and as
+ * `createProject` does.
  */
 export async function updateProject(
   db: Db,
@@ -103,6 +105,7 @@ export async function updateProject(
   wanted: ProjectChanges,
   rules: ProjectRules,
   actor: Actor = OPERATOR,
+  seen = ANY_STATE,
 ): Promise<Project> {
   const name = wanted.name === undefined ? undefined : parseDisplayName(wanted.name)
   if (wanted.plan !== undefined) requirePlan(wanted.plan, rules)
@@ -117,8 +120,9 @@ export async function updateProject(
     ...{ brand_color: color, brand_logo_url: logoUrl, error_page: errorPage, cname_target: cnameTarget },
   }
   return transaction(db, async (tx) => {
-    const project = await lockBySlug(tx, slug)
+    const { version, ...project } = await lockBySlug(tx, slug)
     await requireRoleNow(tx, project, { actor, needed: 'admin' })
+    requireSeen(seen, version)
     const changed = await changeColumns(tx, project, columns)
     if (changed) await recordActivity(tx, { projectId: project.id, actor, action: 'project.changed', subject: slug, detail: noted })
     return changed ?? project
@@ -248,10 +252,12 @@ async function insertProject(
   return project
 }
 
-async function lockBySlug(tx: Tx, slug: string): Promise<Project> {
+async function lockBySlug(tx: Tx, slug: string): Promise<Project & { version: string }> {
   const [project] = await rows(
     tx,
-    sql<Project>`select ${PROJECT} from projects p where slug = ${slug} and deleted_at is null for no key update`,
+    sql<
+      Project & { version: string }
+    >`select ${PROJECT}, p.version from projects p where slug = ${slug} and deleted_at is null for no key update`,
   )
   if (!project) throw projectGone(slug)
   return project

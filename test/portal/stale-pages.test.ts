@@ -98,6 +98,72 @@ test('metadata that was typed when the session ended comes back in the same tab,
   expect(await metadata.inputValue()).toBe('{}')
 })
 
+/** Nothing of what happens elsewhere is told to the page before it asks for itself. */
+const holdStreams = (page: Page) => page.route('**/events', () => {})
+
+test('a setting that is saved just behind a colleague’s change of it is not stored before it is saved once more; another one is at once', async () => {
+  const { page, project } = await openProject('colliding')
+  await holdStreams(page)
+  await page.goto(`${world.portalUrl}/projects/colliding/settings`)
+  const name = page.getByLabel('Name', { exact: true })
+  const color = page.getByPlaceholder('#0f766e')
+  const [general, brand] = ['General', 'Your customers see'].map((title) => page.getByRole('region', { name: title }))
+  const stored = async () => (await page.request.get(project)).json()
+  await name.fill('Mine')
+  await color.fill('#111111')
+  await page.request.patch(project, { data: { name: 'Theirs', brand: { logoUrl: 'https://vendor.example/logo.png' } } })
+  await general!.getByRole('button', { name: 'Save' }).click()
+  await general!.getByText('Nothing was saved').waitFor()
+  await general!.getByText('This was changed elsewhere meanwhile').waitFor()
+  expect(await findBarriers(page)).toEqual([])
+  expect([await name.inputValue(), (await stored()).name]).toEqual(['Mine', 'Theirs'])
+  await page.request.patch(project, { data: { errorPage: '<p>Back soon</p>', brand: { logoUrl: 'https://vendor.example/new.png' } } })
+  await brand!.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Saved', { exact: true }).waitFor()
+  await general!.getByRole('button', { name: 'Save' }).click()
+  await expect.poll(stored).toMatchObject({
+    name: 'Mine',
+    errorPage: '<p>Back soon</p>',
+    brand: { color: '#111111', logoUrl: 'https://vendor.example/new.png' },
+  })
+  await general!.getByText('Nothing was saved').waitFor({ state: 'detached' })
+})
+
+test('metadata that is saved just behind the application’s own change does not replace that before it is saved once more', async () => {
+  const hostname = 'shop.colliding-customer.com'
+  const { page, project } = await openProject('overwriting', hostname)
+  await holdStreams(page)
+  await page.goto(`${world.portalUrl}/projects/overwriting/domains/${hostname}`)
+  const stored = async () => (await page.request.get(`${project}/domains/${hostname}`)).json()
+  await page.getByLabel('Metadata as JSON').fill('{"mine": 1}')
+  await page.request.patch(`${project}/domains/${hostname}`, { data: { metadata: { theirs: 2 } } })
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Nothing was saved').waitFor()
+  await page.getByText('This was changed elsewhere meanwhile').waitFor()
+  expect(await findBarriers(page)).toEqual([])
+  expect(await stored()).toMatchObject({ metadata: { theirs: 2 } })
+  await page.getByRole('button', { name: 'Save' }).click()
+  await expect.poll(stored).toMatchObject({ metadata: { mine: 1 } })
+})
+
+test('behind a proxy that makes tags weak, or adds a word to them, settings are saved as ever', async () => {
+  const { page, project } = await openProject('compressed')
+  const written = ['W/"$1"', '"$1-gzip"']
+  await page.route('**/v1/portal/projects/compressed', async (route) => {
+    const response = await route.fetch()
+    const etag = response.headers().etag!.replace(/"(.*)"/, written[route.request().method() === 'GET' ? 0 : 1]!)
+    await route.fulfill({ response, headers: { ...response.headers(), etag } })
+  })
+  await page.goto(`${world.portalUrl}/projects/compressed/settings`)
+  for (const name of ['One', 'Two']) {
+    await page.getByLabel('Name', { exact: true }).fill(name)
+    const saved = page.waitForRequest((request) => request.method() === 'PATCH')
+    await page.getByRole('button', { name: 'Save' }).first().click()
+    expect((await saved).headers()['if-match']).toMatch(/^"[0-9a-f]{32}"$/)
+    await expect.poll(async () => (await (await page.request.get(project)).json()).name).toBe(name)
+  }
+})
+
 test('a page that is open while its member is removed says that there is nothing for them any more', async () => {
   const { page: owner, project } = await openProject('shrinking')
   await owner.request.post(`${project}/members`, { data: { email: 'removed@vendor.example', role: 'member' } })

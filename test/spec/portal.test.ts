@@ -136,6 +136,43 @@ describe('projects', () => {
     }
   })
 
+  test('of two changes to what was seen before both, the first holds and the other is 412; without If-Match all hold', async () => {
+    const own = `/v1/portal/projects/${await makeProject(ada)}`
+    const domain = `${own}/domains/${freshHostname()}`
+    await ada.call('POST', `${own}/domains`, { body: { hostname: domain.split('/').at(-1), metadata: { n: 0 } } })
+    for (const [path, bodyOf] of [
+      [own, (n: number) => ({ name: `Named ${n}` })],
+      [domain, (n: number) => ({ metadata: { n } })],
+    ] as const) {
+      const change = (n: number, tag?: string) =>
+        ada.call('PATCH', path, { body: bodyOf(n), ...(tag !== undefined && { headers: { 'if-match': tag } }) })
+      const tagOf = ({ headers }: { headers: Record<string, unknown> }) => headers.etag as string
+      const seen = tagOf(await ada.call('GET', path))
+      expect(seen).toMatch(/^"[0-9a-f]{32}"$/)
+      const both = await Promise.all([change(1, seen), change(2, seen)])
+      expect(both.map(({ status }) => status).sort()).toEqual([200, 412])
+      const [held, refused] = both.toSorted((a, b) => a.status - b.status)
+      expect(refused!.json()).toMatchObject({ code: 'changed_meanwhile', detail: expect.stringContaining('read it again') })
+      const now = tagOf(await ada.call('GET', path))
+      expect([tagOf(held!), now === seen]).toEqual([now, false])
+      for (const tag of [seen, `W/${now}`, '"nothing"', '', now.slice(1, -1)]) expect((await change(3, tag)).status, tag).toBe(412)
+      expect((await change(3, `"nothing", ${now}`)).status).toBe(200)
+      expect((await change(4, '*')).json()).toMatchObject(bodyOf(4))
+      expect((await change(5)).json()).toMatchObject(bodyOf(5))
+    }
+  })
+
+  test('what changes of a domain or project by itself is no change to those who save it', async () => {
+    const own = `/v1/portal/projects/${await makeProject(ada)}`
+    const hostname = freshHostname()
+    const tagOf = async (path: string) => (await ada.call('GET', path)).headers.etag
+    const before = await tagOf(own)
+    await ada.call('POST', `${own}/domains`, { body: { hostname, metadata: {} } })
+    expect(await tagOf(own)).toBe(before)
+    const seen = await tagOf(`${own}/domains/${hostname}`)
+    expect((await ada.call('POST', `${own}/domains/${hostname}/check`)).headers.etag).toBe(seen)
+  })
+
   test('a CNAME target is set once its record leads to the edge host, shown, and taken away by null', async () => {
     const own = `/v1/portal/projects/${await makeProject(ada)}`
     const change = (cnameTarget: unknown) => ada.call('PATCH', own, { body: { cnameTarget } })
