@@ -1,6 +1,5 @@
 // Names under which registries sell domains two labels deep (co.uk, com.au): enough to guess a zone before the API has named it.
 const SECOND_LEVELS = new Set(['ac', 'co', 'com', 'edu', 'gob', 'gov', 'ne', 'net', 'or', 'org'])
-const IS_ASCII = /^[ -~]*$/
 
 /** `*.customer.com` stands for every name with one label in the place of the star. */
 export function isWildcard(hostname: string): boolean {
@@ -17,11 +16,9 @@ export function hostnameIn(typed: string): string {
   return /^https?:\/\//i.test(trimmed) ? trimmed.replace(/^https?:\/\//i, '').replace(/[/?#].*$/s, '') : trimmed
 }
 
-/** What a search among hostnames looks for, in the form of the DNS. What is typed in letters that the DNS has not finds the whole part between two dots alone. */
+/** What a search among hostnames looks for. */
 export function searchedFor(typed: string): string {
-  const name = hostnameIn(typed.toLowerCase()).replace(/[:/].*$/s, '')
-  const url = `https://${name}/`
-  return IS_ASCII.test(name) || !URL.canParse(url) ? name : new URL(url).hostname
+  return hostnameIn(typed.toLowerCase().normalize('NFKC')).replace(/[:/].*$/s, '')
 }
 
 /** What a DNS provider's form calls the record's name ("@" for the domain itself), and the domain in whose DNS it belongs. */

@@ -1,5 +1,6 @@
 import type { QueryClient, QueryKey } from '@tanstack/react-query'
 import type { Domain, DomainStatus } from './records.ts'
+import { unicodeOf } from './unicode-name.ts'
 
 /** What the stream says of a domain: how it stands, or that the project does not hold it any more. */
 export type DomainNews = { hostname: string } & (
@@ -40,7 +41,8 @@ function writeNews(client: QueryClient, lists: QueryKey, slug: string, { removed
 }
 
 function isWithin({ search, verified }: Narrowing, domain: Domain): boolean {
-  return domain.hostname.includes(search) && (verified === '' || verified === String(domain.verified))
+  const isFound = domain.hostname.includes(search) || unicodeOf(domain.hostname)?.includes(search)
+  return isFound === true && (verified === '' || verified === String(domain.verified))
 }
 
 function replace(list: List, shown: Domain, by: Items): List {

@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document 7b2ebd48ae8dd5e061b2b5d186c9c5b4: npm run types.
+// Generated from the OpenAPI document 61cd6b1a98c4ca22a0aea778c509f42d: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -2532,7 +2532,7 @@ export interface operations {
                 /** @description Which were claimed first, or last, come first; `oldest` by default. */
                 order?: "oldest" | "newest";
                 /**
-                 * @description Only hostnames that contain this text.
+                 * @description Only hostnames that contain this text, as the DNS has them, or as their owners spell them: `büch` finds `xn--bcher-kva.example`. Among more than 10,000 names in other letters it takes a whole label.
                  * @example customer
                  */
                 search?: string;
@@ -4216,7 +4216,7 @@ export interface operations {
                 /** @description Which were claimed first, or last, come first; `oldest` by default. */
                 order?: "oldest" | "newest";
                 /**
-                 * @description Only hostnames that contain this text.
+                 * @description Only hostnames that contain this text, as the DNS has them, or as their owners spell them: `büch` finds `xn--bcher-kva.example`. Among more than 10,000 names in other letters it takes a whole label.
                  * @example customer
                  */
                 search?: string;

@@ -263,7 +263,13 @@ export const ListQuery = Type.Object({
   order: Type.Optional(
     Type.Enum(['oldest', 'newest'], { description: 'Which were claimed first, or last, come first; `oldest` by default.' }),
   ),
-  search: Type.Optional(Type.String({ description: 'Only hostnames that contain this text.', examples: ['customer'] })),
+  search: Type.Optional(
+    Type.String({
+      description:
+        'Only hostnames that contain this text, as the DNS has them, or as their owners spell them: `büch` finds `xn--bcher-kva.example`. Among more than 10,000 names in other letters it takes a whole label.',
+      examples: ['customer'],
+    }),
+  ),
 })
 
 /** The schemas that have a name in the OpenAPI document. */

@@ -2,9 +2,10 @@ import { sql } from 'kysely'
 import { ServiceError } from '../errors.ts'
 import { type Db, rows } from './db.ts'
 import { DOMAIN, type DomainRecord, type DomainRow, toDomainRecord } from './domain-record.ts'
+import { containing } from './hostname-search.ts'
 import type { Project } from './projects.ts'
 
-/** What narrows a listing; `search` is a part of the hostname. */
+/** What narrows a listing; `search` is a part of the hostname, as the DNS or as its owner spells it. */
 export type DomainQuery = {
   limit?: number | undefined
   cursor?: string | undefined
@@ -20,11 +21,12 @@ export const PAGE_DOMAINS_MAX = 1_000
 
 export async function readPage(db: Db, project: Project, query: DomainQuery): Promise<DomainPage> {
   const limit = parseLimit(query.limit)
+  const [later, searched] = [after(query), await containing(db, project, query.search)]
   const found = await rows(
     db,
     sql<DomainRow>`
       select ${DOMAIN} from domains d
-      where d.project_id = ${project.id} and d.deleted_at is null ${after(query)} ${verified(query.verified)} ${matching(query.search)}
+      where d.project_id = ${project.id} and d.deleted_at is null ${later} ${verified(query.verified)} and ${searched}
       order by ${query.order === 'newest' ? sql`d.created_at desc, d.hostname desc` : sql`d.created_at, d.hostname`} ${limit === undefined ? NOTHING : sql`limit ${limit + 1}`}`,
   )
   const page = found.slice(0, limit)
@@ -43,13 +45,6 @@ function after({ cursor, order }: DomainQuery) {
 function verified(wanted: boolean | undefined) {
   if (wanted === undefined) return NOTHING
   return wanted ? sql`and d.verified_at is not null` : sql`and d.verified_at is null`
-}
-
-function matching(search: string | undefined) {
-  const part = search?.toLowerCase()
-  if (!part) return NOTHING
-  if (part.includes('\0')) throw invalid('search is a part of a hostname')
-  return sql`and strpos(d.hostname, ${part}) > 0`
 }
 
 function parseLimit(limit: number | undefined): number | undefined {

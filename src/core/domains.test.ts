@@ -192,6 +192,54 @@ test('the list can be narrowed to what is verified, and to a part of the hostnam
   expect((await listed({ search: '' })).sort()).toEqual([one, two].sort())
 })
 
+test('a part of a hostname is found as its owner spells it, too, in whatever letters and form of them', async () => {
+  const project = await addProject(db)
+  const place = freshHostname()
+  const names = ['bücher', 'münchner-bücher.shop', '例子', 'straße'].map((label) => parseClaimName(`${label}.${place}`))
+  const [books, munich, example, street] = names
+  const taken = await claim(db, project, parseHostname(`bcher.${place}`))
+  for (const name of names) await claim(db, project, name)
+  await db.pool.query(`update domains set hostname = '*.' || hostname where hostname = $1`, [street])
+  await claim(db, await addProject(db), parseHostname(`büchse.${place}`))
+  const listed = async (search: string, query: object = {}) => {
+    const { domains } = await listDomains(db, project, { ...query, search })
+    return domains.map(({ hostname }) => hostname).sort()
+  }
+  for (const [search, ...found] of [
+    ['büch', books!, munich!],
+    ['BÜCH', books!, munich!],
+    ['bu\u0308ch', books!, munich!],
+    ['ü', books!, munich!],
+    ['r-büch', munich!],
+    ['bücher.s', munich!],
+    ['例', example!],
+    ['子。', example!],
+    ['*.straß', `*.${street}`],
+    [`ücher.${place}`, books!],
+    ['bcher', books!, munich!, taken],
+    ['xn--bcher-kva.', books!],
+    ['büchse'],
+    ['büch\\'],
+    ['ü%'],
+  ] as const)
+    expect(await listed(search), search).toEqual(found.toSorted())
+  expect(await listed('büch', { verified: true })).toEqual([])
+  const first = await listDomains(db, project, { search: 'büch', limit: 1 })
+  const second = await listDomains(db, project, { search: 'büch', limit: 1, cursor: first.nextCursor })
+  expect([...first.domains, ...second.domains].map(({ hostname }) => hostname)).toEqual([books, munich])
+})
+
+test('among ten thousand names in other letters and more, what is spelt as its owner does finds whole labels alone', async () => {
+  const project = await addProject(db)
+  await claim(db, project, parseHostname(`bücher.${freshHostname()}`))
+  await db.pool.query(
+    `insert into domains (project_id, hostname) select $1, 'xn--bcher-kva.' || n || '.' || $2 from generate_series(1, 10000) n`,
+    [project.id, freshHostname()],
+  )
+  const count = async (search: string) => (await listDomains(db, project, { search })).domains.length
+  expect([await count('büch'), await count('bücher'), await count('bücher.1')]).toEqual([0, 10_001, 1_112])
+})
+
 test('a page that cannot be is refused', async () => {
   const project = await addProject(db)
   for (const query of [

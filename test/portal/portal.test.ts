@@ -293,11 +293,17 @@ describe('domains', () => {
       ['bücher.found', hostnames[1]!],
       ['https://Shop.Found-Customer.com/path?of=it', hostnames[0]!],
       ['xn--bcher', hostnames[1]!],
+      ['SHOP', hostnames[0]!],
+      ['Büch', hostnames[1]!],
     ] as const) {
       await search.fill(typed)
       await expect.poll(() => rows.allTextContents()).toEqual([expect.stringContaining(found)])
       expect(await search.inputValue()).toBe(typed)
     }
+    await page.request.post(`${project}/domains`, { data: { hostname: 'büchse.found-customer.com' } })
+    await expect
+      .poll(() => rows.allTextContents(), { timeout: SEEN_WITHIN_MS })
+      .toEqual([expect.stringContaining('(büchse.found-customer.com)'), expect.stringContaining('(bücher.found-customer.com)')])
   })
 
   test('many are not given up by a press beside them, and what was sent without an answer is told', async () => {
