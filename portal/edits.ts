@@ -6,6 +6,8 @@ import { queries } from './queries.ts'
 /** What is written in each field, and what was stored there when that began: who is about to write over a newer one can be told. */
 type Edits<Fields> = { [Name in keyof Fields]?: { written: Fields[Name]; of: Fields[Name] } }
 
+export type Draft<Fields extends Record<string, string>> = ReturnType<typeof useDraft<Fields>>
+
 /**
  * What has been typed into a form and is not saved yet. A field that nobody touched stays out of it and shows what is stored, so that saving one
  * setting never puts back another that a colleague has changed meanwhile. It outlives the end of a session: whoever signs in again finds it in the form

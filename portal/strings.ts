@@ -18,6 +18,7 @@ export const text = {
     revert: 'Revert',
     outdated: 'This was changed elsewhere meanwhile. “Save” puts what is written here in its place; “Revert” shows what is stored now.',
     restored: 'You had typed this before you were signed out, and it is not saved yet. “Save” keeps it; “Revert” shows what is stored now.',
+    typedBefore: 'You had typed this before you were signed out.',
     retry: 'Try again',
     copy: 'Copy',
     copied: 'Copied',

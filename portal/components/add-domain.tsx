@@ -3,18 +3,21 @@ import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { api } from '../api.ts'
 import { hostnameIn } from '../dns-names.ts'
+import type { Draft } from '../edits.ts'
 import { text } from '../strings.ts'
 import { inBothForms } from '../unicode-name.ts'
 import { toast } from './announcer.tsx'
 import { Button } from './button.tsx'
-import { Dialog, DialogButtons } from './dialog.tsx'
+import { Dialog, DraftButtons } from './dialog.tsx'
 import { Field } from './field.tsx'
 
 const words = text.domains
 
+type Props = { slug: string; draft: Draft<{ hostname: string }>; onClose(): void }
+
 /** Adds one hostname and goes on to its page, where the record to add is. */
-export function AddDomain({ slug, onClose }: { slug: string; onClose(): void }) {
-  const [hostname, setHostname] = useState('')
+export function AddDomain({ slug, draft, onClose }: Props) {
+  const { hostname } = draft.written
   const [isMissing, setMissing] = useState(false)
   const client = useQueryClient()
   const navigate = useNavigate()
@@ -40,7 +43,7 @@ export function AddDomain({ slug, onClose }: { slug: string; onClose(): void }) 
           hint={words.hostnameHint}
           value={hostname}
           onChange={(event) => {
-            setHostname(event.target.value)
+            draft.write({ hostname: event.target.value })
             claim.reset()
           }}
           error={isMissing && hostname.trim() === '' ? words.hostnameMissing : claim.error?.message}
@@ -49,12 +52,11 @@ export function AddDomain({ slug, onClose }: { slug: string; onClose(): void }) 
           inputMode="url"
           spellCheck={false}
         />
-        <DialogButtons>
-          <Button onClick={onClose}>{text.common.cancel}</Button>
+        <DraftButtons draft={draft} onClose={onClose}>
           <Button type="submit" look="primary" busy={claim.isPending}>
             {words.add}
           </Button>
-        </DialogButtons>
+        </DraftButtons>
       </form>
     </Dialog>
   )

@@ -1,10 +1,11 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { api } from '../api.ts'
+import type { Draft } from '../edits.ts'
 import type { BulkResult } from '../records.ts'
 import { text } from '../strings.ts'
 import { Button } from './button.tsx'
-import { Dialog, DialogButtons } from './dialog.tsx'
+import { Dialog, DialogButtons, DraftButtons } from './dialog.tsx'
 import { TextArea } from './field.tsx'
 import { Notice } from './notice.tsx'
 
@@ -16,9 +17,11 @@ const words = text.domains
 /** `failed`: how many were sent with the request that failed. */
 type Progress = { all: number; results: BulkResult[]; state: 'running' | 'done' | 'stopped'; problem?: string; failed?: number }
 
-/** Adds what was pasted, a piece at a time, and lists what was refused and why. */
-export function AddManyDomains({ slug, onClose }: { slug: string; onClose(): void }) {
-  const [pasted, setPasted] = useState('')
+type Props = { slug: string; draft: Draft<{ pasted: string }>; onClose(): void }
+
+/** Adds what was pasted, a piece at a time, and lists what was refused and why. What was pasted stays until all of it was sent. */
+export function AddManyDomains({ slug, draft, onClose }: Props) {
+  const { pasted } = draft.written
   const [progress, setProgress] = useState<Progress>()
   const stopped = useRef(false)
   const client = useQueryClient()
@@ -42,6 +45,7 @@ export function AddManyDomains({ slug, onClose }: { slug: string; onClose(): voi
       }
       setProgress({ all, results, state: 'running' })
     }
+    draft.revert()
     end('done')
   }
   useEffect(() => {
@@ -74,19 +78,18 @@ export function AddManyDomains({ slug, onClose }: { slug: string; onClose(): voi
             hint={words.manyHint}
             rows={8}
             value={pasted}
-            onChange={(event) => setPasted(event.target.value)}
+            onChange={(event) => draft.write({ pasted: event.target.value })}
             error={hostnames.length > HOSTNAMES_MAX ? words.manyTooMany(hostnames.length) : undefined}
             autoCapitalize="none"
             autoComplete="off"
             spellCheck={false}
             className="font-mono"
           />
-          <DialogButtons>
-            <Button onClick={onClose}>{text.common.cancel}</Button>
+          <DraftButtons draft={draft} onClose={onClose}>
             <Button type="submit" look="primary" disabled={hostnames.length === 0 || hostnames.length > HOSTNAMES_MAX}>
               {words.manyAdd(hostnames.length)}
             </Button>
-          </DialogButtons>
+          </DraftButtons>
         </form>
       )}
     </Dialog>

@@ -52,6 +52,25 @@ export function DialogButtons({ children }: { children: ReactNode }) {
   return <div className="mt-6 flex flex-col-reverse gap-2 sm:flex-row sm:justify-end">{children}</div>
 }
 
+type DraftProps = { draft: { isRestored: boolean; revert(): void }; onClose(): void; children: ReactNode }
+
+/** As DialogButtons, where something is typed: Cancel alone gives that up, and what else closes the dialog keeps it for the next time. */
+export function DraftButtons({ draft, onClose, children }: DraftProps) {
+  const cancel = () => {
+    draft.revert()
+    onClose()
+  }
+  return (
+    <>
+      {draft.isRestored && <Notice kind="warning">{text.common.typedBefore}</Notice>}
+      <DialogButtons>
+        <Button onClick={cancel}>{text.common.cancel}</Button>
+        {children}
+      </DialogButtons>
+    </>
+  )
+}
+
 type ConfirmProps = {
   title: string
   description: string

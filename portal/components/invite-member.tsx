@@ -1,19 +1,21 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../api.ts'
+import type { Draft } from '../edits.ts'
 import { queries } from '../queries.ts'
 import type { Role } from '../records.ts'
 import { text } from '../strings.ts'
 import { toast } from './announcer.tsx'
 import { Button } from './button.tsx'
-import { Dialog, DialogButtons } from './dialog.tsx'
+import { Dialog, DraftButtons } from './dialog.tsx'
 import { Field, Select } from './field.tsx'
 
 const words = text.members
 
-export function InviteMember({ slug, ownRole, onClose }: { slug: string; ownRole: Role; onClose(): void }) {
-  const [email, setEmail] = useState('')
-  const [role, setRole] = useState<Role>('member')
+type Props = { slug: string; ownRole: Role; draft: Draft<{ email: string; role: Role }>; onClose(): void }
+
+export function InviteMember({ slug, ownRole, draft, onClose }: Props) {
+  const { email, role } = draft.written
   const [isInvalid, setInvalid] = useState(false)
   const client = useQueryClient()
   const invite = useMutation({
@@ -21,6 +23,7 @@ export function InviteMember({ slug, ownRole, onClose }: { slug: string; ownRole
     async onSuccess() {
       await client.invalidateQueries({ queryKey: queries.members(slug).queryKey })
       toast(words.wasInvited(email.trim()))
+      draft.revert()
       onClose()
     },
   })
@@ -42,25 +45,24 @@ export function InviteMember({ slug, ownRole, onClose }: { slug: string; ownRole
           autoComplete="off"
           value={email}
           onChange={(event) => {
-            setEmail(event.target.value)
+            draft.write({ email: event.target.value })
             setInvalid(false)
             invite.reset()
           }}
           error={isInvalid ? text.signIn.emailInvalid : invite.error?.message}
         />
-        <Select label={words.role} value={role} onChange={(event) => setRole(event.target.value as Role)}>
+        <Select label={words.role} value={role} onChange={(event) => draft.write({ role: event.target.value as Role })}>
           {roles.map((one) => (
             <option key={one} value={one}>
               {text.projects.roles[one]}
             </option>
           ))}
         </Select>
-        <DialogButtons>
-          <Button onClick={onClose}>{text.common.cancel}</Button>
+        <DraftButtons draft={draft} onClose={onClose}>
           <Button type="submit" look="primary" busy={invite.isPending}>
             {words.send}
           </Button>
-        </DialogButtons>
+        </DraftButtons>
       </form>
     </Dialog>
   )

@@ -10,6 +10,7 @@ import { CodeBlock } from '../components/code-block.tsx'
 import { DomainList } from '../components/domain-list.tsx'
 import { BareSelect } from '../components/field.tsx'
 import { LoadProblem } from '../components/notice.tsx'
+import { useDraft } from '../edits.ts'
 import { usePageTitle } from '../page-title.ts'
 import { type DomainFilter, queries } from '../queries.ts'
 import type { Project } from '../records.ts'
@@ -17,6 +18,8 @@ import { useSlug } from '../route-params.ts'
 import { text } from '../strings.ts'
 
 const SEARCH_PAUSE_MS = 200
+const NO_DOMAIN = { hostname: '' }
+const NO_DOMAINS = { pasted: '' }
 const words = text.domains
 
 /** A project's domains: search, filter, add. The address keeps search and filter, so that a view can be sent to a colleague. */
@@ -25,7 +28,8 @@ export function DomainsPage() {
   const filter = useSearch({ from: '/signed-in/projects/$slug/' })
   const project = useQuery(queries.project(slug))
   const list = useInfiniteQuery({ ...queries.domains(slug, filter), placeholderData: (shown) => shown })
-  const [adding, setAdding] = useState<'one' | 'many'>()
+  const [one, many] = [useDraft(`domain to add to ${slug}`, NO_DOMAIN), useDraft(`domains to add to ${slug}`, NO_DOMAINS)]
+  const [adding, setAdding] = useState<'one' | 'many' | undefined>(one.isRestored ? 'one' : many.isRestored ? 'many' : undefined)
   usePageTitle(project.data ? `${words.title} · ${project.data.name}` : words.title)
   const isFiltered = Boolean(filter.search || filter.verified)
   const domains = list.data?.pages.flatMap(({ items }) => items) ?? []
@@ -70,8 +74,8 @@ export function DomainsPage() {
           )}
         </>
       )}
-      {adding === 'one' && <AddDomain slug={slug} onClose={() => setAdding(undefined)} />}
-      {adding === 'many' && <AddManyDomains slug={slug} onClose={() => setAdding(undefined)} />}
+      {adding === 'one' && <AddDomain slug={slug} draft={one} onClose={() => setAdding(undefined)} />}
+      {adding === 'many' && <AddManyDomains slug={slug} draft={many} onClose={() => setAdding(undefined)} />}
     </>
   )
 }

@@ -11,12 +11,14 @@ import { BareSelect } from '../components/field.tsx'
 import { InviteMember } from '../components/invite-member.tsx'
 import { LoadProblem } from '../components/notice.tsx'
 import { Ago } from '../components/time.tsx'
+import { useDraft } from '../edits.ts'
 import { usePageTitle } from '../page-title.ts'
 import { queries } from '../queries.ts'
 import type { Member, Role } from '../records.ts'
 import { useSlug } from '../route-params.ts'
 import { text } from '../strings.ts'
 
+const NOBODY = { email: '', role: 'member' as Role }
 const words = text.members
 
 export function MembersPage() {
@@ -24,7 +26,8 @@ export function MembersPage() {
   const members = useQuery(queries.members(slug))
   const project = useQuery(queries.project(slug))
   const me = useQuery(queries.me())
-  const [isInviting, setInviting] = useState(false)
+  const invitation = useDraft(`invitation to ${slug}`, NOBODY)
+  const [isInviting, setInviting] = useState(invitation.isRestored)
   const [leaving, setLeaving] = useState<Member>()
   usePageTitle(words.title)
   const role = project.data?.role ?? 'member'
@@ -53,7 +56,7 @@ export function MembersPage() {
           ))}
         </DataTable>
       )}
-      {isInviting && <InviteMember slug={slug} ownRole={role} onClose={() => setInviting(false)} />}
+      {isInviting && <InviteMember slug={slug} ownRole={role} draft={invitation} onClose={() => setInviting(false)} />}
       {leaving && (
         <RemoveMember slug={slug} member={leaving} isSelf={leaving.email === me.data?.email} onClose={() => setLeaving(undefined)} />
       )}

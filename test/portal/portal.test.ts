@@ -266,6 +266,9 @@ describe('domains', () => {
     await page.getByText('not_a_name', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Close' }).click()
     await page.getByRole('link', { name: 'b.many-customer.com' }).waitFor()
+    await page.getByRole('button', { name: 'Add many' }).click()
+    expect(await page.getByLabel('Hostnames', { exact: true }).inputValue()).toBe('')
+    await page.getByRole('button', { name: 'Cancel' }).click()
     await page.getByLabel('Search hostnames').fill('b.many')
     await page.getByRole('link', { name: 'a.many-customer.com' }).waitFor({ state: 'detached' })
     expect(page.url()).toContain('search=b.many')
@@ -306,7 +309,7 @@ describe('domains', () => {
       .toEqual([expect.stringContaining('(büchse.found-customer.com)'), expect.stringContaining('(bücher.found-customer.com)')])
   })
 
-  test('many are not given up by a press beside them, and what was sent without an answer is told', async () => {
+  test('many are not given up by a press beside them, and what was sent without an answer is told, and can be sent again', async () => {
     const page = await startProject('Interrupted')
     await page.getByRole('button', { name: 'Add many' }).click()
     await page.getByLabel('Hostnames').fill(Array.from({ length: 250 }, (_, n) => `shop-${n}.interrupted-customer.com`).join('\n'))
@@ -321,6 +324,8 @@ describe('domains', () => {
     await page.getByText('Stopped; 50 not sent.').waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Add many' }).click()
+    await page.getByRole('button', { name: 'Add 250 domains' }).waitFor() // to send them all again
   })
 
   test('whoever clears a search that found nothing stays in the list while it loads', async () => {

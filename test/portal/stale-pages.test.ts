@@ -164,6 +164,43 @@ test('behind a proxy that makes tags weak, or adds a word to them, settings are 
   }
 })
 
+const DIALOGS = [
+  { path: '', opener: 'Add domain', label: 'Hostname', typed: 'shop.typing-customer.com' },
+  { path: '', opener: 'Add many', label: 'Hostnames', typed: 'one.typing-customer.com\ntwo.typing-customer.com' },
+  { path: '/members', opener: 'Invite', label: 'E-mail address', typed: 'grace@typing.example' },
+]
+
+test.each(DIALOGS)(
+  'what was typed into “$opener” is there again after Escape, a press beside it and the end of the session, and is not after Cancel',
+  async ({ path, opener, label, typed }) => {
+    const slug = `typing-${opener.toLowerCase().replace(' ', '-')}`
+    const { page } = await openProject(slug)
+    await holdStreams(page)
+    await page.goto(`${world.portalUrl}/projects/${slug}${path}`)
+    const dialog = page.getByRole('dialog')
+    const field = dialog.getByLabel(label, { exact: true })
+    const open = () => page.getByRole('button', { name: opener, exact: true }).click()
+    await open()
+    await field.fill(typed)
+    for (const leave of [() => page.keyboard.press('Escape'), () => page.mouse.click(5, 400)]) {
+      const isThereAfter = () => leave().then(() => dialog.isVisible())
+      await expect.poll(isThereAfter).toBe(false) // the dialog listens a moment after it is there
+      await open()
+      expect(await field.inputValue()).toBe(typed)
+    }
+    await page.request.post(`${world.portalUrl}/v1/auth/sign-out`)
+    await dialog.locator('[type=submit]').click()
+    await page.getByText('You were signed out').waitFor()
+    await world.signIn(page, `${slug}@vendor.example`)
+    await dialog.getByText('You had typed this').waitFor()
+    expect(await field.inputValue()).toBe(typed)
+    expect(await findBarriers(page)).toEqual([])
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await open()
+    expect(await field.inputValue()).toBe('')
+  },
+)
+
 test('a page that is open while its member is removed says that there is nothing for them any more', async () => {
   const { page: owner, project } = await openProject('shrinking')
   await owner.request.post(`${project}/members`, { data: { email: 'removed@vendor.example', role: 'member' } })
