@@ -58,6 +58,11 @@ test.runIf(isRoot)(
   },
 )
 
+test('the demo starts whatever the plans are called', async () => {
+  const tree = await startDemo({ env: { NAMESAKE_PLANS: 'free:3' } })
+  expect(await tree.command('projects', 'list')).toMatchObject([{ slug: 'demo', plan: 'free' }])
+})
+
 async function startDemo(options: TreeOptions): Promise<Tree> {
   if (options.dataDir) mkdirSync(join(options.dataDir, '..'), { recursive: true })
   const tree = await startTree({ ...options, args: ['--demo'] })

@@ -4,6 +4,7 @@ import { checkCertificates } from './certificate-checks.ts'
 import { checkDnsZone } from './dns-zone-check.ts'
 import { type Check, checkAllocator, checkAuthorities, checkDatabase, checkEdgeDns, checkMail, checkPorts } from './installation-checks.ts'
 import { printableLines, show, styled } from './output.ts'
+import { checkPlans } from './plan-check.ts'
 import { checkSecret } from './secret-check.ts'
 
 const SIGNS = { good: styled('green', '✓'), doubtful: styled('yellow', '!'), bad: styled('red', '✗') }
@@ -12,7 +13,7 @@ const SIGNS = { good: styled('green', '✓'), doubtful: styled('yellow', '!'), b
 export function doctorCommand(): Command {
   return new Command('doctor')
     .description(
-      'Look for what is wrong: settings, database, secret, ports, mail, memory allocator, DNS of the edge host and of our own zone, certificate authorities',
+      'Look for what is wrong: settings, database, secret, plans, ports, mail, memory allocator, DNS of the edge host and of our own zone, certificate authorities',
     )
     .option('--json', 'print JSON')
     .action(run)
@@ -44,6 +45,7 @@ async function examine(): Promise<Check[]> {
   const found = await Promise.all([
     checkDatabase(config),
     checkSecret(config),
+    checkPlans(config),
     checkPorts(config),
     checkMail(config),
     checkAllocator(config),

@@ -103,7 +103,7 @@ export async function checkPorts(config: Config): Promise<Check[]> {
 }
 
 /** What the supervisor of this installation says that it runs; without one, what a start would. */
-function rolesHere(config: Config): readonly Role[] {
+export function rolesHere(config: Config): readonly Role[] {
   const dataDir = locateData(config.dataDir, findServiceUser())
   const supervisor = findSupervisor(dataDir)
   return (supervisor && readRecord(dataDir, supervisor)?.roles) ?? defaultRoles(config)

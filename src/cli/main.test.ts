@@ -285,6 +285,21 @@ test('a project is made, changed and listed', async () => {
   expect((await run('projects', 'list')).out).toMatch(/^SLUG .*\n(.*\n)*shop +The shop/)
 })
 
+test('where no plan is called unlimited a new project is on the last one, and doctor names those on a plan that is gone', async () => {
+  const upstream = ['--upstream', 'http://127.0.0.1:3000']
+  await makeProject('left')
+  const env = { NAMESAKE_PLANS: 'free:3,pro:10' }
+  const made = await runWith({ env }, 'projects', 'create', '--name', 'planned', '--slug', 'planned', ...upstream, '--json')
+  expect({ ...made, out: JSON.parse(made.out) }).toMatchObject({ code: 0, out: { slug: 'planned', plan: 'pro' } })
+  const doctor = await runWith({ env }, 'doctor', '--json')
+  const doubts = JSON.parse(doctor.out).filter(({ name }: { name: string }) => name === 'plans')
+  expect(doubts).toEqual([
+    { name: 'plans', state: 'doubtful', sentence: expect.stringMatching(/^NAMESAKE_PLANS names no plan unlimited, so .*\bleft\b/) },
+  ])
+  expect(doubts[0].sentence).not.toContain('planned')
+  expect((await run('doctor')).out).not.toContain('names no plan unlimited')
+})
+
 test('customers of a project are told a name of its vendor’s, once that leads to the edge host', async () => {
   await makeProject('target')
   const set = (target: string, ...more: string[]) => run('projects', 'update', '--slug', 'target', '--cname-target', target, ...more)
@@ -446,5 +461,7 @@ test('doctor names an unreachable database and authority, what it could not look
     ]),
   )
   const unseen = checks.filter(({ sentence }) => sentence.startsWith('this could not be looked at: '))
-  expect(unseen.map(({ name, state }) => [name, state])).toEqual(['secret', 'DNS', 'CAA', 'certificates'].map((name) => [name, 'doubtful']))
+  expect(unseen.map(({ name, state }) => [name, state])).toEqual(
+    ['secret', 'plans', 'DNS', 'CAA', 'certificates'].map((name) => [name, 'doubtful']),
+  )
 })

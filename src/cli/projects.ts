@@ -7,8 +7,6 @@ import { readText } from './files.ts'
 import { withInstallation } from './installation.ts'
 import { show, shownTime, table } from './output.ts'
 
-const DEFAULT_PLAN = 'unlimited'
-
 type Options = {
   name?: string
   slug?: string
@@ -33,7 +31,7 @@ export function projectsCommand(): Command {
     .addOption(
       protocolOption('how to speak to it: http1 (default), h2 with an https URL, h2c with an http one; gRPC needs one of these two'),
     )
-    .option('--plan <plan>', 'one of NAMESAKE_PLANS', DEFAULT_PLAN)
+    .option('--plan <plan>', 'one of NAMESAKE_PLANS (default: unlimited, or the last where there is none of that name)')
     .option('--owner <email>', 'who owns it: a member from the first sign-in with this address')
     .option('--json', 'print JSON')
     .action(create)
@@ -58,7 +56,7 @@ export function projectsCommand(): Command {
 
 async function create({ name, slug, upstream, upstreamProtocol, plan, owner, json }: Options): Promise<void> {
   const project = await withInstallation(({ db, config }) =>
-    createProject(db, { name: name!, slug, upstreamUrl: upstream!, upstreamProtocol, plan: plan!, owner }, projectRules(db, config)),
+    createProject(db, { name: name!, slug, upstreamUrl: upstream!, upstreamProtocol, plan, owner }, projectRules(db, config)),
   )
   show({ json }, publicPart(project), () => [
     `Made the project ${project.slug}. Next: ${ownCommand()} tokens issue --project ${project.slug}`,

@@ -143,6 +143,8 @@ async function requireRoomInFamily(tx: Tx, project: Project, hostname: Hostname)
 }
 
 async function requireRoom(tx: Tx, project: Project, plan: string, rules: ClaimRules): Promise<void> {
+  if (!rules.plans.has(plan))
+    throw new ServiceError('plan_limit', `the plan ${plan} is no longer offered (NAMESAKE_PLANS), and has room for no further domain`)
   const allowed = domainsAllowed(rules.plans, plan)
   if (allowed === Number.POSITIVE_INFINITY) return
   const [row] = await rows(

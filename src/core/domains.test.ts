@@ -66,6 +66,7 @@ test('a plan that is no longer offered has no room for new claims and keeps the 
   expect(await registerDomain(db, project, { hostname, metadataJson: '{}' }, rules)).toMatchObject({ hostname })
   await expect(registerDomain(db, project, { hostname: freshHostname(), metadataJson: '{}' }, rules)).rejects.toMatchObject({
     code: 'plan_limit',
+    message: 'the plan unlimited is no longer offered (NAMESAKE_PLANS), and has room for no further domain',
   })
 })
 

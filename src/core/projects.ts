@@ -8,7 +8,7 @@ import { type Db, rows, type Tx, transaction } from './db.ts'
 import { parseDisplayName } from './display-name.ts'
 import { parseEmailAddress } from './email-address.ts'
 import { type Role, requireRole } from './member-roles.ts'
-import type { Plans } from './plans.ts'
+import { operatorsPlan, type Plans } from './plans.ts'
 import { parseErrorPage } from './project-pages.ts'
 import { makeProof } from './proof.ts'
 import { ANY_STATE, requireSeen } from './seen-state.ts'
@@ -45,7 +45,8 @@ export type NewProject = {
   upstreamUrl: string
   /** HTTP/1.1 unless something else is said. */
   upstreamProtocol?: string | undefined
-  plan: string
+  /** The one for an operator's projects unless another is named. */
+  plan?: string | undefined
   owner?: string | undefined
 }
 
@@ -66,11 +67,12 @@ export async function createProject(
   const name = parseDisplayName(wanted.name)
   const slugs = wanted.slug === undefined ? slugsFor(name) : [parseSlug(wanted.slug)]
   const upstreamProtocol = parseUpstreamProtocol(wanted.upstreamProtocol ?? 'http1')
-  requirePlan(wanted.plan, rules)
+  const plan = wanted.plan ?? operatorsPlan(rules.plans)
+  requirePlan(plan, rules)
   await requireUpstream(wanted.upstreamUrl, rules, maker.actor)
   for (const slug of slugs) {
     const created = await transaction(db, async (tx) => {
-      const project = await insertProject(tx, { ...wanted, name, slug, upstreamProtocol, owner })
+      const project = await insertProject(tx, { ...wanted, name, slug, upstreamProtocol, plan, owner })
       if (!project) return undefined
       await recordActivity(tx, { projectId: project.id, actor: maker.actor, action: 'project.created', subject: slug })
       await maker.made?.(tx, project)
@@ -231,7 +233,7 @@ export const PROJECT: RawBuilder<Project> = sql`p.id, p.name, p.slug, p.upstream
 
 async function insertProject(
   tx: Tx,
-  made: NewProject & { slug: string; upstreamProtocol: UpstreamProtocol },
+  made: NewProject & { slug: string; upstreamProtocol: UpstreamProtocol; plan: string },
 ): Promise<Project | undefined> {
   const inserting = rows(
     tx,

@@ -79,7 +79,7 @@ async function seedDemo(db: Db, config: Config, upstreamUrl: string): Promise<vo
   const rules = { plans: config.plans, checkUpstream: async () => {}, checkCnameTarget: async () => {} }
   const project = await updateProject(db, 'demo', { upstreamUrl }, rules).catch((error: unknown) => {
     if (!(error instanceof ServiceError) || error.code !== 'project_not_found') throw error
-    return createProject(db, { name: 'Demo', slug: 'demo', upstreamUrl, plan: 'unlimited' }, rules)
+    return createProject(db, { name: 'Demo', slug: 'demo', upstreamUrl }, rules)
   })
   const tokenFile = join(config.dataDir, 'demo-token')
   const kept = existsSync(tokenFile) ? readFileSync(tokenFile, 'utf8').trim() : ''
