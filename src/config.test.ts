@@ -207,8 +207,24 @@ test('an unknown variable is a warning with the nearest name', () => {
 })
 
 test('a public edge with the built-in authority, or without addresses, is a warning', () => {
-  const { warnings } = readConfig({ NAMESAKE_EDGE_HOST: 'edge.example.com' }, cwd)
+  const { warnings } = readConfig({ NAMESAKE_EDGE_HOST: 'edge.example.com', NAMESAKE_BASE_URL: 'https://api.example.com' }, cwd)
   expect(warnings).toEqual([expect.stringContaining('NAMESAKE_ACME_DIRECTORY'), expect.stringContaining('NAMESAKE_EDGE_IPS')])
+})
+
+test.each([
+  [{}, ['NAMESAKE_BASE_URL is http://localhost:4000: links in mails and answers lead whoever follows them to their own machine.']],
+  [{ BASE_URL: 'https://127.0.0.2' }, ['NAMESAKE_BASE_URL is https://127.0.0.2: links']],
+  [{ PORTAL_URL: 'https://portal.example.com' }, ['NAMESAKE_BASE_URL is http://localhost:4000: links']],
+  [{ BASE_URL: 'https://api.example.com', PORTAL_URL: 'http://app.localhost' }, ['NAMESAKE_PORTAL_URL is http://app.localhost: links']],
+  [
+    { BASE_URL: 'http://api.example.com' },
+    ['NAMESAKE_BASE_URL is http://api.example.com: tokens, sessions and sign-in links cross the network'],
+  ],
+  [{ BASE_URL: 'https://api.example.com' }, []],
+])('a public edge whose API or portal %j the world cannot reach, or only in the open, is a warning', (env, starts) => {
+  const all = { EDGE_HOST: 'edge.example.com', EDGE_IPS: '203.0.113.10', ACME_DIRECTORY: 'https://acme.example.com/dir', ...env }
+  const named = Object.fromEntries(Object.entries(all).map(([name, value]) => [`NAMESAKE_${name}`, value]))
+  expect(readConfig(named, cwd).warnings).toEqual(starts.map((start) => expect.stringContaining(start)))
 })
 
 test('.env is read, and the environment stands above it', () => {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
+import { doubts } from './config-doubts.ts'
 import { NO_SETTINGS, nearestName, unreadByLauncher } from './config-names.ts'
 import {
   type Address,
@@ -312,22 +313,6 @@ function refuseSameAddress(config: Config, refuse: Reading['refuse']): void {
     if (first) refuse(name, `=${host}:${port} is the address of NAMESAKE_${first} too`, `${host}:${port === 65_535 ? port - 1 : port + 1}`)
     taken.set(name, address)
   }
-}
-
-/** What can be meant, but seldom is. */
-function doubts({ local, acmeDirectories, edgeIps, dnsZone }: Config): string[] {
-  const found: string[] = []
-  if (dnsZone && edgeIps.length === 0)
-    found.push(`NAMESAKE_EDGE_IPS is not set: the name server of ${dnsZone} has no address. Example: 203.0.113.10`)
-  if (local) return found
-  if (acmeDirectories.includes('local')) {
-    found.push(
-      'NAMESAKE_ACME_DIRECTORY is local: no browser trusts the certificates. Example: https://acme-v02.api.letsencrypt.org/directory',
-    )
-  }
-  if (edgeIps.length === 0 && !dnsZone)
-    found.push('NAMESAKE_EDGE_IPS is not set: an apex domain then takes a DNS provider with ALIAS records. Example: 203.0.113.10')
-  return found
 }
 
 function readableFile(path: string): string {

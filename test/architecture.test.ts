@@ -21,7 +21,7 @@ const ARROWS: Record<string, readonly string[]> = {
 }
 const WIRING = ['roles', 'cli']
 const OPEN_TO_ALL = ['src/hostname.ts', 'src/errors.ts', 'src/log.ts']
-const SETTINGS = ['src/config.ts', 'src/config-names.ts', 'src/config-values.ts']
+const SETTINGS = ['src/config.ts', 'src/config-doubts.ts', 'src/config-names.ts', 'src/config-values.ts']
 // The processes that hand their environment on to another.
 const ENVIRONMENT_READERS = [...SETTINGS, 'src/main.ts', 'src/supervisor.ts']
 const VAGUE_NAMES = /^(index|utils?|helpers?|types|shared|common|misc)\b/
