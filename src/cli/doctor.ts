@@ -2,7 +2,16 @@ import { Command } from 'commander'
 import { type Config, ConfigError, readConfig } from '../config.ts'
 import { checkCertificates } from './certificate-checks.ts'
 import { checkDnsZone } from './dns-zone-check.ts'
-import { type Check, checkAllocator, checkAuthorities, checkDatabase, checkEdgeDns, checkMail, checkPorts } from './installation-checks.ts'
+import {
+  type Check,
+  checkAllocator,
+  checkAuthorities,
+  checkDatabase,
+  checkEdgeDns,
+  checkMail,
+  checkPorts,
+  checkSources,
+} from './installation-checks.ts'
 import { printableLines, show, styled } from './output.ts'
 import { checkPlans } from './plan-check.ts'
 import { checkSecret } from './secret-check.ts'
@@ -13,7 +22,7 @@ const SIGNS = { good: styled('green', '✓'), doubtful: styled('yellow', '!'), b
 export function doctorCommand(): Command {
   return new Command('doctor')
     .description(
-      'Look for what is wrong: settings, database, secret, plans, ports, mail, memory allocator, DNS of the edge host and of our own zone, certificate authorities',
+      'Look for what is wrong: settings, database, secret, plans, ports, source addresses, mail, memory allocator, DNS of the edge host and of our own zone, certificate authorities',
     )
     .option('--json', 'print JSON')
     .action(run)
@@ -47,6 +56,7 @@ async function examine(): Promise<Check[]> {
     checkSecret(config),
     checkPlans(config),
     checkPorts(config),
+    checkSources(config),
     checkMail(config),
     checkAllocator(config),
     checkEdgeDns(config),

@@ -46,6 +46,20 @@ test('doctor looks at the ports of those roles alone that run here, whoever hold
   ])
 })
 
+test('a start and doctor say which source address for upstreams this machine does not have', { timeout: 120_000 }, async () => {
+  const tree = await startTree({ args: ['--roles', 'api,edge'], env: { NAMESAKE_UPSTREAM_SOURCE_IPS: '127.0.0.1,192.0.2.1' } })
+  onTestFinished(async () => void (await tree.stop()))
+  const sentence = 'NAMESAKE_UPSTREAM_SOURCE_IPS: this machine has no address 192.0.2.1'
+  expect(tree.output()).toContain(sentence)
+  const failed = await tree.command('doctor').catch((error: { code: number; stdout: string }) => error)
+  expect(failed).toMatchObject({ code: 1 })
+  expect(JSON.parse((failed as { stdout: string }).stdout)).toContainEqual({
+    name: 'upstreams',
+    state: 'bad',
+    sentence: expect.stringContaining(sentence),
+  })
+})
+
 test('a start and doctor say of a public installation without a mail server that nobody can sign in', { timeout: 120_000 }, async () => {
   const tree = await startTree({
     args: ['--roles', 'api'],

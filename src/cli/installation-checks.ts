@@ -18,6 +18,7 @@ import { findServiceUser } from '../service-user.ts'
 import { findSupervisor } from '../start-lock.ts'
 import { MAIN_SCRIPT } from '../supervisor.ts'
 import { readRecord } from '../supervisor-record.ts'
+import { doubtSources } from '../upstream-sources.ts'
 import { explained, locate } from './installation.ts'
 
 /** One thing that was looked at, and what to do about it if it is not good. */
@@ -112,6 +113,11 @@ export function rolesHere(config: Config): readonly Role[] {
 /** Whether people can sign in. */
 export function checkMail(config: Config): Check[] {
   return doubtMail(config, rolesHere(config)).map((sentence) => ({ name: 'mail', state: 'doubtful', sentence }))
+}
+
+/** Whether this machine has the addresses from which it is to connect to upstreams. */
+export function checkSources(config: Config): Check[] {
+  return doubtSources(config, rolesHere(config)).map((sentence) => ({ name: 'upstreams', state: 'bad', sentence }))
 }
 
 /** Whether edge processes find the allocator that they would rather have. */

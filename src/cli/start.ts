@@ -5,6 +5,7 @@ import { defaultRoles, ROLES, type Role } from '../role-tree.ts'
 import { doubtMail } from '../roles/mailing.ts'
 import { startFacts, startScreen } from '../start-screen.ts'
 import { supervise } from '../supervisor.ts'
+import { doubtSources } from '../upstream-sources.ts'
 import { readWorkingFolder } from '../working-folder.ts'
 import { createSupervisorLog, shorten } from './supervisor-log.ts'
 
@@ -37,7 +38,7 @@ async function run({ demo = false, roles: chosen, json }: Options): Promise<void
     throw new Error(`--demo is for a local start, and NAMESAKE_EDGE_HOST is ${config.edgeHost}: leave out one of the two`)
   const terminal = process.stderr.isTTY === true
   const log = createSupervisorLog({ level: config.logLevel, terminal })
-  for (const warning of [...warnings, ...doubtMail(config, roles)]) log.warn(warning)
+  for (const warning of [...warnings, ...doubtMail(config, roles), ...doubtSources(config, roles)]) log.warn(warning)
   process.exit(
     await supervise({
       config,

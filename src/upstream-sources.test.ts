@@ -1,0 +1,11 @@
+import { expect, test } from 'vitest'
+import { doubtSources } from './upstream-sources.ts'
+
+test.each([
+  ['an edge without one of its addresses', ['127.0.0.1', '192.0.2.1'], ['edge'], ['this machine has no address 192.0.2.1, and visits']],
+  ['an edge with all of them', ['127.0.0.1', '127.0.0.2'], ['api', 'edge'], []],
+  ['an edge that leaves it to the system', [], ['edge'], []],
+  ['a machine without edge, whose settings are those of all', ['192.0.2.1'], ['api', 'worker'], []],
+])('what source address is missing is said to %s', (_, upstreamSourceIps, roles, said) => {
+  expect(doubtSources({ upstreamSourceIps }, roles)).toEqual(said.map((part) => expect.stringContaining(part)))
+})
