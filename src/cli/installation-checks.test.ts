@@ -6,8 +6,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
+import { startMailServer } from '../../test/support/mail.ts'
+import { freePort } from '../../test/support/ports.ts'
 import { startTree } from '../../test/support/tree.ts'
-import type { Check } from './installation-checks.ts'
+import { readConfig } from '../config.ts'
+import { type Check, checkMail } from './installation-checks.ts'
 
 const LAUNCHER = fileURLToPath(new URL('../../bin/namesake', import.meta.url))
 const NOBODY = 65_534
@@ -32,6 +35,24 @@ test.skipIf(process.getuid!() !== 0)(
     })
   },
 )
+
+test('doctor looks whether the mail server that is set answers', async () => {
+  const inbox = await startMailServer()
+  onTestFinished(() => inbox.stop())
+  const { config } = readConfig({ NAMESAKE_SMTP_URL: inbox.smtpUrl, NAMESAKE_MAIL_FROM: 'namesake@example.com' }, tmpdir())
+  const place = new URL(inbox.smtpUrl).host
+  expect(await checkMail(config)).toEqual([{ name: 'mail', state: 'good', sentence: `${place} answers` }])
+  expect(await checkMail({ ...config, smtpUrl: `smtp://namesake:hunter2@127.0.0.1:${await freePort()}` })).toEqual([
+    {
+      name: 'mail',
+      state: 'bad',
+      sentence: expect.stringMatching(
+        /^127\.0\.0\.1:\d+ cannot be used: nothing there accepts connections \(ECONNREFUSED\)\. Look at NAMESAKE_SMTP_URL/,
+      ),
+    },
+  ])
+  expect(await checkMail({ ...config, smtpUrl: undefined })).toEqual([])
+})
 
 test('doctor looks at the ports of those roles alone that run here, whoever holds the others', { timeout: 120_000 }, async () => {
   const tree = await startTree({ args: ['--roles', 'api,worker'] })

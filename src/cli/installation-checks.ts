@@ -7,6 +7,7 @@ import { closeDatabase, connectDatabase, type Db } from '../core/db.ts'
 import { CREATE_EDGE_ROLE, EDGE_ROLE, findEdgeRole } from '../core/edge-role.ts'
 import { locateData } from '../data-directory.ts'
 import { findAllocator } from '../edge/allocator.ts'
+import { tryMailServer } from '../jobs/mail-server.ts'
 import { explainConnection } from '../lib/connection-trouble.ts'
 import { explainUnbound } from '../listening-sockets.ts'
 import { ownCommand } from '../own-command.ts'
@@ -110,9 +111,15 @@ export function rolesHere(config: Config): readonly Role[] {
   return (supervisor && readRecord(dataDir, supervisor)?.roles) ?? defaultRoles(config)
 }
 
-/** Whether people can sign in. */
-export function checkMail(config: Config): Check[] {
-  return doubtMail(config, rolesHere(config)).map((sentence) => ({ name: 'mail', state: 'doubtful', sentence }))
+/** Whether people can sign in: there is a mail server, and, where it is this machine that sends, it answers. */
+export async function checkMail(config: Config): Promise<Check[]> {
+  const name = 'mail'
+  const roles = rolesHere(config)
+  if (config.smtpUrl === undefined || !roles.includes('worker'))
+    return doubtMail(config, roles).map((sentence) => ({ name, state: 'doubtful', sentence }))
+  const { place, trouble } = await tryMailServer(config.smtpUrl)
+  if (trouble === undefined) return [{ name, state: 'good', sentence: `${place} answers` }]
+  return [{ name, state: 'bad', sentence: `${place} cannot be used: ${trouble}. Look at NAMESAKE_SMTP_URL and at the server` }]
 }
 
 /** Whether this machine has the addresses from which it is to connect to upstreams. */
