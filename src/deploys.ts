@@ -124,6 +124,7 @@ export function createDeploys(parts: DeploysParts): Deploys {
         log.info('reload: replacing every process, one after the other')
         const outcome = await inCharge.reload()
         if (outcome.kind === 'rolled') return { state: 'done', sentence: `${outcome.processes} processes were replaced` }
+        if (outcome.kind === 'refused') return { state: 'failed', sentence: `nothing was replaced: ${outcome.reason}` }
         const reason = outcome.reason ? `: ${outcome.reason}` : ''
         return {
           state: 'failed',

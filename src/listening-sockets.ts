@@ -76,17 +76,17 @@ export function bequeath(wanted: readonly WantedSocket[], sockets: ListeningSock
   )
 }
 
-/** Takes over what a predecessor holds. Throws when the settings ask for another address by now, which only a new start can bind. */
+/** Throws when the settings ask for another address than is held, which only a new start can bind. */
+export function requireUnmoved(wanted: readonly WantedSocket[], held: Readonly<Record<string, InheritedSocket>>): void {
+  const moved = wanted.filter(({ name, address, boundByRole }) => held[name]?.at !== write(address) && !(boundByRole && !(name in held)))
+  if (moved.length === 0) return
+  const list = moved.map(({ variable, address }) => `${variable}=${write(address)}`).join(', ')
+  throw new Error(`the listening sockets stay as they are while the service runs, and the settings now say ${list}: stop, and start again`)
+}
+
+/** Takes over what a predecessor holds. Throws as `requireUnmoved` does. */
 export function inheritSockets(wanted: readonly WantedSocket[], inherited: Readonly<Record<string, InheritedSocket>>): ListeningSockets {
-  const moved = wanted.filter(
-    ({ name, address, boundByRole }) => inherited[name]?.at !== write(address) && !(boundByRole && !(name in inherited)),
-  )
-  if (moved.length > 0) {
-    const list = moved.map(({ variable, address }) => `${variable}=${write(address)}`).join(', ')
-    throw new Error(
-      `the listening sockets stay as they are when a release takes over, and the settings now say ${list}: stop, and start again`,
-    )
-  }
+  requireUnmoved(wanted, inherited)
   const taken = wanted.flatMap(({ name }) => (name in inherited ? [[name, inherited[name]!] as const] : []))
   let open = true
   return {

@@ -32,8 +32,14 @@ export type RoleTreeParts = Chosen & {
   hasCopy: boolean
 }
 
-/** What came of replacing every process. `label` is the first whose successor did not come up, `reason` why, where that is known. */
-export type RollOutcome = { kind: 'rolled'; processes: number } | { kind: 'kept'; label: string; reason?: string }
+/**
+ * What came of replacing every process. `label` is the first whose successor did not come up, `reason` why, where that is known; or why none was
+ * tried.
+ */
+export type RollOutcome =
+  | { kind: 'rolled'; processes: number }
+  | { kind: 'kept'; label: string; reason?: string }
+  | { kind: 'refused'; reason: string }
 
 export type RoleTree = {
   /** The name server, the follower, then the edge processes: what can serve without the database, from the local copy. Does nothing the second time. */

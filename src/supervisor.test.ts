@@ -42,7 +42,7 @@ afterEach(async () => {
 })
 
 async function launch(
-  env: Record<string, string> = {},
+  env: Record<string, string | undefined> = {},
   given: { dataDir?: string; ports?: number[]; before?: string[]; cwd?: string } = {},
 ): Promise<Started> {
   const dataDir = given.dataDir ?? makeDataDir()
@@ -218,6 +218,27 @@ test('a reload whose successors cannot start changes nothing, and says why', asy
   expect((await tree.ask('API')).pid).toBe(before)
 })
 
+test('a reload with another listen address replaces nothing and says that it takes a restart, before and after an upgrade', async () => {
+  const folder = makeDataDir()
+  const ports = await freePorts(5)
+  const listenAt = (port: number) => writeFileSync(join(folder, '.env'), `NAMESAKE_HTTPS_ADDR=127.0.0.1:${port}\n`)
+  listenAt(ports[3]!)
+  const tree = await start({ NAMESAKE_HTTPS_ADDR: undefined }, { ports, cwd: folder })
+  const said = `reload: nothing was replaced: the listening sockets stay as they are while the service runs, and the settings now say NAMESAKE_HTTPS_ADDR=127.0.0.1:${ports[4]}: stop, and start again`
+  for (const round of [1, 2]) {
+    const before = (await tree.ask('API')).pid
+    listenAt(ports[4]!)
+    tree.process.kill('SIGHUP')
+    await eventually(() => tree.output().split(said).length > round, 20_000)
+    expect((await tree.ask('API')).pid).toBe(before)
+    listenAt(ports[3]!)
+    if (round === 1) tree.process.kill('SIGUSR2')
+    await eventually(() => tree.output().includes('was replaced by version'), 20_000)
+  }
+  tree.process.kill('SIGHUP')
+  await eventually(() => tree.output().includes('reload: 5 processes were replaced'), 20_000)
+})
+
 test('a full disk keeps no reload from being made, and the record is made good as soon as there is room', async () => {
   const tree = await start()
   const inTheWay = join(tree.dataDir, 'supervisor.json.next')
@@ -324,9 +345,7 @@ test('a successor that cannot start changes nothing, and its reason is said', as
   writeFileSync(program, `#!/bin/sh\nFIXTURE_SETUP_FAILS='the schema is another' exec ${process.execPath} ${FIXTURE}\n`)
   await says('did not come up: the schema is another')
   writeFileSync(program, `#!/bin/sh\nNAMESAKE_API_ADDR=127.0.0.1:1 exec ${process.execPath} ${FIXTURE}\n`)
-  await says(
-    'did not come up: the listening sockets stay as they are when a release takes over, and the settings now say NAMESAKE_API_ADDR=',
-  )
+  await says('did not come up: the listening sockets stay as they are while the service runs, and the settings now say NAMESAKE_API_ADDR=')
   const dies = `data:text/javascript,process.on("message",({task})=>task==="takeCharge"&&process.kill(process.pid,"SIGKILL"))`
   writeFileSync(program, `#!/bin/sh\nexec ${process.execPath} --import '${dies}' ${FIXTURE}\n`)
   await says('did not come up: SIGKILL') // at the last moment, with everything handed over

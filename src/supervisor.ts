@@ -3,14 +3,14 @@ import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { FIRST_FREE_FD, type Output } from './child.ts'
-import type { Address, Config } from './config.ts'
+import { type Address, type Config, readConfig } from './config.ts'
 import { prepareData, prepareFile } from './data-directory.ts'
 import { setUpDatabase } from './database-setup.ts'
 import { createDeploys, type Deploys } from './deploys.ts'
 import { findEdgeRuntime } from './edge-runtime.ts'
 import { embeddedUrl } from './embedded-postgres.ts'
 import { descriptorShortage, fileDescriptorsMax } from './file-descriptors.ts'
-import { bequeath, bindSockets, handedSockets, inheritSockets, type ListeningSockets } from './listening-sockets.ts'
+import { bequeath, bindSockets, handedSockets, inheritSockets, type ListeningSockets, requireUnmoved } from './listening-sockets.ts'
 import type { Log } from './log.ts'
 import { createOwnDatabase, type OwnDatabase } from './own-database.ts'
 import { keepOwnSecret } from './own-secret.ts'
@@ -129,13 +129,18 @@ async function startTree(
   const program = { ...openProgram(script, dataDir, user, FIRST_FREE_FD), folder: startsIn }
   const hasCopy = currentGeneration(copyPath({ dataDir })) !== undefined
   const tree = createRoleTree({ ...parts, program, edgeRuntime, env, fds: sockets.fds, hasCopy, giveUp: stop.gently })
-  const own = ownGeneration(tree, database)
+  const held = bequeath(wanted, sockets)
+  const readAgain = () => {
+    const { config } = readConfig(env, startsIn() ?? process.cwd())
+    requireUnmoved(wantedSockets({ ...parts, config }), held)
+  }
+  const own = ownGeneration(tree, database, readAgain)
   const note = { version: own.version, roles: parts.roles, terminal: parts.terminal }
   const record = keepRecord(dataDir, log)
   undo.defer(record.close)
   const deploys = createDeploys({
     ...{ own, launch: parts.launch, env: parts.env, log },
-    legacy: { dataDir, sockets: bequeath(wanted, sockets) },
+    legacy: { dataDir, sockets: held },
     record: (deploy) => record.write({ ...note, deploy }),
   })
   undo.defer(() => deploys.stop(stop.atOnce))
@@ -175,12 +180,19 @@ async function startTree(
   return deploys
 }
 
-/** What this supervisor runs itself, as whoever replaces it sees it. */
-function ownGeneration(tree: RoleTree, database: OwnDatabase | undefined): Generation {
+/** What this supervisor runs itself, as whoever replaces it sees it. `readAgain` throws where the settings as they stand now cannot be taken over. */
+function ownGeneration(tree: RoleTree, database: OwnDatabase | undefined, readAgain: () => void): Generation {
   return {
     version: OWN_VERSION,
     hasDatabase: database !== undefined,
-    reload: tree.roll,
+    async reload() {
+      try {
+        readAgain()
+      } catch (error) {
+        return { kind: 'refused', reason: (error as Error).message }
+      }
+      return tree.roll()
+    },
     yieldDatabase: async () => database?.yield(),
     yieldCopy: tree.yieldCopy,
     async resume() {

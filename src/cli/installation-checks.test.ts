@@ -5,9 +5,10 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { startMailServer } from '../../test/support/mail.ts'
-import { freePort } from '../../test/support/ports.ts'
+import { freePort, freePorts } from '../../test/support/ports.ts'
 import { startTree } from '../../test/support/tree.ts'
 import { readConfig } from '../config.ts'
 import { type Check, checkMail } from './installation-checks.ts'
@@ -79,6 +80,22 @@ test('a start and doctor say which source address for upstreams this machine doe
     state: 'bad',
     sentence: expect.stringContaining(sentence),
   })
+})
+
+test('doctor doubts a free port of the settings while the service listens on another', { timeout: 120_000 }, async () => {
+  const tree = await startTree({ args: ['--roles', 'api'] })
+  onTestFinished(async () => void (await tree.stop()))
+  const [free] = await freePorts(1)
+  const env = { ...tree.env, PATH: process.env.PATH!, NAMESAKE_API_ADDR: `127.0.0.1:${free}` }
+  const { stdout } = await promisify(execFile)(LAUNCHER, ['doctor', '--json'], { env })
+  expect(portsIn(JSON.parse(stdout))).toEqual([
+    {
+      name: 'ports',
+      state: 'doubtful',
+      sentence: `127.0.0.1:${free} (NAMESAKE_API_ADDR) is free, and what runs here (process ${tree.process.pid}) listens elsewhere: a restart takes it there`,
+    },
+    expect.objectContaining({ state: 'good' }),
+  ])
 })
 
 test('a start and doctor say of a public installation without a mail server that nobody can sign in', { timeout: 120_000 }, async () => {

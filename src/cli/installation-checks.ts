@@ -77,8 +77,9 @@ async function checkEdgeRole(db: Db): Promise<Check[]> {
   return [{ name: 'edge role', state: 'doubtful', sentence }]
 }
 
-/** Whether each address of the roles that run here is free, or in the hands of a running namesake. */
+/** Whether each address of the roles that run here is in the hands of a running namesake, or free where none runs. */
 export async function checkPorts(config: Config): Promise<Check[]> {
+  const supervisor = findSupervisor(locateData(config.dataDir, findServiceUser()))
   return wantedSockets({ config, roles: rolesHere(config), demo: false })
     .filter(({ boundByRole }) => !boundByRole)
     .map((wanted) => {
@@ -87,7 +88,9 @@ export async function checkPorts(config: Config): Promise<Check[]> {
       const where = `${address.host}:${address.port} (${variable})`
       try {
         new BoundSocket(address).close()
-        return { name, state: 'good', sentence: `${where} is free` }
+        if (!supervisor) return { name, state: 'good', sentence: `${where} is free` }
+        const sentence = `${where} is free, and what runs here (process ${supervisor.pid}) listens elsewhere: a restart takes it there`
+        return { name, state: 'doubtful', sentence }
       } catch (error) {
         const code = (error as NodeJS.ErrnoException).code
         if (code !== 'EADDRINUSE' && code !== 'EACCES') return { name, state: 'bad', sentence: explainUnbound(wanted, code) }
