@@ -12,7 +12,7 @@ async function roomOf(runtime: Runtime): Promise<number> {
   const script = join(folder, 'serve.mjs')
   writeFileSync(script, "process.send({ type: 'ready' }); setInterval(() => {}, 1_000)")
   const program = { script, options: [], fds: [] }
-  const child = spawnChild({ program, role: 'edge', env: process.env, sockets: {}, output: { write: console.error }, runtime })
+  const child = spawnChild({ program, role: 'edge', env: process.env, dotEnv: {}, sockets: {}, output: { write: console.error }, runtime })
   onTestFinished(async () => {
     child.signal('SIGKILL')
     await child.ended
@@ -34,7 +34,7 @@ test.each(['node', 'bun'] as const)('an edge on %s has room for its visitors fro
 test('a process that cannot be started has ended for that reason, like one that ends by itself', async () => {
   const program = { script: 'serve.mjs', options: [], fds: [] }
   const runtime = { ...NODE, program: 'no\0program' } // spawn throws, as it does without memory for another process
-  const child = spawnChild({ program, role: 'edge', env: process.env, sockets: {}, output: { write: console.error }, runtime })
+  const child = spawnChild({ program, role: 'edge', env: process.env, dotEnv: {}, sockets: {}, output: { write: console.error }, runtime })
   expect([await child.ready, await child.ended]).toEqual([false, { code: null, reason: expect.stringContaining('null bytes') }])
 })
 

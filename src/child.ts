@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { openSync } from 'node:fs'
+import type { Socket } from 'node:net'
 import { devNull } from 'node:os'
 import { createInterface } from 'node:readline'
+import type { Env } from './config.ts'
 import { fileDescriptorsMax } from './file-descriptors.ts'
 import type { ProgramAccess } from './program-folder.ts'
 import type { ProcessReport } from './roles/role.ts'
@@ -51,7 +53,9 @@ type Stdio = 'ignore' | 'pipe' | 'ipc' | number
 export type ChildParts = {
   program: ProgramAccess
   role: string
-  env: Readonly<Record<string, string | undefined>>
+  env: Env
+  /** The settings of a `.env`, which go through a pipe: the file may be half edited by now, and an environment shows its secrets to whoever sees the process. */
+  dotEnv: Env
   /** Descriptors of the listening sockets that it shares, by name. */
   sockets: Readonly<Record<string, number>>
   output: Output
@@ -67,12 +71,13 @@ const LAST_WORDS_MS = 500
 const LIBUV_DESCRIPTORS = 64 // it moves the child's own behind all others before it puts them where they belong
 /** /dev/null, from when it was first wanted. */
 let nothing: number | undefined
-/** The first descriptor of a child after standard input, output, error and the channel to us. */
-export const FIRST_FREE_FD = 4
+const DOT_ENV_FD = 4
+/** The first descriptor of a child after standard input, output, error, the channel to us and its `.env`. */
+export const FIRST_FREE_FD = 5
 
 /**
- * Starts `node <script> <role>`, or another runtime in its place, with the sockets as descriptors, which NAMESAKE_LISTEN names. Never throws: one that
- * cannot be started, as without memory for it, has ended for that reason.
+ * Starts `node <script> <role>`, or another runtime in its place, with the sockets as descriptors, which NAMESAKE_LISTEN names, and its `.env` behind
+ * the one that NAMESAKE_DOT_ENV names. Never throws: one that cannot be started, as without memory for it, has ended for that reason.
  */
 export function spawnChild(parts: ChildParts): Child {
   try {
@@ -88,11 +93,12 @@ function spawnOrThrow(parts: ChildParts): Child {
   const names = Object.keys(parts.sockets)
   const listen = Object.fromEntries(names.map((name, i) => [name, FIRST_FREE_FD + fds.length + i]))
   const words = 'fd' in parts.output ? parts.output.fd : 'pipe'
-  const stdio: Stdio[] = ['ignore', words, words, 'ipc', ...fds, ...Object.values(parts.sockets)]
+  const stdio: Stdio[] = ['ignore', words, words, 'ipc', 'pipe', ...fds, ...Object.values(parts.sockets)]
   const runtime = parts.runtime ?? NODE
-  const env = { ...runtime.env, ...parts.env, NAMESAKE_LISTEN: JSON.stringify(listen) }
+  const env = { ...runtime.env, ...parts.env, NAMESAKE_LISTEN: JSON.stringify(listen), NAMESAKE_DOT_ENV: String(DOT_ENV_FD) }
   if (runtime.descriptors) makeRoom(stdio, Math.min(runtime.descriptors, fileDescriptorsMax() ?? 0))
   const child = spawn(runtime.program, [...runtime.flags, ...options, script, parts.role], { cwd: parts.program.folder?.(), env, stdio })
+  handOver(child, parts.dotEnv)
   if ('write' in parts.output) passLines(child, parts.output.write)
 
   const ready = Promise.withResolvers<boolean>()
@@ -140,6 +146,12 @@ function makeRoom(stdio: Stdio[], descriptors: number): void {
   while (stdio.length < last) stdio.push('ignore') // nothing is opened for these: libuv does so for the first three only
   nothing ??= openSync(devNull, 'r')
   stdio.push(nothing)
+}
+
+function handOver({ stdio }: Partial<ChildProcess>, dotEnv: Env): void {
+  const pipe = stdio?.[DOT_ENV_FD] as Socket | undefined // none where there was no descriptor left for it: then there is no child either
+  pipe?.on('error', () => {}) // how a child ends that reads nothing is said elsewhere
+  pipe?.resume().end(JSON.stringify(dotEnv))
 }
 
 function passLines(child: ChildProcess, write: (line: string) => void): void {

@@ -1,6 +1,7 @@
 /** What the launcher reads, what the supervisor tells its children beyond the settings, and what the shell of a vendor's developer may hold. */
 export const NO_SETTINGS = [
   'NAMESAKE_LISTEN',
+  'NAMESAKE_DOT_ENV',
   'NAMESAKE_ROLES',
   'NAMESAKE_RUN_DIR',
   'NAMESAKE_LAUNCHER',

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { isIP, isIPv4 } from 'node:net'
 import { type Hostname, readHostname } from './hostname.ts'
 import { createAddressSet, isSpecialAddress } from './lib/addresses.ts'
@@ -218,4 +219,14 @@ export function isPublicDirectory(directory: string): boolean {
   const host = new URL(directory).hostname
   if (/^(\[.*\]|[\d.]+)$/.test(host)) return !isSpecialAddress(host)
   return host.includes('.') && !/\.(localhost|test|internal|local|example|invalid)$/.test(host)
+}
+
+/** The path of a file that can be read. */
+export function parseReadableFile(path: string): string {
+  try {
+    readFileSync(path)
+  } catch (error) {
+    throw new Error(`cannot be read: ${(error as NodeJS.ErrnoException).code}`)
+  }
+  return path
 }

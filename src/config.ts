@@ -31,6 +31,7 @@ import {
   parsePort,
   parseProfile,
   parseReachableAddress,
+  parseReadableFile,
   parseSecret,
   parseSmtpUrl,
 } from './config-values.ts'
@@ -111,7 +112,8 @@ export class ConfigError extends Error {
   }
 }
 
-type Env = Readonly<Record<string, string | undefined>>
+/** Variables by name, as in an environment or a `.env`. */
+export type Env = Readonly<Record<string, string | undefined>>
 
 const PROBE_INTERVAL_S_MAX = 86_400
 const PROJECT_RATE_MAX = 1_000_000
@@ -121,11 +123,10 @@ const BRIDGE_MS_MAX = 60_000
 const SECRET_COMMAND = '$(openssl rand -hex 32)'
 
 /**
- * Reads every NAMESAKE_* setting from the environment, else from `.env` in `cwd`, else its default; an empty value counts as none.
- * Relative paths start at `cwd`. A variable that nobody knows is a warning. Throws ConfigError.
+ * Reads every NAMESAKE_* setting from the environment, else from `.env` in `cwd` or what was read there before, else its default; an empty value
+ * counts as none. Relative paths start at `cwd`. A variable that nobody knows is a warning. Throws ConfigError.
  */
-export function readConfig(env: Env, cwd: string): { config: Config; warnings: string[] } {
-  const dotEnv = readDotEnv(cwd)
+export function readConfig(env: Env, cwd: string, dotEnv = readDotEnv(cwd)): { config: Config; warnings: string[]; dotEnv: Env } {
   const reading = new Reading({ ...dotEnv, ...env })
   const { optional, required } = reading
 
@@ -164,7 +165,7 @@ export function readConfig(env: Env, cwd: string): { config: Config; warnings: s
     upstreamSourceIps: required('UPSTREAM_SOURCE_IPS', parseList(parseIpAddress), [], '203.0.113.10'),
     acmeDirectories,
     acmeEmail: optional('ACME_EMAIL', parseMailAddress, 'ops@example.com'),
-    acmeCaFile: optional('ACME_CA_FILE', (text) => readableFile(resolve(cwd, text)), '/etc/namesake/acme-root.pem'),
+    acmeCaFile: optional('ACME_CA_FILE', (text) => parseReadableFile(resolve(cwd, text)), '/etc/namesake/acme-root.pem'),
     acmeProfile: optional('ACME_PROFILE', parseProfile, 'shortlived'),
     acmeEab: required(
       'ACME_EAB',
@@ -196,7 +197,7 @@ export function readConfig(env: Env, cwd: string): { config: Config; warnings: s
   }
   checkTogether(config, reading)
   if (reading.problems.length > 0) throw new ConfigError(reading.problems)
-  return { config: Object.freeze(config), warnings: [...reading.unknown(), ...unreadByLauncher(dotEnv, env), ...doubts(config)] }
+  return { config: Object.freeze(config), warnings: [...reading.unknown(), ...unreadByLauncher(dotEnv, env), ...doubts(config)], dotEnv }
 }
 
 const DEFAULT_PLANS: ReadonlyMap<string, number> = new Map([
@@ -313,15 +314,6 @@ function refuseSameAddress(config: Config, refuse: Reading['refuse']): void {
     if (first) refuse(name, `=${host}:${port} is the address of NAMESAKE_${first} too`, `${host}:${port === 65_535 ? port - 1 : port + 1}`)
     taken.set(name, address)
   }
-}
-
-function readableFile(path: string): string {
-  try {
-    readFileSync(path)
-  } catch (error) {
-    throw new Error(`cannot be read: ${(error as NodeJS.ErrnoException).code}`)
-  }
-  return path
 }
 
 function readDotEnv(cwd: string): Env {

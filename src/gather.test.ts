@@ -26,7 +26,14 @@ function startPlaces(count: number) {
   writeFileSync(script, SERVE)
   const places: RoleProcess[] = []
   const gatherer = createGatherer(() => places, ['edge'])
-  const parts = { program: { script, options: [], fds: [] }, role: 'edge', env: process.env, sockets: {}, output: { write: console.error } }
+  const parts = {
+    program: { script, options: [], fds: [] },
+    role: 'edge',
+    env: process.env,
+    dotEnv: {},
+    sockets: {},
+    output: { write: console.error },
+  }
   const log = createLog('gather', 'silent')
   for (let n = 0; n < count; n += 1) {
     const giveUp = new AbortController().signal
@@ -50,7 +57,7 @@ test('what processes have counted stays in the sum when they end or are replaced
   const { places, read } = startPlaces(2)
   await Promise.all(places.map(({ firstReady }) => firstReady))
   for (const requests of [10, 20]) expect(await read()).toEqual({ requests, connections: 6 })
-  expect(await places[0]!.replace()).toEqual({ kind: 'replaced' })
+  expect(await places[0]!.replace({})).toEqual({ kind: 'replaced' })
   expect(await read()).toEqual({ requests: 30, connections: 6 })
   places[0]!.current()!.signal('SIGKILL')
   await expect.poll(() => places[0]!.current()).toBeUndefined()

@@ -1,5 +1,6 @@
+import { closeSync, readFileSync } from 'node:fs'
 import { Registry } from 'prom-client'
-import { type Config, ConfigError, readConfig } from './config.ts'
+import { type Config, ConfigError, type Env, readConfig } from './config.ts'
 import { saysDatabaseIsAway } from './errors.ts'
 import { measurePauses, measureProcess } from './event-loop-pauses.ts'
 import { createLog } from './log.ts'
@@ -26,7 +27,7 @@ const STOP_TIMEOUT_MS = 40_000
 async function main(role: string): Promise<void> {
   const load = ROLES[role]
   if (!load) throw new Error(`unknown role ${role}: main.ts is started by the supervisor, with one of ${Object.keys(ROLES).join(', ')}`)
-  const { config } = readConfig(process.env, process.cwd())
+  const { config } = readConfig(process.env, process.cwd(), handedDotEnv())
   const start = await load(config)
   const log = createLog(role, config.logLevel)
   const metrics = new Registry()
@@ -54,6 +55,15 @@ async function main(role: string): Promise<void> {
   running = await start({ ...context, gather: link.gather, sayWaiting: link.waiting })
   if (!running) process.exit(0)
   link.ready()
+}
+
+/** The `.env` as the supervisor has read it; undefined where that is of a release which leaves the reading to us. */
+function handedDotEnv(): Env | undefined {
+  const fd = Number(process.env.NAMESAKE_DOT_ENV)
+  if (!fd) return undefined
+  const handed = JSON.parse(readFileSync(fd, 'utf8')) as Env
+  closeSync(fd)
+  return handed
 }
 
 function sockets(): Record<string, Listen> {

@@ -1,4 +1,5 @@
 import { type Child, type ChildParts, type Ending, type FromChild, spawnChild } from './child.ts'
+import type { Env } from './config.ts'
 import { backOffMs, pause } from './lib/back-off.ts'
 import type { Log } from './log.ts'
 
@@ -14,10 +15,10 @@ export type RoleProcess = {
   current(): Child | undefined
   isReady(): boolean
   /**
-   * Starts a successor, and when that serves lets the present process drain. One that waits for what the present process holds is given
+   * Starts a successor with this `.env`, and when that serves lets the present process drain. One that waits for what the present process holds is given
    * way to as soon as it lacks nothing else. A successor that fails changes nothing, or has its place filled again as after any end.
    */
-  replace(): Promise<Replacement>
+  replace(dotEnv: Env): Promise<Replacement>
   /** SIGTERM, and SIGKILL to what is left when the signal is aborted. */
   stop(killNow: AbortSignal): Promise<void>
 }
@@ -51,8 +52,9 @@ export function startRoleProcess(parts: RoleProcessParts): RoleProcess {
   let failures = 0
   let restart = Promise.resolve()
 
-  const spawn = (): Child => {
-    const child: Child = spawnChild({ ...parts, onMessage: (message) => parts.onMessage(message, child) })
+  let { dotEnv } = parts // what has served once is what a restart gets, whatever the file says by then
+  const spawn = (given: Env): Child => {
+    const child: Child = spawnChild({ ...parts, dotEnv: given, onMessage: (message) => parts.onMessage(message, child) })
     alive.add(child)
     void child.waits.then(waits.resolve)
     void child.ended.then(() => alive.delete(child))
@@ -85,11 +87,11 @@ export function startRoleProcess(parts: RoleProcessParts): RoleProcess {
       const waitMs = backOffMs(failures, BACK_OFF)
       parts.log.error({ process: child.pid }, `${parts.label} ended (${ending.reason}): starting it again in ${waitMs} ms`)
       restart = pause(waitMs, over).then(() => {
-        if (!over.aborted && !current) seat(spawn()) // a successor may have taken the place
+        if (!over.aborted && !current) seat(spawn(dotEnv)) // a successor may have taken the place
       })
     })
   }
-  seat(spawn())
+  seat(spawn(dotEnv))
 
   return {
     role: parts.role,
@@ -98,9 +100,9 @@ export function startRoleProcess(parts: RoleProcessParts): RoleProcess {
     waits: waits.promise,
     current: () => current,
     isReady: () => ready,
-    async replace() {
+    async replace(next) {
       const former = current
-      const successor = spawn()
+      const successor = spawn(next)
       const patience = new AbortController()
       const late = pause(SUCCESSOR_TIMEOUT_MS, AbortSignal.any([patience.signal, stopping.signal])).then(() => false)
       const waits = successor.waits.then(() => 'waits' as const)
@@ -119,6 +121,7 @@ export function startRoleProcess(parts: RoleProcessParts): RoleProcess {
       const serves = await Promise.race([successor.ready, late])
       if (!serves) return kept()
       patience.abort()
+      dotEnv = next
       return { kind: 'replaced' }
     },
     async stop(killNow) {

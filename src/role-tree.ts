@@ -1,5 +1,5 @@
 import { type FromChild, NODE, type Output, type Runtime } from './child.ts'
-import type { Config } from './config.ts'
+import type { Config, Env } from './config.ts'
 import { LOOKUP_THREADS } from './edge/node-flags.ts'
 import { createGatherer } from './gather.ts'
 import { pause } from './lib/back-off.ts'
@@ -22,7 +22,9 @@ export type RoleTreeParts = Chosen & {
   program: ProgramAccess
   /** Runs the edge processes, and only these. */
   edgeRuntime: Runtime
-  env: Readonly<Record<string, string | undefined>>
+  env: Env
+  /** The settings of `.env` as they were read last. */
+  dotEnv: Env
   fds: Readonly<Record<string, number>>
   output: Output
   log: Log
@@ -50,8 +52,8 @@ export type RoleTree = {
   allReadyOrWaiting(): Promise<void>
   /** Resolves when every process has served at least once. */
   allReady(): Promise<void>
-  /** Replaces every process, one after the other, each only when its successor serves; ends at the first that does not come up. */
-  roll(): Promise<RollOutcome>
+  /** Replaces every process by one with this `.env`, one after the other, each only when its successor serves; ends at the first that does not come up. */
+  roll(dotEnv: Env): Promise<RollOutcome>
   /** Ends the follower, so that the one of another tree can write the local copy. The edge goes on serving from it. */
   yieldCopy(): Promise<void>
   /** Starts the follower that was ended. */
@@ -93,12 +95,14 @@ export function createRoleTree(parts: RoleTreeParts): RoleTree {
   const internalAt = [hasFollower ? 'follower' : 'dns', roles.includes('api') ? 'api' : 'worker']
   let stopped = false
   let yielded = false
+  let { dotEnv } = parts
 
   const start = (role: string, sockets: string[], label = role): RoleProcess => {
     const names = internalAt.includes(role) ? [...sockets, 'internal'] : sockets
     const shared = Object.fromEntries(names.flatMap((name) => (name in parts.fds ? [[name, parts.fds[name]!]] : [])))
     const started = startRoleProcess({
       ...parts,
+      dotEnv,
       role,
       label,
       sockets: shared,
@@ -137,15 +141,16 @@ export function createRoleTree(parts: RoleTreeParts): RoleTree {
     },
     allReadyOrWaiting: async () => void (await Promise.all(processes.map(({ firstReady, waits }) => Promise.race([firstReady, waits])))),
     allReady: async () => void (await Promise.all(processes.map(({ firstReady }) => firstReady))),
-    async roll() {
+    async roll(next) {
       // Visitors last: the edge is touched only when all that stands behind it came up again.
       const all = ofRole('worker', 'api', 'dns', 'demo', 'follower', 'edge')
       for (const one of all) {
         if (stopped) return { kind: 'kept', label: one.label }
-        const outcome = await one.replace()
+        const outcome = await one.replace(next)
         if (outcome.kind === 'kept') return { ...outcome, label: one.label }
         log.info(`${one.label} was replaced by a new process`)
       }
+      dotEnv = next
       return { kind: 'rolled', processes: all.length }
     },
     async yieldCopy() {

@@ -3,7 +3,7 @@ import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { FIRST_FREE_FD, type Output } from './child.ts'
-import { type Address, type Config, readConfig } from './config.ts'
+import { type Address, type Config, type Env, readConfig } from './config.ts'
 import { prepareData, prepareFile } from './data-directory.ts'
 import { setUpDatabase } from './database-setup.ts'
 import { createDeploys, type Deploys } from './deploys.ts'
@@ -33,7 +33,9 @@ export type SuperviseParts = {
   roles: readonly Role[]
   /** Also runs the example vendor application, with a project, a token and a hostname for it. */
   demo: boolean
-  env: Readonly<Record<string, string | undefined>>
+  env: Env
+  /** What `config` has from a `.env`. */
+  dotEnv: Env
   log: Log
   /** How the release is started that is to take over. */
   launch: Launch
@@ -131,8 +133,9 @@ async function startTree(
   const tree = createRoleTree({ ...parts, program, edgeRuntime, env, fds: sockets.fds, hasCopy, giveUp: stop.gently })
   const held = bequeath(wanted, sockets)
   const readAgain = () => {
-    const { config } = readConfig(env, startsIn() ?? process.cwd())
+    const { config, dotEnv } = readConfig(env, startsIn() ?? process.cwd())
     requireUnmoved(wantedSockets({ ...parts, config }), held)
+    return dotEnv
   }
   const own = ownGeneration(tree, database, readAgain)
   const note = { version: own.version, roles: parts.roles, terminal: parts.terminal }
@@ -159,7 +162,14 @@ async function startTree(
   const servesAlone = !predecessor && hasCopy && parts.roles.includes('edge')
   const origin = predecessor ? undefined : await Promise.race([servesAlone ? database?.startBeside() : database?.start(), stop.asked])
   if (stop.gently.aborted) return
-  const setup = { url, child: { program, env, output }, log, giveUp: stop.gently, whileDown: tree.startEdges, servesAlone }
+  const setup = {
+    url,
+    child: { program, env, dotEnv: parts.dotEnv, output },
+    log,
+    giveUp: stop.gently,
+    whileDown: tree.startEdges,
+    servesAlone,
+  }
   if (!(await setUpDatabase(setup))) return
   await tree.startEdges()
   tree.startRest()
@@ -180,18 +190,19 @@ async function startTree(
   return deploys
 }
 
-/** What this supervisor runs itself, as whoever replaces it sees it. `readAgain` throws where the settings as they stand now cannot be taken over. */
-function ownGeneration(tree: RoleTree, database: OwnDatabase | undefined, readAgain: () => void): Generation {
+/** What this supervisor runs itself, as whoever replaces it sees it. `readAgain` throws where the `.env` as it stands now cannot be taken over. */
+function ownGeneration(tree: RoleTree, database: OwnDatabase | undefined, readAgain: () => Env): Generation {
   return {
     version: OWN_VERSION,
     hasDatabase: database !== undefined,
     async reload() {
+      let dotEnv: Env
       try {
-        readAgain()
+        dotEnv = readAgain()
       } catch (error) {
         return { kind: 'refused', reason: (error as Error).message }
       }
-      return tree.roll()
+      return tree.roll(dotEnv)
     },
     yieldDatabase: async () => database?.yield(),
     yieldCopy: tree.yieldCopy,

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -160,5 +160,54 @@ test('a local copy that its user may not open is named with the way to open it, 
   } finally {
     await second.stop()
     rmSync(dataDir, { recursive: true, force: true })
+  }
+})
+
+test('a process that crashes has the `.env` of the start or of the last reload, whatever is being edited in it, and shows none of it', {
+  timeout: 180_000,
+}, async () => {
+  const cwd = mkdtempSync(join(tmpdir(), 'namesake-edited-'))
+  const mailPassword = 'the-password-of-the-mail-server'
+  const write = (publicPort: number, more = '') =>
+    writeFileSync(
+      join(cwd, '.env'),
+      `NAMESAKE_PUBLIC_HTTPS_PORT=${publicPort}\nNAMESAKE_SMTP_URL=smtp://ada:${mailPassword}@127.0.0.1:9\nNAMESAKE_MAIL_FROM=ada@vendor.test\n${more}`,
+    )
+  write(9_001)
+  const tree = await startTree({ cwd })
+  try {
+    const vendor = await addVendor(tree, 'shop', 'http://127.0.0.1:9')
+    await vendor.claim(SHOP)
+    const asked = Buffer.from(`GET / HTTP/1.1\r\nHost: ${SHOP}\r\nConnection: close\r\n\r\n`)
+    const leadsTo = async () =>
+      Number(/^location: https:[^\r]*:(\d+)\//im.exec((await knock(tree.httpPort, asked)).toString('latin1'))?.[1])
+    const crash = async () => {
+      const former = new Set((await processesOf(tree)).map(({ pid }) => pid))
+      for (const pid of former) process.kill(pid, 'SIGKILL')
+      await eventually(async () => {
+        const present = await processesOf(tree)
+        return present.length === former.size && present.every(({ pid, ready }) => ready && !former.has(pid))
+      }, 30_000)
+    }
+    await eventually(async () => (await leadsTo()) === 9_001)
+
+    write(9_002, 'NAMESAKE_PLANS=free\n')
+    await crash()
+    expect(await leadsTo()).toBe(9_001)
+    const before = tree.pids()
+    tree.process.kill('SIGHUP')
+    await eventually(() => tree.output().includes('reload: nothing was replaced: One setting cannot be used:'))
+    expect(tree.pids()).toEqual(before)
+
+    write(9_002)
+    expect(await tree.command('reload')).toMatchObject({ state: 'done' })
+    expect(await leadsTo()).toBe(9_002)
+    write(9_003)
+    await crash()
+    expect(await leadsTo()).toBe(9_002)
+    for (const pid of tree.pids()) expect(readFileSync(`/proc/${pid}/environ`, 'latin1')).not.toContain(mailPassword)
+  } finally {
+    await tree.stop()
+    rmSync(cwd, { recursive: true, force: true })
   }
 })

@@ -30,7 +30,7 @@ export function startCommand(): Command {
 }
 
 async function run({ demo = false, roles: chosen, json }: Options): Promise<void> {
-  const { config, warnings } = readConfig(process.env, process.cwd())
+  const { config, warnings, dotEnv } = readConfig(process.env, process.cwd())
   const roles = chosen ?? defaultRoles(config)
   if (roles.includes('dns') && !config.dnsZone)
     throw new Error('the role dns answers for a zone: set NAMESAKE_DNS_ZONE, for example to acme.example.com, or leave the role out')
@@ -45,6 +45,7 @@ async function run({ demo = false, roles: chosen, json }: Options): Promise<void
       roles,
       demo,
       env: process.env,
+      dotEnv,
       log,
       onRunning(running) {
         if (json) console.log(JSON.stringify(startFacts(running)))

@@ -10,6 +10,7 @@ import { freePorts } from './ports.ts'
 const LAUNCHER = fileURLToPath(new URL('../../bin/namesake', import.meta.url))
 const READY_TIMEOUT_MS = 60_000
 const STOP_TIMEOUT_MS = 45_000
+const ANSWER_TIMEOUT_MS = 15_000
 
 export type Tree = {
   apiUrl: string
@@ -136,7 +137,8 @@ export async function untilReady(tree: Tree): Promise<void> {
 
 /** What the tree says of its processes; narrowed to one role when asked. */
 export async function processesOf(tree: Tree, role?: string): Promise<ProcessState[]> {
-  const { processes } = (await (await fetch(`${tree.internalUrl}/ready`)).json()) as { processes: ProcessState[] }
+  const answer = await fetch(`${tree.internalUrl}/ready`, { signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) }) // the socket stays open while whoever answers is down
+  const { processes } = (await answer.json()) as { processes: ProcessState[] }
   return role === undefined ? processes : processes.filter((one) => one.role === role)
 }
 
