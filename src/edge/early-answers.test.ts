@@ -6,7 +6,9 @@ import type { AddressInfo, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { Worker } from 'node:worker_threads'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { createTestCa } from '../../test/support/certificates.ts'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
 import { openHttp2, openTls, RawReader, speak } from '../../test/support/raw-visitor.ts'
 import { startRawUpstream } from '../../test/support/upstream.ts'
@@ -45,6 +47,14 @@ const closes = (socket: Socket) => {
   socket.write(TOO_LARGE, () => socket.destroy())
 }
 
+/** In a thread of its own it closes while we write. */
+const CLOSES_BY_TLS = `
+  const { parentPort, workerData } = require('node:worker_threads')
+  const server = require('node:tls').createServer(workerData, (socket) => {
+    socket.on('error', () => {}).once('data', () => socket.pause().write(workerData.answer, () => socket.destroy()))
+  })
+  server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port))`
+
 test('who sends all of its upload before it reads has the answer too', async () => {
   await lead(readsOn)
   const socket = await openTls(target())
@@ -74,6 +84,25 @@ test('the answer of an application that reads nothing of an upload and closes re
   reader.socket.write(Buffer.alloc(900_000))
   expect((await reader.answer()).status).toBe(413)
   reader.socket.destroy()
+})
+
+test('so does that of one by https, each time', async () => {
+  const ca = await createTestCa()
+  const { chainPem: cert, keyPem: key } = await ca.issue(['localhost'])
+  const upstream = new Worker(CLOSES_BY_TLS, { eval: true, workerData: { cert, key, answer: TOO_LARGE } })
+  onTestFinished(async () => void (await upstream.terminate()))
+  const [port] = (await once(upstream, 'message')) as [number]
+  const at = await startTestEdge({ upstream: { ca: [ca.certPem] } })
+  onTestFinished(() => at.stop(0))
+  await at.route(HOST, `https://localhost:${port}`)
+  const statuses = new Set<number>()
+  for (let n = 0; n < 60; n += 1) {
+    const reader = await speak(target(at), `POST / HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: ${UPLOAD_BYTES}\r\n\r\n`)
+    reader.socket.on('error', () => {}).write(Buffer.alloc(900_000))
+    statuses.add((await reader.answer()).status)
+    reader.socket.destroy()
+  }
+  expect([...statuses]).toEqual([413])
 })
 
 test.each(['--http1.1', '--http2'])('curl %s has the answer that comes before its upload has ended', async (protocol) => {

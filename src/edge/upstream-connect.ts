@@ -4,6 +4,7 @@ import { limitKeyUpdates } from '../lib/key-updates.ts'
 import { Lru } from '../lib/lru.ts'
 import { contextForStrangers } from '../lib/stranger-context.ts'
 import { lookThroughTls } from '../lib/tls-look.ts'
+import { hearLastWords } from './last-words.ts'
 import { letGo } from './let-go.ts'
 import { TCP_KEEP_ALIVE_MS } from './timeouts.ts'
 import { type FailureReason, type Upstream, UpstreamFailure } from './upstream.ts'
@@ -66,6 +67,7 @@ export function createConnect(parts: ConnectParts) {
     const name = upstream.host.replace(/\.$/, '') // RFC 6066 §3: a servername has no final dot
     const known = sessions.peek(upstream.key)
     context ??= contextForStrangers(parts.ca.length > 0 ? { ca: [...getCACertificates('default'), ...parts.ca] } : {})
+    hearLastWords(socket) // it is this one that a write fails on
     const tls = lookThroughTls({
       socket,
       borrow(take) {

@@ -54,10 +54,15 @@ export class ServerFlight {
     this.#bytes += bytes.length
     if (this.#bytes > this.#parts.bytesMax) this.#refuse('more bytes than an answer has')
     if (this.#state === 'behind') this.#parts.pass(bytes)
-    if (this.#state !== 'before') return
-    this.#waiting = Buffer.concat([this.#waiting, bytes])
+    if (this.#state === 'before') this.#look(bytes, Math.max(0, BYTES_MAX - (this.#bytes - bytes.length)))
+  }
+
+  /** Never at more than what it may have: what is beyond would have cost its time by then. */
+  #look(bytes: Buffer, bytesMax: number): void {
+    this.#waiting = Buffer.concat([this.#waiting, bytes.subarray(0, bytesMax)])
     this.#goOn()
-    if (this.#state === 'before' && this.#bytes > BYTES_MAX) this.#refuse(`${this.#bytes} bytes before its certificates`)
+    if (this.#state === 'before' && bytes.length > bytesMax) this.#refuse(`${this.#bytes} bytes before its certificates`)
+    if (this.#state === 'behind' && bytes.length > bytesMax) this.#parts.pass(bytes.subarray(bytesMax))
   }
 
   /** A line of OpenSSL's key log. */
@@ -72,8 +77,8 @@ export class ServerFlight {
   #goOn(): void {
     if (this.#isPassing) return // OpenSSL tells the secret while it reads the record that passes
     while (this.#state === 'before' && this.#waiting.length >= HEAD_BYTES) {
-      if (!isRecord(this.#waiting)) {
-        this.#state = 'no records'
+      if (!isRecord(this.#waiting) || (this.#waiting[0] === RECORD.data && this.#cipher === 0)) {
+        this.#state = 'no records' // or data before a ServerHello
         break
       }
       const end = HEAD_BYTES + this.#waiting.readUInt16BE(3)

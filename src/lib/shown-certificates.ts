@@ -9,9 +9,13 @@ const RSA_BYTES_MAX = 1_024
 const EXPONENT_BYTES_MAX = 8
 /** Each name of a chain is compared with each constraint of those above it: a quarter of a microsecond. */
 const COMPARISONS_MAX = 100_000
+/** Some of these comparisons take as long as the constraint is, as where it has to be spelled out first (RFC 9598). */
+const COMPARED_BYTES_MAX = 2_000_000
 
 const NAMES = '551d11' // subjectAltName, 2.5.29.17
 const CONSTRAINTS = '551d1e' // nameConstraints, 2.5.29.30
+/** Of addresses (RFC 3779), which no server's certificate has: each block is looked for among all of those above. */
+const BLOCKS = ['2b06010505070107', '2b06010505070108']
 const RSA = ['2a864886f70d010101', '2a864886f70d01010a'] // the second for PSS alone
 const EC = '2a8648ce3d0201'
 /** Ed25519 and Ed448, ML-DSA and SLH-DSA. */
@@ -33,10 +37,14 @@ export function objectionTo(chain: readonly Buffer[]): string | undefined {
     if (!parts.every(({ key }) => isModest(key))) return 'a key of an unusual kind or size'
     const sumOf = (counts: number[]) => counts.reduce((sum, count) => sum + count, 0)
     const names = sumOf(parts.map(({ subject, extensions }) => countBelow(subject) + sumOf(valuesOf(extensions, NAMES).map(countIn))))
-    const constraints = sumOf(
-      parts.flatMap(({ extensions }) => valuesOf(extensions, CONSTRAINTS).map((value) => countBelow(inside(value)))),
-    )
-    return names * constraints > COMPARISONS_MAX ? `${names} names and ${constraints} constraints for them` : undefined
+    const constrained = parts.flatMap(({ extensions }) => valuesOf(extensions, CONSTRAINTS))
+    const constraints = sumOf(constrained.map((value) => countBelow(inside(value))))
+    const constraintBytes = sumOf(constrained.map(({ length }) => length))
+    if (names * constraints > COMPARISONS_MAX || names * constraintBytes > COMPARED_BYTES_MAX)
+      return `${names} names and ${constraints} constraints for them`
+    return parts.some(({ extensions }) => BLOCKS.some((block) => valuesOf(extensions, block).length > 0))
+      ? 'blocks of addresses'
+      : undefined
   } catch {
     return 'certificates that cannot be read'
   }

@@ -1,9 +1,10 @@
 import 'reflect-metadata'
 import { once } from 'node:events'
 import { type AddressInfo, connect as connectTcp, createServer as createTcpServer } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { createServer, type TLSSocket, type TlsOptions } from 'node:tls'
 import { Extension } from '@peculiar/x509'
-import { beforeAll, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { createTestCa, type TestCa, type TestCertificate } from '../../test/support/certificates.ts'
 import { chainOf, der, type LinkOptions, oddNumber, rsa } from '../../test/support/chains.ts'
 import { startTls13Server } from '../../test/support/tls13-server.ts'
@@ -66,6 +67,24 @@ test.each<TlsOptions>([{}, { maxVersion: 'TLSv1.2' }])('a session resumes, with 
   expect(second.isSessionReused()).toBe(true)
   expect(await echo(second, 'a'.repeat(200_000))).toHaveLength(200_000)
 })
+
+test.each<TlsOptions>([{}, { maxVersion: 'TLSv1.2' }])(
+  'what a server says before it ends is there for whoever reads it late, with %j',
+  async (options) => {
+    const bytes = 30_000
+    const server = createServer({ cert: certificate.chainPem, key: certificate.keyPem, ...options }, (socket) => {
+      socket.on('error', () => {}).once('data', () => socket.end(Buffer.alloc(bytes)))
+    })
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    onTestFinished(() => void server.close())
+    const tls = await connectTo((server.address() as AddressInfo).port)
+    const ended = vi.fn()
+    tls.pause().on('end', ended).write('go')
+    await pause(300)
+    expect(ended).not.toHaveBeenCalled()
+    expect((await tls.toArray()).reduce((sum, { length }) => sum + length, 0)).toBe(bytes)
+  },
+)
 
 const uris = (count: number, text: string) => Array.from({ length: count }, () => der(0x86, Buffer.from(text)))
 const names = (count: number) => new Extension('2.5.29.17', false, der(0x30, der(0x82, Buffer.from('localhost')), ...uris(count, 'a://b')))

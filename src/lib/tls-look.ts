@@ -48,6 +48,7 @@ class Wire extends EventEmitter {
   constructor(socket: Socket) {
     super()
     this.#socket = socket.pause()
+    socket.allowHalfOpen = true // TLS ends it, once what it holds has been read: closed before, it would take that along
     for (const event of ['end', 'error', 'close']) socket.on(event, (error?: Error) => this.emit(event, error))
   }
 
