@@ -5,6 +5,7 @@ import type { RequestFields } from './forwarded-request.ts'
 import { createHttp1Server } from './http1/server.ts'
 import { createOwnHttp2Server } from './http2/server.ts'
 import { createHttp2Server } from './http2-server.ts'
+import type { RequestId } from './request-ids.ts'
 import type { Timeouts } from './timeouts.ts'
 import type { Turn } from './turn.ts'
 
@@ -88,8 +89,11 @@ export interface Exchange {
   onDrain(listener: () => void): void
   /** Called once if the visitor goes before all of the answer has left; at once if it has gone already. */
   onGone(listener: () => void): void
-  /** Called once when the exchange is over, however it ended; with a status when the visitor was told it because its body was no proper one. */
-  onClose(listener: (refusal?: number) => void): void
+  /**
+   * Called once when the exchange is over, however it ended; with a status when the visitor is told it because its body was no proper one:
+   * together with the request's id, which the listener gives.
+   */
+  onClose(listener: (refusal?: number) => RequestId): void
   /** Only with `upgrade`: the connection itself, and what the visitor sent behind the request. Nothing else may be called after it. */
   takeOver(): { socket: TLSSocket; head: Buffer }
 }

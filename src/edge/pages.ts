@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { AnswerHead, Exchange } from './engine.ts'
 import { FieldSection } from './field-section.ts'
+import type { RequestId } from './request-ids.ts'
 
 /** RFC 9110 §15.5.6: what is asked for mostly. Any other method passes too, but for TRACE and CONNECT. */
 const ALLOWED = ['Allow', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS']
@@ -24,9 +25,10 @@ const SENTENCES: Record<number, string> = {
 export type Page = { head: AnswerHead; body: Buffer }
 
 /** A plain answer of the edge's own, never to be kept by a cache. `error` is the stable word for the reason, shown in `Namesake-Error`. */
-export function page(status: number, error?: string, fields: string[] = []): Page {
+export function page(status: number, error?: string, fields: string[] = [], requestId?: RequestId): Page {
   const reason = STATUS_CODES[status] ?? 'Error'
-  const body = Buffer.from(`${status} ${reason}\n${SENTENCES[status] ?? ''}\n`)
+  const named = requestId === undefined ? '' : `Request id: ${requestId}\n`
+  const body = Buffer.from(`${status} ${reason}\n${SENTENCES[status] ?? ''}\n${named}`)
   const all = ['Date', new Date().toUTCString(), 'Content-Type', 'text/plain; charset=utf-8', 'Cache-Control', 'no-store', ...fields]
   if (status === 405) all.push(...ALLOWED)
   if (error) all.push('Namesake-Error', error)

@@ -102,13 +102,13 @@ export function createServe(parts: ServeParts) {
 
   const answer = (visit: Visit, status: number, error?: string, fields?: string[]) => {
     visit.outcome.status = status
-    sendPage(visit.exchange, page(status, error, fields))
+    sendPage(visit.exchange, page(status, error, fields, visit.requestId))
   }
 
   /** Answers with a page that a person understands, where a person asked. */
   const explain = (visit: Visit, status: number, error: string | undefined, fields: string[]) => {
     const { exchange, hostname, requestId, projectId } = visit
-    if (!error || !acceptsHtml(exchange.fields.accept)) return sendPage(exchange, page(status, error, fields))
+    if (!error || !acceptsHtml(exchange.fields.accept)) return sendPage(exchange, page(status, error, fields, requestId))
     const brand = projectId === undefined ? undefined : parts.brandOf(projectId)
     const canReload = exchange.method === 'GET' || exchange.method === 'HEAD'
     sendPage(
@@ -264,7 +264,10 @@ export function createServe(parts: ServeParts) {
       }
       open += 1
       if (view.load) view.load.exchanges += 1
-      exchange.onClose((refusal) => close(visit, refusal))
+      exchange.onClose((refusal) => {
+        close(visit, refusal)
+        return visit.requestId
+      })
       if (refusedWith !== undefined) return answer(visit, refusedWith)
       try {
         const decided = decide(visit)

@@ -40,7 +40,10 @@ class Application {
     this.#length = random.pick([0, ...PIECES]) + random.pick(PIECES)
     const isMeasured = random.chance(0.5)
     this.#trailers = isMeasured ? [] : random.pick([[], ['x-sum', '7']])
-    exchange.onClose(() => (this.hasClosed = true))
+    exchange.onClose(() => {
+      this.hasClosed = true
+      return 'id'
+    })
     exchange.onDrain(() => {
       this.#isWaiting = false
       this.writeOn()

@@ -3,6 +3,7 @@ import type { AnswerHead, Exchange, Fields, InterimAnswer, RequestBody, VisitorC
 import { fieldLines } from '../field-section.ts'
 import type { RequestFields } from '../forwarded-request.ts'
 import { keep, letGo, letGoOnceWritten } from '../let-go.ts'
+import type { RequestId } from '../request-ids.ts'
 import type { RequestHead } from './request-head.ts'
 
 /** Up to here head and body leave in one piece; beyond, joining costs more than a second write. */
@@ -59,7 +60,7 @@ export class Http1Exchange implements Exchange {
   #isClosed = false
   #onDrain: (() => void) | undefined
   #onGone: (() => void) | undefined
-  #onClose: ((refusal?: number) => void) | undefined
+  #onClose: ((refusal?: number) => RequestId) | undefined
 
   constructor(head: RequestHead, body: RequestBody | undefined, host: ExchangeHost) {
     this.#host = host
@@ -161,7 +162,7 @@ export class Http1Exchange implements Exchange {
     this.#onGone = listener
   }
 
-  onClose(listener: (refusal?: number) => void): void {
+  onClose(listener: (refusal?: number) => RequestId): void {
     this.#onClose = listener
   }
 
@@ -182,12 +183,12 @@ export class Http1Exchange implements Exchange {
     this.#onClose?.()
   }
 
-  /** It is over before that: the connection is gone, or the visitor was told `refusal` in its place. */
-  close(refusal?: number): void {
+  /** It is over before that: the connection is gone, or the visitor is told `refusal` in its place, of the request that is called so. */
+  close(refusal?: number): RequestId | undefined {
     if (this.#isClosed) return
     this.#isClosed = true
     this.#onGone?.()
-    this.#onClose?.(refusal)
+    return this.#onClose?.(refusal)
   }
 
   #sendLine(line: Buffer): void {

@@ -287,8 +287,7 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
     this.#kept = EMPTY
     this.#state = 'busy'
     this.#exchange = new Http1Exchange(running ? { ...REFUSED, method: running.method } : REFUSED, undefined, this)
-    running?.close(status)
-    if (running) sendPage(this.#exchange, page(status))
+    if (running) sendPage(this.#exchange, page(status, undefined, [], running.close(status)))
     else this.#parts.onExchange(this.#exchange, status)
   }
 
