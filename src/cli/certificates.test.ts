@@ -70,6 +70,13 @@ async function json<T = Record<string, unknown>>(...args: string[]): Promise<T> 
   return JSON.parse(out) as T
 }
 
+/** What a program is told where the command fails. */
+async function refusal(...args: string[]): Promise<unknown> {
+  const { code, out, err } = await run(...args, '--json')
+  expect({ code, out }).toEqual({ code: 1, out: '' })
+  return JSON.parse(err)
+}
+
 async function issue(lifetimeDays: number): Promise<{ hostname: Hostname; chainPem: string; keyPem: string; serial: string }> {
   const hostname = await claim(database.db, project)
   const authority = createLocalAuthority({ caKeyPem: ca.keyPem, caCertPem: ca.certPem, lifetimeDays })
@@ -188,7 +195,10 @@ describe('renew', () => {
   test('orders the first certificate, and nothing for a stranger', async () => {
     const hostname = await claim(database.db, project)
     expect(await json('renew', hostname)).toMatchObject({ outcome: 'requested', validUntil: null })
-    expect(await run('renew', 'nobody.customer.test')).toMatchObject({ code: 1, err: expect.stringContaining('is not registered') })
+    expect(await refusal('renew', 'nobody.customer.test')).toEqual({
+      code: 'domain_not_found',
+      detail: 'nobody.customer.test is not registered',
+    })
   })
 })
 
@@ -249,6 +259,10 @@ describe('import', () => {
     const { args } = await bring(['other.customer.test'])
     const refused = await run('import', '--hostname', hostname, ...args)
     expect(refused).toMatchObject({ code: 1, out: '', err: expect.stringContaining(`is not for ${hostname}`) })
+    expect(await refusal('import', '--hostname', hostname, ...args)).toEqual({
+      code: 'certificate_invalid',
+      detail: expect.stringContaining(`is not for ${hostname}`),
+    })
     const other = await addProject(database.db)
     const fitting = await bring([hostname])
     const foreign = await run('import', '--hostname', hostname, '--project', other.slug, ...fitting.args)

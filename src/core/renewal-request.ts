@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { ServiceError } from '../errors.ts'
 import type { Hostname } from '../hostname.ts'
 import { type Db, rows, type Tx, transaction } from './db.ts'
 import { forbidden, look } from './issuance-standing.ts'
@@ -12,11 +13,13 @@ export type RenewalAnswer =
 
 /**
  * An operator wants a new certificate now: ordered also when the present one is fresh or our own back-off runs. Only the authority's
- * rate limits stand, as an order before there is room could not succeed, and an imported certificate while it is valid.
+ * rate limits stand, as an order before there is room could not succeed, and an imported certificate while it is valid. Throws
+ * `domain_not_found` when nobody holds the hostname.
  */
 export async function requestRenewal(db: Db, hostname: Hostname): Promise<RenewalAnswer> {
   return transaction(db, async (tx) => {
     const standing = await look(tx, hostname)
+    if (!standing.known) throw new ServiceError('domain_not_found', `${hostname} is not registered`)
     const inHand = await lookInHand(tx, hostname)
     const reason = forbidden(standing) ?? imported(inHand, standing.valid) ?? waiting(inHand) ?? limited(inHand, standing.waitsUntil)
     if (reason) return { kind: 'refused', reason }
