@@ -17,7 +17,7 @@ export function parseAddress(text: string): Address {
   const named = parts?.[1] ?? parts?.[2]
   const host = named === 'localhost' ? '127.0.0.1' : named
   if (host === undefined || isIP(host) === 0) throw new Error('is not a listen address: write an IP address, a colon and a port')
-  return { host, port: parsePort(parts![3]!) }
+  return { host, port: portBehind(parts![3]!) }
 }
 
 /** Whether nobody can listen on both: 0.0.0.0 is every IPv4 address of the machine, and :: is every address. */
@@ -35,7 +35,7 @@ export function parseReachableAddress(portElse: number): (text: string) => strin
     const named = parts?.[1]
     if (!named || (named.startsWith('[') && isIP(named.slice(1, -1)) !== 6))
       throw new Error('is not an address: write a host, a colon and a port')
-    return `${named}:${parts[2] === undefined ? portElse : parsePort(parts[2])}`
+    return `${named}:${parts[2] === undefined ? portElse : portBehind(parts[2])}`
   }
 }
 
@@ -47,6 +47,15 @@ export function parseMachineName(text: string): string {
 
 export function parsePort(text: string): number {
   return parseInteger(1, 65_535)(text)
+}
+
+/** The port of an address: alone, the complaint would seem to be of all of it. */
+function portBehind(text: string): number {
+  try {
+    return parsePort(text)
+  } catch (error) {
+    throw new Error(`has the port ${text}, which ${(error as Error).message}`)
+  }
 }
 
 export function parseInteger(min: number, max: number): (text: string) => number {

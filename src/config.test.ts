@@ -102,7 +102,8 @@ test('account bindings stand beside their directories', () => {
 describe('what cannot be used is refused', () => {
   test.each([
     ['NAMESAKE_API_ADDR', '4000', /IP address, a colon and a port/],
-    ['NAMESAKE_API_ADDR', '127.0.0.1:0', /from 1 to 65535/],
+    ['NAMESAKE_API_ADDR', '127.0.0.1:0', /has the port 0, which is not a whole number from 1 to 65535/],
+    ['NAMESAKE_EDGE_ADDRESS', '10.0.0.7:99999', /has the port 99999, which is not a whole number/],
     ['NAMESAKE_API_ADDR', 'example.com:80', /IP address/],
     ['NAMESAKE_INTERNAL_ADDR', '127.0.0.1:4000', /address of NAMESAKE_API_ADDR/],
     ['NAMESAKE_BASE_URL', 'https://api.example.com/v1', /path/],

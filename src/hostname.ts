@@ -165,10 +165,15 @@ function firstBadLabel(ascii: string): string | undefined {
     if (!/^[a-z0-9-]+$/.test(label)) return `hostnames consist of letters, digits and hyphens: ${quote(label)} has something else`
     if (label.startsWith('-') || label.endsWith('-')) return `a part between dots cannot begin or end with a hyphen: ${quote(label)}`
     // RFC 5891 §4.2.3.1: "--" in third and fourth place is kept for A-labels; authorities refuse everything else there.
-    if (label.slice(2, 4) === '--' && !isALabel(label)) return `${quote(label)} is not valid punycode`
+    if (label.slice(2, 4) === '--' && !isALabel(label)) return noALabel(label)
   }
   if (/^(\d+|0x[0-9a-f]*)$/.test(labels.at(-1)!)) return `${quote(ascii)} ends in a number: that is read as an IP address`
   return undefined
+}
+
+function noALabel(label: string): string {
+  if (label.startsWith('xn--')) return `${quote(label)} is not valid punycode`
+  return `a part between dots has no hyphens as its third and fourth character, which are kept for international names: ${quote(label)}`
 }
 
 /** Whether a label that is ASCII already stands for another that is not: domainToASCII would let any ASCII pass. */

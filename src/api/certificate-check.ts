@@ -34,7 +34,8 @@ export function createInternalApp(parts: InternalAppParts): FastifyInstance {
   // The contract of Caddy's `on_demand_tls { ask … }`: 200 permits a certificate for the name, anything else does not.
   app.get('/internal/certificate-check', async (request, reply) => {
     const { domain } = request.query as { domain?: string | string[] }
-    const reading = readHostname(typeof domain === 'string' ? domain : '')
+    if (Array.isArray(domain)) throw new ServiceError('query_invalid', 'domain is there more than once: ask about one hostname at a time')
+    const reading = readHostname(domain ?? '')
     if (reading.kind === 'invalid') throw new ServiceError('hostname_invalid', reading.reason)
     const route = await parts.finder.findInCopy(reading.hostname)
     // A wildcard that may not be served yet shows no tie to the name.

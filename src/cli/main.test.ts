@@ -355,6 +355,8 @@ test('a token is issued, shown once, and revoked', async () => {
   const listed = await run('tokens', 'list', '--project', 'keys')
   expect(listed.out).toContain('ci')
   expect(listed.out).not.toContain(token)
+  const { err } = await run('tokens', 'revoke', '--project', 'keys', '999999')
+  expect(err).toMatch(/^namesake: the project has no token 999999\. Which there are: .*namesake tokens list --project keys\n$/)
   await json('tokens', 'revoke', '--project', 'keys', id)
   expect(await json('tokens', 'list', '--project', 'keys')).toEqual([expect.objectContaining({ id, revokedAt: expect.any(String) })])
 })

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { issueToken, listTokens, revokeToken } from '../core/tokens.ts'
+import { ServiceError } from '../errors.ts'
 import { ownCommand } from '../own-command.ts'
 import { withInstallation } from './installation.ts'
 import { show, shownTime, table } from './output.ts'
@@ -58,8 +59,15 @@ async function list({ project, json }: Options): Promise<void> {
 
 async function revoke(id: string, { project, json }: Options): Promise<void> {
   await withInstallation(async ({ db, announce }) => {
-    await revokeToken(db, project, id)
+    await revokeToken(db, project, id).catch((error: unknown) => {
+      throw explained(error, project)
+    })
     announce(id)
   })
   show({ json }, { id, revoked: true }, () => [`Token ${id} is revoked.`])
+}
+
+function explained(error: unknown, project: string): unknown {
+  if (!(error instanceof ServiceError && error.code === 'token_not_found')) return error
+  return new ServiceError(error.code, `${error.message}. Which there are: ${ownCommand()} tokens list --project ${project}`)
 }

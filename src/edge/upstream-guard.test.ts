@@ -24,3 +24,17 @@ test('the system itself is asked where nothing else is said', async () => {
   const guard = createUpstreamGuard({ allowPrivate: false, ownAddresses: [], ownPorts: [], isServedHere: () => false })
   expect(await guard.addressesOf(upstream('8.8.4.4'))).toEqual(['8.8.4.4'])
 })
+
+test.each([
+  ['8.8.4.4', '8.8.4.4 leads to the edge itself: give the address of your application'],
+  ['10.0.0.1', '10.0.0.1 is no public address, and an upstream needs one'],
+  ['localhost', 'localhost leads to no public address, and an upstream needs one'],
+])('%s is refused with what is wrong with it', async (host, message) => {
+  await expect(guarding(false).addressesOf(upstream(host))).rejects.toMatchObject({ message })
+})
+
+test('where private addresses are allowed, the edge’s own port is not said to need a public one', async () => {
+  const own = { ownAddresses: ['127.0.0.1'], ownPorts: [9100] }
+  const guard = createUpstreamGuard({ allowPrivate: true, ...own, isServedHere: () => false })
+  await expect(guard.addressesOf(upstream('127.0.0.1'))).rejects.toThrow('127.0.0.1 leads to the edge itself')
+})

@@ -13,6 +13,8 @@ export type GuardRules = {
   ownAddresses: readonly string[]
   /** The ports that the edge listens on; with `allowPrivate`, our own addresses are refused at these alone. */
   ownPorts: readonly number[]
+  /** What is said further of a refused address, to whoever may allow it. */
+  hint?: string
   /** The addresses of this machine, in whatever form. */
   machineAddresses?(): readonly string[]
   /** Whether the hostname leads to this edge, where an upstream would be a loop. */
@@ -38,6 +40,12 @@ export function createUpstreamGuard(rules: GuardRules): UpstreamGuard {
     return own.has(address) && rules.ownPorts.includes(port)
   }
 
+  const complaint = (host: string, addresses: string[]) => {
+    if (rules.allowPrivate || !addresses.every(isSpecialAddress))
+      return `${host} leads to the edge itself: give the address of your application`
+    return `${host} ${isIP(host) ? 'is' : 'leads to'} no public address, and an upstream needs one`
+  }
+
   return {
     async addressesOf({ host, port, isOurs, owner }) {
       const reading = readHostname(host)
@@ -47,7 +55,7 @@ export function createUpstreamGuard(rules: GuardRules): UpstreamGuard {
       const addresses = isIP(host) ? [host] : await addressesOf(host, owner)
       if (isOurs) return addresses
       const allowed = addresses.filter((address) => !isForbidden(address, port))
-      if (allowed.length === 0) throw new UpstreamFailure('forbidden-address', `${host} leads only to addresses that are not allowed`)
+      if (allowed.length === 0) throw new UpstreamFailure('forbidden-address', `${complaint(host, addresses)}${rules.hint ?? ''}`)
       return allowed
     },
   }

@@ -5,7 +5,7 @@ import type { Config } from '../config.ts'
 import type { Db } from '../core/db.ts'
 import { UpstreamFailure } from '../edge/upstream.ts'
 import type { UpstreamGuard } from '../edge/upstream-guard.ts'
-import { projectRules } from './project-rules.ts'
+import { projectRules, upstreamGuard } from './project-rules.ts'
 
 const CONFIG: Partial<Config> = { ...PROJECT_RULES, edgeIps: [], httpAddr: { host: '::', port: 80 }, httpsAddr: { host: '::', port: 443 } }
 const UPSTREAM = new URL('https://app.vendor.test')
@@ -18,6 +18,20 @@ test('an upstream whose name leads where none may be is refused, and one that ca
   await expect(check(() => failure('forbidden-address'))).rejects.toMatchObject({ code: 'upstream_forbidden' })
   await check(() => failure('dns'))
   await check(() => new Promise(() => {}))
+})
+
+test('who may allow private upstreams is told how, and nobody else', async () => {
+  const config = { ...CONFIG, allowPrivateUpstreams: false } as Config
+  const refusal = (rules: ReturnType<typeof projectRules>) =>
+    rules.checkUpstream(new URL('http://10.0.0.1'), 'ada@vendor.test').then(
+      () => undefined,
+      (error: Error) => error.message,
+    )
+  const complaint = 'http://10.0.0.1 cannot be an upstream: 10.0.0.1 is no public address, and an upstream needs one'
+  expect(await refusal(projectRules({} as Db, config, upstreamGuard({} as Db, config)))).toBe(complaint)
+  expect(await refusal(projectRules({} as Db, config))).toMatch(
+    `${complaint} (NAMESAKE_ALLOW_PRIVATE_UPSTREAMS=true allows private addresses`,
+  )
 })
 
 test('an upstream is a loop where its hostname is verified here, and nobody keeps it from its vendor by a claim', async () => {

@@ -12,11 +12,14 @@ import { checkCnameTarget } from './cname-target-check.ts'
 import { createServiceProbe } from './service-probe.ts'
 
 const LOOK_UP_MS_MAX = 3_000
+const TO_OPERATORS =
+  " (NAMESAKE_ALLOW_PRIVATE_UPSTREAMS=true allows private addresses, and this machine's at ports that are not the edge's)"
 
 /** Which addresses a project's upstream may have in this installation. */
-export function upstreamGuard(db: Db, config: Config): UpstreamGuard {
+export function upstreamGuard(db: Db, config: Config, hint = ''): UpstreamGuard {
   return createUpstreamGuard({
     allowPrivate: config.allowPrivateUpstreams,
+    hint: config.allowPrivateUpstreams ? '' : hint,
     ownAddresses: config.edgeIps,
     ownPorts: [config.httpAddr.port, config.httpsAddr.port],
     isServedHere: async (hostname) => (await loadRoutes(db, [hostname])).some(({ verified }) => verified),
@@ -24,7 +27,12 @@ export function upstreamGuard(db: Db, config: Config): UpstreamGuard {
 }
 
 /** What a project is held to in this installation. An upstream whose name does not resolve yet, or not soon, is accepted: the edge looks again. */
-export function projectRules(db: Db, config: Config, guard = upstreamGuard(db, config), leadsToEdge = lookOnce(config)): ProjectRules {
+export function projectRules(
+  db: Db,
+  config: Config,
+  guard = upstreamGuard(db, config, TO_OPERATORS),
+  leadsToEdge = lookOnce(config),
+): ProjectRules {
   return {
     plans: config.plans,
     async checkUpstream(url, asker) {

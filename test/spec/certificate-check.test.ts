@@ -62,6 +62,11 @@ test.each(['', '?domain=', '?domain=localhost', '?domain=192.0.2.1', '?domain=*.
   async (query) => expect(await ask(query)).toBe(400),
 )
 
+test('whoever asks about two at once is told so', async () => {
+  const answer = await fetch(`${url}/internal/certificate-check?domain=a.test&domain=b.test`)
+  expect(await answer.json()).toMatchObject({ code: 'query_invalid', detail: expect.stringContaining('domain is there more than once') })
+})
+
 test('it answers from memory also while the database is down', async () => {
   const other = await startTestApi()
   const own = await other.addTenant()
