@@ -53,6 +53,27 @@ test.each([
   expect(readProxyHeader(Buffer.from(text.padEnd(16, '\0'), 'latin1')).kind).toBe('invalid')
 })
 
+test.each([
+  ['IPv4', 0x11, 12],
+  ['IPv6', 0x21, 36],
+  ['UNIX', 0x31, 216],
+])('a header of version 2 with fewer bytes than an address of its family has, %s, is no header', (_name, family, needed) => {
+  const header = (length: number) => Buffer.from([...V2_SIGNATURE, 0x21, family, 0, length, ...new Array(length).fill(1)])
+  for (const length of [0, 3, needed - 1]) expect(readProxyHeader(header(length)).kind).toBe('invalid')
+  expect(readProxyHeader(header(needed + 3))).toMatchObject({ kind: 'header', bytes: 16 + needed + 3 })
+})
+
+test('a family that there is not is no header, unless the proxy speaks for itself', () => {
+  const header = (command: number, family: number) => Buffer.from([...V2_SIGNATURE, command, family, 0, 0])
+  expect(readProxyHeader(header(0x21, 0x41)).kind).toBe('invalid')
+  for (const [command, family] of [
+    [0x21, 0x00],
+    [0x20, 0x41],
+    [0x20, 0x11],
+  ] as const)
+    expect(readProxyHeader(header(command, family))).toEqual({ kind: 'header', source: undefined, bytes: 16 })
+})
+
 let edge: TestEdge
 let upstream: Upstream
 beforeAll(async () => {
@@ -80,6 +101,11 @@ test.each([
   const { body } = await reader.answer()
   expect(JSON.parse(body).fields.join('\n')).toContain('X-Forwarded-For\n192.0.2.7')
   tls.destroy()
+})
+
+test('a connection whose header claims an address and has none is closed', async () => {
+  const header = Buffer.from([...V2_SIGNATURE, 0x21, 0x11, 0, 3, 192, 0, 2]).toString('latin1')
+  expect(await speakPlain(edge.httpPort, `${header}GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`).closed()).toBe('')
 })
 
 test('port 80 wants the header too, and a connection without one is closed', async () => {

@@ -8,6 +8,8 @@ export type ProxyHeader = { kind: 'header'; source: string | undefined; bytes: n
 const SIGNATURE_V2 = Buffer.from([0x0d, 0x0a, 0x0d, 0x0a, 0x00, 0x0d, 0x0a, 0x51, 0x55, 0x49, 0x54, 0x0a])
 const LINE_BYTES_MAX_V1 = 107
 const PAYLOAD_BYTES_MAX_V2 = 2_048
+/** Of the families that there are: unspecified, IPv4, IPv6, UNIX. */
+const ADDRESS_BYTES_V2 = [0, 12, 36, 216]
 const LINE_V1 = /^PROXY (?:UNKNOWN(?: .*)?|(TCP4|TCP6) (\S+) (\S+) (\d{1,5}) (\d{1,5}))$/
 const WAIT_MS_MAX = 5_000
 
@@ -67,8 +69,10 @@ function readVersion2(bytes: Buffer): ProxyHeader {
   if (bytes.length < 16 + length) return { kind: 'incomplete' }
   if ((command & 15) === 0) return { kind: 'header', source: undefined, bytes: 16 + length }
   const family = bytes[13]! >> 4
-  if (family === 1 && length >= 12) return { kind: 'header', source: [...bytes.subarray(16, 20)].join('.'), bytes: 16 + length }
-  if (family === 2 && length >= 36) return { kind: 'header', source: unmapped(readIpv6(bytes.subarray(16, 32))), bytes: 16 + length }
+  const needed = ADDRESS_BYTES_V2[family]
+  if (needed === undefined || length < needed) return { kind: 'invalid' }
+  if (family === 1) return { kind: 'header', source: [...bytes.subarray(16, 20)].join('.'), bytes: 16 + length }
+  if (family === 2) return { kind: 'header', source: unmapped(readIpv6(bytes.subarray(16, 32))), bytes: 16 + length }
   return { kind: 'header', source: undefined, bytes: 16 + length }
 }
 
