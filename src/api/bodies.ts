@@ -14,11 +14,11 @@ export const BODY_BYTES_MAX = 1024 * 1024
 /**
  * Bodies are JSON (RFC 8259) in UTF-8, parsed without losing anything: `__proto__` is a key like any other, and the text stays at hand.
  * An empty body is no body, whatever its type, and as good as `{}` where no field is required; anything else that is not `application/json`,
- * or is compressed, is `unsupported_media_type`. Comes before all routes.
+ * or is compressed, is `unsupported_media_type`. Where no body is described, one with fields is `body_invalid`. Comes before all routes.
  */
 export function readJsonBodies(app: FastifyInstance): void {
   app.decorateRequest('bodyText', '')
-  app.addHook('onRoute', letBodyBeLeftOut)
+  app.addHook('onRoute', settleBody)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request: FastifyRequest, body: Buffer, done) => {
     try {
@@ -40,23 +40,24 @@ export function rawMember(request: FastifyRequest, name: string): string | undef
   return splitMembers(request.bodyText).find(([key]) => JSON.parse(key) === name)?.[1]
 }
 
-/** For endpoints that take no fields: no body, or an empty object. Throws `body_invalid`. */
-export function requireNoFields(body: unknown): void {
-  if (body === undefined || (isObject(body) && Object.keys(body).length === 0)) return
-  throw new ServiceError('body_invalid', 'this endpoint takes no fields: leave the body out, or send {}')
-}
-
 /** Whether a body of this schema must hold something. */
 export function requiresFields(schema: object): boolean {
   return 'required' in schema && Array.isArray(schema.required) && schema.required.length > 0
 }
 
-function letBodyBeLeftOut(route: RouteOptions): void {
-  if (!route.schema?.body || requiresFields(route.schema.body)) return
-  route.preValidation = (request, _reply, done) => {
-    if (request.body === undefined) request.body = {}
-    done()
-  }
+function settleBody(route: RouteOptions): void {
+  const described = route.schema?.body
+  if (described && !requiresFields(described)) route.preValidation = letBodyBeLeftOut
+  if (!described && (route.method === 'POST' || route.method === 'DELETE')) route.preValidation = requireNoFields
+}
+
+async function letBodyBeLeftOut(request: FastifyRequest): Promise<void> {
+  if (request.body === undefined) request.body = {}
+}
+
+async function requireNoFields({ body }: FastifyRequest): Promise<void> {
+  if (body === undefined || (isObject(body) && Object.keys(body).length === 0)) return
+  throw new ServiceError('body_invalid', 'this endpoint takes no fields: leave the body out, or send {}')
 }
 
 function requireNoCoding(request: FastifyRequest): void {

@@ -10,7 +10,6 @@ import { watchDomain } from '../core/probes.ts'
 import type { RateLimits } from '../core/rate-limits.ts'
 import { ServiceError } from '../errors.ts'
 import { admit } from './admit.ts'
-import { requireNoFields } from './bodies.ts'
 import { createDomainChecks } from './domain-checks.ts'
 import type { EdgeDomainsParts } from './edge-domains.ts'
 import { createEventStreams, NO_HEAD } from './event-stream.ts'
@@ -76,7 +75,6 @@ export function connect(instance: FastifyInstance, parts: ConnectParts): void {
   app.get('/v1/connect', { schema: SHOW }, async (request, reply) => reply.send(await show(request.connection)))
 
   app.post('/v1/connect/check', { schema: CHECK }, async (request, reply) => {
-    requireNoFields(request.body)
     await checkDomain(request.connection.project, request.connection.hostname)
     return reply.send(await show(request.connection))
   })

@@ -9,7 +9,6 @@ import { importCertificate, orderInsteadOfImported } from '../core/imported-cert
 import type { Project } from '../core/projects.ts'
 import { ServiceError } from '../errors.ts'
 import { type Hostname, parseClaimName } from '../hostname.ts'
-import { requireNoFields } from './bodies.ts'
 import { sendJson } from './domain-list.ts'
 import { BODY_CODES, HOSTNAME_CODES, refusals, TOKEN_CODES } from './openapi.ts'
 import { CertificateSchema, HostnameParams } from './schemas.ts'
@@ -41,7 +40,6 @@ export function domainCertificates(instance: FastifyInstance, parts: DomainCerti
   })
 
   app.delete('/v1/edge/domains/:hostname/certificate', { schema: HAND_BACK }, async (request, reply) => {
-    requireNoFields(request.body)
     const hostname = parseClaimName(request.params.hostname)
     await orderInsteadOfImported(parts.db, hostname, request.caller.project)
     parts.wrote(hostname)

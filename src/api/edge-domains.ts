@@ -10,7 +10,7 @@ import type { LinkSigner } from '../core/link-signer.ts'
 import type { Project } from '../core/projects.ts'
 import { type Hostname, parseClaimName } from '../hostname.ts'
 import { actorOf } from './authentication.ts'
-import { rawMember, requireNoFields } from './bodies.ts'
+import { rawMember } from './bodies.ts'
 import { createDomainChecks, type DomainProbe } from './domain-checks.ts'
 import { detailsJson, domainJson } from './domain-json.ts'
 import { sendDomainList, sendJson } from './domain-list.ts'
@@ -65,7 +65,6 @@ export function edgeDomains(instance: FastifyInstance, parts: EdgeDomainsParts):
   })
 
   app.post('/v1/edge/domains/:hostname/link', { schema: LINK }, async (request, reply) => {
-    requireNoFields(request.body)
     const hostname = parseClaimName(request.params.hostname)
     return sendJson(reply, await linkJson(parts, request.caller.project, hostname, actorOf(request.caller)))
   })
@@ -78,7 +77,6 @@ export function edgeDomains(instance: FastifyInstance, parts: EdgeDomainsParts):
   })
 
   app.post('/v1/edge/domains/:hostname/check', { schema: CHECK }, async (request, reply) => {
-    requireNoFields(request.body)
     const hostname = parseClaimName(request.params.hostname)
     await checkDomain(request.caller.project, hostname)
     return sendJson(reply, detailsJson(await findDomain(parts.db, request.caller.project, hostname, parts.rules)))

@@ -9,7 +9,7 @@ import { ServiceError } from '../errors.ts'
 import { type Hostname, parseClaimName } from '../hostname.ts'
 import { Shares } from '../lib/shares.ts'
 import { admit } from './admit.ts'
-import { rawMember, requireNoFields } from './bodies.ts'
+import { rawMember } from './bodies.ts'
 import { createDomainChecks } from './domain-checks.ts'
 import { detailsJson, domainJson } from './domain-json.ts'
 import { sendDomainList, sendJson } from './domain-list.ts'
@@ -85,14 +85,12 @@ export function portalDomains(instance: FastifyInstance, parts: EdgeDomainsParts
   )
 
   app.post(`${ONE}/check`, { schema: CHECK }, async (request, reply) => {
-    requireNoFields(request.body)
     const hostname = parseClaimName(request.params.hostname)
     await checkDomain(request.access.project, hostname)
     return sendDetails(reply, request.access.project, hostname)
   })
 
   app.post(`${ONE}/link`, { schema: LINK }, async (request, reply) => {
-    requireNoFields(request.body)
     const { project, actor } = request.access
     return sendJson(reply, await linkJson(parts, project, parseClaimName(request.params.hostname), actor))
   })

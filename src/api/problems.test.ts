@@ -33,6 +33,17 @@ test('a check takes no fields', async () => {
   expect((await check({})).status).toBe(200)
 })
 
+test('a removal takes no fields, and one that has some removes nothing', async () => {
+  const hostname = freshHostname()
+  await tenant.call('POST', '/v1/edge/domains', { body: { hostname } })
+  const remove = (body: string) => {
+    const headers = { 'content-type': 'application/json', 'content-length': String(body.length) }
+    return tenant.call('DELETE', `/v1/edge/domains/${hostname}`, { body, headers })
+  }
+  for (const body of ['{"a":1}', '[]', '1']) expect((await remove(body)).json()).toMatchObject({ status: 400, code: 'body_invalid' })
+  expect((await remove('{}')).status).toBe(204)
+})
+
 test('a removal whose body is not JSON is refused as the description says', async () => {
   const headers = { 'content-type': 'text/plain', 'content-length': '2' }
   const answer = await tenant.call('DELETE', `/v1/edge/domains/${freshHostname()}`, { body: 'hi', headers })
