@@ -2,10 +2,8 @@ import type { Config } from '../config.ts'
 import { type DirectoryBudget, readBudgets, readWaiting, type Waiting } from '../core/budget-report.ts'
 import { type CertificateHealth, readCertificateHealth } from '../core/certificate-health.ts'
 import { listCertificates } from '../core/certificate-inventory.ts'
-import { closeDatabase, connectDatabase } from '../core/db.ts'
 import { ownCommand } from '../own-command.ts'
-import { locate } from './installation.ts'
-import { type Check, unseenIn } from './installation-checks.ts'
+import { type Check, lookInDatabase } from './installation-checks.ts'
 import { shownTime } from './output.ts'
 
 const ROOM_LOW_SHARE = 1 / 10
@@ -13,24 +11,13 @@ const DAY_S = 86_400
 
 /** Whether certificates end that should have been renewed, and whether an authority's limit leaves room. Nothing where there is no database. */
 export async function checkCertificates(config: Config): Promise<Check[]> {
-  let url: string
-  try {
-    url = locate(config).databaseUrl!
-  } catch {
-    return [] // the check of the database says so
-  }
-  const db = connectDatabase(url, { applicationName: 'namesake doctor', poolMax: 1 })
-  try {
+  return lookInDatabase(config, 'certificates', async (db) => {
     const health = await readCertificateHealth(db)
     const waiting = await readWaiting(db)
     const budgets = await readBudgets(db, config.acmeDirectories)
     const { total: failed } = await listCertificates(db, { state: 'failed', limit: 1 })
     return [judgeCertificates(health, failed), ...budgets.flatMap(judgeBudget), ...judgeWaiting(waiting)]
-  } catch (error) {
-    return await unseenIn(db, 'certificates', error)
-  } finally {
-    await closeDatabase(db)
-  }
+  })
 }
 
 function judgeCertificates({ expiring, overdue, stopped, soonest }: CertificateHealth, failed: number): Check {

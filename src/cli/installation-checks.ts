@@ -157,10 +157,30 @@ function unseen(name: string): (error: unknown) => Check {
   return (error) => ({ name, state: 'doubtful', sentence: `this could not be looked at: ${messageOf(explained(error))}` })
 }
 
-/** As `unseen`, of what is in the database; nothing where there are no tables yet, of which the check of the database has said so. */
-export async function unseenIn(db: Db, name: string, error: unknown): Promise<Check[]> {
-  const isUnmade = (await findEdgeRole(db).catch(() => undefined)) === 'unmade'
-  return isUnmade ? [] : [unseen(name)(error)]
+/**
+ * What `look` finds in the database of this installation; nothing where there is no way to one, which the check of the database says. One that cannot
+ * be looked at is doubted under this name, unless it has no tables yet.
+ */
+export async function lookInDatabase(
+  config: Config,
+  name: string,
+  look: (db: Db, installation: Config) => Promise<Check[]>,
+): Promise<Check[]> {
+  let installation: Config
+  try {
+    installation = locate(config)
+  } catch {
+    return []
+  }
+  const db = connectDatabase(installation.databaseUrl!, { applicationName: 'namesake doctor', poolMax: 1 })
+  try {
+    return await look(db, installation)
+  } catch (error) {
+    const isUnmade = (await findEdgeRole(db).catch(() => undefined)) === 'unmade'
+    return isUnmade ? [] : [unseen(name)(error)]
+  } finally {
+    await closeDatabase(db)
+  }
 }
 
 /** Whether each ACME directory answers as one. */

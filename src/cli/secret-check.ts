@@ -1,22 +1,13 @@
 import type { Config } from '../config.ts'
-import { closeDatabase, connectDatabase } from '../core/db.ts'
 import { ownCommand } from '../own-command.ts'
 import { readSecretStatus } from '../roles/resealing.ts'
-import { locate } from './installation.ts'
-import { type Check, unseenIn } from './installation-checks.ts'
+import { type Check, lookInDatabase } from './installation-checks.ts'
 
 const name = 'secret'
 
 /** Whether everything that is sealed in the database can be opened, and all by the first secret. Nothing where there is no database. */
 export async function checkSecret(config: Config): Promise<Check[]> {
-  let installation: Config
-  try {
-    installation = locate(config)
-  } catch {
-    return [] // the check of the database says so
-  }
-  const db = connectDatabase(installation.databaseUrl!, { applicationName: 'namesake doctor', poolMax: 1 })
-  try {
+  return lookInDatabase(config, name, async (db, installation) => {
     const { sealed, former, unknown } = await readSecretStatus(db, installation)
     const total = sealed.reduce((sum, { values }) => sum + values, 0)
     if (unknown > 0) {
@@ -30,9 +21,5 @@ export async function checkSecret(config: Config): Promise<Check[]> {
       return [{ name, state: 'doubtful', sentence: `${left} To drop it, seal them anew first: ${ownCommand()} secret reseal` }]
     }
     return [{ name, state: 'good', sentence: `all ${total} sealed values are sealed by the first secret` }]
-  } catch (error) {
-    return await unseenIn(db, name, error)
-  } finally {
-    await closeDatabase(db)
-  }
+  })
 }
