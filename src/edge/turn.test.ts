@@ -22,6 +22,16 @@ test('who asks while a turn ends is called before the next one begins', async ()
   expect(called).toEqual(['second', 'answer to it'])
 })
 
+test('of many who only write, each sixteen leave together before the turn ends', async () => {
+  const turn = createTurn()
+  const called: number[] = []
+  turn.add({ endTurn: () => called.push(-1) })
+  for (let i = 0; i < 40; i += 1) turn.addWriter({ endTurn: () => called.push(i) })
+  expect(called).toEqual(Array.from({ length: 32 }, (_, i) => i))
+  await nextTurn()
+  expect(called).toEqual([...Array.from({ length: 40 }, (_, i) => i), -1])
+})
+
 test('the clock stands still within a turn, and is never behind by more', async () => {
   const turn = createTurn()
   const beforeMs = performance.now()

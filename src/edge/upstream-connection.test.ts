@@ -45,7 +45,8 @@ function createHandTurn() {
     members = []
     for (const member of asked) member.endTurn()
   }
-  const turn: Turn = { add: (member) => void members.push(member), endSoon: end, nowMs: () => performance.now(), timeMs: () => Date.now() }
+  const add = (member: TurnMember) => void members.push(member)
+  const turn: Turn = { add, addWriter: add, endSoon: end, nowMs: () => performance.now(), timeMs: () => Date.now() }
   return { turn, end }
 }
 

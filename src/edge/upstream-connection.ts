@@ -230,7 +230,7 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
 
   /** To be called before something is added to what has not been sent. */
   #joinTurn(): void {
-    if (this.#unsent.length === 0) this.#turn.add(this)
+    if (this.#unsent.length === 0) this.#turn.addWriter(this)
   }
 
   #sendOut(): void {

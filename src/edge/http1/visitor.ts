@@ -184,7 +184,7 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
 
   /** To be called before something is added to what has not been sent. */
   #joinTurn(): void {
-    if (this.#unsent.length === 0) this.#parts.turn.add(this)
+    if (this.#unsent.length === 0) this.#parts.turn.addWriter(this)
   }
 
   #read(): void {
