@@ -128,27 +128,49 @@ test('a visitor over HTTP/2 waits too, and an upstream over HTTP/2 is waited for
   session.close()
 })
 
-test('who finds the last connection to a restarting upstream over HTTP/2 full waits for the next process', async () => {
-  const edge = await startEdge(8_000)
+/** An application over HTTP/2 that restarts: its former process serves a stream of events on its only place, and takes no further connection. */
+async function startRestarting(edge: TestEdge) {
   const http2 = createHttp2Server({ settings: { maxConcurrentStreams: 1 } }, (request, response) => {
     if (request.url === '/events') response.write('first')
     else response.end('two')
   })
-  const start = (port: number) => createServer((socket) => void http2.emit('connection', socket)).listen(port, '127.0.0.1')
   const port = await freePort()
-  const former = start(port)
+  const start = () => createServer((socket) => void http2.emit('connection', socket)).listen(port, '127.0.0.1')
+  const former = start()
   await edge.route(HOST, `http://127.0.0.1:${port}`, { upstreamProtocol: 'h2c' })
   const target = { port: edge.httpsPort, hostname: HOST, ca: edge.ca.certPem }
   const events = await speak(target, `GET /events HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
   await events.until('first')
   events.socket.setTimeout(0)
-  former.close() // it takes no further connection
-  const waiting = [ask(edge), ask(edge, 'POST / HTTP/1.1\r\nContent-Length: 1', { body: 'x' })]
+  former.close()
+  ends.push(async () => events.socket.destroy())
+  return {
+    startNext() {
+      const next = start()
+      ends.push(async () => next.close())
+    },
+  }
+}
+
+const POST = ['POST / HTTP/1.1\r\nContent-Length: 1', { body: 'x' }] as const
+
+test('who finds the last connection to a restarting upstream over HTTP/2 full waits for the next process', async () => {
+  const edge = await startEdge(8_000)
+  const { startNext } = await startRestarting(edge)
+  const waiting = [ask(edge), ask(edge, ...POST)]
   await expect.poll(async () => (await edge.report()).exchanges, PATIENCE).toBe(3)
-  const next = start(port)
+  startNext()
   for (const answer of await Promise.all(waiting)) expect(answer).toMatchObject({ status: 200, body: expect.stringContaining('two') })
-  events.socket.destroy()
-  next.close()
+})
+
+test('whose time beside full connections is over is told why there is no other, and held where that is done', async () => {
+  const edge = await startEdge(8_000, { timeouts: { connectMs: 300 } })
+  const { startNext } = await startRestarting(edge)
+  const get = ask(edge)
+  expect(await ask(edge, ...POST)).toMatchObject({ status: 502, error: 'refused' })
+  await held(edge, 1)
+  startNext()
+  expect(await get).toMatchObject({ status: 200, body: expect.stringContaining('two') })
 })
 
 test('a connection that ends without a word is tried again, a half answer never', async () => {

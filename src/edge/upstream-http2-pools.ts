@@ -75,6 +75,7 @@ export function createUpstreamHttp2Pools({ connect, room, timeouts, turn }: Upst
     if (!pool.open.has(connection) && connection.isOpen) {
       pool.open.add(connection)
       pool.opening -= 1
+      pool.waiting.failure = undefined
     }
     place(pool, connection, connection)
     openMore(pool)
@@ -91,6 +92,7 @@ export function createUpstreamHttp2Pools({ connect, room, timeouts, turn }: Upst
 
   /** A connection could not be opened: those who waited for it are told why, unless others are on their way or open: they wait for these, and for the next attempt. */
   const giveUp = (pool: Pool, reason: unknown) => {
+    pool.waiting.failure = reason
     if (pool.open.size === 0) pool.waiting.rejectBehind(pool.opening * STREAMS_EXPECTED, reason)
     // Bodies that waited for one which is not shut have none to hope for, and do as well behind the others.
     else if (pool.opening === 0) for (const connection of pool.open) place(pool, connection, { takesBodies: true })

@@ -20,12 +20,14 @@ export type Waiter<T> = {
  */
 export class UpstreamLine<T> {
   #waiters: Waiter<T>[] = []
+  /** Why nothing more is to be had at the moment, where that is known: whoever has waited in vain is told. */
+  failure: unknown
 
   get length(): number {
     return this.#waiters.length
   }
 
-  /** Rejects with UpstreamFailure `busy` when too many wait already, of this client or of all, or when nothing came in time. */
+  /** Rejects with UpstreamFailure `busy` when too many wait already, of this client or of all, or when nothing came in time and no failure is known. */
   wait(forMs: number, { load, hasBody = false }: Asking): Promise<T> {
     if (this.#waiters.length >= WAITING_MAX) return Promise.reject(new UpstreamFailure('busy', 'too many requests wait for this upstream'))
     if (load && load.waiting >= WAITING_PER_CLIENT_MAX)
@@ -64,7 +66,7 @@ export class UpstreamLine<T> {
     const late = () => {
       this.#waiters.splice(this.#waiters.indexOf(waiter), 1)
       leave(waiter)
-      waiter.reject(new UpstreamFailure('busy', 'no connection to the upstream became free in time'))
+      waiter.reject(this.failure ?? new UpstreamFailure('busy', 'no connection to the upstream became free in time'))
     }
     waiter.timer = setTimeout(late, Math.max(0, waiter.endsAtMs - performance.now()))
     if (waiter.load) waiter.load.waiting += 1
