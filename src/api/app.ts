@@ -27,8 +27,9 @@ import { type PortalFile, portalFiles } from './portal-files.ts'
 import { portalMembers } from './portal-members.ts'
 import { type PortalProjectsParts, portalProject, portalProjects } from './portal-projects.ts'
 import { portalTokens } from './portal-tokens.ts'
-import { createProblems, refuseConnection } from './problems.ts'
+import { createProblems } from './problems.ts'
 import { createProjectNews } from './project-news.ts'
+import { refuseConnection, refuseTunnels } from './refused-connections.ts'
 import { checkHeads, HEADS_AS_SENT } from './request-head.ts'
 import { createRequestIds, createTrust } from './request-id.ts'
 import { resolveHostname } from './resolve.ts'
@@ -108,6 +109,7 @@ export function createApp(parts: AppParts): FastifyInstance {
     done()
   })
   checkHeads(app)
+  refuseTunnels(app, parts.baseUrl)
   problems.answerAll(app)
   readJsonBodies(app)
   app.setSerializerCompiler(() => JSON.stringify) // no field of an answer is dropped because a schema forgot it

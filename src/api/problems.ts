@@ -1,7 +1,4 @@
-import { randomUUID } from 'node:crypto'
-import { STATUS_CODES } from 'node:http'
-import type { Socket } from 'node:net'
-import type { ConnectionError, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, ServiceError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { limitSentence } from './page-limits.ts'
@@ -222,39 +219,4 @@ function sentenceOf(failure: NonNullable<FastifyError['validation']>[number] | u
   if (Array.isArray(allowed)) return `"${failure!.instancePath.slice(1)}" is one of ${allowed.join(', ')}`
   if (failure?.instancePath) return `"${failure.instancePath.slice(1)}" ${failure.message}`
   return `${where} ${failure?.message ?? 'is not valid'}`
-}
-
-/** Answers what never became a request: broken HTTP, too large a head, a head that does not come. */
-export function refuseConnection(error: ConnectionError, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy()
-    return
-  }
-  const { status, detail } = refusalOf(error)
-  const requestId = randomUUID()
-  const body = JSON.stringify({ type: 'about:blank', title: STATUS_CODES[status], status, code: 'request_malformed', detail, requestId })
-  const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    `date: ${new Date().toUTCString()}`,
-    `x-request-id: ${requestId}`,
-    'connection: close',
-    'content-type: application/problem+json',
-  ]
-  socket.end(`${head.join('\r\n')}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
-}
-
-function refusalOf({ code, rawPacket, bytesParsed }: ConnectionError): { status: number; detail: string } {
-  switch (code) {
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return { status: 408, detail: 'the request did not arrive in time' }
-    case 'HPE_INVALID_URL':
-      return { status: 400, detail: 'the URL has characters that must be percent-encoded' }
-    case 'HPE_HEADER_OVERFLOW': {
-      // Of a head that came in pieces only the last is at hand: then it is the head that is too large.
-      const isInTarget = Buffer.isBuffer(rawPacket) && /^[A-Z]+ \S+$/.test(rawPacket.toString('latin1', 0, bytesParsed))
-      return isInTarget ? { status: 414, detail: 'the URL is too long' } : { status: 431, detail: 'the fields of the head are too large' }
-    }
-    default:
-      return { status: 400, detail: 'this is not an HTTP request that can be read' }
-  }
 }

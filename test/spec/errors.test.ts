@@ -142,6 +142,21 @@ test.each([
   expect(JSON.parse(answer.split('\r\n\r\n')[1]!)).toMatchObject({ status, code: 'request_malformed' })
 })
 
+test('405 for CONNECT, with what to do, and never in place of the answer to a request before it', async () => {
+  const connectBytes = 'CONNECT customer.test:443 HTTP/1.1\r\nHost: customer.test:443\r\n\r\n'
+  const say = (bytes: string) => {
+    const socket = connect(api.port, '127.0.0.1')
+    socket.write(bytes)
+    return text(socket)
+  }
+  const [head, body] = (await say(connectBytes)).split('\r\n\r\n')
+  expect(head).toMatch(/^HTTP\/1.1 405 Method Not Allowed\r$/m)
+  expect(head).toMatch(/^connection: close\r?$/im)
+  expect(head).toMatch(/^allow: GET, HEAD, POST, /im)
+  expect(JSON.parse(body!)).toMatchObject({ status: 405, code: 'method_not_allowed', detail: expect.stringContaining('no proxy') })
+  expect(await say(`GET /v1/edge/resolve HTTP/1.1\r\nHost: a\r\n\r\n${connectBytes}`)).not.toContain('405')
+})
+
 test('HTTP/1.0 needs no Host', async () => {
   const socket = connect(api.port, '127.0.0.1')
   socket.write('GET /healthz HTTP/1.0\r\n\r\n')
