@@ -165,7 +165,7 @@ export function createProblems(parts: { baseUrl: URL; log: Log }): Problems {
 function sendProblem(request: FastifyRequest, reply: FastifyReply, baseUrl: URL, error: ServiceError): FastifyReply {
   const { status, title } = PROBLEMS[error.code]
   reply.code(status).header('cache-control', 'no-store').header('content-type', 'application/problem+json')
-  if (status === 401) reply.header('www-authenticate', challenge(request))
+  if (status === 401) reply.header('www-authenticate', challenges(request))
   // Mail is away until somebody sets it up: waiting does not help.
   const mends = status === 503 && error.code !== 'mail_unavailable'
   if (mends || error.retryAfterS !== undefined) reply.header('retry-after', error.retryAfterS ?? RETRY_AFTER_S)
@@ -173,9 +173,18 @@ function sendProblem(request: FastifyRequest, reply: FastifyReply, baseUrl: URL,
   return reply.send(Buffer.from(JSON.stringify(problem))) // as bytes: to a string Fastify adds a charset, which this type does not have
 }
 
-/** RFC 6750 §3.1: who sent no credentials is told the scheme only. */
-function challenge(request: FastifyRequest): string {
-  return request.headers.authorization === undefined ? 'Bearer realm="namesake"' : 'Bearer realm="namesake", error="invalid_token"'
+/** How what the API's description calls a security scheme is asked for. None but Bearer is registered. */
+const SCHEMES: Readonly<Record<string, string>> = { token: 'Bearer', session: 'Cookie', connect: 'Connect' }
+
+/**
+ * What the endpoint takes, by its description (RFC 9110 §11.6.1); where that is nothing, it is the link in the body that was refused. Who sent no
+ * token is told the scheme only (RFC 6750 §3.1).
+ */
+function challenges({ routeOptions, headers }: FastifyRequest): string {
+  const described = (routeOptions.schema?.security ?? []).flatMap((needed) => Object.keys(needed)).map((name) => SCHEMES[name]!)
+  const taken = described.length > 0 ? described : ['Link']
+  const wasInvalid = (scheme: string) => scheme === 'Bearer' && headers.authorization !== undefined
+  return taken.map((scheme) => `${scheme} realm="namesake"${wasInvalid(scheme) ? ', error="invalid_token"' : ''}`).join(', ')
 }
 
 function toServiceError(error: FastifyError, request: FastifyRequest): ServiceError | undefined {

@@ -34,6 +34,18 @@ test.each(CALLS)('%s %s without a token is 401, told by WWW-Authenticate which s
   expect(answer.headers['www-authenticate']).toBe('Bearer realm="namesake"')
 })
 
+test.each([
+  ['GET', '/v1/auth/me', 'session_required', 'Cookie realm="namesake"'],
+  ['GET', '/v1/portal/projects', 'session_required', 'Cookie realm="namesake"'],
+  ['GET', '/v1/portal/projects/acme/domains', 'session_required', 'Cookie realm="namesake", Bearer realm="namesake"'],
+  ['GET', '/v1/connect', 'connect_link_invalid', 'Connect realm="namesake"'],
+  ['POST', '/v1/auth/callback', 'magic_link_invalid', 'Link realm="namesake"'],
+])('what %s %s takes is told by WWW-Authenticate, as the description says it', async (method, path, code, challenge) => {
+  const answer = await api.call(method, path, method === 'POST' ? { body: { token: 'none' } } : {})
+  expect(answer.json()).toMatchObject({ status: 401, code })
+  expect(answer.headers['www-authenticate']).toBe(challenge)
+})
+
 test('401 stands before what is wrong with the request itself', async () => {
   const body = '{"nonsense":'
   expect((await api.call('POST', '/v1/edge/domains', { body })).status).toBe(401)
