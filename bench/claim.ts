@@ -24,7 +24,10 @@ const RULES = { plans: PLANS, edgeHost: parseHostname('edge.bench.test'), edgeIp
 const connections = option('connections', 16)
 const roundS = Math.max(1, Math.floor(option('seconds', 30) / ROUNDS / 2))
 
-const measurement = beginMeasurement('claim')
+const measurement = beginMeasurement('claim', {
+  'connections N': 'over N connections, 16 by default',
+  'seconds N': 'measure for about N seconds, 30 by default',
+})
 const server = await startPostgres({ durable: true })
 try {
   await compare(server)

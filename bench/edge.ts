@@ -16,12 +16,16 @@ import { beginMeasurement } from './support/results.ts'
 const PEERS = ['nginx', 'haproxy', 'caddy']
 const RUN_BESIDE = ['nginx', 'haproxy', 'caddy', 'wrk', 'nghttp2-client', 'curl', 'libjemalloc2']
 
+const measurement = beginMeasurement('edge', {
+  'only WORDS': 'only the shapes whose names contain the words, and save nothing',
+  'seconds N': 'measure for about N seconds, half an hour by default',
+  'connections N': 'hold N idle connections, 10,000 by default',
+})
 process.env.PATH = systemPath(process.env.PATH)
 installMissing(PACKAGES.filter(({ name }) => RUN_BESIDE.includes(name)))
 
 const only = words('only')
 const isWanted = ({ id, title }: { id: string; title: string }) => only === undefined || `${id} ${title}`.includes(only)
-const measurement = beginMeasurement('edge')
 const place = makePlace()
 const undo = new AsyncDisposableStack()
 undo.defer(place.remove)

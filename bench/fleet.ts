@@ -24,7 +24,10 @@ const rate = option('rate', 500)
 type Claimer = { claim(hostname: string): Promise<boolean> }
 type Edge = { tree: Tree; routedAt: Map<string, number>; close(): void }
 
-const measurement = beginMeasurement('fleet')
+const measurement = beginMeasurement('fleet', {
+  'rate N': 'make N claims a second, 500 by default',
+  'seconds N': 'measure for about N seconds, 20 by default',
+})
 const undo = new AsyncDisposableStack()
 try {
   await measure()

@@ -32,7 +32,11 @@ const MEMORY_MB_MAX = 400
 const PAUSE_MS_MAX = 50
 const LOOKUP_GROWTH_MAX = { gate: 3, goal: 2 }
 
-const measurement = beginMeasurement('hostnames')
+const measurement = beginMeasurement('hostnames', {
+  'hostnames N': 'measure up to N hostnames, a million by default',
+  'smallest N': 'measure from N hostnames on, 1,000 by default',
+  alone: 'without the peers, and save nothing',
+})
 installMissing(PACKAGES.filter(({ name }) => name === 'libjemalloc2'))
 const undo = new AsyncDisposableStack()
 try {

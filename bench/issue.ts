@@ -26,11 +26,11 @@ const GOAL = 1
 
 type Client = { name: string; obtain(hostname: string): Promise<void> }
 
+const measurement = beginMeasurement('issue', { 'names N': 'issue for N names, 200 by default' })
 installMissing([
   { name: 'pebble', program: 'pebble' },
   { name: 'lego', program: 'lego' },
 ])
-const measurement = beginMeasurement('issue')
 const undo = new AsyncDisposableStack()
 try {
   const [httpPort] = (await freePorts(1)) as [number]

@@ -27,7 +27,7 @@ if (process.argv[2] === '--serve') await serve()
 else await measure()
 
 async function measure(): Promise<void> {
-  const measurement = beginMeasurement('probe')
+  const measurement = beginMeasurement('probe', { 'seconds N': 'measure for about N seconds, 15 by default' })
   const seconds = Math.max(1, option('seconds', 15) / CASES.length - WARM_UP_MS / 1_000)
   const server = fork(fileURLToPath(import.meta.url), ['--serve'])
   const [{ port }] = (await once(server, 'message')) as [{ port: number }]

@@ -15,7 +15,10 @@ const STEADY_FROM_DAY = 65 // when what was claimed in the first days begins to 
 const PEAK_GATE = 6 // the busiest day, × the mean
 const PEAK_GOAL = 3
 
-const measurement = beginMeasurement('renewals')
+const measurement = beginMeasurement('renewals', {
+  'certificates N': 'of N certificates, 10,000 by default',
+  'days N': 'over N days, 400 by default',
+})
 const server = await startPostgres({ durable: false })
 try {
   report(await simulateRenewals(server.adminUrl, OPTIONS))

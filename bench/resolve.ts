@@ -36,7 +36,7 @@ if (process.argv[2] === 'serve') await serve(process.argv[3]!)
 else await measure(option('seconds', 30))
 
 async function measure(seconds: number): Promise<void> {
-  const measurement = beginMeasurement('resolve')
+  const measurement = beginMeasurement('resolve', { 'seconds N': 'measure for about N seconds, 30 by default' })
   const server = await startPostgres({ durable: false })
   try {
     await createTemplate(server.adminUrl)

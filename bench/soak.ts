@@ -24,7 +24,10 @@ const SETTLE_MS_MAX = 60_000
 const ABORTERS = 8
 const MB = 1_048_576
 
-const measurement = beginMeasurement('soak')
+const measurement = beginMeasurement('soak', {
+  'requests N': 'send N requests, ten million by default',
+  'slow N': 'hold N slow connections, 5,000 by default',
+})
 installMissing([
   { name: 'nginx', program: 'nginx', services: ['nginx'] },
   { name: 'nghttp2-client', program: 'h2load' },

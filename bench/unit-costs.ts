@@ -32,7 +32,7 @@ const PAGE = 1_000
 const BEAT_MS = 2_000
 const CALLS = { poll: 3_000, changes: 500, beat: 3_000, page: 20 }
 
-const measurement = beginMeasurement('unit-costs')
+const measurement = beginMeasurement('unit-costs', { 'hostnames N': 'among N hostnames, 100,000 by default' })
 const undo = new AsyncDisposableStack()
 try {
   await measure()

@@ -34,7 +34,10 @@ const VISIT_TIMEOUT_MS = 5_000
 const SETTLE_MS = 1_500
 const FLOOD_CLIENT = fileURLToPath(new URL('support/unknown-hellos.ts', import.meta.url))
 
-const measurement = beginMeasurement('unknown-names')
+const measurement = beginMeasurement('unknown-names', {
+  'rate N': 'send up to N handshakes a second, 10,000 by default',
+  'seconds N': 'measure for about N seconds, 45 by default',
+})
 const rates = [0, NAMES_PER_S / 5, NAMES_PER_S]
 const phaseMs = (option('seconds', 45) * 1_000) / rates.length - SETTLE_MS
 const dir = mkdtempSync(join(tmpdir(), 'namesake-bench-'))

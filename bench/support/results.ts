@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { availableParallelism, cpus, loadavg, release, type } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { findAllocator } from '../../src/edge/allocator.ts'
+import { checkCommandLine, type Options } from './command-line.ts'
 import { table } from './measure.ts'
 
 /** A ratio or figure that is held to something. Below the gate is a failure; `smaller` when less is better. */
@@ -24,8 +25,9 @@ const HEAD = `# What was measured
 Each section is written by the command that it names and holds the newest run alone. Ratios travel further than absolute figures, but not from one kind of processor to another (docs/decisions/0069).
 `
 
-/** Call it before anything is measured: it notes how busy the machine is with other things. */
-export function beginMeasurement(name: string): { publish(results: Results, options?: { save: boolean }): void } {
+/** Call it before anything is measured or installed: it answers `--help`, refuses unknown options, and notes how busy the machine is with other things. */
+export function beginMeasurement(name: string, options: Options): { publish(results: Results, options?: { save: boolean }): void } {
+  checkCommandLine({ name, purpose: purposeOf(name), options }, process.argv.slice(2))
   const loadBefore = loadavg()[0]!
   const startedAt = new Date()
   return {

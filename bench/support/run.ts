@@ -10,18 +10,17 @@ const names = readdirSync(FOLDER)
   .filter((file) => file.endsWith('.ts'))
   .map((file) => file.slice(0, -'.ts'.length))
   .sort()
-const wantsHelp = name === undefined || options.includes('--help') || !names.includes(name)
 
-if (!wantsHelp) {
+if (name !== undefined && names.includes(name)) {
   const flags = ['--disable-warning=ExperimentalWarning']
   process.exit(spawnSync(process.execPath, [...flags, `${FOLDER}${name}.ts`, ...options], { stdio: 'inherit' }).status ?? 1)
 }
-const isMistake = name !== undefined && name !== '--help' && !names.includes(name)
+const isMistake = name !== undefined && name !== '--help'
 if (isMistake) console.error(`There is no measurement called ${name}.\n`)
-console.log(`npm run bench -- NAME [--seconds N] [--no-save]
+console.log(`npm run bench -- NAME [options]
+npm run bench -- NAME --help
 
-Measures for about N seconds (a minute at most unless told otherwise; edge: thirty), prints a table, and replaces the measurement's section of bench/RESULTS.md
-unless told not to. Exits with 1 when a gate is missed.
+Measures, prints a table, and replaces the measurement's section of bench/RESULTS.md unless told not to (--no-save). Exits with 1 when a gate is missed.
 `)
 for (const known of names) console.log(`  ${known.padEnd(14)} ${purposeOf(known)}`)
 process.exit(isMistake ? 1 : 0)
