@@ -285,6 +285,15 @@ test('a project is made, changed and listed', async () => {
   expect((await run('projects', 'list')).out).toMatch(/^SLUG .*\n(.*\n)*shop +The shop/)
 })
 
+test('a project is shown with its brand and its own error page, as the API shows it', async () => {
+  const made = await makeProject('branded')
+  expect(made).toMatchObject({ brand: { color: null, logoUrl: null }, errorPage: null })
+  writeFileSync(join(folder, 'page.html'), '<p>Back soon')
+  const look = { brand: { color: null, logoUrl: null }, errorPage: '<p>Back soon' }
+  expect(await json('projects', 'update', '--slug', 'branded', '--error-page', 'page.html')).toMatchObject(look)
+  expect(await json('projects', 'list')).toContainEqual(expect.objectContaining({ slug: 'branded', ...look }))
+})
+
 test('where no plan is called unlimited a new project is on the last one, and doctor names those on a plan that is gone', async () => {
   const upstream = ['--upstream', 'http://127.0.0.1:3000']
   await makeProject('left')

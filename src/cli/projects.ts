@@ -1,4 +1,6 @@
 import { Command, Option } from 'commander'
+import type { Db } from '../core/db.ts'
+import { loadProjectLooks } from '../core/project-pages.ts'
 import { createProject, listProjects, type Project, updateProject } from '../core/projects.ts'
 import { UPSTREAM_PROTOCOLS } from '../core/upstream-url.ts'
 import { ownCommand } from '../own-command.ts'
@@ -55,12 +57,11 @@ export function projectsCommand(): Command {
 }
 
 async function create({ name, slug, upstream, upstreamProtocol, plan, owner, json }: Options): Promise<void> {
-  const project = await withInstallation(({ db, config }) =>
-    createProject(db, { name: name!, slug, upstreamUrl: upstream!, upstreamProtocol, plan, owner }, projectRules(db, config)),
-  )
-  show({ json }, publicPart(project), () => [
-    `Made the project ${project.slug}. Next: ${ownCommand()} tokens issue --project ${project.slug}`,
-  ])
+  const project = await withInstallation(async ({ db, config }) => {
+    const wanted = { name: name!, slug, upstreamUrl: upstream!, upstreamProtocol, plan, owner }
+    return withLook(db, await createProject(db, wanted, projectRules(db, config)))
+  })
+  show({ json }, project, () => [`Made the project ${project.slug}. Next: ${ownCommand()} tokens issue --project ${project.slug}`])
 }
 
 async function update(options: Options, command: Command): Promise<void> {
@@ -72,16 +73,19 @@ async function update(options: Options, command: Command): Promise<void> {
   const project = await withInstallation(async ({ db, config, announce }) => {
     const updated = await updateProject(db, slug!, changes, projectRules(db, config))
     announce(updated.id)
-    return updated
+    return withLook(db, updated)
   })
-  show({ json }, publicPart(project), () => [
+  show({ json }, project, () => [
     `${project.slug}: "${project.name}", ${project.upstreamUrl} (${project.upstreamProtocol}), plan ${project.plan}${project.cnameTarget === null ? '' : `, CNAME target ${project.cnameTarget}`}`,
   ])
 }
 
 async function list({ json }: Options): Promise<void> {
-  const projects = await withInstallation(({ db }) => listProjects(db))
-  const shown = projects.map(({ createdAt, domains, ...project }) => ({ ...publicPart(project), domains, createdAt }))
+  const shown = await withInstallation(async ({ db }) => {
+    const projects = await listProjects(db)
+    const looks = await loadProjectLooks(db, json ? projects.map(({ id }) => id) : [])
+    return projects.map(({ createdAt, domains, ...project }) => ({ ...publicPart(project), ...looks.get(project.id), domains, createdAt }))
+  })
   show({ json }, shown, () => {
     if (shown.length === 0)
       return [`There is no project yet. Make one: ${ownCommand()} projects create --name Shop --upstream https://app.vendor.com`]
@@ -96,6 +100,11 @@ async function list({ json }: Options): Promise<void> {
     ])
     return table(['SLUG', 'NAME', 'UPSTREAM', 'PROTOCOL', 'PLAN', 'DOMAINS', 'CREATED'], rows)
   })
+}
+
+async function withLook(db: Db, project: Project) {
+  const looks = await loadProjectLooks(db, [project.id])
+  return { ...publicPart(project), ...looks.get(project.id) }
 }
 
 function publicPart({ id, name, slug, upstreamUrl, upstreamProtocol, plan, cnameTarget }: Project) {

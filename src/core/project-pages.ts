@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { ServiceError } from '../errors.ts'
+import type { Brand } from './brand.ts'
 import { type Db, rows } from './db.ts'
 import { eachPage } from './pages.ts'
 import type { UpstreamProtocol } from './upstream-url.ts'
@@ -50,6 +51,20 @@ export type ErrorPageBrand = { name: string; color: string | null; ownHtml: stri
 export async function readErrorPageBrand(db: Db, { id, name }: { id: string; name: string }): Promise<ErrorPageBrand> {
   const [row] = await loadProjects(db, [id])
   return { name: row?.name ?? name, color: row?.color ?? null, ownHtml: row?.errorPage ?? null }
+}
+
+/** How a project's pages look, to its customers and, by HTML of its own, to visitors while its application does not answer. */
+export type ProjectLook = { brand: Brand; errorPage: string | null }
+
+/** By id, of those of the projects that are not given up. */
+export async function loadProjectLooks(db: Db, ids: readonly string[]): Promise<Map<string, ProjectLook>> {
+  const found = await rows(
+    db,
+    sql<Brand & { id: string; errorPage: string | null }>`
+      select id::text, brand_color as color, brand_logo_url as "logoUrl", error_page as "errorPage"
+      from projects where deleted_at is null and id = any(${ids}::bigint[])`,
+  )
+  return new Map(found.map(({ id, color, logoUrl, errorPage }) => [id, { brand: { color, logoUrl }, errorPage }]))
 }
 
 function readProjects(db: Db, which: RawBuilder<unknown>): Promise<ProjectRow[]> {
