@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { heapBytes } from '../../../test/support/heap.ts'
 import {
+  bodyOf,
   DATA,
   frame,
   GOAWAY,
@@ -284,4 +285,22 @@ test('a request that waits for what others keep begins once they have gone', asy
   await pair.settled()
   expect(begun.length).toBe(4)
   pair.close()
+})
+
+test('an answer whose last byte fills the window of the connection, and waits for the line, ends without a further window', async () => {
+  const bytes = 266_384
+  const pair = createHttp2Pair((exchange) => {
+    exchange.onDrain(() => exchange.end())
+    exchange.answer({ status: 200, reason: '', fields: FieldSection.EMPTY, body: 'unknown' })
+    for (let left = bytes; left > 0; left -= 50_000) exchange.write(Buffer.alloc(Math.min(50_000, left)))
+  })
+  const wide = frame(SETTINGS, 0, 0, Buffer.concat([Buffer.from([0, 4]), word(1_000_000)]))
+  pair.send(PREFACE, wide, frame(WINDOW_UPDATE, 0, 0, word(bytes - 65_535)), frame(HEADERS, 5, 1, GET))
+  pair.hold()
+  await pair.settled()
+  const hasEnded = () => pair.frames.some(({ streamId, type, flags }) => streamId === 1 && type === DATA && (flags & 1) === 1)
+  expect(hasEnded()).toBe(false)
+  pair.release()
+  await expect.poll(hasEnded).toBe(true)
+  expect(bodyOf(pair.frames, 1)).toHaveLength(bytes)
 })

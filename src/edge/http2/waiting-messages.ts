@@ -102,13 +102,16 @@ export class WaitingMessages {
     return true
   }
 
-  /** There is room again in the connection's window or on the way out: one turn after the other, as long as anything is sent. */
+  /**
+   * There is room again in the connection's window or on the way out: one turn after the other, as long as anything is sent. Who has sent all that it
+   * was given needs no window to be asked for more, or for its end.
+   */
   goOn(): void {
     for (let before = Number.NaN; this.#messages.size > 0 && before !== this.#window.available; ) {
       before = this.#window.available
       const turnBytes = this.#messages.size > 1 ? TURN_BYTES : Number.POSITIVE_INFINITY
       for (const message of [...this.#messages]) {
-        if (this.#window.available <= 0 || this.#writer.isBusy) return
+        if (this.#writer.isBusy) return
         this.goOnWith(message, turnBytes)
       }
     }
