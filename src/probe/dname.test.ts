@@ -95,6 +95,20 @@ test('a DNAME record of another name in an answer makes no alias', async () => {
   expect(sentence).toBe(`Change the CNAME record named "shop" in the DNS of customer.test from "${SHOP}" to "${EDGE_HOST}".`)
 })
 
+test('a DNAME record at the hostname itself, which leads names below it alone, is named', async () => {
+  const at = 'eu.customer.test'
+  expect(await check(parseHostname(at))).toMatchObject({
+    state: 'absent',
+    sentence: `The DNAME record named "eu" in the DNS of customer.test leads only names below ${at} to "other.test", and never ${at} itself: remove it, if no name below needs it, and add a CNAME record named "eu" in the DNS of customer.test with the value "${EDGE_HOST}".`,
+    ...{ found: found(), expected: [{ name: at, type: 'CNAME', value: EDGE_HOST }] },
+  })
+  zone.set('customer.test', 'DNAME', EDGE_HOST)
+  expect(await check(parseHostname('customer.test'))).toMatchObject({
+    state: 'absent',
+    sentence: `Add an ALIAS or ANAME record named "@" in the DNS of customer.test with the value "${EDGE_HOST}", or an A record with 127.0.0.10 and an AAAA record with 2001:db8::10 if your DNS provider has no such record: the DNAME record named "@" in the DNS of customer.test leads only names below customer.test to "${EDGE_HOST}", and never customer.test itself, and may stay.`,
+  })
+})
+
 test('NSD, with the packets of a real server', async ({ onTestFinished }) => {
   const port = await freePort('127.0.0.14')
   const records = 'ns A 127.0.0.14\neu DNAME other.test.'

@@ -4,7 +4,7 @@ import { type Budget, openBudgetAside } from './budget.ts'
 import { learnOwnAddresses } from './own-addresses.ts'
 import { isWithin, placeOf, registeredDomain } from './place.ts'
 import { textsOf } from './proof.ts'
-import type { Resolver } from './resolver.ts'
+import type { Reply, Resolver } from './resolver.ts'
 import { sampleUnder } from './sample.ts'
 import { lookAtSignatures, type Signatures } from './signatures.ts'
 import {
@@ -122,6 +122,7 @@ export function createLookup(parts: { resolver: Resolver; authorities: Authoriti
     if (!view || !lacksCause(verdict)) return finding
     const explained = { ...view }
     if (view.a.end !== 'no-such-name') explained.texts = textsOf(await askZone({ name: hostname, type: 'TXT' }))
+    if (view.a.end === 'no-data') explained.dname = dnameAt(hostname, await askZone({ name: hostname, type: 'DNAME' }))
     explained.doubled = await lookForDoubled(hostname, finding, askZone, budget)
     explained.twin = await lookForTwin(hostname, finding, askZone, budget)
     return { ...finding, view: explained, verdict: judgeView(hostname, explained, edge) }
@@ -207,6 +208,11 @@ function lacksCause(verdict: Verdict): boolean {
   return (
     verdict.kind === 'absent' || verdict.kind === 'apex-not-pointing' || (verdict.kind === 'wrong-target' && verdict.record === undefined)
   )
+}
+
+function dnameAt(name: string, reply: Reply): string | undefined {
+  const answers = reply.kind === 'answer' ? reply.message.answers : []
+  return answers.find((record) => record.type === 'DNAME' && record.name.toLowerCase() === name)?.value
 }
 
 /** The name that people take for the same: a domain with www before it, or without. */

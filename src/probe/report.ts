@@ -108,6 +108,7 @@ function foundRecords(hostname: string, { verdict, view }: Finding, byWildcard: 
   const records = [...recordsOf(hostname, view.a), ...recordsOf(hostname, view.aaaa)].map((record) =>
     isTold && record.name.toLowerCase() === blamed ? { ...record, name: byWildcard } : record,
   )
+  if (verdict.kind === 'absent' && verdict.dname !== undefined) records.push({ name: hostname, type: 'DNAME', value: verdict.dname })
   if (verdict.kind === 'value-in-txt') records.push({ name: hostname, type: 'TXT', value: shortened(verdict.text) })
   if (verdict.kind === 'proof-needed') records.push(...proofRecords(verdict))
   if (verdict.kind === 'doubled-host') records.push(...recordsOf(verdict.at, view.doubled?.walk))

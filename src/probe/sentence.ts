@@ -60,6 +60,7 @@ function describeInAscii(verdict: Verdict, subject: Subject): string {
     case 'verified':
       return `The DNS of ${hostname} is right: it leads ${edge.target === edge.host || verdict.via === 'cname-target' ? `to ${edge.target}` : 'here'}.`
     case 'absent':
+      if (verdict.dname !== undefined) return describeOwnDname(verdict.dname, subject)
       return verdict.sharedRecord === undefined
         ? describeAbsent(verdict.unregistered, subject)
         : describeShared(verdict.sharedRecord, subject)
@@ -135,6 +136,15 @@ function describeByDname(verdict: Verdict, dname: Hop, subject: Subject): string
   if (verdict.kind === 'loop') return `${record} ${hostname} in a circle: remove it, then ${own}.`
   const lead = `${record} all names below it to ${show(dname.target)}, so that ${hostname} can have no record of its own`
   return `${lead}: give ${at} a CNAME record with the value ${withValue(edge)}, or remove the DNAME record, if no other name needs it, and ${own}.`
+}
+
+/** It leads names below its own alone (RFC 6672 §2.3). Other records may stand beside it, and no CNAME record (§2.4). */
+function describeOwnDname(target: string, subject: Subject): string {
+  const { hostname, isApex } = subject
+  const { label, zone } = placeOf(hostname, subject.zone)
+  const record = `DNAME record named "${label}" in the DNS of ${zone} leads only names below ${hostname} to ${show(target)}, and never ${hostname} itself`
+  if (isApex) return `${addRecord(subject)}: the ${record}, and may stay.`
+  return `The ${record}: remove it, if no name below needs it, and ${lowerFirst(addRecord(subject))}.`
 }
 
 function describeAbsent(unregistered: string | undefined, subject: Subject): string {

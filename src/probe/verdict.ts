@@ -26,7 +26,7 @@ export type Edge = {
 /**
  * What one source, the resolver or one authoritative server, says of a hostname. `aaaa` is missing where `a` says enough.
  * `texts` (TXT values at the name) and `doubled` (the name with its zone appended once more, by a record of its own) are looked for only when nothing is right,
- * as is `twin`, the name with or without www before it, where that leads to the edge.
+ * as are `dname`, the target of a DNAME record at the name itself, and `twin`, the name with or without www before it, where that leads to the edge.
  * `byWildcard`: the name of the wildcard record (`*.customer.com`) that what was found is from, so there is none of the name's own to change or remove.
  */
 export type View = {
@@ -35,6 +35,7 @@ export type View = {
   isApex: boolean
   texts?: string[]
   doubled?: { at: string; walk: Walk }
+  dname?: string | undefined
   twin?: string
   byWildcard?: string
 }
@@ -42,13 +43,13 @@ export type View = {
 /**
  * The `addresses` of a doubled host are those that the hostname itself has, elsewhere.
  * The `record` of what is unknown or bogus: the CNAME that leads to a name which cannot be resolved; without one it is the hostname itself that cannot be.
- * `sharedRecord`: the wildcard record that leads the hostname here, as it does names of others.
+ * `sharedRecord`: the wildcard record that leads the hostname here, as it does names of others. `dname`: where a DNAME record at the hostname leads the names below it.
  * `resolver`: our own gives no answer for the edge host, so that nothing can be seen, or not whether an address is ours. `busy`: we had no place or no time
  * left to ask; `turnedAway`: for a question there was no place at all. `dead`: the name servers of which none has an answer. `unsigned`: the zone has no signatures, though its parent says that it has.
  */
 export type Verdict =
   | { kind: 'verified'; via: 'cname' | 'cname-target' | 'addresses' | 'local' }
-  | { kind: 'absent'; unregistered?: string; sharedRecord?: string }
+  | { kind: 'absent'; unregistered?: string; sharedRecord?: string; dname?: string }
   | { kind: 'wrong-target'; record: Hop | undefined; addresses: string[] }
   | { kind: 'wrong-case' | 'typo-in-target' | 'missing-final-dot' | 'target-is-portal'; record: Hop }
   | { kind: 'doubled-host'; at: string; addresses?: string[] }
@@ -255,6 +256,7 @@ function judgeNothing(hostname: string, view: View, edge: Edge): Verdict {
   if (doubled) return doubled
   const end = view.aaaa?.end
   if (end === 'failed' || end === 'silent') return { kind: 'unknown', reason: end }
+  if (view.dname !== undefined) return { kind: 'absent', dname: view.dname }
   const unregistered = view.a.end === 'no-such-name' && view.a.zone !== undefined && isPublicSuffix(view.a.zone)
   return unregistered ? { kind: 'absent', unregistered: registeredDomain(hostname) } : { kind: 'absent' }
 }
