@@ -31,7 +31,7 @@ export type EdgeParts = {
   publicHttpsPort: number
   edgeHost: Hostname
   findHost: FindHost
-  /** Another number whenever `findHost` may have another answer than before; without it, each request asks. */
+  /** Another number whenever `findHost` may have another answer than before; without it, or while it is NaN, each request asks. */
   hostsRevision?(): number
   /** How a project's page for a failed exchange looks; asked only when one is sent. */
   brandOf(projectId: string): ErrorPageBrand | undefined

@@ -41,10 +41,7 @@ async function createScene(random: Random, hostnamesMax: number) {
     server = await startCopyServer({ socketPath: followerSocket(context), on })
     follower.start(server)
   }
-  let isTold = false
-  let isOver = false
   const stop = async () => {
-    isTold = false
     await follower.stop()
     await server.stop()
     writer.close()
@@ -54,20 +51,13 @@ async function createScene(random: Random, hostnamesMax: number) {
     openLocalCopy<Route>(context, { keep: (route) => route, metadata: true }),
     openLocalCopy<LightRoute>(context, { keep: toLight, remember: rememberAll }),
   ]
-  /** Until they have come back, and forgotten what they read meanwhile, nobody tells them of changes. */
-  const comeBack = async () => {
-    const areBack = () => server.clients() === processes.length && processes.every((copy) => copy.follower.status().connected)
-    while (!isOver && !areBack()) await pause(2)
-    await turn()
-    isTold = true
-  }
-  await comeBack()
+  await Promise.all(processes.map((copy) => copy.follower.firstHeard(WAIT.timeout)))
   /** Of each claim it was so at a moment since what the follower says that all have confirmed. What covers a claim that went since is not asked: it went in steps. */
   const visit = () => {
     const reached = server.applied().reached?.cursor
     const name = random.pick(NAMES)
     const answer = random.pick(processes).findRoute(name)
-    if (answer instanceof Promise || answer.kind === 'unavailable' || !isTold || reached?.epoch !== database.epoch) return
+    if (answer instanceof Promise || answer.kind === 'unavailable' || reached?.epoch !== database.epoch) return
     const since = database.since(Number(reached.seq))
     const found = answer.kind === 'route' ? answer.route : undefined
     for (const claim of [name, wildcardOver(name)]) {
@@ -109,7 +99,6 @@ async function createScene(random: Random, hostnamesMax: number) {
       if (!random.chance(0.3)) return
       await stop()
       await start()
-      void comeBack()
     },
   ]
   return {
@@ -123,7 +112,6 @@ async function createScene(random: Random, hostnamesMax: number) {
       await checkWhole()
     },
     async remove() {
-      isOver = true
       for (const copy of processes) copy.close()
       await stop()
       place.remove()

@@ -21,7 +21,7 @@ let place: ReturnType<typeof temporaryFolder>
 let context: RoleContext
 beforeEach(async () => {
   place = temporaryFolder()
-  context = { config: { dataDir: place.folder }, runDir: place.folder } as RoleContext // nobody follows here: the copy is all there is
+  context = { config: { dataDir: place.folder }, runDir: place.folder } as RoleContext
   mkdirSync(dirname(copyPath(context.config)))
   const writer = openCopyWriter(copyPath(context.config))
   await writer.replaceAll(snapshotOf([], { routes: pages() }))
@@ -29,13 +29,13 @@ beforeEach(async () => {
 })
 afterEach(() => place.remove())
 
-test('a process that needs no metadata remembers a hostname in less than 1 KB, however much of it there is', () => {
-  const perHostname = bytesFor({ keep: ({ hostname, projectId, upstreamUrl }) => ({ hostname, projectId, upstreamUrl }) })
+test('a process that needs no metadata remembers a hostname in less than 1 KB, however much of it there is', async () => {
+  const perHostname = await bytesFor({ keep: ({ hostname, projectId, upstreamUrl }) => ({ hostname, projectId, upstreamUrl }) })
   expect(perHostname).toBeLessThan(BYTES_EACH_MAX)
 })
 
-test('a process that needs it leaves what is too heavy in the copy, and still finds it', () => {
-  const perHostname = bytesFor({ keep: (route) => route, isLight: ({ metadataJson }) => metadataJson.length < METADATA_BYTES })
+test('a process that needs it leaves what is too heavy in the copy, and still finds it', async () => {
+  const perHostname = await bytesFor({ keep: (route) => route, isLight: ({ metadataJson }) => metadataJson.length < METADATA_BYTES })
   expect(perHostname).toBeLessThan(BYTES_EACH_MAX)
 })
 
@@ -95,6 +95,30 @@ test('a name that comes into the copy while the follower is away is found at onc
     writer.close()
   }
 })
+
+test.each([
+  ['those that were used', undefined],
+  ['all of them', rememberAll],
+])(
+  'a route that changes in the copy while the follower is away is served as it is, by a process that remembers %s',
+  async (_, remember) => {
+    const writer = openCopyWriter(copyPath(context.config))
+    const server = await startServer()
+    const copy = openLocalCopy<LightRoute>(context, { keep: toLight, ...(remember && { remember }) })
+    const lookUp = () => copy.findRoute(shop(1)) as LocalAnswer<LightRoute>
+    try {
+      await expect.poll(copy.revision).toBe(1) // it was heard
+      await server.stop()
+      await expect.poll(copy.revision).not.toBe(1)
+      expect(lookUp()).toMatchObject({ kind: 'route', route: { projectId: '7' } })
+      writer.apply({ routes: [routeOf(shop(1), { projectId: '8', version: 2 })], projects: [projectOf('8')] })
+      expect(lookUp()).toMatchObject({ kind: 'route', route: { projectId: '8' } })
+    } finally {
+      copy.close()
+      writer.close()
+    }
+  },
+)
 
 test('the revision is another one with each news and once the follower is away, and stays with what is only looked up', async () => {
   const server = await startServer()
@@ -201,12 +225,14 @@ function toLight({ metadataJson: _, createdAtMs: __, version: ___, ...light }: R
 }
 
 /** What the heap grows by when each hostname is asked for twice. */
-function bytesFor<Kept extends Pick<Route, 'hostname' | 'projectId'>>(parts: {
+async function bytesFor<Kept extends Pick<Route, 'hostname' | 'projectId'>>(parts: {
   keep(route: Route): Kept
   isLight?(kept: Kept): boolean
-}): number {
+}): Promise<number> {
+  const server = await startServer()
   const copy = openLocalCopy(context, parts)
   try {
+    await expect.poll(copy.revision).toBe(1)
     const before = heapBytes()
     for (let n = 0; n < HOSTNAMES * 2; n += 1) {
       const hostname = shop(n % HOSTNAMES)
@@ -215,6 +241,7 @@ function bytesFor<Kept extends Pick<Route, 'hostname' | 'projectId'>>(parts: {
     return (heapBytes() - before) / HOSTNAMES
   } finally {
     copy.close()
+    await server.stop()
   }
 }
 

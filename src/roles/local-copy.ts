@@ -37,11 +37,13 @@ const NO_VISITORS = { trustedProxies: { has: () => false }, processes: 1 }
 
 /**
  * How an api or edge process reads this machine's local copy: memory first, then the copy, whose hits are always served; then, only while the copy is
- * behind or incomplete, so that a miss in it means nothing, the follower. The follower's pushes drop what changed from memory; when the link to it breaks, all of it is dropped, and each name that
- * memory does not hold is looked for in the copy until the link stands again.
+ * behind or incomplete, so that a miss in it means nothing, the follower. The follower's pushes drop what changed from memory; when the link to it breaks, all
+ * of it is dropped, and each name is looked for in the copy until the link stands again.
  */
 export function openLocalCopy<Kept extends Pick<Route, 'hostname' | 'projectId'>>(context: RoleContext, parts: LocalCopyParts<Kept>) {
   let revision = 0
+  /** Whether news of whatever is remembered would come. */
+  let isTold = false
   const misses = new Lru<Hostname, typeof UNKNOWN>(MISSES_IN_MEMORY_MAX)
   const follower = connectToFollower(followerSocket(context), {
     onChanged(keys) {
@@ -54,7 +56,10 @@ export function openLocalCopy<Kept extends Pick<Route, 'hostname' | 'projectId'>
       if (keys.projects.length > 0) forgetProjects(new Set(keys.projects))
       parts.changed?.(keys)
     },
-    onReset: () => forgetAll(),
+    onReset() {
+      isTold = follower.status().connected
+      forgetAll()
+    },
     ...(parts.vitals && { vitals: parts.vitals }),
   })
   const forgetAll = () => {
@@ -94,11 +99,10 @@ export function openLocalCopy<Kept extends Pick<Route, 'hostname' | 'projectId'>
     return routes.get(wildcard) ?? misses.get(wildcard)
   }
   const remember = (hostname: Hostname, found: LocalAnswer<Kept>) => {
-    if (found.kind === 'unavailable') return
+    if (found.kind === 'unavailable' || !isTold) return
     if (found.kind === 'route' && (parts.isLight?.(found.route) ?? true)) routes.set(found)
     if (found.kind === 'route' && found.route.hostname === hostname) return
-    // A miss is remembered too: a scanner's guesses must not become reads. But not while nobody would tell that it is none any more.
-    if (!follower.status().connected) return
+    // A miss is remembered too: a scanner's guesses must not become reads.
     misses.set(hostname, UNKNOWN)
     if (found.kind === 'unknown') misses.set(wildcardOver(hostname), UNKNOWN)
   }
@@ -120,7 +124,7 @@ export function openLocalCopy<Kept extends Pick<Route, 'hostname' | 'projectId'>
      * address of the visitor on whose behalf, who has a share of what is asked. Never throws or rejects.
      */
     findRoute(hostname: Hostname, client?: string): LocalAnswer<Kept> | Promise<LocalAnswer<Kept>> {
-      const known = routes.get(hostname) ?? (isFresh() ? remembered(hostname) : undefined)
+      const known = isTold ? (routes.get(hostname) ?? (isFresh() ? remembered(hostname) : undefined)) : undefined
       if (known) return known
       const answer = inCopy(hostname) ?? beyond(hostname, client)
       if (answer instanceof Promise) return answer.then(kept)
@@ -137,8 +141,8 @@ export function openLocalCopy<Kept extends Pick<Route, 'hostname' | 'projectId'>
       if (isBounded && !reader.findRoute(hostname)) await follower.findRoute(hostname)
       return follower.requestCertificate(hostname)
     },
-    /** Another number whenever a route that was found before may be another one by now. */
-    revision: () => revision,
+    /** Another number whenever a route that was found before may be another one by now; none, NaN, while nobody would tell. */
+    revision: () => (isTold ? revision : Number.NaN),
     /** What the remembered routes take, or may take soon. */
     routeBytes: routes.bytes,
     close() {
