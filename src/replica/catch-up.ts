@@ -194,9 +194,8 @@ export function createCatchUp(parts: CatchUpParts): CatchUp {
   return {
     lookedUp: recent.noteLookUp,
     async run() {
-      const { cursor: known, unfit } = writer.state()
-      let isNew = known === undefined
-      if (isNew) await takeSnapshot(unfit ?? 'there is no cursor')
+      let isNew = !writer.reopen()
+      if (isNew) await takeSnapshot(writer.state().unfit ?? 'there is no cursor')
       for (;;) {
         const asOfMs = now()
         const { cursor, asOfMs: storedMs } = writer.state()

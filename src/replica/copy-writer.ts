@@ -41,6 +41,8 @@ export type CopyTotals = { routes: number; certificates: number; ending: number 
 
 export type CopyWriter = {
   state(): CopyState
+  /** Opens a copy that could not be opened before, though nothing was wrong with it, as where a full disk has no room for the files beside it. Whether there is one now. */
+  reopen(): boolean
   findRoute(hostname: Hostname): Route | undefined
   /**
    * Builds a new copy beside the one in use and puts it in its place in one step: readers see the old one whole, then the new one whole.
@@ -82,6 +84,7 @@ export function openCopyWriter(path: string, scope: CopyScope = { metadata: true
   let opened: Opened | undefined
   let unfit: string | undefined
   let damaged: string | undefined
+  let unopened: string | undefined
   let state: { cursor: Cursor; asOfMs: number } | undefined
   let isReplacing = false
 
@@ -105,11 +108,13 @@ export function openCopyWriter(path: string, scope: CopyScope = { metadata: true
     const outcome = openGeneration(file, scope)
     if (outcome.kind === 'unfit') {
       unfit = outcome.reason
-      damaged = outcome.damaged ? file : undefined
+      damaged = outcome.because === 'damaged' ? file : undefined
+      unopened = outcome.because === 'unopened' ? file : undefined
       return
     }
     opened = outcome.opened
     unfit = undefined
+    unopened = undefined
     state = opened.lookups.readState()
   }
 
@@ -125,6 +130,10 @@ export function openCopyWriter(path: string, scope: CopyScope = { metadata: true
       asOfMs: state?.asOfMs ?? 0,
       unfit,
     }),
+    reopen() {
+      if (unopened !== undefined && unopened === currentGeneration(path)) take(unopened)
+      return opened !== undefined
+    },
     findRoute: (hostname) => opened && guarded(({ lookups }) => lookups.findRoute(hostname)),
     async replaceAll(snapshot) {
       const before = currentGeneration(path)
@@ -195,14 +204,14 @@ function stands(path: string, { file, inode }: Opened): boolean {
 function openGeneration(
   file: string,
   scope: CopyScope,
-): { kind: 'opened'; opened: Opened } | { kind: 'unfit'; reason: string; damaged: boolean } {
+): { kind: 'opened'; opened: Opened } | { kind: 'unfit'; reason: string; because: 'content' | 'damaged' | 'unopened' } {
   let db: DatabaseSync | undefined
   try {
     db = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS })
     const reason = unfitness(db, scope)
     if (reason) {
       db.close()
-      return { kind: 'unfit', reason, damaged: false }
+      return { kind: 'unfit', reason, because: 'content' }
     }
     touchEnds(db)
     // normal: a power cut may take the last batches back, never half of one. Their cursor goes with them, so the feed brings them again.
@@ -215,7 +224,8 @@ function openGeneration(
     }
   } catch (error) {
     if (db?.isOpen) db.close()
-    return { kind: 'unfit', reason: `it cannot be opened: ${(error as Error).message}`, damaged: isSqliteError(error, 'damage') }
+    const because = isSqliteError(error, 'damage') ? 'damaged' : 'unopened'
+    return { kind: 'unfit', reason: `it cannot be opened: ${(error as Error).message}`, because }
   }
 }
 

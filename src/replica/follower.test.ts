@@ -1,4 +1,4 @@
-import { closeSync, openSync, readdirSync, rmSync, truncateSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, rmSync, symlinkSync, truncateSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -185,6 +185,29 @@ test('a full disk is said at once, and is not filled up again with each of many 
   await expect.poll(() => said).toEqual(['there is no room for a new copy: database or disk is full'])
   await wait(1_000) // in which it would try some four times
   expect(database.calls.snapshots).toBe(1)
+})
+
+test('a copy that there was no room to open is followed as soon as there is, and not built anew', async () => {
+  database.put(routeOf(shop(1)))
+  await startAndFill()
+  await follower.stop()
+  writer.close()
+  reader.close()
+  const beside = `${currentGeneration(place.path)}-shm`
+  symlinkSync('/dev/full', beside)
+  writer = openCopyWriter(place.path)
+  expect(writer.state()).toMatchObject({ cursor: undefined, unfit: expect.stringContaining('it cannot be opened') })
+  database.during.page = () => {
+    throw new Error('there is room for the files beside a copy, and for no second one')
+  }
+  database.put(routeOf(shop(2)))
+  database.change(host(shop(2)))
+  follow()
+  start()
+  await expect.poll(() => follower.report().trouble).toContain('no second one')
+  rmSync(beside)
+  await expect.poll(() => writer.findRoute(shop(2)), { timeout: 10_000 }).toBeDefined()
+  expect(follower.report()).toMatchObject({ lagMs: 0, complete: true, snapshots: 0 })
 })
 
 test('a change is in the copy before anybody is told', async () => {
