@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import { ServiceError } from '../errors.ts'
-import { splitMembers } from '../lib/json-members.ts'
+import { repeatedName, splitMembers } from '../lib/json-members.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -10,10 +10,11 @@ declare module 'fastify' {
 }
 
 export const BODY_BYTES_MAX = 1024 * 1024
+const NAME_SHOWN_CHARS_MAX = 80
 
 /**
  * Bodies are JSON (RFC 8259) in UTF-8, parsed without losing anything: `__proto__` is a key like any other, and the text stays at hand.
- * An empty body is no body, whatever its type, and as good as `{}` where no field is required; anything else that is not `application/json`,
+ * An object with a name twice is `body_invalid`. An empty body is no body, whatever its type, and as good as `{}` where no field is required; anything else that is not `application/json`,
  * or is compressed, is `unsupported_media_type`. Where no body is described, one with fields is `body_invalid`. Comes before all routes.
  */
 export function readJsonBodies(app: FastifyInstance): void {
@@ -79,6 +80,16 @@ function decode(body: Buffer): string {
 }
 
 function parse(text: string): unknown {
+  const value = parseJson(text)
+  const name = repeatedName(text)
+  if (name === undefined) return value
+  throw new ServiceError(
+    'body_invalid',
+    `the body holds the field ${JSON.stringify(name.slice(0, NAME_SHOWN_CHARS_MAX))} twice in one object: send it once`,
+  )
+}
+
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {

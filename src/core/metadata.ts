@@ -1,21 +1,23 @@
 import { ServiceError } from '../errors.ts'
-import { type JsonMember, joinMembers, listMembers, splitMembers } from '../lib/json-members.ts'
+import { type JsonMember, joinMembers, repeatedName, splitMembers } from '../lib/json-members.ts'
 
 const METADATA_BYTES_MAX = 16 * 1024
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g
+const KEY_SHOWN_CHARS_MAX = 80
 const INTEGER_MAX = 2n ** 53n
 
 /**
- * The raw JSON text of a metadata object, checked: it comes back to the vendor exactly as it stands here (of a key given twice, only the
- * last value). Throws `metadata_invalid` when it is no object, is over 16 KB, or holds what PostgreSQL or JavaScript would change: NUL,
- * lone surrogates, numbers that do not survive.
+ * The raw JSON text of a metadata object, checked: it comes back to the vendor exactly as it stands here. Throws `metadata_invalid` when it is no object,
+ * is over 16 KB, has a key twice in one object, or holds what PostgreSQL or JavaScript would change: NUL, lone surrogates, numbers that do not survive.
  */
 export function readMetadata(json: string): string {
   const value = parse(json)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid('metadata is a JSON object')
   if (!json.isWellFormed()) throw invalid('metadata holds half of a surrogate pair, which is no character')
   for (const [token] of json.matchAll(TOKENS)) refuse(token)
-  return withinLimit(withoutRepeatedKeys(json.trim()))
+  const key = repeatedName(json)
+  if (key !== undefined) throw invalid(`metadata holds the key ${JSON.stringify(key.slice(0, KEY_SHOWN_CHARS_MAX))} twice in one object`)
+  return withinLimit(json.trim())
 }
 
 /** What a second registration leaves: the old members in their places, a newer value for a key that both have, then the new keys. */
@@ -57,11 +59,6 @@ function refuseNumber(token: string): void {
   if (token.length < 16 || !/^-?\d+$/.test(token)) return
   const magnitude = BigInt(token.replace('-', ''))
   if (magnitude > INTEGER_MAX) throw invalid(`the integer ${token} is beyond 2^53 and would change on its way: send it as a string`)
-}
-
-function withoutRepeatedKeys(json: string): string {
-  const members = splitMembers(json)
-  return members.length === listMembers(json).length ? json : joinMembers(members)
 }
 
 function withinLimit(json: string): string {

@@ -3,23 +3,14 @@ export type JsonMember = readonly [keyText: string, valueText: string]
 
 const BLANK = /[ \t\n\r]*/y
 const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/y
+const NAMES = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|[{}]/g // with the colon that tells a name from a value
 const PLAIN = /[^"{}[\],]+/y // inside a value: anything up to the next character that means structure
 
 /**
- * Splits the top level of a valid JSON object text into its members, in order, keys and values untouched. Of a key that occurs twice the
- * last value stays, in the first one's place. The text must have passed JSON.parse as an object; anything else throws.
+ * Splits the top level of a valid JSON object text into its members, in order, keys and values untouched. The text must have passed JSON.parse as an object;
+ * anything else throws.
  */
 export function splitMembers(json: string): JsonMember[] {
-  const members = new Map<string, JsonMember>()
-  for (const [key, value] of listMembers(json)) {
-    const name = JSON.parse(key) as string
-    members.set(name, [members.get(name)?.[0] ?? key, value])
-  }
-  return [...members.values()]
-}
-
-/** As splitMembers, but a key that occurs twice is listed twice. */
-export function listMembers(json: string): JsonMember[] {
   const members: JsonMember[] = []
   let at = expect(json, skip(json, 0), '{')
   if (json[at] === '}') return members
@@ -31,6 +22,23 @@ export function listMembers(json: string): JsonMember[] {
     if (json[valueEnd] === '}') return members
     at = expect(json, valueEnd, ',')
   }
+}
+
+/** A name that one object of a valid JSON text has twice, at whatever depth: JSON.parse takes the last, and other readers another (RFC 8259 §4). */
+export function repeatedName(json: string): string | undefined {
+  const open: (Set<string> | undefined)[] = []
+  for (const [token, colon] of json.matchAll(NAMES)) {
+    if (token === '{') open.push(undefined)
+    else if (token === '}') open.pop()
+    else if (colon !== undefined) {
+      const name = JSON.parse(token.slice(0, -colon.length)) as string
+      open[open.length - 1] ??= new Set()
+      const names = open.at(-1)!
+      if (names.has(name)) return name
+      names.add(name)
+    }
+  }
+  return undefined
 }
 
 /** Puts members together again, without blanks between them. */

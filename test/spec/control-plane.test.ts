@@ -51,6 +51,8 @@ describe('POST /v1/edge/domains', () => {
     ['a hostname that is a number', { hostname: 1 }, 'hostname_invalid'],
     ['metadata that is no object', { hostname: 'a.test', metadata: 'x' }, 'metadata_invalid'],
     ['broken JSON', '{"hostname":', 'body_invalid'],
+    ['a field twice', '{"hostname":"a.test","hostname":"b.test"}', 'body_invalid'],
+    ['a key of metadata twice', '{"hostname":"a.test","metadata":{"a":{"b":1,"b":2}}}', 'body_invalid'],
     ['JSON with something after it', '{"hostname":"a.test"} x', 'body_invalid'],
   ])('400 for %s', async (_what, body, code) => {
     expect((await register(body)).json()).toMatchObject({ status: 400, code })
