@@ -147,8 +147,8 @@ export const api = {
   members: (slug: string) => call<records.Member[]>('GET', `${project(slug)}/members`),
   invite: (slug: string, wanted: { email: string; role: records.Role }) =>
     call<records.Member>('POST', `${project(slug)}/members`, { body: wanted }),
-  changeRole: (slug: string, email: string, role: records.Role) =>
-    call<records.Member>('PATCH', `${project(slug)}/members/${encodeURIComponent(email)}`, { body: { role } }),
+  changeRole: (slug: string, { email, etag }: records.Member, role: records.Role) =>
+    call<records.Member>('PATCH', `${project(slug)}/members/${encodeURIComponent(email)}`, { body: { role }, ifMatch: etag }),
   removeMember: (slug: string, email: string) => call<void>('DELETE', `${project(slug)}/members/${encodeURIComponent(email)}`),
 
   activity: (slug: string, query: URLSearchParams) => readPage<records.Activity>(`${project(slug)}/activity?${query}`),

@@ -86,7 +86,7 @@ export type BulkResult = { hostname: string; outcome: 'claimed' | 'exists' | 're
 
 export type Token = { id: string; name: string; preview: string; createdAt: string; lastUsedAt: string | null; revokedAt: string | null }
 export type IssuedToken = { id: string; name: string; token: string; preview: string; createdAt: string }
-export type Member = { email: string; role: Role; invitedAt: string | null; joinedAt: string | null }
+export type Member = { email: string; role: Role; invitedAt: string | null; joinedAt: string | null; etag: string }
 export type Activity = {
   id: string
   at: string

@@ -56,7 +56,7 @@ export const text = {
       hostname_claimed: 'This hostname is already claimed by another project. If it belongs to your customer, ask your operator.',
       role_insufficient: 'Your role in this project does not allow this. Ask an owner or an admin.',
       last_owner: 'A project needs an owner who has signed in. Make somebody else an owner first, who then signs in.',
-      changed_meanwhile: 'Nothing was saved: this was changed elsewhere at the same moment. Look at it, then save again.',
+      changed_meanwhile: 'Nothing was saved: this was changed elsewhere at the same moment. Look at it, then try again.',
       project_not_empty: 'The project still has domains. Remove them first.',
       magic_link_invalid: 'This link has been used already, is older than 15 minutes, or was cut off on its way.',
     },

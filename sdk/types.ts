@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document 61cd6b1a98c4ca22a0aea778c509f42d: npm run types.
+// Generated from the OpenAPI document 780dac837a1464f592b1ded2e2047515: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -659,7 +659,7 @@ export interface paths {
         head?: never;
         /**
          * Change the role of a member
-         * @description Holds at once. For admins; only owners make and unmake owners. A project keeps at least one owner.
+         * @description Holds at once. For admins; only owners make and unmake owners. A project keeps at least one owner. With the `etag` of the member as `If-Match`, only the role that was seen is changed.
          */
         patch: operations["changeMember"];
         trace?: never;
@@ -1244,6 +1244,11 @@ export interface components {
              * @example ada@vendor.com
              */
             email: string;
+            /**
+             * @description What a change of the role takes as `If-Match`.
+             * @example "8c6976e5b5410415bde908bd4dee15df"
+             */
+            etag: string;
             /**
              * Format: date-time
              * @description When they were invited.
@@ -5632,7 +5637,10 @@ export interface operations {
     changeMember: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` that it was read with: 412 when it has been changed since. Without it the change holds in any case. */
+                "if-match"?: string;
+            };
             path: {
                 /**
                  * @description The address of the member, URL-encoded.
@@ -5706,6 +5714,15 @@ export interface operations {
             };
             /** @description `last_owner`: A project needs an owner. */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `changed_meanwhile`: It was changed since you read it. */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };

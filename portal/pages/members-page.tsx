@@ -107,23 +107,24 @@ function MemberRow({ slug, member, ownRole, isSelf, onRemove }: RowProps) {
  */
 function RoleChoice({ slug, member, ownRole, isSelf }: Omit<RowProps, 'onRemove'>) {
   const client = useQueryClient()
-  const [asked, setAsked] = useState<Role>()
+  const [asked, setAsked] = useState<{ role: Role; over: Member }>()
   const change = useMutation({
-    mutationFn: (role: Role) => api.changeRole(slug, member.email, role),
+    mutationFn: ({ role, over }: NonNullable<typeof asked>) => api.changeRole(slug, over, role),
     onError: (error) => toast(error.message),
     onSettled: () => client.invalidateQueries({ queryKey: ['project', slug] }),
   })
   const roles: Role[] = ownRole === 'owner' ? ['owner', 'admin', 'member'] : ['admin', 'member']
   const choose = (role: Role) => {
     if (change.isPending) return
-    if (isSelf || role === 'owner') setAsked(role)
-    else change.mutate(role)
+    const wanted = { role, over: member }
+    if (isSelf || role === 'owner') setAsked(wanted)
+    else change.mutate(wanted)
   }
   return (
     <>
       <BareSelect
         label={words.roleOf(member.email)}
-        value={asked ?? (change.isPending ? change.variables : member.role)}
+        value={asked?.role ?? (change.isPending ? change.variables.role : member.role)}
         aria-disabled={change.isPending || undefined} // disabled, it would lose the focus
         onChange={(event) => choose(event.target.value as Role)}
         className="aria-disabled:opacity-60"
@@ -136,7 +137,7 @@ function RoleChoice({ slug, member, ownRole, isSelf }: Omit<RowProps, 'onRemove'
       </BareSelect>
       {asked && (
         <ConfirmDialog
-          title={isSelf ? words.ownRoleTitle(text.projects.roles[asked]) : words.ownerTitle(member.email)}
+          title={isSelf ? words.ownRoleTitle(text.projects.roles[asked.role]) : words.ownerTitle(member.email)}
           description={isSelf ? words.ownRoleText : words.ownerText}
           action={words.changeRole}
           busy={false}

@@ -125,7 +125,13 @@ export const ProjectChangesSchema = Type.Object(
 )
 
 const MemberSchema = Type.Object(
-  { email, role, invitedAt: time('When they were invited.'), joinedAt: timeOrNull('When they signed in first; null before.') },
+  {
+    email,
+    role,
+    invitedAt: time('When they were invited.'),
+    joinedAt: timeOrNull('When they signed in first; null before.'),
+    etag: Type.String({ description: 'What a change of the role takes as `If-Match`.', examples: ['"8c6976e5b5410415bde908bd4dee15df"'] }),
+  },
   named('Member', 'Somebody who belongs to a project.'),
 )
 

@@ -6,6 +6,7 @@ import { parseEmailAddress } from './email-address.ts'
 import { addMailJob } from './mail-jobs.ts'
 import { type Role, requireRole } from './member-roles.ts'
 import { lockProject, type Project, projectGone } from './projects.ts'
+import { ANY_STATE, requireSeen } from './seen-state.ts'
 
 /** `joinedAt`: the first sign-in after the invitation. */
 export type MemberRecord = { email: string; role: Role; invitedAt: string; joinedAt: string | null }
@@ -51,8 +52,11 @@ export async function inviteMember(db: Db, change: MemberChange, wanted: { email
   })
 }
 
-/** Throws `member_not_found`, `role_insufficient` (only owners make or unmake owners) or `last_owner`. */
-export async function changeRole(db: Db, change: MemberChange, email: string, role: Role): Promise<MemberRecord> {
+/**
+ * `seen` is asked about the role, unless that is so already. Throws `member_not_found`, `role_insufficient` (only owners make or unmake owners),
+ * `last_owner` or `changed_meanwhile`.
+ */
+export async function changeRole(db: Db, change: MemberChange, email: string, role: Role, seen = ANY_STATE): Promise<MemberRecord> {
   const { project, actor } = change
   return transaction(db, async (tx) => {
     const members = await lockMembers(tx, project)
@@ -60,6 +64,7 @@ export async function changeRole(db: Db, change: MemberChange, email: string, ro
     requireRole(roleNow(members, change), member.role === 'owner' || role === 'owner' ? 'owner' : 'admin')
     if (member.role === role) return toRecord(member)
     requireAnotherOwner(members, member, change)
+    requireSeen(seen, member.role)
     await rows(tx, sql`update members set role = ${role} where project_id = ${project.id} and email = ${member.email}`)
     const detail = { from: member.role, to: role }
     await recordActivity(tx, { projectId: project.id, actor, action: 'member.role-changed', subject: member.email, detail })

@@ -146,6 +146,35 @@ test('metadata that is saved just behind the application’s own change does not
   await expect.poll(stored).toMatchObject({ metadata: { mine: 1 } })
 })
 
+test('a role that is chosen just behind a colleague’s change of it is not stored before it is chosen once more', async () => {
+  const { page, project } = await openProject('ranking')
+  const member = `${project}/members/grace@ranking.example`
+  await page.request.post(`${project}/members`, { data: { email: 'grace@ranking.example', role: 'member' } })
+  await holdStreams(page)
+  await page.goto(`${world.portalUrl}/projects/ranking/members`)
+  const choice = page.getByLabel('Role of grace@ranking.example')
+  const stored = async () =>
+    ((await (await page.request.get(`${project}/members`)).json()) as { email: string; role: string }[]).find(
+      ({ email }) => email === 'grace@ranking.example',
+    )!.role
+  await choice.waitFor()
+  await page.request.patch(member, { data: { role: 'owner' } })
+  await choice.selectOption('admin')
+  await page.getByText('Nothing was saved').waitFor()
+  await expect.poll(() => choice.inputValue()).toBe('owner')
+  expect(await stored()).toBe('owner')
+  await page.request.patch(member, { data: { role: 'member' } })
+  await page.reload()
+  await choice.selectOption('owner')
+  await page.request.patch(member, { data: { role: 'admin' } })
+  await page.getByRole('button', { name: 'Change role' }).click()
+  await page.getByText('Nothing was saved').waitFor()
+  await expect.poll(() => choice.inputValue()).toBe('admin')
+  await choice.and(page.locator(':not([aria-disabled])')).waitFor()
+  await choice.selectOption('member')
+  await expect.poll(stored).toBe('member')
+})
+
 test('behind a proxy that makes tags weak, or adds a word to them, settings are saved as ever', async () => {
   const { page, project } = await openProject('compressed')
   const written = ['W/"$1"', '"$1-gzip"']

@@ -162,6 +162,23 @@ describe('projects', () => {
     }
   })
 
+  test('of two changes to the role that a member was seen with, the first holds and the other is 412; without If-Match all hold', async () => {
+    const members = `/v1/portal/projects/${await makeProject(ada)}/members`
+    const { etag: seen } = (await ada.call('POST', members, { body: { email: 'seen@vendor.test', role: 'member' } })).json<{
+      etag: string
+    }>()
+    const change = (role: string, tag?: string) =>
+      ada.call('PATCH', `${members}/seen@vendor.test`, { body: { role }, ...(tag && { headers: { 'if-match': tag } }) })
+    const both = await Promise.all([change('admin', seen), change('owner', seen)])
+    const [held, refused] = both.toSorted((a, b) => a.status - b.status)
+    expect([held!.status, refused!.status, refused!.json()]).toMatchObject([200, 412, { code: 'changed_meanwhile' }])
+    const { role, etag: now } = held!.json<{ role: string; etag: string }>()
+    expect((await ada.call('GET', members)).json()).toContainEqual(expect.objectContaining({ email: 'seen@vendor.test', role, etag: now }))
+    expect((await change(role, seen)).status).toBe(200) // it is so already
+    expect((await change('member', now)).json()).toMatchObject({ role: 'member', etag: seen })
+    expect((await change('owner')).json()).toMatchObject({ role: 'owner' })
+  })
+
   test('what changes of a domain or project by itself is no change to those who save it', async () => {
     const own = `/v1/portal/projects/${await makeProject(ada)}`
     const hostname = freshHostname()
