@@ -1,26 +1,32 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { API_URL, api } from '../api.ts'
+import type { Draft } from '../edits.ts'
 import { queries } from '../queries.ts'
 import { text } from '../strings.ts'
 import { Button } from './button.tsx'
 import { CodeBlock } from './code-block.tsx'
 import { CopyButton } from './copy-button.tsx'
-import { Dialog, DialogButtons } from './dialog.tsx'
+import { Dialog, DialogButtons, DraftButtons } from './dialog.tsx'
 import { Field } from './field.tsx'
 import { Notice } from './notice.tsx'
 
 const SHOWN_S = 10
 const words = text.tokens
 
+type Props = { slug: string; draft: Draft<{ name: string }>; onClose(): void }
+
 /** Issues a token and shows it for ten seconds, this once. */
-export function IssueToken({ slug, onClose }: { slug: string; onClose(): void }) {
-  const [name, setName] = useState('')
+export function IssueToken({ slug, draft, onClose }: Props) {
+  const { name } = draft.written
   const client = useQueryClient()
   const issue = useMutation({
     mutationFn: () => api.issueToken(slug, name.trim()),
     gcTime: 0, // the token stays nowhere once the dialog is closed
-    onSuccess: () => void client.invalidateQueries({ queryKey: queries.tokens(slug).queryKey }),
+    onSuccess() {
+      draft.revert()
+      void client.invalidateQueries({ queryKey: queries.tokens(slug).queryKey })
+    },
   })
   if (issue.data) return <Issued token={issue.data.token} onClose={onClose} />
   return (
@@ -39,15 +45,14 @@ export function IssueToken({ slug, onClose }: { slug: string; onClose(): void })
           maxLength={80}
           autoComplete="off"
           value={name}
-          onChange={(event) => setName(event.target.value)}
+          onChange={(event) => draft.write({ name: event.target.value })}
         />
         {issue.error && <Notice kind="bad">{issue.error.message}</Notice>}
-        <DialogButtons>
-          <Button onClick={onClose}>{text.common.cancel}</Button>
+        <DraftButtons draft={draft} onClose={onClose}>
           <Button type="submit" look="primary" busy={issue.isPending}>
             {words.create}
           </Button>
-        </DialogButtons>
+        </DraftButtons>
       </form>
     </Dialog>
   )

@@ -10,19 +10,22 @@ import { IssueToken } from '../components/issue-token.tsx'
 import { LoadProblem } from '../components/notice.tsx'
 import { Badge } from '../components/status-badge.tsx'
 import { Ago } from '../components/time.tsx'
+import { useDraft } from '../edits.ts'
 import { usePageTitle } from '../page-title.ts'
 import { queries } from '../queries.ts'
 import type { Token } from '../records.ts'
 import { useSlug } from '../route-params.ts'
 import { text } from '../strings.ts'
 
+const UNNAMED = { name: '' }
 const words = text.tokens
 
 export function TokensPage() {
   const slug = useSlug()
   const tokens = useQuery(queries.tokens(slug))
   const project = useQuery(queries.project(slug))
-  const [isIssuing, setIssuing] = useState(false)
+  const naming = useDraft(`name of a token of ${slug}`, UNNAMED)
+  const [isIssuing, setIssuing] = useState(naming.isRestored)
   const [revoking, setRevoking] = useState<Token>()
   usePageTitle(words.title)
   const mayManage = project.data !== undefined && project.data.role !== 'member'
@@ -53,7 +56,7 @@ export function TokensPage() {
           ))}
         </DataTable>
       )}
-      {isIssuing && <IssueToken slug={slug} onClose={() => setIssuing(false)} />}
+      {isIssuing && <IssueToken slug={slug} draft={naming} onClose={() => setIssuing(false)} />}
       {revoking && <RevokeToken slug={slug} token={revoking} onClose={() => setRevoking(undefined)} />}
     </>
   )

@@ -197,6 +197,7 @@ const DIALOGS = [
   { path: '', opener: 'Add domain', label: 'Hostname', typed: 'shop.typing-customer.com' },
   { path: '', opener: 'Add many', label: 'Hostnames', typed: 'one.typing-customer.com\ntwo.typing-customer.com' },
   { path: '/members', opener: 'Invite', label: 'E-mail address', typed: 'grace@typing.example' },
+  { path: '/tokens', opener: 'New token', label: 'Name (optional)', typed: 'Billing' },
 ]
 
 test.each(DIALOGS)(
