@@ -7,7 +7,6 @@ import type { Db } from '../core/db.ts'
 import { findDomain } from '../core/domains.ts'
 import { importCertificate, orderInsteadOfImported } from '../core/imported-certificate.ts'
 import type { Project } from '../core/projects.ts'
-import { ServiceError } from '../errors.ts'
 import { type Hostname, parseClaimName } from '../hostname.ts'
 import { sendJson } from './domain-list.ts'
 import { BODY_CODES, HOSTNAME_CODES, refusals, TOKEN_CODES } from './openapi.ts'
@@ -16,7 +15,7 @@ import { CertificateSchema, HostnameParams } from './schemas.ts'
 export type DomainCertificatesParts = {
   db: Db
   rules: ClaimRules
-  /** Validates a certificate that was obtained elsewhere, and seals its key. Throws an Error whose message names every fault. */
+  /** Validates a certificate that was obtained elsewhere, and seals its key. Throws `certificate_invalid`, which names every fault. */
   readImported(hostname: Hostname, sent: { chain: string; key: string }): { record: Omit<IssuedRecord, 'renewAt'>; warnings: string[] }
   wrote(hostname: Hostname): void
 }
@@ -33,7 +32,7 @@ export function domainCertificates(instance: FastifyInstance, parts: DomainCerti
     const hostname = parseClaimName(request.params.hostname)
     const { project } = request.caller
     await certificateOf(project, hostname) // a stranger's certificate is not even read
-    const { record, warnings } = read(parts, hostname, request.body)
+    const { record, warnings } = parts.readImported(hostname, request.body)
     await importCertificate(parts.db, hostname, record, project)
     parts.wrote(hostname)
     return sendJson(reply, JSON.stringify({ certificate: await certificateOf(project, hostname), warnings }))
@@ -45,14 +44,6 @@ export function domainCertificates(instance: FastifyInstance, parts: DomainCerti
     parts.wrote(hostname)
     return reply.code(204).send(null)
   })
-}
-
-function read(parts: DomainCertificatesParts, hostname: Hostname, sent: { chain: string; key: string }) {
-  try {
-    return parts.readImported(hostname, sent)
-  } catch (error) {
-    throw new ServiceError('certificate_invalid', (error as Error).message.split('\n').join('; '))
-  }
 }
 
 const IMPORT = {

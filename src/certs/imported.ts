@@ -1,5 +1,6 @@
 import { type KeyObject, X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
+import { ServiceError } from '../errors.ts'
 import type { Hostname } from '../hostname.ts'
 import type { IssuedCertificate } from './authority.ts'
 import { readCertificate } from './certificate.ts'
@@ -29,10 +30,18 @@ const EXPIRES_SOON_MS = 30 * 86_400_000
 /**
  * Reads a certificate that was obtained elsewhere: PEM, the hostname's own certificate first, each signed by the next, with its unencrypted
  * private key. What comes back is canonical: certificates alone without the root, the key as PKCS #8; it ends with its issuer's
- * certificate, if that ends first. Throws an Error that names every fault, one a line: what cannot be read, chain, dates, names, purpose, kind
+ * certificate, if that ends first. Throws `certificate_invalid`, which names every fault: what cannot be read, chain, dates, names, purpose, kind
  * of key, or a key that is another certificate's.
  */
 export function readImported(chainPem: string, keyPem: string, hostname: Hostname, now: Date): ImportedCertificate {
+  try {
+    return read(chainPem, keyPem, hostname, now)
+  } catch (error) {
+    throw new ServiceError('certificate_invalid', (error as Error).message, { cause: error })
+  }
+}
+
+function read(chainPem: string, keyPem: string, hostname: Hostname, now: Date): ImportedCertificate {
   const chain = readChain(chainPem)
   const leaf = chain[0]!
   const key = readPrivateKey(keyPem)
@@ -42,7 +51,7 @@ export function readImported(chainPem: string, keyPem: string, hostname: Hostnam
     ...faultsOfUse(leaf, hostname),
     ...faultsOfKey(leaf, key),
   ]
-  if (faults.length > 0) throw new Error(faults.join('\n'))
+  if (faults.length > 0) throw new Error(faults.join('; '))
   const sent = chain.filter((certificate, i) => i === 0 || !isSelfSigned(certificate))
   const canonical = { chainPem: sent.map(String).join(''), keyPem: key.export({ type: 'pkcs8', format: 'pem' }) as string }
   requireServable(canonical)

@@ -1,13 +1,11 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { readCertificate } from '../certs/certificate.ts'
-import type { Config } from '../config.ts'
 import { findCertificate, type InventoryEntry, type InventoryItem, listCertificates } from '../core/certificate-inventory.ts'
 import { importCertificate, orderInsteadOfImported } from '../core/imported-certificate.ts'
 import type { OrderRecord } from '../core/order-history.ts'
 import { findProject } from '../core/projects.ts'
 import { type RenewalAnswer, requestRenewal } from '../core/renewal-request.ts'
-import { ServiceError } from '../errors.ts'
-import { type Hostname, parseClaimName } from '../hostname.ts'
+import { parseClaimName } from '../hostname.ts'
 import { ownCommand } from '../own-command.ts'
 import { certificateKeys } from '../roles/certificate-keys.ts'
 import { createImportedReader } from '../roles/imported-certificates.ts'
@@ -180,7 +178,7 @@ async function importOne(files: Json & { hostname: string; chain: string; key: s
   const imported = await withInstallation(async ({ db, config, announce }) => {
     await ensureOwnKeys(db, config) // a key that was sealed with a wrong secret could not be served
     const project = files.project === undefined ? undefined : await findProject(db, files.project)
-    const { record, warnings } = read(config, hostname, sent)
+    const { record, warnings } = createImportedReader(config, () => new Date())(hostname, sent)
     await importCertificate(db, hostname, record, project)
     announce(hostname)
     return { ...record, warnings }
@@ -192,14 +190,6 @@ async function importOne(files: Json & { hostname: string; chain: string; key: s
     `No order replaces it while it is valid: import the next one before ${shownTime(notAfter.toISOString())}, else one is ordered then.`,
     `To have one ordered in its place sooner: ${ownCommand()} certificates order ${shellWord(hostname)}`,
   ])
-}
-
-function read(config: Config, hostname: Hostname, sent: { chain: string; key: string }) {
-  try {
-    return createImportedReader(config, () => new Date())(hostname, sent)
-  } catch (error) {
-    throw new ServiceError('certificate_invalid', (error as Error).message)
-  }
 }
 
 async function orderOne(name: string, { json }: Json): Promise<void> {

@@ -4,7 +4,7 @@ import type { IssuedRecord } from '../core/certificates.ts'
 import type { Hostname } from '../hostname.ts'
 import { certificateKeys } from './certificate-keys.ts'
 
-/** Validates certificates that were obtained elsewhere, and seals their keys. Throws an Error that names every fault, one a line. */
+/** Validates certificates that were obtained elsewhere, and seals their keys. Throws `certificate_invalid`, which names every fault. */
 export function createImportedReader(config: Config, now: () => Date) {
   const keys = certificateKeys(config)
   return (hostname: Hostname, sent: { chain: string; key: string }): { record: Omit<IssuedRecord, 'renewAt'>; warnings: string[] } => {
