@@ -82,6 +82,14 @@ test('a start and doctor say which source address for upstreams this machine doe
   })
 })
 
+test('without an edge a source address that this machine does not have is a doubt', { timeout: 120_000 }, async () => {
+  const tree = await startTree({ args: ['--roles', 'api'], env: { NAMESAKE_UPSTREAM_SOURCE_IPS: '192.0.2.1' } })
+  onTestFinished(async () => void (await tree.stop()))
+  const sentence = expect.stringMatching(/this machine has no address 192\.0\.2\.1, and of an application that is tried from it/)
+  expect(tree.output()).toEqual(sentence)
+  expect(await tree.command('doctor')).toContainEqual({ name: 'upstreams', state: 'doubtful', sentence })
+})
+
 test('doctor doubts a free port of the settings while the service listens on another', { timeout: 120_000 }, async () => {
   const tree = await startTree({ args: ['--roles', 'api'] })
   onTestFinished(async () => void (await tree.stop()))
