@@ -71,10 +71,7 @@ export async function takeOverFromDead(db: Db, { id }: Pick<Worker, 'id'>): Prom
   })
 }
 
-/**
- * Frees jobs that are held for longer than any may take by somebody who is no worker that we know: one of an earlier release, or one that
- * died before it had said that it lives.
- */
+/** Frees jobs that are held for longer than any may take by somebody who is no worker that we know, as one of an earlier release. */
 export async function freeForgottenJobs(db: Db): Promise<void> {
   await rows(
     db,

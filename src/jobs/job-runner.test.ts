@@ -129,6 +129,33 @@ test('a runner stops at once while the database is away, also when a job has jus
   await pause(500) // an end that is tried again must not fail the process now either
 })
 
+test('a worker holds no job before it is known, since nobody would take it over', async () => {
+  const { db } = database
+  await rows(db, sql`delete from graphile_worker._private_jobs`)
+  await addIssueJobs(db, await claimSeveral(1))
+  const registry = await db.pool.connect()
+  await registry.query('begin; lock table workers')
+  const begun = Promise.withResolvers<void>()
+  const starting = startJobRunner({
+    ...{ db, jobDb: db, log: createLog('test', 'fatal'), task: 'issue', atOnce: 1 },
+    work: async () => begun.resolve(),
+  })
+  try {
+    await vi.waitFor(async () =>
+      expect(await rows(db, sql`select from pg_locks where not granted and relation = 'workers'::regclass`)).toHaveLength(1),
+    )
+    await pause(500)
+    expect(await rows(db, sql`select from graphile_worker.jobs where locked_at is not null`)).toEqual([])
+  } finally {
+    await registry.query('rollback')
+    registry.release()
+    const runner = await starting
+    await begun.promise
+    await runner.stop()
+    await runner.leave()
+  }
+})
+
 test('a worker that was frozen leaves the job to the one that has taken it over, until that has done it', async () => {
   const { db } = database
   await rows(db, sql`delete from graphile_worker._private_jobs`)

@@ -46,14 +46,17 @@ export async function startJobRunner({ db, jobDb, log, task, atOnce, work }: Job
     events,
     pgPool: queuePool(jobDb.pool),
     concurrency: atOnce,
-    forbiddenFlags: () => places.full(),
+    async forbiddenFlags() {
+      await joined // what an unknown worker holds is nobody's to take over: it takes nothing yet
+      return places.full()
+    },
     pollInterval: JOB_POLL_MS,
     noHandleSignals: true,
     logger: jobLogger(log),
     parsedCronItems: [],
     taskList: {
       async [task](payload, { job }) {
-        const { id } = await joined // what an unknown worker holds is nobody's to take over
+        const { id } = await joined
         const [holder] = Object.keys(job.flags ?? {})
         await places.hold(holder, () => work(payload, job, id))
         // The queue deletes what has ended well by its number alone, and writes a failure only of what is still held.
