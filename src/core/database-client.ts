@@ -33,6 +33,8 @@ export class HostedClient extends pg.Client {
     super({ ...config, stream: (() => openDatabaseSocket(config.silenceMaxMs)) as never })
     this.#hosts = config.hosts
     this.#silenceMaxMs = config.silenceMaxMs
+    // No pool listens before #connect has ended, and what nobody hears ends the process; the statement under way says it too.
+    this.on('error', () => {})
   }
 
   override connect(): Promise<this>

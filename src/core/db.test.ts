@@ -45,6 +45,29 @@ test('a server that accepts and never answers is found unreachable within its de
   await closeDatabase(db)
 })
 
+test('a server that goes away in the moment in which it has let us in costs one answer, not the process', async () => {
+  const welcome = Buffer.from('R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I', 'latin1') // AuthenticationOk, ReadyForQuery
+  const leaving = createServer((socket) =>
+    socket
+      .on('error', () => {})
+      .once('data', () => {
+        socket.write(welcome)
+        socket.once('data', () => socket.destroy())
+      }),
+  )
+  await new Promise<void>((resolve) => leaving.listen(0, '127.0.0.1', resolve))
+  const { port } = leaving.address() as { port: number }
+  const db = connectDatabase(`postgres://postgres@127.0.0.1:${port}/none`, { applicationName: 'test' })
+  const uncaught: Error[] = []
+  const onUncaught = (error: Error) => uncaught.push(error)
+  process.on('uncaughtExceptionMonitor', onUncaught)
+  await expect(listProjects(db)).rejects.toMatchObject({ code: 'database_unavailable' })
+  expect(uncaught).toEqual([])
+  process.off('uncaughtExceptionMonitor', onUncaught)
+  leaving.close()
+  await closeDatabase(db)
+})
+
 test('a transaction that throws leaves nothing', async () => {
   const failed = transaction(database.db, async (tx) => {
     await rows(tx, sql`insert into settings (name, value) values ('half', '')`)

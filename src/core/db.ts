@@ -63,7 +63,7 @@ export function connectDatabase(url: string, options: DatabaseOptions): Db {
   })
   const lost = (error: Error) => options.log?.warn({ reason: error.message }, 'database connection lost')
   pool.on('error', lost)
-  pool.on('connect', (client) => client.on('error', lost)) // else the loss of one that is in use would end the process
+  pool.on('connect', (client) => client.on('error', lost))
   const kysely = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
   return { kysely, pool, openClient: () => new HostedClient(connection) }
 }

@@ -39,7 +39,6 @@ export async function migrate(db: Db, migrations: readonly Migration[], waits: M
 
 async function applyLocked(db: Db, migrations: readonly Migration[], waits: MigrationWaits): Promise<{ applied: string[] }> {
   const client = db.openClient()
-  client.on('error', () => {}) // the statement under way says it too
   try {
     await client.connect()
     // What was asked by a process that was killed since ends too; a server on a system that cannot tell refuses the setting.
