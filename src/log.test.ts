@@ -1,10 +1,12 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { type ChildProcessByStdio, execFile, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 
 const FIXTURE = fileURLToPath(new URL('../test/support/line-sink.fixture.ts', import.meta.url))
+const LOG = new URL('log.ts', import.meta.url).href
 const LINES = 4_000 // some 1.8 MB a process: lots of 128 KB, and many times what a pipe holds
 const LAST_LINES = 100
 
@@ -46,6 +48,14 @@ test.each([
 test('the last lines are out before a process ends', { timeout: 30_000 }, async () => {
   const { stdout } = run('"$0" "$1" a "$2" exit | cat', LAST_LINES)
   expect(await read(stdout)).toEqual({ whole: { a: LAST_LINES, b: 0 }, torn: [] })
+})
+
+test('an event says what a stranger wrote without a character that a terminal obeys or a reader of lines cuts at', async () => {
+  const said = '\u009b2J\u009d0;owned\u009c\u0085\u2028\u007f'
+  const script = `(await import('${LOG}')).createLog('a').warn({ said: process.argv[1] }, process.argv[1])`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script, said])
+  expect(stdout.trimEnd()).not.toMatch(/[\p{Cc}\u2028]/u)
+  expect(JSON.parse(stdout)).toMatchObject({ said, msg: said })
 })
 
 test('a pipe that nobody reads from holds up no process that writes events', { timeout: 30_000 }, async () => {

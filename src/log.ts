@@ -1,6 +1,7 @@
 import { fstatSync } from 'node:fs'
 import { pino } from 'pino'
 import { pause } from './lib/back-off.ts'
+import { escapeInLine } from './lib/control-characters.ts'
 import { DescriptorWriter } from './lib/descriptor-writer.ts'
 import { LineBytes } from './lib/line-bytes.ts'
 
@@ -32,6 +33,7 @@ export function createLog(name: string, level = 'info'): Log {
     base: { pid: process.pid },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
+    hooks: { streamWrite: escapeInLine },
     redact: {
       paths: ['token', '*.token', 'authorization', '*.authorization', 'cookie', '*.cookie', 'keyPem', '*.keyPem', 'secret', '*.secret'],
       censor: '[hidden]',

@@ -64,7 +64,7 @@ async function list({ project, state, limit, json }: Json & { project?: string; 
       entry.hostname,
       entry.projectSlug ?? '(service)',
       shownState(entry, now),
-      commonName(entry.issuer),
+      printable(commonName(entry.issuer)),
       entry.daysLeft === null ? '-' : String(entry.daysLeft),
       printable(entry.nextStep),
     ])
@@ -110,15 +110,15 @@ function readable(shown: Shown): string[] {
     line('Next', printable(shown.nextStep)),
     ...(issuer
       ? [
-          line('Issuer', issuer),
+          line('Issuer', printable(issuer)),
           line('Serial', serial!),
           line('Names', names.join(', ')),
           line(
             'Valid',
             `${shownTime(notBefore)} to ${shownTime(notAfter)}, ${styled(low ? 'red' : 'green', `${shownDaysLeft(shown.daysLeft!)}`)}`,
           ),
-          line('Renewal', `${origin === 'imported' || renewal!.stoppedAt ? '' : `${shownTime(renewAt)}. `}${renewal!.sentence}`),
-          ...(renewal!.explanationUrl ? [line('', renewal!.explanationUrl)] : []),
+          line('Renewal', `${origin === 'imported' || renewal!.stoppedAt ? '' : `${shownTime(renewAt)}. `}${printable(renewal!.sentence)}`),
+          ...(renewal!.explanationUrl ? [line('', printable(renewal!.explanationUrl))] : []),
         ]
       : []),
     ...(state === 'issued' || shown.projectSlug === null

@@ -149,16 +149,18 @@ function readable({
       : []),
     ...(dns.found.length > 0 ? ['  Found', ...recordLines(dns.found, 4)] : []),
     `  Checked      ${shownTime(dns.checkedAt)}, next ${shownTime(dns.nextCheckAt)}`,
-    `  Certificate  ${certificate.state}${certificate.notAfter ? ` by ${certificate.issuer}, until ${shownTime(certificate.notAfter)}` : ''}`,
+    printable(
+      `  Certificate  ${certificate.state}${certificate.notAfter ? ` by ${certificate.issuer}, until ${shownTime(certificate.notAfter)}` : ''}`,
+    ),
     ...(live.seenAt || live.sentence
-      ? [`  Live         ${live.sentence ?? `our own request came through ${shownTime(live.seenAt)}`}`]
+      ? [printable(`  Live         ${live.sentence ?? `our own request came through ${shownTime(live.seenAt)}`}`)]
       : []),
-    ...(certificate.renewal ? [`  Renewal      ${certificate.renewal.sentence}`] : []),
+    ...(certificate.renewal ? [printable(`  Renewal      ${certificate.renewal.sentence}`)] : []),
     ...(certificate.nextIssuanceAt
-      ? [`  Waits        until ${shownTime(certificate.nextIssuanceAt)}: ${certificate.nextIssuanceReason}`]
+      ? [printable(`  Waits        until ${shownTime(certificate.nextIssuanceAt)}: ${certificate.nextIssuanceReason}`)]
       : []),
     ...(certificate.lastError
-      ? [`  Last error   ${certificate.lastError.sentence} (next attempt ${shownTime(certificate.nextAttemptAt)})`]
+      ? [printable(`  Last error   ${certificate.lastError.sentence} (next attempt ${shownTime(certificate.nextAttemptAt)})`)]
       : []),
   ]
 }

@@ -1,6 +1,7 @@
 import { CommanderError } from 'commander'
 import { ConfigError } from '../config.ts'
 import { ServiceError } from '../errors.ts'
+import { escapeControls } from '../lib/control-characters.ts'
 import { printableLines, watchOutput } from './output.ts'
 import { createProgram } from './program.ts'
 import { startCommand } from './start.ts'
@@ -40,7 +41,7 @@ function say(code: string, detail: string): void {
 }
 
 function sayInJson(code: string, detail: string): void {
-  console.error(JSON.stringify({ code, detail }))
+  console.error(escapeControls(JSON.stringify({ code, detail })))
 }
 
 function codeOf(error: unknown): string {

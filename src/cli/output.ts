@@ -1,4 +1,5 @@
 import { styleText } from 'node:util'
+import { escapeControls } from '../lib/control-characters.ts'
 
 type Style = 'bold' | 'dim' | 'green' | 'red' | 'yellow'
 
@@ -7,9 +8,9 @@ export function show(options: { json?: boolean | undefined }, value: unknown, re
   showText(options, JSON.stringify(value, null, 2), readable)
 }
 
-/** As `show`, for JSON that exists as text already and must stay as it is. */
+/** As `show`, for JSON that exists as text already and must stay as it is, but for control characters. */
 export function showText(options: { json?: boolean | undefined }, json: string, readable: () => string[]): void {
-  process.stdout.write(options.json ? `${json}\n` : `${readable().join('\n')}\n`)
+  process.stdout.write(options.json ? `${escapeControls(json)}\n` : `${readable().join('\n')}\n`)
 }
 
 /**

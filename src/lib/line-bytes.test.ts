@@ -7,9 +7,18 @@ const written = (write: (line: LineBytes) => void): string => {
   return line.take().toString()
 }
 
-test.each(['', 'plain', 'a "quoted" \\ one', 'tab\tand\nend', 'Köln', '\u0000\u007f', '日本', '\ud800 alone', 'x'.repeat(1_000)])(
+test.each(['', 'plain', 'a "quoted" \\ one', 'tab\tand\nend', 'Köln', '\u0000\u001f', '日本', '\ud800 alone', 'x'.repeat(1_000)])(
   'what it writes of %j is what JSON holds of it',
   (text) => expect(written((line) => line.json(text))).toBe(JSON.stringify(text).slice(1, -1)),
+)
+
+test.each(['\u007f', 'a\u009b2J\u009d0;b\u009c\u0085', '"\u2028\u2029', '\u00a0é'])(
+  'no terminal obeys and no reader of lines cuts what it writes of %j',
+  (text) => {
+    const json = written((line) => line.json(text))
+    expect(json).not.toMatch(/[\p{Cc}\u2028\u2029]/u)
+    expect(JSON.parse(`"${json}"`)).toBe(text)
+  },
 )
 
 test.each(['', 'GET', 'x'.repeat(20), 'x'.repeat(21), 'ab'.repeat(500).slice(1)])(

@@ -1,3 +1,4 @@
+import { escapeInLine } from './control-characters.ts'
 import { writeLatin1 } from './latin1.ts'
 
 const SPACE = 32
@@ -61,7 +62,7 @@ export class LineBytes {
     this.#length = writeLatin1(this.#bytes, text, this.#length)
   }
 
-  /** What stands between the quotes of a JSON string. */
+  /** What stands between the quotes of a JSON string; control characters are escaped, also those that JSON leaves as they are. */
   json(text: string): void {
     const { length } = text
     this.#reserve(length)
@@ -115,7 +116,7 @@ export class LineBytes {
   }
 
   #escaped(text: string): void {
-    const escaped = JSON.stringify(text).slice(1, -1)
+    const escaped = escapeInLine(JSON.stringify(text)).slice(1, -1)
     this.#reserve(escaped.length * BYTES_PER_CHARACTER_MAX)
     this.#length += this.#bytes.write(escaped, this.#length)
   }
