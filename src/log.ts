@@ -3,6 +3,7 @@ import { pino } from 'pino'
 import { pause } from './lib/back-off.ts'
 import { escapeInLine } from './lib/control-characters.ts'
 import { DescriptorWriter } from './lib/descriptor-writer.ts'
+import { EventWriter } from './lib/event-writer.ts'
 import { LineBytes } from './lib/line-bytes.ts'
 
 export type Log = pino.Logger
@@ -18,9 +19,6 @@ const FLUSH_TIMEOUT_MS = 2_000
 /** PIPE_BUF of pipe(7): the most that nobody else's lines come in between, however slowly somebody reads. */
 const UNTORN_BYTES = 4_096
 const LINE_END = 10
-const TRY_AGAIN_MS = 100
-/** Of events that could not be written, and are written when they can be. */
-const UNWRITTEN_LENGTH_MAX = 1024 * 1024
 
 /**
  * One JSON line an event on standard output; `name` says which process wrote it.
@@ -39,12 +37,7 @@ export function createLog(name: string, level = 'info'): Log {
       censor: '[hidden]',
     },
   }
-  // A pipe that is full would be waited for, with all visitors: its events are written with the next ones, or a little later.
-  const destination = pino.destination({ dest: STDOUT, sync: true, maxLength: UNWRITTEN_LENGTH_MAX, retryEAGAIN: () => false })
-  destination.on('error', ({ code }: NodeJS.ErrnoException) => {
-    if (code === 'EAGAIN') setTimeout(() => destination.flush(), TRY_AGAIN_MS).unref()
-  }) // a full disk is no reason to end, nor a reader that is gone
-  return pino(options, destination)
+  return pino(options, new EventWriter(STDOUT))
 }
 
 /** Where lines are put together. */

@@ -1,6 +1,7 @@
 import { styleText } from 'node:util'
 import { pino } from 'pino'
 import { escapeInLine } from '../lib/control-characters.ts'
+import { isDiskTrouble } from '../lib/descriptor-writer.ts'
 import type { Log } from '../log.ts'
 import { printable } from './output.ts'
 
@@ -19,7 +20,12 @@ export function createSupervisorLog({ level, terminal }: { level: string; termin
   }
   // A full disk, or a reader that is gone, would end the supervisor, and with it everything.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
-  return pino(options, { write: (line: string) => void process.stderr.write(terminal ? `${shorten(line)}\n` : line) })
+  let beginning = '' // a line end behind a full disk, where a line may be torn, ours or a child's
+  const write = (line: string) =>
+    void process.stderr.write(beginning + (terminal ? `${shorten(line)}\n` : line), (error) => {
+      beginning = error && isDiskTrouble(error) ? '\n' : ''
+    })
+  return pino(options, { write })
 }
 
 /** A JSON log line for a person: time of day, who, what, then the other fields. Anything else stays as it is, without what a terminal would obey. */

@@ -2,17 +2,26 @@ import { write } from 'node:fs'
 
 const TRY_AGAIN_MS = 100
 const LINE_END = Buffer.from('\n')
+const EMPTY = Buffer.alloc(0)
+const DISK_TROUBLE = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO'])
+
+/** Whether a file took nothing more: then a line may be torn, ours or that of another process, and whatever is written next begins with a line end. */
+export function isDiskTrouble({ code }: NodeJS.ErrnoException): boolean {
+  return DISK_TROUBLE.has(code ?? '')
+}
 
 /**
  * Writes pieces of whole lines to a descriptor one after the other, without anybody waiting. What finds no room in `bytesMax` is dropped, and so is what
- * cannot be written: a full disk or a reader that is gone ends no process that has visitors. Behind a piece that was written in part a new line begins.
+ * cannot be written: a full disk or a reader that is gone ends no process that has visitors. Behind a full disk a new line begins, as soon as there is
+ * room: the next line may be that of a process that has seen nothing of it.
  */
 export class DescriptorWriter {
   readonly #descriptor: number
   readonly #bytesMax: number
   readonly #waiting: Buffer[] = []
   #bytes = 0
-  #isTorn = false
+  #beginsLine = false
+  #again: NodeJS.Timeout | undefined
   #writing: PromiseWithResolvers<void> | undefined
 
   constructor(descriptor: number, bytesMax: number) {
@@ -37,12 +46,20 @@ export class DescriptorWriter {
   #next(): void {
     const piece = this.#waiting.shift()
     if (piece) {
-      this.#bytes += this.#isTorn ? 1 : 0
-      this.#put(this.#isTorn ? Buffer.concat([LINE_END, piece]) : piece, 0)
+      this.#bytes += this.#beginsLine ? 1 : 0
+      this.#put(this.#beginsLine ? Buffer.concat([LINE_END, piece]) : piece, 0)
       return
     }
     this.#writing?.resolve()
     this.#writing = undefined
+  }
+
+  #beginLine(): void {
+    this.#beginsLine = true
+    this.#again ??= setTimeout(() => {
+      this.#again = undefined
+      if (this.#beginsLine) this.write(EMPTY)
+    }, TRY_AGAIN_MS).unref()
   }
 
   #put(piece: Buffer, from: number): void {
@@ -52,8 +69,8 @@ export class DescriptorWriter {
       } else if (!error && from + bytes < piece.length) {
         this.#put(piece, from + bytes)
       } else {
-        if (!error) this.#isTorn = false
-        else if (from > 0) this.#isTorn = piece[from - 1] !== LINE_END[0]
+        if (!error) this.#beginsLine = false
+        else if (isDiskTrouble(error)) this.#beginLine()
         this.#bytes -= piece.length
         this.#next()
       }
