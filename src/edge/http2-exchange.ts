@@ -39,7 +39,7 @@ export class Http2Exchange implements Exchange {
     this.#lastBytesMs = lastBytesMs
     this.connection = connection
     this.method = head.method
-    this.target = head.kind === 'head' ? head.target : ''
+    this.target = head.target
     this.authority = head.kind === 'head' ? head.authority : ''
     this.fields = head.kind === 'head' ? head.fields : new RequestFields()
     this.expectsContinue = head.kind === 'head' && head.expectsContinue

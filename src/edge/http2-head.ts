@@ -14,7 +14,8 @@ export type Http2Head =
       length: number | undefined
       expectsContinue: boolean
     }
-  | { kind: 'refused'; status: number; method: string }
+  /** The target is empty where there is none that could be served. */
+  | { kind: 'refused'; status: number; method: string; target: string }
 
 /**
  * What a request with proper fields is for, or why it is not served; undefined when it is malformed: its pseudo fields come first, once each,
@@ -93,10 +94,10 @@ export function readHttp2Head(fields: readonly HeaderField[]): Http2Head | undef
         others += 1
     }
   }
-  if (method === 'CONNECT') return { kind: 'refused', status: 405, method }
+  if (method === 'CONNECT') return refusedHead(405, method, '')
   if (method === undefined || scheme === undefined || path === undefined) return undefined
   const authority = named ?? host ?? ''
-  const refused = (status: number): Http2Head => ({ kind: 'refused', status, method })
+  const refused = (status: number): Http2Head => refusedHead(status, method, path)
   if (isTwofold) return refused(400)
   if (others > REQUEST_FIELDS_MAX) return refused(431)
   if (host !== undefined && host.toLowerCase() !== authority.toLowerCase()) return refused(400)
@@ -114,6 +115,10 @@ export function readHttp2Head(fields: readonly HeaderField[]): Http2Head | undef
     length: length === undefined ? undefined : Number(length),
     expectsContinue,
   }
+}
+
+export function refusedHead(status: number, method: string, path: string): Http2Head {
+  return { kind: 'refused', status, method, target: isPath(path, method) ? path : '' }
 }
 
 /** Whether the text, one character a byte, is a path with or without a query, or `*` with OPTIONS (RFC 9113 §8.3.1): an absolute form it is never. */

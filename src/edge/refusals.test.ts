@@ -57,6 +57,60 @@ test.each([
   expect(body).toContain(`Request id: ${await loggedId(status, 'HTTP/1.1')}\n`)
 })
 
+const MANY_FIELDS = Array.from({ length: 101 }, (_, i) => `X-${i}: 1\r\n`).join('')
+const LONG = 'x'.repeat(17_000)
+
+test.each([
+  ['101 fields', 431, `GET /a?secret=1 HTTP/1.1\r\n${MANY_FIELDS}\r\n`, ['GET', '/a', 'HTTP/1.1']],
+  ['a head that is too long', 431, `GET /a HTTP/1.0\r\nX: ${LONG}${LONG}`, ['GET', '/a', 'HTTP/1.0']],
+  ['an unknown expectation', 417, `PUT /a HTTP/1.1\r\nHost: ${HOST}\r\nExpect: much\r\n\r\n`, ['PUT', '/a', 'HTTP/1.1']],
+  ['an unknown coding', 501, `\r\nPUT /a HTTP/1.1\r\nHost: ${HOST}\r\nTransfer-Encoding: br\r\n\r\n`, ['PUT', '/a', 'HTTP/1.1']],
+  ['a version to come', 505, 'GET /a HTTP/3.0\r\n\r\n', ['GET', '/a', 'HTTP/1.1']],
+  ['no version', 505, 'GET /a\r\n', ['GET', '/a', 'HTTP/1.1']],
+  ['two lengths', 400, `PUT /a HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n`, ['PUT', '/a', 'HTTP/1.1']],
+  ['another authority', 400, `GET http://me:secret@x/a HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`, ['GET', '/a', 'HTTP/1.1']],
+  ['CONNECT', 405, `CONNECT ${HOST}:443 HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`, ['CONNECT', '', 'HTTP/1.1']],
+  ['a target that is too long', 414, `GET /${LONG} HTTP/1.1\r\n\r\n`, ['GET', `/${'x'.repeat(1_023)}`, 'HTTP/1.1']],
+  ['a target that is none', 400, 'GET /a#b HTTP/1.1\r\n\r\n', ['GET', '', 'HTTP/1.1']],
+  ['no request line', 400, 'rubb(ish /a HTTP/1.1\r\n\r\n', ['', '', 'HTTP/1.1']],
+  ['a method without end', 431, `${LONG}${LONG} /a HTTP/1.1\r\n`, ['', '', 'HTTP/1.1']],
+])('the log says of %s (%i) what could be read of it', async (_name, status, bytes, said) => {
+  edge.lines.length = 0
+  const reader = await speak(target(), bytes)
+  expect((await reader.answer()).status).toBe(status)
+  reader.socket.destroy()
+  await vi.waitFor(() => expect(edge.lines.map((line) => [line.method, line.path, line.protocol])).toEqual([said]), { timeout: 10_000 })
+})
+
+test('the log says what was asked for by a head that does not end in time', async () => {
+  const hasty = await startTestEdge({ timeouts: { requestHeadMs: 1_000 } })
+  await hasty.route(HOST, 'http://127.0.0.1:1')
+  const reader = await speak({ ...target(), port: hasty.httpsPort, ca: hasty.ca.certPem }, 'GET /slow HTTP/1.1\r\nX: ')
+  expect((await reader.answer()).status).toBe(408)
+  await vi.waitFor(() => expect(hasty.lines).toMatchObject([{ method: 'GET', path: '/slow', status: 408 }]))
+  reader.socket.destroy()
+  await hasty.stop(0)
+})
+
+test.each([
+  [417, { expect: 'much' }],
+  [431, Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`x-${i}`, '1']))],
+  [431, { x: LONG + LONG }],
+  [400, { host: 'other.customer.com' }],
+])('the log says over HTTP/2 of what is refused with %i for its head what could be read of it', async (status, fields) => {
+  edge.lines.length = 0
+  const session = await openHttp2(target())
+  const { headers } = await requestHttp2(session, { ':method': 'PUT', ':path': '/a?secret=1', ':authority': HOST, ...fields })
+  session.close()
+  expect(headers[':status']).toBe(status)
+  await vi.waitFor(() => expect(edge.lines).toMatchObject([{ method: 'PUT', path: '/a', status }]))
+})
+
+test('who asks for the head alone gets a refusal’s head alone', async () => {
+  const reader = await speak(target(), `HEAD /a HTTP/1.1\r\nHost: ${HOST}\r\nExpect: much\r\n\r\n`)
+  expect(await reader.closed()).toMatch(/^HTTP\/1\.1 417 .*\r\n\r\n$/s)
+})
+
 test('a program is told the request’s id over HTTP/2 as well', async () => {
   edge.lines.length = 0
   const session = await openHttp2(target())

@@ -13,6 +13,7 @@ import { Unsent } from '../unsent.ts'
 import { borrowVisitorBytes } from '../visitor-reads.ts'
 import { LastFields } from './collected-fields.ts'
 import { type ExchangeHost, Http1Exchange } from './exchange.ts'
+import { readRefusedLine } from './refused-line.ts'
 import { createIncomingBody, type IncomingBody } from './request-body.ts'
 import { type RequestHead, readRequestHead } from './request-head.ts'
 
@@ -284,9 +285,10 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
     if (running?.hasBegun) return void running.abort()
     this.#incoming?.cut()
     this.#incoming = undefined
+    const line = running ? { method: running.method } : readRefusedLine(this.#kept)
     this.#kept = EMPTY
     this.#state = 'busy'
-    this.#exchange = new Http1Exchange(running ? { ...REFUSED, method: running.method } : REFUSED, undefined, this)
+    this.#exchange = new Http1Exchange({ ...REFUSED, ...line }, undefined, this)
     if (running) sendPage(this.#exchange, page(status, undefined, [], running.close(status)))
     else this.#parts.onExchange(this.#exchange, status)
   }

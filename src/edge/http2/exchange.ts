@@ -83,7 +83,7 @@ export class Http2Exchange implements Exchange {
     this.sendWindow = sendWindow
     this.connection = host.connection
     this.method = head.method
-    this.target = read?.target ?? ''
+    this.target = head.target
     this.authority = read?.authority ?? ''
     this.fields = read?.fields ?? new RequestFields()
     this.expectsContinue = read?.expectsContinue ?? false
