@@ -128,7 +128,7 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
     contextBytesMax: parts.contextBytesMax ?? (() => CONTEXT_BYTES_MAX),
     ticketKeys: parts.ticketKeys,
   })
-  const port80 = createPort80({ ...parts, timeouts })
+  const port80 = createPort80({ ...parts, trustedProxies, timeouts })
 
   // Port 80 first: a certificate authority may call as soon as a first handshake asks for a certificate.
   const http = await startListeners(parts.listen.http, {

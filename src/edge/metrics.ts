@@ -22,6 +22,7 @@ export type EdgeCounts = {
 
 export type EdgeMetrics = {
   requestEnded(status: number, seconds: number): void
+  port80Answered(status: number): void
   upstreamFailed(reason: FailureReason): void
   heldEnded(outcome: HeldOutcome): void
   handshakeEnded(outcome: HandshakeOutcome): void
@@ -34,6 +35,10 @@ export type EdgeMetrics = {
 /** By the first digit of the status, of which more than 5 means 5 (RFC 9110 §15); none when the visitor went before there was one. */
 const CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx']
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120]
+
+function classOf(status: number): number {
+  return Math.min(Math.floor(status / 100), CLASSES.length - 1)
+}
 
 /** The edge's numbers in the registry, under names that begin with `namesake_edge_`. */
 export function createEdgeMetrics(registry: Registry): EdgeMetrics {
@@ -53,6 +58,12 @@ export function createEdgeMetrics(registry: Registry): EdgeMetrics {
     name: 'namesake_edge_request_seconds',
     help: 'Time from head of request to end of answer',
     buckets: SECONDS,
+    registers,
+  })
+  const port80 = new Counter({
+    name: 'namesake_edge_port80_requests_total',
+    help: 'Requests to port 80 that were answered, by status class',
+    labelNames: ['class'],
     registers,
   })
   const failures = new Counter({
@@ -160,9 +171,10 @@ export function createEdgeMetrics(registry: Registry): EdgeMetrics {
 
   return {
     requestEnded(status, duration) {
-      answered[Math.min(Math.floor(status / 100), CLASSES.length - 1)]! += 1
+      answered[classOf(status)]! += 1
       seconds.note(duration)
     },
+    port80Answered: (status) => port80.inc({ class: CLASSES[classOf(status)]! }),
     upstreamFailed: (reason) => byReason.get(reason)?.inc(),
     heldEnded: (outcome) => byHeldOutcome.get(outcome)?.inc(),
     handshakeEnded: (outcome) => byOutcome.get(outcome)?.inc(),

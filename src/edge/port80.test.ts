@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
 import { RawReader, speakPlain } from '../../test/support/raw-visitor.ts'
 
@@ -25,6 +25,67 @@ test('a challenge of the certificate authority is answered for every hostname th
   expect(await ask('/.well-known/acme-challenge/known', 'Host: edge.example.com\r\n')).toMatchObject({ status: 200 })
   expect(await ask('/.well-known/acme-challenge/known', 'Host: unknown.example.com\r\n')).toMatchObject({ status: 404 })
   expect(await ask('/.well-known/acme-challenge/other')).toMatchObject({ status: 404 })
+})
+
+const CHALLENGES = '/.well-known/acme-challenge'
+
+test('the log says who asked for a challenge and what it got, and nothing of who is shown the way to https', async () => {
+  edge.lines.length = 0
+  await ask('/a')
+  await ask(`${CHALLENGES}/known`)
+  await ask(`${CHALLENGES}/other`, `Host: ${HOST}\r\n`, 'HEAD', '1.0')
+  await ask(`${CHALLENGES}/known`, 'Host: unknown.example.com\r\n')
+  await ask(`${CHALLENGES}/known?secret=1`)
+  const line = { level: 'info', name: 'edge', msg: 'request', client: '127.0.0.1', hostname: HOST, project: 'project-1', method: 'GET' }
+  const unknown = { ...line, hostname: 'unknown.example.com', project: undefined }
+  const expected = [
+    { ...line, path: `${CHALLENGES}/known`, protocol: 'HTTP/1.1', status: 200, bytes: 'known.thumbprint'.length },
+    { ...line, path: `${CHALLENGES}/other`, protocol: 'HTTP/1.0', status: 404, bytes: 0, method: 'HEAD' },
+    { ...unknown, path: `${CHALLENGES}/known`, status: 404 },
+    { ...line, path: `${CHALLENGES}/known`, status: 308 },
+  ].map((fields) => expect.objectContaining({ ...fields, requestId: expect.any(String), totalMs: expect.any(Number) }))
+  await vi.waitFor(() => expect(edge.lines.map((said) => ({ project: undefined, ...said }))).toEqual(expected))
+})
+
+test('behind a proxy that is trusted the log says whom that asks for', async () => {
+  const behind = await startTestEdge({ trustedProxies: ['127.0.0.1'] })
+  const head = `GET ${CHALLENGES}/known HTTP/1.1\r\nHost: edge.example.com\r\nX-Forwarded-For: 192.0.2.1\r\n\r\n`
+  const reader = speakPlain(behind.httpPort, head)
+  expect((await reader.answer()).status).toBe(200)
+  await vi.waitFor(() => expect(behind.lines).toMatchObject([{ client: '192.0.2.1', hostname: 'edge.example.com' }]))
+  reader.socket.destroy()
+  await behind.stop(0)
+})
+
+test('who asks for challenges without end does not fill the log', async () => {
+  const own = await startTestEdge()
+  const asked = `GET ${CHALLENGES}/other HTTP/1.1\r\nHost: edge.example.com\r\n\r\n`
+  const reader = speakPlain(own.httpPort, asked.repeat(1_000))
+  for (let n = 0; n < 1_000; n += 1) expect((await reader.answer()).status).toBe(404)
+  reader.socket.destroy()
+  await vi.waitFor(() => expect(own.lines.length).toBeGreaterThanOrEqual(500))
+  expect(own.lines.length).toBeLessThan(900)
+  await own.stop(0)
+})
+
+test('all answers are counted by status class', async () => {
+  const own = await startTestEdge()
+  await own.route(HOST, 'http://127.0.0.1:1')
+  const head = `HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`
+  for (const bytes of [
+    `GET / ${head}`,
+    `GET ${CHALLENGES}/known ${head}`,
+    `GET ${CHALLENGES}/other ${head}`,
+    `CONNECT a:1 ${head}`,
+    'rubbish\r\n\r\n',
+  ]) {
+    const reader = speakPlain(own.httpPort, bytes)
+    await reader.answer()
+    reader.socket.destroy()
+  }
+  const counts = [...(await own.metrics()).matchAll(/^namesake_edge_port80_requests_total\{class="(\dxx)"\} (\d+)$/gm)]
+  expect(Object.fromEntries(counts.map(([, label, count]) => [label, Number(count)]))).toEqual({ '2xx': 1, '3xx': 1, '4xx': 3 })
+  await own.stop(0)
 })
 
 test.each([

@@ -3,17 +3,20 @@ import type { Socket } from 'node:net'
 import { type Hostname, readHostname } from '../hostname.ts'
 import { Members } from '../lib/members.ts'
 import type { Log } from '../log.ts'
+import { type ChallengeLogParts, createChallengeLog, type PlainVisit } from './challenge-log.ts'
 import { FieldSection } from './field-section.ts'
 import { type FindHost, hostOf, isAuthority } from './host.ts'
 import { closeWithin, endSoon } from './linger.ts'
+import type { EdgeMetrics } from './metrics.ts'
 import { type Page, page } from './pages.ts'
 import { readPlainHead } from './port80-head.ts'
 import { createPlainTimes } from './port80-times.ts'
 import { REQUEST_HEAD_BYTES_MAX, REQUEST_TIMES_CHECKED_EVERY_MS } from './request-limits.ts'
 import { LEAVING_MS, type Timeouts } from './timeouts.ts'
 
-export type Port80Parts = {
+export type Port80Parts = ChallengeLogParts & {
   log: Log
+  metrics: Pick<EdgeMetrics, 'port80Answered'>
   findHost: FindHost
   answerChallenge(token: string): string | undefined
   unverifiedVisit(claimed: Hostname): void
@@ -46,21 +49,39 @@ export function createPort80(parts: Port80Parts) {
   server.maxHeadersCount = 0
   server.timeout = parts.timeouts.requestHeadMs + parts.timeouts.keepAliveMs // also for who asks and never reads the answer
   server.emit('listening') // it has no listener of its own, and this starts the watch over its connections' times
-  const times = createPlainTimes(parts.timeouts, (socket, hasAsked) => (hasAsked ? void socket.destroy() : refuse(socket, 408)))
+  const logChallenge = createChallengeLog(parts)
+  const refuseCounted = (socket: Socket, status: number) => {
+    if (socket.bytesRead > 0 && socket.writable) parts.metrics.port80Answered(status)
+    refuse(socket, status)
+  }
+  const times = createPlainTimes(parts.timeouts, (socket, hasAsked) => (hasAsked ? void socket.destroy() : refuseCounted(socket, 408)))
   server.on('request', (request, response) => {
     const { socket } = request
     const answered = new Promise((resolve) => response.once('close', resolve))
     lastAsked.set(socket, { request, answered })
     times.asked(socket)
-    void answered.then(() => times.answered(socket))
-    decide(parts, request, peers.get(socket))
+    const visit: PlainVisit = {
+      request,
+      peer: peers.get(socket)!,
+      startedAt: performance.now(),
+      target: '',
+      hostname: '',
+      project: undefined,
+    }
+    let bytesSent = 0
+    void answered.then(() => {
+      times.answered(socket)
+      logChallenge(visit, response, bytesSent)
+    })
+    decide(parts, visit)
       .catch((error) => {
         parts.log.error({ err: error }, 'a plain HTTP request could not be served')
         return page(503)
       })
       .then((answer) => {
         if (isDraining) response.shouldKeepAlive = false
-        send(request, response, answer)
+        parts.metrics.port80Answered(answer.head.status)
+        bytesSent = send(request, response, answer)
       })
       .catch(() => socket.destroy())
   })
@@ -70,8 +91,8 @@ export function createPort80(parts: Port80Parts) {
   })
   const refuseNext = (socket: Socket, status: number) => {
     const last = lastAsked.get(socket)
-    if (!last) refuse(socket, status)
-    else if (last.request.complete) void last.answered.then(() => refuse(socket, status))
+    if (!last) refuseCounted(socket, status)
+    else if (last.request.complete) void last.answered.then(() => refuseCounted(socket, status))
     else void last.answered.then(() => end(socket)) // it is the last one's body that is malformed, and behind its answer nobody waits for another
   }
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuseNext(socket as Socket, REFUSED_WITH[error.code ?? ''] ?? 400))
@@ -105,13 +126,17 @@ export function createPort80(parts: Port80Parts) {
   }
 }
 
-async function decide(parts: Port80Parts, request: IncomingMessage, peer: string | undefined): Promise<Page> {
-  const head = readPlainHead(request)
+/** What is found out about the visit is noted in it. */
+async function decide(parts: Port80Parts, visit: PlainVisit): Promise<Page> {
+  const head = readPlainHead(visit.request)
   if (head.kind === 'refused') return page(head.status)
+  visit.target = head.target
   const reading = readHostname(hostOf(head.authority))
   if (reading.kind === 'invalid') return isAuthority(head.authority) ? page(404, 'unknown-hostname') : page(400)
   const { hostname } = reading
-  const host = await parts.findHost(hostname, peer)
+  visit.hostname = hostname
+  const host = await parts.findHost(hostname, visit.peer)
+  if (host.kind === 'route') visit.project = host.route.projectSlug
   if (host.kind === 'unknown') return page(404, 'unknown-hostname')
   if (host.kind === 'unavailable') return page(503, 'unavailable', ['Retry-After', '5'])
   if (host.kind === 'route' && !host.route.verified) parts.unverifiedVisit(host.route.hostname)
@@ -132,10 +157,13 @@ function redirectPage({ publicHttpsPort }: Port80Parts, hostname: Hostname, targ
   return page(308, undefined, ['Location', `https://${hostname}${port}${target === '*' ? '/' : target}`])
 }
 
-function send(request: IncomingMessage, response: ServerResponse, { head, body }: Page): void {
+/** Says how many bytes of body it sends. */
+function send(request: IncomingMessage, response: ServerResponse, { head, body }: Page): number {
   response.sendDate = false
   response.writeHead(head.status, head.reason, [...head.fields.list, 'Content-Length', String(body.length)])
-  response.end(request.method === 'HEAD' ? undefined : body)
+  const sent = request.method === 'HEAD' ? Buffer.alloc(0) : body
+  response.end(sent)
+  return sent.length
 }
 
 /** Ends the connection with a page; one on which nothing was ever said, without a word. To be called behind the answers to what came before. */
