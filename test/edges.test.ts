@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { closeDatabase, connectDatabase, type Db } from '../src/core/db.ts'
 import { type Edge, listEdges } from '../src/core/edges.ts'
@@ -90,6 +90,9 @@ test('edges list shows every machine as it says of itself', async () => {
     expect(edge.routes).toBeGreaterThan(0)
     expect(edge.behindMs).toBeLessThan(10_000)
   }
+  const silent = Array.from({ length: 5 }, () => connect(there.httpsPort, '127.0.0.1'))
+  await eventually(async () => (await listEdges(db)).some(({ name, connections }) => name === 'there' && connections >= 5), 8_000)
+  for (const socket of silent) socket.destroy()
   await expect(here.command('edges', 'forget', 'there')).rejects.toThrow('heard within the last ten seconds')
 })
 

@@ -81,6 +81,18 @@ test('beyond the ceiling of the process the newest is closed before its handshak
     .toMatchObject({ status: 200 })
 })
 
+test('the gauges show every connection that counts for the ceiling, beside it', async () => {
+  const edge = await startWith({ ceilings: { processMax: 3, perClientMax: 0 } })
+  const silent = [await open(edge.httpPort, '127.0.0.2'), await open(edge.httpsPort, '127.0.0.2')]
+  const gauge = async (name: string) => Number(new RegExp(`^namesake_edge_${name} (\\d+)$`, 'm').exec(await edge.metrics())?.[1])
+  await expect.poll(() => gauge('admitted_connections')).toBe(2)
+  const third = await openTls(visit(edge, '127.0.0.3'))
+  await expect(openTls(visit(edge, '127.0.0.4'))).rejects.toThrow()
+  expect([await gauge('admitted_connections'), await gauge('admitted_connections_max')]).toEqual([3, 3])
+  for (const socket of [...silent, third]) socket.destroy()
+  await expect.poll(() => gauge('admitted_connections')).toBe(0)
+})
+
 test('one client at its ceiling leaves room for all others', async () => {
   const edge = await startWith({ ceilings: { processMax: 100, perClientMax: 3 } })
   const held = [await openPort80(edge, '127.0.0.2'), await open(edge.httpsPort, '127.0.0.2'), await open(edge.httpsPort, '127.0.0.2')]

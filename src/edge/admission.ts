@@ -12,6 +12,9 @@ export type ConnectionCeilings = { processMax: number; perClientMax: number; ups
  */
 export type ClientLoad = { connections: number; exchanges: number; waiting: number; held: number }
 
+/** Visitors' connections of this process from their accept on, and how many there may be (0: as many as come). */
+export type AdmissionCounts = { open: number; max: number }
+
 export const TURNED_AWAY_REASONS = ['process', 'client'] as const
 export type TurnedAwayReason = (typeof TURNED_AWAY_REASONS)[number]
 
@@ -98,7 +101,7 @@ export function createAdmission({ log, ceilings, trustedProxies, onTurnedAway, n
     },
     /** Of whom a connection from this address was admitted; undefined where nobody's share is counted. */
     loadOf: (address: string): ClientLoad | undefined => byClient.get(addressKey(address)),
-    count: () => open,
+    counts: (): AdmissionCounts => ({ open, max: processMax }),
   }
 }
 

@@ -143,6 +143,7 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
   ownPorts.push(...http.ports, ...https.ports)
 
   const report = (): EdgeCounts => ({
+    admission: admission.counts(),
     ...engine.counts(),
     tunnels: tunnels.count(),
     exchanges: serving.count(),

@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
-import { TURNED_AWAY_REASONS, type TurnedAwayReason } from './admission.ts'
+import { type AdmissionCounts, TURNED_AWAY_REASONS, type TurnedAwayReason } from './admission.ts'
 import { HELD_OUTCOMES, type HeldOutcome } from './bridge.ts'
 import { DurationHistogram } from './duration-histogram.ts'
 import { errorName, FRAME } from './http2/protocol.ts'
@@ -9,6 +9,7 @@ export const HANDSHAKE_OUTCOMES = ['completed', 'resumed', 'validated', 'refused
 export type HandshakeOutcome = (typeof HANDSHAKE_OUTCOMES)[number]
 
 export type EdgeCounts = {
+  admission: AdmissionCounts
   http1Connections: number
   http2Connections: number
   tunnels: number
@@ -113,6 +114,22 @@ export function createEdgeMetrics(registry: Registry): EdgeMetrics {
       this.set({ protocol: 'http1' }, now.http1Connections - now.tunnels) // a tunnel's visitor came by HTTP/1.1
       this.set({ protocol: 'http2' }, now.http2Connections)
       this.set({ protocol: 'tunnel' }, now.tunnels)
+    },
+  })
+  new Gauge({
+    name: 'namesake_edge_admitted_connections',
+    help: 'Connections of visitors from their accept on: those of port 80 and within handshakes too',
+    registers,
+    collect() {
+      this.set(counts?.().admission.open ?? 0)
+    },
+  })
+  new Gauge({
+    name: 'namesake_edge_admitted_connections_max',
+    help: 'How many connections of visitors are held at most; 0: as many as come',
+    registers,
+    collect() {
+      this.set(counts?.().admission.max ?? 0)
     },
   })
   new Gauge({

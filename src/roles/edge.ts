@@ -56,10 +56,7 @@ export async function startEdgeRole(context: RoleContext): Promise<RunningRole> 
       shareTickets()
     },
     visitors: { trustedProxies, processes: config.edgeWorkers },
-    vitals: createVitals(() => {
-      const { http1Connections = 0, http2Connections = 0 } = edge?.report() ?? {}
-      return http1Connections + http2Connections
-    }),
+    vitals: createVitals(() => edge?.report().admission.open ?? 0),
   })
 
   const inHand = ({ hostname, version, chainPem, sealedKey, notAfterMs }: CertificateRow): CertificateKnowledge['certificate'] => {
