@@ -141,7 +141,7 @@ export function createEdgeMetrics(registry: Registry): EdgeMetrics {
       const now = counts?.()
       if (!now) return
       this.set({ state: 'idle' }, now.upstream.idle)
-      this.set({ state: 'used' }, now.upstream.connections - now.upstream.idle)
+      this.set({ state: 'used' }, now.upstream.connections - now.upstream.idle + now.tunnels) // a tunnel's has left its pool
     },
   })
   new Gauge({

@@ -30,6 +30,8 @@ const open = (path = '/socket', more = '', behind = '') =>
     `GET ${path} HTTP/1.1\r\nHost: ${HOST}\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${more}\r\n${behind}`,
   )
 
+const usedGauge = async () => Number(/^namesake_edge_upstream_connections\{state="used"\} (\d+)$/m.exec(await edge.metrics())?.[1])
+
 /** Connections to applications that carry something. */
 const used = async () => {
   const { connections, idle } = (await edge.report()).upstream
@@ -75,11 +77,13 @@ test('a WebSocket that meets a kept connection which has just died is opened on 
   await raw.stop()
 })
 
-test('tunnels take no places of the requests to their application', async () => {
+test('tunnels take no places of the requests to their application, and count as connections that are used', async () => {
   const before = (await edge.report()).upstream.connections
+  const usedBefore = await usedGauge()
   const readers = await Promise.all([1, 2, 3].map(() => open()))
   for (const reader of readers) await reader.until('\r\n\r\n')
   expect((await edge.report()).upstream.connections).toBe(before)
+  expect(await usedGauge()).toBe(usedBefore + 3)
   for (const reader of readers) reader.socket.destroy()
   await expect.poll(async () => (await edge.report()).tunnels).toBe(0)
   expect((await edge.report()).upstream.connections).toBe(before)
