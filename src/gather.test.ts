@@ -25,7 +25,7 @@ function startPlaces(count: number) {
   const script = join(folder, 'serve.mjs')
   writeFileSync(script, SERVE)
   const places: RoleProcess[] = []
-  const gatherer = createGatherer(() => places, ['edge'])
+  const gatherer = createGatherer(() => places, ['edge', 'api'])
   const parts = {
     program: { script, options: [], fds: [] },
     role: 'edge',
@@ -50,7 +50,7 @@ function startPlaces(count: number) {
     const numberOf = (name: string) => Number(new RegExp(`^${name}(?:\\{.*\\})? (.*)$`, 'm').exec(text)?.[1])
     return { requests: numberOf('requests_total'), connections: numberOf('connections') }
   }
-  return { places, read }
+  return { places, read, gather: gatherer.gather }
 }
 
 test('what processes have counted stays in the sum when they end or are replaced, and what they hold does not', async () => {
@@ -72,4 +72,14 @@ test('a process that does not answer in time is in the sum with what it said las
   await read()
   places[1]!.current()!.signal('SIGSTOP')
   expect(await read()).toEqual({ requests: 15, connections: 3 })
+})
+
+test('who asks about one role waits for no other', async () => {
+  const { places, gather } = startPlaces(1)
+  await places[0]!.firstReady
+  expect(await gather('edge')).toMatchObject([{ role: 'edge', ready: true }])
+  places[0]!.current()!.signal('SIGSTOP')
+  const askedAt = performance.now()
+  expect(await gather('api')).toMatchObject([{ role: 'api', ready: false, details: { state: 'not started yet' } }])
+  expect(performance.now() - askedAt).toBeLessThan(1_000)
 })

@@ -9,10 +9,10 @@ const REPORT_TIMEOUT_MS = 2_000
 /** Asks the processes of the tree for their reports, so that one of them can answer for all. */
 export type Gatherer = {
   /**
-   * One report a process; one that is down or silent is reported as not ready, and so is a role that was not started yet. With the metrics of a process come
-   * the counts of those that sat in its place before.
+   * One report a process, or a process of that role; one that is down or silent is reported as not ready, and so is a role that was not started yet. With the
+   * metrics of a process come the counts of those that sat in its place before.
    */
-  gather(): Promise<ProcessReport[]>
+  gather(role?: string): Promise<ProcessReport[]>
   /** Takes a child's answer in. */
   received(id: number, report: ProcessReport): void
 }
@@ -49,9 +49,10 @@ export function createGatherer(processes: () => readonly RoleProcess[], roles: r
   }
 
   return {
-    async gather() {
-      const started = processes()
-      const missing = roles.filter((role) => !started.some((place) => place.role === role))
+    async gather(wanted) {
+      const isWanted = (role: string) => wanted === undefined || role === wanted
+      const started = processes().filter(({ role }) => isWanted(role))
+      const missing = roles.filter((role) => isWanted(role) && !started.some((place) => place.role === role))
       return [...(await Promise.all(started.map(reportOf))), ...missing.map((role) => unready(role, 'not started yet'))]
     },
     received: (id, report) => waiting.get(id)?.(report),

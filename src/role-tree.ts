@@ -109,7 +109,8 @@ export function createRoleTree(parts: RoleTreeParts): RoleTree {
       runtime: role === 'edge' ? parts.edgeRuntime : role === 'api' ? API_RUNTIME : NODE,
       onMessage: (message: FromChild, from) => {
         if (message.type === 'report') gatherer.received(message.id, message.report)
-        if (message.type === 'gather') void gatherer.gather().then((reports) => from.send({ type: 'gathered', id: message.id, reports }))
+        if (message.type === 'gather')
+          void gatherer.gather(message.role).then((reports) => from.send({ type: 'gathered', id: message.id, reports }))
       },
     })
     processes.push(started)

@@ -7,8 +7,8 @@ export type SupervisorLink = {
   ready(): void
   /** Says that this process waits for something of which its predecessor must let go. */
   waiting(): void
-  /** The reports of every process of the tree; those that do not answer in time are missing. */
-  gather(): Promise<ProcessReport[]>
+  /** The reports of every process of the tree, or of those of one role; none where the supervisor does not answer in time. */
+  gather(role?: string): Promise<ProcessReport[]>
   close(): void
 }
 
@@ -36,13 +36,13 @@ export function connectToSupervisor(parts: { report(): Promise<ProcessReport>; o
   return {
     ready: () => send({ type: 'ready' }),
     waiting: () => send({ type: 'waiting' }),
-    async gather() {
+    async gather(role) {
       if (!process.connected) return [await parts.report()]
       const id = asked++
       const { promise, resolve } = Promise.withResolvers<ProcessReport[]>()
       const timer = setTimeout(resolve, GATHER_TIMEOUT_MS, [])
       waiting.set(id, resolve)
-      send({ type: 'gather', id })
+      send({ type: 'gather', id, role })
       try {
         return await promise
       } finally {

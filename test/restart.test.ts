@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { isRunning } from '../src/processes.ts'
+import { isRunning, signal } from '../src/processes.ts'
 import { createTestDatabase } from './support/postgres.ts'
 import { administer } from './support/postgres-server.ts'
 import { addVendor, eventually, localRoot, processesOf, startTree, type Tree } from './support/tree.ts'
@@ -81,7 +81,14 @@ test('with an embedded database that cannot be started the edge serves its copy,
       expect.objectContaining({ role: 'follower', ready: true, trouble: expect.any(String), asOfMs: expect.any(Number) }),
       ...[edge, edge, expect.objectContaining({ role: 'api', ...waiting }), expect.objectContaining({ role: 'worker', ...waiting })],
     ])
-    expect((await fetch(`${second.internalUrl}/ready`)).status).toBe(503)
+    const ready = async (query: string) => (await fetch(`${second.internalUrl}/ready${query}`)).status
+    expect([await ready(''), await ready('?role=edge'), await ready('?role=follower'), await ready('?role=api')]).toEqual([
+      503, 200, 200, 503,
+    ])
+    const [hangs] = await processesOf(second, 'edge')
+    signal(hangs!.pid, 'SIGSTOP')
+    expect(await ready('?role=edge')).toBe(200) // the other one serves
+    signal(hangs!.pid, 'SIGCONT')
     expect(await (await fetch(`${second.internalUrl}/metrics`)).text()).toContain('namesake_edge_handshakes_total{outcome="completed"}')
     const pids = second.pids()
     const stopAt = performance.now()

@@ -11,8 +11,10 @@ export type InternalAppParts = {
   log: Log
   baseUrl: URL
   finder: Pick<RouteFinder, 'findInCopy'>
-  /** Whether every role of this tree serves, and what to show of it. */
-  readiness(): Promise<{ ready: boolean; details: object }>
+  /** Those that `readiness` knows. */
+  roles: readonly string[]
+  /** Whether every process of this tree serves, or of one role any does, and what to show of it. */
+  readiness(role?: string): Promise<{ ready: boolean; details: object }>
   /** The metrics of this tree, in Prometheus' text format. */
   metrics(): Promise<string>
 }
@@ -45,8 +47,12 @@ export function createInternalApp(parts: InternalAppParts): FastifyInstance {
     return reply.send({ domain: reading.hostname })
   })
 
-  app.get('/ready', async (_request, reply) => {
-    const { ready, details } = await parts.readiness()
+  app.get('/ready', async (request, reply) => {
+    const { role } = request.query as { role?: string | string[] }
+    if (Array.isArray(role)) throw new ServiceError('query_invalid', 'role is there more than once: ask about one at a time')
+    if (role !== undefined && !parts.roles.includes(role))
+      throw new ServiceError('query_invalid', `this machine has no role "${role}": role is one of ${parts.roles.join(', ')}`)
+    const { ready, details } = await parts.readiness(role)
     return reply
       .code(ready ? 200 : 503)
       .header('cache-control', 'no-store')

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { refusals } from './openapi.ts'
 
-/** `GET /healthz`: this process answers. What it depends on is asked at `/ready` of the internal address. */
+/** `GET /healthz`: this process answers. Whether the other processes do is asked at `/ready` of the internal address; neither asks the database. */
 export function health(app: FastifyInstance): void {
   const schema = {
     operationId: 'getHealth',

@@ -21,10 +21,12 @@ export async function serveInternal(context: RoleContext, finder: InternalAppPar
     log: context.log,
     baseUrl: context.config.baseUrl,
     finder,
-    async readiness() {
-      const processes = await context.gather()
+    roles: rolesOf(context),
+    async readiness(asked) {
+      const processes = (await context.gather(asked)).filter(({ role }) => asked === undefined || role === asked)
       const shown = processes.map(({ role, pid, ready, details }) => ({ role, pid, ready, ...details }))
-      return { ready: processes.length > 0 && processes.every(({ ready }) => ready), details: { processes: shown } }
+      const serve = processes.filter(({ ready }) => ready).length
+      return { ready: serve > 0 && (asked !== undefined || serve === processes.length), details: { processes: shown } }
     },
     async metrics() {
       const reports = await context.gather()
@@ -33,6 +35,11 @@ export async function serveInternal(context: RoleContext, finder: InternalAppPar
   })
   await listen(app, on)
   return { stop: () => leave(app) }
+}
+
+/** Those that the tree was started with, and the follower where one of them reads the local copy. */
+function rolesOf({ roles }: RoleContext): string[] {
+  return roles.includes('api') || roles.includes('edge') ? [...roles, 'follower'] : [...roles]
 }
 
 /**

@@ -18,8 +18,8 @@ export type RoleContext = {
   runDir: string
   /** Where the demo's application listens, with --demo. */
   demoUpstream: string | undefined
-  /** Asks every process of this tree for its report. */
-  gather(): Promise<ProcessReport[]>
+  /** Asks every process of this tree for its report, or only those of one role. */
+  gather(role?: string): Promise<ProcessReport[]>
   /** Says that this process can only go on when the one whose place it is to take has ended. */
   sayWaiting(): void
 }

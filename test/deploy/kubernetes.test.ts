@@ -75,12 +75,15 @@ describe('every pod of ours', () => {
     expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(sleepS + DRAIN_S)
   })
 
-  test.each(workloads)('$kind $metadata.name is asked at /ready on the internal port, and never restarted for its answer', ({ spec }) => {
-    const [container] = spec.template.spec.containers
-    expect(container.readinessProbe.httpGet).toEqual({ path: '/ready', port: 'internal' })
-    expect(container.ports).toContainEqual({ name: 'internal', containerPort: 4001 })
-    expect(container.livenessProbe).toBeUndefined()
-  })
+  test.each(workloads)(
+    '$kind $metadata.name is asked for its role at /ready on the internal port, and never restarted for its answer',
+    ({ metadata, spec }) => {
+      const [container] = spec.template.spec.containers
+      expect(container.readinessProbe.httpGet).toEqual({ path: `/ready?role=${metadata.name}`, port: 'internal' })
+      expect(container.ports).toContainEqual({ name: 'internal', containerPort: 4001 })
+      expect(container.livenessProbe).toBeUndefined()
+    },
+  )
 
   test.each(workloads)("$kind $metadata.name has its data in a folder of its own on its volume, whose root is root's", ({ spec }) => {
     const { mountPath } = spec.template.spec.containers[0].volumeMounts.find(({ name }) => name === 'data')!

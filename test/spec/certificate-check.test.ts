@@ -32,7 +32,8 @@ function internalApp({ finder }: Pick<TestApi, 'finder'>): FastifyInstance {
     log: createLog('test-internal', 'fatal'),
     baseUrl: new URL('https://api.namesake.test'),
     finder,
-    readiness: async () => ({ ready: true, details: { roles: ['api'] } }),
+    roles: ['api', 'worker'],
+    readiness: async (role) => ({ ready: role !== 'worker', details: { roles: ['api'] } }),
     metrics: async () => 'up 1\n',
   })
 }
@@ -106,6 +107,16 @@ test('the same address tells whether all roles serve, and the metrics', async ()
   const metrics = await fetch(`${url}/metrics`)
   expect(await metrics.text()).toBe('up 1\n')
   expect(metrics.headers.get('content-type')).toContain('text/plain; version=0.0.4')
+})
+
+test('it tells whether one role serves, and 400 says which there are', async () => {
+  const ready = (query: string) => fetch(`${url}/ready${query}`)
+  expect([(await ready('?role=api')).status, (await ready('?role=worker')).status]).toEqual([200, 503])
+  for (const query of ['?role=edge', '?role=', '?role=api&role=worker']) expect((await ready(query)).status).toBe(400)
+  expect(await (await ready('?role=edge')).json()).toMatchObject({
+    code: 'query_invalid',
+    detail: 'this machine has no role "edge": role is one of api, worker',
+  })
 })
 
 test('it answers 200 for a name under a wildcard once that is verified, and 404 before', async () => {
