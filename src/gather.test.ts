@@ -20,10 +20,37 @@ const SERVE = `
   process.on('SIGTERM', () => process.exit(0))
   process.send({ type: 'ready' })`
 
-function startPlaces(count: number) {
+/** Serves only while it has the lock, which its predecessor lets go when it is told to end, and some time after it got it. */
+const TAKE_OVER = `
+  import { rmSync, writeFileSync } from 'node:fs'
+  import { setTimeout as pause } from 'node:timers/promises'
+  const lock = process.argv[1] + '.lock'
+  let ready = false
+  process.on('message', ({ id }) => process.send({ type: 'report', id, report: { role: 'edge', pid: process.pid, ready, details: {}, metrics: [] } }))
+  process.on('SIGTERM', () => {
+    rmSync(lock)
+    process.exit(0)
+  })
+  const take = () => {
+    try {
+      writeFileSync(lock, '', { flag: 'wx' })
+      return true
+    } catch {
+      return false
+    }
+  }
+  while (!take()) {
+    process.send({ type: 'waiting' })
+    await pause(10)
+  }
+  await pause(200)
+  ready = true
+  process.send({ type: 'ready' })`
+
+function startPlaces(count: number, program = SERVE) {
   const folder = mkdtempSync(join(tmpdir(), 'namesake-gather-'))
   const script = join(folder, 'serve.mjs')
-  writeFileSync(script, SERVE)
+  writeFileSync(script, program)
   const places: RoleProcess[] = []
   const gatherer = createGatherer(() => places, ['edge', 'api'])
   const parts = {
@@ -82,4 +109,25 @@ test('who asks about one role waits for no other', async () => {
   const askedAt = performance.now()
   expect(await gather('api')).toMatchObject([{ role: 'api', ready: false, details: { state: 'not started yet' } }])
   expect(performance.now() - askedAt).toBeLessThan(1_000)
+})
+
+test('one that waits for what its predecessor holds counts as that did until it serves', async () => {
+  const { places, gather } = startPlaces(1, TAKE_OVER)
+  const [place] = places
+  const reports = async () => gather('edge').then(([report]) => report!)
+  expect(await reports()).toMatchObject({ ready: false }) // the first has no predecessor
+  await place!.firstReady
+  const former = place!.current()!.pid
+  let replaced = false
+  const replacing = place!.replace({}).finally(() => {
+    replaced = true
+  })
+  const seen = new Set<number>()
+  while (!replaced) {
+    const { pid, ready } = await reports()
+    expect({ pid, ready }).toEqual({ pid, ready: true })
+    if (!place!.isReady()) seen.add(pid)
+  }
+  expect(await replacing).toEqual({ kind: 'replaced' })
+  expect([...seen].filter((pid) => pid !== former)).toHaveLength(1)
 })

@@ -9,8 +9,8 @@ const REPORT_TIMEOUT_MS = 2_000
 /** Asks the processes of the tree for their reports, so that one of them can answer for all. */
 export type Gatherer = {
   /**
-   * One report a process, or a process of that role; one that is down or silent is reported as not ready, and so is a role that was not started yet. With the
-   * metrics of a process come the counts of those that sat in its place before.
+   * One report a process, or a process of that role; one that is down or silent is reported as not ready, and so is a role that was not started yet. One that
+   * takes over from its predecessor counts as that did. With the metrics of a process come the counts of those that sat in its place before.
    */
   gather(role?: string): Promise<ProcessReport[]>
   /** Takes a child's answer in. */
@@ -44,8 +44,11 @@ export function createGatherer(processes: () => readonly RoleProcess[], roles: r
     counts.set(place, kept)
     const child = place.current()
     if (!child) return { ...unready(place.role, 'down'), metrics: kept.metrics() }
+    const takesOver = place.isTakingOver()
     const report = await ask(child)
-    return { ...(report ?? unready(place.role, 'silent', child.pid)), metrics: kept.metricsOf(child, report?.metrics) }
+    if (!report && place.current() !== child) return reportOf(place) // it was replaced meanwhile
+    const shown = report ?? unready(place.role, 'silent', child.pid)
+    return { ...shown, ready: shown.ready || takesOver, metrics: kept.metricsOf(child, report?.metrics) }
   }
 
   return {

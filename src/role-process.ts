@@ -14,6 +14,8 @@ export type RoleProcess = {
   waits: Promise<void>
   current(): Child | undefined
   isReady(): boolean
+  /** Whether its process waits, or waited, for what its predecessor held, which served, and is about to serve. */
+  isTakingOver(): boolean
   /**
    * Starts a successor with this `.env`, and when that serves lets the present process drain. One that waits for what the present process holds is given
    * way to as soon as it lacks nothing else. A successor that fails changes nothing, or has its place filled again as after any end.
@@ -49,6 +51,7 @@ export function startRoleProcess(parts: RoleProcessParts): RoleProcess {
   const waits = Promise.withResolvers<void>()
   let current: Child | undefined
   let ready = false
+  let takesOver = false
   let failures = 0
   let restart = Promise.resolve()
 
@@ -100,6 +103,7 @@ export function startRoleProcess(parts: RoleProcessParts): RoleProcess {
     waits: waits.promise,
     current: () => current,
     isReady: () => ready,
+    isTakingOver: () => takesOver,
     async replace(next) {
       const former = current
       const successor = spawn(next)
@@ -116,9 +120,11 @@ export function startRoleProcess(parts: RoleProcessParts): RoleProcess {
       if (came === false || stopping.signal.aborted) return kept()
       // The place may have been filled anew meanwhile, after a crash: whoever sits there now makes room.
       const sitting = current ?? former
+      takesOver = ready
       seat(successor)
       if (sitting && sitting !== successor) drain(sitting)
       const serves = await Promise.race([successor.ready, late])
+      takesOver = false
       if (!serves) return kept()
       patience.abort()
       dotEnv = next

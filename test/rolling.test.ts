@@ -64,6 +64,17 @@ test('while all edge processes are replaced, no request that has an end is lost'
   expect(load.lost).toEqual([])
 })
 
+test('a reload leaves /ready at 200', { timeout: 90_000 }, async () => {
+  const former = await processesOf(tree)
+  tree.process.kill('SIGHUP')
+  const away: unknown[] = []
+  while (former.some(({ pid }) => isRunning(pid))) {
+    const answer = await fetch(`${tree.internalUrl}/ready`, { headers: { connection: 'close' } })
+    if (!answer.ok) away.push(await answer.json())
+  }
+  expect(away).toEqual([])
+})
+
 test('when an edge process is killed, new visitors go on being served at once, and its place is filled again', async () => {
   const [victim, survivor] = (await edgePids()) as [number, number]
   signal(victim, 'SIGKILL')
