@@ -128,6 +128,9 @@ describe.each([
     expect((await fetch(`${tree.internalUrl}/ready`)).status).toBe(200)
     const metrics = await (await fetch(`${tree.internalUrl}/metrics`)).text()
     expect(Number(/^namesake_feed_lag_seconds (\S+)$/m.exec(metrics)?.[1])).toBeGreaterThan(NOTICED_LAG_MS / 1_000)
+    expect(metrics).toMatch(/^namesake_orders_total\{outcome="refused"\} \d+$/m) // before the first one, too
+    expect(metrics).toMatch(/^namesake_probes_total\{state="loop"\} 0$/m)
+    expect(metrics).toMatch(/^namesake_edge_upstream_errors_total\{reason="tls"\} 0$/m)
   })
 
   test('they are told so too after the follower has died and come back meanwhile', async () => {

@@ -5,8 +5,19 @@ import { answerFrom, type Zone } from './zone.ts'
 
 export type Transport = 'udp' | 'tcp'
 
+export const QUERY_OUTCOMES = [
+  'noerror',
+  'formerr',
+  'servfail',
+  'nxdomain',
+  'notimp',
+  'refused',
+  'badvers',
+  'truncated',
+  'dropped',
+] as const
 /** What became of a packet, for the counters. */
-export type Outcome = 'noerror' | 'formerr' | 'servfail' | 'nxdomain' | 'notimp' | 'refused' | 'badvers' | 'truncated' | 'dropped'
+export type Outcome = (typeof QUERY_OUTCOMES)[number]
 
 export type Responder = {
   /** The response to a packet; undefined when there is none to be sent. Never rejects. */

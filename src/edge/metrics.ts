@@ -1,4 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
+import { countBy } from '../lib/count-by.ts'
 import { type AdmissionCounts, TURNED_AWAY_REASONS, type TurnedAwayReason } from './admission.ts'
 import { HELD_OUTCOMES, type HeldOutcome } from './bridge.ts'
 import { DurationHistogram } from './duration-histogram.ts'
@@ -52,7 +53,7 @@ export function createEdgeMetrics(registry: Registry): EdgeMetrics {
     registers,
     collect() {
       this.reset()
-      for (const [i, label] of CLASSES.entries()) if (answered[i]! > 0) this.inc({ class: label }, answered[i]!)
+      for (const [i, label] of CLASSES.entries()) this.inc({ class: label }, answered[i]!)
     },
   })
   const seconds = new DurationHistogram({
@@ -61,35 +62,35 @@ export function createEdgeMetrics(registry: Registry): EdgeMetrics {
     buckets: SECONDS,
     registers,
   })
-  const port80 = new Counter({
+  const countPort80 = countBy(registry, {
     name: 'namesake_edge_port80_requests_total',
     help: 'Requests to port 80 that were answered, by status class',
-    labelNames: ['class'],
-    registers,
+    label: 'class',
+    values: CLASSES.slice(2),
   })
-  const failures = new Counter({
+  const upstreamFailed = countBy(registry, {
     name: 'namesake_edge_upstream_errors_total',
     help: 'Failed exchanges by reason',
-    labelNames: ['reason'],
-    registers,
+    label: 'reason',
+    values: FAILURE_REASONS,
   })
-  const heldRequests = new Counter({
+  const heldEnded = countBy(registry, {
     name: 'namesake_edge_held_requests_total',
     help: 'Requests held for their upstream by outcome',
-    labelNames: ['outcome'],
-    registers,
+    label: 'outcome',
+    values: HELD_OUTCOMES,
   })
-  const handshakes = new Counter({
+  const handshakeEnded = countBy(registry, {
     name: 'namesake_edge_handshakes_total',
     help: 'TLS handshakes by outcome',
-    labelNames: ['outcome'],
-    registers,
+    label: 'outcome',
+    values: HANDSHAKE_OUTCOMES,
   })
-  const turnedAway = new Counter({
+  const turnedAway = countBy(registry, {
     name: 'namesake_edge_turned_away_total',
     help: 'Connections closed before their handshake because of a ceiling, by which one',
-    labelNames: ['ceiling'],
-    registers,
+    label: 'ceiling',
+    values: TURNED_AWAY_REASONS,
   })
   const http2Errors = new Counter({
     name: 'namesake_edge_http2_errors_total',
@@ -97,10 +98,6 @@ export function createEdgeMetrics(registry: Registry): EdgeMetrics {
     labelNames: ['frame', 'code'],
     registers,
   })
-  const byReason = new Map(FAILURE_REASONS.map((reason) => [reason, failures.labels(reason)]))
-  const byHeldOutcome = new Map(HELD_OUTCOMES.map((outcome) => [outcome, heldRequests.labels(outcome)]))
-  const byOutcome = new Map(HANDSHAKE_OUTCOMES.map((outcome) => [outcome, handshakes.labels(outcome)]))
-  const byCeiling = new Map(TURNED_AWAY_REASONS.map((reason) => [reason, turnedAway.labels(reason)]))
   let counts: (() => EdgeCounts) | undefined
 
   new Gauge({
@@ -191,11 +188,11 @@ export function createEdgeMetrics(registry: Registry): EdgeMetrics {
       answered[classOf(status)]! += 1
       seconds.note(duration)
     },
-    port80Answered: (status) => port80.inc({ class: CLASSES[classOf(status)]! }),
-    upstreamFailed: (reason) => byReason.get(reason)?.inc(),
-    heldEnded: (outcome) => byHeldOutcome.get(outcome)?.inc(),
-    handshakeEnded: (outcome) => byOutcome.get(outcome)?.inc(),
-    turnedAway: (reason) => byCeiling.get(reason)?.inc(),
+    port80Answered: (status) => countPort80(CLASSES[classOf(status)]!),
+    upstreamFailed,
+    heldEnded,
+    handshakeEnded,
+    turnedAway,
     http2ErrorSent: (type, code) => http2Errors.inc({ frame: type === FRAME.goaway ? 'GOAWAY' : 'RST_STREAM', code: errorName(code) }),
     watch(read) {
       counts = read

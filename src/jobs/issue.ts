@@ -36,6 +36,9 @@ export type Ways = readonly ('http-01' | 'dns-01' | 'tls-alpn-01')[]
 /** What an order goes out with: the room that was taken for it, the certificate that it replaces, and how control may be proven. */
 export type Going = { permission: IssuancePermission; held: HeldCertificate | undefined; ways?: Ways | undefined }
 
+export const ORDER_OUTCOMES = ['issued', 'refused', 'not-ordered'] as const
+export type OrderOutcome = (typeof ORDER_OUTCOMES)[number]
+
 export type IssueParts = {
   db: Db
   log: Log
@@ -53,7 +56,7 @@ export type IssueParts = {
   sealKey(keyPem: string, hostname: Hostname): Buffer
   announce(hostname: Hostname): void
   now(): Date
-  count(outcome: 'issued' | 'refused' | 'not-ordered'): void
+  count(outcome: OrderOutcome): void
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Db } from '../core/db.ts'
-import type { DnsReport } from '../core/dns-report.ts'
+import type { DnsReport, DnsState } from '../core/dns-report.ts'
 import { nextProbeInS } from '../core/probe-interval.ts'
 import { claimDueProbes, type DueProbe, type ProbeLine, type ProbeResult, recordProbes } from '../core/probes.ts'
 import type { Hostname } from '../hostname.ts'
@@ -14,7 +14,7 @@ export type ProbeSweepParts = {
   workerId?: string
   check(probe: DueProbe): Promise<DnsReport>
   onRecorded(hostnames: Hostname[]): void
-  count(state: string): void
+  count(state: DnsState): void
 }
 
 /** Of each line, for itself: a silent zone holds its place for eight seconds, and must not hold up those that answer. */

@@ -1,13 +1,14 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Counter } from 'prom-client'
 import { type Config, ConfigError } from '../config.ts'
 import { findChallenges } from '../core/challenges.ts'
 import { closeDatabase, connectDatabase } from '../core/db.ts'
 import { isDelegationLabel } from '../core/delegation.ts'
 import { findRoute } from '../core/routes.ts'
 import { createPendingTexts } from '../dns/pending-texts.ts'
+import { QUERY_OUTCOMES } from '../dns/responder.ts'
 import { startDnsServer } from '../dns/server.ts'
+import { countBy } from '../lib/count-by.ts'
 import { serveInternal } from './internal.ts'
 import type { Listen, RoleContext, RunningRole } from './role.ts'
 
@@ -33,18 +34,18 @@ export async function loadDns(
 async function startDns(context: RoleContext, udp: Socket): Promise<RunningRole> {
   const { config, log, metrics } = context
   const db = connectDatabase(config.databaseUrl!, { applicationName: 'namesake dns', poolMax: 2, log })
-  const queries = new Counter({
+  const countQuery = countBy(metrics, {
     name: 'namesake_dns_queries_total',
     help: 'Questions to our own DNS zone by what became of them',
-    labelNames: ['outcome'],
-    registers: [metrics],
+    label: 'outcome',
+    values: QUERY_OUTCOMES,
   })
   const texts = createPendingTexts(() => findChallenges(db, 'dns-01'))
   const server = await startDnsServer({
     zone: { name: config.dnsZone!, addresses: config.edgeIps, mayHold: isDelegationLabel, findTexts: texts.find },
     udp,
     tcp: context.listen.dns ?? config.dnsAddr,
-    count: (outcome) => queries.inc({ outcome }),
+    count: countQuery,
   })
   const internal = await serveInternal(context, { findInCopy: (hostname) => findRoute(db, hostname, { metadata: false }) })
   return {

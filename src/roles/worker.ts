@@ -1,4 +1,4 @@
-import { Counter, Gauge } from 'prom-client'
+import { Gauge } from 'prom-client'
 import { pruneActivity } from '../core/activity.ts'
 import { claimDueRenewals, forgetReleasedCertificates, type RenewalRound, requestOwnCertificates } from '../core/certificates.ts'
 import { pruneChallenges } from '../core/challenges.ts'
@@ -6,6 +6,7 @@ import { compactChanges, createAnnouncer, pruneChanges } from '../core/changes.t
 import { pruneConnectLinks } from '../core/connect-links.ts'
 import { createDatabaseHosts } from '../core/database-hosts.ts'
 import { closeDatabase, connectDatabase, type Db } from '../core/db.ts'
+import { DNS_STATES } from '../core/dns-report.ts'
 import { forgetReleasedClaims } from '../core/domains.ts'
 import { beatFeed } from '../core/feed-beats.ts'
 import { isOvertaken } from '../core/issuance-attempts.ts'
@@ -20,13 +21,14 @@ import { pruneSessions } from '../core/sessions.ts'
 import { freeForgottenJobs, pruneFailedJobs } from '../core/workers.ts'
 import type { Hostname } from '../hostname.ts'
 import { checkLive } from '../jobs/check-live.ts'
-import { type IssueParts, issueCertificate } from '../jobs/issue.ts'
+import { type IssueParts, issueCertificate, ORDER_OUTCOMES } from '../jobs/issue.ts'
 import { startJobRunner } from '../jobs/job-runner.ts'
 import { deliverMail } from '../jobs/mail.ts'
 import { createMailServer } from '../jobs/mail-server.ts'
 import { startProbeSweep } from '../jobs/probe-sweep.ts'
 import { askAboutRenewals } from '../jobs/renewal-info.ts'
 import { startSweeps } from '../jobs/sweep.ts'
+import { countBy } from '../lib/count-by.ts'
 import { createAuthorityHealth } from './authority-health.ts'
 import { certificateKeys } from './certificate-keys.ts'
 import { createDelegatedChallenges } from './delegated-challenges.ts'
@@ -71,13 +73,13 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
     isOvertaken: (hostname, permission) => isOvertaken(db, hostname, permission).catch(() => false),
     findClaimBesideOthers: (hostname) => findClaimBesideOthers(db, hostname),
   })
-  const orders = new Counter({
+  const countOrder = countBy(metrics, {
     name: 'namesake_orders_total',
     help: 'Certificate attempts by outcome',
-    labelNames: ['outcome'],
-    registers: [metrics],
+    label: 'outcome',
+    values: ORDER_OUTCOMES,
   })
-  const probes = new Counter({ name: 'namesake_probes_total', help: 'DNS checks by outcome', labelNames: ['state'], registers: [metrics] })
+  const countProbe = countBy(metrics, { name: 'namesake_probes_total', help: 'DNS checks by outcome', label: 'state', values: DNS_STATES })
   new Gauge({
     name: 'namesake_authority_up',
     help: 'Whether a certificate authority answers (1) or is passed over (0), as this process finds',
@@ -96,7 +98,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
     log,
     announce: announcer.announce,
     now: () => new Date(),
-    count: (outcome) => orders.inc({ outcome }),
+    count: countOrder,
   }
 
   const mailServer = config.smtpUrl === undefined ? undefined : createMailServer(config.smtpUrl, config.mailFrom!)
@@ -134,7 +136,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
     workerId: runners[0].id,
     check: (due) => probe.check(due.hostname, due),
     onRecorded: (changed) => changed.forEach(announcer.announce),
-    count: (state) => probes.inc({ state }),
+    count: countProbe,
   })
   const renewals: RenewalRound = {}
   const sweeps = startSweeps(
