@@ -121,6 +121,12 @@ export function refusedHead(status: number, method: string, path: string): Http2
   return { kind: 'refused', status, method, target: isPath(path, method) ? path : '' }
 }
 
+/** Refused for its size, of which these fields could be read. */
+export function tooLargeHead(fields: readonly HeaderField[]): Http2Head {
+  const valueIn = (wanted: string) => fields.find(({ name }) => name === wanted)?.value ?? ''
+  return refusedHead(431, valueIn(':method'), valueIn(':path'))
+}
+
 /** Whether the text, one character a byte, is a path with or without a query, or `*` with OPTIONS (RFC 9113 §8.3.1): an absolute form it is never. */
 function isPath(text: string, method: string): boolean {
   return isTarget(text) && (text.startsWith('/') || (text === '*' && method === 'OPTIONS'))

@@ -3,7 +3,7 @@ import type { TLSSocket } from 'node:tls'
 import type { EngineParts, VisitorConnection } from './engine.ts'
 import { HeaderField } from './http2/header-field.ts'
 import { Http2Exchange } from './http2-exchange.ts'
-import { type Http2Head, readHttp2Head, refusedHead } from './http2-head.ts'
+import { type Http2Head, readHttp2Head, refusedHead, tooLargeHead } from './http2-head.ts'
 import { REQUEST_FIELDS_MAX, REQUEST_HEAD_BYTES_MAX, STREAMS_PER_CONNECTION_MAX } from './request-limits.ts'
 
 const STREAM_WINDOW_BYTES = 256 * 1024
@@ -79,10 +79,11 @@ export function createHttp2Server({ timeouts, onExchange }: EngineParts) {
   }
 }
 
-/** node:http2 has ended what is malformed, unless the two of us differ. */
+/** node:http2 has ended what is malformed, unless the two of us differ, but takes more of a head than it says. */
 function readHead(raw: readonly string[]): Http2Head {
   const fields: HeaderField[] = []
   for (let i = 0; i < raw.length; i += 2) fields.push(new HeaderField(raw[i]!, raw[i + 1]!))
+  if (fields.reduce((bytes, field) => bytes + field.size, 0) > REQUEST_HEAD_BYTES_MAX) return tooLargeHead(fields)
   const head = fields.every(({ isProper }) => isProper) ? readHttp2Head(fields) : undefined
   return head ?? refusedHead(400, '', '')
 }

@@ -13,8 +13,8 @@ beforeAll(async () => {
 })
 afterAll(() => edge.stop(0))
 
-async function ask(path: string, host = `Host: ${HOST}\r\n`, method = 'GET', version = '1.1') {
-  const reader = speakPlain(edge.httpPort, `${method} ${path} HTTP/${version}\r\n${host}\r\n`)
+async function ask(path: string, host = `Host: ${HOST}\r\n`, method = 'GET', version = '1.1', port = edge.httpPort) {
+  const reader = speakPlain(port, `${method} ${path} HTTP/${version}\r\n${host}\r\n`)
   const answer = await reader.answer({ bodiless: method === 'HEAD' })
   reader.socket.destroy()
   return { status: answer.status, location: answer.field('location'), body: answer.body }
@@ -30,12 +30,15 @@ test('a challenge of the certificate authority is answered for every hostname th
 const CHALLENGES = '/.well-known/acme-challenge'
 
 test('the log says who asked for a challenge and what it got, and nothing of who is shown the way to https', async () => {
-  edge.lines.length = 0
-  await ask('/a')
-  await ask(`${CHALLENGES}/known`)
-  await ask(`${CHALLENGES}/other`, `Host: ${HOST}\r\n`, 'HEAD', '1.0')
-  await ask(`${CHALLENGES}/known`, 'Host: unknown.example.com\r\n')
-  await ask(`${CHALLENGES}/known?secret=1`)
+  const own = await startTestEdge({ publicHttpsPort: 8443 })
+  await own.route(HOST, 'http://127.0.0.1:1', { verified: false })
+  const askOwn = (path: string, { host = HOST, method = 'GET', version = '1.1' } = {}) =>
+    ask(path, `Host: ${host}\r\n`, method, version, own.httpPort)
+  await askOwn('/a')
+  await askOwn(`${CHALLENGES}/known`)
+  await askOwn(`${CHALLENGES}/other`, { method: 'HEAD', version: '1.0' })
+  await askOwn(`${CHALLENGES}/known`, { host: 'unknown.example.com' })
+  await askOwn(`${CHALLENGES}/known?secret=1`)
   const line = { level: 'info', name: 'edge', msg: 'request', client: '127.0.0.1', hostname: HOST, project: 'project-1', method: 'GET' }
   const unknown = { ...line, hostname: 'unknown.example.com', project: undefined }
   const expected = [
@@ -44,7 +47,8 @@ test('the log says who asked for a challenge and what it got, and nothing of who
     { ...unknown, path: `${CHALLENGES}/known`, status: 404 },
     { ...line, path: `${CHALLENGES}/known`, status: 308 },
   ].map((fields) => expect.objectContaining({ ...fields, requestId: expect.any(String), totalMs: expect.any(Number) }))
-  await vi.waitFor(() => expect(edge.lines.map((said) => ({ project: undefined, ...said }))).toEqual(expected))
+  await vi.waitFor(() => expect(own.lines.map((said) => ({ project: undefined, ...said }))).toEqual(expected))
+  await own.stop(0)
 })
 
 test('behind a proxy that is trusted the log says whom that asks for', async () => {

@@ -1,4 +1,4 @@
-import { type Http2Head, type LastHttp2Head, readHttp2Head, refusedHead } from '../http2-head.ts'
+import { type Http2Head, type LastHttp2Head, readHttp2Head, tooLargeHead } from '../http2-head.ts'
 import type { HeaderField } from './header-field.ts'
 import type { DecodedHead } from './hpack-decoder.ts'
 
@@ -8,10 +8,7 @@ export function readRequest(
   endsStream: boolean,
   last: LastHttp2Head,
 ): Http2Head | undefined {
-  if (isTooLarge) {
-    const valueIn = (wanted: string) => fields.find(({ name }) => name === wanted)?.value ?? ''
-    return refusedHead(431, valueIn(':method'), valueIn(':path'))
-  }
+  if (isTooLarge) return tooLargeHead(fields)
   if (!isProper) return undefined
   const head = last.again(fields) ?? readHttp2Head(fields)
   last.remember(fields, head)
