@@ -73,6 +73,8 @@ export type CopyWriter = {
 const BUSY_TIMEOUT_MS = 1_000
 const LOG_BYTES_KEPT = 16 * 1024 * 1024
 
+/** Why a file cannot be followed or read. */
+type Unfit = { file: string | undefined; reason: string; because: 'content' | 'damaged' | 'unopened' }
 type Opened = { file: string; inode: number; db: DatabaseSync; lookups: CopyLookups; changes: CopyChanges; names: CopyNames }
 
 /**
@@ -82,20 +84,17 @@ type Opened = { file: string; inode: number; db: DatabaseSync; lookups: CopyLook
 export function openCopyWriter(path: string, scope: CopyScope = { metadata: true, hostnamesMax: 0 }): CopyWriter {
   const lock = takeCopyLock(path)
   let opened: Opened | undefined
-  let unfit: string | undefined
-  let damaged: string | undefined
-  let unopened: string | undefined
+  let unfit: Unfit | undefined
   let state: { cursor: Cursor; asOfMs: number } | undefined
   let isReplacing = false
 
   const giveUp = (file: string, reason: string): void => {
     if (opened?.db.isOpen) opened.db.close()
     opened = undefined
-    damaged = file
-    unfit = reason
+    unfit = { file, reason, because: 'damaged' }
   }
   const guarded = <T>(action: (copy: Opened) => T): T => {
-    if (!opened) throw new Error(`there is no copy to work on: ${unfit}`)
+    if (!opened) throw new Error(`there is no copy to work on: ${unfit?.reason}`)
     const { file } = opened
     try {
       return action(opened)
@@ -107,20 +106,17 @@ export function openCopyWriter(path: string, scope: CopyScope = { metadata: true
   const take = (file: string): void => {
     const outcome = openGeneration(file, scope)
     if (outcome.kind === 'unfit') {
-      unfit = outcome.reason
-      damaged = outcome.because === 'damaged' ? file : undefined
-      unopened = outcome.because === 'unopened' ? file : undefined
+      unfit = { file, ...outcome }
       return
     }
     opened = outcome.opened
     unfit = undefined
-    unopened = undefined
     state = opened.lookups.readState()
   }
 
   const inUse = currentGeneration(path)
   if (inUse) take(inUse)
-  else unfit = 'there is none yet'
+  else unfit = { file: undefined, reason: 'there is none yet', because: 'content' }
   sweepGenerations(path)
 
   return {
@@ -128,10 +124,11 @@ export function openCopyWriter(path: string, scope: CopyScope = { metadata: true
       cursor: opened && state?.cursor,
       complete: opened !== undefined && scope.hostnamesMax === 0,
       asOfMs: state?.asOfMs ?? 0,
-      unfit,
+      unfit: unfit?.reason,
     }),
     reopen() {
-      if (unopened !== undefined && unopened === currentGeneration(path)) take(unopened)
+      const file = currentGeneration(path)
+      if (file && unfit?.because === 'unopened' && unfit.file === file) take(file)
       return opened !== undefined
     },
     findRoute: (hostname) => opened && guarded(({ lookups }) => lookups.findRoute(hostname)),
@@ -148,10 +145,9 @@ export function openCopyWriter(path: string, scope: CopyScope = { metadata: true
       } finally {
         isReplacing = false
       }
-      const isDamaged = before === damaged
+      const isDamaged = unfit?.because === 'damaged' && unfit.file === before
       opened?.db.close()
       opened = undefined
-      damaged = undefined
       take(file)
       if (before && isDamaged) await setAside(path, before)
       else if (before) removeReplaced(before)
@@ -201,10 +197,7 @@ function stands(path: string, { file, inode }: Opened): boolean {
   return found?.ino === inode && found.size > 0
 }
 
-function openGeneration(
-  file: string,
-  scope: CopyScope,
-): { kind: 'opened'; opened: Opened } | { kind: 'unfit'; reason: string; because: 'content' | 'damaged' | 'unopened' } {
+function openGeneration(file: string, scope: CopyScope): { kind: 'opened'; opened: Opened } | ({ kind: 'unfit' } & Omit<Unfit, 'file'>) {
   let db: DatabaseSync | undefined
   try {
     db = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS })
