@@ -51,8 +51,7 @@ export function createPort80(parts: Port80Parts) {
   server.emit('listening') // it has no listener of its own, and this starts the watch over its connections' times
   const logChallenge = createChallengeLog(parts)
   const refuseCounted = (socket: Socket, status: number) => {
-    if (socket.bytesRead > 0 && socket.writable) parts.metrics.port80Answered(status)
-    refuse(socket, status)
+    if (refuse(socket, status)) parts.metrics.port80Answered(status)
   }
   const times = createPlainTimes(parts.timeouts, (socket, hasAsked) => (hasAsked ? void socket.destroy() : refuseCounted(socket, 408)))
   server.on('request', (request, response) => {
@@ -166,16 +165,21 @@ function send(request: IncomingMessage, response: ServerResponse, { head, body }
   return sent.length
 }
 
-/** Ends the connection with a page; one on which nothing was ever said, without a word. To be called behind the answers to what came before. */
-function refuse(socket: Socket, status: number): void {
-  if (socket.bytesRead === 0) return void socket.destroy()
+/** Ends the connection with a page; one on which nothing was ever said, without a word. To be called behind the answers to what came before. Whether a page went out. */
+function refuse(socket: Socket, status: number): boolean {
+  if (socket.bytesRead === 0) {
+    socket.destroy()
+    return false
+  }
   const { head, body } = page(status)
   const lines = `${head.fields.lines}Connection: close\r\nContent-Length: ${body.length}\r\n`
-  end(socket, { lastBytes: `HTTP/1.1 ${status} ${head.reason}\r\n${lines}\r\n${body}` })
+  return end(socket, { lastBytes: `HTTP/1.1 ${status} ${head.reason}\r\n${lines}\r\n${body}` })
 }
 
-/** Once: node:http finds the same fault again in each further piece of what is not HTTP. */
-function end(socket: Socket, last?: { lastBytes: string }): void {
-  if (socket.writable) endSoon(socket, last)
+/** Once: node:http finds the same fault again in each further piece of what is not HTTP. False: it had ended. */
+function end(socket: Socket, last?: { lastBytes: string }): boolean {
+  const { writable } = socket
+  if (writable) endSoon(socket, last)
   else if (!socket.writableEnded) socket.destroy()
+  return writable
 }
