@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import { ServiceError } from '../errors.ts'
 import { repeatedName, splitMembers } from '../lib/json-members.ts'
+import { quoted } from '../lib/quoted.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -10,7 +11,6 @@ declare module 'fastify' {
 }
 
 export const BODY_BYTES_MAX = 1024 * 1024
-const NAME_SHOWN_CHARS_MAX = 80
 
 /**
  * Bodies are JSON (RFC 8259) in UTF-8, parsed without losing anything: `__proto__` is a key like any other, and the text stays at hand.
@@ -83,10 +83,7 @@ function parse(text: string): unknown {
   const value = parseJson(text)
   const name = repeatedName(text)
   if (name === undefined) return value
-  throw new ServiceError(
-    'body_invalid',
-    `the body holds the field ${JSON.stringify(name.slice(0, NAME_SHOWN_CHARS_MAX))} twice in one object: send it once`,
-  )
+  throw new ServiceError('body_invalid', `the body holds the field ${quoted(name)} twice in one object: send it once`)
 }
 
 function parseJson(text: string): unknown {

@@ -1,5 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, ServiceError } from '../errors.ts'
+import { quoted } from '../lib/quoted.ts'
 import type { Log } from '../log.ts'
 import { limitSentence } from './page-limits.ts'
 
@@ -132,6 +133,12 @@ export function problemType(baseUrl: URL, code: ErrorCode): string {
   return new URL(`/v1/docs#${code}`, baseUrl).href
 }
 
+/** RFC 9457. */
+export function problemDocument(baseUrl: URL, { code, message }: ServiceError, requestId: string): Buffer {
+  const { status, title } = PROBLEMS[code]
+  return Buffer.from(JSON.stringify({ type: problemType(baseUrl, code), title, status, code, detail: message, requestId }))
+}
+
 export type Problems = {
   /** Makes every failure of the app's routes a problem document, and so every path without a route. */
   answerAll(app: FastifyInstance): void
@@ -163,14 +170,13 @@ export function createProblems(parts: { baseUrl: URL; log: Log }): Problems {
 }
 
 function sendProblem(request: FastifyRequest, reply: FastifyReply, baseUrl: URL, error: ServiceError): FastifyReply {
-  const { status, title } = PROBLEMS[error.code]
+  const { status } = PROBLEMS[error.code]
   reply.code(status).header('cache-control', 'no-store').header('content-type', 'application/problem+json')
   if (status === 401) reply.header('www-authenticate', challenges(request))
   // Mail is away until somebody sets it up: waiting does not help.
   const mends = status === 503 && error.code !== 'mail_unavailable'
   if (mends || error.retryAfterS !== undefined) reply.header('retry-after', error.retryAfterS ?? RETRY_AFTER_S)
-  const problem = { type: problemType(baseUrl, error.code), title, status, code: error.code, detail: error.message, requestId: request.id }
-  return reply.send(Buffer.from(JSON.stringify(problem))) // as bytes: to a string Fastify adds a charset, which this type does not have
+  return reply.send(problemDocument(baseUrl, error, request.id)) // as bytes: to a string Fastify adds a charset, which this type does not have
 }
 
 /** How what the API's description calls a security scheme is asked for. None but Bearer is registered. */
@@ -219,7 +225,7 @@ function fromValidation(error: FastifyError, query: Record<string, unknown>): Se
 
 function sentenceOf(failure: NonNullable<FastifyError['validation']>[number] | undefined, where: string): string {
   const unknown = failure?.params.additionalProperty
-  if (typeof unknown === 'string') return `${where} has an unknown field ${JSON.stringify(unknown.slice(0, 80))}`
+  if (typeof unknown === 'string') return `${where} has an unknown field ${quoted(unknown)}`
   const missing = failure?.params.missingProperty
   if (typeof missing === 'string') return `${where} needs the field "${missing}"`
   if (failure?.instancePath === '' && failure.keyword === 'type') return `${where} is a JSON object`

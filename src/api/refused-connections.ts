@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ConnectionError, FastifyInstance } from 'fastify'
-import { PROBLEMS, problemType } from './problems.ts'
+import { ServiceError } from '../errors.ts'
+import { PROBLEMS, problemDocument } from './problems.ts'
 
 /** Answers what never became a request: broken HTTP, too large a head, a head that does not come. */
 export function refuseConnection(error: ConnectionError, socket: Socket): void {
@@ -44,9 +45,10 @@ function refusalOf({ code, rawPacket, bytesParsed }: ConnectionError): { status:
  * connection without a word, which else would be taken for that one's answer.
  */
 export function refuseTunnels(app: FastifyInstance, baseUrl: URL): void {
-  const code = 'method_not_allowed'
-  const { status, title } = PROBLEMS[code]
-  const detail = 'CONNECT is not allowed here: this is no proxy. Take it out of your proxy settings, and send requests for its paths'
+  const refusal = new ServiceError(
+    'method_not_allowed',
+    'CONNECT is not allowed here: this is no proxy. Take it out of your proxy settings, and send requests for its paths',
+  )
   app.server.on('connect', (request, stream) => {
     const socket = stream as Socket
     socket.on('error', () => socket.destroy())
@@ -59,13 +61,13 @@ export function refuseTunnels(app: FastifyInstance, baseUrl: URL): void {
     response.shouldKeepAlive = false
     response.once('finish', () => socket.destroySoon())
     const requestId = randomUUID()
-    const body = JSON.stringify({ type: problemType(baseUrl, code), title, status, code, detail, requestId })
-    response.writeHead(status, {
+    const body = problemDocument(baseUrl, refusal, requestId)
+    response.writeHead(PROBLEMS[refusal.code].status, {
       allow: 'GET, HEAD, POST, PUT, PATCH, DELETE',
       'x-request-id': requestId,
       'cache-control': 'no-store',
       'content-type': 'application/problem+json',
-      'content-length': Buffer.byteLength(body),
+      'content-length': body.length,
     })
     response.end(body)
   })

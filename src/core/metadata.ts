@@ -1,9 +1,9 @@
 import { ServiceError } from '../errors.ts'
 import { type JsonMember, joinMembers, repeatedName, splitMembers } from '../lib/json-members.ts'
+import { quoted } from '../lib/quoted.ts'
 
 const METADATA_BYTES_MAX = 16 * 1024
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g
-const KEY_SHOWN_CHARS_MAX = 80
 const INTEGER_MAX = 2n ** 53n
 
 /**
@@ -16,7 +16,7 @@ export function readMetadata(json: string): string {
   if (!json.isWellFormed()) throw invalid('metadata holds half of a surrogate pair, which is no character')
   for (const [token] of json.matchAll(TOKENS)) refuse(token)
   const key = repeatedName(json)
-  if (key !== undefined) throw invalid(`metadata holds the key ${JSON.stringify(key.slice(0, KEY_SHOWN_CHARS_MAX))} twice in one object`)
+  if (key !== undefined) throw invalid(`metadata holds the key ${quoted(key)} twice in one object`)
   return withinLimit(json.trim())
 }
 
