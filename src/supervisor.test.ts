@@ -117,7 +117,7 @@ test('every role answers on its socket, and nothing is left after SIGTERM', asyn
   const children = childrenOf(tree.process.pid!)
   expect(children).toHaveLength(6) // follower, two edges, api, worker, PostgreSQL
   const api = children.find((pid) => commandLine(pid).endsWith('\0api\0'))
-  expect(readFileSync(`/proc/${api}/environ`, 'utf8')).toContain('UV_THREADPOOL_SIZE=64') // names of upstreams that nobody answers for hold up no others
+  expect(readFileSync(`/proc/${api}/environ`, 'utf8')).toContain('UV_THREADPOOL_SIZE=256') // names of upstreams that nobody answers for hold up no others
   tree.process.kill('SIGTERM')
   expect(await tree.exited).toBe(0)
   expect(children.filter(isRunning)).toEqual([])

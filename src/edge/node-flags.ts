@@ -15,8 +15,11 @@ export const EDGE_NODE_FLAGS = [
   '--no-async-context-frame',
 ]
 
-/** Look-ups of upstreams take threads of libuv's, half of them: with its four, two names that time out would hold up all others, a database's too. */
-export const LOOKUP_THREADS = { UV_THREADPOOL_SIZE: '64' }
+/**
+ * Look-ups of upstreams take threads of libuv's, half of them: with its four, two names that time out would hold up all others, a database's too. So many
+ * that the fifty projects of one person, whose names nobody answers for, leave some free (`upstream-addresses.ts`).
+ */
+export const LOOKUP_THREADS = { UV_THREADPOOL_SIZE: '256' }
 
 /**
  * What stands in its environment. A TLS context is thousands of small blocks of memory, and glibc has only seven freed ones of a size at hand for a

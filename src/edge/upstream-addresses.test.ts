@@ -41,8 +41,16 @@ test('names that nobody answers for leave room for those of other projects', asy
   expect(await find('app.other.com', '2')).toEqual(['192.0.2.2'])
   for (const answer of answers) answer()
   const ended = await Promise.all(slow)
-  expect(ended.filter((one) => one instanceof UpstreamFailure).map(({ reason }) => reason)).toEqual(Array.from({ length: 47 }, () => 'dns'))
+  expect(ended.filter((one) => one instanceof UpstreamFailure).map(({ reason }) => reason)).toEqual(Array.from({ length: 48 }, () => 'dns'))
   expect(await find('slow9.vendor.com', '1')).toEqual(['192.0.2.2'])
+})
+
+test('all projects of one person leave room for those of others', async () => {
+  const { state, find } = memory()
+  state.answer = () => new Promise(() => {})
+  for (let n = 0; n < 500; n += 1) void find(`slow${n}.vendor.com`, `${n % 50}`).catch(() => {})
+  state.answer = async () => ['192.0.2.2']
+  expect(await find('app.other.com', '51')).toEqual(['192.0.2.2'])
 })
 
 test('a changed address is found after ten seconds', async () => {
@@ -67,10 +75,10 @@ test('while others fill all places the last answer stands in, however old', asyn
   const { state, find } = memory()
   await find()
   state.answer = () => new Promise(() => {})
-  for (let n = 0; n < 30; n += 1) void find(`slow${n}.vendor.com`, `${n % 10}`)
+  for (let n = 0; n < 120; n += 1) void find(`slow${n}.vendor.com`, `${n % 60}`)
   state.nowMs = 60 * 60_000
   expect(await find()).toEqual(['192.0.2.1'])
-  await expect(find('never.other.com', '11')).rejects.toThrow('cannot be resolved at the moment')
+  await expect(find('never.other.com', '61')).rejects.toThrow('cannot be resolved at the moment')
 })
 
 test('while DNS is silent the last answer stands in after a second', async () => {

@@ -8,8 +8,11 @@ const FRESH_MS = 10_000
 const STALE_MS_MAX = 10 * 60_000
 const PATIENCE_MS = 1_000
 const FAILED_MS = 2_000
-/** Half of libuv's threads may look up names at the same time (`node-flags.ts` asks for 64), and one whose server does not answer takes ten seconds and more. */
-const LOOKUPS = { max: 30, perOwnerMax: 3 }
+/**
+ * Half of libuv's threads may look up names at the same time (`node-flags.ts` asks for 256), and one whose server does not answer takes ten seconds and
+ * more. An owner, which is a project, has one upstream, and for a moment the one before it: the fifty projects that a person may have leave room for others'.
+ */
+const LOOKUPS = { max: 120, perOwnerMax: 2 }
 
 type Known = { addresses: string[]; atMs: number }
 
