@@ -40,7 +40,8 @@ export type IssuedRecord = {
 
 /**
  * Why an attempt gave no certificate: the authority's problem document in full, and a sentence for people. `outage`: no authority did its
- * work, so the attempt does not count, and the next one is after `retryAfterS`. `awaitsRoom`: nobody may issue but one that was `full`.
+ * work, or there was no room here to look before, so the attempt does not count, and the next one is after `retryAfterS`. `awaitsRoom`: nobody may
+ * issue but one that was `full`.
  */
 export type IssuanceFailure = { problem: object; sentence: string; retryAfterS?: number | undefined } & {
   outage?: boolean | undefined

@@ -94,7 +94,7 @@ test('a check that finds no room at all is unknown, and sends nobody to their DN
     'We have more hostnames to look at than we can at present, so we have not seen yet where shop.customer.test leads: nothing is to be done now, and we look again soon.'
   expect([report, destination]).toMatchObject([
     { state: 'unknown', sentence, turnedAway: true, evidence: { reason: 'busy' }, delegation: { state: 'unknown' } },
-    { kind: 'unknown', sentence },
+    { kind: 'unknown', sentence, turnedAway: true },
   ])
 }, 30_000)
 

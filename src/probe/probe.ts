@@ -50,7 +50,11 @@ export type Ownership = {
   projectId?: string
 }
 
-export type Destination = { kind: 'yes'; addresses: string[] } | { kind: 'no'; sentence: string } | { kind: 'unknown'; sentence: string }
+/** `turnedAway`: as in DnsReport. */
+export type Destination =
+  | { kind: 'yes'; addresses: string[] }
+  | { kind: 'no'; sentence: string }
+  | { kind: 'unknown'; sentence: string; turnedAway?: true }
 
 export type Probe = {
   /**
@@ -209,7 +213,9 @@ const LEADS_NOWHERE_SEEN: readonly Verdict['kind'][] = [
 function destinationOf(hostname: string, finding: Finding, edge: Edge): Destination {
   const { verdict, view } = finding
   const sentence = describe(verdict, subjectOf(hostname, finding, edge))
-  if (LEADS_NOWHERE_SEEN.includes(verdict.kind)) return { kind: 'unknown', sentence }
+  if (LEADS_NOWHERE_SEEN.includes(verdict.kind)) {
+    return { kind: 'unknown', sentence, ...(verdict.kind === 'unknown' && verdict.turnedAway && { turnedAway: true }) }
+  }
   if (verdict.kind !== 'verified' && verdict.kind !== 'wrong-case') return { kind: 'no', sentence }
   const looked = [...(view?.a.addresses ?? []), ...(view?.aaaa?.addresses ?? [])]
   if (looked.length === 0 && edge.isLocal) return { kind: 'yes', addresses: [...edge.addresses] }

@@ -49,6 +49,15 @@ test('a name beside those of others gets no certificate before its own record is
   expect(await delegated(shop)).toMatchObject({ kind: 'go' })
 })
 
+test('an attempt does not count for which there was no room to look, and does where nobody answers', async () => {
+  const busy = { state: 'unknown', kind: 'unknown', sentence: 'We look again soon.', turnedAway: true } as const
+  const refused = { kind: 'no', problem: { type: DNS_UNKNOWN_PROBLEM, detail: busy.sentence }, sentence: busy.sentence }
+  expect(await precheckWith({ leadsToEdge: async () => busy })(shop)).toEqual({ ...refused, outage: true })
+  expect(await precheckWith({ lookBesideOthers: async () => busy })(shop)).toEqual({ ...refused, outage: true })
+  const { turnedAway: _, ...silent } = busy
+  expect(await precheckWith({ leadsToEdge: async () => silent })(shop)).toEqual(refused)
+})
+
 test('a wildcard is never looked up itself', async () => {
   const leadsToEdge = () => Promise.reject(new Error('a wildcard has no address'))
   const wildcard = '*.customer.test' as Hostname

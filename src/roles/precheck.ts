@@ -17,7 +17,7 @@ export type PrecheckParts = {
   /** Where its challenges are to be delegated to, and whether they are; undefined where no zone is configured. */
   delegationOf(hostname: Hostname): Promise<{ target: string; delegated: boolean } | undefined>
   /** The check of a claim that has yet to show that its name is meant for it, as others are served in its domain; undefined of any other. */
-  lookBesideOthers(hostname: Hostname): Promise<Pick<DnsReport, 'state' | 'sentence'> | undefined>
+  lookBesideOthers(hostname: Hostname): Promise<Pick<DnsReport, 'state' | 'sentence' | 'turnedAway'> | undefined>
   offered: readonly ChallengeType[]
   /** Whether an authority will look; the built-in one does not. */
   isValidating: boolean
@@ -35,8 +35,7 @@ export function createPrecheck(parts: PrecheckParts): IssueParts['precheck'] {
     ])
     const leadsHere = target.kind === 'yes'
     const beside = leadsHere && !delegation?.delegated ? await parts.lookBesideOthers(hostname) : undefined
-    if (beside && beside.state !== 'verified')
-      return refuse(beside.state === 'unknown' ? DNS_UNKNOWN_PROBLEM : DNS_PROBLEM, beside.sentence)
+    if (beside && beside.state !== 'verified') return refuseByDns(beside.state, beside)
     const http = leadsHere ? await parts.checkHttp(hostname, target.addresses) : undefined
     // Where port 80 is ours nothing hangs on port 443.
     const tls = leadsHere && http?.kind !== 'ours' ? await parts.checkTls(hostname, target.addresses) : undefined
@@ -46,7 +45,7 @@ export function createPrecheck(parts: PrecheckParts): IssueParts['precheck'] {
     if (own) return { kind: 'go', ways: offered.filter((type) => type !== 'dns-01') }
     switch (choice.because) {
       case 'leads-elsewhere':
-        return refuse(target.kind === 'unknown' ? DNS_UNKNOWN_PROBLEM : DNS_PROBLEM, target.kind === 'yes' ? '' : target.sentence)
+        return target.kind === 'yes' ? refuse(DNS_PROBLEM, '') : refuseByDns(target.kind, target)
       case 'not-delegated':
         return refuse(DELEGATION_PROBLEM, notDelegated(hostname, delegation?.target))
       case 'answered-by-other': {
@@ -61,6 +60,11 @@ function notDelegated(hostname: Hostname, target: string | undefined): string {
   const lead = `The certificate of ${hostname} is proven by DNS alone`
   if (target === undefined) return `${lead}, and this service has no DNS zone for that any more: its operator sets NAMESAKE_DNS_ZONE.`
   return `${lead}: add the CNAME record _acme-challenge.${withoutStar(hostname)} with the value "${target}". It is ordered as soon as a check finds it.`
+}
+
+/** For want of room here nothing was found out, so it is no attempt, as when no authority does its work. */
+function refuseByDns(state: DnsReport['state'] | 'no', { sentence, turnedAway = false }: { sentence: string; turnedAway?: boolean }) {
+  return { ...refuse(state === 'unknown' ? DNS_UNKNOWN_PROBLEM : DNS_PROBLEM, sentence), ...(turnedAway && { outage: true }) }
 }
 
 function refuse(type: string, sentence: string) {
