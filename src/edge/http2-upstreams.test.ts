@@ -5,6 +5,7 @@ import { type AddressInfo, connect as connectTcp, createServer as createTcpServe
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestCa, type TestCa } from '../../test/support/certificates.ts'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
+import { DATA, FrameCollector, frame, GOAWAY, HEADERS, PREFACE, SETTINGS, WINDOW_UPDATE, word } from '../../test/support/http2-frames.ts'
 import { speak } from '../../test/support/raw-visitor.ts'
 import { visit } from '../../test/support/visitor.ts'
 
@@ -215,4 +216,40 @@ test.each([
   expect({ get: (await get).status, post: (await post).status }).toEqual(others)
   expect(connections).toBe(connectionsExpected)
   server.close()
+})
+
+/** An upstream of bare frames whose first connection lets out what a stream begins with and then says that it has looked at nothing; the others read all. */
+async function startAbsentUpstream() {
+  const received: string[] = []
+  const server = createTcpServer((socket) => {
+    const nth = received.push('') - 1
+    const collector = new FrameCollector()
+    let isGreeted = false
+    socket.on('error', () => {}).write(frame(SETTINGS, 0, 0))
+    socket.on('data', (chunk) => {
+      collector.add(isGreeted ? chunk : chunk.subarray(PREFACE.length))
+      isGreeted = true
+      for (const { type, flags, streamId, payload } of collector.frames.splice(0)) {
+        if (type !== DATA) continue
+        received[nth] += payload.toString('latin1')
+        if (nth > 0 && flags & 1)
+          socket.write(frame(HEADERS, 5, streamId, [0x88])) // :status 200
+        else if (nth > 0 && payload.length > 0)
+          for (const id of [0, streamId]) socket.write(frame(WINDOW_UPDATE, 0, id, word(payload.length)))
+        else if (received[nth]!.length === 65_535) socket.write(frame(GOAWAY, 0, 0, Buffer.alloc(8)))
+      }
+    })
+  })
+  await once(server.listen(0, 'localhost'), 'listening')
+  return { port: portOf(server), received, close: () => server.close() }
+}
+
+test('an upload of any size is sent again whole to an upstream that has looked at nothing of it', async () => {
+  const upstream = await startAbsentUpstream()
+  await edge.route(HOST, `http://localhost:${upstream.port}`, { upstreamProtocol: 'h2c' })
+  const body = Array.from({ length: 50_000 }, (_, i) => i).join(' ')
+  expect(await visitEdge({ method: 'POST', body })).toMatchObject({ status: 200 })
+  expect(upstream.received.map(({ length }) => length)).toEqual([65_535, body.length])
+  expect(upstream.received[1] === body).toBe(true)
+  upstream.close()
 })

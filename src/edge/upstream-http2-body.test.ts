@@ -1,7 +1,35 @@
+import { setImmediate } from 'node:timers/promises'
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { chunkOf, PIECES, tellingBytes } from '../../test/support/telling-bytes.ts'
 import { ArrivingBody } from './arriving-body.ts'
+import type { Fields } from './engine.ts'
 import { commonBuffer } from './let-go.ts'
-import { BodySending } from './upstream-http2-body.ts'
+import { BodySending, type BodySink } from './upstream-http2-body.ts'
+
+const BYTES = tellingBytes(1_000_000)
+
+/** An upstream with room for so many bytes. */
+class Upstream implements BodySink {
+  room: number
+  sent: Buffer = Buffer.alloc(0)
+  ends: Fields[] = []
+
+  constructor(room = 0) {
+    this.room = room
+  }
+
+  sendBody(chunk: Buffer): number {
+    const bytes = Math.min(this.room, chunk.length)
+    this.sent = Buffer.concat([this.sent, chunk.subarray(0, bytes)])
+    this.room -= bytes
+    return bytes
+  }
+  endBody(trailers: Fields) {
+    this.ends.push(trailers)
+  }
+  waitForRoom() {}
+}
 
 test('of a body in single bytes not an object each is kept, in case that it is sent again', () => {
   const body = new ArrivingBody(undefined, () => {})
@@ -35,4 +63,69 @@ test('what waits for a window, and what is sent again, stays when the buffer tha
   expect(sending.rewind()).toBe(true)
   sending.goOn()
   expect(sent.join('')).toBe('w'.repeat(10_000))
+})
+
+test('what counts is what has been sent of a body: what only waits is sent again with it', () => {
+  const body = new ArrivingBody(undefined, () => {})
+  const upstream = new Upstream(65_536)
+  const sending = new BodySending(body, upstream)
+  body.push(chunkOf(BYTES.subarray(0, 200_000)))
+  for (const room of [65_536, 65_537]) {
+    expect(sending.rewind()).toBe(true)
+    Object.assign(upstream, new Upstream(room))
+    expect(sending.goOn()).toBe(false)
+  }
+  expect(sending.rewind()).toBe(false)
+})
+
+test('a body that has ended is sent again with its end, and one that ends meanwhile ends once', async () => {
+  const body = new ArrivingBody(undefined, () => {})
+  const upstream = new Upstream(100)
+  const sending = new BodySending(body, upstream)
+  const trailers = ['x-sum', '7']
+  body.push(chunkOf(BYTES.subarray(0, 100)))
+  sending.rewind()
+  body.end(trailers)
+  await setImmediate()
+  expect(upstream.ends).toEqual([])
+  for (let time = 1; time <= 2; time += 1) {
+    Object.assign(upstream, new Upstream(100))
+    sending.goOn()
+    await setImmediate()
+    expect({ ...upstream }).toEqual({ room: 0, sent: BYTES.subarray(0, 100), ends: [trailers] })
+    expect(sending.rewind()).toBe(true)
+  }
+})
+
+test('whenever it begins anew, a body comes whole, in order and once', async () => {
+  const bytes = fc.constantFrom(...PIECES)
+  const step = fc.record({ kind: fc.constantFrom('come', 'open', 'rewind'), bytes })
+  const steps = fc.asyncProperty(fc.array(step), async (steps) => {
+    const body = new ArrivingBody(undefined, () => {})
+    const upstream = new Upstream()
+    const sending = new BodySending(body, upstream)
+    let come = 0
+    for (const { kind, bytes } of steps) {
+      if (kind === 'come') {
+        body.push(chunkOf(BYTES.subarray(come, come + bytes)))
+        come += bytes
+      } else if (kind === 'rewind') {
+        const isRepeatable = sending.rewind()
+        expect(isRepeatable).toBe(upstream.sent.length <= 65_536)
+        if (!isRepeatable) return
+        Object.assign(upstream, new Upstream(bytes))
+      } else {
+        upstream.room += bytes
+        sending.goOn()
+      }
+      await setImmediate()
+    }
+    body.end([])
+    upstream.room = Number.POSITIVE_INFINITY
+    sending.goOn()
+    await setImmediate()
+    expect(upstream.sent.equals(BYTES.subarray(0, come))).toBe(true)
+    expect(upstream.ends).toEqual([[]])
+  })
+  await fc.assert(steps)
 })

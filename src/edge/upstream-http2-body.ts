@@ -2,10 +2,13 @@ import type { Fields, RequestBody } from './engine.ts'
 import { trailersToUpstream } from './forwarded-trailers.ts'
 import { keep } from './let-go.ts'
 
-/** A request whose body has gone no further than this can be sent again, should the upstream not have looked at it. */
+/**
+ * A request of whose body no more than this has been sent can be sent again, should the upstream not have looked at it: most upstreams let out no more
+ * before they have, since it is what a stream begins with (RFC 9113 §6.9.2).
+ */
 const REPEATABLE_BYTES_MAX = 64 * 1024
-/** What an object takes, whatever its bytes: whoever sends single ones must not have it kept for each. */
-const PIECE_BYTES = 128
+/** Each takes an object, whatever its bytes: whoever sends single ones must not have it kept for all. */
+const REPEATABLE_PIECES_MAX = 400
 
 export type BodySink = {
   /** Sends what there is room for and returns how much that was. */
@@ -21,9 +24,8 @@ export class BodySending {
   readonly #sink: BodySink
   /** What no window had room for yet. */
   #unsent: Buffer[] = []
-  /** All that was sent, while it is little enough to be sent again. */
-  #sent: Buffer[] | undefined = []
-  /** With what the pieces take themselves. */
+  /** All that has come, what waits included, while little enough of it has been sent to be sent again. */
+  #repeatable: Buffer[] | undefined = []
   #sentBytes = 0
   #hasEnded = false
   #isHeld = false
@@ -46,6 +48,8 @@ export class BodySending {
     while (this.#unsent.length > 0) {
       const chunk = this.#unsent[0]!
       const sent = this.#sink.sendBody(chunk)
+      this.#sentBytes += sent
+      if (this.#sentBytes > REPEATABLE_BYTES_MAX) this.#repeatable = undefined
       if (sent < chunk.length) {
         this.#unsent[0] = chunk.subarray(sent)
         return false
@@ -59,31 +63,30 @@ export class BodySending {
 
   /** Begins anew, and not before the next `goOn`. False: too much has been sent already. */
   rewind(): boolean {
-    if (!this.#sent) return false
+    if (!this.#repeatable) return false
     this.#isHeld = true
     this.#body.pause()
-    this.#unsent = this.#sent
-    this.#sent = [...this.#unsent]
+    this.#unsent = [...this.#repeatable]
+    this.#sentBytes = 0
     this.isComplete = false
     return true
   }
 
   /** The upstream has begun to answer: nothing is sent twice from now on. */
   commit(): void {
-    this.#sent = undefined
+    this.#repeatable = undefined
   }
 
   stop(): void {
     this.#body.stop()
     this.#unsent = []
-    this.#sent = undefined
+    this.#repeatable = undefined
   }
 
   readonly #take = (taken: Buffer) => {
     const chunk = keep(taken)
-    this.#sentBytes += chunk.length + PIECE_BYTES
-    if (this.#sentBytes > REPEATABLE_BYTES_MAX) this.#sent = undefined
-    this.#sent?.push(chunk)
+    if (this.#repeatable?.length === REPEATABLE_PIECES_MAX) this.#repeatable = undefined
+    this.#repeatable?.push(chunk)
     this.#unsent.push(chunk)
     if (!this.#isHeld && this.#unsent.length === 1 && this.goOn()) return
     this.#body.pause()

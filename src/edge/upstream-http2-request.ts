@@ -44,7 +44,7 @@ const NOTHING = Buffer.alloc(0)
 
 /**
  * One request over HTTP/2 and its answer, both as they come and at once. A request that the upstream says it has not looked at (RFC 9113
- * §6.8, REFUSED_STREAM) moves to another connection, whatever its method, as long as little of its body has been read. Bytes of the answer
+ * §6.8, REFUSED_STREAM) moves to another connection, whatever its method, as long as little of its body has been sent. Bytes of the answer
  * open the stream's window only once the visitor has taken them: what lies there for a visitor that does not is never more than a window.
  */
 export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting {
