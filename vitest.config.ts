@@ -33,6 +33,7 @@ const BUN_TESTS = [
     'tls-attacks',
     'tunnel',
     'unknown-names',
+    'upstream-goodbyes',
   ].map((name) => `src/edge/${name}.test.ts`),
   'test/edge-safety/*.test.ts',
   'test/rolling.test.ts',

@@ -182,8 +182,9 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
 
   /** Ends what has waited for too long. */
   look(nowMs: number): void {
+    if (this.#isOver) return void this.#socket.destroy()
     if (this.isResting) {
-      if (nowMs - this.restsSinceMs >= this.#idleMs) this.destroy()
+      if (nowMs - this.restsSinceMs >= this.#idleMs) this.close()
       return
     }
     const taken = this.#slowReader?.bytesSent ?? 0
@@ -196,6 +197,13 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
     }
   }
 
+  /** Ends it while nothing is on its way. Over TLS the other side is told so (RFC 9112 §9.8), and has until the next look to take that. */
+  close(): void {
+    this.#isOver = true
+    if (this.#socket instanceof TLSSocket) this.#socket.destroySoon()
+    else this.#socket.destroy()
+  }
+
   destroy(): void {
     this.#isOver = true
     this.#running?.sending?.stop()
@@ -205,7 +213,7 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
 
   release(): void {
     if (this.isUsable) this.#onFree(this)
-    else this.destroy()
+    else this.close()
   }
 
   onInterim(head: InterimHead): void {
@@ -288,6 +296,7 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
     this.resume() // a slow visitor may have paused it, and it is the next one's now
     this.isReused = true // whoever has it next
     if (isFit) this.#onFree(this)
+    else if (hasLeft && this.#socket.writableLength === 0) this.close()
     else this.#socket.destroy()
     listener.onEnd(trailers ?? [])
   }
@@ -299,7 +308,8 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
   readonly #end = () => {
     this.#isOver = true
     const running = this.#running
-    if (running?.parser.close()) this.#finish(running, false)
+    if (!running) this.close()
+    else if (running.parser.close()) this.#finish(running, false)
     else this.#fail(new UpstreamFailure('reset', 'the upstream closed the connection before the answer was complete'))
   }
 

@@ -48,7 +48,7 @@ export function createUpstreamPools({ connect, room, timeouts, turn, visitorsMax
     for (let connection = pool.idle.pop(); connection; connection = pool.idle.pop()) {
       idle -= 1
       if (connection.isUsable) return connection
-      connection.destroy()
+      connection.close()
     }
     return undefined
   }
@@ -115,7 +115,7 @@ export function createUpstreamPools({ connect, room, timeouts, turn, visitorsMax
       .all()
       .filter(({ isResting }) => isResting)
       .sort((one, other) => one.restsSinceMs - other.restsSinceMs)
-    for (const connection of byAge.slice(0, CLOSED_AT_ONCE)) connection.destroy()
+    for (const connection of byAge.slice(0, CLOSED_AT_ONCE)) connection.close()
   }
 
   const forget = (connection: UpstreamConnection) => {
