@@ -105,6 +105,9 @@ test('list has whatever runs out first on top, with days left and what happens n
   expect(listed[1]).toMatchObject({ state: 'issued', nextStep: expect.stringMatching(/^renewed /) })
   const { out } = await run('list', '--project', project.slug, '--limit', '1')
   expect(out).toMatch(/^HOSTNAME .*DAYS LEFT.*\n.*failed.*\nand 2 more: --limit 3\n$/)
+  const cut = await run('list', '--project', project.slug, '--limit', '1', '--json')
+  expect(cut).toMatchObject({ code: 0, err: 'and 2 more: --limit 3\n' })
+  expect(JSON.parse(cut.out)).toHaveLength(1)
   expect(await json<unknown[]>('list', '--state', 'failed')).toHaveLength(1)
   expect(await run('list', '--limit', '0')).toMatchObject({ code: 2, out: '' })
   expect(await run('list', '--project', 'nobody')).toMatchObject({

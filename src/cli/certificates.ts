@@ -58,6 +58,8 @@ async function list({ project, state, limit, json }: Json & { project?: string; 
   })
   const now = new Date()
   const entries = certificates.map((entry) => ({ ...entry, daysLeft: daysLeft(entry, now), nextStep: nextStep(entry, now) }))
+  const rest = total - entries.length
+  const more = `and ${rest} more: --limit ${total}`
   show({ json }, entries, () => {
     if (entries.length === 0) return ['There is no such certificate. A hostname has its first one when its DNS is verified.']
     const lines = entries.map((entry) => [
@@ -68,12 +70,9 @@ async function list({ project, state, limit, json }: Json & { project?: string; 
       entry.daysLeft === null ? '-' : String(entry.daysLeft),
       printable(entry.nextStep),
     ])
-    const rest = total - entries.length
-    return [
-      ...table(['HOSTNAME', 'PROJECT', 'STATE', 'ISSUER', 'DAYS LEFT', 'NEXT'], lines),
-      ...(rest > 0 ? [styled('dim', `and ${rest} more: --limit ${total}`)] : []),
-    ]
+    return [...table(['HOSTNAME', 'PROJECT', 'STATE', 'ISSUER', 'DAYS LEFT', 'NEXT'], lines), ...(rest > 0 ? [styled('dim', more)] : [])]
   })
+  if (json && rest > 0) console.error(more)
 }
 
 async function showOne(name: string, { json }: Json): Promise<void> {

@@ -13,7 +13,7 @@ export function edgesCommand(): Command {
   edges
     .command('forget')
     .description('Take a machine off the list that was taken away for good')
-    .argument('<name>', 'its name or id, as edges list shows it')
+    .argument('<name>', 'its name, or its id, which edges list --json shows')
     .option('--json', 'print JSON')
     .action(forget)
   return edges

@@ -388,11 +388,14 @@ test('members are added, given another role and removed, never the last owner', 
   const members = (...args: string[]) => json<{ email: string; role: string }>('members', args[0]!, '--project', 'people', ...args.slice(1))
   expect(await members('add', 'Ada@Vendor.example', '--role', 'owner')).toMatchObject({ email: 'ada@vendor.example', role: 'owner' })
   await members('add', 'bob@vendor.example')
-  const again = await run('members', 'add', '--project', 'people', 'bob@vendor.example', '--role', 'admin')
-  expect(again).toMatchObject({
-    code: 1,
-    out: expect.stringMatching(/already, as member,.*namesake members role --project people bob@vendor\.example admin\n$/),
-  })
+  const again = ['members', 'add', '--project', 'people', 'bob@vendor.example', '--role', 'admin']
+  const alreadyMember = /already, as member,.*namesake members role --project people bob@vendor\.example admin$/
+  const inText = await run(...again)
+  expect(inText).toMatchObject({ code: 1, out: '' })
+  expect(inText.err.trimEnd()).toMatch(alreadyMember)
+  const inJson = await run(...again, '--json')
+  expect(inJson).toMatchObject({ code: 1, out: '' })
+  expect(JSON.parse(inJson.err)).toEqual({ code: 'failed', detail: expect.stringMatching(alreadyMember) })
   expect(await members('role', 'bob@vendor.example', 'admin')).toMatchObject({ role: 'admin' })
   expect(await members('add', 'bob@vendor.example')).toMatchObject({ role: 'admin' }) // sends the invitation anew
   expect((await run('members', 'list', '--project', 'people')).out).toMatch(/ada@vendor\.example +owner .*\nbob@vendor\.example +admin/)

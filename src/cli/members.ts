@@ -32,14 +32,11 @@ export function membersCommand(): Command {
 async function add(email: string, { project, role, json }: Options, { isRoleAsked }: { isRoleAsked: boolean }): Promise<void> {
   const wanted = { email, role: role! }
   const member = await change(project, ({ db, as }) => inviteMember(db, as, wanted))
-  const isAnother = isRoleAsked && member.role !== wanted.role
-  const [belongs, way] = [`${member.email} belongs to ${project}`, `members role --project ${project} ${member.email} ${wanted.role}`]
-  show({ json }, member, () => [
-    isAnother
-      ? `${belongs} already, as ${member.role}, which was not changed. To change it: ${ownCommand()} ${way}`
-      : `${belongs} as ${member.role}, and sees it at the next sign-in.`,
-  ])
-  if (isAnother) process.exitCode = 1
+  if (isRoleAsked && member.role !== wanted.role) {
+    const way = `${ownCommand()} members role --project ${project} ${member.email} ${wanted.role}`
+    throw new Error(`${member.email} belongs to ${project} already, as ${member.role}, which was not changed. To change it: ${way}`)
+  }
+  show({ json }, member, () => [`${member.email} belongs to ${project} as ${member.role}, and sees it at the next sign-in.`])
 }
 
 async function list({ project, json }: Options): Promise<void> {

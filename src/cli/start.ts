@@ -16,7 +16,7 @@ export function startCommand(): Command {
   return new Command('start')
     .summary('Run the service')
     .description(
-      'Run the service until Ctrl-C or SIGTERM; SIGHUP replaces every process (reload), SIGUSR2 lets the program on disk take over (upgrade)',
+      'Run the service until Ctrl-C or SIGTERM; SIGHUP replaces every process (reload; from a terminal it stops the service), SIGUSR2 lets the program on disk take over (upgrade)',
     )
     .option('--demo', 'with a demo project: a token, an application, and the hostname hello.localhost')
     .addOption(
