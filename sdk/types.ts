@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document 780dac837a1464f592b1ded2e2047515: npm run types.
+// Generated from the OpenAPI document e179a368f5d1a008a9817372a91a3548: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -323,7 +323,7 @@ export interface paths {
         put?: never;
         /**
          * Check a domain's DNS now
-         * @description Looks the hostname up and answers with what was found, instead of waiting for the background check. No body is needed. At most once in two seconds a hostname: sooner, the last findings come back. While you look, the background check runs every two seconds.
+         * @description Looks the hostname up and answers with what was found, instead of waiting for the background check. No body is needed. At most once in two seconds a hostname, ten at once of one project: beyond that, the last findings come back. While you look, the background check runs every two seconds.
          */
         post: operations["checkDomain"];
         delete?: never;

@@ -187,7 +187,7 @@ const CHECK = {
   tags: ['Domains'],
   summary: "Check a domain's DNS now",
   description:
-    'Looks the hostname up and answers with what was found, instead of waiting for the background check. No body is needed. At most once in two seconds a hostname: sooner, the last findings come back. While you look, the background check runs every two seconds.',
+    'Looks the hostname up and answers with what was found, instead of waiting for the background check. No body is needed. At most once in two seconds a hostname, ten at once of one project: beyond that, the last findings come back. While you look, the background check runs every two seconds.',
   security: TOKEN,
   params: HostnameParams,
   response: {
