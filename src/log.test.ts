@@ -58,11 +58,21 @@ test('an event says what a stranger wrote without a character that a terminal ob
   expect(JSON.parse(stdout)).toMatchObject({ said, msg: said })
 })
 
-test('a pipe that nobody reads from holds up no process that writes events', { timeout: 30_000 }, async () => {
-  const { stderr, stdout } = run('"$0" "$1" a "$2" without-blocking events exit', LINES)
+// What a pipe is set to belongs to all who share it: each process that starts or ends may set it anew.
+test.each([
+  ['a pipe', '{ "$0" "$1" a "$2" events exit; echo ended >&2; } | { sleep 6; cat; }'],
+  ['a pipe that makes nobody wait', '{ "$0" "$1" a "$2" without-blocking events exit; echo ended >&2; } | { sleep 6; cat; }'],
+  ['a socket', '"$0" "$1" a "$2" events exit; echo ended >&2'],
+])('%s that nobody reads from holds up no process that writes events, nor its end', { timeout: 30_000 }, async (_, script) => {
+  const { stderr, stdout } = run(script, LINES)
   const words: string[] = []
-  for await (const word of createInterface(stderr)) words.push(word)
-  expect(words).toEqual(['written', 'flushed'])
+  const beganAt = performance.now()
+  for await (const word of createInterface(stderr)) {
+    if (word !== 'Killed') words.push(word) // the shell's
+    if (word === 'ended') break
+  }
+  expect(words).toEqual(['written', 'flushed', 'ended'])
+  expect(performance.now() - beganAt).toBeLessThan(6_000)
   stdout.destroy()
 })
 

@@ -1,8 +1,7 @@
-import { fstatSync } from 'node:fs'
 import { pino } from 'pino'
 import { pause } from './lib/back-off.ts'
 import { escapeInLine } from './lib/control-characters.ts'
-import { DescriptorWriter } from './lib/descriptor-writer.ts'
+import { DescriptorWriter, isPipe, isWriting } from './lib/descriptor-writer.ts'
 import { EventWriter } from './lib/event-writer.ts'
 import { LineBytes } from './lib/line-bytes.ts'
 
@@ -68,16 +67,22 @@ export function createLineSink(): LineSink & { flush(): Promise<void> } {
     },
     async flush() {
       handOver()
-      const patience = new AbortController()
-      await Promise.race([writer.written(), pause(FLUSH_TIMEOUT_MS, patience.signal)])
-      patience.abort()
+      await inTime(writer.written())
     },
   }
 }
 
-function isPipe(fd: number): boolean {
-  const kind = fstatSync(fd)
-  return kind.isFIFO() || kind.isSocket()
+/** Ends the process once its events are out, or two seconds later. Where nobody reads them it is killed: node would wait at its end for who writes. */
+export async function leave(log: Log, code: number): Promise<never> {
+  await inTime(new Promise<void>((resolve) => log.flush(() => resolve())))
+  if (isWriting()) process.kill(process.pid, 'SIGKILL')
+  process.exit(code)
+}
+
+async function inTime(task: Promise<void>): Promise<void> {
+  const patience = new AbortController()
+  await Promise.race([task, pause(FLUSH_TIMEOUT_MS, patience.signal)])
+  patience.abort()
 }
 
 /** The lines in pieces of so many bytes at most; one that is longer is a piece of its own. */

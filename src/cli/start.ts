@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { readConfig } from '../config.ts'
+import { leave } from '../log.ts'
 import { LAUNCHER } from '../own-command.ts'
 import { defaultRoles, ROLES, type Role } from '../role-tree.ts'
 import { doubtMail } from '../roles/mailing.ts'
@@ -39,7 +40,8 @@ async function run({ demo = false, roles: chosen, json }: Options): Promise<void
   const terminal = process.stderr.isTTY === true
   const log = createSupervisorLog({ level: config.logLevel, terminal })
   for (const warning of [...warnings, ...doubtMail(config, roles), ...doubtSources(config, roles)]) log.warn(warning)
-  process.exit(
+  await leave(
+    log,
     await supervise({
       config,
       roles,

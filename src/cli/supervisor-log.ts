@@ -1,10 +1,11 @@
 import { styleText } from 'node:util'
 import { pino } from 'pino'
 import { escapeInLine } from '../lib/control-characters.ts'
-import { isDiskTrouble } from '../lib/descriptor-writer.ts'
+import { EventWriter } from '../lib/event-writer.ts'
 import type { Log } from '../log.ts'
 import { printable } from './output.ts'
 
+const STDERR = 2
 const SHOWN_BEFORE = new Set(['level', 'time', 'pid', 'name', 'msg'])
 const COLOURS: Record<string, 'yellow' | 'red'> = { warn: 'yellow', error: 'red', fatal: 'red' }
 
@@ -20,12 +21,9 @@ export function createSupervisorLog({ level, terminal }: { level: string; termin
   }
   // A full disk, or a reader that is gone, would end the supervisor, and with it everything.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
-  let beginning = '' // a line end behind a full disk, where a line may be torn, ours or a child's
-  const write = (line: string) =>
-    void process.stderr.write(beginning + (terminal ? `${shorten(line)}\n` : line), (error) => {
-      beginning = error && isDiskTrouble(error) ? '\n' : ''
-    })
-  return pino(options, { write })
+  const writer = new EventWriter(STDERR)
+  const write = (line: string) => writer.write(terminal ? `${shorten(line)}\n` : line)
+  return pino(options, { write, flush: (done: () => void) => writer.flush(done) } as pino.DestinationStream)
 }
 
 /** A JSON log line for a person: time of day, who, what, then the other fields. Anything else stays as it is, without what a terminal would obey. */

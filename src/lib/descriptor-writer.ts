@@ -1,4 +1,4 @@
-import { write } from 'node:fs'
+import { fstatSync, write } from 'node:fs'
 
 const TRY_AGAIN_MS = 100
 const LINE_END = Buffer.from('\n')
@@ -8,6 +8,19 @@ const DISK_TROUBLE = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO'])
 /** Whether a file took nothing more: then a line may be torn, ours or that of another process, and whatever is written next begins with a line end. */
 export function isDiskTrouble({ code }: NodeJS.ErrnoException): boolean {
   return DISK_TROUBLE.has(code ?? '')
+}
+
+/** Who has no room for what is written, and when, is another process's affair. Whether a write waits is, too: `O_NONBLOCK` belongs to all who share the pipe. */
+export function isPipe(descriptor: number): boolean {
+  const kind = fstatSync(descriptor)
+  return kind.isFIFO() || kind.isSocket()
+}
+
+let writing = 0
+
+/** Whether a thread writes: of a pipe that nobody reads it waits for ever, and node's end would wait for it. */
+export function isWriting(): boolean {
+  return writing > 0
 }
 
 /**
@@ -63,7 +76,9 @@ export class DescriptorWriter {
   }
 
   #put(piece: Buffer, from: number): void {
+    writing += 1
     write(this.#descriptor, piece, from, piece.length - from, null, (error, bytes) => {
+      writing -= 1
       if (error?.code === 'EAGAIN') {
         setTimeout(() => this.#put(piece, from), TRY_AGAIN_MS)
       } else if (!error && from + bytes < piece.length) {

@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs'
-import { isDiskTrouble } from './descriptor-writer.ts'
+import { DescriptorWriter, isDiskTrouble, isPipe } from './descriptor-writer.ts'
 
 const TRY_AGAIN_MS = 100
 /** Of lines that could not be written, and are written when they can be. */
@@ -7,11 +7,13 @@ const UNWRITTEN_BYTES_MAX = 1024 * 1024
 const LINE_END = Buffer.from('\n')
 
 /**
- * Writes lines to a descriptor at once. A pipe that is full would be waited for, with all visitors: its lines are written with the next ones, or a little
- * later. So are those that find a full disk: whole, and behind a line end, since a line may be torn there, ours or that of another process.
+ * Writes lines to a descriptor: to a file or a terminal at once, to a pipe or a socket by a thread, since a full one would be waited for, with all
+ * visitors. Those that find a full disk are written with the next ones, or a little later: whole, and behind a line end, since a line may be torn there,
+ * ours or that of another process.
  */
 export class EventWriter {
   readonly #descriptor: number
+  readonly #byThread: DescriptorWriter | undefined
   readonly #lines: Buffer[] = []
   #bytes = 0
   /** Of the first line, how much is out. */
@@ -20,14 +22,22 @@ export class EventWriter {
 
   constructor(descriptor: number) {
     this.#descriptor = descriptor
+    this.#byThread = isPipe(descriptor) ? new DescriptorWriter(descriptor, UNWRITTEN_BYTES_MAX) : undefined
   }
 
   write(text: string): void {
     const line = Buffer.from(text)
+    if (this.#byThread) return void this.#byThread.write(line)
     if (this.#bytes + line.length > UNWRITTEN_BYTES_MAX) return
     this.#lines.push(line)
     this.#bytes += line.length
     this.#writeOut()
+  }
+
+  /** Called once nothing waits for a thread. */
+  flush(done: () => void): void {
+    if (this.#byThread) void this.#byThread.written().then(done)
+    else done()
   }
 
   #writeOut(): void {

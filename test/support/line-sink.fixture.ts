@@ -1,4 +1,4 @@
-import { createLineSink, createLog } from '../../src/log.ts'
+import { createLineSink, createLog, leave } from '../../src/log.ts'
 
 // Writes so many numbered lines of many lengths to standard output as fast as it can, and says so on standard error.
 const [name, count, ...wishes] = process.argv.slice(2) as [string, string, ...string[]]
@@ -8,8 +8,9 @@ for (let n = 0; n < Number(count); n += 1) {
   sink.line.bytes(Buffer.from(`${JSON.stringify({ name, n, text: name.repeat((n * 37) % 900) })}\n`))
   sink.ended()
 }
-if (wishes.includes('events')) for (let n = 0; n < Number(count); n += 1) createLog('a').warn('an event')
+const log = createLog('a')
+if (wishes.includes('events')) for (let n = 0; n < Number(count); n += 1) log.warn('an event')
 process.stderr.write('written\n')
 await sink.flush()
 if (wishes.includes('events')) process.stderr.write('flushed\n')
-if (wishes.includes('exit')) process.exit(0)
+if (wishes.includes('exit')) await leave(log, 0)
