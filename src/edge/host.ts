@@ -32,6 +32,15 @@ export function isSameTenant(one: HostAnswer, other: HostAnswer): boolean {
   return one.kind !== 'route' && other.kind !== 'route'
 }
 
+const EMPTY_PORT = /:$/
+const DEFAULT_PORT = /:(?:443)?$/
+
+/** Whether two authorities of a scheme are the same (RFC 9110 §4.2.3): case does not matter, nor whether an empty port or the one of https is said. */
+export function isSameAuthority(one: string, other: string, scheme: string): boolean {
+  const needless = scheme.toLowerCase() === 'https' ? DEFAULT_PORT : EMPTY_PORT
+  return one.toLowerCase().replace(needless, '') === other.toLowerCase().replace(needless, '')
+}
+
 const VISIBLE_ASCII = /^[\u0021-\u007e]+$/
 
 /**

@@ -61,3 +61,16 @@ test('a hundred fields are read, and more where they are cookies, which browsers
   expect(kindOf('cookie', 180)).toMatchObject({ kind: 'head' })
   expect(kindOf('x-a', 101)).toMatchObject({ kind: 'refused', status: 431 })
 })
+
+test.each([
+  ['a.b', 'a.b:443', 'a.b'],
+  ['a.b:443', 'A.b', 'a.b:443'],
+  ['a.b:', 'a.b', 'a.b:'],
+  ['a.b', 'a.b:8443', 400],
+  ['a.b:443', 'a.b:8443', 400],
+  ['a.b:443', 'c.d', 400],
+])('to be for %s with the Host %s comes to %s', (authority, host, read) => {
+  const fields = [ENTRIES[0]!, ENTRIES[2]!, ENTRIES[4]!, new HeaderField(':authority', authority), new HeaderField('host', host)]
+  const expected = typeof read === 'string' ? { kind: 'head', authority: read } : { kind: 'refused', status: read }
+  expect(readHttp2Head(fields)).toMatchObject(expected)
+})

@@ -1,5 +1,6 @@
 import { isLength, isTarget, isToken } from './fields.ts'
 import { RequestFields } from './forwarded-request.ts'
+import { isSameAuthority } from './host.ts'
 import type { HeaderField } from './http2/header-field.ts'
 import { REMEMBERED_BYTES_MAX } from './kept-bytes.ts'
 import { REQUEST_FIELDS_MAX, REQUEST_TARGET_BYTES_MAX } from './request-limits.ts'
@@ -100,7 +101,7 @@ export function readHttp2Head(fields: readonly HeaderField[]): Http2Head | undef
   const refused = (status: number): Http2Head => refusedHead(status, method, path)
   if (isTwofold) return refused(400)
   if (others > REQUEST_FIELDS_MAX) return refused(431)
-  if (host !== undefined && host.toLowerCase() !== authority.toLowerCase()) return refused(400)
+  if (host !== undefined && host !== authority && !isSameAuthority(host, authority, scheme)) return refused(400)
   if (!isToken(method) || authority === '') return refused(400)
   if (path.length > REQUEST_TARGET_BYTES_MAX) return refused(414)
   if (!isPath(path, method)) return refused(400)

@@ -1,4 +1,6 @@
-const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)([^#]*)$/i
+import { isSameAuthority } from './host.ts'
+
+const ABSOLUTE_FORM = /^(https?):\/\/([^/?#]*)([^#]*)$/i
 
 /**
  * The target in origin form, or `*` with OPTIONS; undefined when it is neither. An absolute form must name the same authority as Host
@@ -9,7 +11,9 @@ export function readTarget(method: string, raw: string, host: string): string | 
   if (raw.startsWith('/')) return raw
   if (raw === '*') return method === 'OPTIONS' ? raw : undefined
   const absolute = ABSOLUTE_FORM.exec(raw)
-  if (!absolute || absolute[1]!.toLowerCase() !== host.toLowerCase()) return undefined
-  if (absolute[2] === '' && method === 'OPTIONS') return '*'
-  return absolute[2]!.startsWith('/') ? absolute[2]! : `/${absolute[2]!}`
+  if (!absolute) return undefined
+  const [, scheme = '', authority = '', path = ''] = absolute
+  if (authority !== host && !isSameAuthority(authority, host, scheme)) return undefined
+  if (path === '' && method === 'OPTIONS') return '*'
+  return path.startsWith('/') ? path : `/${path}`
 }

@@ -40,6 +40,24 @@ test('the upstream sees the Host as the visitor sent it', async () => {
   expect(sent('x-forwarded-host')).toEqual(['Shop.Customer.com.:8443'])
 })
 
+test('a Host that says the default port, where the target or :authority does not, is the same', async () => {
+  for (const [authority, host] of [
+    [HOST, `${HOST}:443`],
+    [`${HOST}:443`, HOST],
+  ] as const) {
+    const { sent, seen } = await ask(`GET https://${authority}/a HTTP/1.1\nHost: ${host}`)
+    expect([seen?.url, sent('host'), sent('x-forwarded-host')]).toEqual(['/a', [host], [host]])
+    const session = await openHttp2(target())
+    const { body } = await requestHttp2(session, { ':path': '/a', ':authority': authority, host })
+    expect(valuesIn(JSON.parse(body).fields, 'host')).toEqual([authority])
+    session.close()
+  }
+  expect((await ask(`GET https://${HOST}/a HTTP/1.1\nHost: ${HOST}:8443`)).status).toBe(400)
+  const session = await openHttp2(target())
+  expect((await requestHttp2(session, { ':path': '/a', ':authority': HOST, host: `${HOST}:8443` })).headers[':status']).toBe(400)
+  session.close()
+})
+
 test('who the visitor is, only we say: all that it claims itself is left out', async () => {
   const { sent, seen } = await ask(
     `GET / HTTP/1.1\nHost: ${HOST}\nX-Forwarded-For: 1.1.1.1\nX_Forwarded_For: 2.2.2.2\nX-Forwarded_Proto: http\nX-Real-IP: 3.3.3.3\nForwarded: for=4.4.4.4\nX-Forwarded-Port: 1\nX-Request-Id: mine\nX-Forwarded-Host: evil.example\nConnection: X-Forwarded-For, X-Request-Id\nCDN_Loop: x\nX-Own: kept`,

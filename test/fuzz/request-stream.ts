@@ -87,8 +87,15 @@ function request(random: Random, hostname: string): string {
 
 function targetOf(random: Random, method: string, host: string): string {
   if (method === 'OPTIONS' && random.chance(0.3)) return '*'
-  if (random.chance(0.1)) return `${random.pick(['http', 'https', 'HTTP'])}://${host}${random.pick(['', '/', '/a?b', '?b'])}`
+  if (random.chance(0.1)) return `${originOf(random, host)}${random.pick(['', '/', '/a?b', '?b'])}`
   return random.pick(TARGETS)
+}
+
+/** With https the default port is said or not, whether or not Host says it. */
+function originOf(random: Random, host: string): string {
+  const scheme = random.pick(['http', 'https', 'HTTP'])
+  const bare = host.replace(/:443$/, '')
+  return `${scheme}://${scheme === 'https' ? random.pick([bare, `${bare}:`, `${bare}:443`]) : host}`
 }
 
 /** A body is seldom expected with HEAD, OPTIONS and their like, which does not keep anybody from sending one. */

@@ -46,6 +46,29 @@ test.each([
   expect(read(`${method} ${target} HTTP/1.1\r\nHost: a.b\r\n\r\n`)).toMatchObject({ kind: 'head', head: { target: asked } })
 })
 
+test.each([
+  ['https://a.b:443/x', 'a.b'],
+  ['https://a.b/x', 'A.b:443'],
+  ['HTTPS://a.b:/x', 'a.b:443'],
+  ['http://a.b:/x', 'a.b'],
+])('%s is a target for the Host %s, which stays as it is said', (target, host) => {
+  expect(read(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\n\r\n`)).toMatchObject({ kind: 'head', head: { target: '/x', authority: host } })
+})
+
+test.each([
+  ['https://a.b:8443/x', 'a.b'],
+  ['https://a.b/x', 'a.b:80'],
+  ['https://a.b:443/x', 'a.b:8443'],
+  ['https://a.b:0443/x', 'a.b'],
+  ['http://a.b:443/x', 'a.b'],
+  ['https://a.b:443/x', 'c.d'],
+  ['https://a.b:443:443/x', 'a.b'],
+  ['https://me@a.b:443/x', 'a.b'],
+  ['https://[::443]/x', '[:]'],
+])('%s is no target for the Host %s', (target, host) => {
+  expect(statusOf(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\n\r\n`)).toBe(400)
+})
+
 test('a hundred fields are read', () => {
   expect(read(`GET / HTTP/1.1\r\nHost: a.b\r\n${'X: y\r\n'.repeat(99)}\r\n`)).toMatchObject({ kind: 'head' })
 })
