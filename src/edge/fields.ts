@@ -63,7 +63,11 @@ export function namesFurther(connection: string, passes: (lower: string) => bool
 
 /** The fields that Connection names to be of this hop; seldom any, so mostly undefined. */
 export function namedInConnection(list: Fields): Set<string> | undefined {
-  const members = valuesOf(list, 'connection').flatMap(membersOf)
-  const named = members.filter((member) => member !== 'close' && member !== 'keep-alive')
+  return namedIn(valuesOf(list, 'connection').join())
+}
+
+/** As namedInConnection, of its value. */
+export function namedIn(connection: string): Set<string> | undefined {
+  const named = membersOf(connection).filter((member) => member !== 'close' && member !== 'keep-alive')
   return named.length > 0 ? new Set(named) : undefined
 }

@@ -1,4 +1,5 @@
 import type { Fields } from './engine.ts'
+import { namedIn } from './fields.ts'
 import { ANSWER_NAMES } from './forwarded-answer.ts'
 import { REQUEST_NAMES } from './forwarded-request.ts'
 
@@ -12,6 +13,12 @@ export function trailersToUpstream(trailers: Fields): Fields {
 /** An answer's: without framing, and what concerns one hop. A service may well say in them what a request is called. */
 export function trailersToVisitor(trailers: Fields): Fields {
   return trailersThat(trailers, (name) => ANSWER_NAMES.kindOf(name) === 'pass')
+}
+
+/** Without those that Connection, as the head before them says it, names to be of this hop alone (RFC 9110 §7.6.1). */
+export function trailersBeyondHop(trailers: Fields, connection: string): Fields {
+  const named = trailers.length > 0 ? namedIn(connection) : undefined
+  return named ? trailers.filter((_, i) => !named.has(trailers[i - (i % 2)]!.toLowerCase())) : trailers
 }
 
 function trailersThat(trailers: Fields, pass: (name: string) => boolean): Fields {

@@ -231,6 +231,33 @@ test('trailers pass both ways, except those that could deceive', async () => {
   reader.socket.destroy()
 })
 
+test('trailers that Connection names stay on this hop, both ways and to either protocol', async () => {
+  const named = 'Connection: close, X-Secret\r\nConnection: x-too'
+  const trailers = 'X-Secret: 1\r\nX-Sum: 2\r\nx-TOO: 3\r\nClose: 4\r\n'
+  const chunked = `Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n${trailers}\r\n`
+  const raw = await startRawUpstream((socket, _connection, text) => {
+    if (/^GET|\r\n0\r\n/.test(text)) socket.write(`HTTP/1.1 200 OK\r\n${named}\r\nX-Secret: head\r\n${chunked}`)
+  })
+  onTestFinished(() => raw.stop())
+  await edge.route('hop.customer.com', raw.url)
+  const reader = await speak(
+    target('hop.customer.com'),
+    `POST / HTTP/1.1\r\nHost: hop.customer.com\r\n${named}\r\nTE: trailers\r\n${chunked}`,
+  )
+  expect(await reader.until('\r\n\r\n')).not.toMatch(/x-secret/i)
+  expect(await reader.until('\r\n\r\n')).toBe('1\r\na\r\n0\r\nX-Sum: 2\r\nClose: 4\r\n\r\n')
+  reader.socket.destroy()
+  expect(raw.received.join('')).toMatch(/\r\n0\r\nX-Sum: 2\r\nClose: 4\r\n\r\n$/)
+  const session = await openHttp2(target('hop.customer.com'))
+  const answer = await requestHttp2(session, { ':path': '/', ':authority': 'hop.customer.com', te: 'trailers' })
+  expect(answer.headers['x-secret']).toBeUndefined()
+  expect(Object.entries(answer.trailers)).toEqual([
+    ['x-sum', '2'],
+    ['close', '4'],
+  ])
+  session.close()
+})
+
 test.each([
   ['with a length', 'GET / HTTP/1.1', 'Content-Length: 2\r\n\r\nok'],
   ['to HEAD', 'HEAD / HTTP/1.1', 'Transfer-Encoding: chunked\r\n\r\n'],

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { type AnswerListener, AnswerParser, type InterimHead, type ParsedHead } from './answer-parser.ts'
 import type { Fields } from './engine.ts'
+import { trailersBeyondHop } from './forwarded-trailers.ts'
 import type { LastAnswerHead } from './last-answer-head.ts'
 import { hearLastWords } from './last-words.ts'
 import { keep, letGo, letGoOnceWritten } from './let-go.ts'
@@ -298,7 +299,7 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
     if (isFit) this.#onFree(this)
     else if (hasLeft && this.#socket.writableLength === 0) this.close()
     else this.#socket.destroy()
-    listener.onEnd(trailers ?? [])
+    listener.onEnd(trailersBeyondHop(trailers ?? [], head!.fields.connection))
   }
 
   readonly #drained = () => {

@@ -58,7 +58,7 @@ const FIELDS = [
   'Content-Type: text/plain',
 ]
 const EXTENSIONS = ['', '', '', ';a', ';a=b', ';a="b"', ';a=b;c=d']
-const TRAILERS = ['X-Sum: abc', 'X-Sum: def', 'X-Empty:']
+const TRAILERS = ['X-Sum: abc', 'X-Sum: def', 'X-Empty:', 'X-Hop: behind']
 
 /** A few requests for the hostname and one more that ends the connection, most of the time with something changed in them. */
 export function makeRequests(random: Random, hostname: string): RequestStream {

@@ -53,10 +53,16 @@ export function originForm({ method, target }: ReadRequest): string {
   return absolute[1]!.startsWith('/') ? absolute[1]! : `/${absolute[1]}`
 }
 
+/** The trailers that are not of the hop on which they came. */
+export function trailersBeyondHop({ fields, trailers }: ReadRequest): string[] {
+  const named = namedInConnection(fields)
+  return pairs(trailers)
+    .filter(([name]) => !named.has(name.toLowerCase()))
+    .flat()
+}
+
 function endToEnd({ fields }: ReadRequest): string[] {
-  const named = new Set(valuesOf(fields, 'connection').flatMap((value) => value.split(',').map((member) => member.trim().toLowerCase())))
-  named.delete('close')
-  named.delete('keep-alive')
+  const named = namedInConnection(fields)
   return pairs(fields)
     .filter(([name]) => {
       const lower = name.toLowerCase()
@@ -65,12 +71,19 @@ function endToEnd({ fields }: ReadRequest): string[] {
     .map(([name, value]) => `${name}: ${value}`)
 }
 
-/** Some trailers are left out; none is made up, and none that could deceive gets through. */
+function namedInConnection(fields: readonly string[]): Set<string> {
+  const named = new Set(valuesOf(fields, 'connection').flatMap((value) => value.split(',').map((member) => member.trim().toLowerCase())))
+  named.delete('close')
+  named.delete('keep-alive')
+  return named
+}
+
+/** Some trailers are left out; none is made up, and none that could deceive, or was for us alone, gets through. */
 function differenceOfTrailers(sent: ReadRequest, arrived: ReadRequest): string | undefined {
-  const said = pairs(sent.trailers).map((pair) => pair.join(': '))
+  const said = pairs(trailersBeyondHop(sent)).map((pair) => pair.join(': '))
   for (const [name, value] of pairs(arrived.trailers)) {
     if (NEVER_PASSED.has(name.toLowerCase().replaceAll('_', '-'))) return `the trailer ${name}`
-    if (!said.includes(`${name}: ${value}`)) return `the trailer ${name}: ${value}, which nobody sent`
+    if (!said.includes(`${name}: ${value}`)) return `the trailer ${name}: ${value}, which nobody sent us to pass on`
   }
   return undefined
 }

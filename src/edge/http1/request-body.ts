@@ -1,6 +1,7 @@
 import { ArrivingBody } from '../arriving-body.ts'
 import { ChunkedReader, Malformed } from '../chunked-reader.ts'
 import type { Fields, RequestBody } from '../engine.ts'
+import { trailersBeyondHop } from '../forwarded-trailers.ts'
 import { partOf } from '../let-go.ts'
 import type { RequestFraming } from './request-head.ts'
 
@@ -43,7 +44,7 @@ export function createIncomingBody(
     for (let i = 0; i < trailing.length; i += 2)
       if (NEVER_IN_TRAILERS.has(trailing[i]!.toLowerCase())) throw new Malformed('framing in a trailer')
     isComplete = true
-    body.end(trailing)
+    body.end(framing.kind === 'chunked' ? trailersBeyondHop(trailing, framing.connection) : trailing)
   }
   const chunked = framing.kind === 'chunked' ? new ChunkedReader({ onData: push, onEnd: complete }) : undefined
 

@@ -6,8 +6,8 @@ import { readTarget } from '../request-target.ts'
 import { type CollectedFields, collectFields, type LastFields } from './collected-fields.ts'
 import { isProtocolFor } from './upgrade.ts'
 
-/** How the body of a request ends (RFC 9112 §6.3): there is none, after so many bytes, or with the last chunk. */
-export type RequestFraming = { kind: 'none' } | { kind: 'length'; bytes: number } | { kind: 'chunked' }
+/** How the body of a request ends (RFC 9112 §6.3): there is none, after so many bytes, or with the last chunk, of whose trailers Connection may name some. */
+export type RequestFraming = { kind: 'none' } | { kind: 'length'; bytes: number } | { kind: 'chunked'; connection: string }
 
 export type RequestHead = {
   method: string
@@ -33,7 +33,6 @@ const SPANS = new FieldSpans(REQUEST_FIELDS_MAX)
 
 const INCOMPLETE: HeadReading = { kind: 'incomplete' }
 const NO_BODY: RequestFraming = { kind: 'none' }
-const CHUNKED: RequestFraming = { kind: 'chunked' }
 const EMPTY_LINES_MAX = 4
 
 /**
@@ -87,7 +86,7 @@ export function readRequestHead(bytes: Buffer, from: number, last?: LastFields):
 type Read = { method: string; target: string; isHttp11: boolean; host: string | undefined; collected: CollectedFields }
 
 function decide({ method, target: raw, isHttp11, host, collected }: Read, end: number): HeadReading {
-  const { length, coding, fields, expect } = collected
+  const { length, coding, connection, fields, expect } = collected
   if (method === 'CONNECT') return refused(405)
   if (collected.isTwofold) return refused(400)
   if (host === undefined && isHttp11) return refused(400)
@@ -99,7 +98,7 @@ function decide({ method, target: raw, isHttp11, host, collected }: Read, end: n
   const target = readTarget(method, raw, host ?? '')
   if (target === undefined) return refused(400)
   if (expect !== undefined && expect !== '100-continue') return refused(417)
-  const framing: RequestFraming = coding !== undefined ? CHUNKED : lengthFraming(length)
+  const framing: RequestFraming = coding !== undefined ? { kind: 'chunked', connection } : lengthFraming(length)
   const keepsAlive = isHttp11 ? !collected.connects('close') : collected.connects('keep-alive') && !collected.connects('close')
   const mayUpgrade = collected.upgrade !== undefined && isHttp11 && framing.kind === 'none'
   const upgrade = mayUpgrade && collected.connects('upgrade') && isProtocolFor(collected.upgrade!) ? collected.upgrade : undefined
