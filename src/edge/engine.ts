@@ -66,7 +66,7 @@ export interface Exchange {
   readonly connection: VisitorConnection
   readonly method: string
   readonly target: string
-  /** Host or :authority as sent; where an HTTP/1.0 request has none, the name of the handshake (RFC 9112 §3.3), and empty without one. */
+  /** Host or :authority as sent; where an HTTP/1.0 request has none, that of its absolute target, else the name of the handshake (RFC 9112 §3.3), and empty without one. */
   readonly authority: string
   readonly fields: RequestFields
   readonly body: RequestBody | undefined

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { isFieldValue, isTarget, isToken } from './fields.ts'
 import { REQUEST_FIELDS_MAX } from './request-limits.ts'
-import { readTarget } from './request-target.ts'
+import { authorityIn, readTarget } from './request-target.ts'
 
 export type RequestHead = { kind: 'head'; target: string; authority: string } | { kind: 'refused'; status: number }
 
@@ -26,8 +26,9 @@ export function readPlainHead(request: IncomingMessage): RequestHead {
   if (coding !== undefined && httpVersion === '1.0') return refused(400) // RFC 9112 §6.1: such framing is faulty
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') return refused(501)
   if (host === undefined && httpVersion === '1.1') return refused(400)
-  const target = isTarget(url) ? readTarget(method, url, host ?? '') : undefined
-  return target === undefined ? refused(400) : { kind: 'head', target, authority: host ?? '' }
+  const authority = host ?? authorityIn(url)
+  const target = isTarget(url) ? readTarget(method, url, authority) : undefined
+  return target === undefined ? refused(400) : { kind: 'head', target, authority }
 }
 
 function refused(status: number): RequestHead {

@@ -140,6 +140,13 @@ test.each(['a b', `u@${HOST}`, `${HOST}:abc`, `${HOST}, x`, 'evil.example/'])('t
   expect((await ask('/', `Host: ${host}\r\n`)).status).toBe(400)
 })
 
+test('an HTTP/1.0 request without Host whose target is absolute is for what that names', async () => {
+  const location = `https://${HOST}:8443/a?b`
+  expect(await ask(`http://${HOST}/a?b`, '', 'GET', '1.0')).toMatchObject({ status: 308, location })
+  expect((await ask('http://unknown.example.com/a', '', 'GET', '1.0')).status).toBe(404)
+  expect((await ask(`http://${HOST}/a`, 'Host: other.example.com\r\n', 'GET', '1.0')).status).toBe(400)
+})
+
 test.each([
   ['no Host', 'GET / HTTP/1.1\r\n\r\n', 400],
   ['what is no HTTP', 'rubbish\r\n\r\n', 400],

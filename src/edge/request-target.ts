@@ -1,6 +1,6 @@
 import { isSameAuthority } from './host.ts'
 
-const ABSOLUTE_FORM = /^(https?):\/\/([^/?#]*)([^#]*)$/i
+const ABSOLUTE_FORM = /^(https?):\/\/([^/?#]+)([^#]*)$/i
 
 /**
  * The target in origin form, or `*` with OPTIONS; undefined when it is neither. An absolute form must name the same authority as Host
@@ -16,4 +16,9 @@ export function readTarget(method: string, raw: string, host: string): string | 
   if (authority !== host && !isSameAuthority(authority, host, scheme)) return undefined
   if (path === '' && method === 'OPTIONS') return '*'
   return path.startsWith('/') ? path : `/${path}`
+}
+
+/** The authority in an absolute form, which a request without Host is for (RFC 9112 §3.2.2); empty in any other target. */
+export function authorityIn(raw: string): string {
+  return ABSOLUTE_FORM.exec(raw)?.[2] ?? ''
 }

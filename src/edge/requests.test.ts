@@ -420,8 +420,18 @@ test('an HTTP/1.0 request without Host is for the name of its handshake', async 
   const { status, sent } = await ask('GET / HTTP/1.0')
   expect(status).toBe(200)
   expect([sent('host'), sent('x-forwarded-host')]).toEqual([[HOST], [HOST]])
-  for (const other of ['GET / HTTP/1.1\nHost:', 'GET http://www.customer.com/ HTTP/1.0'])
-    expect((await ask(other)).status).toBeGreaterThanOrEqual(400)
+  expect((await ask('GET / HTTP/1.1\nHost:')).status).toBeGreaterThanOrEqual(400)
+})
+
+test('an HTTP/1.0 request without Host whose target is absolute is for what that names', async () => {
+  const { status, seen, sent } = await ask('GET https://www.customer.com:443/a?b HTTP/1.0')
+  expect([status, seen?.url]).toEqual([200, '/a?b'])
+  expect([sent('host'), sent('x-forwarded-host')]).toEqual([['www.customer.com:443'], ['www.customer.com:443']])
+  expect((await ask('GET https://other.customer.com/ HTTP/1.0')).status).toBe(421)
+  expect((await ask('GET https://www.customer.com@other.customer.com/ HTTP/1.0')).status).toBe(400)
+  expect((await ask(`GET https://www.customer.com/ HTTP/1.0\nHost: ${HOST}`)).status).toBe(400)
+  expect((await ask('GET https://www.customer.com/ HTTP/1.0\nHost:')).status).toBe(400)
+  for (const nobody of ['https:///a', 'https://?a']) expect((await ask(`GET ${nobody} HTTP/1.0`)).status).toBe(400)
 })
 
 test('connections to the upstream are kept and used again', async () => {

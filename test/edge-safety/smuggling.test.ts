@@ -100,6 +100,7 @@ const ROWS: Row[] = [
   refused('two Hosts', `GET /a HTTP/1.1\r\n${H}Host: other.example\r\n\r\n`),
   refused('a target for another host', `GET http://other.example/a HTTP/1.1\r\n${H}\r\n`),
   refused('a target for another port', `GET https://${HOST}:444/a HTTP/1.1\r\n${H}\r\n`),
+  refused('a target for another host in HTTP/1.0', `GET http://other.example/a HTTP/1.0\r\n\r\n${HIDDEN}`, 421),
   ['a target that names its host', `GET http://${HOST}/a HTTP/1.1\r\n${H}\r\n`, ['GET /a '], [200]],
   refused('HTTP/0.9', 'GET /a\r\n\r\n', 505),
   refused('HTTP/0.9 with a version', `GET /a HTTP/0.9\r\n${H}\r\n`, 505),

@@ -6,7 +6,7 @@ import { cut } from './pieces.ts'
 import { Random } from './random.ts'
 import { readAnswerReference, readReference } from './reference.ts'
 import { makeRequests } from './request-stream.ts'
-import { originForm, trailersBeyondHop } from './wire-rules.ts'
+import { hostOf, originForm, trailersBeyondHop } from './wire-rules.ts'
 
 export type ReadersRun = { messages: number; accepted: number; refused: number }
 
@@ -78,7 +78,7 @@ function judgeRequests(text: string, random: Random, countIfValid: number): Judg
   for (const [i, request] of ours.messages.entries()) {
     const other = theirs.messages[i]
     if (!other) return `we find ${ours.messages.length} requests and llhttp ${theirs.messages.length} (${JSON.stringify(theirs.end)})`
-    const host = other.fields.find((_, at) => at % 2 === 1 && other.fields[at - 1]!.toLowerCase() === 'host') ?? ''
+    const host = hostOf(other) ?? ''
     const { method, isHttp11, body } = other
     const same = { method, target: originForm(other), host, isHttp11, body, trailers: withoutProxyConnection(trailersBeyondHop(other)) }
     const mine = { ...request, trailers: withoutProxyConnection(request.trailers) }

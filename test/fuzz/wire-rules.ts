@@ -37,7 +37,7 @@ export function differenceOfRequests(
   const target = originForm(sent)
   if (arrived.target !== target) return `target ${arrived.target} for ${target}`
   if (arrived.body !== sent.body) return `body ${JSON.stringify(arrived.body)} for ${JSON.stringify(sent.body)}`
-  const host = hostOf(sent) ?? hostname // over HTTP/1.0 nobody has to say it
+  const host = hostOf(sent) ?? hostname
   if (hostOf(arrived) !== host) return `host ${hostOf(arrived)} for ${host}`
   const sentFields = endToEnd(sent)
   const arrivedFields = endToEnd(arrived)
@@ -88,8 +88,9 @@ function differenceOfTrailers(sent: ReadRequest, arrived: ReadRequest): string |
   return undefined
 }
 
-function hostOf({ fields }: ReadRequest): string | undefined {
-  return valuesOf(fields, 'host')[0]
+/** Whom the request is for: over HTTP/1.0 nobody has to say Host. */
+export function hostOf({ fields, target }: ReadRequest): string | undefined {
+  return valuesOf(fields, 'host')[0] ?? /^https?:\/\/([^/?#]*)/i.exec(target)?.[1]
 }
 
 function valuesOf(fields: readonly string[], name: string): string[] {

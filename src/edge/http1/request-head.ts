@@ -2,7 +2,7 @@ import { CLASSES, CR, FieldSpans, LF, readFieldLines, SPACE, TARGET, TOKEN } fro
 import { isLength } from '../fields.ts'
 import type { RequestFields } from '../forwarded-request.ts'
 import { REQUEST_FIELDS_MAX, REQUEST_HEAD_BYTES_MAX, REQUEST_TARGET_BYTES_MAX } from '../request-limits.ts'
-import { readTarget } from '../request-target.ts'
+import { authorityIn, readTarget } from '../request-target.ts'
 import { type CollectedFields, collectFields, type LastFields } from './collected-fields.ts'
 import { isProtocolFor } from './upgrade.ts'
 
@@ -14,7 +14,7 @@ export type RequestHead = {
   /** In origin form, or `*` with OPTIONS. */
   target: string
   isHttp11: boolean
-  /** Host as sent; empty when an HTTP/1.0 request has none. */
+  /** Host as sent; where an HTTP/1.0 request has none, what its absolute target names, and empty without one. */
   authority: string
   fields: RequestFields
   framing: RequestFraming
@@ -95,7 +95,8 @@ function decide({ method, target: raw, isHttp11, host, collected }: Read, end: n
     if (coding.toLowerCase() !== 'chunked') return refused(501)
   }
   if (length !== undefined && !isLength(length)) return refused(400)
-  const target = readTarget(method, raw, host ?? '')
+  const authority = host ?? authorityIn(raw)
+  const target = readTarget(method, raw, authority)
   if (target === undefined) return refused(400)
   if (expect !== undefined && expect !== '100-continue') return refused(417)
   const framing: RequestFraming = coding !== undefined ? { kind: 'chunked', connection } : lengthFraming(length)
@@ -106,7 +107,7 @@ function decide({ method, target: raw, isHttp11, host, collected }: Read, end: n
   return {
     kind: 'head',
     end,
-    head: { method, target, isHttp11, authority: host ?? '', fields, framing, keepsAlive, expectsContinue, upgrade },
+    head: { method, target, isHttp11, authority, fields, framing, keepsAlive, expectsContinue, upgrade },
   }
 }
 
