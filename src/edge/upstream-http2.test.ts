@@ -760,6 +760,23 @@ test('an idle connection closes when its time is over', async () => {
   await expect.poll(() => pools.counts(), PATIENCE).toEqual({ pools: 0, connections: 0, idle: 0 })
 })
 
+test('an upstream that would be pushed to, as no server may, is told so and let go', async () => {
+  let told: number | undefined
+  const { ask } = await startRaw((type, _id, payload, socket) => {
+    if (type === HEADERS) socket.write(frame(SETTINGS, 0, 0, [0, 2, ...word(1)]))
+    if (type === GOAWAY) told = payload.readUInt32BE(4)
+  })
+  expect((await ask()).failure).toMatchObject({ reason: 'malformed', message: expect.stringContaining('ENABLE_PUSH') })
+  await expect.poll(() => told, PATIENCE).toBe(1)
+})
+
+test('an upstream may say that it is not pushed to', async () => {
+  const { ask } = await startRaw((type, id, _payload, socket) => {
+    if (type === HEADERS) socket.write(Buffer.concat([frame(SETTINGS, 0, 0, [0, 2, ...word(0)]), frame(HEADERS, 5, id, OK)]))
+  })
+  expect(await ask()).toMatchObject({ status: 200, failure: undefined })
+})
+
 test('who asks by PING without end and reads no answer is let go', async () => {
   const { ask } = await startRaw((type, _id, _payload, socket) => {
     if (type !== HEADERS) return

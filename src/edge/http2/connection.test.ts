@@ -44,6 +44,7 @@ function echo(exchange: Exchange): void {
 
 const CONVERSATION = Buffer.concat([
   BEGINNING,
+  frame(SETTINGS, 0, 0, [0, 2, ...word(1)]), // SETTINGS_ENABLE_PUSH, which a visitor may say
   frame(HEADERS, 5, 1, requestBlock(HOST, { path: '/one', more: ['cookie', 'a=1', 'x-a', 'b', 'cookie', 'b=2'] })),
   frame(HEADERS, 0, 3, POST.subarray(0, 10)),
   frame(CONTINUATION, 0, 3, POST.subarray(10, 11)),

@@ -81,7 +81,7 @@ export class FrameReceiver {
         break
       case FRAME.settings:
         this.#budget.charge(COST.settings)
-        if (!isAnswer) this.#listener.onSettings(readSettings(bytes, start, end))
+        if (!isAnswer) this.#listener.onSettings(readSettings(bytes, start, end, this.#rules.hasPreface))
         break
       case FRAME.ping:
         if (isAnswer || !this.#rules.takePingDue()) this.#budget.charge(COST.ping)

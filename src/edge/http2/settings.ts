@@ -20,8 +20,11 @@ export const OUR_SETTINGS = encodeSettings([
 /** What of a peer's settings concerns us. */
 export type PeerSettings = { initialWindow: number | undefined; maxStreams: number | undefined; shrinksTable: boolean }
 
-/** Reads the payload of SETTINGS (RFC 9113 §6.5); we use neither the dynamic table, nor push, nor frames larger than any peer must take. Throws ConnectionError. */
-export function readSettings(bytes: Buffer, start: number, end: number): PeerSettings {
+/**
+ * Reads the payload of SETTINGS (RFC 9113 §6.5); we use neither the dynamic table, nor push, nor frames larger than any peer must take. `isClient`: the
+ * peer is one, which may let us push. Throws ConnectionError.
+ */
+export function readSettings(bytes: Buffer, start: number, end: number, isClient: boolean): PeerSettings {
   const count = (end - start) / SETTING_BYTES
   if (!Number.isInteger(count)) throw new ConnectionError(ERROR_CODE.frameSize, 'SETTINGS of a wrong size')
   if (count > SETTINGS_MAX) throw new ConnectionError(ERROR_CODE.enhanceYourCalm, 'too many settings')
@@ -30,7 +33,7 @@ export function readSettings(bytes: Buffer, start: number, end: number): PeerSet
     const id = bytes.readUInt16BE(at)
     const value = bytes.readUInt32BE(at + 2)
     if (id === SETTING.initialWindow && value > WINDOW_BYTES_MAX) throw tooMuch()
-    if (id === SETTING.enablePush && value > 1) throw new ConnectionError(ERROR_CODE.protocol, 'ENABLE_PUSH')
+    if (id === SETTING.enablePush && value > (isClient ? 1 : 0)) throw new ConnectionError(ERROR_CODE.protocol, 'ENABLE_PUSH')
     if (id === SETTING.maxFrame && (value < FRAME_BYTES_MAX || value > FRAME_BYTES_LIMIT))
       throw new ConnectionError(ERROR_CODE.protocol, 'MAX_FRAME_SIZE')
     if (id === SETTING.initialWindow) read.initialWindow = value
