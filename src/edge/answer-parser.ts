@@ -265,9 +265,10 @@ function malformed(what: string): UpstreamFailure {
   return new UpstreamFailure('malformed', `the upstream's answer is not proper HTTP/1.1: ${what}`)
 }
 
-/** Whether the application changes to a protocol that it was asked for (RFC 9110 §7.8). */
+/** Whether the application says to which protocol it changes, and was asked for that (RFC 9110 §7.8). */
 function isAmong(chosen: string, asked: string | undefined): boolean {
   if (asked === undefined) return false
   const offered = new Set(membersOf(asked)) // as many as fit a head
-  return membersOf(chosen).every((protocol) => offered.has(protocol))
+  const protocols = membersOf(chosen)
+  return protocols.length > 0 && protocols.every((protocol) => offered.has(protocol))
 }

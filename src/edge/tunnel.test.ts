@@ -137,6 +137,19 @@ test('a 101 whose fields make no sense still opens the tunnel, without them', as
   await raw.stop()
 })
 
+test.each(['', 'Upgrade:\r\n', 'Upgrade: websocket, other\r\n'])('a 101 that says %j opens no tunnel', async (upgrade) => {
+  const raw = await startRawUpstream((socket) =>
+    socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n${upgrade}\r\nfirst`),
+  )
+  await edge.route(HOST, raw.url)
+  const reader = await open()
+  const answer = await reader.answer()
+  expect([answer.status, answer.field('namesake-error'), answer.field('upgrade')]).toEqual([502, 'malformed', undefined])
+  reader.socket.destroy()
+  await edge.route(HOST, upstream.url)
+  await raw.stop()
+})
+
 test('what each upstream says right behind its 101 reaches its own visitor, when many tunnels open at once', async () => {
   const tunnels = 20
   const waiting: (() => void)[] = []
