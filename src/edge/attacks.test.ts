@@ -72,6 +72,8 @@ test.each([
   ['a head without end', `GET / HTTP/1.1\r\n${H}X: ${'a'.repeat(40_000)}\r\n\r\n`, 431],
   ['a thousand fields', `GET / HTTP/1.1\r\n${H}${'X: a\r\n'.repeat(1_000)}\r\n`, 431],
   ['an unknown expectation', `GET / HTTP/1.1\r\n${H}Expect: miracles\r\n\r\n`, 417],
+  ['an unknown expectation before a known one', `GET / HTTP/1.1\r\n${H}Expect: miracles\r\nExpect: 100-continue\r\n\r\n`, 417],
+  ['an unknown expectation behind a known one', `GET / HTTP/1.1\r\n${H}Expect: 100-Continue\r\nExpect: miracles\r\n\r\n`, 417],
 ])('%s is refused and reaches no upstream', async (_name, bytes, status) => {
   const before = upstream.received.length
   const reader = await speak(target(), bytes)

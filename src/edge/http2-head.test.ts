@@ -74,3 +74,11 @@ test.each([
   const expected = typeof read === 'string' ? { kind: 'head', authority: read } : { kind: 'refused', status: read }
   expect(readHttp2Head(fields)).toMatchObject(expected)
 })
+
+test('an expectation that is not ours counts wherever it stands', () => {
+  const begin = [0, 2, 3, 4].map((i) => ENTRIES[i]!)
+  const read = (...expected: string[]) => readHttp2Head([...begin, ...expected.map((value) => new HeaderField('expect', value))])
+  expect(read('100-continue', '100-Continue')).toMatchObject({ kind: 'head', expectsContinue: true })
+  expect(read('miracles', '100-continue')).toMatchObject({ kind: 'refused', status: 417 })
+  expect(read('100-continue', 'miracles')).toMatchObject({ kind: 'refused', status: 417 })
+})

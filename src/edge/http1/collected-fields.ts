@@ -3,6 +3,8 @@ import { membersOf, namesFurther } from '../fields.ts'
 import { passesOn, REQUEST_NAMES, RequestFields, type RequestKind, sortRequestFields } from '../forwarded-request.ts'
 import { KeptBytes, REMEMBERED_BYTES_MAX } from '../kept-bytes.ts'
 
+export const CONTINUE = '100-continue'
+
 /** The fields, and what of them decides how the request is read. */
 export class CollectedFields {
   fields = new RequestFields()
@@ -13,6 +15,7 @@ export class CollectedFields {
   length: string | undefined
   coding: string | undefined
   connection = ''
+  /** Of several one that is not ours, if there is any. */
   expect: string | undefined
   upgrade: string | undefined
   isTwofold = false
@@ -27,7 +30,7 @@ export class CollectedFields {
   note(kind: RequestKind, value: string): void {
     switch (kind) {
       case 'expect':
-        this.expect = value.toLowerCase()
+        if (this.expect === undefined || this.expect === CONTINUE) this.expect = value.toLowerCase()
         return
       case 'upgrade':
         this.upgrade = this.upgrade === undefined ? value : `${this.upgrade}, ${value}`

@@ -90,6 +90,11 @@ test.each([
   expect(statusOf(text)).toBe(status)
 })
 
+test('what is expected twice is expected', () => {
+  const head = 'POST / HTTP/1.1\r\nHost: a.b\r\nContent-Length: 1\r\nExpect: 100-continue\r\nExpect: 100-Continue\r\n\r\n'
+  expect(read(head)).toMatchObject({ head: { expectsContinue: true } })
+})
+
 test.each([
   ['HTTP/1.1', '', true],
   ['HTTP/1.1', 'Connection: x, Close\r\n', false],

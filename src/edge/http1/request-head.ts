@@ -3,7 +3,7 @@ import { isLength } from '../fields.ts'
 import type { RequestFields } from '../forwarded-request.ts'
 import { REQUEST_FIELDS_MAX, REQUEST_HEAD_BYTES_MAX, REQUEST_TARGET_BYTES_MAX } from '../request-limits.ts'
 import { authorityIn, readTarget } from '../request-target.ts'
-import { type CollectedFields, collectFields, type LastFields } from './collected-fields.ts'
+import { CONTINUE, type CollectedFields, collectFields, type LastFields } from './collected-fields.ts'
 import { isProtocolFor } from './upgrade.ts'
 
 /** How the body of a request ends (RFC 9112 §6.3): there is none, after so many bytes, or with the last chunk, of whose trailers Connection may name some. */
@@ -98,7 +98,7 @@ function decide({ method, target: raw, isHttp11, host, collected }: Read, end: n
   const authority = host ?? authorityIn(raw)
   const target = readTarget(method, raw, authority)
   if (target === undefined) return refused(400)
-  if (expect !== undefined && expect !== '100-continue') return refused(417)
+  if (expect !== undefined && expect !== CONTINUE) return refused(417)
   const framing: RequestFraming = coding !== undefined ? { kind: 'chunked', connection } : lengthFraming(length)
   const keepsAlive = isHttp11 ? !collected.connects('close') : collected.connects('keep-alive') && !collected.connects('close')
   const mayUpgrade = collected.upgrade !== undefined && isHttp11 && framing.kind === 'none'
