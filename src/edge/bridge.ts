@@ -2,6 +2,7 @@ import { Shares } from '../lib/shares.ts'
 import type { Log } from '../log.ts'
 import type { ClientLoad } from './admission.ts'
 import { type Held, Outage, withJitter } from './outage.ts'
+import { Patience } from './patience.ts'
 import type { Upstream, UpstreamFailure } from './upstream.ts'
 
 export type BridgeParts = {
@@ -127,7 +128,7 @@ export function createBridge(parts: BridgeParts) {
       holding.end()
       waiter.giveUp(failure ?? outage.failure)
     }
-    let timer = setTimeout(giveUp, leftMs)
+    let stop = new Patience(leftMs).wait(giveUp)
     const entry: Held = {
       readyAtMs,
       letGo() {
@@ -139,15 +140,15 @@ export function createBridge(parts: BridgeParts) {
     const holding: Holding = {
       end() {
         if (!holdings.delete(holding)) return
-        clearTimeout(timer)
+        stop()
         held.leave(owner)
         if (load) load.held -= 1
         outage.release(entry)
       },
     }
     holdings.set(holding, () => {
-      clearTimeout(timer)
-      timer = setTimeout(giveUp, Math.min(DRAIN_PATIENCE_MS, waiter.startedAtMs + bridgeMs - performance.now()))
+      stop()
+      stop = new Patience(Math.min(DRAIN_PATIENCE_MS, waiter.startedAtMs + bridgeMs - performance.now())).wait(giveUp)
     })
     outage.hold(entry)
     return holding

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { isIP } from 'node:net'
 import { unmapped } from '../lib/addresses.ts'
+import { Patience } from './patience.ts'
 
 /** `source` is undefined for a health check of the proxy itself (UNKNOWN, LOCAL): then the peer is the proxy. */
 export type ProxyHeader = { kind: 'header'; source: string | undefined; bytes: number } | { kind: 'incomplete' } | { kind: 'invalid' }
@@ -40,12 +41,12 @@ export function takeProxyHeader(socket: Socket, peer: string): Promise<string | 
     }
     const gone = () => settle(undefined)
     const settle = (source: string | undefined) => {
-      clearTimeout(timer)
+      stop()
       socket.off('readable', look).off('end', gone).off('close', gone)
       if (source === undefined) socket.destroy()
       resolve(source)
     }
-    const timer = setTimeout(gone, WAIT_MS_MAX)
+    const stop = new Patience(WAIT_MS_MAX).wait(gone)
     socket.on('readable', look).once('end', gone).once('close', gone)
   })
 }

@@ -14,6 +14,7 @@ import type { VisitorConnection } from './engine.ts'
 import { endSoon } from './linger.ts'
 import type { HandshakeOutcome } from './metrics.ts'
 import { forgetOfferedProtocols } from './offered-protocols.ts'
+import { Patience } from './patience.ts'
 import { type Certified, createSecureContexts, TLS_SETTINGS } from './secure-contexts.ts'
 import { setTicketKeys } from './ticket-keys.ts'
 import { TCP_KEEP_ALIVE_MS } from './timeouts.ts'
@@ -192,16 +193,16 @@ export function createTls(parts: TlsParts) {
     /** `peer`: as VisitorConnection has it. Who hands the socket over listens to its errors. */
     accept(socket: Socket, peer: string) {
       let isLate = false
-      const timer = setTimeout(() => {
+      const stop = new Patience(parts.handshakeMs).wait(() => {
         isLate = true
         socket.destroy()
-      }, parts.handshakeMs)
+      })
       negotiate(socket, peer, () => (isLate ? 'timeout' : 'gone'))
         .catch((error) => {
           notServed(error)
           refuse(socket, 'failed')
         })
-        .finally(() => clearTimeout(timer))
+        .finally(stop)
     },
     counts: contexts.counts,
   }

@@ -270,14 +270,18 @@ test('what an application said before it went leaves for as long as its visitor 
   const slow = open()
   const deaf = open()
   await settled()
-  vi.advanceTimersByTime(TIMEOUTS.bodyIdleMs - 1_000)
+  const pass = async (ms: number) => {
+    vi.advanceTimersByTime(ms)
+    await settled()
+  }
+  await pass(TIMEOUTS.bodyIdleMs - 1_000)
   expect([slow.visitor.destroyed, deaf.visitor.destroyed]).toEqual([false, false])
   slow.line.release()
   await settled()
   expect(slow.visitor.writableFinished).toBe(true)
-  vi.advanceTimersByTime(3_000)
+  await pass(3_000)
   expect([slow.visitor.destroyed, deaf.visitor.destroyed]).toEqual([false, true])
-  vi.advanceTimersByTime(3_000)
+  await pass(3_000)
   expect(slow.visitor.destroyed).toBe(true) // it had its moment to end as well
   await settled()
 })

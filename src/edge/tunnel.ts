@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { Members } from '../lib/members.ts'
 import { closeWithin, endSoon } from './linger.ts'
+import { startLooks } from './looks.ts'
 import { REQUEST_TIMES_CHECKED_EVERY_MS } from './request-limits.ts'
 import { Stall } from './stall.ts'
 import { takeBytes } from './upstream-reads.ts'
@@ -26,15 +27,13 @@ export type TunnelEnds = {
  */
 export function createTunnels(stalledMs: number) {
   const open = new Members<TunnelEnds & { stall: Stall }>()
-  const timer = setInterval(() => {
-    const nowMs = performance.now()
+  const looks = startLooks(REQUEST_TIMES_CHECKED_EVERY_MS, (nowMs) => {
     for (const { visitor, upstream, stall } of open.all()) {
       const isHeldBack = visitor.isPaused() || upstream.isPaused() || (upstream.destroyed && !visitor.writableFinished)
       if (!isHeldBack) stall.over()
       else if (stall.lastsMs(nowMs, visitor, upstream) >= stalledMs) destroyBoth(visitor, upstream)
     }
-  }, REQUEST_TIMES_CHECKED_EVERY_MS)
-  timer.unref()
+  })
 
   return {
     open(ends: TunnelEnds) {
@@ -72,7 +71,7 @@ export function createTunnels(stalledMs: number) {
     },
     count: () => open.size,
     destroy() {
-      clearInterval(timer)
+      looks.stop()
       for (const { visitor, upstream } of open.all()) destroyBoth(visitor, upstream)
     },
   }

@@ -6,6 +6,7 @@ import { contextForStrangers } from '../lib/stranger-context.ts'
 import { lookThroughTls } from '../lib/tls-look.ts'
 import { hearLastWords } from './last-words.ts'
 import { letGo } from './let-go.ts'
+import { Patience } from './patience.ts'
 import { TCP_KEEP_ALIVE_MS } from './timeouts.ts'
 import { type FailureReason, type Upstream, UpstreamFailure } from './upstream.ts'
 import type { UpstreamGuard } from './upstream-guard.ts'
@@ -63,7 +64,7 @@ export function createConnect(parts: ConnectParts) {
     return sources.length === 0 ? {} : { localAddress: sources[turn % sources.length]! }
   }
 
-  const secure = async (socket: Socket, upstream: Upstream, deadline: number): Promise<TLSSocket> => {
+  const secure = async (socket: Socket, upstream: Upstream, patience: Patience): Promise<TLSSocket> => {
     const name = upstream.host.replace(/\.$/, '') // RFC 6066 §3: a servername has no final dot
     const known = sessions.peek(upstream.key)
     context ??= contextForStrangers(parts.ca.length > 0 ? { ca: [...getCACertificates('default'), ...parts.ca] } : {})
@@ -95,7 +96,7 @@ export function createConnect(parts: ConnectParts) {
       sessions.set(upstream.key, { ticket, endsAtMs })
     })
     try {
-      await until(tls, 'secureConnect', deadline)
+      await until(tls, 'secureConnect', patience)
     } catch (error) {
       sessions.delete(upstream.key)
       throw asFailure(error, 'tls', upstream)
@@ -108,25 +109,24 @@ export function createConnect(parts: ConnectParts) {
   }
 
   return async function connect(upstream: Upstream): Promise<Socket> {
-    const deadline = performance.now() + parts.connectTimeoutMs
-    const addresses = inOrder((await before(deadline, parts.guard.addressesOf(upstream))).filter(isReachable), upstream)
+    const patience = new Patience(parts.connectTimeoutMs)
+    const addresses = inOrder((await before(patience, parts.guard.addressesOf(upstream))).filter(isReachable), upstream)
     const turn = connects++
     let failure: UpstreamFailure | undefined
     for (const [i, address] of addresses.entries()) {
       const isLast = i === addresses.length - 1
-      const limit = isLast ? deadline : Math.min(deadline, performance.now() + ADDRESS_TIMEOUT_MS)
+      const untilLeftMs = isLast ? 0 : Math.max(0, patience.leftMs - ADDRESS_TIMEOUT_MS)
       const target = { host: address, port: upstream.port, noDelay: true, ...sourceFor(address, turn) }
       const socket = connectSharing(target)
       try {
-        await until(socket, 'connect', limit)
+        await until(socket, 'connect', patience, untilLeftMs)
         socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS)
-        return upstream.isTls ? await secure(socket, upstream, deadline) : socket
+        return upstream.isTls ? await secure(socket, upstream, patience) : socket
       } catch (error) {
-        const nowMs = performance.now()
         const found = asFailure(error, 'unreachable', upstream)
-        if (found.reason !== 'busy') failed.set(`${upstream.key} ${address}`, nowMs)
+        if (found.reason !== 'busy') failed.set(`${upstream.key} ${address}`, performance.now())
         if (found.reason !== 'busy' || !failure) failure = found // what came from the upstream itself goes before it
-        if (deadline - nowMs < ATTEMPT_MS_MIN) break
+        if (patience.leftMs < ATTEMPT_MS_MIN) break
       }
     }
     throw failure ?? new UpstreamFailure('unreachable', `no source address fits an address of ${upstream.host}`)
@@ -161,10 +161,10 @@ function asFailure(error: unknown, otherwise: FailureReason, upstream: Upstream)
   return new UpstreamFailure(reason, `${upstream.host}:${upstream.port}: ${lack ? `${lack}: ` : ''}${message}`, { cause: error })
 }
 
-function until(socket: Socket, event: 'connect' | 'secureConnect', deadline: number): Promise<void> {
+function until(socket: Socket, event: 'connect' | 'secureConnect', patience: Patience, untilLeftMs = 0): Promise<void> {
   return new Promise((resolve, reject) => {
     const settle = (error?: Error) => {
-      clearTimeout(timer)
+      stop()
       socket.off(event, settle).off('error', settle).off('close', closed)
       if (!error) return resolve()
       socket.on('error', () => {})
@@ -173,7 +173,7 @@ function until(socket: Socket, event: 'connect' | 'secureConnect', deadline: num
     }
     const closed = () => settle(new UpstreamFailure('reset', 'the upstream closed the connection at once'))
     const late = () => settle(new UpstreamFailure('timeout', 'the upstream could not be connected in time'))
-    const timer = setTimeout(late, Math.max(0, deadline - performance.now()))
+    const stop = patience.wait(late, untilLeftMs)
     socket
       .once(event, () => settle())
       .once('error', settle)
@@ -181,10 +181,9 @@ function until(socket: Socket, event: 'connect' | 'secureConnect', deadline: num
   })
 }
 
-function before<T>(deadline: number, task: Promise<T>): Promise<T> {
+function before<T>(patience: Patience, task: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = () => reject(new UpstreamFailure('timeout', "the upstream's name could not be resolved in time"))
-    const timer = setTimeout(late, Math.max(0, deadline - performance.now()))
-    task.then(resolve, reject).finally(() => clearTimeout(timer))
+    task.finally(patience.wait(late)).then(resolve, reject)
   })
 }

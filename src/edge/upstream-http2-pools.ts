@@ -1,5 +1,6 @@
 import { createFrameBuffers } from './http2/frame-buffers.ts'
 import { HpackEncoder } from './http2/hpack-encoder.ts'
+import { startLooks } from './looks.ts'
 import type { Upstream, UpstreamFailure, UpstreamWays } from './upstream.ts'
 import { UpstreamHttp2Connection } from './upstream-http2-connection.ts'
 import { UpstreamHttp2Request } from './upstream-http2-request.ts'
@@ -36,8 +37,7 @@ export function createUpstreamHttp2Pools({ connect, room, timeouts, turn }: Upst
   const shared = { timeouts, turn, buffers: createFrameBuffers(), encoder: new HpackEncoder() }
 
   let isDestroyed = false
-  const timer = setInterval(() => {
-    const nowMs = performance.now()
+  const looks = startLooks(LOOKED_AT_EVERY_MS, (nowMs) => {
     let idle = 0
     for (const connection of connections) {
       connection.look(nowMs)
@@ -46,8 +46,7 @@ export function createUpstreamHttp2Pools({ connect, room, timeouts, turn }: Upst
       else if (nowMs >= connection.oldAtMs && poolOf(connection.upstream).leaving.size < AGED_PER_UPSTREAM_MAX) connection.leave()
     }
     for (const pool of pools.values()) openMore(pool) // where none could be had before, and some wait since others are there
-  }, LOOKED_AT_EVERY_MS)
-  timer.unref()
+  })
 
   const poolOf = (upstream: Upstream): Pool => {
     const known = pools.get(upstream.key)
@@ -163,7 +162,7 @@ export function createUpstreamHttp2Pools({ connect, room, timeouts, turn }: Upst
       idle: [...connections].filter(({ isIdle }) => isIdle).length,
     }),
     destroy() {
-      clearInterval(timer)
+      looks.stop()
       isDestroyed = true
       for (const connection of connections) connection.destroy()
     },

@@ -1,4 +1,5 @@
 import type { ClientLoad } from './admission.ts'
+import { Patience } from './patience.ts'
 import { UpstreamFailure } from './upstream.ts'
 import { type Asking, CLIENT_SHARES } from './upstream-share.ts'
 
@@ -10,8 +11,9 @@ export type Waiter<T> = {
   reject(reason: unknown): void
   readonly load: ClientLoad | undefined
   readonly hasBody: boolean
-  readonly endsAtMs: number
-  timer: NodeJS.Timeout | undefined
+  readonly patience: Patience
+  /** Ends its wait. */
+  stop: () => void
 }
 
 /**
@@ -33,7 +35,7 @@ export class UpstreamLine<T> {
     if (load && load.waiting >= WAITING_PER_CLIENT_MAX)
       return Promise.reject(new UpstreamFailure('busy', 'too many requests of this client wait for upstreams'))
     return new Promise((resolve, reject) => {
-      const waiter: Waiter<T> = { resolve, reject, load, hasBody, endsAtMs: performance.now() + forMs, timer: undefined }
+      const waiter: Waiter<T> = { resolve, reject, load, hasBody, patience: new Patience(forMs), stop() {} }
       this.#waiters.push(waiter)
       this.#enter(waiter)
     })
@@ -68,12 +70,12 @@ export class UpstreamLine<T> {
       leave(waiter)
       waiter.reject(this.failure ?? new UpstreamFailure('busy', 'no connection to the upstream became free in time'))
     }
-    waiter.timer = setTimeout(late, Math.max(0, waiter.endsAtMs - performance.now()))
+    waiter.stop = waiter.patience.wait(late)
     if (waiter.load) waiter.load.waiting += 1
   }
 }
 
-function leave({ timer, load }: Waiter<unknown>): void {
-  clearTimeout(timer)
+function leave({ stop, load }: Waiter<unknown>): void {
+  stop()
   if (load) load.waiting -= 1
 }

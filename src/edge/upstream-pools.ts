@@ -1,5 +1,6 @@
 import { Members } from '../lib/members.ts'
 import { LastAnswerHead } from './last-answer-head.ts'
+import { startLooks } from './looks.ts'
 import { type Upstream, UpstreamFailure, type UpstreamWays } from './upstream.ts'
 import { UpstreamConnection } from './upstream-connection.ts'
 import { UpstreamLine, type Waiter } from './upstream-line.ts'
@@ -30,11 +31,9 @@ export function createUpstreamPools({ connect, room, timeouts, turn, visitorsMax
   const opened = new Members<UpstreamConnection>()
   const lookEveryMs = Math.min(LOOK_EVERY_MS_MAX, Math.min(...Object.values(timeouts)) / LOOKS_PER_TIMEOUT)
   // One timer for all deadlines: one each would cost more than reading an answer.
-  const timer = setInterval(() => {
-    const nowMs = performance.now()
+  const looks = startLooks(lookEveryMs, (nowMs) => {
     for (const connection of opened.all()) connection.look(nowMs)
-  }, lookEveryMs)
-  timer.unref()
+  })
 
   const poolOf = ({ key }: Upstream): Pool => {
     const known = pools.get(key)
@@ -145,7 +144,7 @@ export function createUpstreamPools({ connect, room, timeouts, turn, visitorsMax
     counts: () => ({ pools: pools.size, connections: opened.size, idle }),
     destroy() {
       isDestroyed = true
-      clearInterval(timer)
+      looks.stop()
       for (const connection of opened.all()) connection.destroy()
     },
   }

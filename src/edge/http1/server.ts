@@ -1,6 +1,7 @@
 import type { TLSSocket } from 'node:tls'
 import { Members } from '../../lib/members.ts'
 import type { EngineParts, VisitorConnection } from '../engine.ts'
+import { startLooks } from '../looks.ts'
 import { REQUEST_TIMES_CHECKED_EVERY_MS } from '../request-limits.ts'
 import { Http1Visitor } from './visitor.ts'
 
@@ -11,11 +12,9 @@ export function createHttp1Server(engine: EngineParts) {
   const parts = { ...engine, isDraining: () => isDraining }
 
   // One number stored for each deadline and one timer for all of them: a timer each would cost more than reading the request.
-  const timer = setInterval(() => {
-    const nowMs = performance.now()
+  const looks = startLooks(REQUEST_TIMES_CHECKED_EVERY_MS, (nowMs) => {
     for (const visitor of visitors.all()) visitor.look(nowMs)
-  }, REQUEST_TIMES_CHECKED_EVERY_MS)
-  timer.unref()
+  })
 
   return {
     serve(socket: TLSSocket, connection: VisitorConnection) {
@@ -29,7 +28,7 @@ export function createHttp1Server(engine: EngineParts) {
       for (const visitor of visitors.all()) visitor.leave()
     },
     destroy() {
-      clearInterval(timer)
+      looks.stop()
       for (const visitor of visitors.all()) visitor.socket.destroy()
     },
     count: () => visitors.size,

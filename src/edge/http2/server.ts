@@ -1,6 +1,7 @@
 import type { TLSSocket } from 'node:tls'
 import { Members } from '../../lib/members.ts'
 import type { EngineParts, VisitorConnection } from '../engine.ts'
+import { startLooks } from '../looks.ts'
 import { Http2Connection } from './connection.ts'
 import { createFrameBuffers } from './frame-buffers.ts'
 import { HpackEncoder } from './hpack-encoder.ts'
@@ -14,11 +15,9 @@ export function createOwnHttp2Server(engine: EngineParts) {
   const connections = new Members<Http2Connection>()
   let isDraining = false
 
-  const timer = setInterval(() => {
-    const nowMs = performance.now()
+  const looks = startLooks(DEADLINES_CHECKED_EVERY_MS, (nowMs) => {
     for (const connection of connections.all()) connection.look(nowMs)
-  }, DEADLINES_CHECKED_EVERY_MS)
-  timer.unref()
+  })
 
   return {
     serve(socket: TLSSocket, visitor: VisitorConnection) {
@@ -32,7 +31,7 @@ export function createOwnHttp2Server(engine: EngineParts) {
       for (const connection of connections.all()) connection.leave()
     },
     destroy() {
-      clearInterval(timer)
+      looks.stop()
       for (const connection of connections.all()) connection.destroy()
     },
     count: () => connections.size,
