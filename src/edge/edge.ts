@@ -76,6 +76,7 @@ export type Edge = {
 }
 
 const CONTEXT_BYTES_MAX = 100_000_000
+const CLOSING_TURNS_MAX = 20
 const NO_CEILINGS: ConnectionCeilings = { processMax: 0, perClientMax: 0 }
 
 /**
@@ -172,8 +173,16 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
       bridge.destroy()
       channels.destroy()
       await closed
-      await new Promise((resolve) => setImmediate(resolve)) // what was cut says so in this turn of the loop
+      await untilNone(serving.count)
     },
+  }
+}
+
+/** Gives what was cut the turns of the loop in which its sockets say that they are closed, those of TLS some later than others. */
+async function untilNone(count: () => number): Promise<void> {
+  for (let turns = 0; turns < CLOSING_TURNS_MAX; turns += 1) {
+    await new Promise((resolve) => setImmediate(resolve))
+    if (count() === 0) return
   }
 }
 

@@ -182,6 +182,47 @@ test('tunnels and event streams are what is cut when the time is over', async ()
   await expect.poll(() => edge.report()).toMatchObject({ http1Connections: 0, http2Connections: 0, tunnels: 0 })
 })
 
+/** A WebSocket, an event stream and what waits for its answer, over both protocols; resolves with what ends it all from the visitors' side. */
+async function openLasting({ edge, held, target }: Awaited<ReturnType<typeof start>>): Promise<() => void> {
+  const head = `Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\n`
+  const readers = [
+    await speak(target, `GET /ws HTTP/1.1\r\nHost: ${HOST}\r\n${head}\r\n`),
+    await speak(target, `GET /held HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`),
+  ]
+  await readers[0]!.until('first')
+  const response = await held
+  response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n')
+  await readers[1]!.until('data: 1\n\n')
+  readers.push(await speak(target, `GET /held HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`))
+  const session = await openHttp2(target)
+  session.on('error', () => {})
+  session.request({ ':path': '/held', ':authority': HOST }).on('error', () => {})
+  await expect.poll(async () => (await edge.report()).exchanges).toBe(4)
+  return () => {
+    for (const { socket } of readers) socket.destroy()
+    session.destroy()
+  }
+}
+
+const linesOf = ({ lines }: TestEdge) => lines.filter(({ msg }) => msg === 'request').map(({ path, status }) => `${path} ${status}`)
+const LASTING = ['/held 0', '/held 0', '/held 200', '/ws 101']
+
+test('what is cut at the end has its line in the log once the edge has stopped', async () => {
+  const started = await start()
+  await openLasting(started)
+  await started.edge.stop(100)
+  expect(linesOf(started.edge).sort()).toEqual(LASTING)
+})
+
+test('whoever leaves last has its line in the log once the edge has stopped', async () => {
+  const started = await start()
+  const leave = await openLasting(started)
+  const stopped = started.edge.stop(60_000)
+  leave()
+  await stopped
+  expect(linesOf(started.edge).sort()).toEqual(LASTING)
+})
+
 test('an idle edge stops at once, and an address in use is an error that leaves nothing open', async () => {
   const { edge } = await start()
   await expect(
