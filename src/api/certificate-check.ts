@@ -15,8 +15,8 @@ export type InternalAppParts = {
   roles: readonly string[]
   /** Whether every process of this tree serves, or of one role any does, and what to show of it. */
   readiness(role?: string): Promise<{ ready: boolean; details: object }>
-  /** The metrics of this tree, in Prometheus' text format. */
-  metrics(): Promise<string>
+  /** The metrics of this tree, in Prometheus' text format; undefined while the supervisor does not answer. */
+  metrics(): Promise<string | undefined>
 }
 
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
@@ -59,6 +59,11 @@ export function createInternalApp(parts: InternalAppParts): FastifyInstance {
       .send({ ready, ...details })
   })
 
-  app.get('/metrics', async (_request, reply) => reply.type(METRICS_TYPE).send(await parts.metrics()))
+  app.get('/metrics', async (_request, reply) => {
+    const metrics = await parts.metrics()
+    // An empty 200 is a good scrape to Prometheus: all series end, and `up` is 1 all the same.
+    if (metrics === undefined) return reply.code(503).header('cache-control', 'no-store').send('the supervisor does not answer\n')
+    return reply.type(METRICS_TYPE).send(metrics)
+  })
   return app
 }

@@ -30,6 +30,7 @@ export async function serveInternal(context: RoleContext, finder: InternalAppPar
     },
     async metrics() {
       const reports = await context.gather()
+      if (reports.length === 0) return undefined // a supervisor that answers has reports, of what is down too
       return AggregatorRegistry.aggregate(reports.map(({ metrics }) => metrics as MetricObject[])).metrics()
     },
   })
