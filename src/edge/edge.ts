@@ -163,7 +163,7 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
       port80.drain()
       engine.drain()
       bridge.drain()
-      await within(drainMs, closed)
+      if (!(await isWithin(drainMs, closed))) serving.stop()
       endless.destroy()
       tunnels.destroy()
       engine.destroy()
@@ -186,12 +186,12 @@ async function untilNone(count: () => number): Promise<void> {
   }
 }
 
-function within(ms: number, task: Promise<unknown>): Promise<void> {
+function isWithin(ms: number, task: Promise<unknown>): Promise<boolean> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
+    const timer = setTimeout(resolve, ms, false)
     const end = () => {
       clearTimeout(timer)
-      resolve()
+      resolve(true)
     }
     task.then(end, end)
   })

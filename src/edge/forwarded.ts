@@ -1,5 +1,7 @@
 import type { FailureReason } from './upstream.ts'
 
+export type VisitorLoss = 'visitor-gone' | 'visitor-stalled' | 'edge-stopped'
+
 /** What became of a forwarded request, filled in as it happens; complete when the exchange closes. */
 export type Forwarded = {
   status: number
@@ -8,8 +10,8 @@ export type Forwarded = {
   failure: FailureReason | undefined
   /** What exactly failed, for whoever reads the log. */
   detail: string | undefined
-  /** When it is for the visitor that it did not come to its end: it went, or neither sent nor took any more. */
-  visitor: 'visitor-gone' | 'visitor-stalled' | undefined
+  /** When its visitor was lost before its end: it went, neither sent nor took any more, or was there when the edge had to stop. */
+  visitor: VisitorLoss | undefined
   /** How often it was sent. */
   attempts: number
   /** From when it was first held until it was let go last; undefined where it was not. */

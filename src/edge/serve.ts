@@ -11,7 +11,7 @@ import type { createEndlessWatch } from './endless.ts'
 import type { Exchange } from './engine.ts'
 import { acceptsHtml, type ErrorPageBrand, renderErrorPage } from './error-page.ts'
 import { type ForwardParts, forward } from './forward.ts'
-import { type Forwarded, noOutcome } from './forwarded.ts'
+import { type Forwarded, noOutcome, type VisitorLoss } from './forwarded.ts'
 import { type FindHost, type HostAnswer, isAuthority, isSameTenant } from './host.ts'
 import type { EdgeMetrics } from './metrics.ts'
 import { htmlPage, livenessPage, page, sendPage } from './pages.ts'
@@ -71,6 +71,7 @@ export function createServe(parts: ServeParts) {
   const viewOf = createConnectionViews(parts.trustedProxies, parts.loadOf)
   const nextRequestId = createRequestIds()
   let open = 0
+  let isStopped = false
   const upstreams = new Lru<string, { url: string; upstream: Upstream }>(UPSTREAMS_MAX)
 
   /** A project has one upstream at a time: asked for by its id alone, which spares putting a key together for each request. */
@@ -94,6 +95,7 @@ export function createServe(parts: ServeParts) {
       outcome.status = refusal
       outcome.visitor = undefined // it is there, and was told
     } else if (outcome.status === 0 && !outcome.failure && !visit.hasFailed) outcome.visitor ??= 'visitor-gone' // before anything was decided
+    if (isStopped && outcome.visitor === 'visitor-gone') outcome.visitor = 'edge-stopped'
     const totalMs = parts.turn.nowMs() - visit.startedAt
     parts.metrics.requestEnded(outcome.status, totalMs / 1000)
     if (outcome.failure) parts.metrics.upstreamFailed(outcome.failure)
@@ -136,8 +138,9 @@ export function createServe(parts: ServeParts) {
     turn: parts.turn,
     onTunnel(visit, { upstream, behind }) {
       const { socket, head: behindRequest } = visit.exchange.takeOver()
-      const onClose = (bytes: number) => {
+      const onClose = (bytes: number, loss?: VisitorLoss) => {
         visit.tunnelBytes = bytes
+        visit.outcome.visitor ??= loss
         close(visit)
       }
       watch(visit, () => socket.destroy())
@@ -277,5 +280,9 @@ export function createServe(parts: ServeParts) {
       }
     },
     count: () => open,
+    /** From now on it is the edge that ends what has not come to its end. */
+    stop() {
+      isStopped = true
+    },
   }
 }

@@ -204,14 +204,15 @@ async function openLasting({ edge, held, target }: Awaited<ReturnType<typeof sta
   }
 }
 
-const linesOf = ({ lines }: TestEdge) => lines.filter(({ msg }) => msg === 'request').map(({ path, status }) => `${path} ${status}`)
-const LASTING = ['/held 0', '/held 0', '/held 200', '/ws 101']
+const linesOf = ({ lines }: TestEdge) =>
+  lines.filter(({ msg }) => msg === 'request').map(({ path, status, error }) => `${path} ${status} ${error}`)
 
-test('what is cut at the end has its line in the log once the edge has stopped', async () => {
+test('what is cut at the end has its line in the log once the edge has stopped, and no visitor is said to have gone', async () => {
   const started = await start()
   await openLasting(started)
   await started.edge.stop(100)
-  expect(linesOf(started.edge).sort()).toEqual(LASTING)
+  const cut = ['/held 0 edge-stopped', '/held 0 edge-stopped', '/held 200 edge-stopped', '/ws 101 edge-stopped']
+  expect(linesOf(started.edge).sort()).toEqual(cut)
 })
 
 test('whoever leaves last has its line in the log once the edge has stopped', async () => {
@@ -220,7 +221,8 @@ test('whoever leaves last has its line in the log once the edge has stopped', as
   const stopped = started.edge.stop(60_000)
   leave()
   await stopped
-  expect(linesOf(started.edge).sort()).toEqual(LASTING)
+  const gone = ['/held 0 visitor-gone', '/held 0 visitor-gone', '/held 200 visitor-gone', '/ws 101 undefined']
+  expect(linesOf(started.edge).sort()).toEqual(gone)
 })
 
 test('an idle edge stops at once, and an address in use is an error that leaves nothing open', async () => {

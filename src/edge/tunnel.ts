@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { Members } from '../lib/members.ts'
+import type { VisitorLoss } from './forwarded.ts'
 import { closeWithin, endSoon } from './linger.ts'
 import { startLooks } from './looks.ts'
 import { REQUEST_TIMES_CHECKED_EVERY_MS } from './request-limits.ts'
@@ -17,8 +18,11 @@ export type TunnelEnds = {
   /** What the visitor sent behind its request, and the upstream behind its answer. */
   behindRequest: Buffer
   behindAnswer: Buffer
-  onClose(bytesToVisitor: number): void
+  /** `loss`: why it was cut. */
+  onClose(bytesToVisitor: number, loss?: VisitorLoss): void
 }
+
+type Tunnel = TunnelEnds & { stall: Stall; loss?: VisitorLoss }
 
 /**
  * Connections whose protocol was changed, as with WebSockets: bytes pass both ways untouched and without an idle limit, until one side ends
@@ -26,12 +30,13 @@ export type TunnelEnds = {
  * What an upstream said before it went has as long to leave; what a visitor said has a moment, since whoever has gone holds nothing that anybody counts.
  */
 export function createTunnels(stalledMs: number) {
-  const open = new Members<TunnelEnds & { stall: Stall }>()
+  const open = new Members<Tunnel>()
   const looks = startLooks(REQUEST_TIMES_CHECKED_EVERY_MS, (nowMs) => {
-    for (const { visitor, upstream, stall } of open.all()) {
+    for (const tunnel of open.all()) {
+      const { visitor, upstream, stall } = tunnel
       const isHeldBack = visitor.isPaused() || upstream.isPaused() || (upstream.destroyed && !visitor.writableFinished)
       if (!isHeldBack) stall.over()
-      else if (stall.lastsMs(nowMs, visitor, upstream) >= stalledMs) destroyBoth(visitor, upstream)
+      else if (stall.lastsMs(nowMs, visitor, upstream) >= stalledMs) cut(tunnel)
     }
   })
 
@@ -39,7 +44,8 @@ export function createTunnels(stalledMs: number) {
     open(ends: TunnelEnds) {
       const { visitor, upstream } = ends
       let bytes = ends.behindAnswer.length
-      const place = open.add({ ...ends, stall: new Stall() })
+      const tunnel: Tunnel = { ...ends, stall: new Stall() }
+      const place = open.add(tunnel)
       for (const [from, to] of [
         [visitor, upstream],
         [upstream, visitor],
@@ -56,7 +62,7 @@ export function createTunnels(stalledMs: number) {
       visitor.once('close', () => {
         if (!upstream.destroyed) endSoon(upstream, { withinMs: LINGER_MS_MAX })
         open.delete(place)
-        ends.onClose(bytes)
+        ends.onClose(bytes, tunnel.loss)
       })
       if (ends.behindAnswer.length > 0) visitor.write(ends.behindAnswer)
       if (ends.behindRequest.length > 0) upstream.write(ends.behindRequest)
@@ -72,14 +78,15 @@ export function createTunnels(stalledMs: number) {
     count: () => open.size,
     destroy() {
       looks.stop()
-      for (const { visitor, upstream } of open.all()) destroyBoth(visitor, upstream)
+      for (const tunnel of open.all()) cut(tunnel, 'edge-stopped')
     },
   }
 }
 
-function destroyBoth(visitor: Socket, upstream: Socket): void {
-  visitor.destroy()
-  upstream.destroy()
+function cut(tunnel: Tunnel, loss?: VisitorLoss): void {
+  if (!tunnel.visitor.destroyed) tunnel.loss = loss
+  tunnel.visitor.destroy()
+  tunnel.upstream.destroy()
 }
 
 /** Has one end read again when the other takes more, and lets its end be the other's. */
