@@ -3,7 +3,7 @@ import type { ClientLoad } from './admission.ts'
 import type { InterimHead, ParsedHead } from './answer-parser.ts'
 import type { Bridge, Holding, Waiter } from './bridge.ts'
 import type { Exchange, Fields } from './engine.ts'
-import type { Forwarded } from './forwarded.ts'
+import { type Forwarded, noteFailure } from './forwarded.ts'
 import { trailersToVisitor } from './forwarded-trailers.ts'
 import { isGrpc, UNAVAILABLE } from './grpc.ts'
 import type { Outage } from './outage.ts'
@@ -299,11 +299,10 @@ class Forwarding<Visit extends ForwardedVisit> implements UpstreamListener {
     return this.#exchange.body === undefined && IDEMPOTENT.has(this.#exchange.method)
   }
 
-  #fail({ reason, message }: UpstreamFailure) {
-    this.#outcome.failure = reason
-    this.#outcome.detail = message
+  #fail(failure: UpstreamFailure) {
+    noteFailure(this.#outcome, failure)
     this.#isOver = true
-    if (!this.#isAnswered) this.#refuse(502, reason)
+    if (!this.#isAnswered) this.#refuse(502, failure.reason)
     else if (this.#exchange.protocol === 'HTTP/2' && isGrpc(this.#fields.list)) this.#exchange.end(UNAVAILABLE)
     else this.#exchange.abort()
   }

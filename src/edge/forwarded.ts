@@ -1,4 +1,4 @@
-import type { FailureReason } from './upstream.ts'
+import type { FailureReason, UpstreamFailure } from './upstream.ts'
 
 export type VisitorLoss = 'visitor-gone' | 'visitor-stalled' | 'edge-stopped'
 
@@ -20,4 +20,9 @@ export type Forwarded = {
 
 export function noOutcome(): Forwarded {
   return { status: 0, upstreamMs: undefined, failure: undefined, detail: undefined, visitor: undefined, attempts: 0, heldMs: undefined }
+}
+
+export function noteFailure(outcome: Forwarded, { reason, message }: UpstreamFailure): void {
+  outcome.failure = reason
+  outcome.detail = message
 }

@@ -11,14 +11,14 @@ import type { createEndlessWatch } from './endless.ts'
 import type { Exchange } from './engine.ts'
 import { acceptsHtml, type ErrorPageBrand, renderErrorPage } from './error-page.ts'
 import { type ForwardParts, forward } from './forward.ts'
-import { type Forwarded, noOutcome, type VisitorLoss } from './forwarded.ts'
+import { type Forwarded, noOutcome, noteFailure, type VisitorLoss } from './forwarded.ts'
 import { type FindHost, type HostAnswer, isAuthority, isSameTenant } from './host.ts'
 import type { EdgeMetrics } from './metrics.ts'
 import { htmlPage, livenessPage, page, sendPage } from './pages.ts'
 import { createRequestIds, type RequestId } from './request-ids.ts'
 import type { createTunnels } from './tunnel.ts'
 import type { Turn } from './turn.ts'
-import { readUpstream, type Upstream, type UpstreamProtocol } from './upstream.ts'
+import { readUpstream, type Upstream, UpstreamFailure, type UpstreamProtocol } from './upstream.ts'
 import type { UpstreamChannels } from './upstream-channels.ts'
 
 export type ServeParts = {
@@ -138,9 +138,10 @@ export function createServe(parts: ServeParts) {
     turn: parts.turn,
     onTunnel(visit, { upstream, behind }) {
       const { socket, head: behindRequest } = visit.exchange.takeOver()
-      const onClose = (bytes: number, loss?: VisitorLoss) => {
+      const onClose = (bytes: number, cutFor?: VisitorLoss | UpstreamFailure) => {
         visit.tunnelBytes = bytes
-        visit.outcome.visitor ??= loss
+        if (cutFor instanceof UpstreamFailure) noteFailure(visit.outcome, cutFor)
+        else visit.outcome.visitor ??= cutFor
         close(visit)
       }
       watch(visit, () => socket.destroy())

@@ -117,11 +117,30 @@ test('what an application does not take ends its tunnel in the end, also when th
   await pause(500)
   sending.destroy()
   await expect.poll(async () => (await own.report()).tunnels, { timeout: 10_000 }).toBe(1)
+  await expect
+    .poll(() => own.lines.filter(({ status }) => status === 101))
+    .toMatchObject([{ error: 'timeout', detail: expect.stringContaining('took nothing') }])
   await pause(2_500) // a silent one has no limit
   expect((await own.report()).tunnels).toBe(1)
   silent.destroy()
   await own.stop(0)
   await deaf.stop()
+})
+
+test('what a visitor does not take ends its tunnel in the end, and the log says that it was the visitor', async () => {
+  const own = await startTestEdge({ timeouts: { bodyIdleMs: 1_000 } })
+  onTestFinished(() => own.stop(0))
+  const raw = await startRawUpstream((socket) => {
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+    socket.write(Buffer.alloc(20_000_000))
+  })
+  onTestFinished(() => raw.stop())
+  await own.route(HOST, raw.url)
+  const head = `GET / HTTP/1.1\r\nHost: ${HOST}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`
+  const { socket } = await speak({ port: own.httpsPort, hostname: HOST, ca: own.ca.certPem }, head)
+  socket.pause()
+  await expect.poll(() => own.lines.filter(({ status }) => status === 101)).toMatchObject([{ error: 'visitor-stalled' }])
+  socket.destroy()
 })
 
 test('a 101 whose fields make no sense still opens the tunnel, without them', async () => {

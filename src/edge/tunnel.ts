@@ -6,6 +6,7 @@ import { closeWithin, endSoon } from './linger.ts'
 import { startLooks } from './looks.ts'
 import { REQUEST_TIMES_CHECKED_EVERY_MS } from './request-limits.ts'
 import { Stall } from './stall.ts'
+import { UpstreamFailure } from './upstream.ts'
 import { takeBytes } from './upstream-reads.ts'
 import { takeVisitorBytes } from './visitor-reads.ts'
 
@@ -18,11 +19,11 @@ export type TunnelEnds = {
   /** What the visitor sent behind its request, and the upstream behind its answer. */
   behindRequest: Buffer
   behindAnswer: Buffer
-  /** `loss`: why it was cut. */
-  onClose(bytesToVisitor: number, loss?: VisitorLoss): void
+  /** `cutFor`: why, where it was cut. */
+  onClose(bytesToVisitor: number, cutFor?: VisitorLoss | UpstreamFailure): void
 }
 
-type Tunnel = TunnelEnds & { stall: Stall; loss?: VisitorLoss }
+type Tunnel = TunnelEnds & { stall: Stall; cutFor?: VisitorLoss | UpstreamFailure }
 
 /**
  * Connections whose protocol was changed, as with WebSockets: bytes pass both ways untouched and without an idle limit, until one side ends
@@ -34,9 +35,9 @@ export function createTunnels(stalledMs: number) {
   const looks = startLooks(REQUEST_TIMES_CHECKED_EVERY_MS, (nowMs) => {
     for (const tunnel of open.all()) {
       const { visitor, upstream, stall } = tunnel
-      const isHeldBack = visitor.isPaused() || upstream.isPaused() || (upstream.destroyed && !visitor.writableFinished)
-      if (!isHeldBack) stall.over()
-      else if (stall.lastsMs(nowMs, visitor, upstream) >= stalledMs) cut(tunnel)
+      const waitsForVisitor = upstream.isPaused() || (upstream.destroyed && !visitor.writableFinished)
+      if (!waitsForVisitor && !visitor.isPaused()) stall.over()
+      else if (stall.lastsMs(nowMs, visitor, upstream) >= stalledMs) cut(tunnel, waitsForVisitor ? 'visitor-stalled' : notTaken())
     }
   })
 
@@ -62,7 +63,7 @@ export function createTunnels(stalledMs: number) {
       visitor.once('close', () => {
         if (!upstream.destroyed) endSoon(upstream, { withinMs: LINGER_MS_MAX })
         open.delete(place)
-        ends.onClose(bytes, tunnel.loss)
+        ends.onClose(bytes, tunnel.cutFor)
       })
       if (ends.behindAnswer.length > 0) visitor.write(ends.behindAnswer)
       if (ends.behindRequest.length > 0) upstream.write(ends.behindRequest)
@@ -83,8 +84,12 @@ export function createTunnels(stalledMs: number) {
   }
 }
 
-function cut(tunnel: Tunnel, loss?: VisitorLoss): void {
-  if (!tunnel.visitor.destroyed) tunnel.loss = loss
+function notTaken(): UpstreamFailure {
+  return new UpstreamFailure('timeout', 'the upstream took nothing of what the visitor sent for too long')
+}
+
+function cut(tunnel: Tunnel, reason: VisitorLoss | UpstreamFailure): void {
+  if (!tunnel.visitor.destroyed) tunnel.cutFor = reason
   tunnel.visitor.destroy()
   tunnel.upstream.destroy()
 }
