@@ -87,8 +87,8 @@ export interface Exchange {
   /** Ends the answer so that no visitor takes it for complete. */
   abort(): void
   onDrain(listener: () => void): void
-  /** Called once if the visitor goes before all of the answer has left; at once if it has gone already. */
-  onGone(listener: () => void): void
+  /** Called once if the visitor goes before all of the answer has left; at once if it has gone already. `isStalled`: it was let go, as it took no more. */
+  onGone(listener: (isStalled: boolean) => void): void
   /**
    * Called once when the exchange is over, however it ended; with a status when the visitor is told it because its body was no proper one:
    * together with the request's id, which the listener gives.

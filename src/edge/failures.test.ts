@@ -299,6 +299,29 @@ test('a visitor that takes no more of an answer is let go, and nobody is told th
   socket.destroy()
 })
 
+test('a visitor that does not read an event stream is let go, and the log says so', async () => {
+  const raw = await rawUpstream((socket) =>
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n${'data: 1\n\n'.repeat(2_000_000)}`),
+  )
+  await hasty.route(HOST, raw.url)
+  const reader = await speak(
+    { port: hasty.httpsPort, hostname: HOST, ca: hasty.ca.certPem },
+    `GET /events HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`,
+  )
+  reader.socket.pause()
+  await expect.poll(() => hasty.lines.find(({ path }) => path === '/events')).toMatchObject({ status: 200, error: 'visitor-stalled' })
+  reader.socket.destroy()
+})
+
+test('a visitor that opens no window for the rest of a complete answer loses it, and the log says why', async () => {
+  const raw = await rawUpstream((socket) => socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 10000\r\n\r\n${'x'.repeat(10_000)}`))
+  await hasty.route(HOST, raw.url)
+  const visitor = await RawHttp2.open({ port: hasty.httpsPort, hostname: HOST, ca: hasty.ca.certPem }, [0, 4, 0, 0, 0, 100])
+  visitor.send(frame(HEADERS, 5, 1, requestBlock(HOST, { path: '/rest' })))
+  await expect.poll(() => hasty.lines.find(({ path }) => path === '/rest')).toMatchObject({ status: 200, error: 'visitor-stalled' })
+  visitor.socket.destroy()
+})
+
 test('when the visitor goes, the upstream’s connection ends too', async () => {
   const gone = Promise.withResolvers<void>()
   const raw = await rawUpstream((socket) => {

@@ -3,7 +3,7 @@ import type { ClientLoad } from './admission.ts'
 import type { InterimHead, ParsedHead } from './answer-parser.ts'
 import type { Bridge, Holding, Waiter } from './bridge.ts'
 import type { Exchange, Fields } from './engine.ts'
-import { type Forwarded, noteFailure } from './forwarded.ts'
+import { type Forwarded, noteFailure, type VisitorLoss } from './forwarded.ts'
 import { trailersToVisitor } from './forwarded-trailers.ts'
 import { isGrpc, UNAVAILABLE } from './grpc.ts'
 import type { Outage } from './outage.ts'
@@ -84,7 +84,7 @@ class Forwarding<Visit extends ForwardedVisit> implements UpstreamListener {
     this.#fields = fields
     this.#upstream = upstream
     this.#startedAt = parts.turn.nowMs()
-    visit.exchange.onGone(() => this.#leave())
+    visit.exchange.onGone((isStalled) => this.#leave(isStalled ? 'visitor-stalled' : 'visitor-gone'))
     visit.exchange.onDrain(() => this.#goOn())
   }
 
@@ -322,12 +322,12 @@ class Forwarding<Visit extends ForwardedVisit> implements UpstreamListener {
     if (!this.#isOver) this.#channel?.resume()
   }
 
-  #leave(): void {
+  #leave(loss: VisitorLoss): void {
     clearTimeout(this.#continueTimer)
-    if (this.#isAnswered && this.#outcome.failure === undefined) this.#outcome.visitor ??= 'visitor-gone' // also of an answer that was complete here
+    if (this.#isAnswered && this.#outcome.failure === undefined) this.#outcome.visitor ??= loss // also of an answer that was complete here
     if (this.#isOver) return
     this.#isOver = true
-    this.#outcome.visitor = 'visitor-gone'
+    this.#outcome.visitor ??= loss
     if (this.#timesHeld > 0 && !this.#isAnswered) this.#parts.bridge.heldEnded('left')
     if (this.#holding) {
       this.#holding.end()

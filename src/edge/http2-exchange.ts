@@ -32,6 +32,7 @@ export class Http2Exchange implements Exchange {
   #requestTrailers: Fields = []
   #answerTrailers: Fields = []
   #hasEnded = false
+  #isStalled = false
   #awaitsTrailers = false
 
   constructor({ stream, head, connection, endsHere, lastBytesMs }: Http2Parts) {
@@ -82,7 +83,7 @@ export class Http2Exchange implements Exchange {
     this.#hasEnded = true
     this.#answerTrailers = trailers
     this.#stream.end()
-    const timer = setTimeout(() => this.abort(), this.#lastBytesMs)
+    const timer = setTimeout(() => this.#giveUp(), this.#lastBytesMs)
     this.#stream.once('close', () => clearTimeout(timer))
     if (!this.#awaitsTrailers) this.#stream.once('finish', () => this.#stopRequest())
   }
@@ -101,14 +102,14 @@ export class Http2Exchange implements Exchange {
     this.#stream.on('drain', listener)
   }
 
-  onGone(listener: () => void): void {
-    if (this.#stream.destroyed) return void listener()
+  onGone(listener: (isStalled: boolean) => void): void {
+    if (this.#stream.destroyed) return void listener(this.#isStalled)
     // 'aborted' comes before 'end', which node says of a body that was cut short as of any other.
     const gone = () => {
       this.#stream.off('aborted', gone).off('close', gone)
-      if (!this.#hasEnded || !this.#stream.writableFinished) listener()
+      if (!this.#hasEnded || !this.#stream.writableFinished) listener(this.#isStalled)
     }
-    this.#stream.on('aborted', gone).on('close', gone)
+    this.#stream.on('aborted', gone).prependListener('close', gone) // before what `onClose` was given
   }
 
   onClose(listener: () => void): void {
@@ -117,6 +118,11 @@ export class Http2Exchange implements Exchange {
 
   takeOver(): { socket: TLSSocket; head: Buffer } {
     throw new Error('an HTTP/2 stream does not change protocols')
+  }
+
+  #giveUp(): void {
+    this.#isStalled = true
+    this.abort()
   }
 
   #sendTrailers(): void {

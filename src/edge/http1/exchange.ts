@@ -58,8 +58,9 @@ export class Http1Exchange implements Exchange {
   #hasBegun = false
   #hasEnded = false
   #isClosed = false
+  #isStalled = false
   #onDrain: (() => void) | undefined
-  #onGone: (() => void) | undefined
+  #onGone: ((isStalled: boolean) => void) | undefined
   #onClose: ((refusal?: number) => RequestId) | undefined
 
   constructor(head: RequestHead, body: RequestBody | undefined, host: ExchangeHost) {
@@ -157,8 +158,8 @@ export class Http1Exchange implements Exchange {
     this.#onDrain = listener
   }
 
-  onGone(listener: () => void): void {
-    if (this.#isClosed && !this.#hasEnded) return void listener()
+  onGone(listener: (isStalled: boolean) => void): void {
+    if (this.#isClosed && !this.#hasEnded) return void listener(this.#isStalled)
     this.#onGone = listener
   }
 
@@ -176,6 +177,13 @@ export class Http1Exchange implements Exchange {
     this.#onDrain?.()
   }
 
+  /** Nothing has moved for too long: ends the connection. */
+  giveUp(): void {
+    const { socket } = this.#host
+    this.#isStalled = socket.writableNeedDrain
+    socket.destroy()
+  }
+
   /** The exchange is over, and all of its answer has left. */
   finish(): void {
     if (this.#isClosed) return
@@ -187,7 +195,7 @@ export class Http1Exchange implements Exchange {
   close(refusal?: number): RequestId | undefined {
     if (this.#isClosed) return
     this.#isClosed = true
-    this.#onGone?.()
+    this.#onGone?.(this.#isStalled)
     return this.#onClose?.(refusal)
   }
 

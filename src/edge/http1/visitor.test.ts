@@ -150,6 +150,24 @@ test('an empty line behind a request begins nothing, also in two pieces, and one
   expect(seen.written).toContain('HTTP/1.1 408')
 })
 
+test('a visitor that takes nothing of the rest of an answer is let go in time, and not said to have gone', async () => {
+  const gone: boolean[] = []
+  const { visitor, socket } = createVisitor((exchange) => {
+    exchange.onGone((isStalled) => void gone.push(isStalled))
+    exchange.answer({ status: 200, reason: 'OK', fields: FieldSection.EMPTY, body: 100_000 })
+    exchange.write(Buffer.alloc(100_000))
+    exchange.end()
+  })
+  socket.push(GET)
+  await settled()
+  visitor.look(performance.now() + TIMEOUTS.bodyIdleMs - 1_000)
+  await settled()
+  expect(gone).toEqual([])
+  visitor.look(performance.now() + TIMEOUTS.bodyIdleMs)
+  await settled()
+  expect(gone).toEqual([true])
+})
+
 test.each([
   ['has gone before all of a complete answer has left', 0, 1],
   ['has taken all of it, and goes', 3, 0],

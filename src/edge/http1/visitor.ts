@@ -117,10 +117,11 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
 
   /** To be asked every second: ends what has waited for too long. */
   look(nowMs: number): void {
-    if (this.#isStuck(nowMs)) this.socket.destroy()
+    if (this.#isStuck(nowMs)) this.#exchange?.giveUp()
     else if (nowMs < this.#deadlineAt) return
     else if (this.#state === 'head' && this.#kept.length > 0) this.#refuse(408)
     else if (this.#state === 'idle' || this.#state === 'head') this.close()
+    else if (this.#exchange) this.#exchange.giveUp()
     else this.socket.destroy()
   }
 

@@ -69,8 +69,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
       told: parts.http2ErrorSent,
     })
     this.#waiting = new WaitingMessages(this.sendWindow, this.writer, parts.kept)
-    const takePingDue = () => this.writer.takeNews()
-    this.#receiver = new FrameReceiver(this, this.#budget, { ...VISITOR_RULES, takePingDue })
+    this.#receiver = new FrameReceiver(this, this.#budget, { ...VISITOR_RULES, takePingDue: () => this.writer.takeNews() })
     this.#waitedFor = this.#receiver.unfinished
     this.#headDeadlineAt = performance.now() + parts.timeouts.requestHeadMs
     this.#idleDeadlineAt = performance.now() + parts.timeouts.keepAliveMs
@@ -90,13 +89,15 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     this.writer.frame(FRAME.ping, FLAG.none, 0, LAST_PING)
   }
 
-  destroy(): void {
+  destroy(isStalled = false): void {
+    for (const { exchange } of this.#streams.all()) exchange.isStalled = isStalled
     this.#socket.destroy()
   }
 
   /** To be asked several times a second: ends what has waited for too long. */
   look(nowMs: number) {
-    if (nowMs >= this.#closeDeadlineAt || this.writer.stalledMs(nowMs) >= this.#parts.timeouts.bodyIdleMs) return this.destroy()
+    const isStalled = this.writer.stalledMs(nowMs) >= this.#parts.timeouts.bodyIdleMs
+    if (isStalled || nowMs >= this.#closeDeadlineAt) return this.destroy(isStalled)
     if (this.writer.hasUnsent) this.#idleDeadlineAt = nowMs + this.#parts.timeouts.keepAliveMs // an answer is over before its last bytes have left
     if (nowMs >= this.#headDeadlineAt || (this.#streams.size === 0 && nowMs >= this.#idleDeadlineAt)) return this.#fail(ERROR_CODE.none)
     if (this.#state === 'closed') return
@@ -108,7 +109,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
       for (const stream of [...this.#arrived]) if (nowMs - stream.begunAtMs >= BEGIN_MS_MAX) this.#reset(stream, ERROR_CODE.refusedStream)
     for (const stream of this.#streams.all())
       if (this.#waiting.isLost(stream, nowMs, this.#parts.timeouts.bodyIdleMs))
-        this.#reset(stream, this.#arrived.includes(stream) ? ERROR_CODE.refusedStream : ERROR_CODE.cancel)
+        this.#reset(stream, this.#arrived.includes(stream) ? ERROR_CODE.refusedStream : ERROR_CODE.cancel, stream.exchange.isWaiting)
   }
 
   endTurn(): void {
@@ -263,9 +264,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
 
   /** Before those who wait for room: they would take all of it again. */
   #beginArrived(): void {
-    while (this.#arrived.length > 0 && !this.#waiting.areTooMany) {
-      this.#arrived.shift()!.exchange.begin(this.#parts.onExchange)
-    }
+    while (this.#arrived.length > 0 && !this.#waiting.areTooMany) this.#arrived.shift()!.exchange.begin(this.#parts.onExchange)
     this.#waiting.goOn()
   }
 
@@ -293,7 +292,8 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     this.#budget.charge(COST.error)
   }
 
-  #reset(stream: Stream, code: number): void {
+  #reset(stream: Stream, code: number, isStalled = false): void {
+    stream.exchange.isStalled = isStalled
     this.writer.reset(stream.id, code)
     this.#forget(stream)
   }

@@ -53,6 +53,8 @@ export class Http2Exchange implements Exchange {
   readonly streamId: number
   readonly sendWindow: SendWindow
   bytesSent = 0
+  /** Whether it ends because its visitor takes no more. */
+  isStalled = false
   readonly #host: ExchangeHost
   readonly #head: Http2Head
   /** What no window had room for yet. */
@@ -72,7 +74,7 @@ export class Http2Exchange implements Exchange {
   #mayHaveTrailers = false
   #isClosed = false
   #onDrain: (() => void) | undefined
-  #onGone: (() => void) | undefined
+  #onGone: ((isStalled: boolean) => void) | undefined
   #onClose: (() => void) | undefined
 
   constructor({ streamId, head, body, sendWindow, host }: ExchangeParts) {
@@ -147,8 +149,8 @@ export class Http2Exchange implements Exchange {
     this.#onDrain = listener
   }
 
-  onGone(listener: () => void): void {
-    if (this.#isClosed && !this.#isComplete) return void listener()
+  onGone(listener: (isStalled: boolean) => void): void {
+    if (this.#isClosed && !this.#isComplete) return void listener(this.isStalled)
     this.#onGone = listener
   }
 
@@ -183,9 +185,14 @@ export class Http2Exchange implements Exchange {
     return true
   }
 
+  /** Whether something waits for the visitor to take it. */
+  get isWaiting(): boolean {
+    return !this.#queue.isEmpty
+  }
+
   /** Whether the visitor has taken nothing of what waits for it for `ms`, or of a complete answer next to nothing. */
   isStuck(nowMs: number, ms: number): boolean {
-    return !this.#queue.isEmpty && nowMs - this.#movedAtMs >= ms
+    return this.isWaiting && nowMs - this.#movedAtMs >= ms
   }
 
   /** What waits and has not moved for `ms`, where that is by a shut window: with open ones it waits for the line, or for its turn. */
@@ -201,7 +208,7 @@ export class Http2Exchange implements Exchange {
     this.#queued(-this.#queuedBytes)
     this.#queue = new KeptChunks()
     this.#sentOfFirst = 0
-    if (!this.#isComplete) this.#onGone?.()
+    if (!this.#isComplete) this.#onGone?.(this.isStalled)
     this.#onClose?.()
   }
 

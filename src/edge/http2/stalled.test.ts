@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { heapBytes } from '../../../test/support/heap.ts'
 import {
+  BEGINNING,
   bodyOf,
   DATA,
   frame,
@@ -58,11 +59,30 @@ test('a visitor that takes nothing of an answer for as long as any body may rest
   await pair.settled()
   expect(resets()).toEqual([])
   expect(begun.map(({ bytesSent }) => bytesSent)).toEqual([0, 1_000]) // and the log says no more than that
-  let gone = 0
-  begun[0]!.onGone(() => (gone += 1))
+  const gone: boolean[] = []
+  begun[0]!.onGone((isStalled) => void gone.push(isStalled))
   pair.connection.look(stalledAtMs + TIMEOUTS.bodyIdleMs + 50)
   await pair.settled()
-  expect([resets(), gone]).toEqual([[[1, CANCEL]], 1])
+  expect([resets(), gone]).toEqual([[[1, CANCEL]], [true]])
+  pair.close()
+})
+
+test('a visitor that reads nothing of its connection for as long as any body may rest loses all that it waits for, as stalled', async () => {
+  const gone: boolean[] = []
+  const begun: Exchange[] = []
+  const pair = createHttp2Pair((exchange) => {
+    begun.push(exchange)
+    exchange.onGone((isStalled) => void gone.push(isStalled))
+  })
+  pair.send(BEGINNING, frame(HEADERS, 5, 1, GET), frame(HEADERS, 5, 3, GET))
+  await pair.settled()
+  pair.hold()
+  begun[0]!.answer({ status: 200, reason: '', fields: FieldSection.EMPTY, body: 'unknown' })
+  begun[0]!.write(Buffer.alloc(1_000))
+  await pair.settled()
+  pair.connection.look(performance.now() + TIMEOUTS.bodyIdleMs + 50)
+  await pair.settled()
+  expect([pair.isClosed(), gone]).toEqual([true, [true, true]])
   pair.close()
 })
 
