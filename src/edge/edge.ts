@@ -4,7 +4,6 @@ import type { LineSink, Log } from '../log.ts'
 import { type ConnectionCeilings, createAdmission } from './admission.ts'
 import { createBridge } from './bridge.ts'
 import type { ChallengeSource } from './challenge-source.ts'
-import { createEndlessWatch } from './endless.ts'
 import { createEngine, type Http2Engine } from './engine.ts'
 import type { ErrorPageBrand } from './error-page.ts'
 import type { FindHost, HostAnswer } from './host.ts'
@@ -99,10 +98,9 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
   )
   const bridge = createBridge({ bridgeMs: parts.bridgeMs, log, probe: channels.probe, onHeldEnd: metrics.heldEnded })
   const tunnels = createTunnels(timeouts.bodyIdleMs)
-  const endless = createEndlessWatch()
   const trustedProxies = createAddressSet(parts.trustedProxies)
   const admission = createAdmission({ log, ceilings, trustedProxies, onTurnedAway: metrics.turnedAway })
-  const serving = createServe({ ...parts, turn, trustedProxies, loadOf: admission.loadOf, channels, bridge, tunnels, endless })
+  const serving = createServe({ ...parts, turn, trustedProxies, loadOf: admission.loadOf, channels, bridge, tunnels })
   const engine = createEngine({ timeouts, turn, onExchange: serving.serve, http2ErrorSent: metrics.http2ErrorSent }, parts.http2Engine)
   const noteVisit = (hostname: Hostname, client: string): void => {
     try {
@@ -164,7 +162,7 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
       engine.drain()
       bridge.drain()
       if (!(await isWithin(drainMs, closed))) serving.stop()
-      endless.destroy()
+      serving.destroy()
       tunnels.destroy()
       engine.destroy()
       https.destroy()

@@ -22,13 +22,14 @@ export type ForwardParts<Visit> = {
   turn: Turn
   /** Takes both ends of a connection whose protocol was changed. */
   onTunnel(visit: Visit, ends: { upstream: Socket; behind: Buffer }): void
-  /** The answer may go on for ever. */
-  onEndless(visit: Visit): void
   /** Where it is to be sent by now; undefined when the hostname is not served any more for whom it was served when the request came. */
   upstreamNow(visit: Visit, upstream: Upstream): Promise<Upstream | undefined>
   /** Answers with a page. */
   refuse(visit: Visit, refusal: Refusal): void
 }
+
+/** What passes between a visitor and a project; `cut` ends it, since the hostname is the project's no more. */
+export type Exchanging = { cut(): void }
 
 type ForwardedVisit = { exchange: Exchange; outcome: Forwarded; view: { readonly load: ClientLoad | undefined } }
 type ForwardRequest = { upstream: Upstream; fields: UpstreamRequest['fields'] }
@@ -52,11 +53,13 @@ const CONTINUE_PATIENCE_MS = 1_000
  * an answer came, an idempotent request without a body is sent once more on a fresh one; while the upstream cannot be reached, GET, HEAD and OPTIONS are held. A failed exchange is a 502 page; once the answer has begun,
  * its end is an error that no visitor takes for the end of the answer.
  */
-export function forward<Visit extends ForwardedVisit>(parts: ForwardParts<Visit>, visit: Visit, request: ForwardRequest): void {
-  new Forwarding(parts, visit, request).begin()
+export function forward<Visit extends ForwardedVisit>(parts: ForwardParts<Visit>, visit: Visit, request: ForwardRequest): Exchanging {
+  const forwarding = new Forwarding(parts, visit, request)
+  forwarding.begin()
+  return forwarding
 }
 
-class Forwarding<Visit extends ForwardedVisit> implements UpstreamListener {
+class Forwarding<Visit extends ForwardedVisit> implements UpstreamListener, Exchanging {
   readonly #outcome: Forwarded
   readonly #parts: ForwardParts<Visit>
   readonly #visit: Visit
@@ -94,6 +97,12 @@ class Forwarding<Visit extends ForwardedVisit> implements UpstreamListener {
     if (outage?.state === 'open') this.#refuse(502, 'circuit-open', Math.ceil(Math.max(1, outage.nextTryMs / 1000)))
     else if (outage?.state !== 'down' || !this.#isHoldable()) this.#attempt(false)
     else if (!this.#hold(outage)) this.#fail(outage.failure)
+  }
+
+  cut(): void {
+    if (this.#holding) return // it goes nowhere before it is asked where to, and is told
+    this.#outcome.visitor = 'hostname-gone'
+    this.#exchange.abort()
   }
 
   #attempt(again: boolean): void {
@@ -232,7 +241,6 @@ class Forwarding<Visit extends ForwardedVisit> implements UpstreamListener {
     const kept = status === 101 ? fields.toUpgrade() : fields.toVisitor({ keepLength, keepTrailer, keepUpgrade })
     // Over HTTP/2 an answer can be complete with its head and say nothing of a length: so a call of gRPC ends that came to nothing.
     this.#exchange.answer({ status, reason, fields: kept, body: isEmpty ? 'none' : body, mayHaveTrailers })
-    if (fields.isEventStream || this.#upstream.protocol !== 'http1') this.#parts.onEndless(this.#visit) // over HTTP/2 it may be gRPC
     this.#isAnswered = true // not before: what cannot be said to the visitor is still a failed exchange
     this.#parts.bridge.succeeded(this.#upstream)
     if (this.#timesHeld > 0) this.#parts.bridge.heldEnded('served')

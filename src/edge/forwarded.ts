@@ -1,6 +1,7 @@
 import type { FailureReason, UpstreamFailure } from './upstream.ts'
 
-export type VisitorLoss = 'visitor-gone' | 'visitor-stalled' | 'edge-stopped'
+/** The visitor went, or neither sent nor took any more; or it was there when its hostname was removed or moved, or when the edge had to stop. */
+export type VisitorLoss = 'visitor-gone' | 'visitor-stalled' | 'hostname-gone' | 'edge-stopped'
 
 /** What became of a forwarded request, filled in as it happens; complete when the exchange closes. */
 export type Forwarded = {
@@ -10,7 +11,7 @@ export type Forwarded = {
   failure: FailureReason | undefined
   /** What exactly failed, for whoever reads the log. */
   detail: string | undefined
-  /** When its visitor was lost before its end: it went, neither sent nor took any more, or was there when the edge had to stop. */
+  /** Why its visitor has no whole answer, where that is not for the upstream. */
   visitor: VisitorLoss | undefined
   /** How often it was sent. */
   attempts: number

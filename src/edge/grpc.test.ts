@@ -113,6 +113,25 @@ describe.each(PATHS)('gRPC through the edge with the %s engine, to an upstream b
     await expect.poll(() => upstream.cancelled(), PATIENCE).toBe(before + 1)
   })
 
+  test('a call that its application has not begun to answer ends when its hostname is removed, at the application too', async () => {
+    const exchanges = async () => (await edge.report()).exchanges
+    await expect.poll(exchanges, PATIENCE).toBe(0)
+    const [hostname, before] = ['leaving.customer.com', upstream.cancelled()]
+    await edge.route(hostname, `${upstreamProtocol === 'h2' ? 'https' : 'http'}://localhost:${upstream.port}`, { upstreamProtocol })
+    const leaving = visitGrpc({ port: edge.httpsPort, hostname, ca: edge.ca.certPem })
+    const ended = new Promise<ServiceError | null>((resolve) => {
+      const call = leaving.collect(resolve)
+      const timer = setInterval(() => call.write({ text: 'more' }), 50)
+      call.once('status', () => clearInterval(timer))
+    })
+    await expect.poll(exchanges, PATIENCE).toBe(1)
+    edge.hosts.delete(hostname)
+    expect(await ended).toMatchObject({ code: expect.any(Number) })
+    await expect.poll(() => upstream.cancelled(), PATIENCE).toBe(before + 1)
+    await expect.poll(() => edge.lines.find((line) => line.hostname === hostname)).toMatchObject({ status: 0, error: 'hostname-gone' })
+    leaving.close()
+  }, 20_000)
+
   test('a message of 4 MB crosses both ways', async () => {
     const payload = Buffer.alloc(4 * 1024 * 1024, 'namesake')
     const { note } = await say({ text: 'large', payload })

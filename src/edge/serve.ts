@@ -1,18 +1,19 @@
 import type { Hostname } from '../hostname.ts'
 import type { AddressSet } from '../lib/addresses.ts'
 import { Lru } from '../lib/lru.ts'
+import type { Place } from '../lib/members.ts'
 import type { LineSink, Log } from '../log.ts'
 import { createAccessLog, pathOf } from './access-log.ts'
 import type { Admission } from './admission.ts'
 import type { Bridge } from './bridge.ts'
 import { clientAddress } from './client-address.ts'
 import { type ConnectionView, createConnectionViews } from './connection-view.ts'
-import type { createEndlessWatch } from './endless.ts'
 import type { Exchange } from './engine.ts'
 import { acceptsHtml, type ErrorPageBrand, renderErrorPage } from './error-page.ts'
-import { type ForwardParts, forward } from './forward.ts'
+import { type Exchanging, type ForwardParts, forward } from './forward.ts'
 import { type Forwarded, noOutcome, noteFailure, type VisitorLoss } from './forwarded.ts'
-import { type FindHost, type HostAnswer, isAuthority, isSameTenant } from './host.ts'
+import { type FindHost, type HostAnswer, type HostRoute, isAuthority, isSameTenant } from './host.ts'
+import { createLastingWatch } from './lasting.ts'
 import type { EdgeMetrics } from './metrics.ts'
 import { htmlPage, livenessPage, page, sendPage } from './pages.ts'
 import { createRequestIds, type RequestId } from './request-ids.ts'
@@ -37,7 +38,6 @@ export type ServeParts = {
   bridge: Bridge
   turn: Turn
   tunnels: ReturnType<typeof createTunnels>
-  endless: ReturnType<typeof createEndlessWatch>
 }
 
 type Visit = {
@@ -53,7 +53,11 @@ type Visit = {
   tunnelBytes: number
   isClosed: boolean
   hasFailed: boolean
-  endWatch: (() => void) | undefined
+  /** Undefined while nothing has been sent on. */
+  exchanging: Exchanging | undefined
+  /** The revision of all hosts at which its own was found to lead to the same project. */
+  servedAsOf: number | undefined
+  place: Place<Visit> | undefined
 }
 
 /** Where a request goes; without a project to the service itself. */
@@ -70,8 +74,8 @@ export function createServe(parts: ServeParts) {
   const logAccess = createAccessLog(parts.accessLog, parts.accessLogSample, parts.turn.timeMs)
   const viewOf = createConnectionViews(parts.trustedProxies, parts.loadOf)
   const nextRequestId = createRequestIds()
-  let open = 0
   let isStopped = false
+  const hostsRevision = () => parts.hostsRevision?.() ?? Number.NaN
   const upstreams = new Lru<string, { url: string; upstream: Upstream }>(UPSTREAMS_MAX)
 
   /** A project has one upstream at a time: asked for by its id alone, which spares putting a key together for each request. */
@@ -87,8 +91,7 @@ export function createServe(parts: ServeParts) {
   const close = (visit: Visit, refusal?: number) => {
     if (visit.isClosed) return
     visit.isClosed = true
-    visit.endWatch?.()
-    open -= 1
+    visits.delete(visit.place!)
     const { outcome, view } = visit
     if (view.load) view.load.exchanges -= 1
     if (refusal !== undefined) {
@@ -129,7 +132,7 @@ export function createServe(parts: ServeParts) {
     const { exchange, requestId, view } = visit
     const fields = view.forwardedFields(exchange.fields, exchange.authority, requestId)
     visit.projectId = destination.projectId
-    forward(forwarding, visit, { upstream: upstreamOf(destination), fields })
+    visit.exchanging = forward(forwarding, visit, { upstream: upstreamOf(destination), fields })
   }
 
   const forwarding: ForwardParts<Visit> = {
@@ -144,10 +147,14 @@ export function createServe(parts: ServeParts) {
         else visit.outcome.visitor ??= cutFor
         close(visit)
       }
-      watch(visit, () => socket.destroy())
+      visit.exchanging = {
+        cut() {
+          visit.outcome.visitor = 'hostname-gone'
+          socket.destroy()
+        },
+      }
       parts.tunnels.open({ visitor: socket, upstream, behindRequest, behindAnswer: behind, onClose })
     },
-    onEndless: (visit) => watch(visit, () => visit.exchange.abort()),
     async upstreamNow(visit, upstream) {
       const destination = await destinationNow(visit)
       return destination === 'unavailable' ? upstream : destination && upstreamOf(destination)
@@ -156,14 +163,11 @@ export function createServe(parts: ServeParts) {
       explain(visit, status, error, retryAfterS === undefined ? [] : ['Retry-After', String(retryAfterS)]),
   }
 
-  const watch = (visit: Visit, end: () => void) => {
-    if (visit.isClosed) return
-    visit.endWatch?.()
-    visit.endWatch = parts.endless.watch({
-      isServed: async () => (await destinationNow(visit)) !== undefined,
-      end: () => visit.isClosed || end(), // it may have ended while we looked, and its connection be another's
-    })
-  }
+  const visits = createLastingWatch<Visit>({
+    isInDoubt: ({ exchanging, servedAsOf }) => exchanging !== undefined && servedAsOf !== hostsRevision(),
+    isServed: async (visit) => (await destinationNow(visit)) !== undefined,
+    cut: (visit) => visit.isClosed || visit.exchanging?.cut(), // it may have ended while we looked, and its connection be another's
+  })
 
   const fail = (visit: Visit, error: unknown) => {
     parts.log.error({ err: error, requestId: String(visit.requestId) }, 'a request could not be served')
@@ -172,11 +176,15 @@ export function createServe(parts: ServeParts) {
   }
 
   /** Undefined: the hostname is not served any more, or is another project's. */
-  async function destinationNow({ hostname, projectId }: Visit): Promise<Destination | 'unavailable' | undefined> {
+  async function destinationNow(visit: Visit): Promise<Destination | 'unavailable' | undefined> {
+    const { hostname, projectId } = visit
+    const revision = hostsRevision()
     const host: HostAnswer = hostname === '' ? { kind: 'unknown' } : await parts.findHost(hostname)
-    if (host.kind === 'route') return host.route.projectId === projectId ? host.route : undefined
     if (host.kind === 'service') return { upstreamUrl: host.upstreamUrl }
-    return host.kind === 'unavailable' ? 'unavailable' : undefined
+    if (host.kind !== 'route') return host.kind === 'unavailable' ? 'unavailable' : undefined
+    if (host.route.projectId !== projectId) return undefined
+    if (mayBeKept(host.route, hostname)) visit.servedAsOf = revision
+    return host.route
   }
 
   const serveHost = (visit: Visit, host: HostAnswer) => {
@@ -199,12 +207,11 @@ export function createServe(parts: ServeParts) {
 
   /** The host of the connection's own name: the one of the request before, as long as no host has changed. */
   const findOwnHost = ({ view, client }: Visit, servername: Hostname): HostAnswer | Promise<HostAnswer> => {
-    const revision = parts.hostsRevision?.() ?? Number.NaN
+    const revision = hostsRevision()
     const kept = view.hostAt(revision)
     if (kept) return kept
     const host = parts.findHost(servername, client)
-    // Whether a wildcard over the name is what counts is another question for a copy that is behind: it is asked each time.
-    if (!(host instanceof Promise) && host.kind === 'route' && host.route.hostname === servername) view.keepHost(host, revision)
+    if (!(host instanceof Promise) && host.kind === 'route' && mayBeKept(host.route, servername)) view.keepHost(host, revision)
     return host
   }
 
@@ -264,9 +271,11 @@ export function createServe(parts: ServeParts) {
         tunnelBytes: 0,
         isClosed: false,
         hasFailed: false,
-        endWatch: undefined,
+        exchanging: undefined,
+        servedAsOf: undefined,
+        place: undefined,
       }
-      open += 1
+      visit.place = visits.add(visit)
       if (view.load) view.load.exchanges += 1
       exchange.onClose((refusal) => {
         close(visit, refusal)
@@ -280,10 +289,16 @@ export function createServe(parts: ServeParts) {
         fail(visit, error)
       }
     },
-    count: () => open,
+    count: visits.count,
     /** From now on it is the edge that ends what has not come to its end. */
     stop() {
       isStopped = true
     },
+    destroy: visits.destroy,
   }
+}
+
+/** Until some host changes. Whether a wildcard over the name is what counts is another question for a copy that is behind: it is asked each time. */
+function mayBeKept(route: HostRoute, hostname: string): boolean {
+  return route.hostname === hostname
 }

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
 import { openHttp2, openTls, RawReader, requestHttp2, speak } from '../../test/support/raw-visitor.ts'
@@ -13,6 +14,9 @@ const HOST = 'shop.customer.com'
 const FLOOD_BYTES = 200_000_000
 let flooding: ((written: () => number) => void) | undefined
 let opened: ((response: ServerResponse) => void) | undefined
+/** What goes on without end: with events, lines, a long body, a visitor's one, and with nothing for now. */
+const LASTING = ['events', 'lines', 'download', 'upload', 'poll'].map((what) => `/lasting/${what}`)
+const lasting = new Set<ServerResponse>()
 /** Those that have been asked for a marked body, and wait until all have. */
 const waiting: (() => void)[] = []
 const MARKED_BYTES = [1, 700, 1_500, 1_501, 4_096, 12_000, 16_384, 24_000, 24_577, 33_000, 56_000, 70_000]
@@ -34,6 +38,10 @@ beforeAll(async () => {
         if (waiting.length === 2 * MARKED_BYTES.length) for (const answer of waiting.splice(0)) answer()
         return true
       }
+      if (request.url?.startsWith('/lasting/')) {
+        last(request.resume(), response)
+        return true
+      }
       if (request.url !== '/events') return false
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.flushHeaders()
@@ -48,6 +56,21 @@ afterAll(async () => {
   await edge.stop(1_000)
   await upstream.stop()
 })
+
+function last({ url }: IncomingMessage, response: ServerResponse): void {
+  lasting.add(response)
+  const timer = setInterval(() => {
+    if (url === '/lasting/upload' || url === '/lasting/poll') return
+    if (url === '/lasting/events' && !response.headersSent) response.setHeader('content-type', 'text/event-stream')
+    if (url === '/lasting/download' && !response.headersSent) response.setHeader('content-length', 1_000_000)
+    response.write('data: tick\n\n')
+  }, 50)
+  response.once('close', () => {
+    clearInterval(timer)
+    lasting.delete(response)
+  })
+}
+
 const target = () => ({ port: edge.httpsPort, hostname: HOST, ca: edge.ca.certPem })
 
 /** `/marked/counted/700/a`: so many bytes of a text that no other path's body has anywhere. */
@@ -96,28 +119,66 @@ test('the head of an event stream arrives before its first event, and every even
   reader.socket.destroy()
 })
 
-test('an event stream ends soon after its hostname is removed, and so does its connection to the application', async () => {
-  const to = { ...target(), hostname: 'leaving.customer.com' }
-  const overHttp1 = async () => {
-    const reader = await speak(to, `GET /events HTTP/1.1\r\nHost: ${to.hostname}\r\n\r\n`)
-    return { reader, closed: () => reader.closed() }
+test.each(['removed', 'moved to another project'])('whatever lasts ends at both ends soon after its hostname is %s', async (change) => {
+  const hostname = 'leaving.customer.com'
+  const to = { ...target(), hostname }
+  await edge.route(hostname, upstream.url)
+  const session = await openHttp2(to)
+  const overHttp1 = async (path: string) => {
+    const isUpload = path === '/lasting/upload'
+    const body = isUpload ? 'Transfer-Encoding: chunked\r\n' : ''
+    const reader = await speak(to, `${isUpload ? 'POST' : 'GET'} ${path} HTTP/1.1\r\nHost: ${hostname}\r\n${body}\r\n`)
+    const timer = setInterval(() => isUpload && reader.socket.write('4\r\nmore\r\n'), 50)
+    const heard = await reader.closed().finally(() => clearInterval(timer))
+    expect(heard).not.toContain('\r\n0\r\n')
   }
-  const overHttp2 = async () => {
-    const visitor = (await openHttp2(to)).request({ ':path': '/events', ':authority': to.hostname })
-    return { reader: new RawReader(visitor as never), closed: () => once(visitor, 'error').finally(() => visitor.session?.destroy()) }
+  const overHttp2 = async (path: string) => {
+    const isUpload = path === '/lasting/upload'
+    const stream = session.request(
+      { ':method': isUpload ? 'POST' : 'GET', ':path': path, ':authority': hostname },
+      { endStream: !isUpload },
+    )
+    const timer = setInterval(() => isUpload && stream.write('more'), 50)
+    await once(stream.resume(), 'error').finally(() => clearInterval(timer))
   }
-  for (const visit of [overHttp1, overHttp2]) {
-    await edge.route(to.hostname, upstream.url)
-    const stream = nextStream()
-    const { reader, closed } = await visit()
-    const response = await stream
-    const timer = setInterval(() => response.write('data: tick\n\n'), 100)
-    await reader.until('tick')
-    edge.hosts.delete(to.hostname)
-    await Promise.all([once(response, 'close'), closed()])
-    clearInterval(timer)
-    await expect.poll(async () => (await edge.report()).exchanges).toBe(0)
-  }
+  const leaving = LASTING.flatMap((path) => [overHttp1(path), overHttp2(path)])
+  const staying = await speak(target(), `GET /lasting/poll HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  await expect.poll(() => lasting.size).toBe(leaving.length + 1)
+  if (change === 'removed') edge.hosts.delete(hostname)
+  else await edge.route(hostname, upstream.url, { projectId: '2' })
+  await Promise.all(leaving)
+  await expect.poll(() => lasting.size).toBe(1)
+  await expect.poll(async () => (await edge.report()).exchanges).toBe(1)
+  const reasons = edge.lines.splice(0).filter((line) => line.hostname === hostname && line.msg === 'request')
+  expect(reasons.map(({ error }) => error)).toEqual(leaving.map(() => 'hostname-gone'))
+  for (const response of lasting) response.end('after all')
+  expect(await staying.answer()).toMatchObject({ status: 200 })
+  staying.socket.destroy()
+  session.destroy()
+})
+
+test('the host of what lasts is found again once some host has changed, and not before', async () => {
+  let [finds, revision] = [0, 0]
+  const own: TestEdge = await startTestEdge({
+    findHost(hostname) {
+      finds += 1
+      return own.hosts.get(hostname) ?? { kind: 'unknown' }
+    },
+    hostsRevision: () => revision,
+  })
+  await own.route(HOST, upstream.url)
+  const { socket } = await speak(
+    { ...target(), port: own.httpsPort, ca: own.ca.certPem },
+    `GET /lasting/poll HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`,
+  )
+  await pause(1_500)
+  const before = finds
+  await pause(1_500)
+  expect(finds).toBe(before)
+  revision += 1
+  await expect.poll(() => finds).toBe(before + 1)
+  socket.destroy()
+  await own.stop(0)
 })
 
 test('a visitor that sent more behind an event stream than is read, and has gone, is let go in the end', async () => {

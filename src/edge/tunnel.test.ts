@@ -372,6 +372,7 @@ test('a tunnel ends within a second when its hostname is removed or belongs to s
     await change()
     await reader.closed()
   }
+  await expect.poll(() => edge.lines.filter(({ error }) => error === 'hostname-gone')).toHaveLength(2)
   await edge.route(HOST, upstream.url)
 })
 

@@ -78,6 +78,7 @@ export async function startGrpcUpstream({
       answer(null, { text: `${text} at ${call.getHost()}`, payload }, trailers)
     },
     collect(call: ServerReadableStream<Note, Wanted>, answer: sendUnaryData<Wanted>) {
+      call.on('cancelled', () => (cancelled += 1))
       const texts: string[] = []
       call.on('data', ({ text }: Note) => texts.push(text))
       call.on('end', () => answer(null, { text: texts.join(' ') }))

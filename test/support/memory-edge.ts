@@ -3,7 +3,6 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import type { ClientLoad } from '../../src/edge/admission.ts'
 import { createBridge } from '../../src/edge/bridge.ts'
-import { createEndlessWatch } from '../../src/edge/endless.ts'
 import { createEngine } from '../../src/edge/engine.ts'
 import type { FindHost } from '../../src/edge/host.ts'
 import { createEdgeMetrics } from '../../src/edge/metrics.ts'
@@ -58,7 +57,6 @@ export function createMemoryEdge({ connect, findHost, accessLogSample, load, bri
     turn,
     bridge,
     tunnels: createTunnels(TIMEOUTS.bodyIdleMs),
-    endless: createEndlessWatch(),
   })
   const engine = createEngine({ timeouts: TIMEOUTS, turn, onExchange: serving.serve, http2ErrorSent() {} }, 'own')
   return {
@@ -68,6 +66,7 @@ export function createMemoryEdge({ connect, findHost, accessLogSample, load, bri
     upstreamCounts: channels.counts,
     drain: engine.drain,
     destroy() {
+      serving.destroy()
       engine.destroy()
       bridge.destroy()
       channels.destroy()
