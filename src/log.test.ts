@@ -1,6 +1,8 @@
 import { type ChildProcessByStdio, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
@@ -82,4 +84,16 @@ test('a full disk costs the lines, and neither holds up nor ends a process', { t
   for await (const word of createInterface(stderr)) words.push(word)
   expect(words).toEqual(['written', 'flushed'])
   expect(await createInterface(stdout)[Symbol.asyncIterator]().next()).toMatchObject({ value: 'ended with 0' })
+})
+
+test('what any log of a process has said is out before it leaves, and its code is what it left with', { timeout: 30_000 }, async () => {
+  const says = `for (let n = 0; n < ${LAST_LINES}; n += 1) log.warn({ n }, 'x'.repeat(3_000))`
+  const script = `const { createLog, leave } = await import('${LOG}'); const log = createLog('a'); ${says}; createLog('b'); await leave(75)`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const ended = once(child, 'exit')
+  await pause(500) // until it waits for whoever reads
+  const numbers: number[] = []
+  for await (const line of createInterface(child.stdout)) numbers.push((JSON.parse(line) as { n: number }).n)
+  expect(numbers).toEqual(Array.from({ length: LAST_LINES }, (_, n) => n))
+  expect(await ended).toEqual([75, null])
 })

@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { pause } from './lib/back-off.ts'
 import { escapeInLine } from './lib/control-characters.ts'
-import { DescriptorWriter, isPipe, isWriting } from './lib/descriptor-writer.ts'
+import { allWritten, DescriptorWriter, isPipe, isWriting } from './lib/descriptor-writer.ts'
 import { EventWriter } from './lib/event-writer.ts'
 import { LineBytes } from './lib/line-bytes.ts'
 
@@ -72,9 +72,9 @@ export function createLineSink(): LineSink & { flush(): Promise<void> } {
   }
 }
 
-/** Ends the process once its events are out, or two seconds later. Where nobody reads them it is killed: node would wait at its end for who writes. */
-export async function leave(log: Log, code: number): Promise<never> {
-  await inTime(new Promise<void>((resolve) => log.flush(() => resolve())))
+/** Ends the process once all that it logged is out, or two seconds later. Where nobody reads it is killed: node would wait at its end for who writes. */
+export async function leave(code: number): Promise<never> {
+  await inTime(allWritten())
   if (isWriting()) process.kill(process.pid, 'SIGKILL')
   process.exit(code)
 }

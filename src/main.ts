@@ -42,7 +42,7 @@ async function main(role: string): Promise<void> {
   const end = once(async () => {
     setTimeout(() => process.exit(1), STOP_TIMEOUT_MS).unref()
     await running?.stop()
-    await leave(log, 0)
+    await leave(0)
   })
   const link = connectToSupervisor({ report, onGone: end })
   process.on('SIGTERM', end)
@@ -53,7 +53,7 @@ async function main(role: string): Promise<void> {
   const { NAMESAKE_RUN_DIR: runDir = '', NAMESAKE_DEMO_UPSTREAM: demoUpstream, NAMESAKE_ROLES = '' } = process.env
   const context = { config, log, metrics, listen: sockets(), roles: NAMESAKE_ROLES.split(','), runDir, demoUpstream }
   running = await start({ ...context, gather: link.gather, sayWaiting: link.waiting })
-  if (!running) await leave(log, 0)
+  if (!running) await leave(0)
   link.ready()
 }
 
@@ -86,8 +86,7 @@ try {
   await main(process.argv[2] ?? '')
 } catch (error) {
   // What the operator must mend is said by the supervisor, in its own words; everything else is a fault of ours and shows its stack.
-  const log = createLog(process.argv[2] ?? 'main')
   if (error instanceof ConfigError) process.send?.({ type: 'failed', message: error.message })
-  else log.fatal({ err: error }, 'cannot start')
-  await leave(log, saysDatabaseIsAway(error) ? TEMPORARY_FAILURE : 1)
+  else createLog(process.argv[2] ?? 'main').fatal({ err: error }, 'cannot start')
+  await leave(saysDatabaseIsAway(error) ? TEMPORARY_FAILURE : 1)
 }

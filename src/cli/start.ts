@@ -41,7 +41,6 @@ async function run({ demo = false, roles: chosen, json }: Options): Promise<void
   const log = createSupervisorLog({ level: config.logLevel, terminal })
   for (const warning of [...warnings, ...doubtMail(config, roles), ...doubtSources(config, roles)]) log.warn(warning)
   await leave(
-    log,
     await supervise({
       config,
       roles,

@@ -23,7 +23,7 @@ export function createSupervisorLog({ level, terminal }: { level: string; termin
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
   const writer = new EventWriter(STDERR)
   const write = (line: string) => writer.write(terminal ? `${shorten(line)}\n` : line)
-  return pino(options, { write, flush: (done: () => void) => writer.flush(done) } as pino.DestinationStream)
+  return pino(options, { write })
 }
 
 /** A JSON log line for a person: time of day, who, what, then the other fields. Anything else stays as it is, without what a terminal would obey. */

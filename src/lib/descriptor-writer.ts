@@ -16,7 +16,13 @@ export function isPipe(descriptor: number): boolean {
   return kind.isFIFO() || kind.isSocket()
 }
 
+const busy = new Set<Promise<void>>()
 let writing = 0
+
+/** Resolves once nothing waits, in any writer of this process. */
+export async function allWritten(): Promise<void> {
+  while (busy.size > 0) await Promise.all(busy)
+}
 
 /** Whether a thread writes: of a pipe that nobody reads it waits for ever, and node's end would wait for it. */
 export function isWriting(): boolean {
@@ -48,6 +54,7 @@ export class DescriptorWriter {
     this.#bytes += piece.length
     if (this.#writing) return
     this.#writing = Promise.withResolvers()
+    busy.add(this.#writing.promise)
     this.#next()
   }
 
@@ -63,7 +70,9 @@ export class DescriptorWriter {
       this.#put(this.#beginsLine ? Buffer.concat([LINE_END, piece]) : piece, 0)
       return
     }
-    this.#writing?.resolve()
+    if (!this.#writing) return
+    this.#writing.resolve()
+    busy.delete(this.#writing.promise)
     this.#writing = undefined
   }
 

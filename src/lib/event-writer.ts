@@ -34,12 +34,6 @@ export class EventWriter {
     this.#writeOut()
   }
 
-  /** Called once nothing waits for a thread. */
-  flush(done: () => void): void {
-    if (this.#byThread) void this.#byThread.written().then(done)
-    else done()
-  }
-
   #writeOut(): void {
     try {
       for (let line = this.#lines[0]; line; line = this.#lines[0]) {

@@ -13,4 +13,4 @@ if (wishes.includes('events')) for (let n = 0; n < Number(count); n += 1) log.wa
 process.stderr.write('written\n')
 await sink.flush()
 if (wishes.includes('events')) process.stderr.write('flushed\n')
-if (wishes.includes('exit')) await leave(log, 0)
+if (wishes.includes('exit')) await leave(0)
