@@ -1,4 +1,4 @@
-import { infiniteQueryOptions, MutationCache, QueryCache, QueryClient, queryOptions } from '@tanstack/react-query'
+import { infiniteQueryOptions, MutationCache, notifyManager, QueryCache, QueryClient, queryOptions } from '@tanstack/react-query'
 import { ApiProblem, api } from './api.ts'
 import { searchedFor } from './dns-names.ts'
 
@@ -6,6 +6,10 @@ const FRESH_MS = 10_000
 const RETRIES_MAX = 2
 const DOMAINS_A_PAGE = 100
 const ACTIVITIES_A_PAGE = 50
+
+// Before the next click or key is looked at, the page has been told of what the last one began. By a timer, as is the default, a busy machine would come
+// to it later, and a form whose save is under way would take another.
+notifyManager.setScheduler(queueMicrotask)
 
 /**
  * What is shown again is shown at once and refreshed behind; a refusal is not asked again, a silence is. Without a network all is tried alike, and fails

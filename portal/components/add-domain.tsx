@@ -44,7 +44,7 @@ export function AddDomain({ slug, draft, onClose }: Props) {
           value={hostname}
           onChange={(event) => {
             draft.write({ hostname: event.target.value })
-            claim.reset()
+            if (!claim.isPending) claim.reset()
           }}
           error={isMissing && hostname.trim() === '' ? words.hostnameMissing : claim.error?.message}
           autoCapitalize="none"

@@ -47,7 +47,7 @@ export function InviteMember({ slug, ownRole, draft, onClose }: Props) {
           onChange={(event) => {
             draft.write({ email: event.target.value })
             setInvalid(false)
-            invite.reset()
+            if (!invite.isPending) invite.reset()
           }}
           error={isInvalid ? text.signIn.emailInvalid : invite.error?.message}
         />
