@@ -104,6 +104,12 @@ export async function call(api: Api, method: string, path: string, body?: unknow
   }
 }
 
+/** The domain as the API shows it, for whoever wonders why it is not served. */
+export async function show({ url, token }: Api, hostname: string): Promise<string> {
+  const init = { headers: { authorization: `Bearer ${token}` }, signal: AbortSignal.timeout(CALL_TIMEOUT_MS) }
+  return fetch(`${url}/v1/edge/domains/${hostname}`, init).then((answer) => answer.text(), String)
+}
+
 async function list({ url, token }: Api): Promise<string[]> {
   const answer = await fetch(`${url}/v1/edge/domains`, {
     headers: { authorization: `Bearer ${token}` },

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { eventually } from '../support/tree.ts'
-import { type Api, call } from './claims.ts'
+import { type Api, call, show } from './claims.ts'
 import { DATABASE_PORT, type Databases, startDatabases } from './database.ts'
 import { expectedBody } from './expected-body.ts'
 import { makeFolders } from './folders.ts'
@@ -128,7 +128,12 @@ async function claimKnown(fleet: Fleet): Promise<void> {
   }
   await Promise.all(
     EDGES.map(async (edge) => {
-      for (const one of fleet.known) await eventually(() => isServed(fleet, edge, one), SERVED_TIMEOUT_MS, 100)
+      for (const one of fleet.known) {
+        await eventually(() => isServed(fleet, edge, one), SERVED_TIMEOUT_MS, 100).catch(async (error) => {
+          const [api] = fleet.apisOf(one.project)
+          throw new Error(`${edge} does not serve ${one.hostname}: ${await show(api!, one.hostname)}`, { cause: error })
+        })
+      }
     }),
   )
 }
