@@ -70,7 +70,7 @@ export type Edge = {
   report(): EdgeCounts
   /** 48 bytes, the same on all processes and machines: sessions that were begun with them resume here. */
   setTicketKeys(keys: Buffer): void
-  /** Takes nothing new, lets what runs end for up to `drainMs`, then cuts the rest: tunnels and event streams are what is left by then. */
+  /** Takes nothing new, lets what runs end for up to `drainMs`, then cuts the rest. Tunnels and event streams, which would be left by then, are cut little by little in the last third of it. */
   stop(drainMs: number): Promise<void>
 }
 
@@ -161,6 +161,7 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
       port80.drain()
       engine.drain()
       bridge.drain()
+      serving.drain(drainMs)
       if (!(await isWithin(drainMs, closed))) serving.stop()
       serving.destroy()
       tunnels.destroy()

@@ -28,8 +28,8 @@ export type ForwardParts<Visit> = {
   refuse(visit: Visit, refusal: Refusal): void
 }
 
-/** What passes between a visitor and a project; `cut` ends it, since the hostname is the project's no more. */
-export type Exchanging = { cut(): void }
+/** What passes between a visitor and a project; `isEndless` is what has no end of its own, a tunnel or an event stream. */
+export type Exchanging = { readonly isEndless: boolean; cut(reason: VisitorLoss): void }
 
 type ForwardedVisit = { exchange: Exchange; outcome: Forwarded; view: { readonly load: ClientLoad | undefined } }
 type ForwardRequest = { upstream: Upstream; fields: UpstreamRequest['fields'] }
@@ -78,6 +78,7 @@ class Forwarding<Visit extends ForwardedVisit> implements UpstreamListener, Exch
   #timesHeld = 0
   #heldSinceMs = 0
   #sentAtMs = 0
+  isEndless = false
 
   constructor(parts: ForwardParts<Visit>, visit: Visit, { upstream, fields }: ForwardRequest) {
     this.#parts = parts
@@ -99,9 +100,9 @@ class Forwarding<Visit extends ForwardedVisit> implements UpstreamListener, Exch
     else if (!this.#hold(outage)) this.#fail(outage.failure)
   }
 
-  cut(): void {
+  cut(reason: VisitorLoss): void {
     if (this.#holding) return // it goes nowhere before it is asked where to, and is told
-    this.#outcome.visitor = 'hostname-gone'
+    this.#outcome.visitor = reason
     this.#exchange.abort()
   }
 
@@ -232,6 +233,7 @@ class Forwarding<Visit extends ForwardedVisit> implements UpstreamListener, Exch
   onHead({ status, reason, fields, body, mayHaveTrailers = false }: ParsedHead): void {
     clearTimeout(this.#continueTimer)
     this.#outcome.status = status
+    this.isEndless = fields.isEventStream
     this.#outcome.upstreamMs = this.#parts.turn.nowMs() - this.#startedAt
     const isEmpty = body === 0 && this.#exchange.protocol === 'HTTP/2' && !mayHaveTrailers
     const keepLength = (body === 'none' || isEmpty) && status !== 204

@@ -39,6 +39,7 @@ export function createLastingWatch<Visit extends { readonly startedAt: number }>
     add: (visit: Visit): Place<Visit> => open.add(visit),
     delete: (place: Place<Visit>) => open.delete(place),
     count: () => open.size,
+    all: () => open.all(),
     destroy: () => clearInterval(timer),
   }
 }

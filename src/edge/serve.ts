@@ -17,6 +17,7 @@ import { createLastingWatch } from './lasting.ts'
 import type { EdgeMetrics } from './metrics.ts'
 import { htmlPage, livenessPage, page, sendPage } from './pages.ts'
 import { createRequestIds, type RequestId } from './request-ids.ts'
+import { spreadEnds } from './spread-ends.ts'
 import type { createTunnels } from './tunnel.ts'
 import type { Turn } from './turn.ts'
 import { readUpstream, type Upstream, UpstreamFailure, type UpstreamProtocol } from './upstream.ts'
@@ -75,6 +76,7 @@ export function createServe(parts: ServeParts) {
   const viewOf = createConnectionViews(parts.trustedProxies, parts.loadOf)
   const nextRequestId = createRequestIds()
   let isStopped = false
+  let stopSpreading: (() => void) | undefined
   const hostsRevision = () => parts.hostsRevision?.() ?? Number.NaN
   const upstreams = new Lru<string, { url: string; upstream: Upstream }>(UPSTREAMS_MAX)
 
@@ -148,8 +150,9 @@ export function createServe(parts: ServeParts) {
         close(visit)
       }
       visit.exchanging = {
-        cut() {
-          visit.outcome.visitor = 'hostname-gone'
+        isEndless: true,
+        cut(reason) {
+          visit.outcome.visitor = reason
           socket.destroy()
         },
       }
@@ -166,7 +169,7 @@ export function createServe(parts: ServeParts) {
   const visits = createLastingWatch<Visit>({
     isInDoubt: ({ exchanging, servedAsOf }) => exchanging !== undefined && servedAsOf !== hostsRevision(),
     isServed: async (visit) => (await destinationNow(visit)) !== undefined,
-    cut: (visit) => visit.isClosed || visit.exchanging?.cut(), // it may have ended while we looked, and its connection be another's
+    cut: (visit) => visit.isClosed || visit.exchanging?.cut('hostname-gone'), // it may have ended while we looked, and its connection be another's
   })
 
   const fail = (visit: Visit, error: unknown) => {
@@ -290,11 +293,21 @@ export function createServe(parts: ServeParts) {
       }
     },
     count: visits.count,
+    /** The time in which all is to end begins; what has no end of its own is ended towards the end of it. */
+    drain(withinMs: number) {
+      stopSpreading = spreadEnds(withinMs, {
+        all: () => visits.all().filter(({ exchanging }) => exchanging?.isEndless),
+        end: (visit) => visit.exchanging!.cut('edge-stopped'),
+      })
+    },
     /** From now on it is the edge that ends what has not come to its end. */
     stop() {
       isStopped = true
     },
-    destroy: visits.destroy,
+    destroy() {
+      stopSpreading?.()
+      visits.destroy()
+    },
   }
 }
 

@@ -22,7 +22,8 @@ async function start(timeouts: Partial<Timeouts> = {}): Promise<{
   const held = Promise.withResolvers<ServerResponse>()
   const upstream = await startUpstream({
     handle(request, response) {
-      if (request.url !== '/held') return false
+      if (request.url === '/events') response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n')
+      if (request.url !== '/held') return request.url === '/events'
       held.resolve(response)
       return true
     },
@@ -206,6 +207,32 @@ async function openLasting({ edge, held, target }: Awaited<ReturnType<typeof sta
 
 const linesOf = ({ lines }: TestEdge) =>
   lines.filter(({ msg }) => msg === 'request').map(({ path, status, error }) => `${path} ${status} ${error}`)
+
+test('many tunnels and event streams do not end all at once but in the last third of the time; other answers have all of it', async () => {
+  const { edge, held, target } = await start()
+  const long = await speak(target, `GET /held HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  ;(await held).writeHead(200, { 'content-type': 'text/html' }).write('begun')
+  await long.until('begun')
+  let ended = 0
+  const note = ({ socket }: RawReader) => socket.once('close', () => (ended += 1))
+  for (let i = 0; i < 20; i += 1) {
+    const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x'
+    const tunnel = await speak(target, `GET /ws HTTP/1.1\r\nHost: ${HOST}\r\n${upgrade}\r\n\r\n`)
+    await tunnel.until('first')
+    note(tunnel)
+    const events = await speak(target, `GET /events HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+    await events.until('data: 1')
+    note(events)
+  }
+  const stopped = edge.stop(6_000)
+  await new Promise((resolve) => setTimeout(resolve, 3_000))
+  expect(ended).toBe(0)
+  await expect.poll(() => ended, { timeout: 6_000 }).toBeGreaterThan(0)
+  expect([long.socket.closed, ended < 40]).toEqual([false, true])
+  await stopped
+  await expect.poll(() => ended).toBe(40)
+  expect(linesOf(edge).filter((line) => line.endsWith('edge-stopped')).length).toBe(41)
+})
 
 test('what is cut at the end has its line in the log once the edge has stopped, and no visitor is said to have gone', async () => {
   const started = await start()
