@@ -25,5 +25,6 @@ export function spreadEnds<Member>(withinMs: number, { all, end }: SpreadParts<M
     for (const member of left.slice(0, Math.max(0, due))) end(member)
   }
   const timer = setInterval(endShare, spreadMs / STEPS)
+  timer.unref()
   return () => clearInterval(timer)
 }

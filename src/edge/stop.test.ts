@@ -23,8 +23,8 @@ async function start(timeouts: Partial<Timeouts> = {}): Promise<{
   const upstream = await startUpstream({
     handle(request, response) {
       if (request.url === '/events') response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n')
-      if (request.url !== '/held') return request.url === '/events'
-      held.resolve(response)
+      else if (request.url === '/held') held.resolve(response)
+      else return false
       return true
     },
   })
@@ -32,6 +32,14 @@ async function start(timeouts: Partial<Timeouts> = {}): Promise<{
   running.push(edge, upstream)
   await edge.route(HOST, upstream.url)
   return { edge, upstream, held: held.promise, target: { port: edge.httpsPort, hostname: HOST, ca: edge.ca.certPem } }
+}
+
+/** A WebSocket, with the application's first word read. */
+async function openTunnel(target: Awaited<ReturnType<typeof start>>['target']): Promise<RawReader> {
+  const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x'
+  const tunnel = await speak(target, `GET /ws HTTP/1.1\r\nHost: ${HOST}\r\n${upgrade}\r\n\r\n`)
+  await tunnel.until('first')
+  return tunnel
 }
 
 test('connections to port 80 that are kept end with their next answer, and hold up no stop', async () => {
@@ -168,9 +176,7 @@ test('HTTP/2 connections get GOAWAY, and their streams end well', async () => {
 
 test('tunnels and event streams are what is cut when the time is over', async () => {
   const { edge, held, target } = await start()
-  const head = `Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\n`
-  const tunnel = await speak(target, `GET /ws HTTP/1.1\r\nHost: ${HOST}\r\n${head}\r\n`)
-  await tunnel.until('first')
+  const tunnel = await openTunnel(target)
   const events = await speak(target, `GET /held HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
   const response = await held
   response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n')
@@ -185,12 +191,7 @@ test('tunnels and event streams are what is cut when the time is over', async ()
 
 /** A WebSocket, an event stream and what waits for its answer, over both protocols; resolves with what ends it all from the visitors' side. */
 async function openLasting({ edge, held, target }: Awaited<ReturnType<typeof start>>): Promise<() => void> {
-  const head = `Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\n`
-  const readers = [
-    await speak(target, `GET /ws HTTP/1.1\r\nHost: ${HOST}\r\n${head}\r\n`),
-    await speak(target, `GET /held HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`),
-  ]
-  await readers[0]!.until('first')
+  const readers = [await openTunnel(target), await speak(target, `GET /held HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)]
   const response = await held
   response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n')
   await readers[1]!.until('data: 1\n\n')
@@ -216,10 +217,7 @@ test('many tunnels and event streams do not end all at once but in the last thir
   let ended = 0
   const note = ({ socket }: RawReader) => socket.once('close', () => (ended += 1))
   for (let i = 0; i < 20; i += 1) {
-    const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x'
-    const tunnel = await speak(target, `GET /ws HTTP/1.1\r\nHost: ${HOST}\r\n${upgrade}\r\n\r\n`)
-    await tunnel.until('first')
-    note(tunnel)
+    note(await openTunnel(target))
     const events = await speak(target, `GET /events HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
     await events.until('data: 1')
     note(events)
