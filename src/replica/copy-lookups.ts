@@ -82,14 +82,19 @@ export function prepareLookups(db: DatabaseSync): CopyLookups {
     return toRoute(hostname, read, project)
   }
 
+  /** None where the copy lacks its project, which comes and goes before its claims do: then the wildcard counts, as it does behind them. */
+  const claimed = (hostname: Hostname): Route | undefined => {
+    const row = own.get(hostname) as OwnPart | undefined
+    return row && withProject(hostname, row)
+  }
+
   return {
     findRoute(hostname) {
-      const row = own.get(hostname) as OwnPart | undefined
-      if (row) return withProject(hostname, row)
+      const route = claimed(hostname)
+      if (route) return route
       const wildcard = wildcardOver(hostname)
       if (wildcard === hostname || (isBounded && !name.get(hostname))) return undefined
-      const over = own.get(wildcard) as OwnPart | undefined
-      return over && withProject(wildcard, over)
+      return claimed(wildcard)
     },
     readRoutes(after, count) {
       const read = page.all(after ?? '', count) as unknown as [hostname: Hostname, ...OwnPart][]

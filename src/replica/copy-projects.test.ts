@@ -50,15 +50,16 @@ test('a hostname that changes hands leads to its new project, never to a part of
   expect(reader.findRoute(shop(1))).toEqual(foundRoute(taken, two))
 })
 
-test('a route whose project the copy does not hold is not found, and no wildcard stands in for it', async () => {
+test('a route whose project the copy does not hold is not found: the wildcard over it serves, as before the claim and behind it', async () => {
   const writer = write()
   const [own, wildcard] = [routeOf(shop(1), { projectId: '9' }), routeOf(wildcardOver(shop(1)))]
   await writer.replaceAll(snapshotOf([own, wildcard]))
   const reader = read()
-  expect(reader.findRoute(shop(1))).toBeUndefined()
-  expect(reader.findRoute(shop(2))).toEqual(foundRoute(wildcard))
+  expect(reader.findRoute(shop(1))).toEqual(foundRoute(wildcard))
   writer.apply({ projects: [projectOf('9')] })
   expect(reader.findRoute(shop(1))).toEqual(foundRoute(own))
+  writer.apply({ removedProjects: ['9', '7'] })
+  for (const name of [shop(1), shop(2), wildcard.hostname]) expect(reader.findRoute(name)).toBeUndefined()
 })
 
 test('a project that comes again after a promotion, with a version that it had, is read as it is now', async () => {

@@ -75,6 +75,37 @@ test.each([
   },
 )
 
+test.each([
+  ['those that were used', undefined],
+  ['all of them', rememberAll],
+])('whose project goes before its claims do leaves the wildcard over them served, by a process that remembers %s', async (_, remember) => {
+  const writer = openCopyWriter(copyPath(context.config))
+  const server = await startServer()
+  const copy = openLocalCopy<LightRoute>(context, { keep: toLight, ...(remember && { remember }) })
+  const [star, own] = [parseClaimName('*.another.com'), parseHostname('a.another.com')]
+  try {
+    await copy.follower.firstHeard(10_000)
+    server.heartbeat({ lagMs: 0, complete: true, asOfMs: 1 })
+    await expect.poll(copy.isFresh).toBe(true)
+    writer.apply({ routes: [routeOf(star), routeOf(own, { projectId: '8' })], projects: [projectOf('8')] })
+    expect(copy.findRoute(own)).toMatchObject({ kind: 'route', route: { hostname: own } })
+    const news = async (change: () => void) => {
+      const before = copy.revision()
+      change()
+      await expect.poll(copy.revision).not.toBe(before)
+      for (const name of [own, star]) expect(copy.findRoute(name)).toMatchObject({ kind: 'route', route: { hostname: star } })
+    }
+    writer.apply({ removedProjects: ['8'] })
+    await news(() => server.changed({ projects: ['8'] }))
+    writer.apply({ removed: [own] })
+    await news(() => server.changed({ routes: [own] }))
+  } finally {
+    copy.close()
+    await server.stop()
+    writer.close()
+  }
+})
+
 test('a name that comes into the copy while the follower is away is found at once, even by a process that has missed it before', async () => {
   const writer = openCopyWriter(copyPath(context.config))
   const server = await startServer()
