@@ -1,5 +1,14 @@
 import { once } from 'node:events'
-import { connect, createSecureServer, createServer, type Http2SecureServer, type Http2Server, type ServerHttp2Stream } from 'node:http2'
+import {
+  connect,
+  createSecureServer,
+  createServer,
+  type Http2SecureServer,
+  type Http2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+  sensitiveHeaders,
+} from 'node:http2'
 import { createServer as createHttpsServer } from 'node:https'
 import { type AddressInfo, connect as connectTcp, createServer as createTcpServer, type LookupFunction, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -82,6 +91,24 @@ test.each(['own', 'node'] as const)('trailers behind a body of a known length re
   expect(seen).toMatchObject({ headers: { 'content-length': '5', trailer: 'x-sum' }, body: 'whole', trailers: { 'x-sum': '7' } })
   session.destroy()
   await own.stop(0)
+})
+
+test('what visitor and application say so that nobody puts it into a table stays such between the two', async () => {
+  const heard: unknown[] = []
+  const markedIn = (headers: object): unknown => Reflect.get(headers, sensitiveHeaders)
+  const upstream = createServer().on('stream', (stream, headers) => {
+    heard.push([headers['x-key'], markedIn(headers)])
+    stream.respond({ ':status': 200, 'x-token': 'secret', 'x-open': 'open', [sensitiveHeaders]: ['x-token'] }, { endStream: true })
+  })
+  await once(upstream.listen(0, 'localhost'), 'listening')
+  await edge.route(HOST, `http://localhost:${portOf(upstream)}`, { upstreamProtocol: 'h2c' })
+  const session = connect(`https://${HOST}:${edge.httpsPort}`, { lookup, ca: edge.ca.certPem })
+  const stream = session.request({ ':path': '/', 'x-key': 'secret', 'x-open': 'open', [sensitiveHeaders]: ['x-key'] })
+  const [answered] = (await once(stream, 'response')) as [IncomingHttpHeaders]
+  expect(heard).toEqual([['secret', ['x-key']]])
+  expect([answered['x-token'], markedIn(answered)]).toEqual(['secret', ['x-token']])
+  session.destroy()
+  upstream.close()
 })
 
 test.each(['own', 'node'] as const)('a visitor over HTTP/2 that reads nothing stops the upstream before long (%s)', async (http2Engine) => {

@@ -2,6 +2,7 @@ import { KeptBytes } from '../kept-bytes.ts'
 import { HeaderField } from './header-field.ts'
 import { DynamicTable, STATIC_TABLE } from './hpack-table.ts'
 import { decodeHuffman } from './huffman.ts'
+import { neverIndexed } from './never-indexed.ts'
 import { ConnectionError, ERROR_CODE } from './protocol.ts'
 
 /** What a string may take of a block before it is decoded apart. */
@@ -84,6 +85,7 @@ export class HpackDecoder {
     const name = index === 0 ? this.#readString() : this.#lookUp(index).name
     const field = new HeaderField(name, this.#readString())
     if (isKept) this.#table.add(field)
+    else if ((first & 0x10) !== 0 && field.isProper) neverIndexed.add(name)
     return field
   }
 

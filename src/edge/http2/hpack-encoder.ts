@@ -3,6 +3,7 @@ import { Lru } from '../../lib/lru.ts'
 import type { Fields } from '../engine.ts'
 import type { FieldSection } from '../field-section.ts'
 import { STATIC_TABLE } from './hpack-table.ts'
+import { neverIndexed, SECRET_NAMES } from './never-indexed.ts'
 import { RememberedBlocks } from './remembered-blocks.ts'
 
 const NAMES_REMEMBERED_MAX = 1_000
@@ -13,10 +14,8 @@ const FIELD_OVERHEAD_BYTES = 10
 /** A change of the table's size, and a status. */
 const BEGINNING_BYTES = 8
 const LITERAL = 0x00
-/** No intermediary may compress it together with what others have sent (RFC 7541 §7.1.3). */
 const LITERAL_NEVER_INDEXED = 0x10
 const NO_TABLE = 0x20
-const SECRETS = new Set(['authorization', 'cookie', 'set-cookie'])
 
 const INDEX_OF_STATUS = new Map<number, number>()
 const INDEX_OF_NAME = new Map<string, number>()
@@ -30,8 +29,9 @@ STATIC_TABLE.forEach(({ name, value }, i) => {
  * names, and of whole sections of late.
  */
 export class HpackEncoder {
-  readonly #names = new Lru<string, Uint8Array>(NAMES_REMEMBERED_MAX)
-  readonly #blocks = new RememberedBlocks()
+  #names = new Lru<string, Uint8Array>(NAMES_REMEMBERED_MAX)
+  #blocks = new RememberedBlocks()
+  #madeWith = neverIndexed.changes
 
   /** Enough bytes for these fields and a status. */
   roomFor(fields: Fields): number {
@@ -57,6 +57,7 @@ export class HpackEncoder {
 
   /** Names become lower case. */
   putFields(into: Buffer, from: number, fields: Fields): number {
+    if (this.#madeWith !== neverIndexed.changes) this.#forget()
     let at = from
     for (let i = 0; i < fields.length; i += 2) {
       const name = this.#names.get(fields[i]!) ?? this.#encodeName(fields[i]!)
@@ -73,8 +74,15 @@ export class HpackEncoder {
 
   /** The section as putFields encodes it. Nobody may write into what is returned. */
   blockOf(section: FieldSection): Uint8Array {
+    if (this.#madeWith !== neverIndexed.changes) this.#forget()
     section.block ??= this.#blocks.get(section) ?? this.#encodeBlock(section)
     return section.block
+  }
+
+  #forget(): void {
+    this.#names = new Lru(NAMES_REMEMBERED_MAX)
+    this.#blocks = new RememberedBlocks()
+    this.#madeWith = neverIndexed.changes
   }
 
   #encodeBlock(section: FieldSection): Uint8Array {
@@ -87,7 +95,7 @@ export class HpackEncoder {
 
   #encodeName(name: string): Uint8Array {
     const lower = name.toLowerCase()
-    const kind = SECRETS.has(lower) ? LITERAL_NEVER_INDEXED : LITERAL
+    const kind = neverIndexed.has(lower) ? LITERAL_NEVER_INDEXED : LITERAL
     const bytes = Buffer.allocUnsafeSlow(lower.length + FIELD_OVERHEAD_BYTES)
     const index = INDEX_OF_NAME.get(lower)
     const end = index === undefined ? putText(bytes, putInteger(bytes, 0, kind, 0x0f, 0), lower) : putInteger(bytes, 0, kind, 0x0f, index)
@@ -99,7 +107,7 @@ export class HpackEncoder {
 }
 
 function hasSecret(fields: Fields): boolean {
-  for (let i = 0; i < fields.length; i += 2) if (SECRETS.has(fields[i]!.toLowerCase())) return true
+  for (let i = 0; i < fields.length; i += 2) if (SECRET_NAMES.has(fields[i]!.toLowerCase())) return true
   return false
 }
 

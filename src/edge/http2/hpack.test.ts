@@ -12,6 +12,7 @@ import { HpackDecoder } from './hpack-decoder.ts'
 import { HpackEncoder, putInteger } from './hpack-encoder.ts'
 import { CODE_LENGTHS, codesOf, decodeHuffman } from './huffman.ts'
 import { VISITOR_RULES } from './limits.ts'
+import { NeverIndexedNames } from './never-indexed.ts'
 import { ConnectionError } from './protocol.ts'
 
 const LIST_BYTES_MAX = 32 * 1024
@@ -165,6 +166,23 @@ test('what node’s own encoder says with its table, request after request, our 
     expect(Object.fromEntries(pairs.filter(([key]) => !key.startsWith(':')))).toEqual({ ...said[i] })
   })
   client.destroy()
+})
+
+test('what came so that nobody puts it into a table goes on as such, also where it was said otherwise before (RFC 7541 §6.2.3)', () => {
+  const encoder = new HpackEncoder()
+  const encoded = (name: string) => encoder.blockOf(FieldSection.ofList([name, 'secret']))[0]
+  expect([encoded('X-Pass'), encoded('authorization')]).toEqual([0x00, 0x1f])
+  decode(hex('1006 782d 7061 7373 0673 6563 7265 74'))
+  expect([encoded('X-Pass'), encoded('other')]).toEqual([0x10, 0x00])
+})
+
+test('where there are more names that nobody may put into a table than there is room for, all are such', () => {
+  const names = new NeverIndexedNames()
+  for (let n = 0; n < 1_100; n += 1) names.add(`name-${n}`)
+  expect(names.has('any')).toBe(true)
+  const { changes } = names
+  names.add('other')
+  expect(names.changes).toBe(changes)
 })
 
 test('garbage is an error of the connection or a list of fields, never anything else', () => {
