@@ -33,11 +33,14 @@ export function isSameTenant(one: HostAnswer, other: HostAnswer): boolean {
 }
 
 const EMPTY_PORT = /:$/
-const DEFAULT_PORT = /:(?:443)?$/
+const DEFAULT_PORT = new Map([
+  ['http', /:(?:80)?$/],
+  ['https', /:(?:443)?$/],
+])
 
-/** Whether two authorities of a scheme are the same (RFC 9110 §4.2.3): case does not matter, nor whether an empty port or the one of https is said. */
+/** Whether two authorities of a scheme are the same (RFC 9110 §4.2.3): case does not matter, nor whether an empty port or the scheme's own is said. */
 export function isSameAuthority(one: string, other: string, scheme: string): boolean {
-  const needless = scheme.toLowerCase() === 'https' ? DEFAULT_PORT : EMPTY_PORT
+  const needless = DEFAULT_PORT.get(scheme.toLowerCase()) ?? EMPTY_PORT
   return one.toLowerCase().replace(needless, '') === other.toLowerCase().replace(needless, '')
 }
 

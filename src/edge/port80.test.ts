@@ -148,6 +148,15 @@ test('an HTTP/1.0 request without Host whose target is absolute is for what that
 })
 
 test.each([
+  ['http', 80, 308],
+  ['https', 443, 308],
+  ['http', 443, 400],
+  ['http', 8080, 400],
+])('an absolute target of %s with the port %i for a Host without one is %i', async (scheme, port, status) => {
+  expect((await ask(`${scheme}://${HOST}:${port}/a`, `Host: ${HOST}\r\n`)).status).toBe(status)
+})
+
+test.each([
   ['no Host', 'GET / HTTP/1.1\r\n\r\n', 400],
   ['what is no HTTP', 'rubbish\r\n\r\n', 400],
   ['two Hosts', `GET / HTTP/1.1\r\nHost: ${HOST}\r\nHost: ${HOST}\r\n\r\n`, 400],

@@ -51,6 +51,7 @@ test.each([
   ['https://a.b/x', 'A.b:443'],
   ['HTTPS://a.b:/x', 'a.b:443'],
   ['http://a.b:/x', 'a.b'],
+  ['http://a.b:80/x', 'a.b'],
 ])('%s is a target for the Host %s, which stays as it is said', (target, host) => {
   expect(read(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\n\r\n`)).toMatchObject({ kind: 'head', head: { target: '/x', authority: host } })
 })
