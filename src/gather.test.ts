@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { AggregatorRegistry, type MetricObject } from 'prom-client'
 import { expect, onTestFinished, test } from 'vitest'
 import type { FromChild } from './child.ts'
+import type { Env } from './config.ts'
 import { createGatherer } from './gather.ts'
 import { createLog } from './log.ts'
 import { type RoleProcess, startRoleProcess } from './role-process.ts'
@@ -17,7 +18,7 @@ const SERVE = `
     const metrics = [metric('requests_total', 'counter', served, { class: '2xx' }), metric('connections', 'gauge', 3, {})]
     process.send({ type: 'report', id, report: { role: 'edge', pid: process.pid, ready: true, details: {}, metrics } })
   })
-  process.on('SIGTERM', () => process.exit(0))
+  process.on('SIGTERM', () => setTimeout(() => process.exit(0), Number(process.env.DRAIN_MS ?? 0)))
   process.send({ type: 'ready' })`
 
 /** Serves only while it has the lock, which its predecessor lets go when it is told to end, and some time after it got it. */
@@ -47,7 +48,7 @@ const TAKE_OVER = `
   ready = true
   process.send({ type: 'ready' })`
 
-function startPlaces(count: number, program = SERVE) {
+function startPlaces(count: number, program = SERVE, env: Env = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'namesake-gather-'))
   const script = join(folder, 'serve.mjs')
   writeFileSync(script, program)
@@ -56,7 +57,7 @@ function startPlaces(count: number, program = SERVE) {
   const parts = {
     program: { script, options: [], fds: [] },
     role: 'edge',
-    env: process.env,
+    env: { ...process.env, ...env },
     dotEnv: {},
     sockets: {},
     output: { write: console.error },
@@ -85,12 +86,29 @@ test('what processes have counted stays in the sum when they end or are replaced
   await Promise.all(places.map(({ firstReady }) => firstReady))
   for (const requests of [10, 20]) expect(await read()).toEqual({ requests, connections: 6 })
   expect(await places[0]!.replace({})).toEqual({ kind: 'replaced' })
+  await expect.poll(places[0]!.leaving).toEqual([])
   expect(await read()).toEqual({ requests: 30, connections: 6 })
   places[0]!.current()!.signal('SIGKILL')
   await expect.poll(() => places[0]!.current()).toBeUndefined()
   expect(await read()).toEqual({ requests: 35, connections: 3 })
   await expect.poll(() => places[0]!.isReady()).toBe(true)
   expect(await read()).toEqual({ requests: 45, connections: 6 })
+})
+
+test('one that still drains is in the sum with what it counts and holds', async () => {
+  const { places, read } = startPlaces(1, SERVE, { DRAIN_MS: '60000' })
+  await places[0]!.firstReady
+  await read()
+  expect(await places[0]!.replace({})).toEqual({ kind: 'replaced' })
+  await expect.poll(async () => (await read()).connections).toBe(6)
+  const { requests } = await read()
+  expect(requests).toBeGreaterThanOrEqual(20)
+  const [former] = places[0]!.leaving()
+  former!.signal('SIGSTOP')
+  expect(await read()).toEqual({ requests: requests + 5, connections: 3 })
+  former!.signal('SIGKILL')
+  await expect.poll(places[0]!.leaving).toEqual([])
+  expect(await read()).toEqual({ requests: requests + 10, connections: 3 })
 })
 
 test('a process that does not answer in time is in the sum with what it said last', async () => {

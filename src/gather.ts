@@ -5,12 +5,15 @@ import type { RoleProcess } from './role-process.ts'
 import type { ProcessReport } from './roles/role.ts'
 
 const REPORT_TIMEOUT_MS = 2_000
+/** Whether all is ready must not take longer because of one that ends. */
+const LEAVING_TIMEOUT_MS = 500
 
 /** Asks the processes of the tree for their reports, so that one of them can answer for all. */
 export type Gatherer = {
   /**
    * One report a process, or a process of that role; one that is down or silent is reported as not ready, and so is a role that was not started yet. One that
-   * takes over from its predecessor counts as that did. With the metrics of a process come the counts of those that sat in its place before.
+   * takes over from its predecessor counts as that did. With the metrics of a process come the counts of those that sat in its place before, and what is
+   * held by those that still drain.
    */
   gather(role?: string): Promise<ProcessReport[]>
   /** Takes a child's answer in. */
@@ -22,7 +25,7 @@ export function createGatherer(processes: () => readonly RoleProcess[], roles: r
   const counts = new WeakMap<RoleProcess, KeptCounts>()
   let asked = 0
 
-  const ask = async (child: Child): Promise<ProcessReport | undefined> => {
+  const ask = async (child: Child, timeoutMs = REPORT_TIMEOUT_MS): Promise<ProcessReport | undefined> => {
     const id = asked++
     const answered = Promise.withResolvers<ProcessReport | undefined>()
     const deadline = new AbortController()
@@ -32,7 +35,7 @@ export function createGatherer(processes: () => readonly RoleProcess[], roles: r
       return await Promise.race([
         answered.promise,
         child.ended.then(() => undefined),
-        pause(REPORT_TIMEOUT_MS, deadline.signal).then(() => undefined),
+        pause(timeoutMs, deadline.signal).then(() => undefined),
       ])
     } finally {
       deadline.abort()
@@ -43,12 +46,13 @@ export function createGatherer(processes: () => readonly RoleProcess[], roles: r
     const kept = counts.get(place) ?? createKeptCounts()
     counts.set(place, kept)
     const child = place.current()
-    if (!child) return { ...unready(place.role, 'down'), metrics: kept.metrics() }
     const takesOver = place.isTakingOver()
+    const leaving = Promise.all(place.leaving().map(async (child) => ({ child, metrics: (await ask(child, LEAVING_TIMEOUT_MS))?.metrics })))
+    if (!child) return { ...unready(place.role, 'down'), metrics: kept.metricsOf(undefined, await leaving) }
     const report = await ask(child)
     if (!report && place.current() !== child) return reportOf(place) // it was replaced meanwhile
     const shown = report ?? unready(place.role, 'silent', child.pid)
-    return { ...shown, ready: shown.ready || takesOver, metrics: kept.metricsOf(child, report?.metrics) }
+    return { ...shown, ready: shown.ready || takesOver, metrics: kept.metricsOf({ child, metrics: report?.metrics }, await leaving) }
   }
 
   return {

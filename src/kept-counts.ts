@@ -3,12 +3,16 @@ import type { Child } from './child.ts'
 
 type Metric = MetricObjectWithValues<MetricValue<string> & { metricName?: string }>
 
+/** `metrics` is undefined where it did not answer in time. */
+export type Said = { child: Child; metrics: readonly object[] | undefined }
+
 /** What one place in the tree has counted since the tree began, whichever processes sat there. */
 export type KeptCounts = {
-  /** The metrics of the place, one after another to be summed: those that its process said just now, and counts that others said before. */
-  metricsOf(child: Child, said: readonly object[] | undefined): object[]
-  /** Of a place without a process. */
-  metrics(): object[]
+  /**
+   * The metrics of the place, one after another to be summed: those that its process said just now, if one sits there, what those that still drain have
+   * counted and hold, and counts that others said before.
+   */
+  metricsOf(sitting: Said | undefined, leaving: readonly Said[]): object[]
 }
 
 /**
@@ -20,29 +24,34 @@ export function createKeptCounts(): KeptCounts {
   const over = new WeakSet<Child>()
   let ended: Metric[] = []
 
-  const note = (child: Child, said: readonly Metric[]) => {
-    if (over.has(child)) return
+  const note = ({ child, metrics }: Said) => {
+    if (!metrics || over.has(child)) return
     if (!last.has(child)) void child.ended.then(() => end(child))
-    last.set(child, said.filter(isCount))
+    last.set(child, (metrics as readonly Metric[]).filter(isCount))
   }
   const end = (child: Child) => {
     ended = sumOf([...ended, ...(last.get(child) ?? [])])
     last.delete(child)
     over.add(child)
   }
-  const others = (child?: Child) => [...last].flatMap(([other, counts]) => (other === child ? [] : counts))
 
   return {
-    metricsOf(child, said) {
-      if (said) note(child, said as readonly Metric[])
-      return [...(said ?? last.get(child) ?? []), ...others(child), ...ended]
+    metricsOf(sitting, leaving) {
+      for (const said of sitting ? [sitting, ...leaving] : leaving) note(said)
+      const others = [...last].flatMap(([child, counts]) => (child === sitting?.child ? [] : counts))
+      const held = leaving.flatMap(({ metrics = [] }) => (metrics as readonly Metric[]).filter(isHeld))
+      return [...(sitting ? (sitting.metrics ?? last.get(sitting.child) ?? []) : []), ...others, ...held, ...ended]
     },
-    metrics: () => [...others(), ...ended],
   }
 }
 
 function isCount({ type, aggregator }: Metric): boolean {
   return aggregator === 'sum' && ['counter', 'histogram'].includes(String(type))
+}
+
+/** Connections, memory: what adds up with that of others. */
+function isHeld({ type, aggregator }: Metric): boolean {
+  return aggregator === 'sum' && String(type) === 'gauge'
 }
 
 function sumOf(metrics: readonly Metric[]): Metric[] {

@@ -13,6 +13,8 @@ export type RoleProcess = {
   /** Resolves when its process waits for something of which its predecessor, under another supervisor, must let go. */
   waits: Promise<void>
   current(): Child | undefined
+  /** Those that were replaced and still drain. */
+  leaving(): Child[]
   isReady(): boolean
   /** Whether its process waits, or waited, for what its predecessor held, which served, and is about to serve. */
   isTakingOver(): boolean
@@ -47,6 +49,7 @@ export function startRoleProcess(parts: RoleProcessParts): RoleProcess {
   const stopping = new AbortController()
   const over = AbortSignal.any([stopping.signal, parts.giveUp])
   const alive = new Set<Child>()
+  const draining = new Set<Child>()
   const firstReady = Promise.withResolvers<void>()
   const waits = Promise.withResolvers<void>()
   let current: Child | undefined
@@ -69,7 +72,11 @@ export function startRoleProcess(parts: RoleProcessParts): RoleProcess {
       parts.log.warn({ process: child.pid }, `the former process of ${parts.label} did not end in time: ending it`)
       child.signal('SIGKILL')
     }, DRAIN_MS_MAX)
-    void child.ended.then(() => clearTimeout(late))
+    draining.add(child)
+    void child.ended.then(() => {
+      clearTimeout(late)
+      draining.delete(child)
+    })
   }
   const seat = (child: Child) => {
     const begun = performance.now()
@@ -102,6 +109,7 @@ export function startRoleProcess(parts: RoleProcessParts): RoleProcess {
     firstReady: firstReady.promise,
     waits: waits.promise,
     current: () => current,
+    leaving: () => [...draining].filter((child) => child !== current),
     isReady: () => ready,
     isTakingOver: () => takesOver,
     async replace(next) {
