@@ -183,6 +183,15 @@ test('however often the last connection of such a client goes, it is looked at a
   expect([vi.getTimerCount(), admission.loadOf('192.0.2.7')]).toEqual([0, undefined])
 })
 
+test('a process that drains counts with the connections that it holds, and has no room', () => {
+  const ceilings = { processMax: 3, perClientMax: 0 }
+  const admission = createAdmission({ log: {} as never, ceilings, trustedProxies: { has: () => false }, onTurnedAway: () => {} })
+  expect(admission.admit(new Socket())).toBe('admitted')
+  expect(admission.counts()).toEqual({ open: 1, max: 3 })
+  admission.drain()
+  expect(admission.counts()).toEqual({ open: 1, max: 0 })
+})
+
 test('who leaves and comes again is who it was for as long as requests of it wait in a line', async () => {
   const ceilings = { processMax: 0, perClientMax: 2 }
   const admission = createAdmission({ log: {} as never, ceilings, trustedProxies: { has: () => false }, onTurnedAway: () => {} })

@@ -12,7 +12,7 @@ export type ConnectionCeilings = { processMax: number; perClientMax: number; ups
  */
 export type ClientLoad = { connections: number; exchanges: number; waiting: number; held: number }
 
-/** Visitors' connections of this process from their accept on, and how many there may be (0: as many as come). */
+/** Visitors' connections of this process from their accept on, and how many there may be (0: as many as come, or none any more). */
 export type AdmissionCounts = { open: number; max: number }
 
 export const TURNED_AWAY_REASONS = ['process', 'client'] as const
@@ -58,6 +58,7 @@ export function createAdmission({ log, ceilings, trustedProxies, onTurnedAway, n
     return load
   }
 
+  let isDraining = false
   const leave = (key: string, load: ClientLoad) => {
     load.connections -= 1
     forgetOnceGone(key, load)
@@ -101,7 +102,11 @@ export function createAdmission({ log, ceilings, trustedProxies, onTurnedAway, n
     },
     /** Of whom a connection from this address was admitted; undefined where nobody's share is counted. */
     loadOf: (address: string): ClientLoad | undefined => byClient.get(addressKey(address)),
-    counts: (): AdmissionCounts => ({ open, max: processMax }),
+    counts: (): AdmissionCounts => ({ open, max: isDraining ? 0 : processMax }),
+    /** Nobody comes any more: what room there is is no room for anybody, beside the process that takes over. */
+    drain() {
+      isDraining = true
+    },
   }
 }
 

@@ -158,6 +158,7 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
     setTicketKeys: tls.setTicketKeys,
     async stop(drainMs) {
       const closed = Promise.all([https.close(), http.close()])
+      admission.drain()
       port80.drain()
       engine.drain()
       bridge.drain()
