@@ -38,9 +38,10 @@ export function createKeptCounts(): KeptCounts {
   return {
     metricsOf(sitting, leaving) {
       for (const said of sitting ? [sitting, ...leaving] : leaving) note(said)
-      const others = [...last].flatMap(([child, counts]) => (child === sitting?.child ? [] : counts))
+      const answered = sitting?.metrics && sitting.child
+      const counted = [...last].flatMap(([child, counts]) => (child === answered ? [] : counts))
       const held = leaving.flatMap(({ metrics = [] }) => (metrics as readonly Metric[]).filter(isHeld))
-      return [...(sitting ? (sitting.metrics ?? last.get(sitting.child) ?? []) : []), ...others, ...held, ...ended]
+      return [...(sitting?.metrics ?? []), ...counted, ...held, ...ended]
     },
   }
 }

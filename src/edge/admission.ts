@@ -43,6 +43,7 @@ export function createAdmission({ log, ceilings, trustedProxies, onTurnedAway, n
   /** Those that are looked at again: once, however often their last connection goes. */
   const lingering = new Set<ClientLoad>()
   let open = 0
+  let isDraining = false
 
   const turnAway = (reason: TurnedAwayReason, details: object): 'turned-away' => {
     onTurnedAway(reason)
@@ -58,7 +59,6 @@ export function createAdmission({ log, ceilings, trustedProxies, onTurnedAway, n
     return load
   }
 
-  let isDraining = false
   const leave = (key: string, load: ClientLoad) => {
     load.connections -= 1
     forgetOnceGone(key, load)

@@ -7,7 +7,7 @@ import { certificateOf, foundRoute, projectOf, routeOf, shop, snapshotOf, tempor
 import { openCopyReader } from '../replica/copy-reader.ts'
 import { openCopyWriter } from '../replica/copy-writer.ts'
 import type { LightRoute, Route, RouteRow } from '../replica/rows.ts'
-import { startCopyServer } from '../replica/server.ts'
+import { type CopyServer, startCopyServer } from '../replica/server.ts'
 import { copyPath, followerSocket } from './copy-place.ts'
 import { openLocalCopy } from './local-copy.ts'
 import type { RoleContext } from './role.ts'
@@ -50,9 +50,7 @@ test.each([
     const copy = openLocalCopy<LightRoute>(context, { keep: toLight, ...(remember && { remember }) })
     const lookUp = (hostname: Hostname) => copy.findRoute(hostname) as LocalAnswer<LightRoute>
     try {
-      await copy.follower.firstHeard(10_000)
-      server.heartbeat({ lagMs: 0, complete: true, asOfMs: 1 })
-      await expect.poll(copy.isFresh).toBe(true)
+      await untilFresh(copy, server)
       const other = parseHostname('other.customer.com')
       const early = parseHostname('early.customer.com') // its project's row comes after its own
       writer.apply({
@@ -84,9 +82,7 @@ test.each([
   const copy = openLocalCopy<LightRoute>(context, { keep: toLight, ...(remember && { remember }) })
   const [star, own] = [parseClaimName('*.another.com'), parseHostname('a.another.com')]
   try {
-    await copy.follower.firstHeard(10_000)
-    server.heartbeat({ lagMs: 0, complete: true, asOfMs: 1 })
-    await expect.poll(copy.isFresh).toBe(true)
+    await untilFresh(copy, server)
     writer.apply({ routes: [routeOf(star), routeOf(own, { projectId: '8' })], projects: [projectOf('8')] })
     expect(copy.findRoute(own)).toMatchObject({ kind: 'route', route: { hostname: own } })
     const news = async (change: () => void) => {
@@ -112,9 +108,7 @@ test('a name that comes into the copy while the follower is away is found at onc
   const copy = openLocalCopy<LightRoute>(context, { keep: toLight, remember: rememberAll })
   const late = parseHostname('late.customer.com')
   try {
-    await copy.follower.firstHeard(10_000)
-    server.heartbeat({ lagMs: 0, complete: true, asOfMs: 1 })
-    await expect.poll(copy.isFresh).toBe(true)
+    await untilFresh(copy, server)
     await server.stop()
     await expect.poll(() => copy.follower.status().connected).toBe(false)
     expect(copy.findRoute(late)).toEqual({ kind: 'unknown' })
@@ -155,9 +149,7 @@ test('the revision is another one with each news and once the follower is away, 
   const server = await startServer()
   const copy = openLocalCopy<LightRoute>(context, { keep: toLight, remember: rememberAll })
   try {
-    await copy.follower.firstHeard(10_000)
-    server.heartbeat({ lagMs: 0, complete: true, asOfMs: 1 })
-    await expect.poll(copy.isFresh).toBe(true)
+    await untilFresh(copy, server)
     for (const change of [() => server.changed({ routes: [shop(1)] }), () => server.changed({ projects: ['7'] }), () => server.stop()]) {
       const before = copy.revision()
       for (let n = 0; n < 10; n += 1) void copy.findRoute(shop(n))
@@ -250,6 +242,16 @@ const startServer = (on: Partial<Parameters<typeof startCopyServer>[0]['on']> = 
       ...on,
     },
   })
+
+/** Until the process has heard that its copy is complete and current: then a miss in it is final. */
+async function untilFresh(
+  { follower, isFresh }: Pick<ReturnType<typeof openLocalCopy>, 'follower' | 'isFresh'>,
+  server: CopyServer,
+): Promise<void> {
+  await follower.firstHeard(10_000)
+  server.heartbeat({ lagMs: 0, complete: true, asOfMs: 1 })
+  await expect.poll(isFresh).toBe(true)
+}
 
 function toLight({ metadataJson: _, createdAtMs: __, version: ___, ...light }: Route): LightRoute {
   return light

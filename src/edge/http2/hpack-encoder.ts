@@ -57,7 +57,7 @@ export class HpackEncoder {
 
   /** Names become lower case. */
   putFields(into: Buffer, from: number, fields: Fields): number {
-    if (this.#madeWith !== neverIndexed.changes) this.#forget()
+    this.#forgetStale()
     let at = from
     for (let i = 0; i < fields.length; i += 2) {
       const name = this.#names.get(fields[i]!) ?? this.#encodeName(fields[i]!)
@@ -74,12 +74,14 @@ export class HpackEncoder {
 
   /** The section as putFields encodes it. Nobody may write into what is returned. */
   blockOf(section: FieldSection): Uint8Array {
-    if (this.#madeWith !== neverIndexed.changes) this.#forget()
+    this.#forgetStale()
     section.block ??= this.#blocks.get(section) ?? this.#encodeBlock(section)
     return section.block
   }
 
-  #forget(): void {
+  /** What was made before another name came to those that are never indexed. */
+  #forgetStale(): void {
+    if (this.#madeWith === neverIndexed.changes) return
     this.#names = new Lru(NAMES_REMEMBERED_MAX)
     this.#blocks = new RememberedBlocks()
     this.#madeWith = neverIndexed.changes
