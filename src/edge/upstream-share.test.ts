@@ -1,7 +1,7 @@
 import { once } from 'node:events'
-import { createServer as createHttp2Server, type IncomingHttpHeaders } from 'node:http2'
+import { createServer as createHttp2Server, type Http2Server, type IncomingHttpHeaders } from 'node:http2'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
 import { openHttp2, requestHttp2 } from '../../test/support/raw-visitor.ts'
 import type { ClientLoad } from './admission.ts'
@@ -14,34 +14,36 @@ const HALF_OF_CONNECTIONS = 512 // of 1,024, the least that an upstream may have
 const STREAMS_OF_HTTP2_UPSTREAM = 10
 const HALF_OF_STREAMS = 32 * STREAMS_OF_HTTP2_UPSTREAM
 const WAITING_PER_CLIENT_MAX = 1_024
+/** Node accepts one connection a turn, and the system takes no more than these before. */
+const BACKLOG = 4_096
 const PATIENCE = { timeout: 10_000 } // a busy machine takes its time
 
-/** Applications that leave requests for `/held` without an answer. */
-const sockets = new Set<Socket>()
-const http1 = createServer((socket) => {
-  sockets.add(socket)
-  socket.on('error', () => {}).on('close', () => sockets.delete(socket))
-  socket.on('data', (bytes) => bytes.includes(' /held ') || socket.write('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nserved'))
-})
-const http2 = createHttp2Server({ settings: { maxConcurrentStreams: STREAMS_OF_HTTP2_UPSTREAM } }, (request, response) => {
-  if (request.url !== '/held') response.end('served')
-})
-
+/** Applications that leave requests for `/held` without an answer; new ones for each test, since what a former one opened may still wait to be accepted. */
+let sockets: Set<Socket>
+let http1: Server
+let http2: Http2Server
 let edge: TestEdge
-beforeAll(async () => {
-  await Promise.all([once(http1.listen(0, '127.0.0.1'), 'listening'), once(http2.listen(0, '127.0.0.1'), 'listening')])
-})
-afterAll(() => {
-  for (const socket of sockets) socket.destroy()
-  http1.close()
-  http2.close()
-})
 beforeEach(async () => {
+  sockets = new Set()
+  http1 = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {}).on('close', () => sockets.delete(socket))
+    socket.on('data', (bytes) => bytes.includes(' /held ') || socket.write('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nserved'))
+  })
+  http2 = createHttp2Server({ settings: { maxConcurrentStreams: STREAMS_OF_HTTP2_UPSTREAM } }, (request, response) => {
+    if (request.url !== '/held') response.end('served')
+  })
+  for (const server of [http1, http2]) await once(server.listen({ host: '127.0.0.1', port: 0, backlog: BACKLOG }), 'listening')
   edge = await startTestEdge({ ceilings: { processMax: 100, perClientMax: 100 } })
-  return () => edge.stop(0)
+  return async () => {
+    await edge.stop(0)
+    for (const socket of sockets) socket.destroy()
+    http1.close()
+    http2.close()
+  }
 })
 
-const urlOf = (server: Pick<Server, 'address'>) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+const urlOf = (server: Server | Http2Server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 const openFrom = (localAddress: string, hostname = HOST) =>
   openHttp2({ port: edge.httpsPort, hostname, ca: edge.ca.certPem, more: { localAddress } })
 const head = (path: string, hostname = HOST) => ({ ':path': path, ':authority': hostname })
@@ -73,7 +75,7 @@ test('a client over HTTP/2 takes half of an upstream’s connections, and leaves
 })
 
 test('so it is where the upstream speaks HTTP/2', async () => {
-  await edge.route(HOST, urlOf(http2 as unknown as Server), { upstreamProtocol: 'h2c' })
+  await edge.route(HOST, urlOf(http2), { upstreamProtocol: 'h2c' })
   expect(await askAsAnother()).toBe('served') // it is known by now how many streams a connection takes
   const refused = await askForAll(HALF_OF_STREAMS + 380)
   expect(refused).toBeGreaterThan(200)
