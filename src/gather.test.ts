@@ -63,9 +63,14 @@ function startPlaces(count: number, program = SERVE, env: Env = {}) {
     output: { write: console.error },
   }
   const log = createLog('gather', 'silent')
+  let answers = 0
   for (let n = 0; n < count; n += 1) {
     const giveUp = new AbortController().signal
-    const onMessage = (message: FromChild) => message.type === 'report' && gatherer.received(message.id, message.report)
+    const onMessage = (message: FromChild) => {
+      if (message.type !== 'report') return
+      gatherer.received(message.id, message.report)
+      answers += 1
+    }
     places.push(startRoleProcess({ ...parts, label: `edge ${n}`, log, giveUp, onMessage }))
   }
   onTestFinished(async () => {
@@ -78,7 +83,7 @@ function startPlaces(count: number, program = SERVE, env: Env = {}) {
     const numberOf = (name: string) => Number(new RegExp(`^${name}(?:\\{.*\\})? (.*)$`, 'm').exec(text)?.[1])
     return { requests: numberOf('requests_total'), connections: numberOf('connections') }
   }
-  return { places, read, gather: gatherer.gather }
+  return { places, read, gather: gatherer.gather, answers: () => answers }
 }
 
 test('what processes have counted stays in the sum when they end or are replaced, and what they hold does not', async () => {
@@ -109,6 +114,24 @@ test('one that still drains is in the sum with what it counts and holds', async 
   former!.signal('SIGKILL')
   await expect.poll(places[0]!.leaving).toEqual([])
   expect(await read()).toEqual({ requests: requests + 10, connections: 3 })
+})
+
+test('one that ends while another is still asked counts once', async () => {
+  const { places, read, answers } = startPlaces(1, SERVE, { DRAIN_MS: '60000' })
+  await places[0]!.firstReady
+  expect(await places[0]!.replace({})).toEqual({ kind: 'replaced' })
+  await expect.poll(places[0]!.leaving).toHaveLength(1)
+  const { requests } = await read()
+  places[0]!.leaving()[0]!.signal('SIGSTOP')
+  const before = answers()
+  const reading = read()
+  await expect.poll(answers).toBe(before + 1)
+  const sitting = places[0]!.current()!
+  sitting.signal('SIGKILL')
+  await sitting.ended
+  const met = await reading
+  expect(met.requests).toBeGreaterThanOrEqual(requests)
+  expect(met.requests).toBeLessThanOrEqual(requests + 5)
 })
 
 test('a process that does not answer in time is in the sum with what it said last', async () => {

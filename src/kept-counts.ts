@@ -38,10 +38,10 @@ export function createKeptCounts(): KeptCounts {
   return {
     metricsOf(sitting, leaving) {
       for (const said of sitting ? [sitting, ...leaving] : leaving) note(said)
-      const answered = sitting?.metrics && sitting.child
-      const counted = [...last].flatMap(([child, counts]) => (child === answered ? [] : counts))
+      const shown = ((sitting?.metrics ?? []) as readonly Metric[]).filter((metric) => !isCount(metric))
       const held = leaving.flatMap(({ metrics = [] }) => (metrics as readonly Metric[]).filter(isHeld))
-      return [...(sitting?.metrics ?? []), ...counted, ...held, ...ended]
+      // Its counts too are taken from what is kept: one that has ended since it answered is among the ended already.
+      return [...shown, ...[...last.values()].flat(), ...held, ...ended]
     },
   }
 }
