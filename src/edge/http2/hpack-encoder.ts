@@ -48,11 +48,12 @@ export class HpackEncoder {
 
   putStatus(into: Buffer, at: number, status: number): number {
     const index = INDEX_OF_STATUS.get(status)
-    if (index !== undefined) {
+    const kind = literalOf(':status')
+    if (index !== undefined && kind === LITERAL) {
       into[at] = 0x80 | index
       return at + 1
     }
-    return putText(into, putInteger(into, at, LITERAL, 0x0f, INDEX_OF_NAME.get(':status')!), String(status))
+    return putText(into, putInteger(into, at, kind, 0x0f, INDEX_OF_NAME.get(':status')!), String(status))
   }
 
   /** Names become lower case. */
@@ -69,7 +70,7 @@ export class HpackEncoder {
 
   putLength(into: Buffer, at: number, length: number): number {
     const index = INDEX_OF_NAME.get('content-length')!
-    return putText(into, putInteger(into, at, LITERAL, 0x0f, index), String(length))
+    return putText(into, putInteger(into, at, literalOf('content-length'), 0x0f, index), String(length))
   }
 
   /** The section as putFields encodes it. Nobody may write into what is returned. */
@@ -97,7 +98,7 @@ export class HpackEncoder {
 
   #encodeName(name: string): Uint8Array {
     const lower = name.toLowerCase()
-    const kind = neverIndexed.has(lower) ? LITERAL_NEVER_INDEXED : LITERAL
+    const kind = literalOf(lower)
     const bytes = Buffer.allocUnsafeSlow(lower.length + FIELD_OVERHEAD_BYTES)
     const index = INDEX_OF_NAME.get(lower)
     const end = index === undefined ? putText(bytes, putInteger(bytes, 0, kind, 0x0f, 0), lower) : putInteger(bytes, 0, kind, 0x0f, index)
@@ -106,6 +107,11 @@ export class HpackEncoder {
     if (name.length <= NAME_CHARACTERS_MAX) this.#names.set(Buffer.from(name, 'latin1').toString('latin1'), encoded)
     return encoded
   }
+}
+
+/** How a field is said whose name, in lower case, is this. */
+function literalOf(name: string): number {
+  return neverIndexed.has(name) ? LITERAL_NEVER_INDEXED : LITERAL
 }
 
 function hasSecret(fields: Fields): boolean {

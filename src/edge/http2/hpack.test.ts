@@ -176,6 +176,15 @@ test('what came so that nobody puts it into a table goes on as such, also where 
   expect([encoded('X-Pass'), encoded('other')]).toEqual([0x10, 0x00])
 })
 
+test('an answer’s status and length, which are said apart from its fields, go on as never indexed too (RFC 7541 §6.2.3)', () => {
+  const encoder = new HpackEncoder()
+  const into = Buffer.alloc(32)
+  const written = () => into.subarray(0, encoder.putLength(into, encoder.putStatus(into, 0, 200), 5)).toString('hex')
+  expect(written()).toBe('88' + '0f0d0135')
+  decode(hex('1803 323030 1f0d 0135'))
+  expect(written()).toBe('1803323030' + '1f0d0135')
+})
+
 test('where there are more names that nobody may put into a table than there is room for, all are such', () => {
   const names = new NeverIndexedNames()
   for (let n = 0; n < 1_100; n += 1) names.add(`name-${n}`)
