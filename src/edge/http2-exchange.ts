@@ -3,6 +3,7 @@ import type { TLSSocket } from 'node:tls'
 import type { AnswerHead, Exchange, Fields, InterimAnswer, RequestBody, VisitorConnection } from './engine.ts'
 import { RequestFields } from './forwarded-request.ts'
 import type { Http2Head } from './http2-head.ts'
+import { noteNeverIndexed, sayNeverIndexed } from './http2-sensitive.ts'
 import { keep, letGoOnceWritten } from './let-go.ts'
 import { bodyOfStream } from './stream-body.ts'
 
@@ -48,7 +49,10 @@ export class Http2Exchange implements Exchange {
     this.body = endsHere || length === 0 ? undefined : bodyOfStream(stream, length, () => this.#requestTrailers)
     stream.on('error', ignore)
     stream.once('aborted', () => stream.destroy()) // else it would stay until what has come of its body is read
-    stream.on('trailers', (_fields, _flags, raw: string[]) => (this.#requestTrailers = raw))
+    stream.on('trailers', (fields: object, _flags, raw: string[]) => {
+      noteNeverIndexed(fields)
+      this.#requestTrailers = raw
+    })
     stream.on('wantTrailers', () => this.#sendTrailers())
   }
 
@@ -68,7 +72,8 @@ export class Http2Exchange implements Exchange {
     for (let i = 0; i < list.length; i += 2) head.push(list[i]!.toLowerCase(), list[i + 1]!)
     if (typeof body === 'number') head.push('content-length', String(body))
     this.#awaitsTrailers = body === 'unknown' || mayHaveTrailers
-    this.#stream.respond(head, { endStream: body === 'none', waitForTrailers: this.#awaitsTrailers })
+    const names = head.filter((_, i) => i % 2 === 0)
+    this.#stream.respond(sayNeverIndexed(head, names), { endStream: body === 'none', waitForTrailers: this.#awaitsTrailers })
   }
 
   write(chunk: Buffer): boolean {
@@ -137,7 +142,7 @@ function recordOf(list: Fields): Record<string, string | string[]> {
     const name = list[i]!.toLowerCase()
     record[name] = name in record ? [record[name]!, list[i + 1]!].flat() : list[i + 1]!
   }
-  return record
+  return sayNeverIndexed(record, Object.keys(record))
 }
 
 function ignore(): void {}

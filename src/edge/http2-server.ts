@@ -1,9 +1,10 @@
-import { constants, performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
+import { constants, type IncomingHttpHeaders, performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
 import type { EngineParts, VisitorConnection } from './engine.ts'
 import { HeaderField } from './http2/header-field.ts'
 import { Http2Exchange } from './http2-exchange.ts'
 import { type Http2Head, readHttp2Head, refusedHead, tooLargeHead } from './http2-head.ts'
+import { noteNeverIndexed } from './http2-sensitive.ts'
 import { REQUEST_FIELDS_MAX, REQUEST_HEAD_BYTES_MAX, STREAMS_PER_CONNECTION_MAX } from './request-limits.ts'
 
 const STREAM_WINDOW_BYTES = 256 * 1024
@@ -53,7 +54,8 @@ export function createHttp2Server({ timeouts, onExchange }: EngineParts) {
       const state = { streams: 0 }
       sessions.set(session, state)
       session.once('connect', () => session.setLocalWindowSize(CONNECTION_WINDOW_BYTES))
-      session.on('stream', (stream: ServerHttp2Stream, _headers, flags: number, rawHeaders: string[]) => {
+      session.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, rawHeaders: string[]) => {
+        noteNeverIndexed(headers)
         state.streams += 1
         stream.once('close', () => (state.streams -= 1))
         receive(stream, rawHeaders, (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0, connection)

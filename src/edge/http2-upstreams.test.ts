@@ -93,23 +93,33 @@ test.each(['own', 'node'] as const)('trailers behind a body of a known length re
   await own.stop(0)
 })
 
-test('what visitor and application say so that nobody puts it into a table stays such between the two', async () => {
-  const heard: unknown[] = []
-  const markedIn = (headers: object): unknown => Reflect.get(headers, sensitiveHeaders)
-  const upstream = createServer().on('stream', (stream, headers) => {
-    heard.push([headers['x-key'], markedIn(headers)])
-    stream.respond({ ':status': 200, 'x-token': 'secret', 'x-open': 'open', [sensitiveHeaders]: ['x-token'] }, { endStream: true })
-  })
-  await once(upstream.listen(0, 'localhost'), 'listening')
-  await edge.route(HOST, `http://localhost:${portOf(upstream)}`, { upstreamProtocol: 'h2c' })
-  const session = connect(`https://${HOST}:${edge.httpsPort}`, { lookup, ca: edge.ca.certPem })
-  const stream = session.request({ ':path': '/', 'x-key': 'secret', 'x-open': 'open', [sensitiveHeaders]: ['x-key'] })
-  const [answered] = (await once(stream, 'response')) as [IncomingHttpHeaders]
-  expect(heard).toEqual([['secret', ['x-key']]])
-  expect([answered['x-token'], markedIn(answered)]).toEqual(['secret', ['x-token']])
-  session.destroy()
-  upstream.close()
-})
+test.each(['own', 'node'] as const)(
+  'what visitor and application say so that nobody puts it into a table stays such between the two (%s)',
+  async (http2Engine) => {
+    const [key, token, sum] = [`x-key-${http2Engine}`, `x-token-${http2Engine}`, `x-sum-${http2Engine}`] // what is known of a name stays known
+    const heard: unknown[] = []
+    const markedIn = (headers: object): unknown => Reflect.get(headers, sensitiveHeaders)
+    const upstream = createServer().on('stream', (stream, headers) => {
+      heard.push([headers[key], markedIn(headers)])
+      stream.on('wantTrailers', () => stream.sendTrailers({ [sum]: 'secret', 'x-open': 'open', [sensitiveHeaders]: [sum] }))
+      stream.respond({ ':status': 200, [token]: 'secret', 'x-open': 'open', [sensitiveHeaders]: [token] }, { waitForTrailers: true })
+      stream.end('whole')
+    })
+    await once(upstream.listen(0, 'localhost'), 'listening')
+    const own = await startTestEdge({ http2Engine })
+    await own.route(HOST, `http://localhost:${portOf(upstream)}`, { upstreamProtocol: 'h2c' })
+    const session = connect(`https://${HOST}:${own.httpsPort}`, { lookup, ca: own.ca.certPem })
+    const stream = session.request({ ':path': '/', [key]: 'secret', 'x-open': 'open', [sensitiveHeaders]: [key] })
+    const headersIn = async (event: string) => ((await once(stream, event)) as [IncomingHttpHeaders])[0]
+    const [answered, trailers] = await Promise.all([headersIn('response'), headersIn('trailers'), stream.resume()])
+    expect(heard).toEqual([['secret', [key]]])
+    expect([answered[token], markedIn(answered)]).toEqual(['secret', [token]])
+    expect([trailers[sum], markedIn(trailers)]).toEqual(['secret', [sum]])
+    session.destroy()
+    await own.stop(0)
+    upstream.close()
+  },
+)
 
 test.each(['own', 'node'] as const)('a visitor over HTTP/2 that reads nothing stops the upstream before long (%s)', async (http2Engine) => {
   let written = 0
