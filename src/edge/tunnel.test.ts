@@ -32,6 +32,24 @@ const open = (path = '/socket', more = '', behind = '') =>
 
 const usedGauge = async () => Number(/^namesake_edge_upstream_connections\{state="used"\} (\d+)$/m.exec(await edge.metrics())?.[1])
 
+/** Sends until nothing more is taken, at look after look: a machine that stands still makes no more than one of them late. */
+async function sendUntilHeldUp(socket: Socket): Promise<void> {
+  let taken = 0
+  const sendOn = () =>
+    void socket.write(Buffer.alloc(100_000), (lost) => {
+      taken += 1
+      if (!lost) sendOn()
+    })
+  sendOn()
+  let [before, looks] = [-1, 0]
+  const isHeldUp = () => {
+    looks = taken === before ? looks + 1 : 0
+    before = taken
+    return looks === 6
+  }
+  await expect.poll(isHeldUp).toBe(true)
+}
+
 /** Connections to applications that carry something. */
 const used = async () => {
   const { connections, idle } = (await edge.report()).upstream
@@ -113,8 +131,7 @@ test('what an application does not take ends its tunnel in the end, also when th
   }
   const silent = (await ask()).setTimeout(0)
   const sending = await ask()
-  for (let n = 0; n < 20; n += 1) sending.write(Buffer.alloc(1_000_000))
-  await pause(500)
+  await sendUntilHeldUp(sending)
   sending.destroy()
   await expect.poll(async () => (await own.report()).tunnels, { timeout: 10_000 }).toBe(1)
   await expect
