@@ -713,7 +713,7 @@ test('an upstream that vanishes while a visitor has more to say, or takes its ti
 })
 
 test('a question behind megabytes on a slow line is given their time', async () => {
-  const [slowBytes, pieceBytes] = [20 * 2 ** 20, 2 ** 19]
+  const [slowBytes, pieceBytes, pieceMs] = [20 * 2 ** 20, 2 ** 19, 150]
   let received = 0
   const { ask } = await startRaw(
     (type, id, payload, socket) => {
@@ -728,9 +728,9 @@ test('a question behind megabytes on a slow line is given their time', async () 
       if (payload.length === 0) return void socket.write(frame(HEADERS, 5, id, OK))
       if (received > slowBytes || Math.floor(before / pieceBytes) === Math.floor(received / pieceBytes)) return
       socket.pause()
-      setTimeout(() => socket.resume(), 60)
+      setTimeout(() => socket.resume(), pieceMs)
     },
-    { pingMs: 650 },
+    { pingMs: 10 * pieceMs }, // also for a machine that stands still for a second
   )
   const body = new PassThrough()
   const answer = ask({ method: 'POST', body: bodyOf(body) })
