@@ -10,6 +10,8 @@ import { openHttp2, requestHttp2, speak } from '../../test/support/raw-visitor.t
 const HOST = 'shop.customer.com'
 const CONNECTIONS_MAX = 1_024 // of upstream-pools.ts
 const STREAMS = 64
+/** Node accepts one connection a turn, and the system takes no more than these before. */
+const BACKLOG = 4_096
 const PATIENCE = { timeout: 10_000 } // a busy machine takes its time
 
 /** An application that leaves all requests for `/held` without an answer until the test gives one. */
@@ -21,7 +23,7 @@ let ca: TestCa
 beforeAll(async () => {
   ca = await createTestCa()
   application = createServer(serve)
-  await once(application.listen(0, '127.0.0.1'), 'listening')
+  await once(application.listen({ host: '127.0.0.1', port: 0, backlog: BACKLOG }), 'listening')
 })
 afterAll(() => void application.close())
 
