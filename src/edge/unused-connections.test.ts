@@ -11,6 +11,8 @@ const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 /** What is between a visitor's request and its way to the upstream takes fewer. */
 const TURNS = 16
 const TRIES = 4
+/** A busy system hands on what was sent later than in the next turns. */
+const HEARD_AFTER_TURNS = 100_000
 
 beforeAll(async () => {
   edge = await startTestEdge()
@@ -49,8 +51,9 @@ test.each([
     for (let turn = 0; turn < turns % TURNS; turn += 1) await nextTurn()
     ending.end()
     const { status } = await visitor.answer()
-    for (let turn = 0; turn < TURNS; turn += 1) await nextTurn()
-    if (status !== 200 && !upstream.heardAfterEnd.has(ending)) unserved.push(`${status} after ${turns % TURNS} turns`)
+    const isHeard = () => upstream.heardAfterEnd.has(ending)
+    for (let turn = 0; turn < TURNS || (status !== 200 && turn < HEARD_AFTER_TURNS && !isHeard()); turn += 1) await nextTurn()
+    if (status !== 200 && !isHeard()) unserved.push(`${status} after ${turns % TURNS} turns`)
   }
   expect(unserved).toEqual([])
   visitor.socket.destroy()

@@ -136,7 +136,7 @@ test('a name with a final dot, which means something in DNS, is said without it 
 
 test('who resumes does not trust a certificate for longer than it is valid', async () => {
   const ca = await createTestCa()
-  const { keyPem: key, chainPem: cert } = await ca.issue(['localhost'], 'P-256', 5_000)
+  const { keyPem: key, chainPem: cert } = await ca.issue(['localhost'], 'P-256', 10_000)
   const resumed: boolean[] = []
   const server = createTlsServer({ key, cert }, (socket) => {
     resumed.push(socket.isSessionReused())
@@ -153,7 +153,7 @@ test('who resumes does not trust a certificate for longer than it is valid', asy
   await visit()
   await visit()
   expect(resumed).toEqual([false, true])
-  await expect.poll(() => visit().catch(({ reason }) => reason), { timeout: 20_000 }).toBe('tls')
+  await expect.poll(() => visit().catch(({ reason }) => reason), { timeout: 40_000 }).toBe('tls')
 })
 
 const NO_RECORD = Buffer.from('17030300050102030405', 'hex')
