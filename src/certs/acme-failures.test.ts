@@ -300,16 +300,31 @@ test('an order that takes longer than its deadline says so', async () => {
 })
 
 test('a hostname on which the authority does not decide is told from an authority that does not answer', async () => {
-  const pending = () => {
+  const pending = (headers = {}) => {
     const challenges = [{ type: 'http-01', url: started.url('/challenge'), status: 'processing', token: 'x' }]
-    return { body: { status: 'pending', challenges } }
+    return { headers, body: { status: 'pending', challenges } }
   }
-  let started = await startAuthority({ '/authz': pending, '/order': () => ({ body: started.order('pending') }) })
-  const { problem, message } = await failureOf(started.authority, AbortSignal.timeout(400))
+  let deadline = new AbortController()
+  const passDeadline = () => deadline.abort(new DOMException('', 'TimeoutError'))
+  let started = await startAuthority({
+    '/authz': (visit) => {
+      if (visit === 2) setTimeout(passDeadline, 2_000) // while the next look is waited for
+      return pending({ 'retry-after': '30' })
+    },
+  })
+  const { problem, message } = await failureOf(started.authority, deadline.signal)
   expect(problem.type).toBe(own('validationPending'))
   expect(message).toContain(`has not yet said whether it could validate ${shop}`)
-  started = await startAuthority({ '/authz': (visit) => (visit > 2 ? 'never' : pending()) })
-  expect((await failureOf(started.authority, AbortSignal.timeout(1_000))).problem.type).toBe(own('timeout'))
+
+  deadline = new AbortController()
+  started = await startAuthority({
+    '/authz': (visit) => {
+      if (visit <= 2) return pending()
+      passDeadline()
+      return 'never'
+    },
+  })
+  expect((await failureOf(started.authority, deadline.signal)).problem.type).toBe(own('timeout'))
 })
 
 test('what is replaced is named only where the directory takes it', async () => {
