@@ -43,10 +43,10 @@ export default defineConfig({
   test: {
     pool: 'forks',
     maxWorkers: Math.min(4, Math.max(2, availableParallelism() - 1)), // most tests wait for processes and clocks more than they compute
-    testTimeout: 150_000,
-    hookTimeout: 90_000,
+    testTimeout: 300_000,
+    hookTimeout: 180_000,
     teardownTimeout: 20_000,
-    expect: { poll: { timeout: 10_000 } }, // a second, which is the default, passes on a busy machine without anything having been done
+    expect: { poll: { timeout: 30_000 } }, // a second, which is the default, passes on a busy machine without anything having been done, and ten while a process starts
     projects: [
       {
         extends: true,

@@ -24,6 +24,8 @@ import { commandOf, identify, isRunning, isStill, listProcesses, signal, working
 import { readRecord } from './supervisor-record.ts'
 
 const FIXTURE = fileURLToPath(new URL('../test/support/supervisor.fixture.ts', import.meta.url))
+/** A process takes seconds to start on a busy machine, a release or a database some of them. */
+const IN_TIME_MS = 90_000
 const NAMES = ['API', 'INTERNAL', 'HTTP', 'HTTPS']
 
 type Answer = { role: string; socket: string; pid: number; ppid: number; runtime: string }
@@ -66,7 +68,7 @@ async function launch(
 async function start(...args: Parameters<typeof launch>): Promise<Started> {
   const started = await launch(...args)
   await Promise.race([
-    eventually(() => started.output().includes('"dataDir"'), 30_000),
+    eventually(() => started.output().includes('"dataDir"'), IN_TIME_MS),
     started.exited.then((code) => {
       throw new Error(`ended with ${code}: ${started.output()}`)
     }),
@@ -149,7 +151,7 @@ test.each([
 ])('--roles %s starts what it needs, and the internal address is answered', async (roles, expected, internal) => {
   const tree = await start({ FIXTURE_ROLES: roles })
   const answering = new Set<string>()
-  await eventually(async () => answering.add((await tree.ask('INTERNAL')).role).size === internal.length, 20_000)
+  await eventually(async () => answering.add((await tree.ask('INTERNAL')).role).size === internal.length, IN_TIME_MS)
   expect([...answering].sort()).toEqual(internal.toSorted())
   const reports = (await tree.ask('INTERNAL', '/gather')) as unknown as { role: string }[]
   expect(reports.map(({ role }) => role)).toEqual(expected)
@@ -168,7 +170,7 @@ test('a child that cannot start is tried again with growing pauses', async () =>
   const tree = await launch({ FIXTURE_CRASHES: 'worker' })
   const pauses = () =>
     [...tree.output().matchAll(/worker ended \(exit code 3\): starting it again in (\d+) ms/g)].map((match) => Number(match[1]))
-  await eventually(() => pauses().length >= 4, 30_000)
+  await eventually(() => pauses().length >= 4, IN_TIME_MS)
   expect(pauses()[3]).toBeGreaterThan(pauses()[0]! * 3)
 })
 
@@ -190,9 +192,9 @@ test('a wish that comes before everything serves, or while everything stops, is 
   const dataDir = join(makeDataDir(), 'made-by-the-start')
   const tree = await launch({}, { dataDir })
   const wish = () => ['SIGHUP', 'SIGUSR2'].map((name) => tree.process.kill(name as NodeJS.Signals))
-  await eventually(() => existsSync(dataDir), 20_000, 1)
+  await eventually(() => existsSync(dataDir), IN_TIME_MS, 1)
   wish()
-  await eventually(() => tree.output().includes('"dataDir"'), 30_000)
+  await eventually(() => tree.output().includes('"dataDir"'), IN_TIME_MS)
   for (const kind of ['reload', 'upgrade']) expect(tree.output()).toContain(`${kind}: not before everything serves`)
   const all = childrenOf(tree.process.pid!)
   const slow = await askSlowly(tree)
@@ -212,7 +214,7 @@ test('a reload whose successors cannot start changes nothing, and says why', asy
   writeFileSync(refusal, 'the secret is another')
   tree.process.kill('SIGHUP')
   const said = 'what was not replaced yet stays, since the successor of worker did not come up: the secret is another'
-  await eventually(() => tree.output().includes(said), 20_000).catch((cause: unknown) =>
+  await eventually(() => tree.output().includes(said), IN_TIME_MS).catch((cause: unknown) =>
     Promise.reject(new Error(tree.output(), { cause })),
   )
   expect((await tree.ask('API')).pid).toBe(before)
@@ -229,14 +231,14 @@ test('a reload with another listen address replaces nothing and says that it tak
     const before = (await tree.ask('API')).pid
     listenAt(ports[4]!)
     tree.process.kill('SIGHUP')
-    await eventually(() => tree.output().split(said).length > round, 20_000)
+    await eventually(() => tree.output().split(said).length > round, IN_TIME_MS)
     expect((await tree.ask('API')).pid).toBe(before)
     listenAt(ports[3]!)
     if (round === 1) tree.process.kill('SIGUSR2')
-    await eventually(() => tree.output().includes('was replaced by version'), 20_000)
+    await eventually(() => tree.output().includes('was replaced by version'), IN_TIME_MS)
   }
   tree.process.kill('SIGHUP')
-  await eventually(() => tree.output().includes('reload: 5 processes were replaced'), 20_000)
+  await eventually(() => tree.output().includes('reload: 5 processes were replaced'), IN_TIME_MS)
 })
 
 test('a full disk keeps no reload from being made, and the record is made good as soon as there is room', async () => {
@@ -245,7 +247,7 @@ test('a full disk keeps no reload from being made, and the record is made good a
   mkdirSync(inTheWay) // fails a write as a full disk does
   for (const round of [1, 2]) {
     tree.process.kill('SIGHUP')
-    await eventually(() => tree.output().split('reload: 5 processes were replaced').length > round, 20_000)
+    await eventually(() => tree.output().split('reload: 5 processes were replaced').length > round, IN_TIME_MS)
   }
   expect(tree.output()).toContain('supervisor.json cannot be written')
   rmdirSync(inTheWay)
@@ -277,7 +279,7 @@ test('SIGUSR2 lets the program on disk take over: nobody meets a closed door, th
 
 test('a release that took over lets its requests end when the next has come, all else of it ends at once, and a stop waits for it, too', async () => {
   const tree = await start()
-  const upgraded = (rounds: number, said: string) => eventually(() => tree.output().split(said).length > rounds, 30_000)
+  const upgraded = (rounds: number, said: string) => eventually(() => tree.output().split(said).length > rounds, IN_TIME_MS)
   tree.process.kill('SIGUSR2')
   await upgraded(1, 'was replaced by version')
   const [former] = childrenOf(tree.process.pid!).filter((pid) => commandLine(pid).includes(FIXTURE))
@@ -289,7 +291,7 @@ test('a release that took over lets its requests end when the next has come, all
   const all = childrenOf(tree.process.pid!).flatMap((pid) => [pid, ...childrenOf(pid)])
   expect(all).toContain(former)
   const hasEnded = () => !tree.process.kill('SIGINT') // the second of which ends everything at once
-  await eventually(hasEnded, 20_000, 700)
+  await eventually(hasEnded, IN_TIME_MS, 700)
   expect(await tree.exited).toBe(130)
   expect(all.filter(isRunning)).toEqual([])
 })
@@ -308,7 +310,7 @@ test('a folder of a former release may go once the link leads to another: proces
   await eventually(() => !isRunning(pid))
   expect(workingFolderOf((await tree.ask('API')).pid)).toBe(join(place, 'two'))
   tree.process.kill('SIGUSR2')
-  await eventually(() => tree.output().includes('was replaced by version'), 20_000).catch((cause: unknown) =>
+  await eventually(() => tree.output().includes('was replaced by version'), IN_TIME_MS).catch((cause: unknown) =>
     Promise.reject(new Error(tree.output(), { cause })),
   )
   expect(workingFolderOf((await tree.ask('API')).pid)).toBe(join(place, 'two'))
@@ -334,7 +336,7 @@ test('a successor that cannot start changes nothing, and its reason is said', as
   const serving = await tree.ask('API')
   const says = async (text: string) => {
     tree.process.kill('SIGUSR2')
-    await eventually(() => tree.output().includes(text), 20_000).catch((cause: unknown) =>
+    await eventually(() => tree.output().includes(text), IN_TIME_MS).catch((cause: unknown) =>
       Promise.reject(new Error(tree.output(), { cause })),
     )
     expect((await tree.ask('API')).pid).toBe(serving.pid)
@@ -358,10 +360,10 @@ test('a database that dies while a release is about to take over is started agai
   const tree = await start({ FIXTURE_NEXT: program })
   writeFileSync(program, `#!/bin/sh\nFIXTURE_CRASHES=worker exec ${process.execPath} ${FIXTURE}\n`, { mode: 0o755 })
   tree.process.kill('SIGUSR2')
-  await eventually(() => tree.output().includes('worker ended'), 20_000)
+  await eventually(() => tree.output().includes('worker ended'), IN_TIME_MS)
   const died = databaseOf(tree)!
   process.kill(died, 'SIGKILL')
-  await eventually(() => ![undefined, died].includes(databaseOf(tree)), 20_000)
+  await eventually(() => ![undefined, died].includes(databaseOf(tree)), IN_TIME_MS)
   const all = [databaseOf(tree)!, ...childrenOf(tree.process.pid!)]
   tree.process.kill('SIGTERM')
   expect(await tree.exited).toBe(0)
@@ -376,7 +378,7 @@ test('an upgrade can lead from the embedded database to another and back, and th
   const upgradeWith = async (settings: string, round: number) => {
     writeFileSync(program, `#!/bin/sh\n${settings} exec ${process.execPath} ${FIXTURE}\n`, { mode: 0o755 })
     tree.process.kill('SIGUSR2')
-    await eventually(() => tree.output().split('was replaced by version').length > round, 30_000)
+    await eventually(() => tree.output().split('was replaced by version').length > round, IN_TIME_MS)
   }
   expect(databaseOf(tree)).toBeDefined()
   await upgradeWith(`NAMESAKE_DATABASE_URL='${other.url}' NAMESAKE_SECRET=${'x'.repeat(32)}`, 1)
@@ -396,7 +398,7 @@ test('after kill -9 of the first process a release that only starts ends, and ho
   writeFileSync(program, `#!/bin/sh\nFIXTURE_SETUP_HANGS=yes exec ${process.execPath} ${FIXTURE}\n`, { mode: 0o755 })
   first.process.kill('SIGUSR2')
   const starting = () => childrenOf(first.process.pid!).find((pid) => childrenOf(pid).some((other) => commandOf(other).at(-1) === 'setup'))
-  await eventually(() => starting() !== undefined, 20_000)
+  await eventually(() => starting() !== undefined, IN_TIME_MS)
   const successor = starting()!
   cleanUps.push(() => signal(successor, 'SIGKILL'))
   first.process.kill('SIGKILL')
@@ -410,7 +412,7 @@ test('after kill -9 of the first process the successor in charge ends too, and t
   const dataDir = makeDataDir()
   const first = await start({}, { dataDir })
   first.process.kill('SIGUSR2')
-  await eventually(() => first.output().includes('was replaced by version'), 20_000)
+  await eventually(() => first.output().includes('was replaced by version'), IN_TIME_MS)
   const orphans = childrenOf(first.process.pid!).flatMap((pid) => [pid, ...childrenOf(pid)])
   const slow = await askSlowly(first) // which keeps one edge process, and nobody else
   first.process.kill('SIGKILL')
@@ -455,7 +457,7 @@ test.runIf(process.getuid!() === 0 && spawnSync('unshare', ['-pf', '--mount-proc
     expect(second.output()).toContain(`failed: already running on ${tree.dataDir}, in another container`)
     expect(readFileSync(join(tree.dataDir, 'postgres', 'postmaster.pid'), 'utf8')).toBe(pidFile)
     tree.process.kill('SIGUSR2') // whose successor asks for the first process's lock
-    await eventually(() => tree.output().includes('was replaced by version'), 20_000)
+    await eventually(() => tree.output().includes('was replaced by version'), IN_TIME_MS)
     const third = await launch({}, { dataDir: tree.dataDir, before: ['unshare', '-pf', '--mount-proc'] })
     expect(await third.exited).toBe(1)
     expect((await tree.ask('API')).role).toBe('api')
@@ -486,7 +488,7 @@ test('while an external database is down the edge serves already, with one line 
   const [port] = await freePorts(1)
   const secret = 'x'.repeat(32)
   const tree = await launch({ NAMESAKE_DATABASE_URL: `postgres://nobody@127.0.0.1:${port}/none`, NAMESAKE_SECRET: secret })
-  await eventually(async () => (await tree.ask('HTTPS')).role === 'edge', 20_000)
+  await eventually(async () => (await tree.ask('HTTPS')).role === 'edge', IN_TIME_MS)
   await eventually(() => tree.output().includes('the database cannot be reached'))
   const reports = (await tree.ask('INTERNAL', '/gather')) as unknown as { role: string; ready: boolean; details: object }[]
   expect(reports.filter(({ role }) => role === 'edge')).toHaveLength(2)
@@ -572,7 +574,7 @@ test.runIf(process.getuid!() === 0)(
       const exited = once(child, 'exit')
       try {
         const ready = async () => (await fetch(`http://127.0.0.1:${ports[1]}/ready`)).status === 200
-        await eventually(ready, 25_000).catch((cause: unknown) =>
+        await eventually(ready, IN_TIME_MS).catch((cause: unknown) =>
           Promise.reject(new Error(`not ready at the ${round} start: ${output}`, { cause })),
         )
         const children = childrenOf(child.pid!)

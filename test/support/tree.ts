@@ -8,7 +8,7 @@ import { signal as signalTo } from '../../src/processes.ts'
 import { freePorts } from './ports.ts'
 
 const LAUNCHER = fileURLToPath(new URL('../../bin/namesake', import.meta.url))
-const READY_TIMEOUT_MS = 60_000
+const READY_TIMEOUT_MS = 120_000
 const STOP_TIMEOUT_MS = 45_000
 const ANSWER_TIMEOUT_MS = 15_000
 
@@ -165,7 +165,7 @@ export function localRoot(tree: Tree): string {
 }
 
 /** Asks again and again until the answer is true (a rejection counts as not yet); rejects with the last failure at the deadline. */
-export async function eventually(check: () => Promise<boolean> | boolean, timeoutMs = 10_000, everyMs = 25): Promise<void> {
+export async function eventually(check: () => Promise<boolean> | boolean, timeoutMs = 30_000, everyMs = 25): Promise<void> {
   const deadline = performance.now() + timeoutMs
   let last: unknown
   while (performance.now() < deadline) {
