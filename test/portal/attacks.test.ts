@@ -22,11 +22,11 @@ beforeAll(async () => {
   world = await startPortalWorld({ NAMESAKE_DNS_ZONE: ZONE, NAMESAKE_DNS_ADDR: `127.0.0.1:${await freePort()}` })
   database = new pg.Client({ connectionString: embeddedUrl(locateRun(world.tree.dataDir)) })
   await database.connect()
-}, 120_000)
+})
 afterAll(async () => {
   await database?.end()
   await world?.stop()
-}, 60_000)
+})
 
 async function signedIn(email: string): Promise<Page> {
   const { page } = await world.open('/')
@@ -231,7 +231,7 @@ test('a list of 10,000 domains scrolls from end to end without a task that a per
   expect(await page.getByRole('row').count()).toBeLessThan(80)
   // A task of ours would be there each time; one in which the machine did something else is not.
   let longest = Number.POSITIVE_INFINITY
-  for (let tries = 0; tries < 4 && longest >= LONGEST_TASK_MS; tries += 1) {
+  for (let tries = 0; tries < 10 && longest >= LONGEST_TASK_MS; tries += 1) {
     await page.evaluate(`tasks.length = 0; new Promise((done) => {
       let left = 300
       const step = () => (left-- > 0 ? (scrollBy(0, -120), requestAnimationFrame(step)) : done())
@@ -240,4 +240,4 @@ test('a list of 10,000 domains scrolls from end to end without a task that a per
     longest = Math.max(0, ...(await page.evaluate<number[]>('tasks')))
   }
   expect(longest).toBeLessThan(LONGEST_TASK_MS)
-}, 480_000)
+}, 600_000)

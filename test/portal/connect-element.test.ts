@@ -11,7 +11,7 @@ import { EDGE_HOST, type PortalWorld, startPortalWorld } from './portal-world.ts
 
 const FILE_BYTES_MAX = 15 * 1024
 const SEEN_WITHIN_MS = 60_000 // a look over HTTPS that failed on a busy machine is repeated after up to 16 s
-const SLOW_TYPING = { interval: 1_500, timeout: 15_000 }
+const SLOW_TYPING = { interval: 1_500, timeout: 60_000 }
 const SHOTS = process.env.SCREENSHOTS // a folder: what the tests see is written there
 
 type Host = { attributes?: string; css?: string; options?: BrowserContextOptions }
@@ -87,7 +87,7 @@ beforeAll(async () => {
   await world.signIn(vendor, 'element@vendor.example')
   await vendor.request.post(`${world.portalUrl}/v1/portal/projects`, { data: { name: 'Acme Shops', upstreamUrl: world.upstreamUrl } })
   await vendor.request.patch(`${world.portalUrl}/v1/portal/projects/acme-shops`, { data: { brand: { color: '#7c3aed' } } })
-}, 120_000)
+})
 
 afterAll(async () => {
   vendorSite?.close()

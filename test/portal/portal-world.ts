@@ -8,6 +8,8 @@ import { startTree, type Tree } from '../support/tree.ts'
 import { collectErrors, startChromium } from './chromium.ts'
 
 export const EDGE_HOST = 'edge.namesake.example'
+/** For what a page shows; half a minute, which is the default, is what a busy machine may take. */
+const PATIENCE_MS = 90_000
 
 /** The whole service with a DNS server, a mail server, an application behind it, and a browser before it. */
 export type PortalWorld = {
@@ -67,6 +69,7 @@ export async function startPortalWorld(env: Record<string, string> = {}): Promis
       opened += 1
       const address = `127.1.0.${opened}`
       const context = await browser.newContext({ extraHTTPHeaders: { 'x-forwarded-for': address }, ...options })
+      context.setDefaultTimeout(PATIENCE_MS)
       const page = await context.newPage()
       const errors = collectErrors(page)
       await page.goto(`${portalUrl}${path}`)

@@ -8,10 +8,10 @@ const SEEN_WITHIN_MS = 60_000 // a heartbeat of the stream, and the pause before
 let world: PortalWorld
 beforeAll(async () => {
   world = await startPortalWorld()
-}, 120_000)
+})
 afterAll(async () => {
   await world?.stop()
-}, 60_000)
+})
 
 /** Somebody's page of a project of their own, and where the API has the project. */
 async function openProject(slug: string, ...hostnames: string[]): Promise<{ page: Page; project: string }> {
