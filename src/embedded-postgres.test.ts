@@ -191,7 +191,7 @@ test.runIf(isRoot)(
       if (heir.pid !== server.pid) heir = itsHeir()
       return heir.pid === server.pid
     }
-    await eventually(isIt, 10_000, 1)
+    await eventually(isIt, 60_000, 1)
     await stop(server)
     expect([inTheFolder.signalCode, heir.signalCode]).toEqual([null, null])
   },
@@ -202,7 +202,7 @@ test('a first start that was killed while it made the database is made again', a
   const child = spawn(process.execPath, [FIXTURE, dataDir], { stdio: 'ignore' })
   const half = () =>
     readdirSync(dataDir).filter((name) => name.startsWith('postgres-half-') && existsSync(join(dataDir, name, 'PG_VERSION')))
-  await eventually(() => half().length > 0, 10_000, 2)
+  await eventually(() => half().length > 0, 60_000, 2)
   await kill(child)
   const server = await start(dataDir)
   expect(await query(server.url, 'select 1 as n')).toEqual([{ n: 1 }])

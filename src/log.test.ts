@@ -37,18 +37,14 @@ test.each([
   ['a pipe', '{ "$0" "$1" a "$2" & "$0" "$1" b "$2" & wait; } | cat'],
   ['a pipe that makes nobody wait', '{ "$0" "$1" a "$2" without-blocking & "$0" "$1" b "$2" & wait; } | cat'],
   ['a socket', '"$0" "$1" a "$2" & "$0" "$1" b "$2" & wait'],
-])(
-  'lines of two processes that share %s with a slow reader come out whole, and none is missing',
-  { timeout: 60_000 },
-  async (_, script) => {
-    const shell = run(script, LINES)
-    let written = 0
-    for await (const _line of createInterface(shell.stderr)) if (++written === 2) break // both push, and nobody has read yet
-    expect(await read(shell.stdout)).toEqual({ whole: { a: LINES, b: LINES }, torn: [] })
-  },
-)
+])('lines of two processes that share %s with a slow reader come out whole, and none is missing', async (_, script) => {
+  const shell = run(script, LINES)
+  let written = 0
+  for await (const _line of createInterface(shell.stderr)) if (++written === 2) break // both push, and nobody has read yet
+  expect(await read(shell.stdout)).toEqual({ whole: { a: LINES, b: LINES }, torn: [] })
+})
 
-test('the last lines are out before a process ends', { timeout: 30_000 }, async () => {
+test('the last lines are out before a process ends', async () => {
   const { stdout } = run('"$0" "$1" a "$2" exit | cat', LAST_LINES)
   expect(await read(stdout)).toEqual({ whole: { a: LAST_LINES, b: 0 }, torn: [] })
 })
@@ -84,7 +80,7 @@ test.each([
   stdout.destroy()
 })
 
-test('a full disk costs the lines, and neither holds up nor ends a process', { timeout: 30_000 }, async () => {
+test('a full disk costs the lines, and neither holds up nor ends a process', async () => {
   const { stderr, stdout } = run('"$0" "$1" a "$2" events exit > /dev/full; echo "ended with $?"', LAST_LINES)
   const words: string[] = []
   for await (const word of createInterface(stderr)) words.push(word)
@@ -92,7 +88,7 @@ test('a full disk costs the lines, and neither holds up nor ends a process', { t
   expect(await createInterface(stdout)[Symbol.asyncIterator]().next()).toMatchObject({ value: 'ended with 0' })
 })
 
-test('what any log of a process has said is out before it leaves, and its code is what it left with', { timeout: 30_000 }, async () => {
+test('what any log of a process has said is out before it leaves, and its code is what it left with', async () => {
   const says = `for (let n = 0; n < ${LAST_LINES}; n += 1) log.warn({ n }, 'x'.repeat(3_000))`
   const script = `const { createLog, leave } = await import('${LOG}'); const log = createLog('a'); ${says}; createLog('b'); await leave(75)`
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })

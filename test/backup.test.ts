@@ -18,7 +18,7 @@ const SHOP = 'shop.localhost'
 const REMOVED_LATER = 'removed-later.localhost'
 const CLAIMED_LATER = 'claimed-later.localhost'
 const SECRET = 'a secret of the backup of 32 bytes or more'
-const TIMEOUT_MS = 300_000 // seven starts, on a machine that may be busy with other tests
+const TIMEOUT_MS = 600_000 // seven starts, on a machine that may be busy with other tests
 const DEBIAN_15 = '/usr/lib/postgresql/15/bin'
 const GUIDE = readFileSync(new URL('../docs/operations.md', import.meta.url), 'utf8')
 
@@ -56,7 +56,7 @@ async function growOld(url: string): Promise<void> {
 }
 
 const serves = (tree: Tree, hostname: string, ca: string) =>
-  eventually(async () => (await visit({ port: tree.httpsPort, hostname, ca })).status === 200, 30_000)
+  eventually(async () => (await visit({ port: tree.httpsPort, hostname, ca })).status === 200, 60_000)
 
 const refuses = (tree: Tree, hostname: string, ca: string) =>
   eventually(async () => {
@@ -64,7 +64,7 @@ const refuses = (tree: Tree, hostname: string, ca: string) =>
     if (outcome instanceof Error) return /handshake failure/.test(outcome.message)
     outcome.destroy()
     return false
-  }, 30_000)
+  }, 60_000)
 
 test('a line of the guide does nothing where a setting that it takes is not in the shell', () => {
   const lines = GUIDE.split('\n').filter((line) => /^(?:pg_dump|pg_restore|cp|rm) /.test(line))

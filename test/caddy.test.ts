@@ -14,12 +14,12 @@ beforeAll(async () => {
   vendor = await addVendor(tree, 'shop', 'http://127.0.0.1:9')
   await vendor.claim(SHOP)
   caddy = await startCaddy(`${tree.internalUrl}/internal/certificate-check`)
-}, 90_000)
+})
 
 afterAll(async () => {
   await caddy?.stop()
   await tree?.stop()
-}, 60_000)
+})
 
 test('Caddy that asks a running Namesake serves a claimed hostname over HTTPS, at the first visit', async () => {
   expect(await caddy.visit(SHOP)).toBe(`served ${SHOP}`)

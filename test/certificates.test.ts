@@ -14,7 +14,7 @@ beforeAll(async () => {
   tree = await startTree()
   folder = mkdtempSync(join(tmpdir(), 'namesake-brought-'))
   await (await addVendor(tree, 'shop', 'http://127.0.0.1:9')).claim(HOSTNAME)
-}, 90_000)
+})
 afterAll(async () => {
   await tree.stop()
   rmSync(folder, { recursive: true, force: true })
@@ -30,10 +30,10 @@ async function servedSerial(root = localRoot(tree)): Promise<string> {
 }
 
 test('a renewal on demand is served in the place of a fresh certificate', async () => {
-  await eventually(async () => (await servedSerial()) !== '', 30_000)
+  await eventually(async () => (await servedSerial()) !== '', 60_000)
   const first = await servedSerial()
   expect(await tree.command('certificates', 'renew', HOSTNAME)).toMatchObject({ outcome: 'requested', validUntil: expect.any(String) })
-  await eventually(async () => (await servedSerial()) !== first, 30_000)
+  await eventually(async () => (await servedSerial()) !== first, 60_000)
   const { serial, history } = await tree.command<{ serial: string; history: object[] }>('certificates', 'show', HOSTNAME)
   expect(serial).toBe(await servedSerial())
   expect(history).toMatchObject([
@@ -50,5 +50,5 @@ test('an imported certificate is what visitors are shown, with the chain that wa
   writeFileSync(chain, leaf.pem + intermediate.pem)
   writeFileSync(key, keyOf(leaf).export({ type: 'pkcs8', format: 'pem' }))
   const brought = await tree.command<{ serial: string }>('certificates', 'import', '--hostname', HOSTNAME, '--chain', chain, '--key', key)
-  await eventually(async () => (await servedSerial(root.pem)) === brought.serial, 30_000)
+  await eventually(async () => (await servedSerial(root.pem)) === brought.serial, 60_000)
 })

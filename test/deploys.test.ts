@@ -37,37 +37,33 @@ beforeAll(async () => {
   root = localRoot(tree)
   vendor = await addVendor(tree, 'shop', upstream.url)
   await vendor.claim(HOSTNAME)
-  await eventually(async () => (await visit(at())).status === 200, 20_000)
-}, 90_000)
+  await eventually(async () => (await visit(at())).status === 200, 60_000)
+})
 
 afterAll(async () => {
   await tree?.stop()
   await upstream?.stop()
   rmSync(folder, { recursive: true, force: true })
-}, 60_000)
+})
 
-test.each(['reload', 'upgrade'])(
-  'while %s replaces every process, neither a visitor nor a vendor loses a request',
-  { timeout: 200_000 },
-  async (kind) => {
-    const ends: (() => void)[] = []
-    const load = startLoad(everybody(ends))
-    await more(load)
-    const former = new Set((await processesOf(tree)).map(({ pid }) => pid))
-    const pid = tree.process.pid!
-    const outcome = await tree.command<{ state: string; sentence: string }>(kind)
-    expect(outcome).toMatchObject({ kind, state: 'done' })
-    const present = await processesOf(tree)
-    expect(present.map(({ role }) => role).sort()).toEqual(['api', 'edge', 'edge', 'follower', 'worker'])
-    expect(present.filter((one) => former.has(one.pid))).toEqual([])
-    await eventually(() => ![...former].some(isRunning), 40_000)
-    expect(isRunning(pid)).toBe(true)
-    await more(load)
-    await load.stop()
-    for (const end of ends) end()
-    expect(load.lost).toEqual([])
-  },
-)
+test.each(['reload', 'upgrade'])('while %s replaces every process, neither a visitor nor a vendor loses a request', async (kind) => {
+  const ends: (() => void)[] = []
+  const load = startLoad(everybody(ends))
+  await more(load)
+  const former = new Set((await processesOf(tree)).map(({ pid }) => pid))
+  const pid = tree.process.pid!
+  const outcome = await tree.command<{ state: string; sentence: string }>(kind)
+  expect(outcome).toMatchObject({ kind, state: 'done' })
+  const present = await processesOf(tree)
+  expect(present.map(({ role }) => role).sort()).toEqual(['api', 'edge', 'edge', 'follower', 'worker'])
+  expect(present.filter((one) => former.has(one.pid))).toEqual([])
+  await eventually(() => ![...former].some(isRunning), 40_000)
+  expect(isRunning(pid)).toBe(true)
+  await more(load)
+  await load.stop()
+  for (const end of ends) end()
+  expect(load.lost).toEqual([])
+})
 
 test('a release that cannot start leaves the present one serving, and upgrade says why and fails', async () => {
   const broken = join(folder, 'next')
@@ -87,25 +83,21 @@ test('a release that cannot start leaves the present one serving, and upgrade sa
   expect((await visit(at())).status).toBe(200)
 })
 
-test.each(['starting ', 'the new processes are up'])(
-  'a stop in an upgrade that has said %j ends the database, too',
-  { timeout: 120_000 },
-  async (said) => {
-    const other = await startTree()
-    const before = other.pids()
-    other.process.kill('SIGUSR2')
-    await eventually(() => other.output().includes(`upgrade: ${said}`), 60_000)
-    const all = [...before, ...other.pids()]
-    expect(await other.stop()).toBe(0)
-    expect(all.filter(isRunning)).toEqual([])
-  },
-)
+test.each(['starting ', 'the new processes are up'])('a stop in an upgrade that has said %j ends the database, too', async (said) => {
+  const other = await startTree()
+  const before = other.pids()
+  other.process.kill('SIGUSR2')
+  await eventually(() => other.output().includes(`upgrade: ${said}`), 60_000)
+  const all = [...before, ...other.pids()]
+  expect(await other.stop()).toBe(0)
+  expect(all.filter(isRunning)).toEqual([])
+})
 
 const at = () => ({ port: tree.httpsPort, hostname: HOSTNAME, ca: root, path: '/' })
 
 async function more(load: Load): Promise<void> {
   const before = load.answered()
-  await eventually(() => load.answered() >= before + ANSWERS_BEFORE_MORE || load.lost.length > 0, 20_000)
+  await eventually(() => load.answered() >= before + ANSWERS_BEFORE_MORE || load.lost.length > 0, 60_000)
 }
 
 /** Visitors of both protocols, and vendors who keep their connection to the API. No lane repeats what may have been read, but for what askKept says. */

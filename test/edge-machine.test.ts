@@ -26,29 +26,29 @@ beforeAll(async () => {
     args: ['--roles', 'edge'],
     env: { NAMESAKE_DATABASE_URL: asEdge(database.url), NAMESAKE_SECRET: SECRET },
   })
-  await eventually(() => edge.output().includes('waiting for a machine with api or worker'), 20_000)
+  await eventually(() => edge.output().includes('waiting for a machine with api or worker'), 60_000)
   control = await startTree({ args: ['--roles', 'api,worker'], env: { NAMESAKE_DATABASE_URL: database.url, NAMESAKE_SECRET: SECRET } })
   root = localRoot(control)
   vendor = await addVendor(control, 'shop', upstream.url)
-}, 120_000)
+})
 
 afterAll(async () => {
   await Promise.all([edge?.stop(), control?.stop()])
   await upstream.stop()
   await database.drop()
-}, 60_000)
+})
 
 const visitAt = async (tree: Tree, hostname: string) => (await visit({ port: tree.httpsPort, hostname, ca: root })).status
 
 test('an edge machine says which grant its login lacks, and comes up by itself once it has it', async () => {
-  await eventually(() => edge.output().includes('grant namesake_edge to it'), 20_000)
+  await eventually(() => edge.output().includes('grant namesake_edge to it'), 60_000)
   await database.db.pool.query(`grant namesake_edge to ${login}`)
   await untilReady(edge)
 })
 
 test('with that login it serves what others claim, and has a certificate ordered for its first visitor', async () => {
   await vendor.claim('shop.localhost')
-  await eventually(async () => (await visitAt(edge, 'shop.localhost')) === 200, 30_000)
+  await eventually(async () => (await visitAt(edge, 'shop.localhost')) === 200, 60_000)
   await expect(handshake({ port: edge.httpsPort, hostname: 'nobodys.localhost', ca: root })).rejects.toThrow(/handshake failure/)
   expect(edge.output()).not.toContain('permission denied')
 })
@@ -61,7 +61,7 @@ test('it starts again with its part of the secret alone, and goes on serving and
   edge = await startTree({ args: ['--roles', 'edge'], env: { NAMESAKE_DATABASE_URL: asEdge(database.url), NAMESAKE_SECRET: secret } })
   expect(await visitAt(edge, 'shop.localhost')).toBe(200)
   await vendor.claim('second.localhost')
-  await eventually(async () => (await visitAt(edge, 'second.localhost')) === 200, 30_000)
+  await eventually(async () => (await visitAt(edge, 'second.localhost')) === 200, 60_000)
   expect(edge.output()).not.toContain('permission denied')
 })
 
@@ -70,14 +70,14 @@ test('a command that this login may not run says where to run it', async () => {
     /the login in NAMESAKE_DATABASE_URL may not do this.*run the command on a machine with api or worker/,
   )
   const states = async () => (await edge.command<{ state: string }[]>('edges', 'list')).map(({ state }) => state)
-  await eventually(async () => (await states()).includes('fresh'), 20_000) // it may serve before its first heartbeat
+  await eventually(async () => (await states()).includes('fresh'), 60_000) // it may serve before its first heartbeat
 })
 
 test('a part of the secret starts neither an api nor a worker, and another secret no edge', async () => {
   const { secret } = await control.command<{ secret: string }>('edge-access')
   const refused = async (args: string[], url: string, NAMESAKE_SECRET: string): Promise<string> => {
     const tree = await startTree({ awaitReady: false, args, env: { NAMESAKE_DATABASE_URL: url, NAMESAKE_SECRET } })
-    await eventually(() => tree.process.exitCode !== null, 30_000)
+    await eventually(() => tree.process.exitCode !== null, 60_000)
     await tree.stop()
     return tree.output()
   }

@@ -43,15 +43,15 @@ beforeAll(async () => {
   const to = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`
   vendor = await addVendor(here, 'shop', to)
   other = await addVendor(here, 'other', to)
-  await eventually(async () => (await listEdges(db)).length === 2, 20_000)
-}, 90_000)
+  await eventually(async () => (await listEdges(db)).length === 2, 60_000)
+})
 
 afterAll(async () => {
   await Promise.all([here?.stop(), there?.stop()])
   upstream.close()
   if (db) await closeDatabase(db)
   await server?.stop()
-}, 60_000)
+})
 
 type Live = { seenAt: string | null; sentence: string | null }
 
@@ -66,7 +66,7 @@ async function untilLive(hostname: string, of = vendor): Promise<void> {
 
 /** The hostname waits for the edge, and its page says so. */
 async function untilMissing(hostname: string, edge: string, of = vendor): Promise<void> {
-  await eventually(async () => (await liveOf(hostname, of)).sentence?.includes(`edge ${edge}`) ?? false, 20_000)
+  await eventually(async () => (await liveOf(hostname, of)).sentence?.includes(`edge ${edge}`) ?? false, 60_000)
   expect((await liveOf(hostname, of)).seenAt).toBeNull()
 }
 
@@ -80,7 +80,7 @@ test('edge processes, and no others, allocate with jemalloc, but where the opera
 test('edges list shows every machine as it says of itself', async () => {
   await vendor.claim('first.localhost')
   await untilLive('first.localhost')
-  await eventually(async () => (await listEdges(db)).every(({ certificates }) => certificates > 0), 20_000)
+  await eventually(async () => (await listEdges(db)).every(({ certificates }) => certificates > 0), 60_000)
   const edges = await here.command<Edge[]>('edges', 'list')
   expect(edges).toMatchObject([
     { name: 'here', state: 'fresh', address: `127.0.0.1:${here.httpsPort}`, version: expect.stringMatching(/^\d+\.\d+/) },
@@ -102,14 +102,14 @@ test('a hostname is live only when every edge process of every machine has its r
   try {
     await vendor.claim('second.localhost')
     const onOthers = { port: here.httpsPort, hostname: 'second.localhost', ca: localRoot(here) }
-    await eventually(async () => (await visit(onOthers)).status === 200, 20_000)
+    await eventually(async () => (await visit(onOthers)).status === 200, 60_000)
     await untilMissing('second.localhost', 'there')
     expect((await listEdges(db)).find(({ name }) => name === 'there')).toMatchObject({ state: 'fresh' })
   } finally {
     signal(stopped!.pid, 'SIGCONT')
   }
   await untilLive('second.localhost')
-}, 90_000)
+})
 
 test('an edge whose follower stands still is waited for while it counts as heard, and no longer', async () => {
   const [follower] = await processesOf(there, 'follower')
@@ -123,8 +123,8 @@ test('an edge whose follower stands still is waited for while it counts as heard
   } finally {
     signal(follower!.pid, 'SIGCONT')
   }
-  await eventually(async () => (await listEdges(db)).every(({ state }) => state === 'fresh'), 20_000)
-}, 90_000)
+  await eventually(async () => (await listEdges(db)).every(({ state }) => state === 'fresh'), 60_000)
+})
 
 test('a hostname that changed project waits for the silent edge too, which still serves the former one, until its lease has run out', async () => {
   await vendor.claim('moved.localhost')
@@ -135,12 +135,12 @@ test('a hostname that changed project waits for the silent edge too, which still
     expect((await vendor.call('/v1/edge/domains/moved.localhost', { method: 'DELETE' })).status).toBe(204)
     await other.claim('moved.localhost')
     await untilMissing('moved.localhost', 'there', other)
-    await eventually(async () => (await listEdges(db)).some(({ state }) => state === 'silent'), 20_000)
-    await eventually(async () => (await liveOf('moved.localhost', other)).sentence?.includes('not heard since') ?? false, 30_000)
+    await eventually(async () => (await listEdges(db)).some(({ state }) => state === 'silent'), 60_000)
+    await eventually(async () => (await liveOf('moved.localhost', other)).sentence?.includes('not heard since') ?? false, 60_000)
     expect((await liveOf('moved.localhost', other)).seenAt).toBeNull()
     await checkLive({ db, visit: async () => ({ kind: 'seen' }), leaseS: 1 }, { hostname: 'moved.localhost' })
     expect((await liveOf('moved.localhost', other)).seenAt).not.toBeNull()
   } finally {
     signal(follower!.pid, 'SIGCONT')
   }
-}, 120_000)
+})

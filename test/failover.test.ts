@@ -37,14 +37,14 @@ beforeAll(async () => {
   there = await startTree({ env: { ...env, NAMESAKE_FEED_DATABASE_URL: pair.url('prefer-standby') }, args: ['--roles', 'edge'] })
   vendor = await addVendor(here, 'shop', `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`)
   await vendor.claim(HOSTNAME)
-  for (const tree of [here, there]) await eventually(async () => (await visitShop(tree)) === 200, 30_000)
-}, 120_000)
+  for (const tree of [here, there]) await eventually(async () => (await visitShop(tree)) === 200, 60_000)
+})
 
 afterAll(async () => {
   await Promise.all([here?.stop(), there?.stop()])
   upstream.close()
   await pair?.stop()
-}, 60_000)
+})
 
 const visitShop = async (tree: Tree) => (await visit({ port: tree.httpsPort, hostname: HOSTNAME, ca: localRoot(here) })).status
 const followerOf = async (tree: Tree) =>
@@ -61,22 +61,18 @@ function isRouted(tree: Tree, hostname: string): Promise<boolean> {
   })
 }
 
-test('an edge whose standby replays nothing says so, and asks the primary for the hostnames that it misses', {
-  timeout: 60_000,
-}, async () => {
+test('an edge whose standby replays nothing says so, and asks the primary for the hostnames that it misses', async () => {
   expect(await followerOf(there)).toMatchObject({ ready: true, snapshots: 1 })
   await administer(pair.standby.url, 'select pg_wal_replay_pause()')
-  await eventually(async () => (await followerOf(there)).lagMs! > 5_000, 20_000)
+  await eventually(async () => (await followerOf(there)).lagMs! > 5_000, 60_000)
   await vendor.claim('meanwhile.localhost')
   expect(await isRouted(there, 'meanwhile.localhost')).toBe(true)
   expect(await visitShop(there)).toBe(200)
   await administer(pair.standby.url, 'select pg_wal_replay_resume()')
-  await eventually(async () => (await followerOf(there)).lagMs! < 3_000, 20_000)
+  await eventually(async () => (await followerOf(there)).lagMs! < 3_000, 60_000)
 })
 
-test('when the primary dies under claims, its promoted standby loses none of them and no visitor notices', {
-  timeout: 120_000,
-}, async () => {
+test('when the primary dies under claims, its promoted standby loses none of them and no visitor notices', async () => {
   const acknowledged: { hostname: string; at: number }[] = []
   const visits: string[] = []
   let isRunning = true
@@ -97,17 +93,17 @@ test('when the primary dies under claims, its promoted standby loses none of the
       await pause(20)
     }
   })
-  await eventually(() => acknowledged.length > 100, 30_000)
+  await eventually(() => acknowledged.length > 100, 60_000)
   const snapshots = await Promise.all([here, there].map(async (tree) => (await followerOf(tree)).snapshots))
 
   const killedAt = performance.now()
   await pair.primary.kill()
   await pair.standby.promote()
   const promotedAt = performance.now()
-  await eventually(() => acknowledged.at(-1)!.at > promotedAt, 30_000)
+  await eventually(() => acknowledged.at(-1)!.at > promotedAt, 60_000)
   const backAt = acknowledged.find(({ at }) => at > promotedAt)!.at
   const before = acknowledged.length
-  await eventually(() => acknowledged.length > before + 50, 30_000)
+  await eventually(() => acknowledged.length > before + 50, 60_000)
   isRunning = false
   await Promise.all([...lanes, ...visitors])
 
@@ -125,7 +121,7 @@ test('when the primary dies under claims, its promoted standby loses none of the
   const endedMs = Date.now()
   for (const tree of [here, there]) {
     // Look-ups alone would find fifty names a second.
-    await eventually(async () => (await followerOf(tree)).asOfMs >= endedMs, 15_000)
+    await eventually(async () => (await followerOf(tree)).asOfMs >= endedMs, 60_000)
     const unrouted = []
     for (const { hostname } of acknowledged) if (!(await isRouted(tree, hostname))) unrouted.push(hostname)
     expect(unrouted).toEqual([])
@@ -137,7 +133,7 @@ test('when the primary dies under claims, its promoted standby loses none of the
   )
 })
 
-test('the dead primary comes back as a standby, and nothing is written to it', { timeout: 90_000 }, async () => {
+test('the dead primary comes back as a standby, and nothing is written to it', async () => {
   await pair.primary.becomeStandbyOf(pair.standby)
   await vendor.claim('late.localhost')
   for (const tree of [here, there]) await eventually(() => isRouted(tree, 'late.localhost'), 10_000)

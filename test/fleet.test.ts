@@ -37,16 +37,16 @@ beforeAll(async () => {
   root = localRoot(here)
   await vendor.claim(HOSTNAME)
   for (const tree of [here, there]) {
-    await eventually(async () => (await visit({ port: tree.httpsPort, hostname: HOSTNAME, ca: root })).status === 200, 20_000)
+    await eventually(async () => (await visit({ port: tree.httpsPort, hostname: HOSTNAME, ca: root })).status === 200, 60_000)
   }
-}, 90_000)
+})
 
 afterAll(async () => {
   await Promise.all([here?.stop(), there?.stop()])
   for (const upstream of Object.values(upstreams)) upstream.close()
   if (db) await closeDatabase(db)
   await server?.stop()
-}, 60_000)
+})
 
 test('both machines, started at once on an empty database, came up with one schema and one root of trust', () => {
   expect(localRoot(there)).toBe(root)

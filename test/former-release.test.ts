@@ -42,7 +42,7 @@ beforeAll(async () => {
   database = await createTestDatabase() // with today's migrations
   upstream = await startUpstream()
   former = await startTree({ launcher: release.launcher, cwd: release.folder, dataDir: dataDir(), env: env() })
-}, 90_000)
+})
 
 afterAll(async () => {
   await former?.stop()
@@ -50,17 +50,17 @@ afterAll(async () => {
   await database?.drop()
   release?.remove()
   for (const folder of folders) rmSync(folder, { recursive: true, force: true })
-}, 60_000)
+})
 
 test("yesterday's release claims, verifies, issues and serves on today's schema", async () => {
   vendor = await addVendor(former, 'shop', upstream.url)
   await vendor.claim(SHOP)
-  await eventually(() => serves(former), 20_000)
+  await eventually(() => serves(former), 60_000)
   const isVerified = async () => {
     const claimed = (await (await vendor.call(`/v1/edge/domains/${SHOP}`)).json()) as { verified: boolean }
     return claimed.verified
   }
-  await eventually(isVerified, 20_000)
+  await eventually(isVerified, 60_000)
 })
 
 test("both releases serve one database, and visitors move from yesterday's to today's without losing a request", async () => {
@@ -75,13 +75,13 @@ test("both releases serve one database, and visitors move from yesterday's to to
     })
     const more = async () => {
       const before = load.answered()
-      await eventually(() => load.answered() > before + ANSWERS_BEFORE_MORE || load.lost.length > 0, 20_000)
+      await eventually(() => load.answered() > before + ANSWERS_BEFORE_MORE || load.lost.length > 0, 60_000)
     }
     await more()
     expect((await vendor.call('/v1/edge/domains', { method: 'POST', body: { hostname: 'old.localhost' }, at: former })).status).toBe(200)
     expect((await vendor.call('/v1/edge/domains', { method: 'POST', body: { hostname: 'new.localhost' }, at: today })).status).toBe(200)
     for (const tree of [former, today]) {
-      for (const hostname of ['old.localhost', 'new.localhost']) await eventually(() => serves(tree, hostname), 20_000)
+      for (const hostname of ['old.localhost', 'new.localhost']) await eventually(() => serves(tree, hostname), 60_000)
     }
     place = today // as a balancer does it: new ones go there, those on the way end
     await more()
@@ -103,7 +103,7 @@ test("today's edge serves from the copy that yesterday's release made, with the 
     awaitReady: false,
   })
   try {
-    await eventually(() => serves(today), 20_000)
+    await eventually(() => serves(today), 60_000)
     expect(await serves(today, 'nobodys.localhost')).toBe(false)
   } finally {
     await today.stop()

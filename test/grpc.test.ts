@@ -15,7 +15,7 @@ beforeAll(async () => {
   const vendor = await addVendor(tree, 'shop', `http://localhost:${upstream.port}`)
   await vendor.claim(HOSTNAME)
   client = visitGrpc({ port: tree.httpsPort, hostname: HOSTNAME, ca: localRoot(tree) })
-}, 90_000)
+})
 
 afterAll(async () => {
   client?.close()

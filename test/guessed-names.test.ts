@@ -27,12 +27,12 @@ beforeAll(async () => {
   })
   const vendor = await addVendor(tree, 'shop', 'https://app.vendor.test')
   for (const hostname of HOSTNAMES) await vendor.claim(hostname)
-}, 90_000)
+})
 
 afterAll(async () => {
   await tree?.stop()
   await database?.drop()
-}, 60_000)
+})
 
 test('where the copy is bounded, who guesses thousands of names shuts nobody out of those that it does not hold', async () => {
   const hello = await recordClientHello('guess00000.localhost')

@@ -113,8 +113,8 @@ describe.each([
     surroundings.dns.set(SHOP, 'CNAME', EDGE_HOST)
     const checked = await api(`/v1/edge/domains/${SHOP}/check`, { method: 'POST' })
     expect(checked.status).toBe(200)
-    await eventually(async () => (await details(SHOP)).verified, 15_000)
-    await eventually(async () => (await details(SHOP)).certificate.state === 'issued', 20_000)
+    await eventually(async () => (await details(SHOP)).verified, 60_000)
+    await eventually(async () => (await details(SHOP)).certificate.state === 'issued', 60_000)
     const { certificate } = await details(SHOP)
     expect(certificate.issuer).toContain('Pebble')
     expect(certificate.attempts).toBe(0)
@@ -130,7 +130,7 @@ describe.each([
     const hostname = 'first.customer.com'
     surroundings.dns.set(hostname, 'CNAME', EDGE_HOST)
     await api('/v1/edge/domains', { method: 'POST', body: { hostname } })
-    await eventually(async () => (await visit({ port: world.visits.httpsPort, hostname, ca: root })).status === 200, 15_000)
+    await eventually(async () => (await visit({ port: world.visits.httpsPort, hostname, ca: root })).status === 200, 60_000)
   })
 
   test('200 handshakes over all edge processes share one order, and all succeed', async () => {
@@ -163,7 +163,7 @@ describe.each([
   })
 
   test('the edge host answers its liveness text', async () => {
-    await eventually(async () => (await visit({ port: world.visits.httpsPort, hostname: EDGE_HOST, ca: root })).status === 200, 20_000)
+    await eventually(async () => (await visit({ port: world.visits.httpsPort, hostname: EDGE_HOST, ca: root })).status === 200, 60_000)
   })
 
   test('resolve tells the vendor which project and upstream a hostname has', async () => {
@@ -176,7 +176,7 @@ describe.each([
     expect((await api(`/v1/edge/domains/${SHOP}`, { method: 'DELETE' })).status).toBe(204)
     await eventually(
       async () => (await visit({ port: world.visits.httpsPort, hostname: SHOP, ca: root }).catch(() => ({ status: 0 }))).status !== 200,
-      3_000,
+      10_000,
     )
   })
 

@@ -10,7 +10,7 @@ const SHOP = 'shop.localhost'
 const NOBODYS = 'nobodys.localhost'
 const SECRET = 'a secret of the outage of 32 bytes or more'
 const NOTICED_LAG_MS = 5_000
-const REFUSAL_MS_MAX = 5_000
+const REFUSAL_MS_MAX = 8_000 // two seconds on a quiet machine; whoever waits for a certificate waits ten
 
 type Outage = { tree: Tree; begin(): Promise<void>; end(): Promise<void>; stop(): Promise<void> }
 
@@ -79,11 +79,11 @@ describe.each([
     root = localRoot(tree)
     vendor = await addVendor(tree, 'shop', upstream.url)
     await vendor.claim(SHOP)
-    await eventually(async () => (await visitShop()) === 200, 20_000)
+    await eventually(async () => (await visitShop()) === 200, 60_000)
     expect(await certificateCheck(SHOP)).toBe(200)
     expect((await resolveShop()).status).toBe(200)
     await outage.begin()
-    await eventually(async () => (await lags()).every((lag) => lag > NOTICED_LAG_MS), 20_000)
+    await eventually(async () => (await lags()).every((lag) => lag > NOTICED_LAG_MS), 60_000)
   }, 90_000)
 
   afterAll(() => outage?.stop(), 60_000)
@@ -136,14 +136,14 @@ describe.each([
   test('they are told so too after the follower has died and come back meanwhile', async () => {
     const [former] = await processesOf(tree, 'follower')
     signal(former!.pid, 'SIGKILL')
-    await eventually(async () => (await processesOf(tree, 'follower')).some(({ pid }) => pid !== former!.pid), 20_000)
+    await eventually(async () => (await processesOf(tree, 'follower')).some(({ pid }) => pid !== former!.pid), 60_000)
     expect((await resolveShop()).status).toBe(200)
   })
 
   test('after its return everything catches up: a new claim is verified, certified and served', async () => {
     await outage.end()
-    await eventually(async () => (await lags()).every((lag) => lag < NOTICED_LAG_MS), 30_000)
-    await eventually(async () => (await vendor.claim(NOBODYS)) === undefined, 15_000)
-    await eventually(async () => (await visit({ port: tree.httpsPort, hostname: NOBODYS, ca: root })).status === 200, 30_000)
+    await eventually(async () => (await lags()).every((lag) => lag < NOTICED_LAG_MS), 60_000)
+    await eventually(async () => (await vendor.claim(NOBODYS)) === undefined, 60_000)
+    await eventually(async () => (await visit({ port: tree.httpsPort, hostname: NOBODYS, ca: root })).status === 200, 60_000)
   })
 })

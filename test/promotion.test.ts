@@ -38,7 +38,7 @@ beforeAll(async () => {
   await migrate(db, await readMigrations(new URL('../sql/', import.meta.url)))
   project = await addProject(db)
   await beatFeed(db)
-}, 90_000)
+})
 
 afterAll(async () => {
   await Promise.all([follower?.stop(), news?.close()])
@@ -46,11 +46,11 @@ afterAll(async () => {
   place.remove()
   await Promise.all([db, standby].map((each) => each && closeDatabase(each)))
   await pair?.stop()
-}, 60_000)
+})
 
 const claim = (hostname: Hostname) => registerDomain(db, project, { hostname, metadataJson: '{}' }, CLAIM_RULES)
 
-test('on a standby too, what a long transaction of the primary holds back is not passed over', { timeout: 60_000 }, async () => {
+test('on a standby too, what a long transaction of the primary holds back is not passed over', async () => {
   const record = (on: Parameters<typeof recordChange>[0], key: string) => recordChange(on, { kind: 'setting', key })
   await eventually(async () => (await currentCursor(standby)).xid === (await currentCursor(db)).xid)
   const start = await currentCursor(standby)
@@ -72,9 +72,7 @@ test('on a standby too, what a long transaction of the primary holds back is not
   expect(await read()).toEqual(['slow', 'fast'])
 })
 
-test('a promotion that lost the last changes takes them back in the copy, without building it anew, and open pages ask for everything again', {
-  timeout: 60_000,
-}, async () => {
+test('a promotion that lost the last changes takes them back in the copy, without building it anew, and open pages ask for everything again', async () => {
   writer = openCopyWriter(place.path)
   follower = createFollower({
     source: databaseSource(db),
@@ -109,7 +107,7 @@ test('a promotion that lost the last changes takes them back in the copy, withou
   await pair.primary.kill()
   await pair.standby.promote()
 
-  await eventually(() => follower.report().promotions === 1, 20_000)
+  await eventually(() => follower.report().promotions === 1, 60_000)
   expect(inCopy(KEPT, RELEASED, LOST)).toEqual([true, true, false])
   await eventually(() => told.some(({ kind }) => kind === 'missed'))
   await claim(LATER)

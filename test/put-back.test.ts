@@ -76,7 +76,7 @@ function follow(db: Db, feed = db) {
     place.remove()
   })
   const holds = (hostname: string) => writer.findRoute(parseHostname(hostname)) !== undefined
-  return { holds, until: (hostname: string) => eventually(() => holds(hostname), 30_000), mark: () => writer.state().cursor?.mark }
+  return { holds, until: (hostname: string) => eventually(() => holds(hostname), 60_000), mark: () => writer.state().cursor?.mark }
 }
 
 async function newestMark(db: Db): Promise<string> {
@@ -98,7 +98,7 @@ describe('a database that was put back by a dump, while its server went on', () 
     { name: 'replaced', options: ['--clean', '--if-exists'], before: 'select 1' },
     { name: 'emptied', options: [], before: 'drop schema public, graphile_worker cascade; create schema public' },
   ]
-  test.for(ways)('is read afresh by an edge that stayed: $name', { timeout: 90_000 }, async ({ name, options, before }) => {
+  test.for(ways)('is read afresh by an edge that stayed: $name', async ({ name, options, before }) => {
     await administer(server.adminUrl, `create database ${name}`)
     const url = sibling(server.adminUrl, name)
     const db = connect(url)
@@ -122,7 +122,7 @@ describe('a database that was put back by a dump, while its server went on', () 
   })
 })
 
-test('a volume’s snapshot that was put back is noticed by an edge that reads a standby', { timeout: 120_000 }, async () => {
+test('a volume’s snapshot that was put back is noticed by an edge that reads a standby', async () => {
   const pair = await startPostgresPair('shop')
   closing.push(() => pair.stop())
   const db = connect(pair.primary.url)
@@ -139,7 +139,7 @@ test('a volume’s snapshot that was put back is noticed by an edge that reads a
   const edge = follow(db, connect(pair.standby.url, { need: 'prefer-standby' }))
   await edge.until(CLAIMED_LATER)
   const lost = await newestMark(db)
-  await eventually(() => edge.mark() === lost, 30_000)
+  await eventually(() => edge.mark() === lost, 60_000)
 
   await pair.standby.kill()
   await pair.primary.kill()

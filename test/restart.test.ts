@@ -23,13 +23,11 @@ async function startServing(parts: Parameters<typeof startTree>[0], upstreamUrl:
   const vendor = await addVendor(first, 'shop', upstreamUrl)
   await vendor.claim(SHOP)
   const root = localRoot(first)
-  await eventually(async () => (await visit({ port: first.httpsPort, hostname: SHOP, ca: root })).status === 200, 20_000)
+  await eventually(async () => (await visit({ port: first.httpsPort, hostname: SHOP, ca: root })).status === 200, 60_000)
   return { first, vendor, root }
 }
 
-test('everything of a tree is gone after its stop, and without a database the edge then starts again from its local copy', {
-  timeout: 120_000,
-}, async () => {
+test('everything of a tree is gone after its stop, and without a database the edge then starts again from its local copy', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'namesake-restart-'))
   const database = await createTestDatabase()
   const upstream = await startUpstream()
@@ -59,9 +57,7 @@ test('everything of a tree is gone after its stop, and without a database the ed
   }
 })
 
-test('with an embedded database that cannot be started the edge serves its copy, and the API comes as soon as that is mended', {
-  timeout: 120_000,
-}, async () => {
+test('with an embedded database that cannot be started the edge serves its copy, and the API comes as soon as that is mended', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'namesake-restart-'))
   const upstream = await startUpstream()
   const { first, vendor, root } = await startServing({ dataDir }, upstream.url)
@@ -71,10 +67,10 @@ test('with an embedded database that cannot be started the edge serves its copy,
   const second = await startTree({ dataDir, awaitReady: false })
   const serves = async () => (await visit({ port: second.httpsPort, hostname: SHOP, ca: root })).status === 200
   try {
-    await eventually(serves, 20_000)
+    await eventually(serves, 60_000)
     await eventually(() => second.output().includes('the embedded PostgreSQL cannot be started. The edges serve from the local copy'))
     expect(second.output()).toMatch(/invalid permissions.*0700/)
-    await eventually(async () => (await processesOf(second, 'edge')).every(({ ready }) => ready), 20_000)
+    await eventually(async () => (await processesOf(second, 'edge')).every(({ ready }) => ready), 60_000)
     const waiting = { ready: false, state: 'not started yet' }
     const edge = expect.objectContaining({ role: 'edge', ready: true })
     expect(await processesOf(second)).toEqual([
@@ -95,7 +91,7 @@ test('with an embedded database that cannot be started the edge serves its copy,
     const pids = second.pids()
     const stopAt = performance.now()
     expect(await second.stop()).toBe(0)
-    expect(performance.now() - stopAt).toBeLessThan(10_000)
+    expect(performance.now() - stopAt).toBeLessThan(30_000)
     expect(pids.filter(isRunning)).toEqual([])
   } finally {
     await second.stop()
@@ -103,10 +99,10 @@ test('with an embedded database that cannot be started the edge serves its copy,
 
   const third = await startTree({ dataDir, awaitReady: false })
   try {
-    await eventually(() => third.output().includes('the embedded PostgreSQL cannot be started'), 20_000)
+    await eventually(() => third.output().includes('the embedded PostgreSQL cannot be started'), 60_000)
     chmodSync(join(dataDir, 'postgres'), 0o700)
     await eventually(async () => (await vendor.call('/v1/edge/domains', { at: third })).status === 200, 60_000)
-    await eventually(async () => (await fetch(`${third.internalUrl}/ready`)).status === 200, 20_000)
+    await eventually(async () => (await fetch(`${third.internalUrl}/ready`)).status === 200, 60_000)
     const pids = third.pids()
     expect(await third.stop()).toBe(0)
     expect(pids.filter(isRunning)).toEqual([])
@@ -117,9 +113,7 @@ test('with an embedded database that cannot be started the edge serves its copy,
   }
 })
 
-test('with a database that cannot be set up the edge serves its copy, and the API comes as soon as that is mended', {
-  timeout: 120_000,
-}, async () => {
+test('with a database that cannot be set up the edge serves its copy, and the API comes as soon as that is mended', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'namesake-restart-'))
   const database = await createTestDatabase()
   const upstream = await startUpstream()
@@ -130,14 +124,14 @@ test('with a database that cannot be set up the edge serves its copy, and the AP
   await administer(database.url, 'alter table migrations rename to migrations_away') // the first one meets what is there already
   const second = await startTree({ dataDir, env, awaitReady: false })
   try {
-    await eventually(() => second.output().includes('the database could not be set up. The edges serve from the local copy'), 30_000)
+    await eventually(() => second.output().includes('the database could not be set up. The edges serve from the local copy'), 60_000)
     expect(second.output()).toMatch(/migration 0001\S+ failed, and nothing of it was kept: .* already exists/)
     const edges = (await processesOf(second, 'edge')).map(({ pid }) => pid)
     expect((await visit({ port: second.httpsPort, hostname: SHOP, ca: root })).status).toBe(200)
     await administer(database.url, 'drop table migrations')
     await administer(database.url, 'alter table migrations_away rename to migrations')
     await eventually(async () => (await vendor.call('/v1/edge/domains', { at: second })).status === 200, 60_000)
-    await eventually(async () => (await fetch(`${second.internalUrl}/ready`)).status === 200, 20_000)
+    await eventually(async () => (await fetch(`${second.internalUrl}/ready`)).status === 200, 60_000)
     expect((await processesOf(second, 'edge')).map(({ pid }) => pid)).toEqual(edges)
     expect(await second.stop()).toBe(0)
   } finally {
@@ -148,9 +142,7 @@ test('with a database that cannot be set up the edge serves its copy, and the AP
   }
 })
 
-test('a local copy that its user may not open is named with the way to open it, and is followed as soon as it is open', {
-  timeout: 120_000,
-}, async () => {
+test('a local copy that its user may not open is named with the way to open it, and is followed as soon as it is open', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'namesake-restart-'))
   const first = await startTree({ dataDir })
   expect(await first.stop()).toBe(0)
@@ -159,11 +151,11 @@ test('a local copy that its user may not open is named with the way to open it, 
   const second = await startTree({ dataDir, awaitReady: false })
   try {
     const follower = async () => (await processesOf(second, 'follower'))[0]
-    await eventually(async () => (await follower())?.ready === false, 20_000)
-    await eventually(() => second.output().includes(`the local copy waits, and what changes is not seen: ${lock} cannot be read`), 20_000)
+    await eventually(async () => (await follower())?.ready === false, 60_000)
+    await eventually(() => second.output().includes(`the local copy waits, and what changes is not seen: ${lock} cannot be read`), 60_000)
     expect(second.output()).toMatch(new RegExp(`chown -R \\d+:\\d+ ${dataDir}/copy && chmod -R u\\+rwX ${dataDir}/copy`))
     chmodSync(lock, 0o600)
-    await eventually(async () => (await fetch(`${second.internalUrl}/ready`)).status === 200, 20_000)
+    await eventually(async () => (await fetch(`${second.internalUrl}/ready`)).status === 200, 60_000)
     expect(second.output()).not.toContain('follower ended')
     expect(second.output().split('the local copy waits')).toHaveLength(2)
   } finally {
@@ -172,9 +164,7 @@ test('a local copy that its user may not open is named with the way to open it, 
   }
 })
 
-test('a process that crashes has the `.env` of the start or of the last reload, whatever is being edited in it, and shows none of it', {
-  timeout: 180_000,
-}, async () => {
+test('a process that crashes has the `.env` of the start or of the last reload, whatever is being edited in it, and shows none of it', async () => {
   const cwd = mkdtempSync(join(tmpdir(), 'namesake-edited-'))
   const mailPassword = 'the-password-of-the-mail-server'
   const write = (publicPort: number, more = '') =>
@@ -197,7 +187,7 @@ test('a process that crashes has the `.env` of the start or of the last reload, 
       await eventually(async () => {
         const present = await processesOf(tree)
         return present.length === former.size && present.every(({ pid, ready }) => ready && !former.has(pid))
-      }, 30_000)
+      }, 60_000)
     }
     await eventually(async () => (await leadsTo()) === 9_001)
 

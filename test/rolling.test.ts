@@ -38,20 +38,20 @@ beforeAll(async () => {
   root = localRoot(tree)
   const vendor = await addVendor(tree, 'shop', upstream.url)
   await vendor.claim(HOSTNAME)
-  await eventually(async () => (await visit(at('/'))).status === 200, 20_000)
-}, 90_000)
+  await eventually(async () => (await visit(at('/'))).status === 200, 60_000)
+})
 
 afterAll(async () => {
   await tree?.stop()
   await upstream?.stop()
-}, 60_000)
+})
 
 test('while all edge processes are replaced, no request that has an end is lost', { timeout: 400_000 }, async () => {
   const stopLanes: (() => void)[] = []
   const load = startLoad(everyKindOfVisitor(stopLanes))
   for (let round = 0; round < 2; round++) {
     await moreAnswers(load)
-    const former = await vi.waitFor(bothEdgePids, { timeout: 10_000 })
+    const former = await vi.waitFor(bothEdgePids, { timeout: 60_000 })
     tree.process.kill('SIGHUP')
     await eventually(async () => {
       const present = await edgePids()
@@ -64,7 +64,7 @@ test('while all edge processes are replaced, no request that has an end is lost'
   expect(load.lost).toEqual([])
 })
 
-test('a reload leaves /ready at 200', { timeout: 90_000 }, async () => {
+test('a reload leaves /ready at 200', async () => {
   const former = await processesOf(tree)
   tree.process.kill('SIGHUP')
   const away: unknown[] = []

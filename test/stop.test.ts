@@ -22,25 +22,20 @@ const signalGroup = (name: NodeJS.Signals) => () => void process.kill(-tree.proc
 
 test.each(['SIGTERM', 'SIGINT'] as const)(
   '%s for the whole process group, as of Ctrl-C on a terminal, stops everything without a word of trouble',
-  {
-    timeout: 120_000,
-  },
   async (name) => {
     tree = await startTree({ ownGroup: true, args: ['--demo'] })
     expect(await stopped(signalGroup(name))).toEqual({ code: 0, troubles: [] })
   },
 )
 
-test('SIGHUP for the whole process group, as of a terminal that goes while nohup runs us, is a reload, and no process dies of it', {
-  timeout: 120_000,
-}, async () => {
+test('SIGHUP for the whole process group, as of a terminal that goes while nohup runs us, is a reload, and no process dies of it', async () => {
   tree = await startTree({ ownGroup: true })
   signalGroup('SIGHUP')()
   await eventually(() => tree.output().includes('processes were replaced'), 60_000)
   expect(tree.output()).not.toMatch(/starting it again|"level":"(warn|error|fatal)"/)
 })
 
-test('so it does when the processes hear of it one after the other, the first one last', { timeout: 120_000 }, async () => {
+test('so it does when the processes hear of it one after the other, the first one last', async () => {
   tree = await startTree()
   const ours = tree.pids().filter((pid) => !nameOf(pid).startsWith('postgres'))
   expect(ours).toHaveLength(6) // supervisor, follower, api, worker, two edge processes
@@ -50,8 +45,8 @@ test('so it does when the processes hear of it one after the other, the first on
   expect(await stopped(oneByOne)).toEqual({ code: 0, troubles: [] })
 })
 
-test.each(['SIGTERM', 'SIGINT'] as const)('so it does when %s comes while everything starts', { timeout: 120_000 }, async (name) => {
+test.each(['SIGTERM', 'SIGINT'] as const)('so it does when %s comes while everything starts', async (name) => {
   tree = await startTree({ ownGroup: true, awaitReady: false })
-  await eventually(() => tree.pids().some((pid) => commandOf(pid).at(-1) === 'api'), 30_000)
+  await eventually(() => tree.pids().some((pid) => commandOf(pid).at(-1) === 'api'), 60_000)
   expect(await stopped(signalGroup(name))).toEqual({ code: 0, troubles: [] })
 })

@@ -49,17 +49,17 @@ beforeAll(async () => {
   root = await pebble.rootPem()
   const vendor = await addVendor(tree, 'shop', upstream.url)
   for (const hostname of VISITED) await vendor.claim(hostname)
-}, 90_000)
+})
 
 afterAll(async () => {
   await pebble?.stop()
   await tree?.stop()
   await upstream?.stop()
   await database?.drop()
-}, 60_000)
+})
 
 test('where port 80 is closed, a claimed hostname gets its certificate by TLS-ALPN-01', async () => {
-  for (const hostname of VISITED) await eventually(async () => (await visit(at(hostname))).status === 200, 15_000)
+  for (const hostname of VISITED) await eventually(async () => (await visit(at(hostname))).status === 200, 60_000)
   expect(await validations()).toBeGreaterThanOrEqual(2 * VISITED.length)
 })
 
@@ -67,7 +67,7 @@ test("where port 80 is closed, so does the service's own host", async () => {
   const { db } = database
   const issued = async () =>
     (await db.pool.query("select from certificates where hostname = 'edge.localhost' and state = 'issued'")).rowCount
-  await eventually(async () => (await issued()) === 1, 30_000)
+  await eventually(async () => (await issued()) === 1, 60_000)
 })
 
 test('fifty validations by TLS-ALPN-01 disturb no visitor, whatever visitors do meanwhile', async () => {
@@ -80,7 +80,7 @@ test('fifty validations by TLS-ALPN-01 disturb no visitor, whatever visitors do 
   const edges = await edgePids()
   const closing: (() => void)[] = []
   const load = startLoad(everyKindOfVisitor(closing))
-  await eventually(() => load.answered() > 100, 15_000)
+  await eventually(() => load.answered() > 100, 60_000)
 
   // Of hostnames that visitors are asking for at the same moment, and of some that have no certificate yet.
   const lanes = [...VISITED, 'new1.localhost', 'new2.localhost', 'new3.localhost'].map(async (name) => {
@@ -113,7 +113,7 @@ test('a pending challenge is answered by processes that start while it is pendin
   await eventually(async () => {
     const present = (await processesOf(tree)).filter(({ ready, pid }) => ready && !killed.includes(pid))
     return present.length === former.length
-  }, 25_000)
+  }, 60_000)
   const looks = await Promise.all(Array.from({ length: 20 }, look))
   expect(looks.filter(({ kind }) => kind !== 'ours')).toEqual([])
   await withdrawChallenge(db, challenge)

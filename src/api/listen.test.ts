@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
 import { startTestApi } from '../../test/support/api.ts'
 
-test('an open page keeps no process from ending: its stream ends, and so does one that comes meanwhile', { timeout: 20_000 }, async () => {
+test('an open page keeps no process from ending: its stream ends, and so does one that comes meanwhile', async () => {
   const api = await startTestApi()
   onTestFinished(api.stop)
   const tenant = await api.addTenant()
@@ -30,7 +30,7 @@ test('an open page keeps no process from ending: its stream ends, and so does on
 
 const HALF_BODY = 'POST /v1/auth/request-magic-link HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{'
 
-test('nor does a request of which half has come, or a connection that says nothing', { timeout: 50_000 }, async () => {
+test('nor does a request of which half has come, or a connection that says nothing', async () => {
   const api = await startTestApi()
   onTestFinished(api.stop)
   const answers = ['GET /healthz HTTP/1.1\r\nHost: a', HALF_BODY, ''].map(async (sent) => {

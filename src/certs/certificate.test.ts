@@ -38,7 +38,7 @@ test('issuer, serial, validity and names are read from the first certificate of 
   const { keyPem, certPem } = await createLocalCa()
   const now = new Date('2026-03-01T12:01:00.500Z')
   const authority = createLocalAuthority({ caKeyPem: keyPem, caCertPem: certPem, lifetimeDays: 90, now: () => now })
-  const { chainPem } = await authority.issue(parseHostname('shop.customer.com'), { signal: AbortSignal.timeout(1_000) })
+  const { chainPem } = await authority.issue(parseHostname('shop.customer.com'), { signal: AbortSignal.timeout(20_000) })
   const facts = readCertificate(chainPem + certPem)
   expect(facts).toEqual({
     issuer: expect.stringMatching(/^CN=Namesake local CA [0-9a-f]{6}$/),

@@ -12,7 +12,7 @@ import { createLocalAuthority, createLocalCa } from './local-ca.ts'
 
 const DAY_MS = 86_400_000
 const hostname = parseHostname('hello.localhost')
-const inTime = () => ({ signal: AbortSignal.timeout(5_000) })
+const inTime = () => ({ signal: AbortSignal.timeout(20_000) })
 
 async function setUp() {
   const ca = await createLocalCa()

@@ -55,7 +55,7 @@ test('doctor looks whether the mail server that is set answers', async () => {
   expect(await checkMail({ ...config, smtpUrl: undefined })).toEqual([])
 })
 
-test('doctor looks at the ports of those roles alone that run here, whoever holds the others', { timeout: 120_000 }, async () => {
+test('doctor looks at the ports of those roles alone that run here, whoever holds the others', async () => {
   const tree = await startTree({ args: ['--roles', 'api,worker'] })
   onTestFinished(async () => void (await tree.stop()))
   const other = createServer().listen(tree.httpPort, '127.0.0.1')
@@ -68,7 +68,7 @@ test('doctor looks at the ports of those roles alone that run here, whoever hold
   ])
 })
 
-test('a start and doctor say which source address for upstreams this machine does not have', { timeout: 120_000 }, async () => {
+test('a start and doctor say which source address for upstreams this machine does not have', async () => {
   const tree = await startTree({ args: ['--roles', 'api,edge'], env: { NAMESAKE_UPSTREAM_SOURCE_IPS: '127.0.0.1,192.0.2.1' } })
   onTestFinished(async () => void (await tree.stop()))
   const sentence = 'NAMESAKE_UPSTREAM_SOURCE_IPS: this machine has no address 192.0.2.1'
@@ -82,7 +82,7 @@ test('a start and doctor say which source address for upstreams this machine doe
   })
 })
 
-test('without an edge a source address that this machine does not have is a doubt', { timeout: 120_000 }, async () => {
+test('without an edge a source address that this machine does not have is a doubt', async () => {
   const tree = await startTree({ args: ['--roles', 'api'], env: { NAMESAKE_UPSTREAM_SOURCE_IPS: '192.0.2.1' } })
   onTestFinished(async () => void (await tree.stop()))
   const sentence = expect.stringMatching(/this machine has no address 192\.0\.2\.1, and of an application that is tried from it/)
@@ -90,7 +90,7 @@ test('without an edge a source address that this machine does not have is a doub
   expect(await tree.command('doctor')).toContainEqual({ name: 'upstreams', state: 'doubtful', sentence })
 })
 
-test('doctor doubts a free port of the settings while the service listens on another', { timeout: 120_000 }, async () => {
+test('doctor doubts a free port of the settings while the service listens on another', async () => {
   const tree = await startTree({ args: ['--roles', 'api'] })
   onTestFinished(async () => void (await tree.stop()))
   const [free] = await freePorts(1)
@@ -106,7 +106,7 @@ test('doctor doubts a free port of the settings while the service listens on ano
   ])
 })
 
-test('a start and doctor say of a public installation without a mail server that nobody can sign in', { timeout: 120_000 }, async () => {
+test('a start and doctor say of a public installation without a mail server that nobody can sign in', async () => {
   const tree = await startTree({
     args: ['--roles', 'api'],
     env: { NAMESAKE_EDGE_HOST: 'edge.example.com', NAMESAKE_DNS_SERVERS: '127.0.0.1:9' },

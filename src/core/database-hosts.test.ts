@@ -18,11 +18,11 @@ const portOf = async (db: Db) => (await rows(db, sql<{ port: number }>`select in
 beforeAll(async () => {
   pair = await startPostgresPair('hosts')
   await pair.synchronize()
-}, 60_000)
+})
 afterAll(async () => {
   await Promise.all(open.map(closeDatabase))
   await pair?.stop()
-}, 60_000)
+})
 
 test('of several hosts the one that accepts writes is found, in whatever order they stand', async () => {
   const { primary, standby } = pair
@@ -53,9 +53,7 @@ test('where no host will do, the reason of each is told, and callers get the err
 
 // From here on the pair changes: each test begins where the one before ended.
 
-test('while a server is silent, statements fail within seconds, and with its promoted standby they work again', {
-  timeout: 60_000,
-}, async () => {
+test('while a server is silent, statements fail within seconds, and with its promoted standby they work again', async () => {
   const { primary, standby } = pair
   const hosts = createDatabaseHosts(pair.url('read-write'))
   const db = connect(pair.url('read-write'), hosts)
@@ -86,14 +84,14 @@ test('while a server is silent, statements fail within seconds, and with its pro
   }
 })
 
-test('an old primary that comes back as it was is not written to', { timeout: 60_000 }, async () => {
+test('an old primary that comes back as it was is not written to', async () => {
   const { primary, standby } = pair
   primary.resume() // both accept writes now
   expect(await portOf(connect(primary.url))).toBe(primary.port)
   for (let i = 0; i < 3; i += 1) expect(await portOf(connect(pair.url('read-write')))).toBe(standby.port)
 })
 
-test('a session whose server stops accepting writes is thrown away with its first refused write', { timeout: 60_000 }, async () => {
+test('a session whose server stops accepting writes is thrown away with its first refused write', async () => {
   const { primary, standby } = pair
   await primary.becomeStandbyOf(standby)
   const db = connect(primary.url)

@@ -278,7 +278,7 @@ test('of two projects with 500 hostnames each, neither burns the account, and no
   expect(steps[12]!.second).toBeGreaterThanOrEqual(100) // half of the first window in which it asks
   expect(ordered.size).toBe(1_000)
   expect(steps.reduce((sum, { refused }) => sum + refused, 0)).toBeLessThan(2_000) // two retries a hostname in 15 hours
-}, 240_000)
+}, 600_000)
 
 test('hostnames that wait for one limit are called one after the other, in the order in which they came', async () => {
   const [directory, domain] = [freshDirectory(), freshDomain()]

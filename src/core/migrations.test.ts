@@ -76,9 +76,7 @@ test('a migration that fails leaves nothing behind and says which it was', async
   }
 })
 
-test('behind a dump a migration waits alone: other statements go on, and it is made when the dump has ended', {
-  timeout: 40_000,
-}, async () => {
+test('behind a dump a migration waits alone: other statements go on, and it is made when the dump has ended', async () => {
   const { db, url, drop } = await createEmptyDatabase()
   const first = { name: '0001_first.sql', text: 'create table busy (id int)' }
   const second = { name: '0002_second.sql', text: 'alter table busy add column more int' }
@@ -137,7 +135,7 @@ test('a role that merely owns its database can migrate it and use all of it', as
   }
 })
 
-test.skipIf(!existsSync(DEBIAN_15))('PostgreSQL 15 gets the same schema, and the verbs work on it', { timeout: 60_000 }, async () => {
+test.skipIf(!existsSync(DEBIAN_15))('PostgreSQL 15 gets the same schema, and the verbs work on it', async () => {
   const server = await startPostgres({ durable: false, binDir: DEBIAN_15 })
   const db = connectDatabase(server.adminUrl, { applicationName: 'test' })
   try {

@@ -38,7 +38,7 @@ test('a listener stops soon when the way to the database swallows everything, as
   await database.drop()
 })
 
-test('a connection that only listens outlives any quiet time, while its server answers', { timeout: 30_000 }, async () => {
+test('a connection that only listens outlives any quiet time, while its server answers', async () => {
   const database = await createTestDatabase()
   const client = new HostedClient({ connectionString: database.url, hosts: createDatabaseHosts(database.url), silenceMaxMs: SILENCE_MS })
   await client.connect()
@@ -52,9 +52,7 @@ test('a connection that only listens outlives any quiet time, while its server a
   await database.drop()
 })
 
-test('what a network swallowed while it was away is given up once it is back, and not when TCP sends it again', {
-  timeout: 30_000,
-}, async () => {
+test('what a network swallowed while it was away is given up once it is back, and not when TCP sends it again', async () => {
   const database = await createTestDatabase()
   const url = new URL(database.url)
   const network = await startNetwork(url, (server) => server.listen(0, '127.0.0.1'))
@@ -75,7 +73,7 @@ test('what a network swallowed while it was away is given up once it is back, an
   await database.drop()
 })
 
-test('a statement that takes long at a server within reach is waited for', { timeout: 30_000 }, async () => {
+test('a statement that takes long at a server within reach is waited for', async () => {
   const database = await createTestDatabase()
   expect(await rows(database.db, sql`select 1 as answer from pg_sleep(${LONG_S})`)).toEqual([{ answer: 1 }])
   await database.drop()

@@ -59,48 +59,44 @@ test.each(askers)("a project's jobs leave places to others, though they came fir
   }
 })
 
-test.each(['succeeds', 'fails'])(
-  'a job that %s while the database is away is done once, and the process goes on',
-  async (how) => {
-    const { db } = database
-    await rows(db, sql`delete from graphile_worker._private_jobs`)
-    const line = await drawLine(database.url)
-    const jobDb = connectDatabase(line.url, { applicationName: 'jobs', poolMax: 4 })
-    const [first, second] = await claimSeveral(2)
-    const begun: unknown[] = []
-    const released = Promise.withResolvers<void>()
-    const runner = await startJobRunner({
-      ...{ db, jobDb, log: createLog('test', 'fatal'), task: 'issue', atOnce: 2 },
-      async work(payload) {
-        begun.push((payload as { hostname: Hostname }).hostname)
-        if (begun.length > 1) return
-        await released.promise
-        if (how === 'fails') throw new Error('this once')
-      },
-    })
-    const left = () =>
-      rows(db, sql<{ attempts: number; held: boolean }>`select attempts, locked_at is not null as held from graphile_worker.jobs`)
-    try {
-      await addIssueJobs(db, [first!])
-      await vi.waitFor(() => expect(begun).toEqual([first]), 10_000)
-      await line.cut()
-      released.resolve()
-      await pause(500) // what is not tried again has failed by then, and would fail this test as an error that nobody handles
-      await line.mend()
-      await vi.waitFor(async () => expect(await left()).toEqual(how === 'fails' ? [{ attempts: 1, held: false }] : []), 20_000)
-      await addIssueJobs(db, [second!])
-      await vi.waitFor(() => expect(begun).toContain(second), 10_000)
-      expect(begun.filter((hostname) => hostname === first)).toHaveLength(how === 'fails' ? begun.length - 1 : 1)
-    } finally {
-      released.resolve()
-      await runner.stop()
-      await runner.leave()
-      await closeDatabase(jobDb)
-      await line.cut()
-    }
-  },
-  60_000,
-)
+test.each(['succeeds', 'fails'])('a job that %s while the database is away is done once, and the process goes on', async (how) => {
+  const { db } = database
+  await rows(db, sql`delete from graphile_worker._private_jobs`)
+  const line = await drawLine(database.url)
+  const jobDb = connectDatabase(line.url, { applicationName: 'jobs', poolMax: 4 })
+  const [first, second] = await claimSeveral(2)
+  const begun: unknown[] = []
+  const released = Promise.withResolvers<void>()
+  const runner = await startJobRunner({
+    ...{ db, jobDb, log: createLog('test', 'fatal'), task: 'issue', atOnce: 2 },
+    async work(payload) {
+      begun.push((payload as { hostname: Hostname }).hostname)
+      if (begun.length > 1) return
+      await released.promise
+      if (how === 'fails') throw new Error('this once')
+    },
+  })
+  const left = () =>
+    rows(db, sql<{ attempts: number; held: boolean }>`select attempts, locked_at is not null as held from graphile_worker.jobs`)
+  try {
+    await addIssueJobs(db, [first!])
+    await vi.waitFor(() => expect(begun).toEqual([first]), 10_000)
+    await line.cut()
+    released.resolve()
+    await pause(500) // what is not tried again has failed by then, and would fail this test as an error that nobody handles
+    await line.mend()
+    await vi.waitFor(async () => expect(await left()).toEqual(how === 'fails' ? [{ attempts: 1, held: false }] : []), 20_000)
+    await addIssueJobs(db, [second!])
+    await vi.waitFor(() => expect(begun).toContain(second), 10_000)
+    expect(begun.filter((hostname) => hostname === first)).toHaveLength(how === 'fails' ? begun.length - 1 : 1)
+  } finally {
+    released.resolve()
+    await runner.stop()
+    await runner.leave()
+    await closeDatabase(jobDb)
+    await line.cut()
+  }
+})
 
 test('a runner stops at once while the database is away, also when a job has just ended', async () => {
   const { db } = database
@@ -125,7 +121,7 @@ test('a runner stops at once while the database is away, also when a job has jus
   await runner.stop()
   await runner.leave()
   await closeDatabase(jobDb)
-  expect(performance.now() - startedAtMs).toBeLessThan(2_000)
+  expect(performance.now() - startedAtMs).toBeLessThan(5_000)
   await pause(500) // an end that is tried again must not fail the process now either
 })
 
@@ -141,8 +137,9 @@ test('a worker holds no job before it is known, since nobody would take it over'
     work: async () => begun.resolve(),
   })
   try {
-    await vi.waitFor(async () =>
-      expect(await rows(db, sql`select from pg_locks where not granted and relation = 'workers'::regclass`)).toHaveLength(1),
+    await vi.waitFor(
+      async () => expect(await rows(db, sql`select from pg_locks where not granted and relation = 'workers'::regclass`)).toHaveLength(1),
+      10_000,
     )
     await pause(500)
     expect(await rows(db, sql`select from graphile_worker.jobs where locked_at is not null`)).toEqual([])

@@ -82,7 +82,7 @@ test('a record that is right verifies beside hundreds of zones whose name server
   expect(new Set(found)).toEqual(new Set(['absent: Add a CNAME ', 'unknown: We have more']))
   // Their own servers took the time that they waited.
   expect((await Promise.all(others)).some(({ turnedAway }) => turnedAway)).toBe(false)
-}, 60_000)
+})
 
 test('a check that finds no room at all is unknown, and sends nobody to their DNS provider', async () => {
   const { endpoint } = await startResolver('127.0.0.2')
@@ -96,7 +96,7 @@ test('a check that finds no room at all is unknown, and sends nobody to their DN
     { state: 'unknown', sentence, turnedAway: true, evidence: { reason: 'busy' }, delegation: { state: 'unknown' } },
     { kind: 'unknown', sentence, turnedAway: true },
   ])
-}, 30_000)
+})
 
 test('a look-up has a place at once while the questions of others wait, and theirs take turns', async () => {
   const { inPlace } = startExchange()
@@ -171,4 +171,4 @@ test('the time for an answer begins when the question has its place', async () =
   expect(server.queries.map(({ name }) => name)).toEqual(['silent.test', 'silent.test', 'silent.test', 'a.test'])
   free.resolve()
   await Promise.all(asked)
-}, 15_000)
+})

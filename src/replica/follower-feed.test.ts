@@ -80,7 +80,7 @@ test('each connection to a feed of its own counts as another server, which may b
   }
 })
 
-test('claims made by many transactions at once all reach the copy', { timeout: 30_000 }, async () => {
+test('claims made by many transactions at once all reach the copy', async () => {
   const announcer = createAnnouncer(db)
   await Promise.all(
     Array.from({ length: 400 }, async (_, number) => {
@@ -94,7 +94,7 @@ test('claims made by many transactions at once all reach the copy', { timeout: 3
   expect(follower.report().snapshots).toBe(1)
 })
 
-test('a claim whose transaction began first and commits last is not passed over', { timeout: 30_000 }, async () => {
+test('a claim whose transaction began first and commits last is not passed over', async () => {
   const slow = db.openClient()
   await slow.connect()
   await slow.query('begin')
@@ -108,7 +108,7 @@ test('a claim whose transaction began first and commits last is not passed over'
   await expect.poll(() => routed(51).length, { timeout: 10_000 }).toBe(51)
 })
 
-test('removals, changed projects and settings reach the copy', { timeout: 30_000 }, async () => {
+test('removals, changed projects and settings reach the copy', async () => {
   await Promise.all(Array.from({ length: 5 }, (_, number) => claim(number)))
   await expect.poll(() => routed(5).length, { timeout: 10_000 }).toBe(5)
   await removeDomain(db, project, named(0))
@@ -119,9 +119,7 @@ test('removals, changed projects and settings reach the copy', { timeout: 30_000
   for (let number = 1; number < 5; number += 1) expect(reader.findRoute(named(number))?.upstreamUrl).toBe('https://two.example.com')
 })
 
-test('how a project’s pages look reaches the copy once a project, by the feed and by a snapshot, and goes with it', {
-  timeout: 30_000,
-}, async () => {
+test('how a project’s pages look reaches the copy once a project, by the feed and by a snapshot, and goes with it', async () => {
   const inCopy = () => reader.findBrand(project.id)
   await expect.poll(inCopy, { timeout: 10_000 }).toMatchObject({ name: `Project ${projects}`, errorPage: null })
   await updateProject(db, project.slug, { brand: { color: '#1a56c4' }, errorPage: '<p>Back soon</p>' }, PROJECT_RULES)
@@ -130,7 +128,7 @@ test('how a project’s pages look reaches the copy once a project, by the feed 
   await expect.poll(inCopy, { timeout: 10_000 }).toBeUndefined()
 })
 
-test('a TLS-ALPN-01 challenge reaches the copy while it is pending, and one of DNS never does', { timeout: 30_000 }, async () => {
+test('a TLS-ALPN-01 challenge reaches the copy while it is pending, and one of DNS never does', async () => {
   const challenge = (type: 'tls-alpn-01' | 'dns-01', value: string) => ({ type, key: named(0), value })
   const inCopy = () => reader.readChallenges()!.filter(({ hostname }) => hostname === named(0))
   await presentChallenge(db, challenge('dns-01', 'text'))
@@ -142,7 +140,7 @@ test('a TLS-ALPN-01 challenge reaches the copy while it is pending, and one of D
   await expect.poll(inCopy, { timeout: 10_000 }).toEqual([])
 })
 
-test('look-ups that hang, of however many visitors, hold up nothing that the feed brings', { timeout: 30_000 }, async () => {
+test('look-ups that hang, of however many visitors, hold up nothing that the feed brings', async () => {
   const databases = connectFollower({ databaseUrl: database.url, feedDatabaseUrl: undefined }, pino({ level: 'silent' }))
   const place = temporaryFolder()
   const bounded = openCopyWriter(place.path, { metadata: true, hostnamesMax: 100 })
@@ -179,7 +177,7 @@ test('look-ups that hang, of however many visitors, hold up nothing that the fee
   }
 })
 
-test('a hostname that another project claims next leads to that project', { timeout: 30_000 }, async () => {
+test('a hostname that another project claims next leads to that project', async () => {
   await claim(0)
   await expect.poll(() => reader.findRoute(named(0))?.projectId, { timeout: 10_000 }).toBe(project.id)
   const other = await createProject(
