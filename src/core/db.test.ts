@@ -78,10 +78,10 @@ test('a transaction that throws leaves nothing', async () => {
 })
 
 test('a connection in steady use is made anew when its time is over, and cuts nothing off that is under way', async () => {
-  const one = connectDatabase(database.url, { applicationName: 'test', poolMax: 1, lifetimeS: 1 })
+  const one = connectDatabase(database.url, { applicationName: 'test', poolMax: 1, lifetimeS: 3 })
   const pid = async () => (await rows(one, sql<{ pid: number }>`select pg_backend_pid() as pid`))[0]!.pid
   const first = await pid()
-  const [long] = await rows(one, sql<{ pid: number }>`select pg_backend_pid() as pid, pg_sleep(1.5)`)
+  const [long] = await rows(one, sql<{ pid: number }>`select pg_backend_pid() as pid, pg_sleep(3.5)`)
   expect(long!.pid).toBe(first)
   expect(await pid()).not.toBe(first)
   await closeDatabase(one)

@@ -15,7 +15,7 @@ export const PING = 6
 export const GOAWAY = 7
 export const WINDOW_UPDATE = 8
 export const CONTINUATION = 9
-const WAIT_MS_MAX = 10_000
+const WAIT_MS_MAX = 30_000
 const EMPTY = Buffer.alloc(0)
 
 export function frame(type: number, flags: number, streamId: number, payload: Buffer | number[] = EMPTY): Buffer {

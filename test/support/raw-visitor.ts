@@ -8,7 +8,7 @@ import {
 import { connect as connectTcp, type Socket } from 'node:net'
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls'
 
-const WAIT_MS_MAX = 10_000
+const WAIT_MS_MAX = 30_000
 
 export type Target = { port: number; hostname?: string; ca: string; more?: ConnectionOptions & { localAddress?: string } }
 
