@@ -14,7 +14,7 @@ const HOSTNAME = 'shop.localhost'
 const SECRET = 'a secret of the fleet of 32 bytes or more'
 /** What the product promises, and what a machine that runs other tests beside this one is allowed on top. */
 const PROMISE_MS = 1_000
-const NOISE_FACTOR = 5
+const NOISE_FACTOR = 3
 
 // A server of its own: the feed waits for the oldest transaction of the whole server, and other test files hold theirs open.
 let server: PostgresServer

@@ -176,7 +176,7 @@ describe.each([
     expect((await api(`/v1/edge/domains/${SHOP}`, { method: 'DELETE' })).status).toBe(204)
     await eventually(
       async () => (await visit({ port: world.visits.httpsPort, hostname: SHOP, ca: root }).catch(() => ({ status: 0 }))).status !== 200,
-      10_000,
+      3_000,
     )
   })
 

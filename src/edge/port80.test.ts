@@ -220,7 +220,7 @@ test.each([
   await wait(50)
   reader.socket.end('more')
   const stopped = own.stop(60_000).then(() => 'stopped')
-  expect(await Promise.race([stopped, wait(30_000, 'a connection is left')])).toBe('stopped')
+  expect(await Promise.race([stopped, wait(5_000, 'a connection is left')])).toBe('stopped')
 })
 
 test.each([
