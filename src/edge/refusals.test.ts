@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
 import { openHttp2, requestHttp2, speak } from '../../test/support/raw-visitor.ts'
 
 let edge: TestEdge
 const HOST = 'shop.customer.com'
-const PATIENCE = { timeout: 10_000 } // a busy machine takes its time
 
 beforeAll(async () => {
   edge = await startTestEdge()
@@ -40,7 +39,7 @@ test.each(['a b', `u@${HOST}`, `${HOST}:abc`, `${HOST}, x`, `[${HOST}]`, '[::1',
 /** What the log calls the only request that was answered so. */
 async function loggedId(status: number, protocol: string): Promise<string> {
   const find = () => edge.lines.find((line) => line.status === status && line.protocol === protocol)
-  await vi.waitFor(() => expect(find()).toBeDefined(), PATIENCE)
+  await expect.poll(find).toBeDefined()
   return find()!.requestId as string
 }
 
@@ -80,7 +79,7 @@ test.each([
   const reader = await speak(target(), bytes)
   expect((await reader.answer()).status).toBe(status)
   reader.socket.destroy()
-  await vi.waitFor(() => expect(edge.lines.map((line) => [line.method, line.path, line.protocol])).toEqual([said]), PATIENCE)
+  await expect.poll(() => edge.lines.map((line) => [line.method, line.path, line.protocol])).toEqual([said])
 })
 
 test('the log says what was asked for by a head that does not end in time', async () => {
@@ -88,7 +87,7 @@ test('the log says what was asked for by a head that does not end in time', asyn
   await hasty.route(HOST, 'http://127.0.0.1:1')
   const reader = await speak({ ...target(), port: hasty.httpsPort, ca: hasty.ca.certPem }, 'GET /slow HTTP/1.1\r\nX: ')
   expect((await reader.answer()).status).toBe(408)
-  await vi.waitFor(() => expect(hasty.lines).toMatchObject([{ method: 'GET', path: '/slow', status: 408 }]), PATIENCE)
+  await expect.poll(() => hasty.lines).toMatchObject([{ method: 'GET', path: '/slow', status: 408 }])
   reader.socket.destroy()
   await hasty.stop(0)
 })
@@ -104,7 +103,7 @@ test.each([
   const { headers } = await requestHttp2(session, { ':method': 'PUT', ':path': '/a?secret=1', ':authority': HOST, ...fields })
   session.close()
   expect(headers[':status']).toBe(status)
-  await vi.waitFor(() => expect(edge.lines).toMatchObject([{ method: 'PUT', path: '/a', status }]), PATIENCE)
+  await expect.poll(() => edge.lines).toMatchObject([{ method: 'PUT', path: '/a', status }])
 })
 
 test('who asks for the head alone gets a refusal’s head alone', async () => {
