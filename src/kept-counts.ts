@@ -24,10 +24,11 @@ export function createKeptCounts(): KeptCounts {
   const over = new WeakSet<Child>()
   let ended: Metric[] = []
 
-  const note = ({ child, metrics }: Said) => {
-    if (!metrics || over.has(child)) return
+  const note = (said: Said) => {
+    const { child } = said
+    if (!said.metrics || over.has(child)) return
     if (!last.has(child)) void child.ended.then(() => end(child))
-    last.set(child, (metrics as readonly Metric[]).filter(isCount))
+    last.set(child, metricsIn(said).filter(isCount))
   }
   const end = (child: Child) => {
     ended = sumOf([...ended, ...(last.get(child) ?? [])])
@@ -38,12 +39,17 @@ export function createKeptCounts(): KeptCounts {
   return {
     metricsOf(sitting, leaving) {
       for (const said of sitting ? [sitting, ...leaving] : leaving) note(said)
-      const shown = ((sitting?.metrics ?? []) as readonly Metric[]).filter((metric) => !isCount(metric))
-      const held = leaving.flatMap(({ metrics = [] }) => (metrics as readonly Metric[]).filter(isHeld))
+      const shown = sitting ? metricsIn(sitting).filter((metric) => !isCount(metric)) : []
+      const held = leaving.flatMap(metricsIn).filter(isHeld)
       // Its counts too are taken from what is kept: one that has ended since it answered is among the ended already.
       return [...shown, ...[...last.values()].flat(), ...held, ...ended]
     },
   }
+}
+
+/** As its process put them together, with prom-client. */
+function metricsIn({ metrics = [] }: Said): readonly Metric[] {
+  return metrics as readonly Metric[]
 }
 
 function isCount({ type, aggregator }: Metric): boolean {

@@ -216,5 +216,5 @@ test('who leaves and comes again is who it was for as long as requests of it wai
   expect(first.waiting).toBe(0)
   line.next()!.resolve('a connection')
   await waiting
-  await expect.poll(load, { timeout: 5_000 }).toBe(undefined)
+  await expect.poll(load).toBe(undefined)
 })

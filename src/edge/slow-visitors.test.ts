@@ -54,7 +54,7 @@ test.each([
       visitor.send(frame(WINDOW_UPDATE, 0, 1, word(TAKEN_BYTES)))
       expect(resets()).toEqual([])
     }
-    await expect.poll(() => resets().length, { timeout: 10_000 }).toBe(1) // and not for ever, who takes no more
+    await expect.poll(() => resets().length).toBe(1) // and not for ever, who takes no more
     visitor.socket.destroy()
   },
 )

@@ -133,7 +133,7 @@ test('what an application does not take ends its tunnel in the end, also when th
   const sending = await ask()
   await sendUntilHeldUp(sending)
   sending.destroy()
-  await expect.poll(async () => (await own.report()).tunnels, { timeout: 10_000 }).toBe(1)
+  await expect.poll(async () => (await own.report()).tunnels).toBe(1)
   await expect
     .poll(() => own.lines.filter(({ status }) => status === 101))
     .toMatchObject([{ error: 'timeout', detail: expect.stringContaining('took nothing') }])
@@ -237,7 +237,7 @@ test('who does not read holds up who sends, whichever end it is, and all of it a
     expect(from.writableLength).toBeGreaterThan(bytes / 2)
     let arrived = 0
     to.on('data', (chunk: Buffer) => (arrived += chunk.length)).resume()
-    await expect.poll(() => arrived, { timeout: 20_000 }).toBe(bytes)
+    await expect.poll(() => arrived).toBe(bytes)
   }
   visitor.destroy()
   await edge.route(HOST, upstream.url)

@@ -12,7 +12,6 @@ const CONNECTIONS_MAX = 1_024 // of upstream-pools.ts
 const STREAMS = 64
 /** Node accepts one connection a turn, and the system takes no more than these before. */
 const BACKLOG = 4_096
-const PATIENCE = { timeout: 10_000 } // a busy machine takes its time
 
 /** An application that leaves all requests for `/held` without an answer until the test gives one. */
 let application: ReturnType<typeof createServer>
@@ -55,7 +54,7 @@ async function takeAllConnections(): Promise<void> {
     const session = await openSession()
     for (let n = 0; n < STREAMS; n += 1) requestHttp2(session, head('/held')).catch(() => {})
   }
-  await expect.poll(() => held.length, PATIENCE).toBe(CONNECTIONS_MAX)
+  await expect.poll(() => held.length).toBe(CONNECTIONS_MAX)
 }
 
 test('a connection that its visitor did not wait for is the next one’s', async () => {
@@ -69,9 +68,9 @@ test('a connection that its visitor did not wait for is the next one’s', async
   const request = session.request(head('/gone')).on('error', () => {})
   const socket = await arrived.promise
   request.close(constants.NGHTTP2_CANCEL)
-  await expect.poll(async () => (await edge.report()).exchanges, PATIENCE).toBe(0)
+  await expect.poll(async () => (await edge.report()).exchanges).toBe(0)
   secure.emit('connection', socket)
-  await expect.poll(() => connections, PATIENCE).toBe(1)
+  await expect.poll(() => connections).toBe(1)
   expect(await requestHttp2(session, head('/here'))).toMatchObject({ body: '/here' })
   expect(connections).toBe(1)
   session.destroy()
@@ -82,7 +81,7 @@ test('what cannot be sent twice is not sent on a connection that its application
   await takeAllConnections()
   const text = 'POST /sent HTTP/1.1\r\nHost: shop.customer.com\r\nContent-Length: 4\r\n\r\nbody'
   const waiting = await speak({ port: edge.httpsPort, hostname: HOST, ca: edge.ca.certPem }, text)
-  await expect.poll(async () => (await edge.report()).exchanges, PATIENCE).toBe(CONNECTIONS_MAX + 1)
+  await expect.poll(async () => (await edge.report()).exchanges).toBe(CONNECTIONS_MAX + 1)
   held[0]!.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
   expect(await waiting.answer()).toMatchObject({ status: 200, body: '/sent' })
   waiting.socket.destroy()

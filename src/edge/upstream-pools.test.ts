@@ -7,7 +7,6 @@ import { readUpstream, UpstreamFailure } from './upstream.ts'
 import { createUpstreamPools, type UpstreamPools } from './upstream-pools.ts'
 import { createUpstreamRoom } from './upstream-room.ts'
 
-const PATIENCE = { timeout: 10_000 } // a busy machine takes its time
 const CONNECTIONS_MAX = 4
 const application = createServer((socket) => void socket.on('error', () => {}).resume())
 const port = () => (application.address() as AddressInfo).port
@@ -50,7 +49,7 @@ test('while this machine can open no further connection, who waits for one waits
   const waiting = [acquire(), acquire(), acquire()]
   mayConnect = false
   first!.destroy()
-  await expect.poll(() => refused, PATIENCE).toBe(1)
+  await expect.poll(() => refused).toBe(1)
   for (const served of waiting) {
     second!.release()
     expect(await served).toBe(second)
@@ -64,5 +63,5 @@ test('and is told so once none is open any more', async () => {
   mayConnect = false
   for (const connection of taken) connection.destroy()
   for (const outcome of await Promise.allSettled(waiting)) expect(outcome).toMatchObject({ status: 'rejected', reason: { reason: 'busy' } })
-  await expect.poll(() => pools.counts(), PATIENCE).toEqual({ pools: 0, connections: 0, idle: 0 })
+  await expect.poll(() => pools.counts()).toEqual({ pools: 0, connections: 0, idle: 0 })
 })

@@ -16,7 +16,7 @@ const HALF_OF_STREAMS = 32 * STREAMS_OF_HTTP2_UPSTREAM
 const WAITING_PER_CLIENT_MAX = 1_024
 /** Node accepts one connection a turn, and the system takes no more than these before. */
 const BACKLOG = 4_096
-const PATIENCE = { timeout: 10_000 } // a busy machine takes its time
+const WAIT_MS = 10_000
 
 /** Applications that leave requests for `/held` without an answer; new ones for each test, since what a former one opened may still wait to be accepted. */
 let sockets: Set<Socket>
@@ -61,7 +61,7 @@ async function askForAll(count: number, hostname = HOST): Promise<number> {
       )
     }
   }
-  await expect.poll(async () => (await edge.report()).exchanges - before + refusals.length, PATIENCE).toBe(count)
+  await expect.poll(async () => (await edge.report()).exchanges - before + refusals.length).toBe(count)
   for (const refusal of refusals) expect(refusal).toMatchObject({ ':status': 502, 'namesake-error': 'busy' })
   return refusals.length
 }
@@ -103,14 +103,14 @@ test('one project’s upstreams leave connections to those of others, and so do 
   const [one, two, three] = ['one.customer.com', 'two.customer.com', 'three.customer.com'] as const
   for (const hostname of [one, two, three]) await edge.route(hostname, urlOf(http1), { projectId: hostname })
   await askForAll(40, one)
-  await expect.poll(taken, PATIENCE).toEqual([30, 30])
+  await expect.poll(taken).toEqual([30, 30])
   await askForAll(40, two)
-  await expect.poll(taken, PATIENCE).toEqual([45, 45])
+  await expect.poll(taken).toEqual([45, 45])
   expect((await requestHttp2(await openFrom('127.0.0.1', three), head('/', three))).body).toBe('served')
   for (const socket of sockets) socket.destroy()
-  await expect.poll(taken, PATIENCE).toEqual([0, 0])
+  await expect.poll(taken).toEqual([0, 0])
   await askForAll(40, three)
-  await expect.poll(taken, PATIENCE).toEqual([30, 30])
+  await expect.poll(taken).toEqual([30, 30])
 })
 
 test('who waits for a connection of its project’s share waits on when one closes that another project may have', async () => {
@@ -121,14 +121,14 @@ test('who waits for a connection of its project’s share waits on when one clos
   for (const hostname of [one, two]) await edge.route(hostname, urlOf(http1), { projectId: hostname })
   const connections = async () => (await edge.report()).upstream.connections
   await askForAll(4, one)
-  await expect.poll(() => sockets.size, PATIENCE).toBe(4)
+  await expect.poll(() => sockets.size).toBe(4)
   const [first, ...others] = sockets
   await askForAll(2, two)
   const session = await openFrom('127.0.0.1', one)
   const waiting = Array.from({ length: 20 }, () => requestHttp2(session, head('/', one)))
-  await expect.poll(async () => (await edge.report()).exchanges, PATIENCE).toBe(26)
+  await expect.poll(async () => (await edge.report()).exchanges).toBe(26)
   first!.end('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 4\r\n\r\nheld')
-  await expect.poll(connections, PATIENCE).toBe(5)
+  await expect.poll(connections).toBe(5)
   for (const socket of others) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nheld')
   expect((await Promise.all(waiting)).map(({ body }) => body)).toEqual(waiting.map(() => 'served'))
 })
@@ -140,19 +140,19 @@ test('nor does one client take all connections, with the upstreams of however ma
   const hostnames = Array.from({ length: 12 }, (_, n) => `shop${n}.customer.com`)
   for (const hostname of [...hostnames, HOST]) await edge.route(hostname, urlOf(http1), { projectId: hostname })
   for (const hostname of hostnames) await askForAll(5, hostname)
-  await expect.poll(async () => (await edge.report()).upstream.connections, PATIENCE).toBe(31)
+  await expect.poll(async () => (await edge.report()).upstream.connections).toBe(31)
   expect(await askAsAnother()).toBe('served')
 })
 
 test('of those who wait for an upstream, one client’s are a quarter at most, whether or not it stays', async () => {
   const line = new UpstreamLine<string>()
   const [greedy, other] = [1, 2].map((): ClientLoad => ({ connections: 1, exchanges: 0, waiting: 0, held: 0 })) as [ClientLoad, ClientLoad]
-  const waiting = Array.from({ length: WAITING_PER_CLIENT_MAX }, () => line.wait(PATIENCE.timeout, { load: greedy }))
-  await expect(line.wait(PATIENCE.timeout, { load: greedy })).rejects.toMatchObject({ reason: 'busy' })
-  const others = line.wait(PATIENCE.timeout, { load: other })
+  const waiting = Array.from({ length: WAITING_PER_CLIENT_MAX }, () => line.wait(WAIT_MS, { load: greedy }))
+  await expect(line.wait(WAIT_MS, { load: greedy })).rejects.toMatchObject({ reason: 'busy' })
+  const others = line.wait(WAIT_MS, { load: other })
   line.next()!.resolve('a connection')
   expect(await waiting[0]).toBe('a connection')
-  waiting.push(line.wait(PATIENCE.timeout, { load: greedy }))
+  waiting.push(line.wait(WAIT_MS, { load: greedy }))
   for (const _ of waiting) line.next()!.resolve('another')
   expect(await others).toBe('another')
   expect([greedy.waiting, other.waiting, line.length]).toEqual([0, 0, 0])
@@ -160,7 +160,7 @@ test('of those who wait for an upstream, one client’s are a quarter at most, w
 
 test('what takes no bodies is for the first in the line that has none, and leaves the others their places', async () => {
   const line = new UpstreamLine<string>()
-  const waiting = [true, false, true, false].map((hasBody) => line.wait(PATIENCE.timeout, { hasBody }))
+  const waiting = [true, false, true, false].map((hasBody) => line.wait(WAIT_MS, { hasBody }))
   for (const what of ['first', 'second']) line.next({ takesBodies: false })!.resolve(what)
   expect(line.next({ takesBodies: false })).toBe(undefined)
   for (const what of ['third', 'fourth']) line.next()!.resolve(what)

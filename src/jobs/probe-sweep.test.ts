@@ -33,8 +33,8 @@ test('names whose servers do not answer, however many, do not hold up the first 
     },
   })
   try {
-    await expect.poll(() => checked.has(hostname), { timeout: 10_000 }).toBe(true)
-    await expect.poll(() => checked.size, { timeout: 10_000 }).toBeGreaterThan(SILENT_NAMES / 10)
+    await expect.poll(() => checked.has(hostname)).toBe(true)
+    await expect.poll(() => checked.size).toBeGreaterThan(SILENT_NAMES / 10)
   } finally {
     ends.resolve({ state: 'unknown', sentence: '', expected: [], found: [], warnings: [], checkedAt: new Date(0).toISOString() })
     await sweep.stop()

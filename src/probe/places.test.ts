@@ -76,7 +76,7 @@ test('a record that is right verifies beside hundreds of zones whose name server
   const { endpoint, unanswered } = await startResolver(authority!.address)
   const probe = probeAt(endpoint, authority!.port)
   const others = numbered(600, (n) => probe.check(parseHostname(`a.h${n}.test`), { ...NO_PROOF, projectId: 'mallory' }))
-  await expect.poll(unanswered, { timeout: 20_000 }).toBeGreaterThan(700)
+  await expect.poll(unanswered).toBeGreaterThan(700)
   expect((await probe.check(shop, NO_PROOF)).state).toBe('verified')
   const found = (await Promise.all(others)).map(({ state, sentence }) => `${state}: ${sentence.slice(0, 12)}`)
   expect(new Set(found)).toEqual(new Set(['absent: Add a CNAME ', 'unknown: We have more']))

@@ -101,7 +101,7 @@ async function follow(hostnamesMax = BOUND, pinned = [PINNED]): Promise<void> {
     now: () => nowMs++,
   })
   follower.start()
-  await expect.poll(() => writer.state().cursor, { timeout: 10_000 }).toBeDefined()
+  await expect.poll(() => writer.state().cursor).toBeDefined()
   await caughtUp()
 }
 
@@ -112,7 +112,7 @@ async function stop(): Promise<void> {
 
 async function caughtUp(): Promise<void> {
   const before = follower.status().asOfMs
-  await expect.poll(() => follower.status().asOfMs, { timeout: 10_000 }).toBeGreaterThan(before)
+  await expect.poll(() => follower.status().asOfMs).toBeGreaterThan(before)
 }
 
 const ask = async (number: number) => (await follower.findRoute(named(number))).kind
@@ -153,7 +153,7 @@ test("a host that became the service's own since the copy was made has its certi
   expect(reader.findCertificate(PINNED_LATER)).toMatchObject({ chainPem: 'portal' })
   await renew('portal, renewed')
   await db.pool.query(`insert into changes (kind, key) values ('certificate', $1)`, [PINNED_LATER])
-  await expect.poll(() => reader.findCertificate(PINNED_LATER)?.chainPem, { timeout: 10_000 }).toBe('portal, renewed')
+  await expect.poll(() => reader.findCertificate(PINNED_LATER)?.chainPem).toBe('portal, renewed')
   for (let number = 0; number < 2 * BOUND; number += 1) {
     nowMs += 1_000 // within the look-ups of a second
     await ask(number)
@@ -196,7 +196,7 @@ test('news of a hostname that the copy does not hold does not bring it in, and n
   expect(countHeld()).toBe(BOUND - 2)
   expect((await follower.findRoute(stranger)).kind).toBe('route')
   await removeDomain(db, project, stranger)
-  await expect.poll(() => reader.findRoute(stranger), { timeout: 10_000 }).toBeUndefined()
+  await expect.poll(() => reader.findRoute(stranger)).toBeUndefined()
   expect(await follower.findRoute(stranger)).toEqual({ kind: 'unknown' })
 })
 
@@ -214,7 +214,7 @@ test('while the database is away what the copy holds is served, and of nothing e
   expect(await ask(990)).toBe('unavailable')
   expect(await follower.findRoute(parseClaimName('nobodys.bounded.test'))).toEqual({ kind: 'unavailable' })
   away = false
-  await expect.poll(() => ask(990), { timeout: 10_000 }).toBe('route')
+  await expect.poll(() => ask(990)).toBe('route')
   expect(await follower.findRoute(parseClaimName('nobodys.bounded.test'))).toEqual({ kind: 'unknown' })
 })
 
@@ -226,7 +226,7 @@ test('what was used stays through a restart and a new snapshot, and another boun
   await ask(991)
   expect(held(991)).toBe(true)
   await db.pool.query(`update feed set life = gen_random_uuid()`) // as after a restored backup
-  await expect.poll(() => follower.report().snapshots, { timeout: 10_000 }).toBe(1)
+  await expect.poll(() => follower.report().snapshots).toBe(1)
   expect([held(990), held(991)]).toEqual([true, true])
   expect(countHeld()).toBe(2 * BOUND - 2)
   await stop()

@@ -56,7 +56,7 @@ beforeEach(async () => {
     writer.close()
     place.remove()
   }
-  await expect.poll(() => follower.status().complete, { timeout: 5_000 }).toBe(true)
+  await expect.poll(() => follower.status().complete).toBe(true)
 })
 afterEach(() => end())
 
@@ -89,7 +89,7 @@ test('claims made by many transactions at once all reach the copy', async () => 
     }),
   )
   await announcer.close()
-  await expect.poll(() => routed(400).length, { timeout: 10_000 }).toBe(400)
+  await expect.poll(() => routed(400).length).toBe(400)
   expect(routed(1)).toEqual(await loadRoutes(db, [named(0)]))
   expect(follower.report().snapshots).toBe(1)
 })
@@ -102,30 +102,30 @@ test('a claim whose transaction began first and commits last is not passed over'
   await slow.query("insert into changes (kind, key) values ('host', $1)", [named(0)])
   await Promise.all(Array.from({ length: 50 }, (_, number) => claim(number + 1)))
   const before = follower.status().asOfMs
-  await expect.poll(() => follower.status().asOfMs, { timeout: 10_000 }).toBeGreaterThan(before)
+  await expect.poll(() => follower.status().asOfMs).toBeGreaterThan(before)
   await slow.query('commit')
   await slow.end()
-  await expect.poll(() => routed(51).length, { timeout: 10_000 }).toBe(51)
+  await expect.poll(() => routed(51).length).toBe(51)
 })
 
 test('removals, changed projects and settings reach the copy', async () => {
   await Promise.all(Array.from({ length: 5 }, (_, number) => claim(number)))
-  await expect.poll(() => routed(5).length, { timeout: 10_000 }).toBe(5)
+  await expect.poll(() => routed(5).length).toBe(5)
   await removeDomain(db, project, named(0))
   await updateProject(db, project.slug, { upstreamUrl: 'https://two.example.com' }, PROJECT_RULES)
   await writeSetting(db, 'thumbprint', Buffer.from(`of ${projects}`))
-  await expect.poll(() => reader.findSetting('thumbprint')?.toString(), { timeout: 10_000 }).toBe(`of ${projects}`)
+  await expect.poll(() => reader.findSetting('thumbprint')?.toString()).toBe(`of ${projects}`)
   expect(reader.findRoute(named(0))).toBeUndefined()
   for (let number = 1; number < 5; number += 1) expect(reader.findRoute(named(number))?.upstreamUrl).toBe('https://two.example.com')
 })
 
 test('how a project’s pages look reaches the copy once a project, by the feed and by a snapshot, and goes with it', async () => {
   const inCopy = () => reader.findBrand(project.id)
-  await expect.poll(inCopy, { timeout: 10_000 }).toMatchObject({ name: `Project ${projects}`, errorPage: null })
+  await expect.poll(inCopy).toMatchObject({ name: `Project ${projects}`, errorPage: null })
   await updateProject(db, project.slug, { brand: { color: '#1a56c4' }, errorPage: '<p>Back soon</p>' }, PROJECT_RULES)
-  await expect.poll(inCopy, { timeout: 10_000 }).toMatchObject({ color: '#1a56c4', errorPage: '<p>Back soon</p>' })
+  await expect.poll(inCopy).toMatchObject({ color: '#1a56c4', errorPage: '<p>Back soon</p>' })
   await deleteProject(db, project)
-  await expect.poll(inCopy, { timeout: 10_000 }).toBeUndefined()
+  await expect.poll(inCopy).toBeUndefined()
 })
 
 test('a TLS-ALPN-01 challenge reaches the copy while it is pending, and one of DNS never does', async () => {
@@ -134,10 +134,10 @@ test('a TLS-ALPN-01 challenge reaches the copy while it is pending, and one of D
   await presentChallenge(db, challenge('dns-01', 'text'))
   await presentChallenge(db, challenge('tls-alpn-01', 'z.older'))
   await presentChallenge(db, challenge('tls-alpn-01', 'a.newer'))
-  await expect.poll(() => inCopy().map(({ keyAuthorization }) => keyAuthorization), { timeout: 10_000 }).toEqual(['z.older', 'a.newer'])
+  await expect.poll(() => inCopy().map(({ keyAuthorization }) => keyAuthorization)).toEqual(['z.older', 'a.newer'])
   await withdrawChallenge(db, challenge('tls-alpn-01', 'a.newer'))
   await withdrawChallenge(db, challenge('tls-alpn-01', 'z.older'))
-  await expect.poll(inCopy, { timeout: 10_000 }).toEqual([])
+  await expect.poll(inCopy).toEqual([])
 })
 
 test('look-ups that hang, of however many visitors, hold up nothing that the feed brings', async () => {
@@ -179,7 +179,7 @@ test('look-ups that hang, of however many visitors, hold up nothing that the fee
 
 test('a hostname that another project claims next leads to that project', async () => {
   await claim(0)
-  await expect.poll(() => reader.findRoute(named(0))?.projectId, { timeout: 10_000 }).toBe(project.id)
+  await expect.poll(() => reader.findRoute(named(0))?.projectId).toBe(project.id)
   const other = await createProject(
     db,
     { name: `Other ${projects}`, upstreamUrl: 'https://other.example.com', plan: 'unlimited' },
@@ -187,6 +187,6 @@ test('a hostname that another project claims next leads to that project', async 
   )
   await removeDomain(db, project, named(0))
   await registerDomain(db, other, { hostname: named(0), metadataJson: '{}' }, CLAIM_RULES)
-  await expect.poll(() => reader.findRoute(named(0))?.projectId, { timeout: 10_000 }).toBe(other.id)
+  await expect.poll(() => reader.findRoute(named(0))?.projectId).toBe(other.id)
   expect(reader.findRoute(named(0))).toMatchObject({ verified: false, proofNeeded: true, upstreamUrl: 'https://other.example.com' })
 })

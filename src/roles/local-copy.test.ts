@@ -204,7 +204,7 @@ test('a process that remembers all of a copy answers from memory alone once it h
   const all = [star, ...Array.from({ length: HOSTNAMES }, (_, n) => shop(n))]
   try {
     const expected = memory.bytes() // before it knows how many there are
-    await expect.poll(() => foundIn(all), { timeout: 20_000 }).toBe(all.length)
+    await expect.poll(() => foundIn(all)).toBe(all.length)
     await expect.poll(() => memory.bytes()).toBeLessThan(expected / 2)
     expect(memory.bytes()).toBeGreaterThan(all.length * 30)
     expect(memory.get(shop(1))).toEqual({ kind: 'route', route: toLight(reader.findRoute(shop(1))!) })
@@ -223,7 +223,7 @@ test('a process that remembers all of a copy answers from memory alone once it h
     memory.clear()
     expect(foundIn(all)).toBe(0)
     expect(memory.bytes()).toBe(held) // so that nothing else gives up room for it
-    await expect.poll(() => foundIn(all), { timeout: 20_000 }).toBe(all.length - 1)
+    await expect.poll(() => foundIn(all)).toBe(all.length - 1)
   } finally {
     memory.close()
     reader.close()

@@ -37,9 +37,7 @@ async function expectNothingLeft(): Promise<void> {
   const reader = await speak(target(OTHER), `GET / HTTP/1.1\r\nHost: ${OTHER}\r\nConnection: close\r\n\r\n`)
   expect((await reader.answer()).body).toBe(OTHER)
   await reader.closed()
-  await expect
-    .poll(() => edge.report(), { timeout: 10_000 })
-    .toMatchObject({ http1Connections: 0, http2Connections: 0, exchanges: 0, tunnels: 0 })
+  await expect.poll(() => edge.report()).toMatchObject({ http1Connections: 0, http2Connections: 0, exchanges: 0, tunnels: 0 })
   const { connections, idle } = (await edge.report()).upstream
   expect(connections).toBe(idle)
 }

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { embeddedUrl } from '../../src/embedded-postgres.ts'
 import { locateRun } from '../../src/run-directory.ts'
 import { freePort } from '../support/ports.ts'
@@ -23,6 +23,7 @@ beforeAll(async () => {
   database = new pg.Client({ connectionString: embeddedUrl(locateRun(world.tree.dataDir)) })
   await database.connect()
 })
+afterEach(() => world.closePages())
 afterAll(async () => {
   await database?.end()
   await world?.stop()

@@ -11,9 +11,9 @@ const FLAGS = [
   '--no-first-run',
 ]
 
-/** Debian's Chromium, without a window. Its user closes it. */
+/** Debian's Chromium, built without windows. Its user closes it. */
 export function startChromium(): Promise<Browser> {
-  return chromium.launch({ executablePath: '/usr/bin/chromium', args: FLAGS })
+  return chromium.launch({ executablePath: '/usr/bin/chromium-headless-shell', args: FLAGS })
 }
 
 /** What axe finds on the page that is serious or worse: the rule, and where. */

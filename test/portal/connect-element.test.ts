@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import type { BrowserContextOptions, Locator, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { freePort } from '../support/ports.ts'
 import { collectErrors, findBarriers } from './chromium.ts'
 import { EDGE_HOST, type PortalWorld, startPortalWorld } from './portal-world.ts'
@@ -88,6 +88,8 @@ beforeAll(async () => {
   await vendor.request.post(`${world.portalUrl}/v1/portal/projects`, { data: { name: 'Acme Shops', upstreamUrl: world.upstreamUrl } })
   await vendor.request.patch(`${world.portalUrl}/v1/portal/projects/acme-shops`, { data: { brand: { color: '#7c3aed' } } })
 })
+
+afterEach(() => world.closePages(vendor))
 
 afterAll(async () => {
   vendorSite?.close()
@@ -381,7 +383,7 @@ test('news that change what is shown take neither the focus nor the choice away'
   })
   const news = async (found: object) => {
     facts = found
-    await expect.poll(() => asNewsCome.length, { timeout: 20_000 }).toBeGreaterThan(0) // a stream that ended is asked for again after a while
+    await expect.poll(() => asNewsCome.length).toBeGreaterThan(0) // a stream that ended is asked for again after a while
     asNewsCome.shift()!()
   }
   await page.evaluate(`document.querySelector('namesake-connect').setAttribute('token', '${await link('my.place.element-customer.com')}')`)

@@ -25,6 +25,8 @@ export type PortalWorld = {
   signIn(page: Page, email: string): Promise<void>
   /** Asks for a link in the form; resolves with the address in the mail. */
   askForLink(page: Page, email: string): Promise<string>
+  /** Closes all pages but the given one: each that stays open goes on hearing of news, in a process of its own. */
+  closePages(kept?: Page): Promise<void>
   stop(): Promise<void>
 }
 
@@ -79,6 +81,13 @@ export async function startPortalWorld(env: Record<string, string> = {}): Promis
     async signIn(page, email) {
       await page.goto(await askForLink(page, email))
       await page.waitForURL(/\/projects/)
+    },
+    async closePages(kept) {
+      for (const context of browser.contexts()) {
+        if (context === kept?.context()) continue
+        await Promise.all(context.pages().map((page) => page.unrouteAll({ behavior: 'ignoreErrors' })))
+        await context.close()
+      }
     },
     async stop() {
       await browser.close()

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { visit } from '../support/visitor.ts'
 import { findBarriers } from './chromium.ts'
 import { EDGE_HOST, type PortalWorld, startPortalWorld } from './portal-world.ts'
@@ -12,6 +12,8 @@ let world: PortalWorld
 beforeAll(async () => {
   world = await startPortalWorld()
 })
+
+afterEach(() => world.closePages())
 
 afterAll(async () => {
   await world?.stop()
@@ -606,7 +608,7 @@ describe('tokens', () => {
     await page.getByRole('button', { name: 'Revoke production' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
     await page.getByText('Revoked', { exact: true }).waitFor()
-    await expect.poll(async () => (await call()).status, { timeout: 10_000 }).toBe(401)
+    await expect.poll(async () => (await call()).status).toBe(401)
   })
 })
 

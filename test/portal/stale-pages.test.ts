@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { findBarriers } from './chromium.ts'
 import { EDGE_HOST, type PortalWorld, startPortalWorld } from './portal-world.ts'
 
@@ -9,6 +9,7 @@ let world: PortalWorld
 beforeAll(async () => {
   world = await startPortalWorld()
 })
+afterEach(() => world.closePages())
 afterAll(async () => {
   await world?.stop()
 })

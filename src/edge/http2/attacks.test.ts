@@ -121,7 +121,7 @@ test('who opens the connection’s window again and again, while all its streams
   const visitor = await open([0, 4, 0, 0, 0, 0])
   visitor.send(...Array.from({ length: 200 }, (_, i) => frame(HEADERS, 5, id(i), requestBlock(HOST, { path: '/bytes?count=100' }))))
   const heads = () => visitor.frames.filter(({ type }) => type === HEADERS).length
-  await expect.poll(heads, { timeout: 10_000 }).toBe(200)
+  await expect.poll(heads).toBe(200)
   const before = process.cpuUsage()
   const updates = Buffer.concat(Array.from({ length: 1_000 }, () => frame(WINDOW_UPDATE, 0, 0, word(1))))
   for (let i = 0; i < 200; i += 1) {
@@ -178,7 +178,7 @@ test('who asks for large answers and never reads costs a bounded pile, and is le
   visitor.send(frame(WINDOW_UPDATE, 0, 0, word(2 ** 30)))
   for (let i = 0; i < 250; i += 1) visitor.send(frame(HEADERS, 5, id(i), requestBlock(HOST, { path: '/bytes?count=10000000' })))
   await expect.poll(() => upstream.connections()).toBeGreaterThan(before)
-  await expect.poll(async () => (await impatient.report()).http2Connections, { timeout: 15_000 }).toBe(0)
+  await expect.poll(async () => (await impatient.report()).http2Connections).toBe(0)
   expect(process.memoryUsage().rss - memoryBefore).toBeLessThan(300_000_000) // the upstreams are in this process too
 })
 
