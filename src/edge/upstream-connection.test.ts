@@ -92,6 +92,29 @@ test("a connection is not the next one's while the end of an upload that was ans
   expect(socket.destroyed).toBe(true)
 })
 
+test("a connection is not the next one's while the system has not taken all of an upload that was answered early", async () => {
+  const { turn, end } = createHandTurn()
+  const { freed, statuses, send } = begin(turn)
+  const body = new ArrivingBody(undefined, () => {})
+  send({ body })
+  end()
+  await expect.poll(() => received).toContain('chunked')
+  application.pause()
+  const upload = async () => {
+    body.push(Buffer.alloc(RECORD_BYTES, 'u'))
+    end()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  while (socket.writableLength === 0) await upload()
+  body.end([])
+  await tick()
+  end()
+  application.write(EARLY)
+  await expect.poll(() => statuses).toEqual([401])
+  expect(freed).toEqual([])
+  expect(socket.destroyed).toBe(true)
+})
+
 test("a connection whose request has left is the next one's as soon as it is answered", async () => {
   const { turn, end } = createHandTurn()
   const { freed, send } = begin(turn)

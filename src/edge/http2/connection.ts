@@ -6,15 +6,16 @@ import type { TurnMember } from '../turn.ts'
 import { borrowVisitorBytes } from '../visitor-reads.ts'
 import { Budget, COST, WITH_VISITOR } from './budget.ts'
 import type { ExchangeHost, Http2Exchange } from './exchange.ts'
+import { Farewell } from './farewell.ts'
 import type { FrameBuffers } from './frame-buffers.ts'
 import { type FrameListener, FrameReceiver } from './frame-receiver.ts'
 import { FrameWriter } from './frame-writer.ts'
 import { listOf } from './header-field.ts'
 import type { DecodedHead } from './hpack-decoder.ts'
 import type { HpackEncoder } from './hpack-encoder.ts'
-import { BEGIN_MS_MAX, EARLY_ANSWER_MS, GOAWAY_GRACE_MS, HEADS_BYTES_MAX, LINGER_MS, RAPID_MS, VISITOR_RULES } from './limits.ts'
+import { BEGIN_MS_MAX, EARLY_ANSWER_MS, HEADS_BYTES_MAX, LINGER_MS, RAPID_MS, VISITOR_RULES } from './limits.ts'
 import { OpenStreams } from './open-streams.ts'
-import { ConnectionError, ERROR_CODE, FLAG, FRAME, STREAM_ID_MAX, violation } from './protocol.ts'
+import { ConnectionError, ERROR_CODE, FLAG, FRAME, violation } from './protocol.ts'
 import { areWellFormedTrailers, readRequest } from './request-fields.ts'
 import { ResetStreams } from './reset-streams.ts'
 import { CONNECTION_WINDOW_BYTES, OUR_SETTINGS, type PeerSettings, STREAM_WINDOW_BYTES } from './settings.ts'
@@ -26,8 +27,6 @@ export type ConnectionParts = EngineParts & { buffers: FrameBuffers; encoder: Hp
 
 /** `leaving`: the visitor knows that it should open no more streams; `last`: none is taken any more; `closed`: nothing is said or heard. */
 type State = 'open' | 'leaving' | 'last' | 'closed'
-
-const LAST_PING = Buffer.from('namesake')
 
 /** One connection of HTTP/2 (RFC 9113): its streams, its windows, its deadlines, and an end to it when it costs more than it brings. */
 export class Http2Connection implements ExchangeHost, FrameListener, TurnMember {
@@ -45,18 +44,17 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   /** Whose exchanges have not begun. */
   #arrived: Stream[] = []
   readonly #waiting: WaitingMessages
+  readonly #farewell: Farewell
   #state: State = 'open'
   #isMarked = false
   #lineIsFree = false
   #lastStreamId = 0
-  #lastStreamTaken = STREAM_ID_MAX
   #peerWindow = INITIAL_WINDOW_BYTES
   #headBytes = 0
   #dribbles = 0
   #waitedFor: object | undefined
   #headDeadlineAt: number
   #idleDeadlineAt: number
-  #leaveDeadlineAt = Number.POSITIVE_INFINITY
   #closeDeadlineAt = Number.POSITIVE_INFINITY
 
   constructor(socket: TLSSocket, connection: VisitorConnection, parts: ConnectionParts) {
@@ -68,6 +66,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
       sent: () => (this.#arrived.length > 0 ? this.#mark(true) : this.#waiting.goOn()),
       told: parts.http2ErrorSent,
     })
+    this.#farewell = new Farewell(this.writer)
     this.#waiting = new WaitingMessages(this.sendWindow, this.writer, parts.kept)
     this.#receiver = new FrameReceiver(this, this.#budget, { ...VISITOR_RULES, takePingDue: () => this.writer.takeNews() })
     this.#waitedFor = this.#receiver.unfinished
@@ -84,9 +83,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   leave(): void {
     if (this.#state !== 'open') return
     this.#state = 'leaving'
-    this.#leaveDeadlineAt = performance.now() + GOAWAY_GRACE_MS
-    this.writer.goaway(STREAM_ID_MAX, ERROR_CODE.none)
-    this.writer.frame(FRAME.ping, FLAG.none, 0, LAST_PING)
+    this.#farewell.say(performance.now())
   }
 
   destroy(isStalled = false): void {
@@ -101,8 +98,9 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     if (this.writer.hasUnsent) this.#idleDeadlineAt = nowMs + this.#parts.timeouts.keepAliveMs // an answer is over before its last bytes have left
     if (nowMs >= this.#headDeadlineAt || (this.#streams.size === 0 && nowMs >= this.#idleDeadlineAt)) return this.#fail(ERROR_CODE.none)
     if (this.#state === 'closed') return
-    if (nowMs >= this.#leaveDeadlineAt) this.#takeNoMore()
+    if (this.#state === 'leaving' && this.#farewell.isOver(nowMs)) this.#takeNoMore(nowMs)
     for (const id of this.#resetStreams.due(nowMs)) this.writer.reset(id, ERROR_CODE.none)
+    this.#closeIfDone(nowMs)
     if (this.#arrived.length > 0 && !this.#waiting.areTooMany) this.#mark() // other connections may have made the room
     if (this.#waiting.isEmpty) return
     if (this.#waiting.areHeldBack(this.#streams.all(), nowMs, BEGIN_MS_MAX))
@@ -133,10 +131,8 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
 
   answered(exchange: Http2Exchange): void {
     const stream = this.#streams.get(exchange.streamId)
-    if (!stream) return
     // RFC 9113 §8.1: a complete answer may come before the request has ended; the visitor is told not to send the rest.
-    if (stream.isRequestComplete) this.#remove(stream)
-    else this.#forget(stream, performance.now() + EARLY_ANSWER_MS)
+    if (stream) this.#forget(stream, this.#parts.turn.nowMs() + EARLY_ANSWER_MS)
   }
 
   aborted(exchange: Http2Exchange): void {
@@ -237,11 +233,11 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
 
   onPing(payload: Buffer, isAnswer: boolean): void {
     if (!isAnswer) this.writer.frame(FRAME.ping, FLAG.ack, 0, payload)
-    else if (this.#state === 'leaving' && payload.equals(LAST_PING)) this.#takeNoMore()
+    else if (this.#farewell.isAnsweredBy(payload)) this.#takeNoMore()
   }
 
   onGoaway(): void {
-    if (this.#state === 'open' || this.#state === 'leaving') this.#takeNoMore()
+    this.#takeNoMore()
   }
 
   onWindowUpdate(streamId: number, bytes: number) {
@@ -313,22 +309,26 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     stream.close()
     if (this.#streams.size > 0 || this.#state === 'closed') return
     this.#idleDeadlineAt = this.#parts.turn.nowMs() + this.#parts.timeouts.keepAliveMs
-    if (this.#state === 'last') this.#close()
+    this.#closeIfDone(this.#parts.turn.nowMs())
   }
 
-  #takeNoMore(): void {
-    this.#state = 'last'
-    this.#leaveDeadlineAt = Number.POSITIVE_INFINITY
-    this.#lastStreamTaken = this.#lastStreamId
-    this.writer.goaway(this.#lastStreamTaken, ERROR_CODE.none)
-    if (this.#streams.size === 0) this.#close()
+  #takeNoMore(nowMs = performance.now()): void {
+    if (this.#state === 'open' || this.#state === 'leaving') this.#farewell.takeNoMore(this.#lastStreamId)
+    if (this.#state !== 'closed') this.#state = 'last'
+    this.#closeIfDone(nowMs)
+  }
+
+  /** Behind the last answer, and when the visitor has it: with its next frame to a socket that is closed the system drops what it had not sent yet. */
+  #closeIfDone(nowMs: number): void {
+    if (this.#state !== 'last' || this.#streams.size > 0 || this.#resetStreams.areUntold) return
+    if (this.#farewell.hasBeenHeard(this.#idleDeadlineAt - this.#parts.timeouts.keepAliveMs, nowMs)) this.#close()
   }
 
   #fail(code: number): void {
     if (this.#state === 'closed') return
     this.#socket.pause() // nothing that it sends on is worth the deciphering
     this.#closeDeadlineAt = performance.now() + LINGER_MS
-    this.writer.goaway(Math.min(this.#lastStreamId, this.#lastStreamTaken), code) // never more than was said before (RFC 9113 §6.8)
+    this.#farewell.takeNoMore(this.#lastStreamId, code)
     this.#close()
   }
 

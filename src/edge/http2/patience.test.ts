@@ -43,6 +43,8 @@ test('an answer that has not left when its connection ends has the time of any b
   expect(pair.isClosed()).toBe(false)
   pair.release()
   await pair.settled()
+  pair.send(frame(PING, 1, 0, pair.frames.find(({ type }) => type === PING)!.payload))
+  await pair.settled()
   pair.connection.look(beganMs)
   expect(pair.isClosed()).toBe(false)
   pair.connection.look(soon())

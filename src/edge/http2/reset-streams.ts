@@ -22,6 +22,12 @@ export class ResetStreams {
     if (this.#streams.size > REMEMBERED_MAX) this.#streams.delete(this.#streams.keys().next().value!)
   }
 
+  /** Whether visitors have yet to hear that the rest of a request is not wanted. */
+  get areUntold(): boolean {
+    for (const { tellAtMs } of this.#streams.values()) if (tellAtMs !== undefined) return true
+    return false
+  }
+
   has(streamId: number): boolean {
     return this.#streams.has(streamId)
   }
