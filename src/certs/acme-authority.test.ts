@@ -110,11 +110,14 @@ test('the same account key finds the same account, also in another process', asy
   expect(accounts).toEqual(['There are now 1 accounts in memory'])
 })
 
-test('the account is bound to an external one where the authority requires it', async () => {
+test('the account is bound to an external one where the authority requires it, and found by the next process', async () => {
   const hmac = 'zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W'
   const setting = await setUp({ eab: { 'kid-1': hmac } })
-  const issued = await authorityOf(setting, { eab: { kid: 'kid-1', hmac } }).issue(shop, inTime())
-  expect(readCertificate(issued.chainPem).names).toEqual([shop])
+  for (const email of ['old@vendor.example', 'new@vendor.example']) {
+    const issued = await authorityOf(setting, { email, eab: { kid: 'kid-1', hmac } }).issue(shop, inTime())
+    expect(readCertificate(issued.chainPem).names).toEqual([shop])
+  }
+  expect(setting.pebble.output().match(/There are now \d+ accounts in memory/g)).toHaveLength(1)
 })
 
 test('without the external account that an authority requires, its own words say so', async () => {

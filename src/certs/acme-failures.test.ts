@@ -101,6 +101,20 @@ test('a date in Retry-After is understood too', async () => {
   expect(retryAfterS).toBeLessThanOrEqual(600)
 })
 
+test.for([
+  ['unauthorized', 403, own('accountUnusable')],
+  ['malformed', 400, own('accountUnusable')],
+  ['badPublicKey', 400, own('accountUnusable')],
+  ['externalAccountRequired', 403, acme('externalAccountRequired')],
+  ['invalidContact', 400, acme('invalidContact')],
+  ['rateLimited', 429, acme('rateLimited')],
+  ['serverInternal', 500, acme('serverInternal')],
+  ['malformed', 404, acme('malformed')], // its place is elsewhere by now
+] as const)('a refusal to make our account by %s (%d) is %s', async ([name, status, type]) => {
+  const { authority } = await startAuthority({ '/account': { status, body: { type: acme(name), detail: 'no' } } })
+  expect((await failureOf(authority)).problem).toEqual({ type, detail: 'no', status })
+})
+
 test('ten refused nonces in a row are borne', async () => {
   const bad = { status: 400, body: { type: acme('badNonce'), detail: 'again' } }
   const { authority, visits, order } = await startAuthority({ '/order': (visit) => (visit <= 10 ? bad : { body: order('ready') }) })

@@ -3,6 +3,9 @@ import { type AcmeProblem, IssueError } from './authority.ts'
 const SENTENCE_CHARACTERS_MAX = 600
 export const ACME_ERROR = 'urn:ietf:params:acme:error:'
 const OWN_FAULT = 'urn:namesake:error:'
+const PASSING = ['rateLimited', 'badNonce', 'serverInternal']
+// These say themselves what is wrong with an account.
+const OF_THE_ACCOUNT = ['externalAccountRequired', 'userActionRequired', 'accountDoesNotExist', 'invalidContact', 'unsupportedContact']
 
 /** What we find wrong ourselves, where the authority said nothing. The names are stored and shown: they keep their meaning. */
 export type OwnFault =
@@ -46,10 +49,25 @@ export function isAcmeError(error: unknown, name: string): boolean {
   return error instanceof IssueError && error.problem.type === ACME_ERROR + name
 }
 
-/** Throws the failure; `unauthorized` where the account alone was asked about as the account's fault, and not that of the hostname (RFC 8555 §6.7, §7.3.6). */
+/** Throws the failure; `unauthorized` where no challenge was met yet as the account's fault, and not that of the hostname (RFC 8555 §6.7, §7.3.6). */
 export function blameAccount(error: unknown): never {
-  if (!(error instanceof IssueError) || !isAcmeError(error, 'unauthorized')) throw error
-  throw new IssueError(error.message, { ...error.problem, type: `${OWN_FAULT}accountUnusable` }, { retryAfterS: error.retryAfterS })
+  throw error instanceof IssueError && isAcmeError(error, 'unauthorized') ? accountUnusable(error) : error
+}
+
+/** As blameAccount, where no hostname was named either: what an authority refuses for good then, such as a binding that it does not take, it refuses to the account. */
+export function blameAccountAlone(error: unknown): never {
+  throw isFinalRefusal(error) && !OF_THE_ACCOUNT.some((name) => isAcmeError(error, name)) ? accountUnusable(error) : error
+}
+
+/** Whether the authority has understood what it was asked, and would refuse it again. A URL at which nothing is any more has judged nothing. */
+export function isFinalRefusal(error: unknown): error is IssueError {
+  if (!(error instanceof IssueError) || !error.problem.type.startsWith(ACME_ERROR)) return false
+  const { status = 0 } = error.problem
+  return status >= 400 && status < 500 && ![404, 429].includes(status) && !PASSING.includes(kindOf(error))
+}
+
+function accountUnusable({ message, problem, retryAfterS }: IssueError): IssueError {
+  return new IssueError(message, { ...problem, type: `${OWN_FAULT}accountUnusable` }, { retryAfterS })
 }
 
 /** The last part of a problem's type: `rateLimited`, `timeout`. Of a compound problem, that of its first part (RFC 8555 §6.7.1). */

@@ -432,6 +432,15 @@ test.for<StubStep>(['account', 'new-order'])(
   },
 )
 
+test('a refusal of our account by another name is the account’s too: it says nothing of the hostname, and no order was sent', async () => {
+  const { stub, others, attempt, outcomes } = await setUp({}, 1)
+  const detail = '[External Account Binding] The Key Identifier was not recognized'
+  for (const one of [stub, ...others]) one.fail('account', { kind: 'problem', name: 'malformed', detail })
+  expect(await attempt()).toMatchObject({ problem: { type: 'urn:namesake:error:accountUnusable', detail, status: 400 } })
+  expect(stub.orders).toEqual([])
+  expect(await outcomes()).not.toContain('invalid')
+})
+
 test('where there is no other authority, the refusal of our account is told as that, in full', async () => {
   const { stub, attempt, outcomes } = await setUp()
   stub.fail('new-order', DEACTIVATED)

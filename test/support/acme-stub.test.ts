@@ -105,10 +105,34 @@ test.for<[string, ExternalAccount | undefined, string]>([
   await expect(authority.issue(shop, inTime())).rejects.toMatchObject({ problem: { type } })
 })
 
-test('an account with the binding that its authority gave gets certificates', async () => {
-  const { authority } = await setUp({ eab: { [EAB.kid]: EAB.hmac } }, EAB)
-  await expect(authority.issue(shop, inTime())).resolves.toMatchObject({ chainPem: expect.stringContaining('BEGIN') })
+test('an account with the binding that its authority gave gets certificates, also by the next process that has its key', async () => {
+  const { stub, authority } = await setUp({ eab: { [EAB.kid]: EAB.hmac } }, EAB)
+  const next = createAcmeAuthority({ directoryUrl: stub.directoryUrl, caFile: stub.caFile, accountKeyPem, eab: EAB })
+  for (const one of [authority, next]) {
+    await expect(one.issue(shop, inTime())).resolves.toMatchObject({ chainPem: expect.stringContaining('BEGIN') })
+  }
+  expect(new Set(stub.orders.map(({ account }) => account)).size).toBe(1)
 })
+
+test('of two processes that bind one account at once both get certificates', async () => {
+  const { stub, authority } = await setUp({ eab: { [EAB.kid]: EAB.hmac } }, EAB)
+  const next = createAcmeAuthority({ directoryUrl: stub.directoryUrl, caFile: stub.caFile, accountKeyPem, eab: EAB })
+  const unaware = stub.hold('account', 'answered') // it has been told that there is no account
+  const slow = authority.issue(shop, inTime())
+  await unaware.reached
+  await next.issue(shop, inTime())
+  unaware.release()
+  await expect(slow).resolves.toMatchObject({ chainPem: expect.stringContaining('BEGIN') })
+})
+
+test.for(['externalAccountRequired', 'malformed', 'unsupportedContact'])(
+  'an authority that answers the question for an account with %s is sent the binding',
+  async (name) => {
+    const { stub, authority } = await setUp({ eab: { [EAB.kid]: EAB.hmac } }, EAB)
+    stub.fail('account', { kind: 'problem', name }, 1)
+    await expect(authority.issue(shop, inTime())).resolves.toMatchObject({ chainPem: expect.stringContaining('BEGIN') })
+  },
+)
 
 test('DNS-01 is looked up for real when a server is given', async () => {
   const dns = await startDnsServer()

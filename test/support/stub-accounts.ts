@@ -44,9 +44,16 @@ export function createStubAccounts(options: {
       const payload = jws.payload === '' ? undefined : (decode(jws.payload) as Record<string, unknown>)
       return { kind: 'signed', account, payload }
     },
-    /** Keeps a new account; says why not where its binding to a customer of the authority is missing or wrong (RFC 8555 §7.3.4). */
+    /**
+     * Keeps a new account; says why not where its binding to a customer of the authority is missing or wrong (RFC 8555 §7.3.4). One that is bound
+     * is not bound again, as at Sectigo.
+     */
     register(account: StubAccount, payload: Record<string, unknown> = {}): { kind: 'new' | 'known' } | ReturnType<typeof refused> {
-      if (accounts.has(account.url)) return { kind: 'known' }
+      if (accounts.has(account.url)) {
+        if (!payload.externalAccountBinding) return { kind: 'known' }
+        return refused('malformed', '[External Account Binding] The account is not awaiting external account binding')
+      }
+      if (payload.onlyReturnExisting) return refused('accountDoesNotExist', 'no account has this key')
       const fault = eab && faultOfBinding(payload.externalAccountBinding as Jws | undefined, account, eab)
       if (fault) return fault === 'missing' ? refused('externalAccountRequired', 'a binding is required') : refused('unauthorized', fault)
       accounts.set(account.url, account)
