@@ -51,6 +51,7 @@ create table certificates (
   waits_since timestamp with time zone,
   leased_by text collate "C",
   xid xid8 not null default pg_current_xact_id(),
+  own_at timestamp with time zone not null default now(),
   constraint certificates_pkey PRIMARY KEY (hostname),
   constraint certificate_complete CHECK ((((state = 'issued'::text) = (chain_pem IS NOT NULL)) AND ((chain_pem IS NULL) = (sealed_key IS NULL)))),
   constraint certificate_origin CHECK ((origin = ANY (ARRAY['ordered'::text, 'imported'::text]))),

@@ -1,8 +1,9 @@
 import { sql } from 'kysely'
 import { type Db, rows } from './db.ts'
+import { isOwnStill } from './issuance-standing.ts'
 
 /**
- * How the certificates in service stand, of hostnames that somebody holds. `expiring`: how many end within so many days, those that have ended
+ * How the certificates in service stand, of hostnames that somebody holds, or the service itself. `expiring`: how many end within so many days, those that have ended
  * included. `overdue`: ordered ones whose renewal should have been, with more than a third of its time used up. `stopped`: not renewed any
  * more, since DNS left. `soonest`: what ends first, negative after its end; none where there is no certificate.
  */
@@ -35,7 +36,7 @@ export async function readCertificateHealth(db: Db): Promise<CertificateHealth> 
         count(*) filter (where c.renewal_stopped_at is not null)::int as stopped,
         ${soonestEnd('ordered')} as ordered, ${soonestEnd('imported')} as imported
       from certificates c left join domains d on d.hostname = c.hostname and d.deleted_at is null
-      where c.chain_pem is not null and c.project_id is not distinct from d.project_id`,
+      where c.chain_pem is not null and c.project_id is not distinct from d.project_id and (c.project_id is not null or ${isOwnStill('c')})`,
   )
   const { days1, days7, days14, overdue, stopped, ordered, imported } = found!
   const [day, week, fortnight] = EXPIRING_WITHIN_DAYS

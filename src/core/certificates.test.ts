@@ -11,7 +11,6 @@ import {
   recordCertificate,
   recordIssuanceFailure,
   requestIssuance,
-  requestOwnCertificates,
 } from './certificates.ts'
 import type { Db } from './db.ts'
 import type { DnsReport } from './dns-report.ts'
@@ -425,18 +424,6 @@ test('a certificate that arrives after its hostname changed hands is not kept fo
   await claim(db, second, hostname)
   await recordCertificate(db, hostname, issued())
   expect(await loadCertificates(db, [hostname])).toEqual([])
-})
-
-test("the service's own hosts have certificates without a project, and are told apart from strangers", async () => {
-  const own = freshHostname('namesake.test')
-  await requestOwnCertificates(db, [own])
-  await requestOwnCertificates(db, [own])
-  expect(await jobs(own)).toBe(1)
-  expect(await beginIssuance(db, own)).toMatchObject({ kind: 'go', projectId: null, attempt: 1, renewing: false })
-  await recordCertificate(db, own, issued(30, -1))
-  expect(await loadCertificates(db, [own])).toMatchObject([{ hostname: own, state: 'issued' }])
-  expect(await claimDueRenewals(db, 100)).toContain(own)
-  expect(await forgetReleasedCertificates(db)).toBe(0)
 })
 
 test('every certificate comes in pages by hostname', async () => {

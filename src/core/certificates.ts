@@ -17,7 +17,7 @@ import {
 } from './issuance-attempts.ts'
 import { type BudgetRequest, NO_ROOM_PROBLEM, type NoRoom, settleOrder, type Taken, takeFirstBudget } from './issuance-budget.ts'
 import { AT_ITS_TURN, countsAsRenewal, joinLine, leftLineUnless } from './issuance-line.ts'
-import { backingOff, forbidden, look } from './issuance-standing.ts'
+import { backingOff, forbidden, isOwnStill, look } from './issuance-standing.ts'
 import { addIssueJobs, ISSUANCE_LEASE_S } from './issue-jobs.ts'
 import { addLiveJobs } from './live-checks.ts'
 import { HISTORY_OF_ENDED, historyOfBegun } from './order-history.ts'
@@ -220,8 +220,8 @@ export type RenewalRound = { behind?: { dueAt: string; hostname: Hostname } | un
 /**
  * Puts up to `limit` certificates that are due into the workers' queue and says which: renewals, attempts whose back-off is over, and
  * attempts whose worker died. With a `round` those behind the ones of its last call, until it is through and begins anew. A hostname that
- * has stopped being served, owes a proof, or never was verified nor had a certificate, waits to be asked for, unless its challenges are
- * delegated to us; one whose renewal or turn for a limit was put off comes back then. The DNS of what is renewed is looked at as well.
+ * has stopped being served, also as a host of our own, owes a proof, or never was verified nor had a certificate, waits to be asked for, unless its
+ * challenges are delegated to us; one whose renewal or turn for a limit was put off comes back then. The DNS of what is renewed is looked at as well.
  */
 export async function claimDueRenewals(db: Db, limit: number, round: RenewalRound = {}): Promise<Hostname[]> {
   const { dueAt, hostname: last } = round.behind ?? { dueAt: '-infinity', hostname: '' }
@@ -230,13 +230,13 @@ export async function claimDueRenewals(db: Db, limit: number, round: RenewalRoun
       tx,
       sql<{ hostname: Hostname; dueAt: string; isWanted: boolean }>`
         with due as (
-          select hostname, project_id, chain_pem, next_attempt_at, greatest(case when chain_pem is not null then renew_at end, postponed_until) as opens_at
+          select hostname, project_id, own_at, chain_pem, next_attempt_at, greatest(case when chain_pem is not null then renew_at end, postponed_until) as opens_at
           from certificates where next_attempt_at <= now() and (next_attempt_at, hostname) > (${dueAt}::timestamptz, ${last})
           order by next_attempt_at, hostname limit ${limit} for update skip locked
         ), wanted as (
           select due.hostname from due left join domains d on d.hostname = due.hostname and d.deleted_at is null
           where due.project_id is not distinct from d.project_id and coalesce(due.opens_at <= now(), true)
-            and (d.id is null or d.verified_at is not null or due.chain_pem is not null and not ${proofNeeded(sql`now()`)}
+            and (d.id is null and ${isOwnStill('due')} or d.verified_at is not null or due.chain_pem is not null and not ${proofNeeded(sql`now()`)}
               or exists (select from probes where domain_id = d.id and delegated))
         ), looked as (
           -- Skipping what is locked: whoever records a probe takes the probe's lock first, and the certificate's after it.
@@ -259,16 +259,6 @@ export async function claimDueRenewals(db: Db, limit: number, round: RenewalRoun
     await addIssueJobs(tx, hostnames)
     return hostnames
   })
-}
-
-/** Has certificates issued for the service's own hosts (edge, API, portal) where they have none, and renewed from then on. */
-export async function requestOwnCertificates(db: Db, hostnames: readonly Hostname[]): Promise<void> {
-  await rows(
-    db,
-    sql`insert into certificates (hostname, next_attempt_at) select hostname, now() from unnest(${hostnames}::text[]) as hostname
-      on conflict do nothing`,
-  )
-  for (const hostname of hostnames) await requestIssuance(db, hostname)
 }
 
 /** Deletes the certificates and keys of hostnames that were released more than 30 days ago, and says how many. To be called daily. */

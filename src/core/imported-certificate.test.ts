@@ -3,17 +3,11 @@ import { changesSince, endOfFeed } from '../../test/support/feed.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { addProject, CLAIM_RULES, claim, freshHostname } from '../../test/support/tenants.ts'
 import type { Hostname } from '../hostname.ts'
-import {
-  beginIssuance,
-  claimDueRenewals,
-  recordCertificate,
-  recordIssuanceFailure,
-  requestIssuance,
-  requestOwnCertificates,
-} from './certificates.ts'
+import { beginIssuance, claimDueRenewals, recordCertificate, recordIssuanceFailure, requestIssuance } from './certificates.ts'
 import type { Db } from './db.ts'
 import { findDomain, findOrderHistory, removeDomain } from './domains.ts'
 import { importCertificate, orderInsteadOfImported } from './imported-certificate.ts'
+import { requestOwnCertificates } from './own-certificates.ts'
 import { requestRenewal } from './renewal-request.ts'
 import { loadCertificates } from './routes.ts'
 

@@ -5,6 +5,8 @@ import { proofNeeded } from './proof.ts'
 
 const STOPPED_PAUSE = sql.lit('10 minutes') // visitors may ask for what is not tried by itself, but not for each visit
 
+const OWN_FOR = sql.lit('1 day')
+
 /** What is known of a hostname before its certificate is ordered, or wished for. */
 export type Standing = {
   hostname: Hostname
@@ -42,6 +44,14 @@ export async function look(on: Queryable, hostname: Hostname): Promise<Standing>
       left join certificates c on c.hostname = h.hostname and c.project_id is not distinct from d.project_id`,
   )
   return standing!
+}
+
+/**
+ * Whether a row that is no project's is of a host that is the service's own: workers say so all the time, and one that nobody has called so for a day
+ * was one by other settings. For a day, as two settings are at work while a fleet is deployed, and each worker knows its own.
+ */
+export function isOwnStill(row: 'c' | 'due') {
+  return sql<boolean>`(${sql.ref(`${row}.own_at`)} > now() - interval ${OWN_FOR})`
 }
 
 /** Why the hostname may have no certificate at all; undefined when it may. */

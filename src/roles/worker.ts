@@ -1,6 +1,6 @@
 import { Gauge } from 'prom-client'
 import { pruneActivity } from '../core/activity.ts'
-import { claimDueRenewals, forgetReleasedCertificates, type RenewalRound, requestOwnCertificates } from '../core/certificates.ts'
+import { claimDueRenewals, forgetReleasedCertificates, type RenewalRound } from '../core/certificates.ts'
 import { pruneChallenges } from '../core/challenges.ts'
 import { compactChanges, createAnnouncer, pruneChanges } from '../core/changes.ts'
 import { pruneConnectLinks } from '../core/connect-links.ts'
@@ -13,6 +13,7 @@ import { isOvertaken } from '../core/issuance-attempts.ts'
 import { pruneBudget } from '../core/issuance-budget.ts'
 import { createLinkSigner } from '../core/link-signer.ts'
 import { pruneOrdersUnderWay } from '../core/orders-under-way.ts'
+import { forgetFormerOwnCertificates, requestOwnCertificates } from '../core/own-certificates.ts'
 import { findClaimBesideOthers } from '../core/probes.ts'
 import { pruneProjectCalls } from '../core/project-rate.ts'
 import { pruneRateLimits } from '../core/rate-limits.ts'
@@ -29,6 +30,7 @@ import { startProbeSweep } from '../jobs/probe-sweep.ts'
 import { askAboutRenewals } from '../jobs/renewal-info.ts'
 import { startSweeps } from '../jobs/sweep.ts'
 import { countBy } from '../lib/count-by.ts'
+import type { Log } from '../log.ts'
 import { createAuthorityHealth } from './authority-health.ts'
 import { certificateKeys } from './certificate-keys.ts'
 import { createDelegatedChallenges } from './delegated-challenges.ts'
@@ -54,6 +56,8 @@ const JOB_CONNECTIONS_MAX = 25
 const RENEWALS_A_SWEEP_MAX = 100
 const FEED_KEPT_HOURS = 48
 const EDGE_START_GRACE_MS = 60_000
+const OWN_HOST_IS_CLAIMED =
+  'a project holds a host of the service itself, whose certificate is that of the claim and goes with it: remove the domain, then it gets one of its own'
 
 /** The background work: DNS checks, certificate orders, renewals, pruning. Any number of machines run it side by side. */
 export async function startWorker(context: RoleContext): Promise<RunningRole> {
@@ -139,9 +143,10 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
     count: countProbe,
   })
   const renewals: RenewalRound = {}
+  const own = [...ownHosts(config).keys()]
   const sweeps = startSweeps(
     [
-      { name: 'own certificates', everyMs: 5_000, run: createOwnCertificates(db, issuing, [...ownHosts(config).keys()]) },
+      { name: 'own certificates', everyMs: 5_000, run: createOwnCertificates({ db, log, issuing, own }) },
       { name: 'renewals', everyMs: 10_000, run: async () => void (await claimDueRenewals(db, RENEWALS_A_SWEEP_MAX, renewals)) },
       { name: 'renewal information', everyMs: 10_000, run: () => askAboutRenewals({ db, log, renewalTime: issuing.renewalTime }) },
       { name: 'certificate states', everyMs: 30_000, shareMax: 0.02, run: () => issuanceMetrics.refresh() }, // it reads all certificates
@@ -161,6 +166,7 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
       { name: 'edges', everyMs: 10_000, run: () => edgeCounts.refresh() },
       { name: 'project call pruning', everyMs: 60_000, run: () => pruneProjectCalls(db) },
       { name: 'released certificates', everyMs: 86_400_000, run: async () => void (await forgetReleasedCertificates(db)) },
+      { name: 'former own certificates', everyMs: 86_400_000, run: async () => void (await forgetFormerOwnCertificates(db, own)) },
       { name: 'released claims', everyMs: 86_400_000, run: () => forgetReleasedClaims(db) },
     ],
     log,
@@ -182,12 +188,18 @@ export async function startWorker(context: RoleContext): Promise<RunningRole> {
   }
 }
 
+type OwnCertificates = { db: Db; log: Log; issuing: Issuing; own: readonly Hostname[] }
+
 /** Asks for the service's own certificates: at first only once an edge answers challenges, since an order before that fails for nothing. */
-function createOwnCertificates(db: Db, issuing: Issuing, hostnames: readonly Hostname[]): () => Promise<void> {
+function createOwnCertificates({ db, log, issuing, own }: OwnCertificates): () => Promise<void> {
   const graceEndsAt = performance.now() + EDGE_START_GRACE_MS
+  const told = new Set<Hostname>()
   return async () => {
-    for (const hostname of hostnames) {
-      if (performance.now() > graceEndsAt || (await issuing.reachesUs(hostname))) await requestOwnCertificates(db, [hostname])
+    for (const hostname of own) {
+      if (performance.now() <= graceEndsAt && !(await issuing.reachesUs(hostname))) continue
+      const [claimed] = await requestOwnCertificates(db, [hostname])
+      if (claimed && !told.has(hostname)) log.warn(claimed, OWN_HOST_IS_CLAIMED)
+      if (claimed) told.add(hostname)
     }
   }
 }

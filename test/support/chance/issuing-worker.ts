@@ -1,12 +1,13 @@
 import { sql } from 'kysely'
 import { pino } from 'pino'
 import { HTTP_01 } from '../../../src/certs/authority.ts'
-import { claimDueRenewals, forgetReleasedCertificates, requestOwnCertificates } from '../../../src/core/certificates.ts'
+import { claimDueRenewals, forgetReleasedCertificates } from '../../../src/core/certificates.ts'
 import { closeDatabase, type Db, rows } from '../../../src/core/db.ts'
 import { isOvertaken } from '../../../src/core/issuance-attempts.ts'
 import { pruneBudget } from '../../../src/core/issuance-budget.ts'
 import type { IssuanceLimit } from '../../../src/core/issuance-limits.ts'
 import { pruneOrdersUnderWay } from '../../../src/core/orders-under-way.ts'
+import { forgetFormerOwnCertificates, requestOwnCertificates } from '../../../src/core/own-certificates.ts'
 import { DNS_PROBLEM } from '../../../src/core/probes.ts'
 import { freeForgottenJobs, pruneFailedJobs, takeOverFromDead } from '../../../src/core/workers.ts'
 import { saysDatabaseIsAway } from '../../../src/errors.ts'
@@ -103,6 +104,7 @@ export class IssuingWorker {
       () => pruneBudget(db),
       () => pruneOrdersUnderWay(db),
       () => forgetReleasedCertificates(db),
+      () => forgetFormerOwnCertificates(db, [this.#world.ownHost]),
     ]
     for (const sweep of sweeps) await this.#try(sweep)
   }
