@@ -55,6 +55,15 @@ test.for<[string, string[], Partial<CaaWish>, string]>([
   ['one method', ['0 issue "ca.test; validationmethods=dns-01"'], {}, 'allows dns-01'],
   ['two methods', ['0 issue "ca.test; validationmethods=dns-01,tls-alpn-01"'], {}, 'allows dns-01,tls-alpn-01'],
   ['a method in one, any in another', ['0 issue "ca.test; validationmethods=dns-01"', '0 issue "ca.test"'], {}, 'allows'],
+  ['a method of ours', ['0 issue "ca.test; validationmethods=dns-01"'], { challenges: ['http-01', 'dns-01'] }, 'allows dns-01'],
+  ['methods that are not ours', ['0 issue "ca.test; validationmethods=dns-01"'], { challenges: ['http-01'] }, 'forbids method'],
+  ['no method', ['0 issue "ca.test; validationmethods="'], { challenges: ['http-01'] }, 'forbids method'],
+  [
+    'methods that are not ours for the one, any for the other',
+    ['0 issue "ca.test; validationmethods=dns-01"', '0 issue "other.test"'],
+    { issuers: ['ca.test', 'other.test'], challenges: ['http-01'] },
+    'allows',
+  ],
   ['a parameter that we do not know', ['0 issue "ca.test; policy=ev"'], {}, 'allows'],
 ])('CAA: %s', async ([, values, wish, expected]) => {
   dns.set(EDGE, 'CAA', ...values)

@@ -6,8 +6,15 @@ import type { Resolver } from './resolver.ts'
 /** The CAA record set that counts for a hostname; `unknown`: DNS did not say. */
 export type CaaRecords = { kind: 'records'; records: readonly ResourceRecord[] } | { kind: 'none' } | { kind: 'unknown' }
 
-/** Who wants to issue what: by which names the authority appears in CAA records, with which of its accounts (RFC 8657). */
-export type CaaWish = { issuers: readonly string[]; wildcard?: boolean; accountUrl?: string | undefined }
+/** Who wants to issue what: by which names the authority appears in CAA records, with which of its accounts and by which challenges (RFC 8657). */
+export type CaaWish = {
+  issuers: readonly string[]
+  wildcard?: boolean
+  accountUrl?: string | undefined
+  challenges?: readonly string[] | undefined
+}
+
+type CaaReason = 'issuer' | 'account' | 'method' | 'not-understood'
 
 /**
  * `methods`: the only validation methods that are allowed (RFC 8657 §4); absent, any. `at` is the name that holds the records, `tag` the property that
@@ -17,7 +24,8 @@ export type CaaFinding =
   | { kind: 'allows'; methods?: readonly string[] }
   | {
       kind: 'forbids'
-      because: 'issuer' | 'account' | 'not-understood'
+      because: CaaReason
+      methods?: readonly string[]
       at: string
       tag: 'issue' | 'issuewild'
       allowed: string[]
@@ -37,7 +45,7 @@ export async function findCaa(
   resolver: Resolver,
   hostname: string,
   exists: boolean,
-  wish: Pick<CaaWish, 'issuers' | 'wildcard'>,
+  wish: Omit<CaaWish, 'accountUrl'>,
   budget: Budget,
 ): Promise<CaaFinding> {
   const found = await lookUpCaa(resolver, exists ? hostname : parentOf(hostname), budget)
@@ -59,17 +67,18 @@ export async function lookUpCaa(resolver: Resolver, hostname: string, budget: Bu
 
 /**
  * Judges one CAA record set (RFC 8659 §4): one of the issuers must be named, unless nobody is; for a wildcard by `issuewild` where there is
- * one. A critical property that we do not understand forbids.
+ * one, and lets it validate by one of the challenges. A critical property that we do not understand forbids.
  */
-export function judgeCaa(records: readonly ResourceRecord[], { issuers, wildcard = false, accountUrl }: CaaWish): CaaFinding {
+export function judgeCaa(records: readonly ResourceRecord[], { issuers, wildcard = false, accountUrl, challenges }: CaaWish): CaaFinding {
   const tag = tagFor(records, wildcard)
   const permissions = records.filter(({ caa }) => caa?.tag === tag).map(({ value }) => parsePermission(value))
   const ours = permissions.filter(({ issuer }) => issuers.includes(issuer))
   const usable = ours.filter((permission) => permits(permission, accountUrl))
-  const forbids = (because: 'issuer' | 'account' | 'not-understood'): CaaFinding => ({
+  const forbids = (because: CaaReason, methods?: string[]): CaaFinding => ({
     ...{ kind: 'forbids', because, at: records[0]!.name.toLowerCase(), tag },
     allowed: permissions.map(({ issuer }) => issuer).filter((name) => name !== ''),
     found: records.map(asInZoneFile),
+    ...(methods && { methods }),
   })
   if (records.some(({ caa }) => caa?.critical && !TAGS_UNDERSTOOD.includes(caa.tag))) return forbids('not-understood')
   if (permissions.length === 0) return { kind: 'allows' }
@@ -80,11 +89,14 @@ export function judgeCaa(records: readonly ResourceRecord[], { issuers, wildcard
       ?.split(',')
       .map((one) => one.trim().toLowerCase()),
   )
-  return methods.includes(undefined) ? { kind: 'allows' } : { kind: 'allows', methods: [...new Set(methods.flatMap((one) => one ?? []))] }
+  if (methods.includes(undefined)) return { kind: 'allows' }
+  const permitted = [...new Set(methods.flatMap((one) => one ?? []))]
+  if (challenges && !challenges.some((type) => permitted.includes(type))) return forbids('method', permitted)
+  return { kind: 'allows', methods: permitted }
 }
 
 /** The property that says who may issue (RFC 8659 §4.3). */
-export function tagFor(records: readonly ResourceRecord[], wildcard: boolean): 'issue' | 'issuewild' {
+function tagFor(records: readonly ResourceRecord[], wildcard: boolean): 'issue' | 'issuewild' {
   return wildcard && records.some(({ caa }) => caa?.tag === 'issuewild') ? 'issuewild' : 'issue'
 }
 

@@ -777,6 +777,21 @@ test('CAA records that forbid our authority are warned of, wherever they are up 
   ])
 })
 
+test('CAA records that allow only challenges by which we do not prove control are warned of', async () => {
+  const resolver = await startResolver()
+  resolver.set('shop.customer.test', 'CNAME', EDGE)
+  resolver.set('customer.test', 'CAA', '0 issue "letsencrypt.org; validationmethods=dns-01"')
+  const probe = probeAt([resolver], { caaIssuers: ['letsencrypt.org'] })
+  const delegation = { name: '_acme-challenge.shop.customer.test', value: 'label.acme.namesake.test' }
+  const warnings = async (ownership = {}) => (await probe.check(shop, { ...NO_PROOF, ...ownership })).warnings
+  const sentence =
+    'The CAA records of customer.test allow certificates only where control is proven by dns-01, and here it is proven by http-01 or tls-alpn-01: add a CAA record named "@" in the DNS of customer.test with the value 0 issue "letsencrypt.org; validationmethods=http-01,tls-alpn-01".'
+  expect(await warnings()).toEqual([{ kind: 'caa-forbids', sentence }])
+  expect(await warnings({ delegation })).toEqual([{ kind: 'caa-forbids', sentence }])
+  resolver.set(delegation.name, 'CNAME', delegation.value)
+  expect(await warnings({ delegation })).toEqual([])
+})
+
 test.each(['0 issue "ca.example"', '128 tbs "unknown"'])('CAA records of our own edge host (%s) are for us to repair', async (record) => {
   const resolver = await startResolver()
   resolver.set('shop.customer.test', 'CNAME', EDGE)

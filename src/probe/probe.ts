@@ -7,7 +7,7 @@ import { findApexAlias } from './apex-alias.ts'
 import { createAuthorities } from './authority.ts'
 import { type Budget, openBudget } from './budget.ts'
 import { type CaaFinding, type CaaRecords, findCaa, lookUpCaa } from './caa.ts'
-import { describeDelegation, findDelegation, type WantedDelegation } from './delegation.ts'
+import { describeDelegation, type FoundDelegation, findDelegation, type WantedDelegation } from './delegation.ts'
 import { createExchange } from './exchange.ts'
 import { createLookup, type Finding } from './lookup.ts'
 import { noAddressesYet, ownAddresses, whoseIs } from './own-addresses.ts'
@@ -116,7 +116,7 @@ export function createProbe(settings: ProbeSettings): Probe {
     const found = wanted && (await findDelegation({ resolver, authorities }, { ...wanted, witnesses }, budget))
     let caa: CaaFinding = { kind: 'unknown' }
     if (settings.caaIssuers.length > 0 && mayAskForCaa(finding)) {
-      const wish = { issuers: settings.caaIssuers, wildcard: isWildcard(hostname) }
+      const wish = { issuers: settings.caaIssuers, wildcard: isWildcard(hostname), challenges: challengesFor(hostname, found) }
       caa = await findCaa(resolver, domain, wish.wildcard || finding.view?.a.end !== 'no-such-name', wish, budget)
     }
     const isToBeDone = verdict.kind !== 'verified' || found?.state === 'absent' || found?.state === 'elsewhere' || caa.kind === 'forbids'
@@ -136,7 +136,7 @@ export function createProbe(settings: ProbeSettings): Probe {
       edge,
       proof,
       apexAlias,
-      caa: { finding: caa, issuers: settings.caaIssuers },
+      caa: { finding: caa, issuers: settings.caaIssuers, challenges: challengesFor(hostname, found) },
     }
     return createReport({ ...report, checkedAt: new Date() })
   }
@@ -228,6 +228,13 @@ function destinationOf(hostname: string, finding: Finding, edge: Edge): Destinat
 /** Where nobody answers for the hostname, nobody will for its CAA records. */
 function mayAskForCaa({ verdict, view }: Finding): boolean {
   return view !== undefined && verdict.kind !== 'unknown' && verdict.kind !== 'dnssec-bogus' && verdict.kind !== 'lame-delegation'
+}
+
+/** By which control of the name may be proven to an authority: by DNS where that is delegated to us, for all that is known. */
+function challengesFor(hostname: Hostname, delegation: FoundDelegation | undefined): string[] {
+  if (isWildcard(hostname)) return ['dns-01']
+  const byDns = delegation?.state === 'present' || delegation?.state === 'unknown'
+  return ['http-01', 'tls-alpn-01', ...(byDns ? ['dns-01'] : [])]
 }
 
 function unlessAborted<T>(task: Promise<T>, signal: AbortSignal | undefined): Promise<T> {

@@ -45,7 +45,7 @@ export type ReportParts = {
   finding: Finding
   edge: Edge
   proof: { name: string; value: string } | undefined
-  caa: { finding: CaaFinding; issuers: readonly string[] }
+  caa: { finding: CaaFinding; issuers: readonly string[]; challenges: readonly string[] }
   apexAlias: ApexAlias | undefined
   delegation: Delegation | undefined
   nameServers: string[]
@@ -160,7 +160,7 @@ function warnOfApexAlias(found: ApexAlias | undefined, subject: Subject): DnsWar
 
 /** Of an alias the records of its target count, so those of our own zone may be what forbids. */
 function warnOfCaa(hostname: string, { zone }: Finding, caa: ReportParts['caa'], edge: Edge): DnsWarning[] {
-  const { finding, issuers } = caa
+  const { finding, issuers, challenges } = caa
   if (finding.kind !== 'forbids') return []
   const { label, zone: domain } = placeOf(finding.at, isWithin(finding.at, hostname) ? zone : undefined)
   const { because, tag, found } = finding
@@ -176,9 +176,15 @@ function warnOfCaa(hostname: string, { zone }: Finding, caa: ReportParts['caa'],
     const sentence = `The CAA records of ${finding.at} (${inSentence(found)}) have a critical property that certificate authorities do not understand, so none may issue: remove it, or its flag 128, in the DNS of ${domain}.`
     return [{ kind: 'caa-forbids', sentence }]
   }
+  const mayAdd = (parameters = '') =>
+    `add a CAA record named "${label}" in the DNS of ${domain} with the value 0 ${tag} "${issuers[0]}${parameters}"`
+  if (because === 'method') {
+    const methods = inSentence(finding.methods ?? []) || 'nothing'
+    const sentence = `The CAA records of ${finding.at} allow certificates only where control is proven by ${methods}, and here it is proven by ${challenges.join(' or ')}: ${mayAdd(`; validationmethods=${challenges.join(',')}`)}.`
+    return [{ kind: 'caa-forbids', sentence }]
+  }
   const allowed = finding.allowed.length > 0 ? `allow only ${inSentence(finding.allowed)}` : 'allow nobody'
-  const remedy = `add a CAA record named "${label}" in the DNS of ${domain} with the value 0 ${tag} "${issuers[0]}"`
-  return [{ kind: 'caa-forbids', sentence: `The CAA records of ${finding.at} ${allowed} to issue certificates: ${remedy}.` }]
+  return [{ kind: 'caa-forbids', sentence: `The CAA records of ${finding.at} ${allowed} to issue certificates: ${mayAdd()}.` }]
 }
 
 function inSentence(values: readonly string[]): string {

@@ -88,6 +88,8 @@ test("the domain's CAA records are a wildcard's too", async () => {
 test.each([
   [['0 issue "ca.example"', '0 issuewild ";"'], 'with the value 0 issuewild "ca.example".'],
   [['0 issue ";"', '0 issuewild "ca.example"'], undefined],
+  [['0 issue "ca.example; validationmethods=http-01"'], 'with the value 0 issue "ca.example; validationmethods=dns-01".'],
+  [['0 issue "ca.example; validationmethods=dns-01"'], undefined],
 ])('of the CAA records %j the one for wildcards counts', async (records, remedy) => {
   resolver.set('*.customer.test', 'CNAME', EDGE)
   resolver.set('customer.test', 'CAA', ...records)

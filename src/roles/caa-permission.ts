@@ -1,7 +1,7 @@
 import { type Authority, type ChallengeSolver, IssueError } from '../certs/authority.ts'
 import { ownFault } from '../certs/problem.ts'
 import { type Hostname, isWildcard } from '../hostname.ts'
-import { type CaaFinding, type CaaRecords, judgeCaa, tagFor } from '../probe/caa.ts'
+import { type CaaFinding, type CaaRecords, judgeCaa } from '../probe/caa.ts'
 import { caaIssuersOf } from './service-probe.ts'
 
 const ASKING_TIMEOUT_MS = 20_000
@@ -22,18 +22,11 @@ export async function solversPermitted(authority: Authority, question: CaaQuesti
   const namesAccount = found.records.some(({ value }) => /accounturi/i.test(value))
   const accountUrl = namesAccount && authority.accountUrl ? await known(() => authority.accountUrl!(signal)) : undefined
   const wildcard = isWildcard(hostname)
-  const finding = judgeCaa(found.records, { issuers, wildcard, accountUrl })
-  const tag = tagFor(found.records, wildcard)
-  if (finding.kind === 'forbids') return forbidden({ hostname, finding, wanted: `0 ${tag} "${issuers[0]}"`, issuer: issuers[0]! })
+  const challenges = solvers.map(({ type }) => type)
+  const finding = judgeCaa(found.records, { issuers, wildcard, accountUrl, challenges })
+  if (finding.kind === 'forbids') return forbidden({ hostname, finding, issuer: issuers[0]!, challenges })
   const methods = finding.kind === 'allows' ? finding.methods : undefined
-  const usable = methods ? solvers.filter(({ type }) => methods.includes(type)) : solvers
-  if (usable.length > 0) return usable
-  const at = found.records[0]!.name.toLowerCase()
-  const types = solvers.map(({ type }) => type).join(',')
-  return ownFault(
-    'caa',
-    `The CAA record of ${at} lets ${issuers[0]} validate ${hostname} by ${methods!.join(', ') || 'no method'} alone: add the record 0 ${tag} "${issuers[0]}; validationmethods=${types}" there.`,
-  )
+  return methods ? solvers.filter(({ type }) => methods.includes(type)) : solvers
 }
 
 async function known<T>(ask: () => Promise<T>): Promise<T | undefined> {
@@ -45,10 +38,11 @@ async function known<T>(ask: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-type Forbidden = { hostname: Hostname; finding: Extract<CaaFinding, { kind: 'forbids' }>; wanted: string; issuer: string }
+type Forbidden = { hostname: Hostname; finding: Extract<CaaFinding, { kind: 'forbids' }>; issuer: string; challenges: readonly string[] }
 
-function forbidden({ hostname, finding, wanted, issuer }: Forbidden): IssueError {
-  const { at, because } = finding
+function forbidden({ hostname, finding, issuer, challenges }: Forbidden): IssueError {
+  const { at, because, tag, methods = [] } = finding
+  const wanted = `0 ${tag} "${issuer}"`
   const stands = `${finding.found.length > 1 ? 'The CAA records' : 'The CAA record'} of ${at} (${finding.found.slice(0, 4).join(', ')})`
   switch (because) {
     case 'issuer':
@@ -60,6 +54,11 @@ function forbidden({ hostname, finding, wanted, issuer }: Forbidden): IssueError
       return ownFault(
         'caa',
         `${stands} lets only another account of ${issuer} issue for ${hostname}: add a CAA record with the value ${wanted} at ${at}.`,
+      )
+    case 'method':
+      return ownFault(
+        'caa',
+        `The CAA record of ${at} lets ${issuer} validate ${hostname} by ${methods.join(', ') || 'no method'} alone: add the record 0 ${tag} "${issuer}; validationmethods=${challenges.join(',')}" there.`,
       )
     case 'not-understood':
       return ownFault(
