@@ -112,6 +112,8 @@ export async function recordProbes(db: Db, results: readonly ProbeResult[]): Pro
     const delegated = idsOf(stored.filter(({ report }) => report.delegation?.state === 'present'))
     // First, as importing a certificate locks the domain before the certificate too.
     const newly = verified.length > 0 ? await verify(tx, verified, idsOf(right.filter(({ probe }) => probe.proofNeeded))) : []
+    const refused = right.filter(({ probe }) => !probe.verified && !newly.includes(probe.hostname))
+    if (refused.length > 0) await checkAgain(tx, idsOf(refused))
     await endBackOff(tx, verified, [DNS_PROBLEM, DNS_UNKNOWN_PROBLEM])
     await endBackOff(tx, delegated, [DNS_PROBLEM, DNS_UNKNOWN_PROBLEM, DELEGATION_PROBLEM, CHALLENGE_PROBLEM])
     // Also by a check that found nothing out: no later one knows of the warning any more.
@@ -292,6 +294,16 @@ async function verify(tx: Tx, domainIds: string[], proven: string[]): Promise<Ho
   const hostnames = verified.map(({ hostname }) => hostname)
   await addIssueJobs(tx, hostnames)
   return hostnames
+}
+
+/** A right record for which a proof fell due while it was looked at: the next check, which names the proof, is now and not in a week. */
+async function checkAgain(tx: Tx, domainIds: string[]): Promise<void> {
+  await rows(
+    tx,
+    sql`
+      update probes p set next_probe_at = now() from domains d
+      where p.domain_id = any(${domainIds}::bigint[]) and d.id = p.domain_id and d.verified_at is null and d.deleted_at is null`,
+  )
 }
 
 /** DNS is right: an attempt that failed for want of it waits for nothing any more. One that the authority refused still does. */
