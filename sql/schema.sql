@@ -308,6 +308,7 @@ create table projects (
   constraint project_upstream_protocol_fits CHECK (((upstream_protocol = 'http1'::text) OR ((upstream_protocol = 'h2'::text) AND (upstream_url ~~* 'https:%'::text)) OR ((upstream_protocol = 'h2c'::text) AND (upstream_url ~~* 'http:%'::text)))),
   constraint project_upstream_protocol_known CHECK ((upstream_protocol = ANY (ARRAY['http1'::text, 'h2'::text, 'h2c'::text])))
 );
+CREATE INDEX project_cname_target ON public.projects USING btree (cname_target COLLATE "C") WHERE ((cname_target IS NOT NULL) AND (deleted_at IS NULL));
 
 create table rate_limits (
   key character varying(255) not null,

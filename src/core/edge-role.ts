@@ -17,7 +17,7 @@ const GRANTS = [
   'select on feed_beats',
   'select on feed_marks',
   'select (xid, seq, kind, key, created_at) on changes',
-  'select (id, slug, name, upstream_url, upstream_protocol, brand_color, error_page, version, deleted_at) on projects',
+  'select (id, slug, name, upstream_url, upstream_protocol, brand_color, error_page, cname_target, version, deleted_at) on projects',
   'select (id, project_id, hostname, version, created_at, verified_at, deleted_at) on domains',
   'select (domain_id, delegated) on probes',
   `select (hostname, project_id, state, chain_pem, sealed_key, not_after, renew_at, directory, wished_from, lease_until, next_attempt_at,

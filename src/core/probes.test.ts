@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { changesSince, endOfFeed } from '../../test/support/feed.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
-import { addProject, CLAIM_RULES, claim, freshHostname } from '../../test/support/tenants.ts'
+import { addProject, CLAIM_RULES, claim, freshHostname, PROJECT_RULES } from '../../test/support/tenants.ts'
 import { type Hostname, parseHostname, wildcardOver } from '../hostname.ts'
 import { beginIssuance, claimDueRenewals, recordCertificate, recordIssuanceFailure } from './certificates.ts'
 import type { Db } from './db.ts'
@@ -20,7 +20,7 @@ import {
   recordProbes,
   watchDomain,
 } from './probes.ts'
-import type { Project } from './projects.ts'
+import { deleteProject, type Project, updateProject } from './projects.ts'
 import { loadRoutes } from './routes.ts'
 
 let database: TestDatabase
@@ -433,6 +433,46 @@ test("a hostname that another project released owes a proof for 30 days, one's o
   expect(await needsProof(second, hostname)).toBe(true)
   await ageRelease(hostname, '1 hour')
   expect(await needsProof(second, hostname)).toBe(false)
+})
+
+test('a hostname that another project names as its CNAME target owes a proof while it does; edges that route it hear so at once', async () => {
+  const [vendor, stranger] = [await addProject(db), await addProject(db)]
+  const name = (project: Project, cnameTarget: Hostname | null) => updateProject(db, project.slug, { cnameTarget }, PROJECT_RULES)
+  const [target, other] = [await claim(db, stranger), await claim(db, stranger)]
+  const { version } = (await loadRoutes(db, [target]))[0]!
+  const cursor = await endOfFeed(db)
+  await name(vendor, target)
+  expect(await changedHosts(cursor)).toEqual([target])
+  expect((await loadRoutes(db, [target]))[0]!.version).toBeGreaterThan(version)
+  expect([await needsProof(stranger, target), await needsProof(stranger, other)]).toEqual([true, false])
+  const { expected } = (await findDomain(db, stranger, target, CLAIM_RULES)).dns
+  expect(expected).toContainEqual({ name: `_namesake.${target}`, type: 'TXT', value: stranger.proof })
+  const began = { ...(await findProbeTarget(db, stranger, target)), proofNeeded: false }
+  expect(await recordProbes(db, [result(began, 'verified')])).toEqual([])
+  expect(await beginIssuance(db, target)).toMatchObject({ kind: 'no' })
+  await name(stranger, target) // which anybody can: it leads to the edge
+  expect(await needsProof(stranger, target)).toBe(true)
+  await name(stranger, null)
+  await name(vendor, other)
+  expect([await needsProof(stranger, target), await needsProof(stranger, other)]).toEqual([false, true])
+  await deleteProject(db, vendor)
+  expect(await needsProof(stranger, other)).toBe(false)
+})
+
+test("a project's own CNAME target owes none, unless another names it too, nor does what is verified", async () => {
+  const [vendor, stranger] = [await addProject(db), await addProject(db)]
+  const [target, customers] = [await claim(db, vendor), await claim(db, vendor)]
+  const cursor = await endOfFeed(db)
+  await updateProject(db, vendor.slug, { cnameTarget: target }, PROJECT_RULES)
+  expect(await needsProof(vendor, target)).toBe(false)
+  await recordProbes(db, [result(await findProbeTarget(db, vendor, customers), 'verified')])
+  await updateProject(db, stranger.slug, { cnameTarget: customers }, PROJECT_RULES)
+  expect(await needsProof(vendor, customers)).toBe(false)
+  expect(await changedHosts(cursor)).toEqual([customers]) // as it was verified
+  await updateProject(db, stranger.slug, { cnameTarget: target }, PROJECT_RULES)
+  expect(await needsProof(vendor, target)).toBe(true)
+  await recordProbes(db, [result(await findProbeTarget(db, vendor, target), 'verified')])
+  expect(await needsProof(vendor, target)).toBe(false)
 })
 
 test('a claim that stays unverified for 7 days owes a proof for the 30 days after; a verified one never does', async () => {

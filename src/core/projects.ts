@@ -126,6 +126,7 @@ export async function updateProject(
     await requireRoleNow(tx, project, { actor, needed: 'admin' })
     requireSeen(seen, version)
     const changed = await changeColumns(tx, project, columns)
+    if (changed && cnameTarget) await tellOfTarget(tx, changed)
     if (changed) await recordActivity(tx, { projectId: project.id, actor, action: 'project.changed', subject: slug, detail: noted })
     return changed ?? project
   })
@@ -283,6 +284,19 @@ async function changeColumns(tx: Tx, { id }: Project, columns: Record<string, st
       select * from updated`,
   )
   return (await withFittingProtocol(updating))[0]
+}
+
+/** Another's claim of the name owes a proof from now on, unless it is verified: edges that route it hear so. */
+async function tellOfTarget(tx: Tx, { id, cnameTarget }: Project): Promise<void> {
+  await rows(
+    tx,
+    sql`
+      with owing as (
+        update domains d set version = nextval('versions')
+        where d.hostname = ${cnameTarget} and d.deleted_at is null and d.verified_at is null and d.project_id <> ${id} returning d.hostname
+      )
+      insert into changes (kind, key) select 'host', hostname from owing`,
+  )
 }
 
 function slugsFor(name: string): string[] {

@@ -30,16 +30,19 @@ export const RELEASED_BY_ANOTHER_AT: RawBuilder<Date | null> = sql`greatest(
  * Whether the domain row `d` needs the project's proof at the time `at`: another project released the hostname within the last 30 days, or
  * the wildcard over it, or, if it is a wildcard, a name under it; or this claim stayed unverified for 7 days (then for 30 days), counted from the
  * first that the same project gave up unverified within the last 30 days. A dangling CNAME must not hand a customer's traffic to whoever claims next.
+ * So does a hostname that another project names as its CNAME target now: it leads here whoever claims it.
  * Read where it is used and never stored at the claim: a release that commits while a claim waits for it must count.
  */
 export function proofNeeded(at: RawBuilder<Date>): RawBuilder<boolean> {
   const released = sql`from domains released where released.deleted_at > ${at} - interval ${PROOF_PERIOD}`
   const same = sql`released.hostname in (d.hostname, '*' || substr(d.hostname, strpos(d.hostname, '.')))`
   const own = sql`released.hostname = d.hostname and released.project_id = d.project_id`
+  const target = sql`from projects vendor where vendor.cname_target = d.hostname and vendor.deleted_at is null and vendor.id <> d.project_id`
   // A hostname may have been given up any number of times: one row below and one above the project's own says enough, and of those the first and the
   // last. Most never were, which one look tells.
   return sql<boolean>`(d.verified_at is null and (
     ${at} between d.created_at + interval ${UNVERIFIED_PATIENCE} and d.created_at + interval ${UNVERIFIED_PATIENCE} + interval ${PROOF_PERIOD}
+    or exists (select ${target})
     or starts_with(d.hostname, '*.') and exists (select ${released}
       and substr(released.hostname, strpos(released.hostname, '.') + 1) = substr(d.hostname, 3) and released.project_id <> d.project_id)
     or exists (select ${released} and ${same}) and (

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { updateProject } from '../../src/core/projects.ts'
 import { startTestApi, type Tenant, type TestApi } from '../support/api.ts'
-import { EDGE_HOST, freshHostname } from '../support/tenants.ts'
+import { EDGE_HOST, freshHostname, PROJECT_RULES } from '../support/tenants.ts'
 
 type Record = { hostname: string; verified: boolean; verifiedAt: string | null; createdAt: string; metadata: object }
 type Details = Record & { dns: { state: string; sentence: string; expected: object[]; checkedAt: string | null } }
@@ -92,4 +93,19 @@ test('a hostname released by another project can be claimed at once, but is veri
   const proof = { name: `_namesake.${hostname}`, type: 'TXT', value: other.project.proof }
   expect(found).toMatchObject({ verified: false, dns: { state: 'proof-needed' } })
   expect(found.dns.expected).toContainEqual(proof)
+})
+
+test('so is one that another project names as its CNAME target, which leads to the edge whoever claims it', async () => {
+  const other = await api.addTenant()
+  const hostname = freshHostname('vendor.test')
+  api.dns.set(hostname, 'CNAME', EDGE_HOST)
+  await updateProject(api.db, tenant.project.slug, { cnameTarget: hostname }, PROJECT_RULES)
+  await register(hostname, {}, other)
+  const found = await check(hostname, other)
+  expect(found).toMatchObject({ verified: false, dns: { state: 'proof-needed' } })
+  expect(found.dns.sentence).toBe(
+    `The record of ${hostname} is right; to prove that the hostname is yours, also add a TXT record named "_namesake.${hostname.split('.')[0]}" in the DNS of vendor.test with the value "${other.project.proof}".`,
+  )
+  api.dns.set(`_namesake.${hostname}`, 'TXT', other.project.proof)
+  await expect.poll(async () => (await check(hostname, other)).verified).toBe(true)
 })
