@@ -1,10 +1,14 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
+import { rowsRead } from '../../test/support/rows-read.ts'
 import { addProject, claim, freshHostname } from '../../test/support/tenants.ts'
 import { type Hostname, parseHostname } from '../hostname.ts'
 import type { Db } from './db.ts'
 import { removeDomain } from './domains.ts'
+import { DOMAINS_OF_OTHERS } from './domains-of-others.ts'
 import { claimDueProbes, findClaimBesideOthers, findProbeTarget } from './probes.ts'
+import type { Project } from './projects.ts'
 
 let database: TestDatabase
 let db: Db
@@ -53,3 +57,33 @@ test("a project's own names share nothing, nor does a verified name; of a name s
   await set(deep, 'verified_at')
   expect((await findProbeTarget(db, stranger, deep)).sharedDomains).toEqual([])
 })
+
+test.each(['before', 'after'])(
+  'however much others have verified, or claimed and given up, few rows are read of it (statistics of %s)',
+  async (when) => {
+    const { db, drop } = await createTestDatabase()
+    try {
+      const [first, second, third] = [await addProject(db), await addProject(db), await addProject(db)]
+      const domain = freshHostname()
+      const login = await claim(db, second, parseHostname(`login.${domain}`))
+      const give = (project: Project, verified: boolean) =>
+        db.pool.query(
+          `insert into domains (project_id, hostname, metadata, created_at, verified_at, deleted_at)
+         select $1, $2, '{}', now() - interval '2 hours', case when $3 then now() end, now() - interval '1 hour' from generate_series(1, 5000)`,
+          [project.id, domain, verified],
+        )
+      await db.pool.query('alter table domains disable trigger user')
+      await db.pool.query(
+        `insert into domains (project_id, hostname, metadata, verified_at) select $1, 'shop.h-' || n || '.test', '{}', now() from generate_series(1, 5000) n`,
+        [first.id],
+      )
+      for (const project of [first, third]) await give(project, false)
+      await give(second, true)
+      await db.pool.query(`alter table domains enable trigger user${when === 'after' ? '; analyze domains' : ''}`)
+      const reading = sql`select ${DOMAINS_OF_OTHERS} from domains d where d.hostname = ${login} and d.deleted_at is null`
+      expect(await rowsRead(db, reading)).toBeLessThan(20)
+    } finally {
+      await drop()
+    }
+  },
+)
