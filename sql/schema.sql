@@ -114,6 +114,7 @@ CREATE INDEX domain_family_verified ON public.domains USING btree (substr(hostna
 CREATE INDEX domain_project_live ON public.domains USING btree (project_id, created_at, hostname) WHERE (deleted_at IS NULL);
 CREATE INDEX domain_released ON public.domains USING btree (hostname, deleted_at) WHERE (deleted_at IS NOT NULL);
 CREATE INDEX domain_released_project ON public.domains USING btree (hostname, project_id, deleted_at) WHERE (deleted_at IS NOT NULL);
+CREATE INDEX domain_released_verified ON public.domains USING btree (hostname, project_id) WHERE ((deleted_at IS NOT NULL) AND (verified_at IS NOT NULL));
 CREATE UNIQUE INDEX domain_hostname_live ON public.domains USING btree (hostname) WHERE (deleted_at IS NULL);
 CREATE TRIGGER domain_family_room BEFORE INSERT ON public.domains FOR EACH ROW EXECUTE FUNCTION require_room_in_family();
 CREATE TRIGGER domain_room_beside AFTER INSERT ON public.domains FOR EACH ROW EXECUTE FUNCTION require_room_beside();

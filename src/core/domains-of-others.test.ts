@@ -58,6 +58,36 @@ test("a project's own names share nothing, nor does a verified name; of a name s
   expect((await findProbeTarget(db, stranger, deep)).sharedDomains).toEqual([])
 })
 
+test('so is a domain that another project has verified itself, or had until lately', async () => {
+  const [vendor, stranger] = [await addProject(db), await addProject(db)]
+  const domain = await claim(db, vendor, freshHostname('test'))
+  const [login, deep] = [parseHostname(`login.${domain}`), parseHostname(`a.b.${domain}`)]
+  for (const hostname of [login, deep]) await claim(db, stranger, hostname)
+  const shared = async () =>
+    Promise.all([login, deep].map(async (hostname) => (await findProbeTarget(db, stranger, hostname)).sharedDomains))
+  expect(await shared()).toEqual([[], []])
+  await set(domain, 'verified_at')
+  expect(await shared()).toEqual([[domain], [domain]])
+  await removeDomain(db, vendor, domain)
+  expect(await shared()).toEqual([[domain], [domain]])
+  await set(domain, 'deleted_at', '31 days')
+  await claim(db, vendor, domain)
+  expect(await shared()).toEqual([[], []])
+  await removeDomain(db, vendor, domain)
+  expect(await shared()).toEqual([[], []])
+})
+
+test('a domain that the project has verified itself is shared with nobody', async () => {
+  const project = await addProject(db)
+  const domain = await claim(db, project, freshHostname('test'))
+  const login = await claim(db, project, parseHostname(`login.${domain}`))
+  const shared = async () => (await findProbeTarget(db, project, login)).sharedDomains
+  await set(domain, 'verified_at')
+  expect(await shared()).toEqual([])
+  await removeDomain(db, project, domain)
+  expect(await shared()).toEqual([])
+})
+
 test.each(['before', 'after'])(
   'however much others have verified, or claimed and given up, few rows are read of it (statistics of %s)',
   async (when) => {

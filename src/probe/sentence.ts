@@ -158,7 +158,7 @@ function describeAbsent(unregistered: string | undefined, subject: Subject): str
 
 function describeShared(wildcard: string, subject: Subject): string {
   const { label } = placeOf(wildcard, subject.zone)
-  return `${addRecord(whereLed(subject))}: so far only the wildcard record ("${label}") leads ${subject.hostname} here, which does not say for whom, as others are served under it too; it may stay.`
+  return `${addRecord(whereLed(subject))}: so far only the wildcard record ("${label}") leads ${subject.hostname} here, which does not say for whom, as others are served in the same domain too; it may stay.`
 }
 
 /** Who sees no record that they have added may have added it for www, or at a DNS provider that the domain has left. */

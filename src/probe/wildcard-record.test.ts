@@ -43,7 +43,7 @@ test('where others are served in a domain, its wildcard record does not say whom
   expect([state, expected]).toEqual(['absent', [{ name: 'login.customer.test', type: 'CNAME', value: EDGE_HOST }]])
   expect(found[0]).toEqual({ name: '*.customer.test', type: 'CNAME', value: EDGE_HOST })
   expect(sentence).toBe(
-    `Add a CNAME record named "login" in the DNS of customer.test with the value "${EDGE_HOST}": so far only the wildcard record ("*") leads login.customer.test here, which does not say for whom, as others are served under it too; it may stay.`,
+    `Add a CNAME record named "login" in the DNS of customer.test with the value "${EDGE_HOST}": so far only the wildcard record ("*") leads login.customer.test here, which does not say for whom, as others are served in the same domain too; it may stay.`,
   )
   zone.set('login.customer.test', 'CNAME', EDGE_HOST)
   expect((await checkBesideOthers('login.customer.test', 'customer.test')).state).toBe('verified')
@@ -55,7 +55,7 @@ test('nor does one to which a DNAME record leads all names of that domain', asyn
   const { state, sentence } = await checkBesideOthers('login.eu.customer.test', 'eu.customer.test')
   expect(state).toBe('absent')
   expect(sentence).toBe(
-    `Add a CNAME record named "login" in the DNS of other.test with the value "${EDGE_HOST}": so far only the wildcard record ("*") leads login.eu.customer.test here, which does not say for whom, as others are served under it too; it may stay.`,
+    `Add a CNAME record named "login" in the DNS of other.test with the value "${EDGE_HOST}": so far only the wildcard record ("*") leads login.eu.customer.test here, which does not say for whom, as others are served in the same domain too; it may stay.`,
   )
   zone.resolver.set('login.other.test', 'CNAME', EDGE_HOST)
   expect((await checkBesideOthers('login.eu.customer.test', 'eu.customer.test')).state).toBe('verified')

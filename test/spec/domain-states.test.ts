@@ -109,3 +109,16 @@ test('so is one that another project names as its CNAME target, which leads to t
   api.dns.set(`_namesake.${hostname}`, 'TXT', other.project.proof)
   await expect.poll(async () => (await check(hostname, other)).verified).toBe(true)
 })
+
+test('a name that only a wildcard record leads to the edge is not verified while another project has its domain', async () => {
+  const other = await api.addTenant()
+  const domain = freshHostname()
+  const login = `login.${domain}`
+  for (const name of [domain, `*.${domain}`]) api.dns.set(name, 'CNAME', EDGE_HOST)
+  await register(login, {}, other)
+  await register(domain)
+  expect(await check(domain)).toMatchObject({ verified: true })
+  expect(await check(login, other)).toMatchObject({ verified: false, dns: { state: 'absent' } })
+  api.dns.set(login, 'CNAME', EDGE_HOST)
+  await expect.poll(async () => (await check(login, other)).verified).toBe(true)
+})
