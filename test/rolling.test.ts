@@ -56,7 +56,7 @@ test('while all edge processes are replaced, no request that has an end is lost'
     await eventually(async () => {
       const present = await edgePids()
       return present.length === 2 && !present.some((pid) => former.includes(pid)) && !former.some(isRunning)
-    }, 60_000)
+    }, 180_000)
   }
   await moreAnswers(load)
   await load.stop()
