@@ -2,6 +2,7 @@ import { createOnce } from '../lib/once.ts'
 import { readUrl } from './acme-answers.ts'
 import type { HttpAnswer } from './acme-http.ts'
 import { type AcmeSession, untilAborted } from './acme-session.ts'
+import { IssueError } from './authority.ts'
 import { type AccountKey, bindExternalAccount, type ExternalAccount } from './jws.ts'
 import { blameAccountAlone, isFinalRefusal } from './problem.ts'
 
@@ -65,9 +66,10 @@ async function findOrBind(post: (payload: object) => Promise<HttpAnswer>, bindin
   }
 }
 
-/** Whatever the reason, no account was found; what is wrong with it, the answer to the binding says. */
+/** Whatever was answered, no account was found; what is wrong with it, the answer to the binding says. */
 function unlessRefused(error: unknown): undefined {
-  if (!isFinalRefusal(error)) throw error
+  const status = error instanceof IssueError ? error.problem.status : undefined
+  if (status === undefined || status === 429) throw error
 }
 
 function contactsOf(account: unknown): unknown[] {

@@ -15,7 +15,7 @@ export type OwnFault =
   | 'overtaken' // another worker has begun a later attempt
   | 'malformedAnswer' // no ACME, or not what RFC 8555 says
   | 'caFileInvalid' // NAMESAKE_ACME_CA_FILE cannot be used
-  | 'accountUnusable' // the authority has deactivated or revoked our account, or does not let it order
+  | 'accountUnusable' // the authority refuses to make, find or bind our account, has deactivated it, or does not let it order
   | 'challengeNotOffered' // the authority offers no challenge that we can meet
   | 'notDelegated' // the challenge's name does not lead to our zone
   | 'challengeNotServed' // our own name servers do not answer with it

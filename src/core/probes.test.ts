@@ -453,9 +453,13 @@ test('a hostname that another project names as its CNAME target owes a proof whi
   await name(stranger, target) // which anybody can: it leads to the edge
   expect(await needsProof(stranger, target)).toBe(true)
   await name(stranger, null)
+  const beforeIts = await endOfFeed(db)
   await name(vendor, other)
+  expect((await changedHosts(beforeIts)).toSorted()).toEqual([target, other].toSorted())
   expect([await needsProof(stranger, target), await needsProof(stranger, other)]).toEqual([false, true])
+  const beforeTheEnd = await endOfFeed(db)
   await deleteProject(db, vendor)
+  expect(await changedHosts(beforeTheEnd)).toEqual([other])
   expect(await needsProof(stranger, other)).toBe(false)
 })
 

@@ -21,7 +21,7 @@ export type DueProbe = {
   verified: boolean
   proof: string
   proofNeeded: boolean
-  /** Of a domain that is not verified: the domains above its hostname under which other projects have verified names. */
+  /** Of a domain that is not verified: the domains above its hostname that other projects have verified, or names directly in them. */
   sharedDomains: string[]
   /** What the project's customers are told in place of the edge host. */
   cnameTarget: Hostname | null

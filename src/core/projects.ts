@@ -126,7 +126,7 @@ export async function updateProject(
     await requireRoleNow(tx, project, { actor, needed: 'admin' })
     requireSeen(seen, version)
     const changed = await changeColumns(tx, project, columns)
-    if (changed && cnameTarget) await tellOfTarget(tx, changed)
+    if (changed && cnameTarget !== undefined) await tellOfTargets(tx, changed, [project.cnameTarget, cnameTarget])
     if (changed) await recordActivity(tx, { projectId: project.id, actor, action: 'project.changed', subject: slug, detail: noted })
     return changed ?? project
   })
@@ -145,9 +145,9 @@ export async function deleteProject(db: Db, project: Project, actor: Actor = OPE
       sql<{ domains: number }>`select count(*)::int as domains from domains where project_id = ${project.id} and deleted_at is null`,
     )
     if (held!.domains > 0) throw new ServiceError('project_not_empty', `the project holds ${held!.domains} domains: remove them first`)
-    await rows(
+    const [deleted] = await rows(
       tx,
-      sql`
+      sql<Pick<Project, 'cnameTarget'>>`
         with revoked as (
           update tokens set revoked_at = now() where project_id = ${project.id} and revoked_at is null returning id
         ), changed as (
@@ -159,8 +159,10 @@ export async function deleteProject(db: Db, project: Project, actor: Actor = OPE
         ), left_by as (
           delete from members where project_id = ${project.id}
         )
-        update projects set deleted_at = now(), version = nextval('versions') where id = ${project.id} and deleted_at is null`,
+        update projects set deleted_at = now(), version = nextval('versions') where id = ${project.id} and deleted_at is null
+        returning cname_target as "cnameTarget"`,
     )
+    await tellOfTargets(tx, project, [deleted!.cnameTarget])
     await recordActivity(tx, { projectId: project.id, actor, action: 'project.deleted', subject: project.slug })
   })
 }
@@ -286,16 +288,18 @@ async function changeColumns(tx: Tx, { id }: Project, columns: Record<string, st
   return (await withFittingProtocol(updating))[0]
 }
 
-/** Another's claim of the name owes a proof from now on, unless it is verified: edges that route it hear so. */
-async function tellOfTarget(tx: Tx, { id, cnameTarget }: Project): Promise<void> {
+/** Another's claim of a name owes a proof while it is a target, unless it is verified: edges hear from when on, and until when. */
+async function tellOfTargets(tx: Tx, { id }: Project, targets: readonly (string | null)[]): Promise<void> {
   await rows(
     tx,
     sql`
-      with owing as (
-        update domains d set version = nextval('versions')
-        where d.hostname = ${cnameTarget} and d.deleted_at is null and d.verified_at is null and d.project_id <> ${id} returning d.hostname
+      with claimed as (
+        select d.id from domains d where d.hostname = any(${targets.filter((target) => target !== null)}::text[])
+          and d.deleted_at is null and d.verified_at is null and d.project_id <> ${id} order by d.id for no key update
+      ), told as (
+        update domains d set version = nextval('versions') from claimed where d.id = claimed.id returning d.hostname
       )
-      insert into changes (kind, key) select 'host', hostname from owing`,
+      insert into changes (kind, key) select 'host', hostname from told`,
   )
 }
 

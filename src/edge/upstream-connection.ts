@@ -291,13 +291,15 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
   #finish({ head, sending, listener, trailers }: Running, nothingBehind: boolean): void {
     this.#running = undefined
     sending?.discard()
-    const hasLeft = (sending?.isComplete ?? true) && this.#unsent.length === 0 && this.#socket.writableLength === 0
+    const isTaken = this.#socket.writableLength === 0
+    // TLS says a turn later what the system has taken at once: nothing of what is seen there need be waiting.
+    const hasLeft = (sending?.isComplete ?? true) && this.#unsent.length === 0 && (isTaken || this.#socket instanceof TLSSocket)
     const isFit = head!.keepsAlive && !this.#isPersonal && nothingBehind && hasLeft && this.isUsable
     this.#idleMs = Math.min(this.#timeouts.keepAliveMs, head!.fields.idleMs)
     this.resume() // a slow visitor may have paused it, and it is the next one's now
     this.isReused = true // whoever has it next
     if (isFit) this.#onFree(this)
-    else if (hasLeft) this.close()
+    else if (hasLeft && isTaken) this.close()
     else this.#socket.destroy()
     listener.onEnd(trailersBeyondHop(trailers ?? [], head!.fields.connection))
   }

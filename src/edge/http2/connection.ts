@@ -83,7 +83,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   leave(): void {
     if (this.#state !== 'open') return
     this.#state = 'leaving'
-    this.#farewell.say(performance.now())
+    this.#farewell.say(this.#parts.turn.nowMs())
   }
 
   destroy(isStalled = false): void {
@@ -321,7 +321,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   /** Behind the last answer, and when the visitor has it: with its next frame to a socket that is closed the system drops what it had not sent yet. */
   #closeIfDone(nowMs: number): void {
     if (this.#state !== 'last' || this.#streams.size > 0 || this.#resetStreams.areUntold) return
-    if (this.#farewell.hasBeenHeard(this.#idleDeadlineAt - this.#parts.timeouts.keepAliveMs, nowMs)) this.#close()
+    if (!this.#lastStreamId || this.#farewell.hasBeenHeard(this.#idleDeadlineAt - this.#parts.timeouts.keepAliveMs, nowMs)) this.#close()
   }
 
   #fail(code: number): void {

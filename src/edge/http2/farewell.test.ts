@@ -62,7 +62,7 @@ test('a visitor that goes is closed only once it has answered that it has the la
   expect(pair.isClosed()).toBe(true)
 })
 
-test('one that does not answer has half a minute', async () => {
+test('one that does not answer has ten seconds', async () => {
   const { pair, send, lookIn } = begin()
   await send(BEGINNING, frame(HEADERS, 5, 1, GET), GOODBYE)
   await lookIn(HEARD_MS_MAX)
@@ -85,6 +85,27 @@ test('one that has rested for longer is asked for nothing more, and one that res
     await lookIn(restedMs + LINGER)
     expect([seen(PING).length, pair.isClosed()]).toEqual([1, true])
   }
+})
+
+test('one that never asked for anything is asked for nothing either', async () => {
+  const { pair, seen, send, lookIn } = begin()
+  await send(BEGINNING)
+  pair.connection.leave()
+  await lookIn(LINGER)
+  await lookIn(2 * LINGER)
+  expect([seen(PING).length, pair.isClosed()]).toEqual([1, true])
+})
+
+test('an answer that ends in the very turn in which its visitor is told to go is asked about', async () => {
+  const { pair, seen, send, answerTo } = begin()
+  await send(BEGINNING)
+  pair.send(frame(HEADERS, 5, 1, GET))
+  await new Promise((resolve) => process.nextTick(resolve)) // its exchange begins when the turn ends
+  pair.connection.leave()
+  await pair.settled()
+  await send(answerTo(seen(PING)[0]!))
+  expect([seen(PING).length, pair.isClosed()]).toEqual([2, false])
+  pair.close()
 })
 
 test('an answer to a PING that was not sent is none', async () => {

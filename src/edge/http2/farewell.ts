@@ -47,7 +47,7 @@ export class Farewell {
 
   /** Whether the visitor has the answers, of which the last one left at `lastMs`, or was given the time that it may take. Asks it, if that is not known. */
   hasBeenHeard(lastMs: number, nowMs: number): boolean {
-    if (lastMs <= this.#heardUntilMs || nowMs >= lastMs + HEARD_MS_MAX) return true
+    if (lastMs < this.#heardUntilMs || nowMs >= lastMs + HEARD_MS_MAX) return true
     if (!this.#isAsked) this.#writer.frame(FRAME.ping, FLAG.none, 0, LAST_ANSWERS)
     this.#isAsked = true
     return false

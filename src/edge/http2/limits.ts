@@ -6,8 +6,8 @@ export const VISITOR_RULES = { hasPreface: true, headBytesMax: REQUEST_HEAD_BYTE
 export const HEADS_BYTES_MAX = 4 * 1024 * 1024
 /** What is on its way from the visitor when it hears that we go arrives before the answer to our PING, or never. */
 export const GOAWAY_GRACE_MS = 2_000
-/** For a visitor that has our last answer only in part, in the system's buffers or on the line; a drain has no longer either. */
-export const HEARD_MS_MAX = 30_000
+/** For a visitor that has our last answer only in part: the rest is in the system's buffers, or on the line. No longer, as whoever went to sleep holds up a stop. */
+export const HEARD_MS_MAX = 10_000
 /** For what the other side has on its way when our last frames have left; for those to leave, too. */
 export const LINGER_MS = 1_000
 /** A reset that comes sooner behind its request is what costs more than it brings (CVE-2023-44487); later it is a client that waited and gave up. */
