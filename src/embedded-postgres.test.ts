@@ -139,8 +139,9 @@ test('after kill -9 of server and supervisor, with connections open, what was co
   await interrupted
 })
 
-test('a server that dies while its supervisor lives is started again', async () => {
+test.each(['with', 'without'])('a server that dies while its supervisor lives is started again, %s its log', async (how) => {
   const server = await start(makeDataDir())
+  if (how === 'without') rmSync(join(server.dataDir, 'postgres.log'))
   process.kill(server.pid, 'SIGKILL')
   await eventually(async () => (await query<{ n: number }>(server.url, 'select 1 as n'))[0]?.n === 1)
   const pidFile = join(server.dataDir, 'postgres', 'postmaster.pid')

@@ -58,6 +58,7 @@ const FAST_STOP_MS = 20_000
 const QUIT_STOP_MS = 5_000
 const WATCH_MS = 100
 const LOG_BYTES_MAX = 5_000_000
+const LAST_BYTES_MAX = 64 * 1024
 const BACK_OFF = { firstMs: 100, maxMs: 10_000 }
 
 const SETTINGS = {
@@ -273,8 +274,14 @@ function openLog(path: string, user: ServiceUser | undefined): number {
   return fd
 }
 
+/** What the server wrote last. Its log may have been taken away meanwhile, or have grown beyond what one string holds. */
 function lastLines(logFile: string, from: number): string {
-  const said = readFileSync(logFile).subarray(from).toString().trim()
+  let said = ''
+  try {
+    said = readFileSync(logFile).subarray(from).subarray(-LAST_BYTES_MAX).toString().trim()
+  } catch (error) {
+    return `the embedded PostgreSQL ended, and why cannot be read: ${(error as Error).message}`
+  }
   const fatal = said
     .split('\n')
     .filter((line) => /FATAL|PANIC|DETAIL|HINT/.test(line))

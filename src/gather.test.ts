@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { AggregatorRegistry, type MetricObject } from 'prom-client'
-import { expect, onTestFinished, test } from 'vitest'
-import type { FromChild } from './child.ts'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import type { Child, FromChild, ToChild } from './child.ts'
 import type { Env } from './config.ts'
 import { createGatherer } from './gather.ts'
 import { createLog } from './log.ts'
@@ -132,6 +132,18 @@ test('one that ends while another is still asked counts once', async () => {
   const met = await reading
   expect(met.requests).toBeGreaterThanOrEqual(requests)
   expect(met.requests).toBeLessThanOrEqual(requests + 5)
+})
+
+test('however often a process is asked, no more waits for its end', async () => {
+  const ended = new Promise<never>(() => {})
+  const waiting = vi.spyOn(ended, 'then')
+  const report = { role: 'edge', pid: 1, ready: true, details: {}, metrics: [] }
+  const send = ({ id }: ToChild) => void setImmediate(() => gatherer.received(id, report))
+  const child = { pid: 1, ended, send } as unknown as Child
+  const place = { role: 'edge', current: () => child, isTakingOver: () => false, leaving: () => [] } as unknown as RoleProcess
+  const gatherer = createGatherer(() => [place], ['edge'])
+  for (let n = 0; n < 100; n += 1) expect(await gatherer.gather()).toMatchObject([{ ready: true }])
+  expect(waiting.mock.calls.length).toBeLessThanOrEqual(2)
 })
 
 test('a process that does not answer in time is in the sum with what it said last', async () => {

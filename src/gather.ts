@@ -1,6 +1,5 @@
 import type { Child } from './child.ts'
 import { createKeptCounts, type KeptCounts } from './kept-counts.ts'
-import { pause } from './lib/back-off.ts'
 import type { RoleProcess } from './role-process.ts'
 import type { ProcessReport } from './roles/role.ts'
 
@@ -21,24 +20,31 @@ export type Gatherer = {
 }
 
 export function createGatherer(processes: () => readonly RoleProcess[], roles: readonly string[]): Gatherer {
-  const waiting = new Map<number, (report: ProcessReport) => void>()
+  const waiting = new Map<number, { child: Child; answer(report: ProcessReport | undefined): void }>()
   const counts = new WeakMap<RoleProcess, KeptCounts>()
+  const states = new WeakMap<Child, 'runs' | 'ended'>()
   let asked = 0
 
+  /** Once a child: what waits for a promise is kept for as long as that is open, and children are asked for months. */
+  const hearOfItsEnd = (child: Child) => {
+    states.set(child, 'runs')
+    void child.ended.then(() => {
+      states.set(child, 'ended')
+      for (const one of waiting.values()) if (one.child === child) one.answer(undefined)
+    })
+  }
   const ask = async (child: Child, timeoutMs = REPORT_TIMEOUT_MS): Promise<ProcessReport | undefined> => {
+    if (!states.has(child)) hearOfItsEnd(child)
+    if (states.get(child) === 'ended') return undefined
     const id = asked++
-    const answered = Promise.withResolvers<ProcessReport | undefined>()
-    const deadline = new AbortController()
-    waiting.set(id, answered.resolve)
+    const { promise, resolve } = Promise.withResolvers<ProcessReport | undefined>()
+    const timer = setTimeout(resolve, timeoutMs, undefined)
+    waiting.set(id, { child, answer: resolve })
     child.send({ type: 'report', id })
     try {
-      return await Promise.race([
-        answered.promise,
-        child.ended.then(() => undefined),
-        pause(timeoutMs, deadline.signal).then(() => undefined),
-      ])
+      return await promise
     } finally {
-      deadline.abort()
+      clearTimeout(timer)
       waiting.delete(id)
     }
   }
@@ -62,7 +68,7 @@ export function createGatherer(processes: () => readonly RoleProcess[], roles: r
       const missing = roles.filter((role) => isWanted(role) && !started.some((place) => place.role === role))
       return [...(await Promise.all(started.map(reportOf))), ...missing.map((role) => unready(role, 'not started yet'))]
     },
-    received: (id, report) => waiting.get(id)?.(report),
+    received: (id, report) => waiting.get(id)?.answer(report),
   }
 }
 
