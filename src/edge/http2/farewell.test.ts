@@ -77,7 +77,7 @@ test('one that has rested for longer is asked for nothing more, and one that res
   ] as const) {
     const { pair, seen, send, lookIn, answerTo } = begin()
     await send(BEGINNING, frame(HEADERS, 5, 1, GET))
-    await pause(2)
+    await pause(10)
     pair.connection.leave()
     await pair.settled()
     if (answers) await send(answerTo(seen(PING)[0]!))

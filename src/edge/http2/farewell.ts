@@ -4,6 +4,8 @@ import { ERROR_CODE, FLAG, FRAME, STREAM_ID_MAX } from './protocol.ts'
 
 const LAST_REQUESTS = Buffer.from('namesake')
 const LAST_ANSWERS = Buffer.from('goodbye.')
+/** What ended so shortly before may be of the same turn, and have left behind what was said: sums of times are not exact. */
+const AT_ONCE_MS = 1
 
 /**
  * The end of a connection that has not failed, at which nothing is lost that is on its way, in either direction: a PING is answered by whoever has read all that
@@ -47,7 +49,7 @@ export class Farewell {
 
   /** Whether the visitor has the answers, of which the last one left at `lastMs`, or was given the time that it may take. Asks it, if that is not known. */
   hasBeenHeard(lastMs: number, nowMs: number): boolean {
-    if (lastMs < this.#heardUntilMs || nowMs >= lastMs + HEARD_MS_MAX) return true
+    if (lastMs < this.#heardUntilMs - AT_ONCE_MS || nowMs >= lastMs + HEARD_MS_MAX) return true
     if (!this.#isAsked) this.#writer.frame(FRAME.ping, FLAG.none, 0, LAST_ANSWERS)
     this.#isAsked = true
     return false
