@@ -54,7 +54,7 @@ async function findOrCreate(session: AcmeSession, { key, email, eab }: AccountSe
  * once, and another worker may have sent it meanwhile.
  */
 async function findOrBind(post: (payload: object) => Promise<HttpAnswer>, binding: object): Promise<HttpAnswer> {
-  const find = () => post({ onlyReturnExisting: true }).catch(unlessRefused)
+  const find = () => post({ onlyReturnExisting: true }).catch(unlessAnswered)
   const found = await find()
   if (found) return found
   try {
@@ -67,7 +67,7 @@ async function findOrBind(post: (payload: object) => Promise<HttpAnswer>, bindin
 }
 
 /** Whatever was answered, no account was found; what is wrong with it, the answer to the binding says. */
-function unlessRefused(error: unknown): undefined {
+function unlessAnswered(error: unknown): undefined {
   const status = error instanceof IssueError ? error.problem.status : undefined
   if (status === undefined || status === 429) throw error
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { changesSince, endOfFeed } from '../../test/support/feed.ts'
+import { inDays, issued, issue as issueTo, takeIssueJobs } from '../../test/support/issuance.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { addProject, CLAIM_RULES, claim, freshHostname } from '../../test/support/tenants.ts'
 import type { Hostname } from '../hostname.ts'
@@ -28,22 +29,8 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 
-const DAY_MS = 86_400_000
-const inDays = (days: number) => new Date(Math.floor(Date.now() / 1_000) * 1_000 + days * DAY_MS)
-const issued = (notAfterDays = 90, renewDays = 60) => ({
-  ...{ chainPem: '-----BEGIN CERTIFICATE-----', sealedKey: Buffer.from([0, 1, 255]), issuer: 'CN=Test CA', serial: '0a' },
-  ...{ notBefore: inDays(-1), notAfter: inDays(notAfterDays), renewAt: inDays(renewDays) },
-})
-
-async function issue(hostname: Hostname, certificate = issued()): Promise<void> {
-  expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'go' })
-  await recordCertificate(db, hostname, certificate)
-}
-
-async function jobs(hostname: Hostname): Promise<number> {
-  const { rows } = await db.pool.query('delete from graphile_worker._private_jobs where key = $1 returning id', [`issue:${hostname}`])
-  return rows.length
-}
+const issue = (hostname: Hostname, certificate = issued()) => issueTo(db, hostname, certificate)
+const jobs = (hostname: Hostname) => takeIssueJobs(db, hostname)
 
 const set = (hostname: Hostname, assignment: string) =>
   db.pool.query(`update certificates set ${assignment} where hostname = $1`, [hostname])

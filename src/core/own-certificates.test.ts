@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { changesSince, endOfFeed } from '../../test/support/feed.ts'
+import { issued, issue as issueTo, takeIssueJobs } from '../../test/support/issuance.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { addProject, claim, freshHostname } from '../../test/support/tenants.ts'
 import type { Hostname } from '../hostname.ts'
@@ -19,22 +20,8 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 
-const DAY_MS = 86_400_000
-const inDays = (days: number) => new Date(Math.floor(Date.now() / 1_000) * 1_000 + days * DAY_MS)
-const issued = (notAfterDays = 90, renewDays = 60) => ({
-  ...{ chainPem: '-----BEGIN CERTIFICATE-----', sealedKey: Buffer.from([0, 1, 255]), issuer: 'CN=Test CA', serial: '0a' },
-  ...{ notBefore: inDays(-91), notAfter: inDays(notAfterDays), renewAt: inDays(renewDays) },
-})
-
-async function issue(hostname: Hostname, certificate = issued()): Promise<void> {
-  expect(await beginIssuance(db, hostname)).toMatchObject({ kind: 'go' })
-  await recordCertificate(db, hostname, certificate)
-}
-
-async function jobs(hostname: Hostname): Promise<number> {
-  const { rows } = await db.pool.query('delete from graphile_worker._private_jobs where key = $1 returning id', [`issue:${hostname}`])
-  return rows.length
-}
+const issue = (hostname: Hostname, certificate = issued()) => issueTo(db, hostname, certificate)
+const jobs = (hostname: Hostname) => takeIssueJobs(db, hostname)
 
 const ownHost = () => freshHostname('namesake.test')
 
@@ -48,7 +35,7 @@ test("the service's own hosts have certificates without a project, and are told 
   await requestOwnCertificates(db, [own])
   expect(await jobs(own)).toBe(1)
   expect(await beginIssuance(db, own)).toMatchObject({ kind: 'go', projectId: null, attempt: 1, renewing: false })
-  await recordCertificate(db, own, issued(30, -1))
+  await recordCertificate(db, own, issued(30, -1, -91))
   expect(await loadCertificates(db, [own])).toMatchObject([{ hostname: own, state: 'issued' }])
   expect(await claimDueRenewals(db, 100)).toContain(own)
   expect(await forgetReleasedCertificates(db)).toBe(0)
@@ -99,7 +86,7 @@ test('a host that is no longer the service’s own is renewed no more after a da
   }
   const before = await alarms()
   await requestOwnCertificates(db, [former])
-  await issue(former, issued(-31, -61))
+  await issue(former, issued(-31, -61, -91))
   expect(await alarms()).toEqual(before.map((count) => count + 1))
   await unsaidFor(former, '23 hours') // as in a deploy: who has the former settings may still run
   expect(await alarms()).toEqual(before.map((count) => count + 1))
@@ -131,7 +118,7 @@ test('a former own host that never had a certificate is forgotten after a day', 
 test('while any worker calls a host the service’s own, those with other settings leave it alone', async () => {
   const [former, own] = [ownHost(), ownHost()]
   await requestOwnCertificates(db, [former])
-  await issue(former, issued(20, -1))
+  await issue(former, issued(20, -1, -91))
   for (let day = 0; day < 40; day += 1) {
     await unsaidFor(former, '23 hours')
     await requestOwnCertificates(db, [former])
@@ -143,7 +130,7 @@ test('while any worker calls a host the service’s own, those with other settin
 test('a host that is the service’s own again, as after days without any worker, is renewed at once where that is due', async () => {
   const own = ownHost()
   await requestOwnCertificates(db, [own])
-  await issue(own, issued(20, -1))
+  await issue(own, issued(20, -1, -91))
   await unsaidFor(own, '40 days')
   expect(await claimDueRenewals(db, 100)).not.toContain(own)
   await requestOwnCertificates(db, [own])

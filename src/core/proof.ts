@@ -29,8 +29,8 @@ export const RELEASED_BY_ANOTHER_AT: RawBuilder<Date | null> = sql`greatest(
 /**
  * Whether the domain row `d` needs the project's proof at the time `at`: another project released the hostname within the last 30 days, or
  * the wildcard over it, or, if it is a wildcard, a name under it; or this claim stayed unverified for 7 days (then for 30 days), counted from the
- * first that the same project gave up unverified within the last 30 days. A dangling CNAME must not hand a customer's traffic to whoever claims next.
- * And while another project names the hostname as its CNAME target: it leads here whoever claims it.
+ * first that the same project gave up unverified within the last 30 days; or another project names the hostname as its CNAME target, so that it leads
+ * here whoever claims it. A dangling CNAME must not hand a customer's traffic to whoever claims next.
  * Read where it is used and never stored at the claim: a release that commits while a claim waits for it must count.
  */
 export function proofNeeded(at: RawBuilder<Date>): RawBuilder<boolean> {

@@ -72,17 +72,23 @@ function begin(turn: Turn, timeouts = TIMEOUTS) {
   return { connection, freed, statuses, broken, send }
 }
 
-const SILENT = { onInterim() {}, onHead() {}, onData() {}, onEnd() {}, onUpgrade() {}, onBroken() {} }
-
-const tick = () => new Promise((resolve) => process.nextTick(resolve))
-
-test("a connection is not the next one's while the end of an upload that was answered early has not left", async () => {
+/** An upload whose head has arrived at the application. */
+async function beginUpload() {
   const { turn, end } = createHandTurn()
   const { freed, statuses, send } = begin(turn)
   const body = new ArrivingBody(undefined, () => {})
   send({ body })
   end()
   await expect.poll(() => received).toContain('chunked')
+  return { body, end, freed, statuses }
+}
+
+const SILENT = { onInterim() {}, onHead() {}, onData() {}, onEnd() {}, onUpgrade() {}, onBroken() {} }
+
+const tick = () => new Promise((resolve) => process.nextTick(resolve))
+
+test("a connection is not the next one's while the end of an upload that was answered early has not left", async () => {
+  const { body, freed, statuses } = await beginUpload()
   for (let sent = 0; sent + RECORD_BYTES < GATHERED_BYTES; sent += RECORD_BYTES) body.push(Buffer.alloc(RECORD_BYTES, 'u'))
   body.end([])
   await tick()
@@ -93,12 +99,7 @@ test("a connection is not the next one's while the end of an upload that was ans
 })
 
 test("a connection is not the next one's while the system has not taken all of an upload that was answered early", async () => {
-  const { turn, end } = createHandTurn()
-  const { freed, statuses, send } = begin(turn)
-  const body = new ArrivingBody(undefined, () => {})
-  send({ body })
-  end()
-  await expect.poll(() => received).toContain('chunked')
+  const { body, end, freed, statuses } = await beginUpload()
   application.pause()
   const upload = async () => {
     body.push(Buffer.alloc(RECORD_BYTES, 'u'))

@@ -114,9 +114,10 @@ export function createProbe(settings: ProbeSettings): Probe {
     const witnesses = finding.servers.filter(({ says }) => !['lame', 'failed', 'silent'].includes(says))
     const wanted = isLocal ? undefined : ownership.delegation
     const found = wanted && (await findDelegation({ resolver, authorities }, { ...wanted, witnesses }, budget))
+    const challenges = challengesFor(hostname, found)
     let caa: CaaFinding = { kind: 'unknown' }
     if (settings.caaIssuers.length > 0 && mayAskForCaa(finding)) {
-      const wish = { issuers: settings.caaIssuers, wildcard: isWildcard(hostname), challenges: challengesFor(hostname, found) }
+      const wish = { issuers: settings.caaIssuers, wildcard: isWildcard(hostname), challenges }
       caa = await findCaa(resolver, domain, wish.wildcard || finding.view?.a.end !== 'no-such-name', wish, budget)
     }
     const isToBeDone = verdict.kind !== 'verified' || found?.state === 'absent' || found?.state === 'elsewhere' || caa.kind === 'forbids'
@@ -136,7 +137,7 @@ export function createProbe(settings: ProbeSettings): Probe {
       edge,
       proof,
       apexAlias,
-      caa: { finding: caa, issuers: settings.caaIssuers, challenges: challengesFor(hostname, found) },
+      caa: { finding: caa, issuers: settings.caaIssuers, challenges },
     }
     return createReport({ ...report, checkedAt: new Date() })
   }
