@@ -6,11 +6,12 @@ import { type Config, ConfigError } from './config.ts'
 import { allocatorEnvironment } from './edge/allocator.ts'
 import { EDGE_ENVIRONMENT, EDGE_NODE_FLAGS } from './edge/node-flags.ts'
 import { descriptorRoom } from './file-descriptors.ts'
+import { ownFile } from './own-files.ts'
 
 const BUN_MIN = [1, 4] as const
 const BUN_INSTALLED = '1.4.5' // what the tests run on
 const ANSWER_TIMEOUT_MS = 30_000 // its hundred megabytes may have to come from a busy disk
-const OWN_FOLDER = fileURLToPath(new URL('..', import.meta.url))
+const OWN_FOLDER = fileURLToPath(ownFile(''))
 
 // By itself Bun reads .env and its own settings from the working folder, fetches packages that are missing, and writes compiled files to a cache.
 const BUN_FLAGS = ['--no-env-file', '--no-install', '--config=/dev/null', '--no-warnings']

@@ -1,9 +1,10 @@
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { shellWord } from './lib/shell-word.ts'
+import { ownFile } from './own-files.ts'
 
 /** The launcher of this release. */
-export const LAUNCHER = fileURLToPath(new URL('../bin/namesake', import.meta.url))
+export const LAUNCHER = fileURLToPath(ownFile('bin/namesake'))
 
 /** How the command line is called from the working folder, so that a command which a message offers works as it is copied. */
 export function ownCommand(): string {

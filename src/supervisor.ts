@@ -13,6 +13,7 @@ import { descriptorShortage, fileDescriptorsMax } from './file-descriptors.ts'
 import { bequeath, bindSockets, handedSockets, inheritSockets, type ListeningSockets, requireUnmoved } from './listening-sockets.ts'
 import type { Log } from './log.ts'
 import { createOwnDatabase, type OwnDatabase } from './own-database.ts'
+import { ownProgram } from './own-files.ts'
 import { keepOwnSecret } from './own-secret.ts'
 import { OWN_VERSION } from './own-version.ts'
 import { openProgram } from './program-folder.ts'
@@ -50,7 +51,7 @@ export type SuperviseParts = {
 }
 
 /** What every role process runs, as `node <script> <role>`. */
-export const MAIN_SCRIPT = fileURLToPath(new URL('main.ts', import.meta.url))
+export const MAIN_SCRIPT = fileURLToPath(ownProgram('main'))
 
 /**
  * Runs the whole tree until SIGTERM or Ctrl-C: holds the sockets, runs PostgreSQL where none is configured, keeps the processes of the roles

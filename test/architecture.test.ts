@@ -20,7 +20,7 @@ const ARROWS: Record<string, readonly string[]> = {
   lib: [],
 }
 const WIRING = ['roles', 'cli']
-const OPEN_TO_ALL = ['src/hostname.ts', 'src/errors.ts', 'src/log.ts']
+const OPEN_TO_ALL = ['src/hostname.ts', 'src/errors.ts', 'src/log.ts', 'src/own-files.ts']
 const SETTINGS = ['src/config.ts', 'src/config-doubts.ts', 'src/config-names.ts', 'src/config-values.ts']
 // The processes that hand their environment on to another.
 const ENVIRONMENT_READERS = [...SETTINGS, 'src/main.ts', 'src/supervisor.ts']
@@ -46,7 +46,7 @@ describe('the arrows of the house', () => {
     expect(broken).toEqual([])
   })
 
-  test('hostnames, errors, the log and the settings lean on nothing but lib', () => {
+  test('hostnames, errors, the log, where our files lie and the settings lean on nothing but lib', () => {
     const bottom = service.filter(({ path }) => [...OPEN_TO_ALL, ...SETTINGS].includes(path))
     const broken = bottom.flatMap(({ path, imports }) =>
       imports.filter((target) => !isAllowed(target, ['lib']) && !SETTINGS.includes(target)).map((target) => `${path} → ${target}`),
@@ -107,7 +107,7 @@ describe('how the code reads', () => {
 
   test('every file of src is used, and says what it is for', () => {
     const used = new Set(service.flatMap(({ imports }) => imports))
-    const isEntry = (path: string) => path === 'src/main.ts' || readFileSync(join(ROOT, 'bin/namesake'), 'utf8').includes(path)
+    const isEntry = (path: string) => read('rolldown.config.ts').includes(`'${path}'`)
     expect(pathsOf(({ path }) => !used.has(path) && !isEntry(path))).toEqual([])
     expect(pathsOf(({ text }) => !/\/\*\*|^\/\/ /m.test(text))).toEqual([])
   })

@@ -1,7 +1,18 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -91,6 +102,36 @@ describe('the launcher', () => {
       `namesake needs Node 24.19 or newer, and NAMESAKE_NODE=${old} is v20.1.0. Without NAMESAKE_NODE it runs on the one that 'npm ci' brings.\n`,
     )
     expect((await runWith({ env: { NAMESAKE_NODE: join(folder, 'nowhere') } }, '--version')).err).toMatch(/nowhere is no Node at all/)
+  })
+
+  test('runs what was built, and the sources where one of them is newer, was added or taken away, or nothing was built', async () => {
+    const release = join(folder, 'release')
+    for (const part of ['bin', 'src/cli', 'src/core', 'dist/cli']) mkdirSync(join(release, part), { recursive: true })
+    writeFileSync(join(release, 'bin/namesake'), readFileSync(LAUNCHER), { mode: 0o755 })
+    writeFileSync(join(release, 'src/cli/main.ts'), "console.log('the sources' as string)")
+    writeFileSync(join(release, 'src/core/domains.ts'), '')
+    const built = join(release, 'dist/cli/main.js')
+    const build = () => {
+      writeFileSync(built, "console.log('built')")
+      utimesSync(built, new Date(), new Date(Date.now() + 60_000)) // whatever the file system makes of a moment
+    }
+    const says = async () => (await runWith({ launcher: join(release, 'bin/namesake'), env: { NAMESAKE_NODE: process.execPath } })).out
+    const later = (path: string) => utimesSync(join(release, path), new Date(), new Date(Date.now() + 120_000))
+
+    expect(await says()).toBe('the sources\n')
+    build()
+    expect(await says()).toBe('built\n')
+    for (const changed of ['src/core/domains.ts', 'src/core', 'src']) {
+      const { mtime } = statSync(join(release, changed))
+      later(changed)
+      expect(await says()).toBe('the sources\n')
+      utimesSync(join(release, changed), mtime, mtime)
+      expect(await says()).toBe('built\n')
+    }
+    writeFileSync(join(release, 'package-lock.json'), '{}')
+    expect(await says()).toBe('built\n')
+    later('package-lock.json')
+    expect(await says()).toBe('the sources\n')
   })
 
   test('says what to do where there is no new enough Node', async () => {

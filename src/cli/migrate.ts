@@ -2,10 +2,11 @@ import { Command } from 'commander'
 import { EDGE_ROLE, prepareEdgeRole } from '../core/edge-role.ts'
 import { migrate, readMigrations } from '../core/migrations.ts'
 import { ownCommand } from '../own-command.ts'
+import { ownFile } from '../own-files.ts'
 import { withInstallation } from './installation.ts'
 import { show } from './output.ts'
 
-const SQL_FOLDER = new URL('../../sql/', import.meta.url)
+const SQL_FOLDER = ownFile('sql/')
 
 /** `namesake migrate` */
 export function migrateCommand(): Command {

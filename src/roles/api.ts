@@ -11,6 +11,7 @@ import { createLinkSigner } from '../core/link-signer.ts'
 import { createProjectRate } from '../core/project-rate.ts'
 import { createRateLimits } from '../core/rate-limits.ts'
 import { previewErrorPage } from '../edge/error-page.ts'
+import { ownFile } from '../own-files.ts'
 import { OWN_VERSION } from '../own-version.ts'
 import { claimRules } from './claim-rules.ts'
 import { createImportedReader } from './imported-certificates.ts'
@@ -26,7 +27,7 @@ const METADATA_IN_MEMORY_MAX = 2_048 // characters: the longest are 16 KB, and w
 
 /** Reads what the role serves, and returns its start. */
 export async function loadApi(): Promise<(context: RoleContext) => Promise<RunningRole>> {
-  const portal = readPortalFiles(new URL('../../portal/dist/', import.meta.url))
+  const portal = readPortalFiles(ownFile('portal/dist/'))
   return (context) => startApi(context, portal)
 }
 

@@ -12,6 +12,7 @@ import { ServiceError } from '../errors.ts'
 import { parseHostname } from '../hostname.ts'
 import { pause } from '../lib/back-off.ts'
 import { isPartOfSecret } from '../lib/seal.ts'
+import { ownFile } from '../own-files.ts'
 import { claimRules } from './claim-rules.ts'
 import { ensureOwnKeys, SECRET_DOES_NOT_FIT } from './own-keys.ts'
 import type { RoleContext } from './role.ts'
@@ -24,7 +25,7 @@ const DEMO_HOSTNAME = parseHostname('hello.localhost')
 
 /** Reads the migrations, and returns what runs once before the roles: schema, the installation's keys, with --demo the demo project. */
 export async function loadSetup(): Promise<(context: RoleContext) => Promise<undefined>> {
-  const migrations = await readMigrations(new URL('../../sql/', import.meta.url))
+  const migrations = await readMigrations(ownFile('sql/'))
   return (context) => setUp(context, migrations)
 }
 

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 export type ProjectCopy = { folder: string; launcher: string; remove(): void }
 
 const PROJECT = fileURLToPath(new URL('../../', import.meta.url))
-const PARTS = ['bin', 'examples', 'node_modules', 'package.json', 'portal/dist', 'sql', 'src']
+const PARTS = ['bin', 'dist', 'examples', 'node_modules', 'package-lock.json', 'package.json', 'portal/dist', 'sql', 'src']
 
 /** The project as it is installed, below a new folder with this mode, by hard links where the file system can. */
 export function copyProject(mode: number): ProjectCopy {
