@@ -5,7 +5,7 @@ import { saysDatabaseIsAway } from './errors.ts'
 import { measurePauses, measureProcess } from './event-loop-pauses.ts'
 import { createLog, leave } from './log.ts'
 import type { Listen, ProcessReport, RoleContext, RunningRole } from './roles/role.ts'
-import { dropPrivileges } from './service-user.ts'
+import { dropPrivileges, findServiceUser, type ServiceUser } from './service-user.ts'
 import { connectToSupervisor } from './supervisor-link.ts'
 
 // The wiring of each process stands in roles/, a screen a role. A process loads its own role only: an edge holds no API code in memory.
@@ -49,7 +49,7 @@ async function main(role: string): Promise<void> {
   // Ctrl-C and the end of a terminal reach all that it started; what comes of them, and in which order we end, the supervisor decides.
   for (const name of ['SIGINT', 'SIGHUP']) process.on(name, () => {})
 
-  dropPrivileges()
+  dropPrivileges(handedUser())
   const { NAMESAKE_RUN_DIR: runDir = '', NAMESAKE_DEMO_UPSTREAM: demoUpstream, NAMESAKE_ROLES = '' } = process.env
   const context = { config, log, metrics, listen: sockets(), roles: NAMESAKE_ROLES.split(','), runDir, demoUpstream }
   running = await start({ ...context, gather: link.gather, sayWaiting: link.waiting })
@@ -64,6 +64,12 @@ function handedDotEnv(): Env | undefined {
   const handed = JSON.parse(readFileSync(fd, 'utf8')) as Env
   closeSync(fd)
   return handed
+}
+
+/** The supervisor's choice, whose user the files are: by now there may be another to choose. */
+function handedUser(): ServiceUser | undefined {
+  const handed = process.env.NAMESAKE_SERVICE_USER
+  return handed === undefined ? findServiceUser() : (JSON.parse(handed) as ServiceUser)
 }
 
 function sockets(): Record<string, Listen> {

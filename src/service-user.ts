@@ -24,7 +24,7 @@ export function findServiceUser(): ServiceUser | undefined {
  * Gives up root for good: supplementary groups, group, user. Everything that only root can read must be loaded before.
  * Does nothing for an ordinary user. Throws when the kernel refuses; then this process must not serve.
  */
-export function dropPrivileges(user: ServiceUser | undefined = findServiceUser()): void {
+export function dropPrivileges(user: ServiceUser | undefined): void {
   if (!user || process.getuid!() !== 0) return
   process.setgroups!([user.gid])
   process.setgid!(user.gid)

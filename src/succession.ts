@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { pause } from './lib/back-off.ts'
 import type { InheritedSocket } from './listening-sockets.ts'
 import type { RollOutcome } from './role-tree.ts'
+import type { ServiceUser } from './service-user.ts'
 import { standing, type WorkingFolder } from './working-folder.ts'
 
 // How one supervisor takes over from another. The first process of a start stays for as long as the service runs, since whoever started it
@@ -27,6 +28,8 @@ export type Launch = { command: string; args: readonly string[]; folder: Working
 type Legacy = {
   protocol: number
   dataDir: string
+  /** Who its processes run as where it is root; undefined of releases that do not say, too. */
+  user: ServiceUser | undefined
   sockets: Record<string, InheritedSocket>
   /** Whether the predecessor runs an embedded database, and goes on doing so until its successor takes charge. */
   hasDatabase: boolean

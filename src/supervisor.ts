@@ -94,7 +94,7 @@ async function startTree(
   const { config, log, output } = parts
   const script = parts.script ?? MAIN_SCRIPT
   const edgeRuntime = findEdgeRuntime(parts.roles.includes('edge') ? config : { edgeRuntime: 'node' }, parts.env.PATH)
-  const user = findServiceUser()
+  const user = predecessor?.user ?? findServiceUser() // whose the files are that both releases use, whatever users were made since
   const dataDir = prepareData(config.dataDir, user)
   if (predecessor) requireSameData(predecessor, dataDir)
   else undo.defer(takeStartLock(dataDir).release)
@@ -122,6 +122,7 @@ async function startTree(
     NAMESAKE_ROLES: parts.roles.join(','),
     NAMESAKE_DATA_DIR: dataDir,
     NAMESAKE_RUN_DIR: runDir,
+    NAMESAKE_SERVICE_USER: user && JSON.stringify(user),
     NAMESAKE_DATABASE_URL: url,
     NAMESAKE_EDGE_ADDRESS: config.edgeAddress ?? (database && ownAddress(config.httpsAddr)),
     NAMESAKE_SECRET: secrets.join(','),
@@ -144,7 +145,7 @@ async function startTree(
   undo.defer(record.close)
   const deploys = createDeploys({
     ...{ own, launch: parts.launch, env: parts.env, log },
-    legacy: { dataDir, sockets: held },
+    legacy: { dataDir, user, sockets: held },
     record: (deploy) => record.write({ ...note, deploy }),
   })
   undo.defer(() => deploys.stop(stop.atOnce))
