@@ -13,6 +13,8 @@ export type DatabaseSetupParts = {
   whileDown(): Promise<void>
   /** Whether visitors are served meanwhile, whom the end of the start would cut off. */
   servesAlone: boolean
+  /** Whether anything waits for the database. Else one that cannot be reached is left to those who serve without it. */
+  isAwaited: boolean
 }
 
 const RETRY_MS = 1_000
@@ -23,10 +25,10 @@ const TEMPORARY_FAILURE = 75 // EX_TEMPFAIL of sysexits(3): the database went aw
 
 /**
  * Brings the database up to date in a process of its own (`setup`), trying each second while it cannot be reached.
- * False when told to give up. Rejects with the cause when the database can be reached and the setup still fails: at once where the operator's settings are
+ * True when that is done, or need not be; false when told to give up. Rejects with the cause when the database can be reached and the setup still fails: at once where the operator's settings are
  * the cause, else after some tries, or never where visitors are served meanwhile.
  */
-export async function setUpDatabase({ url, child, log, giveUp, whileDown, servesAlone }: DatabaseSetupParts): Promise<boolean> {
+export async function setUpDatabase({ url, child, log, giveUp, whileDown, servesAlone, isAwaited }: DatabaseSetupParts): Promise<boolean> {
   const db = connectDatabase(url, { applicationName: 'namesake supervisor', poolMax: 1 })
   let down = false
   let failures = 0
@@ -35,6 +37,10 @@ export async function setUpDatabase({ url, child, log, giveUp, whileDown, serves
     for (; !giveUp.aborted; await pause(waitMs, giveUp)) {
       waitMs = RETRY_MS
       const trouble = await databaseTrouble(db)
+      if (trouble !== undefined && !isAwaited) {
+        log.warn({ reason: trouble }, 'the database cannot be reached: the edge serves what it knows, and goes on when it can be again')
+        return true
+      }
       if (trouble !== undefined) {
         if (!down)
           log.error({ reason: trouble }, 'the database cannot be reached: trying each second. The edge serves what it knows; the API waits')

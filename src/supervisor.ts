@@ -162,6 +162,8 @@ async function startTree(
   }
   if (hasCopy) void tree.startEdges() // neither visitors nor the feed wait for the database, or for what its schema needs
   const servesAlone = !predecessor && hasCopy && parts.roles.includes('edge')
+  // The present release of an edge machine serves without a database, and so can the next.
+  const isAwaited = !predecessor || !hasCopy || parts.roles.some((role) => role === 'api' || role === 'worker')
   const origin = predecessor ? undefined : await Promise.race([servesAlone ? database?.startBeside() : database?.start(), stop.asked])
   if (stop.gently.aborted) return
   const setup = {
@@ -171,6 +173,7 @@ async function startTree(
     giveUp: stop.gently,
     whileDown: tree.startEdges,
     servesAlone,
+    isAwaited,
   }
   if (!(await setUpDatabase(setup))) return
   await tree.startEdges()

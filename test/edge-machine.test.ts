@@ -1,15 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { drawLine, type Line } from './support/cut-line.ts'
 import { createEmptyDatabase, type TestDatabase } from './support/postgres.ts'
-import { addVendor, eventually, localRoot, startTree, type Tree, untilReady, type Vendor } from './support/tree.ts'
+import { addVendor, eventually, localRoot, processesOf, startTree, type Tree, untilReady, type Vendor } from './support/tree.ts'
 import { startUpstream, type Upstream } from './support/upstream.ts'
 import { handshake, visit } from './support/visitor.ts'
 
 const SECRET = 'a secret of the edge machine of 32 bytes or more'
 const login = `edge_${randomBytes(6).toString('hex')}`
-const asEdge = (url: string) => url.replace('postgres://postgres@', `postgres://${login}@`)
+const asEdge = ({ url }: { url: string }) => url.replace('postgres://postgres@', `postgres://${login}@`)
 
 let database: TestDatabase
+let line: Line
 let upstream: Upstream
 let edge: Tree
 let control: Tree
@@ -18,13 +20,14 @@ let root: string
 
 beforeAll(async () => {
   database = await createEmptyDatabase()
+  line = await drawLine(database.url)
   upstream = await startUpstream()
   await database.db.pool.query(`create role ${login} login`)
   // The machine comes up first and meets an empty database, and a login that may do nothing in it.
   edge = await startTree({
     awaitReady: false,
     args: ['--roles', 'edge'],
-    env: { NAMESAKE_DATABASE_URL: asEdge(database.url), NAMESAKE_SECRET: SECRET },
+    env: { NAMESAKE_DATABASE_URL: asEdge(line), NAMESAKE_SECRET: SECRET },
   })
   await eventually(() => edge.output().includes('waiting for a machine with api or worker'), 60_000)
   control = await startTree({ args: ['--roles', 'api,worker'], env: { NAMESAKE_DATABASE_URL: database.url, NAMESAKE_SECRET: SECRET } })
@@ -35,6 +38,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all([edge?.stop(), control?.stop()])
   await upstream.stop()
+  await line.cut()
   await database.drop()
 })
 
@@ -58,7 +62,7 @@ test('it starts again with its part of the secret alone, and goes on serving and
   expect(statements).toEqual([expect.stringContaining('in role namesake_edge')])
   expect(secret).not.toContain(SECRET)
   await edge.stop()
-  edge = await startTree({ args: ['--roles', 'edge'], env: { NAMESAKE_DATABASE_URL: asEdge(database.url), NAMESAKE_SECRET: secret } })
+  edge = await startTree({ args: ['--roles', 'edge'], env: { NAMESAKE_DATABASE_URL: asEdge(line), NAMESAKE_SECRET: secret } })
   expect(await visitAt(edge, 'shop.localhost')).toBe(200)
   await vendor.claim('second.localhost')
   await eventually(async () => (await visitAt(edge, 'second.localhost')) === 200, 60_000)
@@ -83,5 +87,16 @@ test('a part of the secret starts neither an api nor a worker, and another secre
   }
   expect(await refused(['--roles', 'worker'], database.url, secret)).toContain('api and worker need the whole one')
   const other = 'another secret of 32 bytes or more and not theirs'
-  expect(await refused(['--roles', 'edge'], asEdge(database.url), other)).toContain('is not the secret that this database was set up with')
+  expect(await refused(['--roles', 'edge'], asEdge(database), other)).toContain('is not the secret that this database was set up with')
+})
+
+test('while the database is away the release on disk takes over from its local copy, and follows once it is back', async () => {
+  const former = new Set((await processesOf(edge)).map(({ pid }) => pid))
+  await line.cut()
+  expect(await edge.command('upgrade')).toMatchObject({ state: 'done' })
+  expect(await visitAt(edge, 'shop.localhost')).toBe(200)
+  expect((await processesOf(edge)).filter(({ pid }) => former.has(pid))).toEqual([])
+  await line.mend()
+  await vendor.claim('third.localhost')
+  await eventually(async () => (await visitAt(edge, 'third.localhost')) === 200, 60_000)
 })
