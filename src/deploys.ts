@@ -27,6 +27,7 @@ export type Deploys = {
 
 const STOPPED = 'the service was stopped meanwhile'
 const UPGRADE_TIMEOUT_MS = 300_000 // a loaded machine takes its time, and meanwhile the present processes serve
+const HANDOVER_TIMEOUT_MS = 30_000 // meanwhile nobody follows the feed, and the new follower only waits for the copy
 
 /** What the operator asks for while the service runs, one at a time: a second wish while the first is under way is refused. */
 export function createDeploys(parts: DeploysParts): Deploys {
@@ -91,14 +92,20 @@ export function createDeploys(parts: DeploysParts): Deploys {
     const next = startSuccessor(parts.launch, parts.env, { ...parts.legacy, hasDatabase: former.hasDatabase })
     candidate = next
     const patience = new AbortController()
-    const late = pause(UPGRADE_TIMEOUT_MS, patience.signal).then(() => ({ reason: `not within ${UPGRADE_TIMEOUT_MS / 1_000} seconds` }))
-    const failed = Promise.race([next.ended, late])
+    const within = (ms: number, step: Promise<void>, what: string) => {
+      const late = pause(ms, patience.signal).then(() => ({ reason: `${what} within ${ms / 1_000} seconds` }))
+      return Promise.race([step.then(() => undefined), next.ended, late])
+    }
     try {
-      let trouble = await Promise.race([next.waiting.then(() => undefined), failed])
+      let trouble = await within(UPGRADE_TIMEOUT_MS, next.waiting, 'not')
       if (!trouble) {
         log.info('upgrade: the new processes are up; handing the local copy over')
         await former.yieldCopy()
-        trouble = await Promise.race([next.ready.then(() => undefined), failed])
+        trouble = await within(HANDOVER_TIMEOUT_MS, next.ready, 'the local copy was not taken over')
+        if (trouble && !stopping) {
+          void next.yieldCopy() // the former follower waits for it, and not for all the rest to end
+          await former.resume()
+        }
       }
       if (trouble || stopping) {
         await next.abandon()

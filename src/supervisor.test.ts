@@ -355,6 +355,23 @@ test('a successor that cannot start changes nothing, and its reason is said', as
   await eventually(async () => (await reports()).filter(({ ready }) => ready).length === 5)
 })
 
+test('a release that cannot take the local copy over gives it back before it ends, however long that takes', async () => {
+  const program = join(makeDataDir(), 'next-release')
+  const tree = await start({ FIXTURE_NEXT: program })
+  writeFileSync(program, `#!/bin/sh\nFIXTURE_WAITS=follower FIXTURE_STUBBORN=worker exec ${process.execPath} ${FIXTURE}\n`, { mode: 0o755 })
+  const childOf = (parent: number, role: string) => childrenOf(parent).find((pid) => commandOf(pid).at(-1) === role)
+  const [supervisor, former] = [tree.process.pid!, childOf(tree.process.pid!, 'follower')]
+  tree.process.kill('SIGUSR2')
+  await eventually(() => tree.output().includes('handing the local copy over'), IN_TIME_MS)
+  await eventually(() => ![undefined, former].includes(childOf(supervisor, 'follower')), IN_TIME_MS)
+  const successor = childrenOf(supervisor).find((pid) => commandOf(pid).includes(FIXTURE))!
+  await eventually(() => childOf(successor, 'follower') === undefined)
+  expect(tree.output()).not.toContain('did not come up')
+  signal(childOf(successor, 'worker')!, 'SIGKILL')
+  await eventually(() => tree.output().includes('did not come up: the local copy was not taken over within'))
+  expect(childOf(supervisor, 'follower')).toBeDefined()
+})
+
 test('a database that dies while a release is about to take over is started again', async () => {
   const program = join(makeDataDir(), 'next-release')
   const tree = await start({ FIXTURE_NEXT: program })

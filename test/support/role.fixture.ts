@@ -55,4 +55,4 @@ if (existsSync(refusal)) {
   process.send!({ type: 'failed', message: readFileSync(refusal, 'utf8') }, () => process.exit(1))
   await new Promise(() => {})
 }
-process.send!({ type: 'ready' })
+process.send!({ type: process.env.FIXTURE_WAITS === role ? 'waiting' : 'ready' })
