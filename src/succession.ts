@@ -46,7 +46,8 @@ type ToSuccessor = { type: 'do'; id: number; task: Task }
 const PROTOCOL = 1
 const HAS_DATABASE = true // of releases that do not say
 const FIRST_SOCKET_FD = 4
-const END_TIMEOUT_MS = 45_000
+const ABANDON_TIMEOUT_MS = 45_000 // while its processes drain; the database is its predecessor's
+const STOP_TIMEOUT_MS = 80_000 // so long they drain, and its database may take another half minute
 const TASK_TIMEOUT_MS = 300_000 // a reload waits for every process
 
 export type Successor = Generation & {
@@ -91,12 +92,12 @@ export function startSuccessor(
     hasDatabase = message.hasDatabase ?? HAS_DATABASE
     ready.resolve()
   })
-  const end = (how: string) => {
+  const hasEnded = (how: string) => {
     ended.resolve({ reason: cause ?? how })
     for (const settle of asked.values()) settle(undefined)
   }
-  child.once('error', (error) => end(error.message))
-  child.once('close', (code, killedBy) => end(killedBy ?? `exit code ${code}`))
+  child.once('error', (error) => hasEnded(error.message))
+  child.once('close', (code, killedBy) => hasEnded(killedBy ?? `exit code ${code}`))
 
   /** Undefined when it ends instead, or takes too long. */
   const perform = async (task: Task): Promise<Done | undefined> => {
@@ -111,10 +112,10 @@ export function startSuccessor(
     asked.delete(id)
     return done
   }
-  const endWith = async (name: NodeJS.Signals) => {
-    child.kill(name)
+  const end = async (withinMs: number) => {
+    child.kill('SIGTERM')
     const patience = new AbortController()
-    await Promise.race([ended.promise, pause(END_TIMEOUT_MS, patience.signal)])
+    await Promise.race([ended.promise, pause(withinMs, patience.signal)])
     patience.abort()
     child.kill('SIGKILL')
     await ended.promise
@@ -130,14 +131,14 @@ export function startSuccessor(
     waiting: waiting.promise,
     ready: ready.promise,
     ended: ended.promise,
-    abandon: () => endWith('SIGTERM'),
+    abandon: () => end(ABANDON_TIMEOUT_MS),
     reload: async () => (await perform('reload'))?.outcome ?? { kind: 'kept', label: 'the supervisor' },
     yieldDatabase: task('yieldDatabase'),
     yieldCopy: task('yieldCopy'),
     resume: task('resume'),
     async takeCharge() {
       if (await perform('takeCharge')) return
-      await endWith('SIGTERM')
+      await end(ABANDON_TIMEOUT_MS)
       throw new Error((await ended.promise).reason)
     },
     async retire() {
@@ -147,7 +148,7 @@ export function startSuccessor(
     async stop(atOnce) {
       const hurry = () => void child.kill('SIGINT')
       atOnce.addEventListener('abort', hurry, { once: true })
-      await endWith('SIGTERM')
+      await end(STOP_TIMEOUT_MS)
       atOnce.removeEventListener('abort', hurry)
     },
   }

@@ -296,6 +296,20 @@ test('a release that took over lets its requests end when the next has come, all
   expect(all.filter(isRunning)).toEqual([])
 })
 
+test('a stop waits for a release that took over, with slow visitors and a slow database, and leaves neither behind', async () => {
+  const tree = await start()
+  tree.process.kill('SIGUSR2')
+  await eventually(() => tree.output().includes('was replaced by version'), IN_TIME_MS)
+  await askSlowly(tree)
+  const database = databaseOf(tree)!
+  cleanUps.push(() => signal(database, 'SIGKILL'))
+  const all = childrenOf(tree.process.pid!).flatMap((pid) => [pid, ...childrenOf(pid)])
+  signal(database, 'SIGSTOP') // as one that waits for its disk
+  tree.process.kill('SIGTERM')
+  expect(await tree.exited).toBe(0)
+  await eventually(() => !all.some(isRunning)) // PostgreSQL's own processes see that their first has gone
+})
+
 test('a folder of a former release may go once the link leads to another: processes still start, and the next release in its own', async () => {
   const place = makeDataDir()
   for (const name of ['one', 'two']) mkdirSync(join(place, name))
