@@ -37,6 +37,10 @@ const PLACE = sql<FeedPlace>`
 // A restored database says how far it was pruned on the server that it comes from, which had given away more transaction numbers than its own has.
 const PRUNED_ELSEWHERE = sql`pruned_xid >= pg_snapshot_xmax(pg_current_snapshot())`
 
+// Behind every transaction that has ended. Null until their end is on disk: a crash may forget those that came to nothing and give their numbers away again.
+const END = sql<string | null>`case when pg_is_in_recovery() or pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn()
+  then pg_snapshot_xmin(pg_current_snapshot()) end::text`
+
 type FeedPlace = { system: string; standby: boolean; timeline: number | null; life: string; lsn: string }
 /** The feed's epoch on the primary, as statements of other verbs compare it with readers' cursors; they select from `feed`. */
 export const EPOCH = sql<string>`concat_ws('/', ${SYSTEM}, ${TIMELINE_DIGITS}, ${LIFE})`
@@ -45,11 +49,17 @@ export const EPOCH = sql<string>`concat_ws('/', ${SYSTEM}, ${TIMELINE_DIGITS}, $
 export async function currentCursor(db: Db): Promise<Cursor> {
   const [read] = await rows(
     db,
-    sql<FeedPlace & { xid: string; mark: string | null }>`
-      select ${PLACE}, pg_snapshot_xmin(pg_current_snapshot())::text as xid, ${LAST_MARK} as mark from feed`,
+    sql<FeedPlace & { end: string | null; last: string | null; mark: string | null }>`
+      select ${PLACE}, ${END} as end, ${LAST_MARK} as mark,
+        greatest(
+          case when not ${PRUNED_ELSEWHERE} then pruned_xid end,
+          (select xid from changes where xid < pg_snapshot_xmin(pg_current_snapshot()) order by xid desc limit 1)
+        )::text as last
+      from feed`,
   )
+  const { end, last, mark } = read!
   const beat = read!.standby ? await lastBeat(db) : undefined
-  return { epoch: epochOf(read!, timelineOf(read!, beat)), xid: read!.xid, seq: '0', mark: read!.mark ?? undefined }
+  return { epoch: epochOf(read!, timelineOf(read!, beat)), xid: end ?? behind(last ?? '0'), seq: '0', mark: mark ?? undefined }
 }
 
 type FeedRow = FeedPlace & {
@@ -85,9 +95,7 @@ export async function readChanges(db: Db, cursor: Cursor, limit: number, primary
     cursor.mark === undefined ? 'read-changes-unmarked' : 'read-changes', // two texts, and each is planned once
     sql<FeedRow>`
       select ${PLACE}, coalesce(c.xid, '0')::text as xid, coalesce(c.seq, 0)::text as seq, c.kind, c.key,
-        -- A crash may forget transactions that came to nothing and give their numbers away again, until their end is on disk.
-        case when pg_is_in_recovery() or pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn()
-          then pg_snapshot_xmin(pg_current_snapshot()) end::text as end,
+        ${END} as end,
         coalesce((select extract(epoch from clock_timestamp() - min(created_at)) * 1000 from changes
           where xid >= pg_snapshot_xmin(pg_current_snapshot()) and xid < pg_snapshot_xmax(pg_current_snapshot())), 0)::float8 as "heldMs",
         ((${cursor.xid}::xid8, ${cursor.seq}::bigint) >= (pruned_xid, pruned_seq) or ${PRUNED_ELSEWHERE}) as covered,
@@ -106,7 +114,7 @@ export async function readChanges(db: Db, cursor: Cursor, limit: number, primary
   if (known.system !== first.system || known.life !== first.life || !first.covered) return { kind: 'snapshot-needed' }
   const isForgotten = first.markState === 'forgotten'
   const isBehind = first.markState === 'not-yet' || (first.ahead && !isForgotten)
-  if (first.standby && (known.timeline > timeline || (isBehind && known.timeline === timeline))) throw behind()
+  if (first.standby && (known.timeline > timeline || (isBehind && known.timeline === timeline))) throw standbyIsBehind()
   if (known.timeline < timeline) {
     const sharedLsn = await sharedUpTo(db, known.timeline)
     return sharedLsn === undefined ? { kind: 'snapshot-needed' } : { kind: 'promoted', epoch, sharedLsn }
@@ -126,7 +134,7 @@ function timelineOf(place: FeedPlace, beat: { timeline: number } | undefined): n
   return timeline
 }
 
-function behind(): ServiceError {
+function standbyIsBehind(): ServiceError {
   return new ServiceError('database_unavailable', 'this standby has not replayed as far as the local copy is')
 }
 
@@ -142,6 +150,7 @@ function readEpoch(epoch: string): { system: string; timeline: number; life: str
 type FeedPosition = { xid: string; seq: string }
 
 const placeAfter = ({ xid, seq }: FeedRow): FeedPosition => ({ xid, seq })
+const behind = (xid: string): string => String(BigInt(xid) + 1n)
 
 // All that can be seen has been read, so the cursor is behind the last row's transaction, and an idle reader's keeps up with the database and
 // stays ahead of pruning.
