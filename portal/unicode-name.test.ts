@@ -1,6 +1,6 @@
 import { domainToASCII, domainToUnicode } from 'node:url'
 import { expect, test } from 'vitest'
-import { inBothForms, unicodeOf } from './unicode-name.ts'
+import { inBothForms, unicodeOf, withAsciiDomain } from './unicode-name.ts'
 
 test.each([
   ['xn--bcher-kva.example', 'bücher.example'],
@@ -25,6 +25,15 @@ test.each([
 ])('%s is shown as it is', (name) => {
   expect(unicodeOf(name)).toBeUndefined()
   expect(inBothForms(name)).toBe(name)
+})
+
+test.each([
+  ['ada@bücher.example', 'ada@xn--bcher-kva.example'],
+  ['ада@bücher.example', 'ада@xn--bcher-kva.example'],
+  ['ada@xn--bcher-kva.example', 'ada@xn--bcher-kva.example'],
+  ['ada@vendor.com', 'ada@vendor.com'],
+])('the address %s is compared as %s', (typed, address) => {
+  expect(withAsciiDomain(typed)).toBe(address)
 })
 
 test('names of all scripts are read as Node reads them', () => {

@@ -1,4 +1,4 @@
-import { toUnicode } from 'punycode/'
+import { toASCII, toUnicode } from 'punycode/'
 import { withoutStar } from './dns-names.ts'
 
 const PREFIX = 'xn--'
@@ -14,10 +14,15 @@ export function unicodeOf(hostname: string): string | undefined {
   return URL.canParse(url) && new URL(url).hostname === withoutStar(hostname) && name !== hostname ? name : undefined
 }
 
-/** For a sentence: `xn--bcher-kva.example (bücher.example)`, or the name alone where there is nothing to add. */
+/** For a sentence: `xn--bcher-kva.example (bücher.example)`, or the name alone where there is nothing to add; of an e-mail address, its domain in brackets. */
 export function inBothForms(name: string): string {
-  const spelt = unicodeOf(name)
+  const spelt = unicodeOf(name.slice(name.lastIndexOf('@') + 1))
   return spelt === undefined ? name : `${name} (${spelt})`
+}
+
+/** An e-mail address with its domain as the DNS has it, as the API answers it. Some browsers give a page that of what is typed, some the letters. */
+export function withAsciiDomain(address: string): string {
+  return toASCII(address)
 }
 
 /** Browsers have no function for this direction. */

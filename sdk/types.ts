@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document e179a368f5d1a008a9817372a91a3548: npm run types.
+// Generated from the OpenAPI document c76f2b1791e72191240b2e5cb43de374: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -1229,7 +1229,7 @@ export interface components {
          */
         MagicLink: {
             /**
-             * @description An e-mail address; upper and lower case are the same.
+             * @description An e-mail address; upper and lower case are the same, and so are both forms of an international domain, which is answered as the DNS has it.
              * @example ada@vendor.com
              */
             email: string;
@@ -1240,7 +1240,7 @@ export interface components {
          */
         Member: {
             /**
-             * @description An e-mail address; upper and lower case are the same.
+             * @description An e-mail address; upper and lower case are the same, and so are both forms of an international domain, which is answered as the DNS has it.
              * @example ada@vendor.com
              */
             email: string;
@@ -1674,7 +1674,7 @@ export interface components {
          */
         User: {
             /**
-             * @description An e-mail address; upper and lower case are the same.
+             * @description An e-mail address; upper and lower case are the same, and so are both forms of an international domain, which is answered as the DNS has it.
              * @example ada@vendor.com
              */
             email: string;
@@ -2015,7 +2015,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description An e-mail address; upper and lower case are the same.
+                     * @description An e-mail address; upper and lower case are the same, and so are both forms of an international domain, which is answered as the DNS has it.
                      * @example ada@vendor.com
                      */
                     email: string;
@@ -2404,7 +2404,7 @@ export interface operations {
                     /** @description Your own words, up to 1,000 characters. */
                     note?: string;
                     /**
-                     * @description An e-mail address; upper and lower case are the same.
+                     * @description An e-mail address; upper and lower case are the same, and so are both forms of an international domain, which is answered as the DNS has it.
                      * @example ada@vendor.com
                      */
                     to: string;
@@ -5410,7 +5410,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description An e-mail address; upper and lower case are the same.
+                     * @description An e-mail address; upper and lower case are the same, and so are both forms of an international domain, which is answered as the DNS has it.
                      * @example ada@vendor.com
                      */
                     email: string;

@@ -42,6 +42,13 @@ test.each([
 })
 
 test.each([
+  ['ada@mail.xn--bcher-kva.example', 'ada@mail.xn--bcher-kva.example (mail.bücher.example)'],
+  ['ada@vendor.com', 'ada@vendor.com'],
+])('the address %s is shown as %s, here and in the portal', (address, shown) => {
+  expect([inBothForms(address), portal.inBothForms(address)]).toEqual([shown, shown])
+})
+
+test.each([
   ['', /required/],
   ['localhost', /one label/],
   ['com.', /one label/],

@@ -58,11 +58,11 @@ export function withoutStar(hostname: Hostname): ExactHostname {
 }
 
 /**
- * For people: `xn--bcher-kva.example (bücher.example)`, or the name alone where there is nothing to add. Never the letters of its owner alone, since those of two
- * scripts can look the same.
+ * For people: `xn--bcher-kva.example (bücher.example)`, or the name alone where there is nothing to add; of an e-mail address, its domain in brackets. Never the
+ * letters of its owner alone, since those of two scripts can look the same.
  */
 export function inBothForms(name: string): string {
-  const unicode = unicodeOf(name)
+  const unicode = unicodeOf(name.slice(name.lastIndexOf('@') + 1))
   return unicode === undefined ? name : `${name} (${unicode})`
 }
 

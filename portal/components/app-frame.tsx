@@ -5,6 +5,7 @@ import { api } from '../api.ts'
 import { queries } from '../queries.ts'
 import { text } from '../strings.ts'
 import { chooseTheme, readTheme, type Theme } from '../theme.ts'
+import { inBothForms } from '../unicode-name.ts'
 import { toast } from './announcer.tsx'
 import { Button } from './button.tsx'
 
@@ -85,10 +86,10 @@ export function SignedInFrame() {
       </Link>
       {me.data && (
         <span
-          title={text.frame.signedInAs(me.data.email)}
+          title={text.frame.signedInAs(inBothForms(me.data.email))}
           className="text-stone-600 max-md:relative max-md:right-3.5 max-md:order-last max-md:w-0 max-md:min-w-full max-md:text-right max-md:text-xs max-md:[overflow-wrap:anywhere] md:max-w-60 md:truncate md:px-2 dark:text-stone-400"
         >
-          {me.data.email}
+          {inBothForms(me.data.email)}
         </span>
       )}
       <Button look="quiet" size="small" busy={isLeaving} onClick={() => void signOut()}>

@@ -87,6 +87,6 @@ function isOfThemselves({ actor, subject }: Activity): boolean {
 }
 
 function actorOf({ actor }: Activity): string {
-  if (actor.kind === 'user') return actor.email
+  if (actor.kind === 'user') return inBothForms(actor.email)
   return actor.kind === 'token' ? words.token(actor.name || actor.preview) : words.operator
 }

@@ -12,6 +12,7 @@ import { usePageTitle } from '../page-title.ts'
 import { queries } from '../queries.ts'
 import { takePlace } from '../return-place.ts'
 import { text } from '../strings.ts'
+import { inBothForms } from '../unicode-name.ts'
 
 const words = text.signIn
 
@@ -82,11 +83,11 @@ function Asked({ email, signedInAs, onConfirm }: { email: string; signedInAs: st
     <>
       <div>
         <h1 className="text-xl font-semibold tracking-tight text-balance [overflow-wrap:anywhere]">
-          <Dotted>{words.confirmAs(email)}</Dotted>
+          <Dotted>{words.confirmAs(inBothForms(email))}</Dotted>
         </h1>
         <p className="mt-2 leading-relaxed text-stone-600 dark:text-stone-300">{words.confirmHint}</p>
       </div>
-      {signedInAs !== undefined && signedInAs !== email && <Notice kind="warning">{words.confirmEnds(signedInAs)}</Notice>}
+      {signedInAs !== undefined && signedInAs !== email && <Notice kind="warning">{words.confirmEnds(inBothForms(signedInAs))}</Notice>}
       <Button look="primary" size="large" onClick={onConfirm}>
         {words.confirm}
       </Button>

@@ -17,6 +17,7 @@ import { queries } from '../queries.ts'
 import type { Member, Role } from '../records.ts'
 import { useSlug } from '../route-params.ts'
 import { text } from '../strings.ts'
+import { inBothForms } from '../unicode-name.ts'
 
 const NOBODY = { email: '', role: 'member' as Role }
 const words = text.members
@@ -71,7 +72,7 @@ function MemberRow({ slug, member, ownRole, isSelf, onRemove }: RowProps) {
   return (
     <tr>
       <Cell label={text.signIn.email} isHead>
-        <span className="break-all">{member.email}</span>{' '}
+        <span className="break-all">{inBothForms(member.email)}</span>{' '}
         {isSelf && <span className="font-normal text-stone-600 dark:text-stone-400">({words.you})</span>}
       </Cell>
       <Cell label={words.role}>{mayChange ? <RoleChoice {...{ slug, member, ownRole, isSelf }} /> : text.projects.roles[member.role]}</Cell>
@@ -92,7 +93,7 @@ function MemberRow({ slug, member, ownRole, isSelf, onRemove }: RowProps) {
       </Cell>
       <Cell label={text.tokens.columns.action} isAction>
         {(isSelf || mayChange) && (
-          <Button size="small" aria-label={isSelf ? words.leave : words.removeOf(member.email)} onClick={onRemove}>
+          <Button size="small" aria-label={isSelf ? words.leave : words.removeOf(inBothForms(member.email))} onClick={onRemove}>
             {isSelf ? words.leave : words.remove}
           </Button>
         )}
@@ -123,7 +124,7 @@ function RoleChoice({ slug, member, ownRole, isSelf }: Omit<RowProps, 'onRemove'
   return (
     <>
       <BareSelect
-        label={words.roleOf(member.email)}
+        label={words.roleOf(inBothForms(member.email))}
         value={asked?.role ?? (change.isPending ? change.variables.role : member.role)}
         aria-disabled={change.isPending || undefined} // disabled, it would lose the focus
         onChange={(event) => choose(event.target.value as Role)}
@@ -137,7 +138,7 @@ function RoleChoice({ slug, member, ownRole, isSelf }: Omit<RowProps, 'onRemove'
       </BareSelect>
       {asked && (
         <ConfirmDialog
-          title={isSelf ? words.ownRoleTitle(text.projects.roles[asked.role]) : words.ownerTitle(member.email)}
+          title={isSelf ? words.ownRoleTitle(text.projects.roles[asked.role]) : words.ownerTitle(inBothForms(member.email))}
           description={isSelf ? words.ownRoleText : words.ownerText}
           action={words.changeRole}
           busy={false}
@@ -163,13 +164,13 @@ function RemoveMember({ slug, member, isSelf, onClose }: { slug: string; member:
         client.removeQueries({ queryKey: ['project', slug] })
         await client.invalidateQueries()
       } else await client.invalidateQueries({ queryKey: queries.members(slug).queryKey })
-      toast(words.wasRemoved(member.email))
+      toast(words.wasRemoved(inBothForms(member.email)))
       onClose()
     },
   })
   return (
     <ConfirmDialog
-      title={isSelf ? words.leaveTitle : words.removeTitle(member.email)}
+      title={isSelf ? words.leaveTitle : words.removeTitle(inBothForms(member.email))}
       description={isSelf ? words.leaveText : words.removeText}
       action={isSelf ? words.leave : words.remove}
       busy={remove.isPending}

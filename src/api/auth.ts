@@ -1,7 +1,7 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import { asMailed, mailboxOf, parseEmailAddress } from '../core/email-address.ts'
+import { mailboxOf, parseEmailAddress } from '../core/email-address.ts'
 import type { LinkSigner } from '../core/link-signer.ts'
 import type { RateLimits } from '../core/rate-limits.ts'
 import { endSession, listMemberships, type MembershipRecord, type Session } from '../core/sessions.ts'
@@ -36,11 +36,10 @@ export function auth(instance: FastifyInstance, parts: AuthParts): void {
     if (parts.mail === 'none') {
       throw new ServiceError('mail_unavailable', 'this installation has no mail server yet: its operator sets NAMESAKE_SMTP_URL')
     }
-    const mailed = asMailed(email)
-    await limits.take('links', mailed)
+    await limits.take('links', email)
     // Whatever is made up behind a plus arrives with the same reader, but leaves the address without it alone.
     const mailbox = mailboxOf(email)
-    if (mailbox !== mailed) await limits.take('links', `with a plus to ${mailbox}`)
+    if (mailbox !== email) await limits.take('links', `with a plus to ${mailbox}`)
     await requestSignIn(db, email, parts.signup)
     return reply.code(202).send({ sent: true, ...(parts.mail === 'kept' && { inbox: '/inbox' }) })
   })

@@ -12,7 +12,11 @@ const time = (description: string) => Type.String({ format: 'date-time', descrip
 const timeOrNull = (description: string) => Type.Union([Type.String({ format: 'date-time' }), Type.Null()], { description })
 const named = ($id: string, description: string) => ({ $id, title: $id, description, ...exact })
 
-const email = Type.String({ description: 'An e-mail address; upper and lower case are the same.', examples: ['ada@vendor.com'] })
+const email = Type.String({
+  description:
+    'An e-mail address; upper and lower case are the same, and so are both forms of an international domain, which is answered as the DNS has it.',
+  examples: ['ada@vendor.com'],
+})
 const role = Type.Enum([...ROLES], {
   description: '`member`: sees everything, manages domains. `admin`: also tokens, members and settings. `owner`: everything.',
 })

@@ -446,6 +446,32 @@ test('members are added, given another role and removed, never the last owner', 
   expect(await members('list')).toHaveLength(1)
 })
 
+test('who belongs to a project by an address in letters, as an earlier version stored it, is found by it after migrate', async () => {
+  const former = await createEmptyDatabase()
+  const env = { NAMESAKE_DATABASE_URL: former.url, NAMESAKE_SECRET: 'x'.repeat(32) }
+  await runWith({ env }, 'migrate')
+  await runWith(
+    { env },
+    'projects',
+    'create',
+    '--name',
+    'Former',
+    '--slug',
+    'former',
+    '--upstream',
+    'http://127.0.0.1:3000',
+    '--owner',
+    'ada@vendor.example',
+  )
+  await former.db.pool.query(`insert into members (project_id, email, role) select id, 'bob@bücher.example', 'member' from projects`)
+  await runWith({ env }, 'migrate')
+  const changed = await runWith({ env }, 'members', 'role', '--project', 'former', 'bob@bücher.example', 'admin')
+  const listed = await runWith({ env }, 'members', 'list', '--project', 'former')
+  await former.drop()
+  expect(changed).toMatchObject({ code: 0, out: 'bob@xn--bcher-kva.example (bücher.example) is now admin of former.\n' })
+  expect(listed.out).toMatch(/^bob@xn--bcher-kva\.example \(bücher\.example\) +admin/m)
+})
+
 test('a page for the owner of a hostname is made', async () => {
   await makeProject('links')
   await run('domains', 'add', '--project', 'links', 'shop.link-customer.example')

@@ -3,6 +3,7 @@ import { OPERATOR } from '../core/activity.ts'
 import { ROLES, type Role } from '../core/member-roles.ts'
 import { changeRole, inviteMember, listMembers, type MemberChange, removeMember } from '../core/members.ts'
 import { findProject } from '../core/projects.ts'
+import { inBothForms } from '../hostname.ts'
 import { ownCommand } from '../own-command.ts'
 import { type Installation, withInstallation } from './installation.ts'
 import { show, shownTime, table } from './output.ts'
@@ -36,7 +37,7 @@ async function add(email: string, { project, role, json }: Options, { isRoleAske
     const way = `${ownCommand()} members role --project ${project} ${member.email} ${wanted.role}`
     throw new Error(`${member.email} belongs to ${project} already, as ${member.role}, which was not changed. To change it: ${way}`)
   }
-  show({ json }, member, () => [`${member.email} belongs to ${project} as ${member.role}, and sees it at the next sign-in.`])
+  show({ json }, member, () => [`${inBothForms(member.email)} belongs to ${project} as ${member.role}, and sees it at the next sign-in.`])
 }
 
 async function list({ project, json }: Options): Promise<void> {
@@ -44,7 +45,7 @@ async function list({ project, json }: Options): Promise<void> {
   show({ json }, members, () => {
     if (members.length === 0)
       return [`${project} has no member yet. Add one: ${ownCommand()} members add --project ${project} ada@vendor.com`]
-    const rows = members.map((member) => [member.email, member.role, shownTime(member.invitedAt), shownTime(member.joinedAt)])
+    const rows = members.map((member) => [inBothForms(member.email), member.role, shownTime(member.invitedAt), shownTime(member.joinedAt)])
     return table(['E-MAIL', 'ROLE', 'INVITED', 'JOINED'], rows)
   })
 }
@@ -56,7 +57,7 @@ async function remove(email: string, { project, json }: Options): Promise<void> 
 
 async function changeTo(email: string, role: Role, { project, json }: Options): Promise<void> {
   const member = await change(project, ({ db, as }) => changeRole(db, as, email, role))
-  show({ json }, member, () => [`${member.email} is now ${member.role} of ${project}.`])
+  show({ json }, member, () => [`${inBothForms(member.email)} is now ${member.role} of ${project}.`])
 }
 
 function change<T>(slug: string, verb: (installation: Installation & { as: MemberChange }) => Promise<T>): Promise<T> {

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { EDGE_ROLE, prepareEdgeRole } from '../core/edge-role.ts'
 import { migrate, readMigrations } from '../core/migrations.ts'
+import { foldStoredAddresses } from '../core/stored-addresses.ts'
 import { ownCommand } from '../own-command.ts'
 import { ownFile } from '../own-files.ts'
 import { withInstallation } from './installation.ts'
@@ -17,10 +18,11 @@ export function migrateCommand(): Command {
 }
 
 async function run({ json }: { json?: boolean }): Promise<void> {
-  const { applied, edgeRole } = await withInstallation(async ({ db }) => ({
-    ...(await migrate(db, await readMigrations(SQL_FOLDER), { say: (sentence) => console.error(sentence) })),
-    edgeRole: await prepareEdgeRole(db),
-  }))
+  const { applied, edgeRole } = await withInstallation(async ({ db }) => {
+    const { applied } = await migrate(db, await readMigrations(SQL_FOLDER), { say: (sentence) => console.error(sentence) })
+    await foldStoredAddresses(db)
+    return { applied, edgeRole: await prepareEdgeRole(db) }
+  })
   show({ json }, { applied, edgeRole }, () => [
     ...(applied.length === 0 ? ['The database is up to date.'] : applied.map((name) => `Applied ${name}`)),
     edgeRole.kind === 'ready'

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Hostname } from '../hostname.ts'
 import { type Queryable, rows } from './db.ts'
+import { asStored } from './email-address.ts'
 import type { Role } from './member-roles.ts'
 
 /**
@@ -25,8 +26,11 @@ export async function linkIsOpen(on: Queryable, linkId: string): Promise<boolean
   return found.length > 0
 }
 
-/** The role that the invitation is for by now; undefined where the membership or its project has gone. */
+/** The role that the invitation is for by now; undefined where the membership or its project has gone. A former version's job may have the domain in letters. */
 export async function invitedRole(on: Queryable, projectId: string, email: string): Promise<Role | undefined> {
-  const [member] = await rows(on, sql<{ role: Role }>`select role from members where project_id = ${projectId} and email = ${email}`)
+  const [member] = await rows(
+    on,
+    sql<{ role: Role }>`select role from members where project_id = ${projectId} and email = ${asStored(email)}`,
+  )
   return member?.role
 }

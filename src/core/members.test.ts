@@ -61,3 +61,17 @@ test('nobody is invited to a project that was deleted meanwhile, not by an opera
   await expect(inviting).rejects.toMatchObject({ code: 'project_not_found' })
   expect(await listMembers(db, project)).toEqual([])
 })
+
+test('one mailbox is one person, however the domain of its address is spelled', async () => {
+  const { db } = database
+  const project = await addProject(db)
+  await inviteMember(db, byOperator(project), { email: 'lin@bücher.test', role: 'admin' })
+  await requestSignIn(db, 'lin@xn--bcher-kva.test', 'invited')
+  const { rows } = await db.pool.query<{ id: string }>(`select id from sign_in_links where email like 'lin@%'`)
+  const { projects } = await exchangeLink(db, LINK_SIGNER, LINK_SIGNER.tokenOf(rows[0]!.id))
+  expect(projects).toMatchObject([{ slug: project.slug, role: 'admin' }])
+  await inviteMember(db, byOperator(project), { email: 'Lin@xn--bcher-kva.test', role: 'member' })
+  expect(await listMembers(db, project)).toMatchObject([{ email: 'lin@xn--bcher-kva.test', role: 'admin' }])
+  await removeMember(db, byOperator(project), 'lin@BÜCHER.test')
+  expect(await listMembers(db, project)).toEqual([])
+})

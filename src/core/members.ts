@@ -129,9 +129,10 @@ async function addMember(tx: Tx, project: Project, wanted: { email: string; role
 }
 
 function requireMember(members: readonly Row[], text: string): Row {
-  const stored = text.trim().toLowerCase() // also in a spelling that is not taken any more
-  const member = members.find(({ email }) => email === stored)
-  if (!member) throw new ServiceError('member_not_found', `${parseEmailAddress(text)} is not a member of this project`)
+  const typed = text.trim().toLowerCase() // may be stored in a spelling that is not taken any more
+  const email = members.some((member) => member.email === typed) ? typed : parseEmailAddress(text)
+  const member = members.find((one) => one.email === email)
+  if (!member) throw new ServiceError('member_not_found', `${email} is not a member of this project`)
   return member
 }
 

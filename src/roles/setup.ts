@@ -7,6 +7,7 @@ import { prepareEdgeRole, readSchemaState } from '../core/edge-role.ts'
 import { type Migration, migrate, readMigrations } from '../core/migrations.ts'
 import { createProject, updateProject } from '../core/projects.ts'
 import { readEdgeSetting } from '../core/settings.ts'
+import { foldStoredAddresses } from '../core/stored-addresses.ts'
 import { findTokenOwner, issueToken } from '../core/tokens.ts'
 import { ServiceError } from '../errors.ts'
 import { parseHostname } from '../hostname.ts'
@@ -35,6 +36,7 @@ async function setUp({ config, log, roles, demoUpstream }: RoleContext, migratio
     if (!roles.some((role) => role === 'api' || role === 'worker')) return await awaitSchema(db, migrations, { config, log })
     if (config.secrets.some(isPartOfSecret)) throw new ConfigError([PART_IS_NOT_ENOUGH])
     await migrate(db, migrations, { say: (sentence) => log.warn(sentence) })
+    await foldStoredAddresses(db)
     const edgeRole = await prepareEdgeRole(db)
     if (edgeRole.kind === 'forbidden')
       log.info(
