@@ -65,6 +65,11 @@ export function isToDo(connect: Connect): boolean {
   return status === 'waiting-for-dns' || status === 'wrong-record' || (status !== 'live' && certificateRecord(connect) !== undefined)
 }
 
+/** Whether the hostname works and nothing is in the way of anybody. */
+export function isDone(connect: Connect): boolean {
+  return connect.status === 'live' && hindranceOf(connect) === undefined
+}
+
 /** Whether nothing is the customer's to do: their record is right, and what is wrong is behind it, with the vendor's own name. */
 export function isVendorsToMend(connect: Connect): boolean {
   return connect.dns.state === 'cname-target-broken' && certificateRecord(connect) === undefined

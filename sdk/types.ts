@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document c76f2b1791e72191240b2e5cb43de374: npm run types.
+// Generated from the OpenAPI document 4001f89f2578e040f5b6ae7ecf9ab802: npm run types.
 export interface paths {
     "/healthz": {
         parameters: {
@@ -169,7 +169,7 @@ export interface paths {
         };
         /**
          * Watch the hostname of a link
-         * @description Server-sent events: `domain` with `hostname`, `verified` and `status`, within two seconds of a change. While it is open the DNS is looked at every two seconds.
+         * @description Server-sent events: `domain` with `hostname`, `verified` and `status`, within two seconds of a change. While it is open the DNS is looked at every two seconds, until the hostname is live and no warning is left.
          */
         get: operations["watchConnection"];
         put?: never;

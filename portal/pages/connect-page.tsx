@@ -16,6 +16,7 @@ import {
   endsLink,
   furtherRecord,
   hindranceOf,
+  isDone,
   isToDo,
   isVendorsToMend,
   lacksOwnRecord,
@@ -42,7 +43,7 @@ export function ConnectPage() {
 
 function LinkedPage({ token }: { token: string }) {
   const link = useQuery(queries.connect(token))
-  useLinkNews(token)
+  useLinkNews(token, link.data !== undefined && isDone(link.data))
   if (link.error instanceof ApiProblem && endsLink(link.error.code)) return <Ended sentence={words.goneText} />
   if (link.data) return <Instructions token={token} link={link.data} />
   return (
@@ -52,13 +53,14 @@ function LinkedPage({ token }: { token: string }) {
   )
 }
 
-/** The stream only says that something changed; the page then asks what. */
-function useLinkNews(token: string): void {
+/** The stream only says that something changed; the page then asks what. Once all is done there is nothing more to wait for. */
+function useLinkNews(token: string, isDone: boolean): void {
   const client = useQueryClient()
   useEffect(() => {
+    if (isDone) return
     const refresh = () => void client.invalidateQueries({ queryKey: ['connect', token] })
     return followEvents({ path: streams.connect, token, onEvent: refresh, onStale: refresh, onRefused: refresh })
-  }, [client, token])
+  }, [client, token, isDone])
 }
 
 function Instructions({ token, link }: { token: string; link: Connect }) {

@@ -93,7 +93,7 @@ export function connect(instance: FastifyInstance, parts: ConnectParts): void {
 
   app.get('/v1/connect/events', { schema: EVENTS, ...NO_HEAD }, async (request, reply) => {
     const { project, hostname } = request.connection
-    const keepLooking = () => watchDomain(db, project, hostname, WATCH_S)
+    const keepLooking = () => watchDomain(db, project, hostname, { forS: WATCH_S, untilDone: true })
     await keepLooking()
     return streams.open(
       reply,
@@ -155,7 +155,7 @@ const EVENTS = {
   operationId: 'watchConnection',
   summary: 'Watch the hostname of a link',
   description:
-    'Server-sent events: `domain` with `hostname`, `verified` and `status`, within two seconds of a change. While it is open the DNS is looked at every two seconds.',
+    'Server-sent events: `domain` with `hostname`, `verified` and `status`, within two seconds of a change. While it is open the DNS is looked at every two seconds, until the hostname is live and no warning is left.',
   response: {
     200: { description: 'The events, until either side ends them.', content: { 'text/event-stream': { schema: Type.String() } } },
     ...refusals('domain_not_found', ...CODES),

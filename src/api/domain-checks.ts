@@ -56,7 +56,7 @@ export function createDomainChecks(parts: DomainChecksParts): (project: Project,
   }
   return async (project, hostname) => {
     const target = await findProbeTarget(parts.db, project, hostname)
-    await watchDomain(parts.db, project, hostname, WATCH_S)
+    await watchDomain(parts.db, project, hostname, { forS: WATCH_S })
     const repeated = parts.now().getTime() - (begun.peek(target.domainId) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS
     await once(target.domainId, async () => {
       if (!repeated) await check(project, target)

@@ -107,7 +107,7 @@ class Scene {
     ...Array.from({ length: 3 }, () => () => this.#issue(this.#name())),
     () => this.#claimMany(this.#project()),
     () => changeMetadata(db, this.#project(), { hostname: this.#name(), metadataJson: `{"n":${this.#random.below(9)}}` }),
-    () => watchDomain(db, this.#project(), this.#name(), 60),
+    () => watchDomain(db, this.#project(), this.#name(), { forS: 60 }),
     () => probeSoon(db, this.#name()),
     () => requestIssuance(db, this.#name()),
     () => requestRenewal(db, this.#name()),

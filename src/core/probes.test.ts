@@ -16,6 +16,7 @@ import {
   type DueProbe,
   findProbeTarget,
   type ProbeLine,
+  type ProbeResult,
   probeSoon,
   recordProbes,
   watchDomain,
@@ -233,7 +234,7 @@ test('another mistake of the same kind is news while somebody looks, and the sam
   }
   const [first, second] = ['Change "a" to "\0é\ud800".', 'Change "b" to "\0é\ud800".']
   expect([await find(first), await find(second), await find(second)]).toEqual([1, 0, 0])
-  await watchDomain(db, project, hostname, 30)
+  await watchDomain(db, project, hostname, { forS: 30 })
   expect([await find(second), await find(first), await find(first)]).toEqual([0, 1, 0])
 })
 
@@ -304,7 +305,7 @@ test('of a verified domain the checks that find something wrong are counted too,
   await check((probe) => result(probe, 'verified'))
   await check((probe) => result(probe, 'wrong-target'))
   await check((probe) => warned(probe, 'caa-forbids'))
-  await watchDomain(db, project, hostname, 30)
+  await watchDomain(db, project, hostname, { forS: 30 })
   await check((probe) => result(probe, 'absent'))
   await db.pool.query('update probes p set watched_until = now() from domains d where d.id = p.domain_id and d.hostname = $1', [hostname])
   await check((probe) => result(probe, 'unknown'))
@@ -369,7 +370,7 @@ test('a watched domain is checked every two seconds, for as long as it is watche
   const hostname = await claim(db, project)
   const probe = (await dueOf(hostname))!
   await recordProbes(db, [result(probe, 'absent')])
-  await watchDomain(db, project, hostname, 30)
+  await watchDomain(db, project, hostname, { forS: 30 })
   expect(await dueInS(hostname)).toBeLessThan(2.1)
   await recordProbes(db, [result(probe, 'absent')])
   expect(await dueInS(hostname)).toBeLessThan(2.1)
@@ -379,7 +380,28 @@ test('a watched domain is checked every two seconds, for as long as it is watche
   await db.pool.query('update probes set watched_until = now()')
   await recordProbes(db, [result(probe, 'absent')])
   expect(await dueInS(hostname)).toBeGreaterThan(290)
-  await expect(watchDomain(db, await addProject(db), hostname, 30)).rejects.toMatchObject({ code: 'domain_not_found' })
+  await expect(watchDomain(db, await addProject(db), hostname, { forS: 30 })).rejects.toMatchObject({ code: 'domain_not_found' })
+})
+
+test('an open page has a domain checked every two seconds until it is live, and again while something is in the way', async () => {
+  const project = await addProject(db)
+  const hostname = await claim(db, project)
+  const probe = (await dueOf(hostname))!
+  const isWatched = async (found: ProbeResult) => {
+    await db.pool.query('update probes set watched_until = now() where domain_id = $1', [probe.domainId])
+    await recordProbes(db, [found])
+    await watchDomain(db, project, hostname, { forS: 30, untilDone: true })
+    return (await dueInS(hostname)) < 2.1
+  }
+  expect(await isWatched(result(probe, 'verified'))).toBe(true)
+  await db.pool.query('update probes set live_at = now() where domain_id = $1', [probe.domainId])
+  expect(await isWatched(result(probe, 'verified'))).toBe(false)
+  expect(await isWatched(warned(probe, 'aaaa-elsewhere'))).toBe(true)
+  expect(await isWatched(result(probe, 'unknown'))).toBe(false) // its servers were silent: nothing is known against it
+  expect(await isWatched(result(probe, 'wrong-target'))).toBe(true)
+  await expect(watchDomain(db, await addProject(db), hostname, { forS: 30, untilDone: true })).rejects.toMatchObject({
+    code: 'domain_not_found',
+  })
 })
 
 test('a visitor brings the next check forward, ten seconds after the last at the soonest, and only while unverified', async () => {
@@ -576,7 +598,7 @@ test('removing, recording, claiming and registering side by side never stand in 
       shuffled.map((probe) => result(probe, round % 3 ? 'absent' : 'verified', 0)),
     )
     await claim(db, project, hostname, `{"round":${round}}`)
-    await watchDomain(db, project, hostname, 10).catch(() => {})
+    await watchDomain(db, project, hostname, { forS: 10 }).catch(() => {})
     await removeDomain(db, project, hostname).catch(() => {})
   })
   await Promise.all(rounds.map((round) => round()))

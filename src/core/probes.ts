@@ -6,7 +6,7 @@ import { domainNotFound, live } from './domain-record.ts'
 import { NOBODYS_FAULT } from './domain-status.ts'
 import { DOMAINS_OF_OTHERS } from './domains-of-others.ts'
 import { addIssueJobs, ISSUANCE_LEASE_S } from './issue-jobs.ts'
-import { addLiveJobs, LIVE_TRIES_MAX } from './live-checks.ts'
+import { addLiveJobs, COUNTS_AS_LIVE, LIVE_TRIES_MAX } from './live-checks.ts'
 import { isFailure } from './probe-interval.ts'
 import type { Project } from './projects.ts'
 import { proofNeeded } from './proof.ts'
@@ -36,6 +36,8 @@ export type DueProbe = {
  * take seconds each, and hold up nobody but each other.
  */
 export type ProbeLine = 'answered' | 'unanswered'
+
+export type Watch = { forS: number; untilDone?: boolean }
 
 export type ProbeResult = { probe: DueProbe; report: DnsReport; nextProbeInS: number }
 
@@ -125,16 +127,24 @@ export async function recordProbes(db: Db, results: readonly ProbeResult[]): Pro
   })
 }
 
-/** Somebody is looking at the domain: for so many seconds (15 minutes at most) it is checked every two. Throws `domain_not_found`. */
-export async function watchDomain(db: Db, project: Project, hostname: Hostname, forS: number): Promise<void> {
-  const watched = await rows(
+/**
+ * Somebody is looking at the domain: for so many seconds (15 minutes at most) it is checked every two; `untilDone`: only while the DNS has anything to be waited
+ * for, since a page may stay open for weeks behind that. Throws `domain_not_found`.
+ */
+export async function watchDomain(db: Db, project: Project, hostname: Hostname, { forS, untilDone = false }: Watch): Promise<void> {
+  const held = await rows(
     db,
     sql`
-      update probes p set watched_until = greatest(watched_until, now() + make_interval(secs => ${Math.min(forS, WATCH_S_MAX)})),
-        next_probe_at = ${noLaterThan(WATCHED_INTERVAL_S)}
-      from domains d where d.id = p.domain_id and ${live(project, hostname)} returning p.domain_id`,
+      with held as (
+        select p.domain_id, ${untilDone} and ${IS_DONE} as done from probes p join domains d on d.id = p.domain_id where ${live(project, hostname)}
+      ), watched as (
+        update probes p set watched_until = greatest(watched_until, now() + make_interval(secs => ${Math.min(forS, WATCH_S_MAX)})),
+          next_probe_at = ${noLaterThan(WATCHED_INTERVAL_S)}
+        from held where p.domain_id = held.domain_id and not held.done
+      )
+      select from held`,
   )
-  if (watched.length === 0) throw domainNotFound(hostname)
+  if (held.length === 0) throw domainNotFound(hostname)
 }
 
 /** A visitor came for the hostname: if it is not verified its next check is now, but not within ten seconds of the last. */
@@ -163,7 +173,12 @@ export async function findClaimBesideOthers(db: Db, hostname: Hostname): Promise
   return target && target.sharedDomains.length > 0 ? target : undefined
 }
 
-const holds = sql<boolean>`result.state in ('verified', ${sql.join(NOBODYS_FAULT.map((state) => sql.lit(state)))})`
+const HOLDING = sql`('verified', ${sql.join(NOBODYS_FAULT.map((state) => sql.lit(state)))})`
+const holds = sql<boolean>`result.state in ${HOLDING}`
+
+/** Whether domain `d` with probe `p` is right, seen live, and nothing beside it is to be mended. */
+const IS_DONE = sql<boolean>`(d.verified_at is not null and p.state in ${HOLDING} and ${COUNTS_AS_LIVE}
+  and position('"warnings":[{' in coalesce(p.report::text, '')) = 0)`
 
 /**
  * Whether a report, as it is stored, warns of this. By its text: PostgreSQL reads no JSON with the characters that strangers' records may hold, and

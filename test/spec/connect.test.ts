@@ -240,6 +240,31 @@ test('the open page hears when its record is found', async () => {
   expect(text).toContain(`event: domain\ndata: {"hostname":"${hostname}"`)
 })
 
+test('a page that stays open once all is done has nothing looked up', async () => {
+  const hostname = freshHostname()
+  const token = await linkFor(hostname)
+  api.dns.set(hostname, 'CNAME', EDGE_HOST)
+  api.dns.set(hostname, 'A', EDGE_IP)
+  await withLink(token, '/check', { method: 'POST' })
+  const ofHostname = `from domains d where d.id = p.domain_id and d.hostname = $1`
+  const set = (what: string) => api.db.pool.query(`update probes p set ${what} ${ofHostname}`, [hostname])
+  const stopping = new AbortController()
+  const isWatched = async () => {
+    await set(`watched_until = now(), next_probe_at = now() + interval '7 days'`)
+    const stream = await openStream(token, stopping.signal)
+    await stream.body!.getReader().read()
+    const watched = `select from probes p, domains d where d.id = p.domain_id and d.hostname = $1
+      and (watched_until > now() or next_probe_at < now() + interval '6 days')`
+    return (await api.db.pool.query(watched, [hostname])).rowCount === 1
+  }
+  expect(await isWatched()).toBe(true) // its certificate is on its way
+  await set('live_at = now()')
+  expect(await isWatched()).toBe(false)
+  await set(`state = 'wrong-target', live_at = null`)
+  expect(await isWatched()).toBe(true)
+  stopping.abort()
+})
+
 /** What holds the answer holds the stream: one that nothing holds is ended. */
 function openStream(token: string, signal: AbortSignal, from = '198.51.100.1'): Promise<Response> {
   const headers = { authorization: `Connect ${token}`, 'x-forwarded-for': from }
