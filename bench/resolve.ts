@@ -130,6 +130,7 @@ async function serve(databaseUrl: string): Promise<void> {
     probeIntervalS: 300,
     trustedProxies: [],
     authenticate: authenticator.authenticate,
+    vouch: authenticator.authenticate,
     finder: createRouteFinder({ db, isFresh, resolve, now }),
     announce: () => {},
     now,

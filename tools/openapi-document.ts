@@ -28,6 +28,7 @@ export async function readDocument(): Promise<{ paths: Record<string, object>; c
     },
     trustedProxies: [],
     authenticate: authenticator.authenticate,
+    vouch: authenticator.authenticate,
     revoked: () => {},
     portalUrl: new URL('https://portal.example.com'),
     signer: createLinkSigner([''], 'sign-in'),

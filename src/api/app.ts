@@ -58,6 +58,8 @@ export type AppParts = {
   /** Addresses and CIDR blocks in front of the API whose X-Forwarded-For is believed, beside loopback. */
   trustedProxies: readonly string[]
   authenticate: Authenticator['authenticate']
+  /** As `authenticate`, of a call that was authenticated already: it counts against no limit. */
+  vouch: Authenticator['authenticate']
   /** A token was revoked here just now. */
   revoked(tokenId: string): void
   portalUrl: URL
@@ -140,7 +142,8 @@ export function createApp(parts: AppParts): FastifyInstance {
       const answer = (error: unknown) => done(error as Error)
       const refuse = (error: unknown) => void strangers.instead(request, error).then(answer, answer)
       try {
-        const caller = parts.authenticate(request.headers.authorization)
+        const authenticate = request.caller === undefined ? parts.authenticate : parts.vouch
+        const caller = authenticate(request.headers.authorization)
         if (caller instanceof Promise) {
           caller.then((found) => {
             request.caller = found

@@ -28,6 +28,8 @@ export type AccessParts = {
   portalUrl: URL
   cookie: SessionCookie
   authenticate: Authenticator['authenticate']
+  /** As `authenticate`, of a call that was authenticated already: it counts against no limit. */
+  vouch: Authenticator['authenticate']
   strangers: StrangerLimits
 }
 
@@ -48,7 +50,8 @@ export async function accessBySession(parts: AccessParts, request: FastifyReques
 export async function accessByTokenOrSession(parts: AccessParts, request: FastifyRequest): Promise<Access> {
   const { authorization } = request.headers
   if (authorization === undefined) return accessBySession(parts, request)
-  const { project, tokenId } = await orLimited(parts, request, async () => parts.authenticate(authorization))
+  const authenticate = request.access === undefined ? parts.authenticate : parts.vouch // asked again, it is the same call
+  const { project, tokenId } = await orLimited(parts, request, async () => authenticate(authorization))
   if (project.slug !== slugOf(request)) throw new ServiceError('token_invalid', 'the token belongs to another project than the path')
   return { project, role: 'member', actor: { kind: 'token', id: tokenId } }
 }

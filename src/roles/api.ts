@@ -66,6 +66,7 @@ async function startApi(context: RoleContext, portal: readonly PortalFile[]): Pr
     readImported: createImportedReader(config, now),
     trustedProxies: config.trustedProxies,
     authenticate: rate ? limitCallers(authenticator.authenticate, rate) : authenticator.authenticate,
+    vouch: authenticator.authenticate,
     revoked(tokenId) {
       authenticator.forgetToken(tokenId)
       announcer.announce(tokenId)

@@ -1,9 +1,11 @@
+import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createAuthenticator } from '../../src/api/authentication.ts'
 import { limitCallers } from '../../src/api/caller-limit.ts'
 import { createProjectRate } from '../../src/core/project-rate.ts'
 import { createLog } from '../../src/log.ts'
 import { startTestApi, type Tenant, type TestApi } from '../support/api.ts'
+import { createTestDatabase } from '../support/postgres.ts'
 import { CLAIM_RULES, freshHostname } from '../support/tenants.ts'
 
 let api: TestApi
@@ -52,6 +54,35 @@ test('where a limit is set, calls beyond it are answered 429 with Retry-After, b
   }
 })
 
+test('a list of hostnames is one call, and so is one whose body took its time', async () => {
+  const database = await createTestDatabase()
+  const { db } = database
+  const authenticator = createAuthenticator({ db, log: createLog('test', 'fatal'), isFresh: () => true, now: () => new Date() })
+  const counted: string[] = []
+  const authenticate = limitCallers(authenticator.authenticate, { take: (projectId) => void counted.push(projectId) })
+  const limited = await startTestApi({ database, portal: { authenticate, vouch: authenticator.authenticate } })
+  try {
+    const { project, token } = await limited.addTenant()
+    const headers = { authorization: `Bearer ${token}` }
+    const path = `/v1/portal/projects/${project.slug}/domains/bulk`
+    const hostnames = Array.from({ length: 3 }, () => freshHostname())
+    const { results } = (await limited.call('POST', path, { headers, body: { hostnames } })).json<{ results: { outcome: string }[] }>()
+    expect(results.map(({ outcome }) => outcome)).toEqual(['claimed', 'claimed', 'claimed'])
+    expect(counted.splice(0)).toEqual([project.id])
+    for (const [slowPath, body] of [
+      [path, { hostnames: [freshHostname()] }],
+      ['/v1/edge/domains', { hostname: freshHostname() }],
+    ] as const) {
+      expect(await sendSlowly(`${limited.url}${slowPath}`, headers, JSON.stringify(body))).toBe(200)
+      expect(counted.splice(0)).toEqual([project.id])
+    }
+  } finally {
+    await limited.stop()
+    await authenticator.close()
+    await database.drop()
+  }
+})
+
 test('by default the control-plane rate is uncapped: 500 calls in a row are all served', async () => {
   const tenant = await api.addTenant()
   const hostname = freshHostname()
@@ -59,3 +90,20 @@ test('by default the control-plane rate is uncapped: 500 calls in a row are all 
   const answers = await Promise.all(Array.from({ length: 500 }, () => tenant.call('GET', `/v1/edge/resolve?hostname=${hostname}`)))
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
 })
+
+/** Sends the body in two pieces, more than a second apart; resolves with the status. */
+async function sendSlowly(url: string, headers: Record<string, string>, body: string): Promise<number> {
+  async function* pieces() {
+    yield body.slice(0, 5)
+    await setTimeout(1_200)
+    yield body.slice(5)
+  }
+  const sent = { ...headers, 'content-type': 'application/json' }
+  const answer = await fetch(url, {
+    method: 'POST',
+    headers: sent,
+    body: ReadableStream.from(pieces()).pipeThrough(new TextEncoderStream()),
+    duplex: 'half',
+  } as RequestInit)
+  return answer.status
+}

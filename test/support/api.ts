@@ -101,6 +101,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     projectRules: { ...PROJECT_RULES, checkCnameTarget: (target) => checkCnameTarget(target, CLAIM_RULES, probe.leadsToEdge) },
     trustedProxies: [],
     authenticate: authenticator.authenticate,
+    vouch: authenticator.authenticate,
     finder,
     announce: (hostname) => announced.push(hostname),
     now,
