@@ -15,8 +15,9 @@ import { BODY_BYTES_MAX, readJsonBodies } from './bodies.ts'
 import { connect } from './connect.ts'
 import { docsPage } from './docs-page.ts'
 import { type DomainCertificatesParts, domainCertificates } from './domain-certificates.ts'
-import type { DomainProbe } from './domain-checks.ts'
+import { createDomainChecks, type DomainProbe } from './domain-checks.ts'
 import { edgeDomains } from './edge-domains.ts'
+import { createEventStreams } from './event-stream.ts'
 import { health } from './health.ts'
 import { inbox } from './inbox.ts'
 import { describeApi, openApiDocument } from './openapi.ts'
@@ -123,6 +124,9 @@ export function createApp(parts: AppParts): FastifyInstance {
   app.addHook('onClose', () => news.close())
   const cookie = createSessionCookie(parts.portalUrl)
   const access: AccessParts = { ...parts, cookie, strangers }
+  // One of each for all doors: what a project or an address may have at once, it may have in all.
+  const checkDomain = createDomainChecks({ ...parts, announce: wrote })
+  const streams = createEventStreams(app)
 
   app.register(async (open) => {
     health(open)
@@ -160,11 +164,11 @@ export function createApp(parts: AppParts): FastifyInstance {
     edge.addHook('onRequest', identify)
     edge.addHook('preHandler', (request, reply, done) => (wasSlow(request) ? identify.call(edge, request, reply, done) : done()))
     resolveHostname(edge, parts.finder)
-    edgeDomains(edge, { ...parts, wrote })
+    edgeDomains(edge, { ...parts, wrote, checkDomain })
     domainCertificates(edge, { ...parts, wrote })
   })
   app.register(async (sessions) => auth(sessions, { ...parts, ...access }))
-  app.register(async (owner) => connect(owner, { ...parts, strangers, news, wrote }))
+  app.register(async (owner) => connect(owner, { ...parts, strangers, news, streams, wrote, checkDomain }))
   app.register(async (portal) => {
     portal.decorateRequest('session')
     portal.decorateRequest('access')
@@ -172,8 +176,8 @@ export function createApp(parts: AppParts): FastifyInstance {
     portal.register(async (project) => portalProject(project, { ...parts, ...access }))
     portal.register(async (members) => portalMembers(members, { ...parts, ...access }))
     portal.register(async (tokens) => portalTokens(tokens, { ...parts, ...access }))
-    portal.register(async (events) => portalEvents(events, { ...access, news }))
-    portal.register(async (domains) => portalDomains(domains, { ...parts, ...access, wrote }))
+    portal.register(async (events) => portalEvents(events, { ...access, news, streams }))
+    portal.register(async (domains) => portalDomains(domains, { ...parts, ...access, wrote, checkDomain }))
   })
   refuseOtherMethods(app)
   return app

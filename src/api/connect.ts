@@ -10,9 +10,8 @@ import { watchDomain } from '../core/probes.ts'
 import type { RateLimits } from '../core/rate-limits.ts'
 import { ServiceError } from '../errors.ts'
 import { admit } from './admit.ts'
-import { createDomainChecks } from './domain-checks.ts'
 import type { EdgeDomainsParts } from './edge-domains.ts'
-import { createEventStreams, NO_HEAD } from './event-stream.ts'
+import { type EventStreams, NO_HEAD } from './event-stream.ts'
 import { BODY_CODES, refusals } from './openapi.ts'
 import { InstructionsSchema } from './portal-schemas.ts'
 import type { ProjectNews } from './project-news.ts'
@@ -31,6 +30,7 @@ export type ConnectParts = EdgeDomainsParts & {
   limits: RateLimits
   strangers: StrangerLimits
   news: ProjectNews
+  streams: EventStreams
 }
 
 const SCHEME = 'connect '
@@ -47,8 +47,6 @@ const PREFLIGHT = {
 export function connect(instance: FastifyInstance, parts: ConnectParts): void {
   const app = instance.withTypeProvider<TypeBoxTypeProvider>()
   const { db } = parts
-  const checkDomain = createDomainChecks({ ...parts, announce: parts.wrote })
-  const streams = createEventStreams(app)
   const identify = async (request: FastifyRequest) => {
     try {
       request.connection = await findConnection(db, parts.connectSigner, readToken(request.headers.authorization))
@@ -75,7 +73,7 @@ export function connect(instance: FastifyInstance, parts: ConnectParts): void {
   app.get('/v1/connect', { schema: SHOW }, async (request, reply) => reply.send(await show(request.connection)))
 
   app.post('/v1/connect/check', { schema: CHECK }, async (request, reply) => {
-    await checkDomain(request.connection.project, request.connection.hostname)
+    await parts.checkDomain(request.connection.project, request.connection.hostname)
     return reply.send(await show(request.connection))
   })
 
@@ -95,7 +93,7 @@ export function connect(instance: FastifyInstance, parts: ConnectParts): void {
     const { project, hostname } = request.connection
     const keepLooking = () => watchDomain(db, project, hostname, { forS: WATCH_S, untilDone: true })
     await keepLooking()
-    return streams.open(
+    return parts.streams.open(
       reply,
       { reader: request.connection.linkId, place: callerKey(request), projectId: project.id },
       {

@@ -31,11 +31,13 @@ const CHECKS_AT_ONCE = { max: 50, perOwnerMax: 10 }
 const CHECKS_REMEMBERED_MAX = 10_000
 const WATCH_S = 120
 
+export type CheckDomain = (project: Project, hostname: Hostname) => Promise<void>
+
 /**
  * Looks at a domain's DNS now and keeps what was found. Throws `domain_not_found`. At most once in two seconds a hostname, ten
  * of a project and 50 in all at a time: beyond that, or when the look-up does not end in time, the last check's findings stand, and the background check, which runs every two seconds for the next while, follows up.
  */
-export function createDomainChecks(parts: DomainChecksParts): (project: Project, hostname: Hostname) => Promise<void> {
+export function createDomainChecks(parts: DomainChecksParts): CheckDomain {
   const once = createOnce<string, void>()
   const begun = new Lru<string, number>(CHECKS_REMEMBERED_MAX)
   const running = new Shares(CHECKS_AT_ONCE) // by project: its name servers may be silent ones

@@ -11,7 +11,7 @@ import type { Project } from '../core/projects.ts'
 import { type Hostname, parseClaimName } from '../hostname.ts'
 import { actorOf } from './authentication.ts'
 import { rawMember } from './bodies.ts'
-import { createDomainChecks, type DomainProbe } from './domain-checks.ts'
+import type { CheckDomain } from './domain-checks.ts'
 import { detailsJson, domainJson } from './domain-json.ts'
 import { sendDomainList, sendJson } from './domain-list.ts'
 import { BODY_CODES, HOSTNAME_CODES, refusals, TOKEN_CODES } from './openapi.ts'
@@ -23,11 +23,9 @@ export type EdgeDomainsParts = {
   portalUrl: URL
   connectSigner: LinkSigner
   rules: ClaimRules
-  probe: DomainProbe
-  probeIntervalS: number
+  checkDomain: CheckDomain
   /** The hostname's route was written here just now. */
   wrote(hostname: Hostname): void
-  now(): Date
 }
 
 const TOKEN = [{ token: [] }]
@@ -35,7 +33,6 @@ const TOKEN = [{ token: [] }]
 /** `/v1/edge/domains`: the project's domains. Every request has a caller by now. */
 export function edgeDomains(instance: FastifyInstance, parts: EdgeDomainsParts): void {
   const app = instance.withTypeProvider<TypeBoxTypeProvider>()
-  const checkDomain = createDomainChecks({ ...parts, announce: parts.wrote })
 
   app.post('/v1/edge/domains', { schema: REGISTER }, async (request, reply) => {
     const wanted = { hostname: parseClaimName(request.body.hostname), metadataJson: rawMember(request, 'metadata') ?? '{}' }
@@ -78,7 +75,7 @@ export function edgeDomains(instance: FastifyInstance, parts: EdgeDomainsParts):
 
   app.post('/v1/edge/domains/:hostname/check', { schema: CHECK }, async (request, reply) => {
     const hostname = parseClaimName(request.params.hostname)
-    await checkDomain(request.caller.project, hostname)
+    await parts.checkDomain(request.caller.project, hostname)
     return sendJson(reply, detailsJson(await findDomain(parts.db, request.caller.project, hostname, parts.rules)))
   })
 }

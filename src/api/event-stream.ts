@@ -26,7 +26,12 @@ const UNREAD_BYTES_MAX = 1024 * 1024
 /** A reader is one user, or whoever has one link; a place is where they call from: any number of users and of projects may be one person's. */
 export type StreamOwner = { reader: string; place: string; projectId: string }
 
-/** Server-sent events: `open` answers a request with a stream that ends with its reader's rights and with the app. Nobody takes the room of all others. */
+export type EventStreams = ReturnType<typeof createEventStreams>
+
+/**
+ * Server-sent events: `open` answers a request with a stream that ends with its reader's rights and with the app. Nobody takes the room of all others, by
+ * whichever doors, so there is one of these.
+ */
 export function createEventStreams(app: FastifyInstance) {
   const streams = new Set<() => void>()
   const sharesOf = (perOwnerMax: number) => new Shares({ max: STREAMS_MAX, perOwnerMax })

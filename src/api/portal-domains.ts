@@ -10,7 +10,6 @@ import { type Hostname, parseClaimName } from '../hostname.ts'
 import { Shares } from '../lib/shares.ts'
 import { admit } from './admit.ts'
 import { rawMember } from './bodies.ts'
-import { createDomainChecks } from './domain-checks.ts'
 import { detailsJson, domainJson } from './domain-json.ts'
 import { sendDomainList, sendJson } from './domain-list.ts'
 import { type EdgeDomainsParts, linkJson } from './edge-domains.ts'
@@ -30,7 +29,6 @@ const BULK_RETRY = { retryAfterS: 10 }
 export function portalDomains(instance: FastifyInstance, parts: EdgeDomainsParts & AccessParts): void {
   const app = instance.withTypeProvider<TypeBoxTypeProvider>()
   const { db, rules } = parts
-  const checkDomain = createDomainChecks({ ...parts, announce: parts.wrote })
   const bulks = new Shares(BULKS_AT_ONCE)
   const sendDetails = async (reply: FastifyReply, project: Project, hostname: Hostname) => {
     const details = await findDomain(db, project, hostname, rules)
@@ -86,7 +84,7 @@ export function portalDomains(instance: FastifyInstance, parts: EdgeDomainsParts
 
   app.post(`${ONE}/check`, { schema: CHECK }, async (request, reply) => {
     const hostname = parseClaimName(request.params.hostname)
-    await checkDomain(request.access.project, hostname)
+    await parts.checkDomain(request.access.project, hostname)
     return sendDetails(reply, request.access.project, hostname)
   })
 

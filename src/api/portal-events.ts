@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { admit } from './admit.ts'
-import { createEventStreams, NO_HEAD } from './event-stream.ts'
+import { type EventStreams, NO_HEAD } from './event-stream.ts'
 import { refusals, SESSION_CODES } from './openapi.ts'
 import { type AccessParts, accessBySession } from './portal-access.ts'
 import { SlugParams } from './portal-schemas.ts'
@@ -9,14 +9,13 @@ import type { ProjectNews } from './project-news.ts'
 import { callerKey } from './stranger-limits.ts'
 
 /** `GET …/events`: what changes in a project, as server-sent events. A stream ends with its session, its membership and the process. */
-export function portalEvents(app: FastifyInstance, parts: AccessParts & { news: ProjectNews }): void {
-  const streams = createEventStreams(app)
+export function portalEvents(app: FastifyInstance, parts: AccessParts & { news: ProjectNews; streams: EventStreams }): void {
   admit(app, async (request) => {
     request.access = await accessBySession(parts, request)
   })
 
   app.get('/v1/portal/projects/:slug/events', { schema: EVENTS, ...NO_HEAD }, async (request, reply) =>
-    streams.open(
+    parts.streams.open(
       reply,
       { reader: request.session.email, place: callerKey(request), projectId: request.access.project.id },
       {

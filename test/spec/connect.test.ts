@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { updateProject } from '../../src/core/projects.ts'
 import { EDGE_IP, startTestApi, type Tenant, type TestApi } from '../support/api.ts'
+import { createPerson } from '../support/browser-session.ts'
 import { startMailServer, startMailWorker, type TestMail, textOf } from '../support/mail.ts'
 import { CONNECT_SIGNER, LINK_SIGNER } from '../support/portal-parts.ts'
 import { EDGE_HOST, freshHostname, PROJECT_RULES } from '../support/tenants.ts'
@@ -271,6 +272,16 @@ function openStream(token: string, signal: AbortSignal, from = '198.51.100.1'): 
   return fetch(`${api.url}/v1/connect/events`, { headers, signal })
 }
 
+/** As a page of the portal does, of a project of one's own; resolves with the status. */
+async function openPortalStream(from: string, signal: AbortSignal): Promise<number> {
+  const person = createPerson(api, mail, 'ada@vendor.test', { 'x-forwarded-for': from })
+  await person.signIn()
+  const made = await person.call('POST', '/v1/portal/projects', { body: { name: 'Shop', upstreamUrl: 'https://app.vendor.test' } })
+  const cookie = Array.from(person.cookies, ([name, value]) => `${name}=${value}`).join('; ')
+  const path = `/v1/portal/projects/${made.json<{ slug: string }>().slug}/events`
+  return (await fetch(`${api.url}${path}`, { headers: { cookie, 'x-forwarded-for': from }, signal })).status
+}
+
 test('one place opens a hundred streams of news, with whatever links, and leaves room to others', async () => {
   const others = await Promise.all(Array.from({ length: 2 }, () => api.addTenant()))
   const stopping = new AbortController()
@@ -280,6 +291,7 @@ test('one place opens a hundred streams of news, with whatever links, and leaves
     streams.push(...(await Promise.all(Array.from({ length: 18 }, () => openStream(token, stopping.signal)))))
   }
   expect(streams.filter(({ status }) => status === 200)).toHaveLength(100)
+  expect(await openPortalStream('198.51.100.1', stopping.signal)).toBe(429) // the portal's pages are among the hundred
   expect((await openStream(await linkFor(freshHostname()), stopping.signal, '198.51.100.2')).status).toBe(200)
   stopping.abort()
 })

@@ -83,6 +83,41 @@ test('a list of hostnames is one call, and so is one whose body took its time', 
   }
 })
 
+test('ten hostnames of a project are looked up at once, whichever doors the checks come by', async () => {
+  const asked: string[] = []
+  const running: Promise<unknown>[] = []
+  const released = Promise.withResolvers<never>()
+  const check = (hostname: string) => {
+    asked.push(hostname)
+    return released.promise
+  }
+  const busy = await startTestApi({ portal: { probe: { check } } })
+  try {
+    const tenant = await busy.addTenant()
+    const claim = async () => {
+      const hostname = freshHostname()
+      await tenant.call('POST', '/v1/edge/domains', { body: { hostname } })
+      return hostname
+    }
+    for (let n = 0; n < 10; n += 1) running.push(tenant.call('POST', `/v1/edge/domains/${await claim()}/check`))
+    await expect.poll(() => asked).toHaveLength(10)
+    const hostname = await claim()
+    const link = new URL((await tenant.call('POST', `/v1/edge/domains/${hostname}/link`)).json<{ url: string }>().url)
+    const further = [
+      tenant.call('POST', `/v1/portal/projects/${tenant.project.slug}/domains/${hostname}/check`),
+      busy.call('POST', '/v1/connect/check', { headers: { authorization: `Connect ${link.hash.slice(1)}` } }),
+    ]
+    running.push(...further)
+    const statuses = Promise.all(further).then((answers) => answers.map(({ status }) => status))
+    await expect.poll(() => Promise.race([statuses, asked.length])).toEqual([200, 200])
+    expect(asked).toHaveLength(10)
+  } finally {
+    released.reject(new DOMException('', 'TimeoutError'))
+    await Promise.all(running)
+    await busy.stop()
+  }
+})
+
 test('by default the control-plane rate is uncapped: 500 calls in a row are all served', async () => {
   const tenant = await api.addTenant()
   const hostname = freshHostname()
