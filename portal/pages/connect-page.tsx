@@ -97,7 +97,12 @@ function Instructions({ token, link }: { token: string; link: Connect }) {
           isUnderWay={hindrance !== 'visitors'}
         />
       )}
-      {hindrance && <Findings token={token} link={link} />}
+      {hindrance && (
+        <>
+          <Findings token={token} link={link} />
+          <SendInstructions token={token} />
+        </>
+      )}
       <p className="text-sm text-stone-600 dark:text-stone-400">{words.expires(onDate(link.expiresAt))}</p>
     </ConnectFrame>
   )

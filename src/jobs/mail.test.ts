@@ -44,7 +44,7 @@ async function hurry(): Promise<void> {
 }
 
 async function jobsLeft({ pool } = database.db): Promise<number> {
-  const { rows } = await pool.query('select count(*)::int as count from graphile_worker._private_jobs')
+  const { rows } = await pool.query(`select count(*)::int as count from graphile_worker.jobs where task_identifier = 'mail'`)
   return rows[0].count
 }
 
@@ -75,14 +75,14 @@ test('what people write stays text, in the head of a mail as in its body', async
 /** The text of the mail with instructions for a hostname whose last check found this. */
 async function instructionsAfter(
   to: string,
-  seen: Pick<DnsReport, 'state' | 'sentence'> & { found?: DnsReport['found'] },
+  seen: Pick<DnsReport, 'state' | 'sentence'> & Partial<Pick<DnsReport, 'found' | 'warnings'>>,
   records: DnsReport['expected'],
 ): Promise<string> {
   const { db } = database
   const project = await addProject(db)
   const hostname = await claim(db, project)
   const probe = await findProbeTarget(db, project, hostname)
-  const report = { found: [], ...seen, expected: records, warnings: [], checkedAt: new Date().toISOString() }
+  const report = { found: [], warnings: [], ...seen, expected: records, checkedAt: new Date().toISOString() }
   await recordProbes(db, [{ probe, report, nextProbeInS: 300 }])
   const { id } = await createConnectLink(db, project, hostname)
   await mailInstructions(db, await findConnection(db, CONNECT_SIGNER, CONNECT_SIGNER.tokenOf(id)), { to })
@@ -104,6 +104,21 @@ test('who manages the DNS is told to add a record where there is none, and what 
   expect(await instructionsAfter('nowhere@customer.test', { state: 'unknown', sentence: change, found }, records)).toContain(change)
   const right = { state: 'cname-target-broken' as const, sentence: 'Nothing is to be done there.' }
   expect(await instructionsAfter('right@customer.test', right, records)).not.toContain('Please do this')
+})
+
+test('who manages the DNS is told what else is in the way, beside the record or where that is right already', async () => {
+  const records = [{ name: 'shop.customer.test', type: 'CNAME' as const, value: EDGE_HOST }]
+  const add = 'Add a CAA record at customer.test.'
+  const warnings = [{ kind: 'caa-forbids' as const, sentence: add }]
+  const absent = await instructionsAfter('caa@customer.test', { state: 'absent', sentence: '', warnings }, records)
+  expect(absent).toContain(`something else is in the way:\n\n${add}\n\nPlease add this DNS record where`)
+  const right = await instructionsAfter('right-but@customer.test', { state: 'verified', sentence: 'It is right.', warnings }, records)
+  expect(right).toContain(
+    `The record is right, but something else is in the way:\n\n${add}\n\nNothing is to be changed about this DNS record:`,
+  )
+  expect(right).not.toMatch(/add this DNS record|It is right/)
+  const wrong = await instructionsAfter('both@customer.test', { state: 'wrong-target', sentence: 'Change it.', warnings }, records)
+  expect(wrong).toContain(`\n\nChange it.\n\nSomething else is in the way as well:\n\n${add}\n\nIn the end this DNS record should be there`)
 })
 
 test('a note is marked as the words of whoever had the mail sent, line by line', async () => {

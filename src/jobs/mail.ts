@@ -81,7 +81,9 @@ async function write(mail: Mail, parts: MailParts): Promise<Letter | undefined> 
       // A wildcard gets no certificate without it.
       const further = isWildcard(hostname) && dns.delegation && dns.delegation.state !== 'present' ? [dns.delegation] : []
       const todo = [...correctionOf(dns), ...further.filter(({ state }) => state !== 'unknown').map(({ sentence }) => sentence)]
-      return dnsLetter({ projectName: project.name, hostname, todo, records: [...dns.expected, ...further], note: mail.note, url })
+      const warnings = dns.warnings.map(({ sentence }) => sentence)
+      const asked = { projectName: project.name, hostname, note: mail.note, url }
+      return dnsLetter({ ...asked, todo, isRight: dns.state === 'verified', warnings, records: [...dns.expected, ...further] })
     }
   }
 }

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import type { BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { textOf } from '../support/mail.ts'
 import { freePort } from '../support/ports.ts'
 import { collectErrors, findBarriers } from './chromium.ts'
 import { EDGE_HOST, type PortalWorld, startPortalWorld } from './portal-world.ts'
@@ -213,6 +214,10 @@ test('what is in the way beside a right record is said, in place of "nothing mor
   await customer.goto(((await answer.json()) as { url: string }).url)
   await customer.getByText(told).waitFor()
   await customer.getByText('What to change stands below').waitFor()
+  await customer.getByLabel('Their e-mail address').fill('dns@element-customer.com')
+  await customer.getByRole('button', { name: 'Send instructions' }).click()
+  await customer.getByText('The instructions were sent').waitFor()
+  expect(textOf(await world.mail.next('dns@element-customer.com'))).toContain(told)
   expect(await customer.getByText('nothing more is to be done').or(customer.getByText('nothing for you to do')).count()).toBe(0)
   expect(await findBarriers(customer)).toEqual([])
   await shoot(customer, 'page-hindered.light')
