@@ -326,6 +326,24 @@ describe('export', () => {
     expect([readdirSync(kept), readFileSync(join(kept, 'chain.pem'), 'utf8')]).toEqual([['chain.pem'], 'former'])
   })
 
+  test('puts no two things into one file, also where that is named in two ways', async () => {
+    const { hostname } = await issue(90)
+    const kept = mkdtempSync(join(folder, 'kept-'))
+    const combined = join(kept, 'site.pem')
+    writeFileSync(combined, 'former')
+    symlinkSync('site.pem', join(kept, 'current.pem'))
+    symlinkSync('.', join(kept, 'here'))
+    for (const [chain, key] of [
+      [combined, combined],
+      [combined, join(kept, 'current.pem')],
+      [join(kept, 'new.pem'), join(kept, 'here', 'new.pem')],
+    ]) {
+      const { code, err } = await run('export', hostname, '--chain', chain!, '--key', key!)
+      expect({ code, err }).toEqual({ code: 1, err: `namesake: ${key} cannot be written: it is named twice: name two files\n` })
+    }
+    expect([readdirSync(kept).sort(), readFileSync(combined, 'utf8')]).toEqual([['current.pem', 'here', 'site.pem'], 'former'])
+  })
+
   test('leaves a link alone that leads nowhere', async () => {
     const { hostname } = await issue(90)
     const link = join(folder, 'astray.pem')

@@ -332,6 +332,9 @@ test('a project is shown with its brand and its own error page, as the API shows
   writeFileSync(join(folder, 'page.html'), '<p>Back soon')
   const look = { brand: { color: null, logoUrl: null }, errorPage: '<p>Back soon' }
   expect(await json('projects', 'update', '--slug', 'branded', '--error-page', 'page.html')).toMatchObject(look)
+  writeFileSync(join(folder, 'latin1.html'), Buffer.from('<p>zur\u00fcck', 'latin1'))
+  const refused = await run('projects', 'update', '--slug', 'branded', '--error-page', 'latin1.html')
+  expect(refused).toMatchObject({ code: 1, err: 'namesake: latin1.html cannot be read: it is not UTF-8: save it as UTF-8\n' })
   expect(await json('projects', 'list')).toContainEqual(expect.objectContaining({ slug: 'branded', ...look }))
 })
 
