@@ -51,6 +51,8 @@ type Running = {
 const BUFFERS = { small: smallBuffers, large: new SpareBuffers(72 * 1024, 64) }
 /** A larger piece leaves by itself: to copy it would cost more than a second write. */
 const GATHERED_BYTES_MAX = 32 * 1024
+/** TLS says a turn later, or two of much, what the system has taken at once. */
+const TOLD_WITHIN_TURNS = 4
 
 /** One connection to an upstream, which carries one exchange at a time. Who opens it calls `look` about every second: time-outs are kept there. */
 export class UpstreamConnection implements AnswerListener, BodySink, TurnMember {
@@ -291,17 +293,24 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
   #finish({ head, sending, listener, trailers }: Running, nothingBehind: boolean): void {
     this.#running = undefined
     sending?.discard()
-    const isTaken = this.#socket.writableLength === 0
-    // TLS says a turn later what the system has taken at once: nothing of what is seen there need be waiting.
-    const hasLeft = (sending?.isComplete ?? true) && this.#unsent.length === 0 && (isTaken || this.#socket instanceof TLSSocket)
-    const isFit = head!.keepsAlive && !this.#isPersonal && nothingBehind && hasLeft && this.isUsable
+    const mayStay = head!.keepsAlive && !this.#isPersonal && nothingBehind
+    const isTls = this.#socket instanceof TLSSocket
     this.#idleMs = Math.min(this.#timeouts.keepAliveMs, head!.fields.idleMs)
     this.resume() // a slow visitor may have paused it, and it is the next one's now
     this.isReused = true // whoever has it next
-    if (isFit) this.#onFree(this)
-    else if (hasLeft && isTaken) this.close()
-    else this.#socket.destroy()
+    if (sending?.isComplete === false || this.#unsent.length > 0) this.#socket.destroy()
+    else if (isTls && !sending && mayStay && this.isUsable) this.#onFree(this)
+    else this.#part(mayStay, isTls ? TOLD_WITHIN_TURNS : 0)
     listener.onEnd(trailersBeyondHop(trailers ?? [], head!.fields.connection))
+  }
+
+  /** Its exchange is over. What the system has not taken of an upload that was answered early would come before the next request. */
+  #part(mayStay: boolean, turnsLeft: number): void {
+    const isTaken = this.#socket.writableLength === 0
+    if (!isTaken && turnsLeft > 0) setImmediate(() => this.#part(mayStay, turnsLeft - 1))
+    else if (!isTaken) this.#socket.destroy()
+    else if (mayStay && this.isUsable) this.#onFree(this)
+    else this.close()
   }
 
   readonly #drained = () => {
