@@ -272,6 +272,38 @@ test('what an upstream said before it went reaches a visitor that reads late and
   await raw.stop()
 })
 
+test.each(['application', 'visitor'] as const)(
+  'what the %s said before it ended reaches the other one, which takes its time to read it and goes on sending',
+  async (first) => {
+    const bytes = 1_000_000
+    let application: Socket | undefined
+    const raw = await startRawUpstream((socket) => {
+      application = socket.removeAllListeners('data')
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+    })
+    await edge.route(HOST, raw.url)
+    const reader = await open()
+    await reader.until('\r\n\r\n')
+    const visitor = reader.socket.removeAllListeners('data')
+    const [from, to] = first === 'visitor' ? [visitor, application!] : [application!, visitor]
+    to.pause()
+    from.resume().end(Buffer.alloc(bytes, 'x'))
+    for (let i = 0; i < 8; i += 1) {
+      await pause(1_000)
+      to.write('still here')
+    }
+    let arrived = 0
+    to.on('data', (chunk: Buffer) => {
+      arrived += chunk.length
+    })
+    to.resume()
+    await Promise.race([once(to, 'close'), pause(10_000)])
+    expect(arrived).toBe(bytes)
+    await edge.route(HOST, upstream.url)
+    await raw.stop()
+  },
+)
+
 test('who asked ahead and reads late has the answers before a tunnel whose upstream is cut off', async () => {
   const taken: string[] = []
   const line = createLine({ onTaken: (chunk) => void taken.push(chunk.toString()), endsToo: true })

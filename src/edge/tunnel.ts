@@ -2,16 +2,16 @@ import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { Members } from '../lib/members.ts'
 import type { VisitorLoss } from './forwarded.ts'
-import { closeWithin, endSoon } from './linger.ts'
+import { Lingering } from './lingering.ts'
 import { startLooks } from './looks.ts'
-import { REQUEST_TIMES_CHECKED_EVERY_MS } from './request-limits.ts'
+import { DISCARDING_MS_MAX, REQUEST_TIMES_CHECKED_EVERY_MS } from './request-limits.ts'
 import { Stall } from './stall.ts'
 import { UpstreamFailure } from './upstream.ts'
 import { takeBytes } from './upstream-reads.ts'
 import { takeVisitorBytes } from './visitor-reads.ts'
 
-/** When one end is gone the other may end by itself, but for no longer than this. */
-const LINGER_MS_MAX = 5_000
+/** For an upstream whose visitor did not end, but was cut off, or has vanished. */
+const CUT_OFF_MS_MAX = 5_000
 
 export type TunnelEnds = {
   visitor: TLSSocket
@@ -28,10 +28,12 @@ type Tunnel = TunnelEnds & { stall: Stall; cutFor?: VisitorLoss | UpstreamFailur
 /**
  * Connections whose protocol was changed, as with WebSockets: bytes pass both ways untouched and without an idle limit, until one side ends
  * or the edge stops. Only what one side does not take for `stalledMs` ends a tunnel: the other one is not read meanwhile, and its end would not be seen.
- * What an upstream said before it went has as long to leave; what a visitor said has a moment, since whoever has gone holds nothing that anybody counts.
+ * What an upstream said before it went has as long to leave, and to arrive; what a visitor said before it ended has half a minute, since whoever has
+ * gone holds nothing that anybody counts.
  */
 export function createTunnels(stalledMs: number) {
   const open = new Members<Tunnel>()
+  const lingering = new Lingering()
   const looks = startLooks(REQUEST_TIMES_CHECKED_EVERY_MS, (nowMs) => {
     for (const tunnel of open.all()) {
       const { visitor, upstream, stall } = tunnel
@@ -39,6 +41,7 @@ export function createTunnels(stalledMs: number) {
       if (!waitsForVisitor && !visitor.isPaused()) stall.over()
       else if (stall.lastsMs(nowMs, visitor, upstream) >= stalledMs) cut(tunnel, waitsForVisitor ? 'visitor-stalled' : notTaken())
     }
+    lingering.look(nowMs)
   })
 
   return {
@@ -58,10 +61,10 @@ export function createTunnels(stalledMs: number) {
         })
       }
       upstream.once('close', () => {
-        if (!visitor.destroyed) visitor.end(() => closeWithin(visitor, LINGER_MS_MAX)).resume()
+        if (!visitor.destroyed) visitor.end(() => lingering.add(visitor, stalledMs)).resume()
       })
       visitor.once('close', () => {
-        if (!upstream.destroyed) endSoon(upstream, { withinMs: LINGER_MS_MAX })
+        lingering.add(upstream, visitor.readableEnded ? DISCARDING_MS_MAX : CUT_OFF_MS_MAX)
         open.delete(place)
         ends.onClose(bytes, tunnel.cutFor)
       })
@@ -80,6 +83,7 @@ export function createTunnels(stalledMs: number) {
     destroy() {
       looks.stop()
       for (const tunnel of open.all()) cut(tunnel, 'edge-stopped')
+      lingering.destroy()
     },
   }
 }
