@@ -17,7 +17,7 @@ export type FromChild =
   | { type: 'failed'; message: string }
 
 /** What the supervisor says to a child. */
-export type ToChild = { type: 'report'; id: number } | { type: 'gathered'; id: number; reports: ProcessReport[] }
+export type ToChild = { type: 'report'; id: number } | { type: 'in-charge' } | { type: 'gathered'; id: number; reports: ProcessReport[] }
 
 /** How a process ended: `reason` in words, with what it gave as the cause, if it did. */
 export type Ending = { code: number | null; reason: string }

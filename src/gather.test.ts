@@ -64,15 +64,16 @@ function startPlaces(count: number, program = SERVE, env: Env = {}) {
   }
   const log = createLog('gather', 'silent')
   let answers = 0
-  for (let n = 0; n < count; n += 1) {
+  const add = (label: string) => {
     const giveUp = new AbortController().signal
     const onMessage = (message: FromChild) => {
       if (message.type !== 'report') return
       gatherer.received(message.id, message.report)
       answers += 1
     }
-    places.push(startRoleProcess({ ...parts, label: `edge ${n}`, log, giveUp, onMessage }))
+    places.push(startRoleProcess({ ...parts, label, log, giveUp, onMessage }))
   }
+  for (let n = 0; n < count; n += 1) add(`edge ${n}`)
   onTestFinished(async () => {
     await Promise.all(places.map((place) => place.stop(AbortSignal.abort())))
     rmSync(folder, { recursive: true })
@@ -83,7 +84,7 @@ function startPlaces(count: number, program = SERVE, env: Env = {}) {
     const numberOf = (name: string) => Number(new RegExp(`^${name}(?:\\{.*\\})? (.*)$`, 'm').exec(text)?.[1])
     return { requests: numberOf('requests_total'), connections: numberOf('connections') }
   }
-  return { places, read, gather: gatherer.gather, answers: () => answers }
+  return { places, add, read, gather: gatherer.gather, answers: () => answers }
 }
 
 test('what processes have counted stays in the sum when they end or are replaced, and what they hold does not', async () => {
@@ -98,6 +99,16 @@ test('what processes have counted stays in the sum when they end or are replaced
   expect(await read()).toEqual({ requests: 35, connections: 3 })
   await expect.poll(() => places[0]!.isReady()).toBe(true)
   expect(await read()).toEqual({ requests: 45, connections: 6 })
+})
+
+test('a place that is given up, and made again since the release that was to take over failed, goes on from what it has counted', async () => {
+  const { places, add, read } = startPlaces(1)
+  await places[0]!.firstReady
+  expect(await read()).toEqual({ requests: 5, connections: 3 })
+  await places.pop()!.stop(AbortSignal.abort())
+  add('edge 0')
+  await places[0]!.firstReady
+  expect(await read()).toEqual({ requests: 10, connections: 3 })
 })
 
 test('one that still drains is in the sum with what it counts and holds', async () => {
@@ -138,7 +149,7 @@ test('however often a process is asked, no more waits for its end', async () => 
   const ended = new Promise<never>(() => {})
   const waiting = vi.spyOn(ended, 'then')
   const report = { role: 'edge', pid: 1, ready: true, details: {}, metrics: [] }
-  const send = ({ id }: ToChild) => void setImmediate(() => gatherer.received(id, report))
+  const send = (message: ToChild) => void setImmediate(() => 'id' in message && gatherer.received(message.id, report))
   const child = { pid: 1, ended, send } as unknown as Child
   const place = { role: 'edge', current: () => child, isTakingOver: () => false, leaving: () => [] } as unknown as RoleProcess
   const gatherer = createGatherer(() => [place], ['edge'])

@@ -21,7 +21,7 @@ export type Gatherer = {
 
 export function createGatherer(processes: () => readonly RoleProcess[], roles: readonly string[]): Gatherer {
   const waiting = new Map<number, { child: Child; answer(report: ProcessReport | undefined): void }>()
-  const counts = new WeakMap<RoleProcess, KeptCounts>()
+  const counts = new Map<string, KeptCounts>() // by label: a place may be given up and made again
   const states = new WeakMap<Child, 'runs' | 'ended'>()
   let asked = 0
 
@@ -49,8 +49,8 @@ export function createGatherer(processes: () => readonly RoleProcess[], roles: r
     }
   }
   const reportOf = async (place: RoleProcess): Promise<ProcessReport> => {
-    const kept = counts.get(place) ?? createKeptCounts()
-    counts.set(place, kept)
+    const kept = counts.get(place.label) ?? createKeptCounts()
+    counts.set(place.label, kept)
     const child = place.current()
     const takesOver = place.isTakingOver()
     const leaving = Promise.all(place.leaving().map(async (child) => ({ child, metrics: (await ask(child, LEAVING_TIMEOUT_MS))?.metrics })))

@@ -50,9 +50,14 @@ async function main(role: string): Promise<void> {
   for (const name of ['SIGINT', 'SIGHUP']) process.on(name, () => {})
 
   dropPrivileges(handedUser())
-  const { NAMESAKE_RUN_DIR: runDir = '', NAMESAKE_DEMO_UPSTREAM: demoUpstream, NAMESAKE_ROLES = '' } = process.env
+  const {
+    NAMESAKE_RUN_DIR: runDir = '',
+    NAMESAKE_DEMO_UPSTREAM: demoUpstream,
+    NAMESAKE_ROLES = '',
+    NAMESAKE_AWAITS_CHARGE: awaits,
+  } = process.env
   const context = { config, log, metrics, listen: sockets(), roles: NAMESAKE_ROLES.split(','), runDir, demoUpstream }
-  running = await start({ ...context, gather: link.gather, sayWaiting: link.waiting })
+  running = await start({ ...context, gather: link.gather, sayWaiting: link.waiting, inCharge: awaits ? link.inCharge : undefined })
   if (!running) await leave(0)
   link.ready()
 }

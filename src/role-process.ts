@@ -35,6 +35,8 @@ export type RoleProcessParts = Omit<ChildParts, 'onMessage'> & {
   log: Log
   /** Aborted as soon as the supervisor is told to stop: whoever ends from then on does as it was told, too. */
   giveUp: AbortSignal
+  /** Called with each process as it starts. */
+  onStart?(child: Child): void
   onMessage(message: FromChild, from: Child): void
 }
 
@@ -62,6 +64,7 @@ export function startRoleProcess(parts: RoleProcessParts): RoleProcess {
   const spawn = (given: Env): Child => {
     const child: Child = spawnChild({ ...parts, dotEnv: given, onMessage: (message) => parts.onMessage(message, child) })
     alive.add(child)
+    parts.onStart?.(child)
     void child.waits.then(waits.resolve)
     void child.ended.then(() => alive.delete(child))
     return child

@@ -32,6 +32,8 @@ export type RoleTreeParts = Chosen & {
   giveUp: AbortSignal
   /** A local copy from before: edge processes serve from it without waiting for the follower's first. */
   hasCopy: boolean
+  /** Another tree answers on the internal address, until `takeCharge`. */
+  awaitsCharge: boolean
 }
 
 /**
@@ -54,6 +56,8 @@ export type RoleTree = {
   allReady(): Promise<void>
   /** Replaces every process by one with this `.env`, one after the other, each only when its successor serves; ends at the first that does not come up. */
   roll(dotEnv: Env): Promise<RollOutcome>
+  /** From now on this tree answers on the internal address. */
+  takeCharge(): void
   /** Ends the follower, so that the one of another tree can write the local copy. The edge goes on serving from it. */
   yieldCopy(): Promise<void>
   /** Starts the follower that was ended. */
@@ -95,6 +99,7 @@ export function createRoleTree(parts: RoleTreeParts): RoleTree {
   const internalAt = [hasFollower ? 'follower' : 'dns', roles.includes('api') ? 'api' : 'worker']
   let stopped = false
   let yielded = false
+  let awaitsCharge = parts.awaitsCharge
   let { dotEnv } = parts
 
   const start = (role: string, sockets: string[], label = role): RoleProcess => {
@@ -102,11 +107,15 @@ export function createRoleTree(parts: RoleTreeParts): RoleTree {
     const shared = Object.fromEntries(names.flatMap((name) => (name in parts.fds ? [[name, parts.fds[name]!]] : [])))
     const started = startRoleProcess({
       ...parts,
+      env: { ...parts.env, NAMESAKE_AWAITS_CHARGE: parts.awaitsCharge ? 'yes' : undefined },
       dotEnv,
       role,
       label,
       sockets: shared,
       runtime: role === 'edge' ? parts.edgeRuntime : role === 'api' ? API_RUNTIME : NODE,
+      onStart(child) {
+        if (!awaitsCharge) child.send({ type: 'in-charge' })
+      },
       onMessage: (message: FromChild, from) => {
         if (message.type === 'report') gatherer.received(message.id, message.report)
         if (message.type === 'gather')
@@ -153,6 +162,11 @@ export function createRoleTree(parts: RoleTreeParts): RoleTree {
       }
       dotEnv = next
       return { kind: 'rolled', processes: all.length }
+    },
+    takeCharge() {
+      if (!awaitsCharge) return
+      awaitsCharge = false
+      for (const place of processes) place.current()?.send({ type: 'in-charge' })
     },
     async yieldCopy() {
       for (const follower of ofRole('follower')) {

@@ -1,6 +1,6 @@
 import type { ProcessReport } from './roles/role.ts'
 
-type FromSupervisor = { type: 'report'; id: number } | { type: 'gathered'; id: number; reports: ProcessReport[] }
+type FromSupervisor = { type: 'report'; id: number } | { type: 'in-charge' } | { type: 'gathered'; id: number; reports: ProcessReport[] }
 
 export type SupervisorLink = {
   /** Says that this process serves. */
@@ -9,6 +9,8 @@ export type SupervisorLink = {
   waiting(): void
   /** The reports of every process of the tree, or of those of one role; none where the supervisor does not answer in time. */
   gather(role?: string): Promise<ProcessReport[]>
+  /** Resolves when the supervisor says that its tree is the one in charge, which one that takes over from another does. */
+  inCharge: Promise<void>
   close(): void
 }
 
@@ -20,6 +22,7 @@ const GATHER_TIMEOUT_MS = 3_000
  */
 export function connectToSupervisor(parts: { report(): Promise<ProcessReport>; onGone(): void }): SupervisorLink {
   const waiting = new Map<number, (reports: ProcessReport[]) => void>()
+  const charge = Promise.withResolvers<void>()
   let asked = 0
 
   const send = (message: object) => {
@@ -28,6 +31,7 @@ export function connectToSupervisor(parts: { report(): Promise<ProcessReport>; o
   const answer = async (id: number) => send({ type: 'report', id, report: await parts.report() })
   const onMessage = (message: FromSupervisor) => {
     if (message.type === 'report') void answer(message.id)
+    if (message.type === 'in-charge') charge.resolve()
     if (message.type === 'gathered') waiting.get(message.id)?.(message.reports)
   }
   process.on('message', onMessage)
@@ -36,6 +40,7 @@ export function connectToSupervisor(parts: { report(): Promise<ProcessReport>; o
   return {
     ready: () => send({ type: 'ready' }),
     waiting: () => send({ type: 'waiting' }),
+    inCharge: charge.promise,
     async gather(role) {
       if (!process.connected) return [await parts.report()]
       const id = asked++

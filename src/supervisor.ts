@@ -132,7 +132,16 @@ async function startTree(
   const startsIn = () => standing([folder.path, folder.name], folder, dataDir)
   const program = { ...openProgram(script, dataDir, user, FIRST_FREE_FD), folder: startsIn }
   const hasCopy = currentGeneration(copyPath({ dataDir })) !== undefined
-  const tree = createRoleTree({ ...parts, program, edgeRuntime, env, fds: sockets.fds, hasCopy, giveUp: stop.gently })
+  const tree = createRoleTree({
+    ...parts,
+    program,
+    edgeRuntime,
+    env,
+    fds: sockets.fds,
+    hasCopy,
+    awaitsCharge: predecessor !== undefined,
+    giveUp: stop.gently,
+  })
   const held = bequeath(wanted, sockets)
   const readAgain = () => {
     const { config, dotEnv } = readConfig(env, startsIn() ?? process.cwd())
@@ -215,7 +224,10 @@ function ownGeneration(tree: RoleTree, database: OwnDatabase | undefined, readAg
       tree.resumeCopy()
       await database?.resume()
     },
-    takeCharge: async () => database?.resume(),
+    async takeCharge() {
+      tree.takeCharge()
+      await database?.resume()
+    },
     async retire() {
       await tree.retire()
       await database?.stop() // unless it was left to the next release

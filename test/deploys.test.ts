@@ -22,6 +22,7 @@ const HOSTNAME = 'shop.localhost'
 const ANSWERS_BEFORE_MORE = 50
 const LEISURE_MS = 400
 const BREATH_MS = 20
+const HALF_STARTED = ['starting', 'not started yet']
 
 let folder: string
 let tree: Tree
@@ -100,9 +101,16 @@ async function more(load: Load): Promise<void> {
   await eventually(() => load.answered() >= before + ANSWERS_BEFORE_MORE || load.lost.length > 0, 60_000)
 }
 
-/** Visitors of both protocols, and vendors who keep their connection to the API. No lane repeats what may have been read, but for what askKept says. */
+/** Monitoring, visitors of both protocols, and vendors who keep their connection to the API. No lane repeats what may have been read, but for what askKept says. */
 function everybody(ends: (() => void)[]): Record<string, () => Promise<unknown>> {
   const lanes: Record<string, () => Promise<unknown>> = {
+    monitoring: async () => {
+      const answer = await fetch(`${tree.internalUrl}/ready`, { headers: { connection: 'close' } })
+      const { processes } = (await answer.json()) as { processes: { role: string; ready: boolean; state?: string }[] }
+      const half = processes.filter(({ ready, state }) => !ready && HALF_STARTED.includes(state ?? ''))
+      if (half.length > 0) throw new Error(`not all has been started of what was asked: ${JSON.stringify(half)}`)
+      await pause(BREATH_MS)
+    },
     'new connection': async () => {
       expectStatus(200, (await visit(at())).status)
       await pause(BREATH_MS)

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { signal } from '../src/processes.ts'
 import { drawLine, type Line } from './support/cut-line.ts'
 import { createEmptyDatabase, type TestDatabase } from './support/postgres.ts'
 import { addVendor, eventually, localRoot, processesOf, startTree, type Tree, untilReady, type Vendor } from './support/tree.ts'
@@ -99,4 +100,10 @@ test('while the database is away the release on disk takes over from its local c
   await line.mend()
   await vendor.claim('third.localhost')
   await eventually(async () => (await visitAt(edge, 'third.localhost')) === 200, 60_000)
+})
+
+test('after that, a follower that is started again answers on the internal address, as the one before did', async () => {
+  const [before] = await processesOf(edge, 'follower')
+  signal(before!.pid, 'SIGKILL')
+  await eventually(async () => (await processesOf(edge, 'follower')).some(({ pid, ready }) => ready && pid !== before!.pid), 60_000)
 })

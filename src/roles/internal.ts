@@ -12,7 +12,7 @@ const CHECK_MS_MAX = 2_000
 /**
  * Serves the internal address, if this process was given it: `/ready` and `/metrics` of the whole tree, and the certificate check.
  * In a tree with a follower this is that and the api (else the worker), so that somebody answers while the database is away and while a
- * follower hands the local copy over; whichever is asked answers for all.
+ * follower hands the local copy over; whichever is asked answers for all. A tree that takes over from another begins with it when it is in charge.
  */
 export async function serveInternal(context: RoleContext, finder: InternalAppParts['finder']): Promise<{ stop(): Promise<void> }> {
   const on = context.listen.internal
@@ -34,8 +34,23 @@ export async function serveInternal(context: RoleContext, finder: InternalAppPar
       return AggregatorRegistry.aggregate(reports.map(({ metrics }) => metrics as MetricObject[])).metrics()
     },
   })
-  await listen(app, on)
-  return { stop: () => leave(app) }
+  if (!context.inCharge) {
+    await listen(app, on)
+    return { stop: () => leave(app) }
+  }
+  let listening: Promise<unknown> | undefined
+  let stopped = false
+  void context.inCharge.then(() => {
+    if (!stopped)
+      listening = listen(app, on).catch((err: unknown) => context.log.error({ err }, 'the internal address is not answered from here'))
+  })
+  return {
+    async stop() {
+      stopped = true
+      await listening
+      await (listening ? leave(app) : app.close())
+    },
+  }
 }
 
 /** Those that the tree was started with, and the follower where one of them reads the local copy. */

@@ -22,6 +22,8 @@ export type RoleContext = {
   gather(role?: string): Promise<ProcessReport[]>
   /** Says that this process can only go on when the one whose place it is to take has ended. */
   sayWaiting(): void
+  /** Of a tree that takes over from another: resolves when it is in charge. Until then the other answers for the machine. */
+  inCharge?: Promise<void> | undefined
 }
 
 /** One process of the tree as `/ready` and `/metrics` show it. */
