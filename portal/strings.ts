@@ -380,6 +380,7 @@ export const text = {
     leave: 'Leave project',
     leaveTitle: 'Leave this project?',
     leaveText: 'You lose access at once. An owner or admin can invite you again.',
+    roleKept: (email: string, role: string) => `${email} belongs to the project already, as ${role}. Change the role in the list.`,
     wasInvited: (email: string) => `${email} was invited`,
     wasRemoved: (email: string) => `${email} was removed`,
   },

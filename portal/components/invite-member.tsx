@@ -5,6 +5,7 @@ import type { Draft } from '../edits.ts'
 import { queries } from '../queries.ts'
 import type { Role } from '../records.ts'
 import { text } from '../strings.ts'
+import { inBothForms } from '../unicode-name.ts'
 import { toast } from './announcer.tsx'
 import { Button } from './button.tsx'
 import { Dialog, DraftButtons } from './dialog.tsx'
@@ -12,21 +13,26 @@ import { Field, Select } from './field.tsx'
 
 const words = text.members
 
-type Props = { slug: string; ownRole: Role; draft: Draft<{ email: string; role: Role }>; onClose(): void }
+type Invited = { email: string; role: Role }
+type Props = { slug: string; ownRole: Role; draft: Draft<Invited>; onClose(): void }
 
 export function InviteMember({ slug, ownRole, draft, onClose }: Props) {
   const { email, role } = draft.written
   const [isInvalid, setInvalid] = useState(false)
   const client = useQueryClient()
   const invite = useMutation({
-    mutationFn: () => api.invite(slug, { email: email.trim(), role }),
-    async onSuccess() {
+    mutationFn: (wanted: Invited) => api.invite(slug, wanted),
+    async onSuccess(member, wanted) {
       await client.invalidateQueries({ queryKey: queries.members(slug).queryKey })
-      toast(words.wasInvited(email.trim()))
+      if (member.role !== wanted.role) return
+      toast(words.wasInvited(wanted.email))
       draft.revert()
       onClose()
     },
   })
+  // To invite somebody again changes no role.
+  const kept = invite.data && invite.data.role !== invite.variables.role ? invite.data : undefined
+  const keptRole = kept && words.roleKept(inBothForms(kept.email), text.projects.roles[kept.role])
   const roles: Role[] = ownRole === 'owner' ? ['member', 'admin', 'owner'] : ['member', 'admin']
   return (
     <Dialog title={words.inviteTitle} description={words.inviteText} onClose={onClose}>
@@ -36,7 +42,7 @@ export function InviteMember({ slug, ownRole, draft, onClose }: Props) {
         onSubmit={(event) => {
           event.preventDefault()
           setInvalid(!email.includes('@'))
-          if (email.includes('@') && !invite.isPending) invite.mutate()
+          if (email.includes('@') && !invite.isPending) invite.mutate({ email: email.trim(), role })
         }}
       >
         <Field
@@ -49,9 +55,16 @@ export function InviteMember({ slug, ownRole, draft, onClose }: Props) {
             setInvalid(false)
             if (!invite.isPending) invite.reset()
           }}
-          error={isInvalid ? text.signIn.emailInvalid : invite.error?.message}
+          error={isInvalid ? text.signIn.emailInvalid : (invite.error?.message ?? keptRole)}
         />
-        <Select label={words.role} value={role} onChange={(event) => draft.write({ role: event.target.value as Role })}>
+        <Select
+          label={words.role}
+          value={role}
+          onChange={(event) => {
+            draft.write({ role: event.target.value as Role })
+            if (!invite.isPending) invite.reset()
+          }}
+        >
           {roles.map((one) => (
             <option key={one} value={one}>
               {text.projects.roles[one]}

@@ -642,6 +642,24 @@ describe('what others write', () => {
 })
 
 describe('members', () => {
+  test('who invites a member again with another role is told that it stays as it was, and where it is changed', async () => {
+    const page = await startProject('Again')
+    const members = `${world.portalUrl}/v1/portal/projects/again/members`
+    await page.request.post(members, { data: { email: 'grace@again.example', role: 'member' } })
+    await page.getByRole('link', { name: 'Members' }).click()
+    await page.getByRole('button', { name: 'Invite', exact: true }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('E-mail address').fill('grace@again.example')
+    await dialog.getByLabel('Role').selectOption('admin')
+    await dialog.getByRole('button', { name: 'Send invitation' }).click()
+    await dialog.getByText('grace@again.example belongs to the project already, as Member. Change the role in the list.').waitFor()
+    expect(await page.getByText('was invited').count()).toBe(0)
+    expect(await findBarriers(page)).toEqual([])
+    await dialog.getByLabel('E-mail address').fill('lin@again.example')
+    await dialog.getByRole('button', { name: 'Send invitation' }).click()
+    await page.getByText('lin@again.example was invited').waitFor()
+  })
+
   test('an arrow key gives no role of one’s own away, and makes nobody an owner, before that is asked', async () => {
     const page = await startProject('Ranks')
     const members = `${world.portalUrl}/v1/portal/projects/ranks/members`
