@@ -210,6 +210,8 @@ export const text = {
         .filter(Boolean)
         .join(', '),
     manyRefused: 'Refused',
+    manyMore: (number: number) => `And ${n(number)} more.`,
+    manyKept: 'What was refused is in the form when you open it again.',
     manyStop: 'Stop',
     manyStopped: (left: number) => `Stopped; ${n(left)} not sent.`,
     manyFailed: (sent: number) => `Of the last ${n(sent)} that were sent, some may have been added. Add them again to see which.`,

@@ -19,7 +19,7 @@ type Progress = { all: number; results: BulkResult[]; state: 'running' | 'done' 
 
 type Props = { slug: string; draft: Draft<{ pasted: string }>; onClose(): void }
 
-/** Adds what was pasted, a piece at a time, and lists what was refused and why. What was pasted stays until all of it was sent. */
+/** Adds what was pasted, a piece at a time, and lists what was refused and why. What was pasted stays until all of it was sent, and what was refused then. */
 export function AddManyDomains({ slug, draft, onClose }: Props) {
   const { pasted } = draft.written
   const [progress, setProgress] = useState<Progress>()
@@ -45,7 +45,9 @@ export function AddManyDomains({ slug, draft, onClose }: Props) {
       }
       setProgress({ all, results, state: 'running' })
     }
-    draft.revert()
+    const refused = results.filter(({ outcome }) => outcome === 'refused').map(({ hostname }) => hostname)
+    if (refused.length > 0) draft.write({ pasted: refused.join('\n') })
+    else draft.revert()
     end('done')
   }
   useEffect(() => {
@@ -116,13 +118,21 @@ function Outcome({ progress, onStop, onClose }: { progress: Progress; onStop(): 
       )}
       {refused.length > 0 && (
         <section aria-label={words.manyRefused}>
-          <ul className="max-h-60 divide-y divide-stone-200 overflow-y-auto rounded-lg border border-stone-200 text-sm dark:divide-stone-700 dark:border-stone-700">
+          <ul
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: whoever has no mouse must be able to scroll it
+            tabIndex={0}
+            className="max-h-60 divide-y divide-stone-200 overflow-y-auto rounded-lg border border-stone-200 text-sm dark:divide-stone-700 dark:border-stone-700"
+          >
             {refused.slice(0, REFUSALS_SHOWN_MAX).map(({ hostname, detail }) => (
               <li key={hostname} className="px-3 py-2 break-words">
                 <span className="font-medium">{hostname}</span> <span className="text-stone-600 dark:text-stone-400">{detail}</span>
               </li>
             ))}
           </ul>
+          <p className="mt-2 text-sm text-stone-600 dark:text-stone-400">
+            {refused.length > REFUSALS_SHOWN_MAX && words.manyMore(refused.length - REFUSALS_SHOWN_MAX)}{' '}
+            {state === 'done' && words.manyKept}
+          </p>
         </section>
       )}
       <DialogButtons>

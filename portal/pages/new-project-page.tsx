@@ -5,20 +5,24 @@ import { Button, ButtonLink } from '../components/button.tsx'
 import { Field } from '../components/field.tsx'
 import { Notice } from '../components/notice.tsx'
 import { UpstreamAnswer } from '../components/upstream-answer.tsx'
+import { type Draft, useDraft } from '../edits.ts'
 import { usePageTitle } from '../page-title.ts'
 import { queries } from '../queries.ts'
 import type { CheckedProject } from '../records.ts'
 import { text } from '../strings.ts'
 import { isUpstream } from '../upstream-address.ts'
 
+const NOTHING = { name: '', upstream: '' }
 const words = text.newProject
 
 /** A project in one form; its address is tried at once, and the page says what came back. */
 export function NewProjectPage() {
   const client = useQueryClient()
+  const draft = useDraft('new project', NOTHING)
   const create = useMutation({
     mutationFn: api.createProject,
     async onSuccess() {
+      draft.revert()
       await client.invalidateQueries({ queryKey: queries.projects().queryKey })
       await client.invalidateQueries({ queryKey: queries.me().queryKey })
     },
@@ -29,17 +33,21 @@ export function NewProjectPage() {
       {create.data ? (
         <Created project={create.data} />
       ) : (
-        <NewProjectForm busy={create.isPending} error={create.error} onCreate={(wanted) => create.mutate(wanted)} />
+        <NewProjectForm draft={draft} busy={create.isPending} error={create.error} onCreate={(wanted) => create.mutate(wanted)} />
       )}
     </div>
   )
 }
 
-type FormProps = { busy: boolean; error: Error | null; onCreate(wanted: { name: string; upstreamUrl: string }): void }
+type FormProps = {
+  draft: Draft<typeof NOTHING>
+  busy: boolean
+  error: Error | null
+  onCreate(wanted: { name: string; upstreamUrl: string }): void
+}
 
-function NewProjectForm({ busy, error, onCreate }: FormProps) {
-  const [name, setName] = useState('')
-  const [upstream, setUpstream] = useState('')
+function NewProjectForm({ draft, busy, error, onCreate }: FormProps) {
+  const { name, upstream } = draft.written
   const [isTried, setTried] = useState(false)
   const upstreamUrl = /^https?:/i.test(upstream.trim()) ? upstream.trim() : `https://${upstream.trim()}`
   const nameError = name.trim() === '' ? words.nameMissing : undefined
@@ -62,7 +70,7 @@ function NewProjectForm({ busy, error, onCreate }: FormProps) {
         value={name}
         maxLength={80}
         autoComplete="off"
-        onChange={(event) => setName(event.target.value)}
+        onChange={(event) => draft.write({ name: event.target.value })}
         error={isTried ? nameError : undefined}
       />
       <Field
@@ -74,10 +82,11 @@ function NewProjectForm({ busy, error, onCreate }: FormProps) {
         autoCapitalize="none"
         autoComplete="off"
         spellCheck={false}
-        onChange={(event) => setUpstream(event.target.value)}
+        onChange={(event) => draft.write({ upstream: event.target.value })}
         error={isTried ? upstreamError : undefined}
       />
       {error && <Notice kind="bad">{error.message}</Notice>}
+      {draft.isRestored && <Notice kind="warning">{text.common.typedBefore}</Notice>}
       <Button type="submit" look="primary" size="large" busy={busy}>
         {busy ? words.creating : words.create}
       </Button>

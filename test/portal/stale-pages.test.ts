@@ -81,6 +81,25 @@ test('settings that were typed when the session ended are there again after sign
   expect(await (await tab.request.get(project)).json()).toMatchObject({ name: 'Drafted', brand: { color: null } })
 })
 
+test('a project that was described when the session ended can be made after signing in', async () => {
+  const { page } = await openProject('describing')
+  await page.goto(`${world.portalUrl}/new-project`)
+  await page.getByLabel('Name', { exact: true }).fill('Described')
+  await page.getByLabel('Address of your application').fill(world.upstreamUrl)
+  await page.request.post(`${world.portalUrl}/v1/auth/sign-out`)
+  await page.getByRole('button', { name: 'Create project' }).click()
+  await page.getByText('You were signed out').waitFor()
+  await page.goto(await world.askForLink(page, 'describing@vendor.example'))
+  await page.getByText('You had typed this').waitFor()
+  expect(await page.getByLabel('Address of your application').inputValue()).toBe(world.upstreamUrl)
+  expect(await findBarriers(page)).toEqual([])
+  await page.getByRole('button', { name: 'Create project' }).click()
+  await page.getByRole('heading', { name: 'Described' }).waitFor()
+  await page.goto(`${world.portalUrl}/new-project`)
+  await page.getByRole('button', { name: 'Create project' }).waitFor()
+  expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('')
+})
+
 test('metadata that was typed when the session ended comes back in the same tab, and is shown to nobody else who signs in there', async () => {
   const hostname = 'shop.resuming-customer.com'
   const { page, project } = await openProject('resuming', hostname)
