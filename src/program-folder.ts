@@ -1,5 +1,5 @@
 import { mkdirSync, openSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, parse } from 'node:path'
 import { commandOf, isRunning } from './processes.ts'
 import { canEnter, type ServiceUser } from './service-user.ts'
 
@@ -43,9 +43,13 @@ export function openProgram(script: string, dataDir: string, user: ServiceUser |
   return { script: join(links, inside(script)), options: ['--preserve-symlinks', '--preserve-symlinks-main'], fds }
 }
 
-/** Whether the process runs the script, started in either way. */
+/** Whether the process runs the script of this release, from its sources or built, started in either way. */
 export function runsScript(pid: number, script: string): boolean {
-  return commandOf(pid).some((word) => word === script || (word.includes(`/${LINKS}/`) && word.endsWith(`/${inside(script)}`)))
+  const program = dirname(dirname(script))
+  const { name } = parse(script)
+  const forms = [script, join(program, 'src', `${name}.ts`), join(program, 'dist', `${name}.js`)]
+  const isOurs = (word: string) => forms.some((form) => word === form || (word.includes(`/${LINKS}/`) && word.endsWith(`/${inside(form)}`)))
+  return commandOf(pid).some(isOurs)
 }
 
 function inside(script: string): string {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import {
   closeSync,
+  copyFileSync,
   mkdirSync,
   mkdtempSync,
   openSync,
@@ -104,15 +105,17 @@ describe('the launcher', () => {
     expect((await runWith({ env: { NAMESAKE_NODE: join(folder, 'nowhere') } }, '--version')).err).toMatch(/nowhere is no Node at all/)
   })
 
-  test('runs what was built, and the sources where one of them is newer, was added or taken away, or nothing was built', async () => {
+  test('runs what was built, and the sources where one of them is newer, was added or taken away, where the packages are others, or nothing was built', async () => {
     const release = join(folder, 'release')
     for (const part of ['bin', 'src/cli', 'src/core', 'dist/cli']) mkdirSync(join(release, part), { recursive: true })
     writeFileSync(join(release, 'bin/namesake'), readFileSync(LAUNCHER), { mode: 0o755 })
     writeFileSync(join(release, 'src/cli/main.ts'), "console.log('the sources' as string)")
     writeFileSync(join(release, 'src/core/domains.ts'), '')
+    writeFileSync(join(release, 'package-lock.json'), 'these packages')
     const built = join(release, 'dist/cli/main.js')
     const build = () => {
       writeFileSync(built, "console.log('built')")
+      copyFileSync(join(release, 'package-lock.json'), join(release, 'dist/built-with.json'))
       utimesSync(built, new Date(), new Date(Date.now() + 60_000)) // whatever the file system makes of a moment
     }
     const says = async () => (await runWith({ launcher: join(release, 'bin/namesake'), env: { NAMESAKE_NODE: process.execPath } })).out
@@ -128,10 +131,10 @@ describe('the launcher', () => {
       utimesSync(join(release, changed), mtime, mtime)
       expect(await says()).toBe('built\n')
     }
-    writeFileSync(join(release, 'package-lock.json'), '{}')
-    expect(await says()).toBe('built\n')
-    later('package-lock.json')
+    writeFileSync(join(release, 'package-lock.json'), 'other packages')
     expect(await says()).toBe('the sources\n')
+    build()
+    expect(await says()).toBe('built\n')
   })
 
   test('says what to do where there is no new enough Node', async () => {
