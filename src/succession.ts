@@ -30,6 +30,8 @@ type Legacy = {
   dataDir: string
   /** Who its processes run as where it is root; undefined of releases that do not say, too. */
   user: ServiceUser | undefined
+  /** A hash of its database's URL and secrets; undefined of releases that do not say. */
+  setUpWith: string | undefined
   sockets: Record<string, InheritedSocket>
   /** Whether the predecessor runs an embedded database, and goes on doing so until its successor takes charge. */
   hasDatabase: boolean

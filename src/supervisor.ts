@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
@@ -115,6 +116,9 @@ async function startTree(
 
   const url = config.databaseUrl ?? embeddedUrl(runDir)
   const secrets = config.secrets.length > 0 ? config.secrets : [keepOwnSecret(dataDir)]
+  const setUpWith = createHash('sha256')
+    .update(JSON.stringify([url, secrets]))
+    .digest('hex')
   const upstream = parts.demo ? `http://127.0.0.1:${sockets.portOf('demo')}` : undefined
   const env = {
     ...parts.env,
@@ -154,7 +158,7 @@ async function startTree(
   undo.defer(record.close)
   const deploys = createDeploys({
     ...{ own, launch: parts.launch, env: parts.env, log },
-    legacy: { dataDir, user, sockets: held },
+    legacy: { dataDir, user, setUpWith, sockets: held },
     record: (deploy) => record.write({ ...note, deploy }),
   })
   undo.defer(() => deploys.stop(stop.atOnce))
@@ -171,8 +175,8 @@ async function startTree(
   }
   if (hasCopy) void tree.startEdges() // neither visitors nor the feed wait for the database, or for what its schema needs
   const servesAlone = !predecessor && hasCopy && parts.roles.includes('edge')
-  // The present release of an edge machine serves without a database, and so can the next.
-  const isAwaited = !predecessor || !hasCopy || parts.roles.some((role) => role === 'api' || role === 'worker')
+  // The present release of an edge machine serves without its database, and so can the next. Settings that are new may be wrong.
+  const isAwaited = predecessor?.setUpWith !== setUpWith || !hasCopy || parts.roles.some((role) => role === 'api' || role === 'worker')
   const origin = predecessor ? undefined : await Promise.race([servesAlone ? database?.startBeside() : database?.start(), stop.asked])
   if (stop.gently.aborted) return
   const setup = {

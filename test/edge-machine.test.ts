@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { signal } from '../src/processes.ts'
 import { drawLine, type Line } from './support/cut-line.ts'
@@ -102,8 +105,23 @@ test('while the database is away the release on disk takes over from its local c
   await eventually(async () => (await visitAt(edge, 'third.localhost')) === 200, 60_000)
 })
 
-test('after that, a follower that is started again answers on the internal address, as the one before did', async () => {
+test('a follower that is started again behind an upgrade answers on the internal address, as the one before did', async () => {
   const [before] = await processesOf(edge, 'follower')
   signal(before!.pid, 'SIGKILL')
   await eventually(async () => (await processesOf(edge, 'follower')).some(({ pid, ready }) => ready && pid !== before!.pid), 60_000)
+})
+
+test('a release that is to take over with another database waits for it, since its settings may be wrong', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'namesake-settings-'))
+  const write = (url: string) => writeFileSync(join(folder, '.env'), `NAMESAKE_DATABASE_URL=${url}\n`)
+  write(asEdge(database))
+  const { secret } = await control.command<{ secret: string }>('edge-access')
+  const other = await startTree({ cwd: folder, args: ['--roles', 'edge'], env: { NAMESAKE_SECRET: secret } })
+  write(`${asEdge(database)}_mistyped`)
+  const upgrade = other.command('upgrade').catch(() => {}) // it goes on until we stop
+  await eventually(() => /_mistyped.*trying each second/.test(other.output()), 60_000)
+  expect(await visitAt(other, 'shop.localhost')).toBe(200)
+  await other.stop()
+  await upgrade
+  rmSync(folder, { recursive: true })
 })
