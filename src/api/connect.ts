@@ -73,7 +73,7 @@ export function connect(instance: FastifyInstance, parts: ConnectParts): void {
   app.get('/v1/connect', { schema: SHOW }, async (request, reply) => reply.send(await show(request.connection)))
 
   app.post('/v1/connect/check', { schema: CHECK }, async (request, reply) => {
-    await parts.checkDomain(request.connection.project, request.connection.hostname)
+    await parts.checkDomain(request.connection.project, request.connection.hostname, { byLink: true })
     return reply.send(await show(request.connection))
   })
 
@@ -95,7 +95,7 @@ export function connect(instance: FastifyInstance, parts: ConnectParts): void {
     await keepLooking()
     return parts.streams.open(
       reply,
-      { reader: request.connection.linkId, place: callerKey(request), projectId: project.id },
+      { reader: request.connection.linkId, byLink: true, place: callerKey(request), projectId: project.id },
       {
         headers: ANY_ORIGIN,
         stillAllowed: () => identify(request).then(keepLooking),

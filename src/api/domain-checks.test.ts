@@ -86,6 +86,23 @@ test('of many hostnames that are checked at once ten of a project and fifty in a
   await Promise.all(all)
 })
 
+test('those who have links of a project have seven of its ten at most, and the vendor the rest', async () => {
+  const checks = startChecks()
+  let answered = 0
+  const check = async (byLink: boolean) => {
+    await checks.run(project, await claim(database.db, project), { byLink })
+    answered += 1
+  }
+  const byLink = Array.from({ length: 9 }, () => check(true))
+  await expect.poll(() => answered).toBe(2)
+  await expect.poll(() => checks.asked).toHaveLength(7)
+  const own = Array.from({ length: 4 }, () => check(false))
+  await expect.poll(() => answered).toBe(3)
+  await expect.poll(() => checks.asked).toHaveLength(10)
+  checks.release()
+  await Promise.all([...byLink, ...own])
+})
+
 test('a hostname that changes hands during its check is not verified by it', async () => {
   const checks = startChecks()
   const other = await addProject(database.db)

@@ -21,10 +21,11 @@ const STREAMS_MAX = 1_000
 const STREAMS_PER_READER_MAX = 20
 const STREAMS_PER_PLACE_MAX = 100
 const STREAMS_PER_PROJECT_MAX = 200
+const LINK_STREAMS_PER_PROJECT_MAX = 150 // the vendor's own pages have the rest
 const UNREAD_BYTES_MAX = 1024 * 1024
 
-/** A reader is one user, or whoever has one link; a place is where they call from: any number of users and of projects may be one person's. */
-export type StreamOwner = { reader: string; place: string; projectId: string }
+/** A reader is one user, or whoever has one link (`byLink`); a place is where they call from: any number of users and of projects may be one person's. */
+export type StreamOwner = { reader: string; byLink: boolean; place: string; projectId: string }
 
 export type EventStreams = ReturnType<typeof createEventStreams>
 
@@ -38,13 +39,15 @@ export function createEventStreams(app: FastifyInstance) {
   const readers = sharesOf(STREAMS_PER_READER_MAX)
   const places = sharesOf(STREAMS_PER_PLACE_MAX)
   const projects = sharesOf(STREAMS_PER_PROJECT_MAX)
+  const links = sharesOf(LINK_STREAMS_PER_PROJECT_MAX)
 
   /** Takes a place, and returns how to give it back. */
-  const enter = ({ reader, place, projectId }: StreamOwner): (() => void) => {
+  const enter = ({ reader, byLink, place, projectId }: StreamOwner): (() => void) => {
     const wanted: [Shares, string][] = [
       [readers, reader],
       [places, place],
       [projects, projectId],
+      ...(byLink ? [[links, projectId] satisfies [Shares, string]] : []),
     ]
     const taken = wanted.filter(([shares, owner]) => shares.enter(owner))
     const leave = () => {

@@ -17,7 +17,7 @@ export function portalEvents(app: FastifyInstance, parts: AccessParts & { news: 
   app.get('/v1/portal/projects/:slug/events', { schema: EVENTS, ...NO_HEAD }, async (request, reply) =>
     parts.streams.open(
       reply,
-      { reader: request.session.email, place: callerKey(request), projectId: request.access.project.id },
+      { reader: request.session.email, byLink: false, place: callerKey(request), projectId: request.access.project.id },
       {
         stillAllowed: () => accessBySession(parts, request),
         watch: (write, breakOff) =>

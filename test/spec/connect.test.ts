@@ -272,14 +272,19 @@ function openStream(token: string, signal: AbortSignal, from = '198.51.100.1'): 
   return fetch(`${api.url}/v1/connect/events`, { headers, signal })
 }
 
-/** As a page of the portal does, of a project of one's own; resolves with the status. */
-async function openPortalStream(from: string, signal: AbortSignal): Promise<number> {
+/** Somebody who has signed in and made a project: `call` reaches that, and `openStream` opens its events as a page of the portal does. */
+async function addOwner(from: string) {
   const person = createPerson(api, mail, 'ada@vendor.test', { 'x-forwarded-for': from })
   await person.signIn()
   const made = await person.call('POST', '/v1/portal/projects', { body: { name: 'Shop', upstreamUrl: 'https://app.vendor.test' } })
+  const path = `/v1/portal/projects/${made.json<{ slug: string }>().slug}`
   const cookie = Array.from(person.cookies, ([name, value]) => `${name}=${value}`).join('; ')
-  const path = `/v1/portal/projects/${made.json<{ slug: string }>().slug}/events`
-  return (await fetch(`${api.url}${path}`, { headers: { cookie, 'x-forwarded-for': from }, signal })).status
+  return {
+    call: (method: string, below: string, body?: unknown) => person.call(method, path + below, body === undefined ? {} : { body }),
+    async openStream(signal: AbortSignal): Promise<number> {
+      return (await fetch(`${api.url}${path}/events`, { headers: { cookie, 'x-forwarded-for': from }, signal })).status
+    },
+  }
 }
 
 test('one place opens a hundred streams of news, with whatever links, and leaves room to others', async () => {
@@ -291,8 +296,23 @@ test('one place opens a hundred streams of news, with whatever links, and leaves
     streams.push(...(await Promise.all(Array.from({ length: 18 }, () => openStream(token, stopping.signal)))))
   }
   expect(streams.filter(({ status }) => status === 200)).toHaveLength(100)
-  expect(await openPortalStream('198.51.100.1', stopping.signal)).toBe(429) // the portal's pages are among the hundred
+  expect(await (await addOwner('198.51.100.1')).openStream(stopping.signal)).toBe(429) // the portal's pages are among the hundred
   expect((await openStream(await linkFor(freshHostname()), stopping.signal, '198.51.100.2')).status).toBe(200)
+  stopping.abort()
+})
+
+test('all links of a project open 150 streams of news, from wherever, and the vendor still finds room', async () => {
+  const owner = await addOwner('198.51.100.1')
+  const stopping = new AbortController()
+  const streams: Response[] = []
+  const hostname = freshHostname()
+  await owner.call('POST', '/domains', { hostname })
+  for (let n = 0; n < 9; n += 1) {
+    const token = new URL((await owner.call('POST', `/domains/${hostname}/link`)).json<{ url: string }>().url).hash.slice(1)
+    streams.push(...(await Promise.all(Array.from({ length: 18 }, () => openStream(token, stopping.signal, `198.51.100.${2 + (n % 2)}`)))))
+  }
+  expect(streams.filter(({ status }) => status === 200)).toHaveLength(150)
+  expect(await owner.openStream(stopping.signal)).toBe(200)
   stopping.abort()
 })
 
