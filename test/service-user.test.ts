@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { appendFileSync, chmodSync, copyFileSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,7 +14,10 @@ const mayMount = process.getuid!() === 0 && spawnSync('unshare', ['-m', 'true'])
 test.runIf(mayMount)('a user made while the service runs changes nothing before the next start, not even in an upgrade', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'namesake-service-user-'))
   const accounts = join(folder, 'passwd')
-  copyFileSync('/etc/passwd', accounts)
+  const others = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .filter((line) => !line.startsWith('namesake:'))
+  writeFileSync(accounts, others.join('\n'))
   const launcher = join(folder, 'namesake')
   // What is started sees our list of users in place of the machine's.
   writeFileSync(
