@@ -17,7 +17,6 @@ beforeAll(async () => {
   pair = await startPostgresPair('crash')
   await administer(pair.primary.adminUrl, `alter system set wal_writer_delay = '10s'`) // else half a second in which all must be done
   await restart()
-  db = connectDatabase(pair.primary.url, { applicationName: 'test' })
   await migrate(db, await readMigrations(new URL('../sql/', import.meta.url)))
   await beatFeed(db)
 })
@@ -27,9 +26,12 @@ afterAll(async () => {
   await pair?.stop()
 })
 
+/** With connections of its own behind it: those from before are found dead one by one. */
 async function restart(): Promise<void> {
+  if (db) await closeDatabase(db)
   await pair.primary.kill()
   await pair.primary.start()
+  db = connectDatabase(pair.primary.url, { applicationName: 'test' })
 }
 
 /** What a reader sees whose cursor is from just before a crash, if that has the server give away again the numbers of what was rolled back. */
