@@ -149,9 +149,9 @@ test('also that of a hostname which was held before and has no certificate', asy
 
 test('DNS that is right ends the back-off of attempts that failed for want of it, before and after verification; others wait on', async () => {
   const project = await addProject(db)
-  const fail = async (hostname: Hostname, type: string) => {
+  const fail = async (hostname: Hostname, type: string, detail?: string) => {
     await beginIssuance(db, hostname)
-    await recordIssuanceFailure(db, hostname, { problem: { type }, sentence: 'No.' })
+    await recordIssuanceFailure(db, hostname, { problem: { type, detail }, sentence: 'No.' })
   }
   const names = await Promise.all(Array.from({ length: 4 }, () => claim(db, project)))
   const [unverified, verified, renewal, refused] = names as [Hostname, Hostname, Hostname, Hostname]
@@ -162,7 +162,7 @@ test('DNS that is right ends the back-off of attempts that failed for want of it
   const issued = { chainPem: 'x', sealedKey: Buffer.of(1), issuer: 'x', serial: '1', notBefore: past, notAfter: past, renewAt: past }
   await recordCertificate(db, renewal, issued)
   for (const hostname of [unverified, verified, renewal]) await fail(hostname, DNS_PROBLEM)
-  await fail(refused, 'urn:ietf:params:acme:error:rateLimited')
+  await fail(refused, 'urn:ietf:params:acme:error:rateLimited', 'of "a\0b\ud800"')
   const cursor = await endOfFeed(db)
   for (const hostname of names) await findRight(hostname)
   const changed = (await changesSince(db, cursor)).filter(({ kind }) => kind === 'certificate').map(({ key }) => key)

@@ -10,6 +10,7 @@ import { addLiveJobs, COUNTS_AS_LIVE, LIVE_TRIES_MAX } from './live-checks.ts'
 import { isFailure } from './probe-interval.ts'
 import type { Project } from './projects.ts'
 import { proofNeeded } from './proof.ts'
+import { says } from './stored-json.ts'
 
 export type { DnsReport } from './dns-report.ts'
 
@@ -173,6 +174,7 @@ export async function findClaimBesideOthers(db: Db, hostname: Hostname): Promise
   return target && target.sharedDomains.length > 0 ? target : undefined
 }
 
+const LAST_PROBLEM = sql`c.last_problem`
 const HOLDING = sql`('verified', ${sql.join(NOBODYS_FAULT.map((state) => sql.lit(state)))})`
 const holds = sql<boolean>`result.state in ${HOLDING}`
 
@@ -180,13 +182,8 @@ const holds = sql<boolean>`result.state in ${HOLDING}`
 const IS_DONE = sql<boolean>`(d.verified_at is not null and p.state in ${HOLDING} and ${COUNTS_AS_LIVE}
   and position('"warnings":[{' in coalesce(p.report::text, '')) = 0)`
 
-/**
- * Whether a report, as it is stored, warns of this. By its text: PostgreSQL reads no JSON with the characters that strangers' records may hold, and
- * within their strings a quotation mark never stands alone.
- */
-function warns(report: RawBuilder<unknown>, kind: DnsReport['warnings'][number]['kind']): RawBuilder<boolean> {
-  return sql`coalesce(position(${`"kind":"${kind}"`} in ${report}::text) > 0, false)`
-}
+/** Whether a report, as it is stored, warns of this. */
+const warns = (report: RawBuilder<unknown>, kind: DnsReport['warnings'][number]['kind']) => says(report, 'kind', kind)
 
 type Stored = {
   /** What was kept. */
@@ -332,10 +329,13 @@ async function endBackOff(tx: Tx, domainIds: string[], problems: readonly string
           state = case when c.chain_pem is null then 'pending' else c.state end,
           next_attempt_at = case when c.lease_until > now() then c.next_attempt_at else now() end,
           -- Whom CAA records forbade to all authorities but a full one need not wait for that one's room.
-          postponed_until = case when c.last_problem->>'type' = ${CAA_PROBLEM} and c.postponed_until > now() then now() else c.postponed_until end,
+          postponed_until = case when ${says(LAST_PROBLEM, 'type', CAA_PROBLEM)} and c.postponed_until > now() then now() else c.postponed_until end,
           dns_left_at = null, renewal_stopped_at = null
         from domains d where d.id = any(${domainIds}::bigint[]) and d.deleted_at is null and c.hostname = d.hostname
-          and c.project_id = d.project_id and c.last_problem->>'type' = any(${problems}::text[])
+          and c.project_id = d.project_id and (${sql.join(
+            problems.map((type) => says(LAST_PROBLEM, 'type', type)),
+            sql` or `,
+          )})
         returning c.hostname
       )
       insert into changes (kind, key) select 'certificate', hostname from freed`,
