@@ -5,6 +5,7 @@ import { beatFeed } from '../src/core/feed-beats.ts'
 import { migrate, readMigrations } from '../src/core/migrations.ts'
 import { type PostgresPair, startPostgresPair } from './support/postgres-pair.ts'
 import { administer } from './support/postgres-server.ts'
+import { eventually } from './support/tree.ts'
 
 const ROLLED_BACK = 10
 const CLAIMED = 2 * ROLLED_BACK
@@ -26,12 +27,17 @@ afterAll(async () => {
   await pair?.stop()
 })
 
-/** With connections of its own behind it: those from before are found dead one by one. */
+/**
+ * With connections of its own behind it, as those from before are found dead one by one, and once the WAL writer rests: as the first thing it does it
+ * writes all that there is.
+ */
 async function restart(): Promise<void> {
   if (db) await closeDatabase(db)
   await pair.primary.kill()
   await pair.primary.start()
   db = connectDatabase(pair.primary.url, { applicationName: 'test' })
+  const resting = `select from pg_stat_activity where backend_type = 'walwriter' and wait_event = 'WalWriterMain'`
+  await eventually(async () => (await db.pool.query(resting)).rowCount === 1, 30_000)
 }
 
 /** What a reader sees whose cursor is from just before a crash, if that has the server give away again the numbers of what was rolled back. */
