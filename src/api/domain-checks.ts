@@ -6,7 +6,7 @@ import type { Project } from '../core/projects.ts'
 import type { Hostname } from '../hostname.ts'
 import { Lru } from '../lib/lru.ts'
 import { createOnce } from '../lib/once.ts'
-import { Shares } from '../lib/shares.ts'
+import { enterAll, Shares } from '../lib/shares.ts'
 
 export type DomainProbe = {
   check(
@@ -46,14 +46,8 @@ export function createDomainChecks(parts: DomainChecksParts): CheckDomain {
   const runningByLink = new Shares(CHECKS_BY_LINK_AT_ONCE)
 
   const check = async (project: Project, target: DueProbe, byLink: boolean) => {
-    if (byLink && !runningByLink.enter(project.id)) return
-    try {
-      if (running.enter(project.id)) await lookUp(project, target)
-    } finally {
-      if (byLink) runningByLink.leave(project.id)
-    }
-  }
-  const lookUp = async (project: Project, target: DueProbe) => {
+    const leave = enterAll((byLink ? [running, runningByLink] : [running]).map((shares) => [shares, project.id]))
+    if (!leave) return
     begun.set(target.domainId, parts.now().getTime())
     try {
       const report = await parts.probe.check(target.hostname, target, AbortSignal.timeout(CHECK_TIMEOUT_MS))
@@ -63,7 +57,7 @@ export function createDomainChecks(parts: DomainChecksParts): CheckDomain {
     } catch (error) {
       if ((error as Error).name !== 'TimeoutError') throw error // as when there are too many at a time
     } finally {
-      running.leave(project.id)
+      leave()
     }
   }
   return async (project, hostname, { byLink } = { byLink: false }) => {

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { ServiceError, saysDatabaseIsAway } from '../errors.ts'
-import { Shares } from '../lib/shares.ts'
+import { enterAll, Shares } from '../lib/shares.ts'
 import { LEAVING } from './listen.ts'
 
 /** What an open stream needs: news to write, and whether its reader may still listen. */
@@ -47,14 +47,10 @@ export function createEventStreams(app: FastifyInstance) {
       [readers, reader],
       [places, place],
       [projects, projectId],
-      ...(byLink ? [[links, projectId] satisfies [Shares, string]] : []),
     ]
-    const taken = wanted.filter(([shares, owner]) => shares.enter(owner))
-    const leave = () => {
-      for (const [shares, owner] of taken) shares.leave(owner)
-    }
-    if (taken.length === wanted.length) return leave
-    leave()
+    if (byLink) wanted.push([links, projectId])
+    const leave = enterAll(wanted)
+    if (leave) return leave
     throw new ServiceError('rate_limited', 'too many pages are open: close some, and try again', { retryAfterS: 10 })
   }
   const endAll = () => {

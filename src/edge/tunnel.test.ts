@@ -207,6 +207,25 @@ test('what each upstream says right behind its 101 reaches its own visitor, when
   await raw.stop()
 })
 
+/** A tunnel to an application of its own, with nobody who reads at either end. */
+async function openBothEnds() {
+  const opened = Promise.withResolvers<Socket>()
+  const raw = await startRawUpstream((socket) => {
+    opened.resolve(socket.removeAllListeners('data'))
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+  })
+  await edge.route(HOST, raw.url)
+  const reader = await open()
+  await reader.until('\r\n\r\n')
+  const visitor = reader.socket.removeAllListeners('data')
+  const close = async () => {
+    visitor.destroy()
+    await edge.route(HOST, upstream.url)
+    await raw.stop()
+  }
+  return { visitor, application: await opened.promise, close }
+}
+
 test('a large transfer through a tunnel arrives whole', async () => {
   const reader = await open()
   await reader.until('first')
@@ -218,18 +237,10 @@ test('a large transfer through a tunnel arrives whole', async () => {
 
 test('who does not read holds up who sends, whichever end it is, and all of it arrives when it reads again', async () => {
   const bytes = 64_000_000
-  let application: Socket | undefined
-  const raw = await startRawUpstream((socket) => {
-    application = socket.removeAllListeners('data')
-    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
-  })
-  await edge.route(HOST, raw.url)
-  const reader = await open()
-  await reader.until('\r\n\r\n')
-  const visitor = reader.socket
+  const { visitor, application, close } = await openBothEnds()
   for (const [from, to] of [
-    [visitor, application!],
-    [application!, visitor],
+    [visitor, application],
+    [application, visitor],
   ] as const) {
     to.removeAllListeners('data').pause()
     from.write(Buffer.alloc(bytes))
@@ -239,9 +250,7 @@ test('who does not read holds up who sends, whichever end it is, and all of it a
     to.on('data', (chunk: Buffer) => (arrived += chunk.length)).resume()
     await expect.poll(() => arrived).toBe(bytes)
   }
-  visitor.destroy()
-  await edge.route(HOST, upstream.url)
-  await raw.stop()
+  await close()
 })
 
 test('what an upstream said before it went reaches a visitor that reads late and goes on sending', async () => {
@@ -276,16 +285,8 @@ test.each(['application', 'visitor'] as const)(
   'what the %s said before it ended reaches the other one, which takes its time to read it and goes on sending',
   async (first) => {
     const bytes = 1_000_000
-    let application: Socket | undefined
-    const raw = await startRawUpstream((socket) => {
-      application = socket.removeAllListeners('data')
-      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
-    })
-    await edge.route(HOST, raw.url)
-    const reader = await open()
-    await reader.until('\r\n\r\n')
-    const visitor = reader.socket.removeAllListeners('data')
-    const [from, to] = first === 'visitor' ? [visitor, application!] : [application!, visitor]
+    const { visitor, application, close } = await openBothEnds()
+    const [from, to] = first === 'visitor' ? [visitor, application] : [application, visitor]
     to.pause()
     from.resume().end(Buffer.alloc(bytes, 'x'))
     for (let i = 0; i < 8; i += 1) {
@@ -299,8 +300,7 @@ test.each(['application', 'visitor'] as const)(
     to.resume()
     await Promise.race([once(to, 'close'), pause(10_000)])
     expect(arrived).toBe(bytes)
-    await edge.route(HOST, upstream.url)
-    await raw.stop()
+    await close()
   },
 )
 

@@ -42,3 +42,14 @@ export class Shares {
     else this.#byOwner.set(owner, count)
   }
 }
+
+/** Takes a place in each of several, and returns how to give them back; takes none, and is undefined, where one of them has no room. */
+export function enterAll(wanted: readonly (readonly [Shares, owner: string])[]): (() => void) | undefined {
+  const taken = wanted.filter(([shares, owner]) => shares.enter(owner))
+  const leave = () => {
+    for (const [shares, owner] of taken) shares.leave(owner)
+  }
+  if (taken.length === wanted.length) return leave
+  leave()
+  return undefined
+}
