@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { signal } from '../src/processes.ts'
 import { drawLine, type Line } from './support/cut-line.ts'
 import { createEmptyDatabase, type TestDatabase } from './support/postgres.ts'
@@ -119,9 +119,11 @@ test('a release that is to take over with another database waits for it, since i
   const other = await startTree({ cwd: folder, args: ['--roles', 'edge'], env: { NAMESAKE_SECRET: secret } })
   write(`${asEdge(database)}_mistyped`)
   const upgrade = other.command('upgrade').catch(() => {}) // it goes on until we stop
+  onTestFinished(async () => {
+    await other.stop()
+    await upgrade
+    rmSync(folder, { recursive: true })
+  })
   await eventually(() => /_mistyped.*trying each second/.test(other.output()), 60_000)
   expect(await visitAt(other, 'shop.localhost')).toBe(200)
-  await other.stop()
-  await upgrade
-  rmSync(folder, { recursive: true })
 })
