@@ -10,7 +10,7 @@ import type { Outage } from './outage.ts'
 import type { Turn } from './turn.ts'
 import { type FailureReason, type Upstream, UpstreamFailure, VanishedUpstream } from './upstream.ts'
 import type { UpstreamChannel, UpstreamChannels } from './upstream-channels.ts'
-import type { Broken, UpstreamListener } from './upstream-connection.ts'
+import type { Broken, UpstreamListener } from './upstream-listener.ts'
 import type { UpstreamRequest } from './upstream-request.ts'
 
 /** What the visitor is to be told in the edge's own words. */

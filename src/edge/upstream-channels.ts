@@ -1,6 +1,6 @@
 import type { Upstream } from './upstream.ts'
-import type { SlowReader, UpstreamListener } from './upstream-connection.ts'
 import type { UpstreamHttp2Pools } from './upstream-http2-pools.ts'
+import type { SlowReader, UpstreamListener } from './upstream-listener.ts'
 import type { UpstreamPools } from './upstream-pools.ts'
 import type { UpstreamRequest } from './upstream-request.ts'
 import type { Asking } from './upstream-share.ts'

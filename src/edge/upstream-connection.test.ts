@@ -7,9 +7,11 @@ import { LastAnswerHead } from './last-answer-head.ts'
 import { TIMEOUTS } from './timeouts.ts'
 import type { Turn, TurnMember } from './turn.ts'
 import { readUpstream } from './upstream.ts'
-import { type Broken, UpstreamConnection } from './upstream-connection.ts'
+import { UpstreamConnection } from './upstream-connection.ts'
+import type { Broken } from './upstream-listener.ts'
 import { connectSharing } from './upstream-reads.ts'
 import type { UpstreamRequest } from './upstream-request.ts'
+import { UpstreamSurplus } from './upstream-surplus.ts'
 
 const GATHERED_BYTES = 72 * 1024
 const RECORD_BYTES = 16 * 1024
@@ -56,7 +58,8 @@ function begin(turn: Turn, timeouts = TIMEOUTS) {
   const broken: Broken[] = []
   const upstream = readUpstream('http://127.0.0.1', 'http1', 'one')
   const free = (connection: UpstreamConnection) => void freed.push(connection)
-  const connection = new UpstreamConnection(socket, upstream, timeouts, { free, close: () => {}, turn, lastHead: new LastAnswerHead() })
+  const on = { free, close: () => {}, turn, lastHead: new LastAnswerHead(), surplus: new UpstreamSurplus() }
+  const connection = new UpstreamConnection(socket, upstream, timeouts, on)
   const send = (request: Partial<UpstreamRequest>) =>
     connection.send(
       { ...PLAIN, ...request },
@@ -144,7 +147,7 @@ test('a connection that has rested counts as kept, also when it carried nothing 
   send({})
   expect(connection.isReused).toBe(false)
   const rested = new UpstreamConnection(socket, connection.upstream, TIMEOUTS, {
-    ...{ free: () => {}, close: () => {}, turn, lastHead: new LastAnswerHead() },
+    ...{ free: () => {}, close: () => {}, turn, lastHead: new LastAnswerHead(), surplus: new UpstreamSurplus() },
   })
   rested.rest()
   rested.send(PLAIN, SILENT)

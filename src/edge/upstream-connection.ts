@@ -12,32 +12,10 @@ import { oldAtMs, type Timeouts } from './timeouts.ts'
 import type { Turn, TurnMember } from './turn.ts'
 import { Unsent } from './unsent.ts'
 import { broken, type Upstream, UpstreamFailure } from './upstream.ts'
+import type { SlowReader, UpstreamListener } from './upstream-listener.ts'
 import { borrowBytes } from './upstream-reads.ts'
 import { addRequestHead, type UpstreamRequest } from './upstream-request.ts'
-
-export type UpstreamListener = {
-  onInterim(head: InterimHead): void
-  onHead(head: ParsedHead): void
-  /** The chunk is the listener's, but what of it is needed after the call is to be kept (`keep`). */
-  onData(chunk: Buffer): void
-  onEnd(trailers: Fields): void
-  /** After a 101: the connection itself, and what came behind the answer. */
-  onUpgrade(socket: Socket, behind: Buffer): void
-  /** Nothing else is told after it. */
-  onBroken(broken: Broken): void
-}
-
-/** How an exchange ended before its answer was complete. */
-export type Broken =
-  /** By the visitor, who sent no more of its request, or took no more of its answer. */
-  | { kind: 'visitor-stalled' }
-  /** By the upstream, before a byte of an answer came. */
-  | { kind: 'unanswered'; failure: UpstreamFailure }
-  /** By the upstream, within its answer: in the head, behind an interim answer, or in the body. */
-  | { kind: 'half-answered'; failure: UpstreamFailure }
-
-/** Who has been given more of an answer than it takes: how much it has taken. */
-export type SlowReader = { readonly bytesSent: number }
+import type { UpstreamSurplus } from './upstream-surplus.ts'
 
 type Running = {
   parser: AnswerParser
@@ -64,12 +42,15 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
   readonly #turn: Turn
   readonly #takeNoMore: () => void
   readonly #lastHead: LastAnswerHead
+  readonly #surplus: UpstreamSurplus
   #running: Running | undefined
   readonly #unsent: Unsent
   /** Whether something of the request that it carries has left. */
   #isAsked = false
   /** The request's visitor has authenticated the connection, not the request alone. */
   #isPersonal = false
+  /** Whether its last answer was one that can have no body. */
+  #wasBodiless = false
   /** The other side has ended it, or we have. */
   #isOver = false
   /** For whom it is paused. */
@@ -91,10 +72,11 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
     socket: Socket,
     upstream: Upstream,
     timeouts: Timeouts,
-    on: { free(connection: UpstreamConnection): void; close(): void; turn: Turn; lastHead: LastAnswerHead },
+    on: { free(connection: UpstreamConnection): void; close(): void; turn: Turn; lastHead: LastAnswerHead; surplus: UpstreamSurplus },
   ) {
     this.#turn = on.turn
     this.#lastHead = on.lastHead
+    this.#surplus = on.surplus
     this.#unsent = new Unsent(BUFFERS, { areTakenAtOnce: !(socket instanceof TLSSocket) })
     this.upstream = upstream
     this.#socket = socket
@@ -265,6 +247,7 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
   readonly #receive = (chunk: Buffer) => {
     this.#received += chunk.length
     const running = this.#running
+    if (!running || !this.#isAsked) this.#noteSurplus(chunk)
     if (!running) return this.destroy() // bytes that nobody asked for
     if (!this.#isAsked) return this.#fail(new UpstreamFailure('reset', 'the upstream answered before it was asked'))
     let used: number
@@ -272,13 +255,19 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
       used = running.parser.feed(chunk)
       if (running.head?.status === 101) running.listener.onHead(running.head)
     } catch (error) {
+      if (!running.head) this.#noteSurplus(chunk)
       return this.#fail(error instanceof UpstreamFailure ? error : new UpstreamFailure('malformed', String(error), { cause: error }))
     }
     if (this.#running === running && running.parser.isDone) {
       if (running.head?.status === 101) return this.#handOver(running, keep(chunk.subarray(used)))
       this.#finish(running, used === chunk.length)
+      if (used < chunk.length) this.#noteSurplus(chunk.subarray(used))
     }
     letGo(chunk)
+  }
+
+  #noteSurplus(bytes: Buffer): void {
+    if (this.#wasBodiless) this.#surplus.note(this.upstream, bytes, this.#turn.nowMs())
   }
 
   #handOver(running: Running, behind: Buffer): void {
@@ -293,7 +282,9 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
   #finish({ head, sending, listener, trailers }: Running, nothingBehind: boolean): void {
     this.#running = undefined
     sending?.discard()
-    const mayStay = head!.keepsAlive && !this.#isPersonal && nothingBehind
+    this.#wasBodiless = head!.body === 'none'
+    const isDoubtful = this.#wasBodiless && this.#surplus.isKnownOf(this.upstream, this.#turn.nowMs())
+    const mayStay = head!.keepsAlive && !this.#isPersonal && nothingBehind && !isDoubtful
     const isTls = this.#socket instanceof TLSSocket
     this.#idleMs = Math.min(this.#timeouts.keepAliveMs, head!.fields.idleMs)
     this.resume() // a slow visitor may have paused it, and it is the next one's now

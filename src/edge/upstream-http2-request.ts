@@ -9,9 +9,9 @@ import { ReceiveWindow, SendWindow } from './http2/windows.ts'
 import type { Timeouts } from './timeouts.ts'
 import { type Upstream, UpstreamFailure } from './upstream.ts'
 import type { UpstreamChannel } from './upstream-channels.ts'
-import type { Broken, SlowReader, UpstreamListener } from './upstream-connection.ts'
 import { BodySending, type BodySink } from './upstream-http2-body.ts'
 import { malformed, readAnswerStart, readTrailers, requestFields } from './upstream-http2-head.ts'
+import type { Broken, SlowReader, UpstreamListener } from './upstream-listener.ts'
 import type { UpstreamRequest } from './upstream-request.ts'
 
 /** A connection, as its requests see it. */

@@ -5,6 +5,7 @@ import { type Upstream, UpstreamFailure, type UpstreamWays } from './upstream.ts
 import { UpstreamConnection } from './upstream-connection.ts'
 import { UpstreamLine, type Waiter } from './upstream-line.ts'
 import { type Asking, keepToShare } from './upstream-share.ts'
+import { UpstreamSurplus } from './upstream-surplus.ts'
 
 const CONNECTIONS_PER_UPSTREAM_MIN = 1_024
 /** Of the visitors. A stream of events, or a long poll, holds one each. */
@@ -26,6 +27,7 @@ export function createUpstreamPools({ connect, room, timeouts, turn, visitorsMax
   const wanted = Math.max(CONNECTIONS_PER_UPSTREAM_MIN, visitorsMax * CONNECTIONS_PER_VISITOR)
   const connectionsMax = Math.floor(Math.min(wanted, room.perProjectMax))
   const pools = new Map<string, Pool>()
+  const surplus = new UpstreamSurplus()
   let idle = 0
   let isDestroyed = false
   const opened = new Members<UpstreamConnection>()
@@ -83,7 +85,7 @@ export function createUpstreamPools({ connect, room, timeouts, turn, visitorsMax
     const { lastHead } = pool
     const socket = await connect(upstream, load)
     if (isDestroyed) socket.destroy()
-    const connection = new UpstreamConnection(socket, upstream, timeouts, { free, close, turn, lastHead })
+    const connection = new UpstreamConnection(socket, upstream, timeouts, { free, close, turn, lastHead, surplus })
     const place = opened.add(connection)
     return connection
   }

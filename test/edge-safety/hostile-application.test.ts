@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestEdge, type TestEdge } from '../support/edge.ts'
@@ -108,4 +109,62 @@ test('over HTTP/2 a hostile application spoils its own streams, and none beside 
   }
   session.close()
   attacker.close()
+})
+
+// Programs that treat HEAD like GET send the head, and a moment later the body.
+test.each([
+  ['HEAD', 'HTTP/1.1 200 OK\r\nContent-Length: 80\r\n\r\n', 'HEAD'],
+  ['304', 'HTTP/1.1 304 Not Modified\r\nContent-Length: 80\r\n\r\n', 'GET'],
+])(
+  'an application that was seen to send a body behind %s a moment later answers no other request with the next one',
+  async (_name, head, method) => {
+    const bad: Socket[] = []
+    let isOn = false
+    const careless = await startRawUpstream((socket, _number, text) => {
+      if (text.includes('/bad ')) {
+        bad.push(socket)
+        return void socket.write(head)
+      }
+      for (const one of bad) if (isOn && one.writable) one.write(POISON) // the rest of what went before comes with the next request
+      socket.write(OK)
+    })
+    try {
+      await edge.route('careless.customer.com', careless.url, { projectId: '3' })
+      const visitor = await speak(target('careless.customer.com'), '')
+      const asks = async (how: string, path: string, bodiless = false) => {
+        visitor.socket.write(request(how, path, 'careless.customer.com'))
+        return await visitor.answer({ bodiless })
+      }
+      await asks(method, '/bad', true)
+      bad[0]!.write(POISON)
+      await once(bad[0]!, 'close')
+      await asks(method, '/bad', true)
+      isOn = true
+      expect((await asks('GET', '/good')).body).toBe('ok')
+      visitor.socket.destroy()
+    } finally {
+      await careless.stop()
+    }
+  },
+)
+
+test('a connection that is told good-bye while it is idle is no such one, and is kept behind HEAD', async () => {
+  const polite = await startRawUpstream((socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 80\r\n\r\n'))
+  try {
+    await edge.route('polite.customer.com', polite.url, { projectId: '4' })
+    const visitor = await speak(target('polite.customer.com'), '')
+    const head = async () => {
+      visitor.socket.write(request('HEAD', '/', 'polite.customer.com'))
+      await visitor.answer({ bodiless: true })
+    }
+    await head()
+    polite.connections[0]!.end('HTTP/1.1 408 Request Time-out\r\nConnection: close\r\n\r\n')
+    await once(polite.connections[0]!, 'close')
+    await head()
+    await head()
+    expect(polite.connections).toHaveLength(2)
+    visitor.socket.destroy()
+  } finally {
+    await polite.stop()
+  }
 })

@@ -1,0 +1,28 @@
+import type { Socket } from 'node:net'
+import type { InterimHead, ParsedHead } from './answer-parser.ts'
+import type { Fields } from './engine.ts'
+import type { UpstreamFailure } from './upstream.ts'
+
+export type UpstreamListener = {
+  onInterim(head: InterimHead): void
+  onHead(head: ParsedHead): void
+  /** The chunk is the listener's, but what of it is needed after the call is to be kept (`keep`). */
+  onData(chunk: Buffer): void
+  onEnd(trailers: Fields): void
+  /** After a 101: the connection itself, and what came behind the answer. */
+  onUpgrade(socket: Socket, behind: Buffer): void
+  /** Nothing else is told after it. */
+  onBroken(broken: Broken): void
+}
+
+/** How an exchange ended before its answer was complete. */
+export type Broken =
+  /** By the visitor, who sent no more of its request, or took no more of its answer. */
+  | { kind: 'visitor-stalled' }
+  /** By the upstream, before a byte of an answer came. */
+  | { kind: 'unanswered'; failure: UpstreamFailure }
+  /** By the upstream, within its answer: in the head, behind an interim answer, or in the body. */
+  | { kind: 'half-answered'; failure: UpstreamFailure }
+
+/** Who has been given more of an answer than it takes: how much it has taken. */
+export type SlowReader = { readonly bytesSent: number }
