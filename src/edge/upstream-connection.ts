@@ -162,7 +162,7 @@ export class UpstreamConnection implements AnswerListener, BodySink, TurnMember 
   /** It waits for its next exchange: for our keep-alive time at most, or less when the upstream said so. */
   rest(): void {
     this.isReused = true
-    this.restsSinceMs = this.#turn.nowMs()
+    if (!this.isResting) this.restsSinceMs = this.#turn.nowMs() // else it was taken and has come back unused
   }
 
   /** Ends what has waited for too long. */

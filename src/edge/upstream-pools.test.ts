@@ -65,3 +65,13 @@ test('and is told so once none is open any more', async () => {
   for (const outcome of await Promise.allSettled(waiting)) expect(outcome).toMatchObject({ status: 'rejected', reason: { reason: 'busy' } })
   await expect.poll(() => pools.counts()).toEqual({ pools: 0, connections: 0, idle: 0 })
 })
+
+test('a connection that is taken and comes back unused has rested all the while: its application counts from its last answer', async () => {
+  const connection = await acquire()
+  connection.release()
+  const since = connection.restsSinceMs
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  expect(await acquire()).toBe(connection)
+  connection.release()
+  expect(connection.restsSinceMs).toBe(since)
+})
