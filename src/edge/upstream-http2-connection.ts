@@ -6,7 +6,7 @@ import { FrameWriter } from './http2/frame-writer.ts'
 import { EndlessHead } from './http2/header-block.ts'
 import type { DecodedHead } from './http2/hpack-decoder.ts'
 import type { HpackEncoder } from './http2/hpack-encoder.ts'
-import { LINGER_MS } from './http2/limits.ts'
+import { LINGER_MS, UNREAD_HEADS_BYTES_HIGH } from './http2/limits.ts'
 import { OpenStreams } from './http2/open-streams.ts'
 import { ConnectionError, ERROR_CODE, errorName, FLAG, FRAME, STREAM_ID_MAX, violation } from './http2/protocol.ts'
 import { CONNECTION_WINDOW_BYTES, type PeerSettings } from './http2/settings.ts'
@@ -87,8 +87,7 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
     this.oldAtMs = oldAtMs(parts.timeouts, performance.now())
     this.writer = new FrameWriter(socket, parts, { dirty: () => this.#mark(), sent: () => this.#sent() })
     this.#waiting = new WaitingMessages(this.sendWindow, this.writer)
-    const takePingDue = () => this.writer.takeNews()
-    this.#receiver = new FrameReceiver(this, new Budget(WITH_UPSTREAM), { ...UPSTREAM_RULES, takePingDue })
+    this.#receiver = new FrameReceiver(this, new Budget(WITH_UPSTREAM), { ...UPSTREAM_RULES, takePingDue: () => this.writer.takeNews() })
     takeBytes(socket, this.#receive)
     socket.resume()
     socket.on('error', (error) => this.#fail(broken(error, this)))
@@ -106,7 +105,7 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
   }
 
   get hasRoom(): boolean {
-    return this.isOpen && this.#requests.size + this.#kept < this.#maxStreams
+    return this.isOpen && this.#requests.size + this.#kept < this.#maxStreams && this.writer.unsentBytes <= UNREAD_HEADS_BYTES_HIGH
   }
 
   /** Whether its upstream was asked for a sign of life and has shown none yet. */
@@ -311,6 +310,7 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
   #sent(): void {
     this.#unreadAnswers = 0
     this.#waiting.goOn()
+    if (this.#state === 'open') this.#parts.on.room(this)
   }
 
   #roomCame(): void {

@@ -785,6 +785,36 @@ test('who asks by PING without end and reads no answer is let go', async () => {
   expect((await ask()).failure?.reason).toBe('malformed')
 })
 
+test('an upstream that answers and reads nothing is sent no more than a few heads, and is served again once it reads', async () => {
+  const bytes = 60_000
+  let application: Socket | undefined
+  const { begin, ask } = await startRaw(
+    (type, id, _payload, socket) => {
+      application = socket
+      if (type === HEADERS && id === 1) socket.pause().write(frame(HEADERS, 5, id, OK))
+      else if (type === HEADERS) socket.write(frame(HEADERS, 5, id, OK))
+    },
+    { connectMs: 250 },
+  )
+  await ask()
+  const fields = fieldsOf(['x-large', 'x'.repeat(bytes)])
+  let sent = 0
+  const refused = await vi.waitUntil(
+    async () => {
+      const begun = await begin({ fields }).catch((failure: UpstreamFailure) => failure)
+      if (begun instanceof Error) return begun
+      sent += bytes
+      application!.write(frame(HEADERS, 5, begun.channel.streamId, OK))
+      await begun.visit.done
+      return sent > 64 * 1024 * 1024
+    },
+    { timeout: 60_000, interval: 0 },
+  )
+  expect(refused).toMatchObject({ reason: 'busy' })
+  application!.resume()
+  await expect.poll(() => ask().then(({ status }) => status, String)).toBe(200)
+})
+
 test('a change of protocol is refused with its reason', async () => {
   const { ask } = await startUpstream((stream) => stream.respond({ ':status': 200 }, { endStream: true }))
   expect((await ask({ upgrade: 'websocket' })).failure?.reason).toBe('no-upgrade')

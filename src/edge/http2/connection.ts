@@ -95,7 +95,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   look(nowMs: number) {
     const isStalled = this.writer.stalledMs(nowMs) >= this.#parts.timeouts.bodyIdleMs
     if (isStalled || nowMs >= this.#closeDeadlineAt) return this.destroy(isStalled)
-    if (this.writer.hasUnsent) this.#idleDeadlineAt = nowMs + this.#parts.timeouts.keepAliveMs // an answer is over before its last bytes have left
+    if (this.writer.unsentBytes > 0) this.#idleDeadlineAt = nowMs + this.#parts.timeouts.keepAliveMs // an answer is over before its last bytes have left
     if (nowMs >= this.#headDeadlineAt || (this.#streams.size === 0 && nowMs >= this.#idleDeadlineAt)) return this.#fail(ERROR_CODE.none)
     if (this.#state === 'closed') return
     if (this.#state === 'leaving' && this.#farewell.isOver(nowMs)) this.#takeNoMore(nowMs)

@@ -58,9 +58,9 @@ export class FrameWriter {
     return this.#unsent > UNSENT_BYTES_HIGH
   }
 
-  /** Whether something waits that the system has not taken. */
-  get hasUnsent(): boolean {
-    return this.#unsent > 0
+  /** What waits that the system has not taken. */
+  get unsentBytes(): number {
+    return this.#unsent
   }
 
   /** How long the visitor has taken nothing of what waits for it. */

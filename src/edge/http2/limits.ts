@@ -16,3 +16,8 @@ export const RAPID_MS = 50
 export const BEGIN_MS_MAX = 10_000
 /** curl, told in the same breath as it is answered that the rest of its upload is not wanted, throws the answer away. */
 export const EARLY_ANSWER_MS = 500
+/**
+ * With more than this on its way, an upstream gets no more requests on a connection until it has read: a head is held back by no window, and an upstream can answer
+ * what it never read, so that the number of open streams would bound nothing.
+ */
+export const UNREAD_HEADS_BYTES_HIGH = 1024 * 1024
