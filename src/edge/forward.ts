@@ -12,6 +12,7 @@ import { type FailureReason, type Upstream, UpstreamFailure, VanishedUpstream } 
 import type { UpstreamChannel, UpstreamChannels } from './upstream-channels.ts'
 import type { Broken, UpstreamListener } from './upstream-listener.ts'
 import type { UpstreamRequest } from './upstream-request.ts'
+import type { Asking } from './upstream-share.ts'
 
 /** What the visitor is to be told in the edge's own words. */
 export type Refusal = { status: number; error: FailureReason | undefined; retryAfterS: number | undefined }
@@ -112,7 +113,7 @@ class Forwarding<Visit extends ForwardedVisit> implements UpstreamListener, Exch
     try {
       const asking = { fresh, hasBody: this.#exchange.body !== undefined, load: this.#visit.view.load }
       const acquired = this.#parts.channels.acquire(this.#upstream, asking)
-      if (!this.#isReplayable() || this.#exchange.upgrade !== undefined) this.#sendWhenReady(this.#lookTwice(acquired))
+      if (!this.#isReplayable() || this.#exchange.upgrade !== undefined) this.#sendWhenReady(this.#lookTwice(acquired, asking))
       else if (acquired instanceof Promise) this.#sendWhenReady(acquired)
       else this.#send(acquired)
     } catch (error) {
@@ -210,12 +211,12 @@ class Forwarding<Visit extends ForwardedVisit> implements UpstreamListener, Exch
    * A kept connection may have been closed just now: for what cannot be sent twice, and for a request for another protocol, whose key or ticket may
    * be good for once, the news gets one full turn of the loop to arrive.
    */
-  async #lookTwice(acquired: UpstreamChannel | Promise<UpstreamChannel>): Promise<UpstreamChannel> {
+  async #lookTwice(acquired: UpstreamChannel | Promise<UpstreamChannel>, asking: Asking): Promise<UpstreamChannel> {
     const channel = await acquired
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
     if (channel.isUsable) return channel
     channel.destroy()
-    return this.#parts.channels.acquire(this.#upstream, { fresh: true, load: this.#visit.view.load })
+    return this.#parts.channels.acquire(this.#upstream, { ...asking, fresh: true })
   }
 
   /** All but 100 go on (RFC 9110 §15.2): that one is ours to say, to those who wait for it. */
