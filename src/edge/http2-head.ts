@@ -1,6 +1,6 @@
 import { isLength, isTarget, isToken } from './fields.ts'
 import { RequestFields } from './forwarded-request.ts'
-import { isSameAuthority } from './host.ts'
+import { isAuthority, isSameAuthority } from './host.ts'
 import type { HeaderField } from './http2/header-field.ts'
 import { REMEMBERED_BYTES_MAX } from './kept-bytes.ts'
 import { REQUEST_FIELDS_MAX, REQUEST_TARGET_BYTES_MAX } from './request-limits.ts'
@@ -95,7 +95,7 @@ export function readHttp2Head(fields: readonly HeaderField[]): Http2Head | undef
         others += 1
     }
   }
-  if (method === 'CONNECT') return refusedHead(405, method, '')
+  if (method === 'CONNECT') return { kind: 'refused', status: 405, method, target: named !== undefined && isAuthority(named) ? named : '' }
   if (method === undefined || scheme === undefined || path === undefined) return undefined
   const authority = named ?? host ?? ''
   const refused = (status: number): Http2Head => refusedHead(status, method, path)

@@ -69,7 +69,8 @@ test.each([
   ['no version', 505, 'GET /a\r\n', ['GET', '/a', 'HTTP/1.1']],
   ['two lengths', 400, `PUT /a HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n`, ['PUT', '/a', 'HTTP/1.1']],
   ['another authority', 400, `GET http://me:secret@x/a HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`, ['GET', '/a', 'HTTP/1.1']],
-  ['CONNECT', 405, `CONNECT ${HOST}:443 HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`, ['CONNECT', '', 'HTTP/1.1']],
+  ['CONNECT', 405, `CONNECT ${HOST}:443 HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`, ['CONNECT', `${HOST}:443`, 'HTTP/1.1']],
+  ['CONNECT to what is no authority', 405, `CONNECT me:secret@x:443 HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`, ['CONNECT', '', 'HTTP/1.1']],
   ['a target that is too long', 414, `GET /${LONG} HTTP/1.1\r\n\r\n`, ['GET', `/${'x'.repeat(1_023)}`, 'HTTP/1.1']],
   ['a target that is none', 400, 'GET /a#b HTTP/1.1\r\n\r\n', ['GET', '', 'HTTP/1.1']],
   ['no request line', 400, 'rubb(ish /a HTTP/1.1\r\n\r\n', ['', '', 'HTTP/1.1']],
@@ -104,6 +105,14 @@ test.each([
   session.close()
   expect(headers[':status']).toBe(status)
   await expect.poll(() => edge.lines).toMatchObject([{ method: 'PUT', path: '/a', status }])
+})
+
+test('the log says over HTTP/2 whom a CONNECT was for', async () => {
+  edge.lines.length = 0
+  const session = await openHttp2(target())
+  await requestHttp2(session, { ':method': 'CONNECT', ':authority': 'db.internal:5432' })
+  session.close()
+  await expect.poll(() => edge.lines).toMatchObject([{ method: 'CONNECT', path: 'db.internal:5432', status: 405 }])
 })
 
 test('who asks for the head alone gets a refusal’s head alone', async () => {

@@ -1,3 +1,5 @@
+import { isAuthority } from '../../lib/authority.ts'
+
 /** The log shows less of a path. */
 const LINE_BYTES_MAX = 4_096
 const LINE =
@@ -12,5 +14,6 @@ export function readRefusedLine(head: Buffer): { method: string; target: string;
   const text = head.toString('latin1', 0, LINE_BYTES_MAX) + (head.length > LINE_BYTES_MAX ? ' ' : '') // a longer target is cut
   const { method = '', target = '', minor } = LINE.exec(text)?.groups ?? {}
   const inOriginForm = target.replace(SCHEME_AND_AUTHORITY, '')
-  return { method, target: /^[/*]/.test(inOriginForm) ? inOriginForm : '', isHttp11: minor !== '0' }
+  const isShown = method === 'CONNECT' ? isAuthority(target) : /^[/*]/.test(inOriginForm)
+  return { method, target: isShown ? inOriginForm : '', isHttp11: minor !== '0' }
 }
