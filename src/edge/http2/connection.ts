@@ -43,7 +43,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   readonly #lastHead = new LastHttp2Head()
   /** Whose exchanges have not begun. */
   #arrived: Stream[] = []
-  readonly #waiting: WaitingMessages
+  readonly waiting: WaitingMessages
   readonly #farewell: Farewell
   #state: State = 'open'
   #isMarked = false
@@ -63,11 +63,11 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     this.#parts = parts
     this.writer = new FrameWriter(socket, parts, {
       dirty: () => this.#mark(),
-      sent: () => (this.#arrived.length > 0 ? this.#mark(true) : this.#waiting.goOn()),
+      sent: () => (this.#arrived.length > 0 ? this.#mark(true) : this.waiting.goOn()),
       told: parts.http2ErrorSent,
     })
     this.#farewell = new Farewell(this.writer)
-    this.#waiting = new WaitingMessages(this.sendWindow, this.writer, parts.kept)
+    this.waiting = new WaitingMessages(this.sendWindow, this.writer, parts.kept)
     this.#receiver = new FrameReceiver(this, this.#budget, { ...VISITOR_RULES, takePingDue: () => this.writer.takeNews() })
     this.#waitedFor = this.#receiver.unfinished
     this.#headDeadlineAt = performance.now() + parts.timeouts.requestHeadMs
@@ -93,7 +93,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
 
   /** To be asked several times a second: ends what has waited for too long. */
   look(nowMs: number) {
-    const isStalled = this.writer.stalledMs(nowMs) >= this.#parts.timeouts.bodyIdleMs
+    const isStalled = this.writer.stalledMs(nowMs) >= this.waiting.patienceMs(this.#parts.timeouts.bodyIdleMs)
     if (isStalled || nowMs >= this.#closeDeadlineAt) return this.destroy(isStalled)
     if (this.writer.unsentBytes > 0) this.#idleDeadlineAt = nowMs + this.#parts.timeouts.keepAliveMs // an answer is over before its last bytes have left
     if (nowMs >= this.#headDeadlineAt || (this.#streams.size === 0 && nowMs >= this.#idleDeadlineAt)) return this.#fail(ERROR_CODE.none)
@@ -101,27 +101,23 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     if (this.#state === 'leaving' && this.#farewell.isOver(nowMs)) this.#takeNoMore(nowMs)
     for (const id of this.#resetStreams.due(nowMs)) this.writer.reset(id, ERROR_CODE.none)
     this.#closeIfDone(nowMs)
-    if (this.#arrived.length > 0 && !this.#waiting.areTooMany) this.#mark() // other connections may have made the room
-    if (this.#waiting.isEmpty) return
-    if (this.#waiting.areHeldBack(this.#streams.all(), nowMs, BEGIN_MS_MAX))
+    if (this.#arrived.length > 0 && !this.waiting.areTooMany) this.#mark() // other connections may have made the room
+    if (this.waiting.isEmpty) return
+    if (this.waiting.areHeldBack(this.#streams.all(), nowMs, BEGIN_MS_MAX))
       for (const stream of [...this.#arrived]) if (nowMs - stream.begunAtMs >= BEGIN_MS_MAX) this.#reset(stream, ERROR_CODE.refusedStream)
     for (const stream of this.#streams.all())
-      if (this.#waiting.isLost(stream, nowMs, this.#parts.timeouts.bodyIdleMs))
+      if (this.waiting.isLost(stream, nowMs, this.#parts.timeouts.bodyIdleMs))
         this.#reset(stream, this.#arrived.includes(stream) ? ERROR_CODE.refusedStream : ERROR_CODE.cancel, stream.exchange.isWaiting)
   }
 
   endTurn(): void {
-    if (this.#arrived.length > 0 || this.#lineIsFree) this.#beginArrived()
+    if (this.#state !== 'closed' && (this.#arrived.length > 0 || this.#lineIsFree)) this.#beginArrived()
     this.#isMarked = this.#lineIsFree = false
     if (this.#state !== 'closed') this.writer.flush()
   }
 
-  wait(exchange: Http2Exchange): void {
-    this.#waiting.add(exchange)
-  }
-
   kept(bytes: number): void {
-    this.#waiting.kept(bytes)
+    this.waiting.kept(bytes)
     if (bytes < 0 && this.#arrived.length > 0) this.#mark()
   }
 
@@ -135,9 +131,9 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     if (stream) this.#forget(stream, this.#parts.turn.nowMs() + EARLY_ANSWER_MS)
   }
 
-  aborted(exchange: Http2Exchange): void {
+  aborted(exchange: Http2Exchange, isStalled = false): void {
     const stream = this.#streams.get(exchange.streamId)
-    if (stream) this.#reset(stream, ERROR_CODE.internal)
+    if (stream) this.#reset(stream, isStalled ? ERROR_CODE.cancel : ERROR_CODE.internal, isStalled)
   }
 
   readonly #receive = (chunk: Buffer) => {
@@ -228,7 +224,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     for (const { exchange } of this.#streams.all()) if (!exchange.sendWindow.grow(growth)) throw tooMuch()
     this.writer.frame(FRAME.settings, FLAG.ack, 0)
     if (shrinksTable) this.writer.disownTable()
-    if (growth > 0) this.#waiting.goOn()
+    if (growth > 0) this.waiting.goOn()
   }
 
   onPing(payload: Buffer, isAnswer: boolean): void {
@@ -243,7 +239,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   onWindowUpdate(streamId: number, bytes: number) {
     if (streamId === 0) {
       if (bytes === 0) throw violation('WINDOW_UPDATE by nothing')
-      if (!this.#waiting.grow(bytes)) throw tooMuch()
+      if (!this.waiting.grow(bytes)) throw tooMuch()
       return
     }
     if (this.#isIdle(streamId)) throw violation('WINDOW_UPDATE of a stream that was never opened')
@@ -251,7 +247,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     if (!stream) return
     if (bytes === 0) return this.#offend(stream, ERROR_CODE.protocol)
     if (!stream.exchange.sendWindow.grow(bytes)) return this.#offend(stream, ERROR_CODE.flowControl)
-    this.#waiting.goOnWith(stream.exchange)
+    this.waiting.goOnWith(stream.exchange)
   }
 
   #isIdle(streamId: number): boolean {
@@ -260,8 +256,8 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
 
   /** Before those who wait for room: they would take all of it again. */
   #beginArrived(): void {
-    while (this.#arrived.length > 0 && !this.#waiting.areTooMany) this.#arrived.shift()!.exchange.begin(this.#parts.onExchange)
-    this.#waiting.goOn()
+    while (this.#arrived.length > 0 && !this.waiting.areTooMany) this.#arrived.shift()!.exchange.begin(this.#parts.onExchange)
+    this.waiting.goOn()
   }
 
   readonly #taken = (stream: Stream, bytes: number): void => {
@@ -302,7 +298,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
 
   #remove(stream: Stream): void {
     this.#streams.delete(stream.id)
-    this.#waiting.delete(stream.exchange)
+    this.waiting.delete(stream.exchange)
     const at = this.#arrived.indexOf(stream)
     if (at >= 0) this.#arrived.splice(at, 1)
     this.#headBytes -= stream.headBytes
@@ -340,6 +336,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   #end(): void {
     this.#state = 'closed'
     for (const stream of this.#streams.all()) this.#remove(stream)
+    this.waiting.end()
   }
 
   #mark(lineIsFree = false): void {

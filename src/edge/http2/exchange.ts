@@ -6,6 +6,7 @@ import { KeptChunks } from '../kept-chunks.ts'
 import { letGo } from '../let-go.ts'
 import type { FrameWriter } from './frame-writer.ts'
 import { FLAG, FRAME, FRAME_BYTES_MAX } from './protocol.ts'
+import type { WaitingMessages } from './waiting-messages.ts'
 import type { ReceiveWindow, SendWindow } from './windows.ts'
 
 /** Shorter pieces of a longer answer, one after the other, are what a visitor gets that opens its windows by a few bytes only. A single one is what a window had left. */
@@ -21,14 +22,15 @@ export type ExchangeHost = {
   readonly sendWindow: SendWindow
   /** Of all bodies of the connection together. */
   readonly receiveWindow: ReceiveWindow
-  /** From now on `goOn` is to be called whenever more could be sent. */
-  wait(exchange: Http2Exchange): void
+  /** Of those in it `goOn` is called whenever more could be sent. */
+  readonly waiting: WaitingMessages
   /** So many bytes more are kept, of an answer or a request's body, until somebody takes them; negative: fewer. */
   kept(bytes: number): void
   dribbled(): void
   /** The whole answer is on its way. */
   answered(exchange: Http2Exchange): void
-  aborted(exchange: Http2Exchange): void
+  /** `isStalled`: since the visitor takes nothing of what waits for it. */
+  aborted(exchange: Http2Exchange, isStalled?: boolean): void
 }
 
 export type ExchangeParts = {
@@ -108,6 +110,7 @@ export class Http2Exchange implements Exchange {
 
   answer({ status, fields, body, mayHaveTrailers = false }: AnswerHead): void {
     if (this.#isClosed || this.#hasBegun) return
+    if (!this.#host.waiting.haveRoomForHead) return void this.#host.aborted(this, true)
     this.#hasBegun = true
     this.#left = typeof body === 'number' ? body : undefined
     this.#mayHaveTrailers = mayHaveTrailers
@@ -129,7 +132,7 @@ export class Http2Exchange implements Exchange {
       letGo(chunk)
       if (!this.#host.writer.isBusy) return true
     }
-    this.#host.wait(this)
+    this.#host.waiting.add(this)
     return false
   }
 
@@ -245,10 +248,11 @@ export class Http2Exchange implements Exchange {
   }
 
   #sendEnd(): void {
-    const { writer } = this.#host
+    const { writer, waiting } = this.#host
     if (this.#hasSentEnd) {
       // With the last piece of the body, or with the head.
     } else if (this.#trailers.length > 0) {
+      if (!waiting.haveRoomForHead) return void this.#host.aborted(this, true)
       writer.head(this.streamId, undefined, this.#trailers, { endsStream: true })
     } else {
       writer.frame(FRAME.data, FLAG.endStream, this.streamId, NOTHING)

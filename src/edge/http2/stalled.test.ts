@@ -26,6 +26,8 @@ import { KeptForAll } from './waiting-messages.ts'
 const GET = requestBlock('shop.customer.com')
 const PIECE = 96 * 1024 // what one read of an upstream brings
 const BESIDE = 2_048 // what an answer that waits counts beside its bytes
+const STREAMS = 100
+const LARGE = 50_000
 const STALLED = 50 // keep so much that no further request begins
 const REFUSED_STREAM = 7
 const CANCEL = 8
@@ -249,6 +251,47 @@ test('answers that come after all requests have begun are let go again, as far a
   expect(resets()).toEqual(begun.slice(5).map((_, i) => [2 * i + 1, CANCEL]))
   pair.close()
 })
+
+test.each([
+  ['heads', 'little', 0, 2 * 1024 * 1024],
+  ['heads', 'much', 256 * 1024 * 1024, 512 * 1024],
+  ['trailers', 'little', 0, 2 * 1024 * 1024],
+])(
+  'of the %s for a visitor that reads nothing no more wait than a connection may keep with %s kept for all',
+  async (what, _, before, max) => {
+    const kept = new KeptForAll()
+    const begun: Exchange[] = []
+    const stalled: boolean[] = []
+    const pair = createHttp2Pair((exchange) => {
+      exchange.onGone((isStalled) => void stalled.push(isStalled))
+      begun.push(exchange)
+    }, kept)
+    pair.send(BEGINNING, ...Array.from({ length: STREAMS }, (_, i) => frame(HEADERS, 5, 2 * i + 1, GET)))
+    await pair.settled()
+    kept.bytes += before
+    pair.hold()
+    const fields = FieldSection.ofList(['x-large', 'x'.repeat(LARGE)])
+    for (const exchange of begun) {
+      exchange.answer({ status: 200, reason: '', fields: what === 'heads' ? fields : FieldSection.EMPTY, body: 'unknown' })
+      exchange.end(what === 'heads' ? [] : fields.list)
+    }
+    await pair.settled()
+    const taken = STREAMS - stalled.length
+    expect(taken * LARGE).toBeGreaterThan(max * 0.9)
+    expect(kept.bytes - before).toBeLessThan(max + 2 * LARGE)
+    expect(kept.bytes - before).toBeGreaterThan(max * 0.9)
+    expect(stalled.every(Boolean)).toBe(true)
+    pair.connection.look(performance.now() + 3_000)
+    await pair.settled()
+    expect(pair.isClosed()).toBe(before > 0)
+    pair.release()
+    await pair.settled()
+    expect(kept.bytes).toBe(before)
+    const whole = pair.frames.filter(({ flags, type }) => type === DATA && (flags & 1) === 1)
+    if (what === 'heads' && before === 0) expect(whole.length).toBe(taken)
+    pair.close()
+  },
+)
 
 test('a small answer that waits counts what it holds, and nothing once it has been taken', async () => {
   const kept = new KeptForAll()

@@ -15,6 +15,8 @@ const KEPT_FOR_ALL_BYTES_HIGH = 256 * 1024 * 1024
  */
 const KEPT_BYTES_MAX_OF_MANY = 512 * 1024
 const PATIENCE_OF_MANY_MS = 2_000
+/** No window holds back heads and trailers. With more than this of them waiting for a visitor that reads nothing, the next one ends its stream. */
+const UNREAD_BYTES_HIGH = 2 * 1024 * 1024
 /** What each of several may send before it is the next one's turn: on a slow line a style sheet is not to wait for large pieces of a hundred images. */
 const TURN_BYTES = FRAME_BYTES_MAX
 
@@ -45,6 +47,8 @@ export class WaitingMessages {
   readonly #writer: FrameWriter
   readonly #all: KeptForAll
   #keptBytes = 0
+  /** What of heads and trailers was counted for all when it was looked at last. */
+  #unreadCounted = 0
 
   constructor(window: SendWindow, writer: FrameWriter, all = new KeptForAll()) {
     this.#window = window
@@ -75,9 +79,26 @@ export class WaitingMessages {
    * all, nothing of its answer or of its request's body for less.
    */
   isLost(stream: MayWait, nowMs: number, ms: number): boolean {
-    const areMany = this.#all.bytes >= KEPT_FOR_ALL_BYTES_HIGH && this.#keptBytes > KEPT_BYTES_MAX_OF_MANY
+    const areMany = this.#areMany(this.#keptBytes)
     const patienceMs = areMany ? Math.min(ms, PATIENCE_OF_MANY_MS) : ms
     return stream.exchange.isStuck(nowMs, patienceMs) || (areMany && stream.isUntaken(nowMs, patienceMs))
+  }
+
+  /** How long the visitor may take nothing at all: `ms`, or less while too much of what no window holds back waits here and much is kept for all. */
+  patienceMs(ms: number): number {
+    return this.#areMany(this.#unreadBytes) ? Math.min(ms, PATIENCE_OF_MANY_MS) : ms
+  }
+
+  /** Whether another head or trailers may wait for the visitor. */
+  get haveRoomForHead(): boolean {
+    if (!this.#writer.isBusy) return true
+    this.#countUnread(this.#unreadBytes)
+    return this.#unreadBytes <= (this.#all.bytes < KEPT_FOR_ALL_BYTES_HIGH ? UNREAD_BYTES_HIGH : KEPT_BYTES_MAX_OF_MANY)
+  }
+
+  /** The connection is over, and its messages are. */
+  end(): void {
+    this.#countUnread(0)
   }
 
   add(message: Waiting): void {
@@ -107,6 +128,7 @@ export class WaitingMessages {
    * was given needs no window to be asked for more, or for its end.
    */
   goOn(): void {
+    this.#countUnread(this.#unreadBytes)
     for (let before = Number.NaN; this.#messages.size > 0 && before !== this.#window.available; ) {
       before = this.#window.available
       const turnBytes = this.#messages.size > 1 ? TURN_BYTES : Number.POSITIVE_INFINITY
@@ -121,6 +143,20 @@ export class WaitingMessages {
   goOnWith(message: Waiting, bytes = Number.POSITIVE_INFINITY): void {
     if (!this.#messages.delete(message)) return
     if (!message.goOn(bytes)) this.#messages.add(message) // at the end of the line
+  }
+
+  /** What waits in the writer, where that is more than keeps a line busy. */
+  get #unreadBytes(): number {
+    return this.#writer.isBusy ? this.#writer.unsentBytes : 0
+  }
+
+  #countUnread(bytes: number): void {
+    this.#all.bytes += bytes - this.#unreadCounted
+    this.#unreadCounted = bytes
+  }
+
+  #areMany(bytes: number): boolean {
+    return this.#all.bytes >= KEPT_FOR_ALL_BYTES_HIGH && bytes > KEPT_BYTES_MAX_OF_MANY
   }
 
   get #keepTooMuch(): boolean {
