@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect as connectTo, createServer, type Socket } from 'node:net'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type PostgresPair, startPostgresPair } from '../../test/support/postgres-pair.ts'
@@ -50,6 +52,52 @@ test('where no host will do, the reason of each is told, and callers get the err
     /127\.0\.0\.1:1 cannot be used: .*ECONNREFUSED.*; 127\.0\.0\.1:\d+ is a standby/,
   )
 })
+
+test('a server that stands still is not left with a connection for each time that it is sought, and is found as soon as it goes on', async () => {
+  const still = await startStill()
+  const hosts = createDatabaseHosts(still.url)
+  for (let i = 0; i < 2; i += 1) await expect(hosts.choose()).rejects.toThrow('timeout expired')
+  expect(still.taken.length).toBe(1)
+  const place = { name: 'it', host: '127.0.0.1', port: still.port, url: still.url, address: undefined }
+  for (let i = 0; i < 10; i += 1) expect(await hosts.isReached(place)).toBe(true)
+  await eventually(() => still.taken.length === 2)
+  const found = hosts.choose()
+  still.goOn()
+  expect(await found).toMatchObject({ port: still.port })
+  expect(still.taken.length).toBe(2)
+  still.end()
+})
+
+test('what a server said when nobody sought it any more does not count for later', async () => {
+  const still = await startStill()
+  const hosts = createDatabaseHosts(still.url)
+  await expect(hosts.choose()).rejects.toThrow('timeout expired')
+  still.goOn()
+  await eventually(() => still.taken[0]!.destroyed)
+  await expect(hosts.choose()).rejects.toThrow('timeout expired')
+  expect(still.taken.length).toBe(2)
+  still.end()
+})
+
+/** A way to the primary that takes connections and passes nothing on; `goOn` lets those through that it has taken. */
+async function startStill() {
+  const taken: Socket[] = []
+  const server = createServer((near) => void taken.push(near.on('error', () => {})))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    port,
+    url: `postgres://postgres@127.0.0.1:${port}/hosts?target_session_attrs=read-write`,
+    taken,
+    goOn() {
+      for (const near of taken) near.pipe(connectTo(pair.primary.port, 'localhost').on('error', () => {})).pipe(near)
+    },
+    end() {
+      for (const near of taken) near.destroy()
+      server.close()
+    },
+  }
+}
 
 // From here on the pair changes: each test begins where the one before ended.
 

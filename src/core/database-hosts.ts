@@ -1,12 +1,12 @@
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
-import pg from 'pg'
 import { pause } from '../lib/back-off.ts'
 import { createOnce } from '../lib/once.ts'
 import { readPostgresUrl, type SessionNeed } from '../lib/postgres-url.ts'
 import type { Log } from '../log.ts'
-import { isReachable, openDatabaseSocket } from './database-socket.ts'
-import { SERVER_STATE, type ServerState } from './server-state.ts'
+import { createKnocks, type Found } from './database-knocks.ts'
+import { isReachable } from './database-socket.ts'
+import type { ServerState } from './server-state.ts'
 
 /** One place where the database may be: a server of the address, and the one of its IP addresses that is meant. */
 export type Place = { name: string; host: string; port: number; url: string; address: string | undefined }
@@ -21,14 +21,14 @@ export type DatabaseHosts = {
   require(place: Place, state: ServerState): void
   /** A connection to this place was lost or refused: the servers are asked before the next one is made. */
   doubt(place: Place): void
-  /** Whether connections are taken at the place, whoever takes them. Never rejects. */
+  /** Whether connections are taken at the place, whoever takes them, or were within the last seconds. Never rejects. */
   isReached(place: Place): Promise<boolean>
   /** Calls `leave` when connections to the place are to be given up, because the database is elsewhere now; returns what ends that. */
   whenMoved(place: Place, leave: () => void): () => void
 }
 
-const ASK_TIMEOUT_MS = 2_500
 const ASK_AGAIN_MS = 500
+const REACHED_FOR_MS = 5_000 // each look leaves a connection in the line of a server that stands still, see database-knocks.ts
 const OTHERS_GRACE_MS = 250 // of two that accept writes the newer one counts, so the others are heard too
 
 /**
@@ -43,6 +43,8 @@ export function createDatabaseHosts(url: string, options: { log?: Log; need?: Se
   const order = shuffled ? hosts.toSorted(() => Math.random() - 0.5) : hosts
   const leavers = new Map<() => void, string>()
   const newest = new Map<string, number>()
+  const knock = createKnocks()
+  const reachedAt = new Map<string, number>()
   const reaches = createOnce<string, boolean>()
   let good: Place | undefined
   let last: string | undefined
@@ -63,7 +65,7 @@ export function createDatabaseHosts(url: string, options: { log?: Log; need?: Se
 
   const seek = async (): Promise<Place> => {
     const places = (await Promise.all(order.map(placesOf))).flat()
-    const found = await ask(places, need)
+    const found = await ask(places, need, knock)
     const fit = found.filter((one): one is Found & { state: ServerState } => one.state !== undefined && !unfit(need, one.state))
     const [best] = fit.toSorted((a, b) => rank(a.state) - rank(b.state) || Number(b.place.name === last) - Number(a.place.name === last))
     const stale = best && refusal(best.state)
@@ -74,6 +76,12 @@ export function createDatabaseHosts(url: string, options: { log?: Log; need?: Se
     last = best.place.name
     for (const [leave, name] of [...leavers]) if (name !== last) leave()
     return best.place
+  }
+
+  const reach = async (place: Place): Promise<boolean> => {
+    const isReached = await isReachable(place.address ?? place.host, place.port)
+    if (isReached) reachedAt.set(place.name, performance.now())
+    return isReached
   }
 
   return {
@@ -95,7 +103,8 @@ export function createDatabaseHosts(url: string, options: { log?: Log; need?: Se
     doubt(place) {
       if (good?.name === place.name) good = undefined
     },
-    isReached: (place) => reaches(place.name, () => isReachable(place.address ?? place.host, place.port)),
+    isReached: async (place) =>
+      performance.now() - (reachedAt.get(place.name) ?? -Infinity) < REACHED_FOR_MS || reaches(place.name, () => reach(place)),
     whenMoved(place, leave) {
       if (isSought) leavers.set(leave, place.name)
       return () => void leavers.delete(leave)
@@ -104,7 +113,6 @@ export function createDatabaseHosts(url: string, options: { log?: Log; need?: Se
 }
 
 type Host = { host: string; port: number; url: string }
-type Found = { place: Place; state?: ServerState; reason?: string }
 
 function placeOf(host: Host, address?: string): Place {
   return { ...host, name: address === undefined ? nameOf(host) : `${nameOf(host)} (${address})`, address }
@@ -126,14 +134,14 @@ async function placesOf(host: Host): Promise<Place[]> {
  * Asks all at once. Waits for every answer up to its deadline, but not for long once somebody has answered who accepts writes. While others are
  * silent, who answered and will not do is asked again: it may be promoted in their place at any moment.
  */
-async function ask(places: Place[], need: SessionNeed): Promise<Found[]> {
+async function ask(places: Place[], need: SessionNeed, knock: (place: Place) => Promise<Found>): Promise<Found[]> {
   const found = new Map<Place, Found>()
   const enough = Promise.withResolvers<void>()
   const over = new AbortController()
   let grace: NodeJS.Timeout | undefined
   const askUntilFit = async (place: Place) => {
     while (!over.signal.aborted) {
-      const answer = await askOne(place)
+      const answer = await knock(place)
       if (over.signal.aborted) return
       found.set(place, answer)
       if (answer.state && !answer.state.readOnly) grace ??= setTimeout(enough.resolve, OTHERS_GRACE_MS)
@@ -147,31 +155,6 @@ async function ask(places: Place[], need: SessionNeed): Promise<Found[]> {
   over.abort()
   clearTimeout(grace)
   return places.map((place) => found.get(place) ?? { place, reason: 'has not answered yet' })
-}
-
-async function askOne(place: Place): Promise<Found> {
-  const stream = () => Object.assign(openDatabaseSocket(0), { leadsTo: place.address })
-  const client = new pg.Client({
-    connectionString: place.url,
-    application_name: 'namesake seeks',
-    query_timeout: ASK_TIMEOUT_MS,
-    stream: stream as never,
-  })
-  client.on('error', () => {})
-  const late = setTimeout(() => client.connection.stream.destroy(new Error('timeout expired')), ASK_TIMEOUT_MS)
-  try {
-    await client.connect()
-    const { rows } = await client.query<ServerState>(SERVER_STATE)
-    return { place, state: rows[0]! }
-  } catch (error) {
-    return {
-      place,
-      reason: `cannot be used: ${(error as NodeJS.ErrnoException).code ?? ''} ${(error as Error).message}`.replace(':  ', ': '),
-    }
-  } finally {
-    clearTimeout(late)
-    void client.end().catch(() => {})
-  }
 }
 
 /** Why a server that says this cannot be used, or undefined when it can. */

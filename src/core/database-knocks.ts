@@ -1,0 +1,73 @@
+import type { Socket } from 'node:net'
+import pg from 'pg'
+import type { Place } from './database-hosts.ts'
+import { openDatabaseSocket } from './database-socket.ts'
+import { SERVER_STATE, type ServerState } from './server-state.ts'
+
+/** What a server says of itself, or why it says nothing. */
+export type Found = { place: Place; state?: ServerState; reason?: string }
+
+type Knock = { answer: Promise<Found>; isTaken(): boolean; end(): void }
+
+const ASK_TIMEOUT_MS = 2_500
+const KEPT_MS = 10_000
+const LATE = 'timeout expired'
+
+/**
+ * Asks the server at a place for its state; answers within 2.5 s and never rejects. A connection that was taken there and stays unanswered is kept for
+ * whoever asks next, up to ten seconds: where PostgreSQL stands still, all that were given up wait in its line, and once it goes on it starts a process
+ * for each of them before it hears anybody else.
+ */
+export function createKnocks(): (place: Place) => Promise<Found> {
+  const standing = new Map<string, Knock>()
+  const forget = (place: Place, knock: Knock) => {
+    if (standing.get(place.name) === knock) standing.delete(place.name)
+  }
+  const begin = (place: Place): Knock => {
+    const knock = knockAt(place)
+    standing.set(place.name, knock)
+    void knock.answer.then(() => forget(place, knock)) // whoever comes after the answer wants a newer one
+    return knock
+  }
+  return async (place) => {
+    const knock = standing.get(place.name) ?? begin(place)
+    const late = Promise.withResolvers<undefined>()
+    const timer = setTimeout(late.resolve, ASK_TIMEOUT_MS, undefined)
+    const found = await Promise.race([knock.answer, late.promise])
+    clearTimeout(timer)
+    if (found) return found
+    if (!knock.isTaken()) {
+      forget(place, knock)
+      knock.end()
+    }
+    return { place, reason: `cannot be used: ${LATE}` }
+  }
+}
+
+function knockAt(place: Place): Knock {
+  const client = new pg.Client({
+    connectionString: place.url,
+    application_name: 'namesake seeks',
+    query_timeout: ASK_TIMEOUT_MS,
+    stream: (() => Object.assign(openDatabaseSocket(0), { leadsTo: place.address })) as never,
+  })
+  client.on('error', () => {})
+  const stream = () => client.connection.stream as Socket // with TLS it becomes another one
+  const end = () => void stream().destroy(new Error(LATE))
+  const outlived = setTimeout(end, KEPT_MS).unref()
+  stream().once('connect', () => stream().unref()) // whoever waits for it has a timer; nobody else stays for it
+  const ask = async (): Promise<Found> => {
+    try {
+      await client.connect()
+      const { rows } = await client.query<ServerState>(SERVER_STATE)
+      return { place, state: rows[0]! }
+    } catch (error) {
+      const { code = '', message } = error as NodeJS.ErrnoException
+      return { place, reason: `cannot be used: ${code} ${message}`.replace(':  ', ': ') }
+    } finally {
+      clearTimeout(outlived)
+      void client.end().catch(() => {})
+    }
+  }
+  return { answer: ask(), isTaken: () => stream().readyState === 'open', end }
+}
