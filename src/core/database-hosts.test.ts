@@ -79,18 +79,38 @@ test('what a server said when nobody sought it any more does not count for later
   still.end()
 })
 
-/** A way to the primary that takes connections and passes nothing on; `goOn` lets those through that it has taken. */
+test('nor is one that is the only host left with those of a whole pool each time', async () => {
+  const still = await startStill()
+  const db = connect(still.url.split('?')[0]!)
+  const askTogether = () => Promise.allSettled([1, 2, 3].map(() => rows(db, sql`select 1 as answer`)))
+  for (const { status } of await askTogether()) expect(status).toBe('rejected')
+  const before = still.taken.length
+  for (const outcome of await askTogether()) expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'database_unavailable' } })
+  expect(still.taken.length).toBeLessThanOrEqual(before + 1)
+  const answers = askTogether()
+  still.goOn(true)
+  for (const outcome of await answers) expect(outcome).toMatchObject({ value: [{ answer: 1 }] })
+  still.end()
+})
+
+/** A way to the primary that takes connections and passes nothing on; `goOn` lets those through that it has taken, and for good those that come as well. */
 async function startStill() {
   const taken: Socket[] = []
-  const server = createServer((near) => void taken.push(near.on('error', () => {})))
+  let goesOn = false
+  const through = (near: Socket) => near.pipe(connectTo(pair.primary.port, 'localhost').on('error', () => {})).pipe(near)
+  const server = createServer((near) => {
+    taken.push(near.on('error', () => {}))
+    if (goesOn) through(near)
+  })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port } = server.address() as AddressInfo
   return {
     port,
     url: `postgres://postgres@127.0.0.1:${port}/hosts?target_session_attrs=read-write`,
     taken,
-    goOn() {
-      for (const near of taken) near.pipe(connectTo(pair.primary.port, 'localhost').on('error', () => {})).pipe(near)
+    goOn(isForGood = false) {
+      goesOn = isForGood
+      taken.forEach(through)
     },
     end() {
       for (const near of taken) near.destroy()

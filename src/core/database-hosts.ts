@@ -33,7 +33,7 @@ const OTHERS_GRACE_MS = 250 // of two that accept writes the newer one counts, s
 
 /**
  * The servers of an address with libpq's meaning of several hosts and `target_session_attrs`, which node-postgres lacks. One host without that
- * setting is connected to as it is. Where several accept writes (an old primary came back), the one promoted last is taken, and this process
+ * setting is connected to as it is, but by one at first where it was lost. Where several accept writes (an old primary came back), the one promoted last is taken, and this process
  * never goes back to one of an older timeline. `need` is for several hosts without that setting.
  */
 export function createDatabaseHosts(url: string, options: { log?: Log; need?: SessionNeed } = {}): DatabaseHosts {
@@ -46,6 +46,7 @@ export function createDatabaseHosts(url: string, options: { log?: Log; need?: Se
   const knock = createKnocks()
   const reachedAt = new Map<string, number>()
   const reaches = createOnce<string, boolean>()
+  let isDoubted = false
   let good: Place | undefined
   let last: string | undefined
   let seeking: Promise<Place> | undefined
@@ -78,6 +79,15 @@ export function createDatabaseHosts(url: string, options: { log?: Log; need?: Se
     return best.place
   }
 
+  /** Where the only server says nothing, one waits for it in the name of all: a pool would fill its line. What else is wrong, the connection itself says best. */
+  const onlyPlace = async (): Promise<Place> => {
+    const place = placeOf(order[0]!)
+    const { state, isLate, reason } = await knock(place)
+    if (isLate) throw unreachable(`${place.name} ${reason}`)
+    if (state) isDoubted = false
+    return place
+  }
+
   const reach = async (place: Place): Promise<boolean> => {
     const isReached = await isReachable(place.address ?? place.host, place.port)
     if (isReached) reachedAt.set(place.name, performance.now())
@@ -87,7 +97,7 @@ export function createDatabaseHosts(url: string, options: { log?: Log; need?: Se
   return {
     firstUrl: order[0]!.url,
     async choose() {
-      if (!isSought) return placeOf(order[0]!)
+      if (!isSought) return isDoubted ? onlyPlace() : placeOf(order[0]!)
       if (good) return good
       seeking ??= seek().finally(() => {
         seeking = undefined
@@ -101,6 +111,7 @@ export function createDatabaseHosts(url: string, options: { log?: Log; need?: Se
       throw unreachable(`${place.name} ${reason}`)
     },
     doubt(place) {
+      isDoubted = true
       if (good?.name === place.name) good = undefined
     },
     isReached: async (place) =>

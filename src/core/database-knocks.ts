@@ -4,8 +4,8 @@ import type { Place } from './database-hosts.ts'
 import { openDatabaseSocket } from './database-socket.ts'
 import { SERVER_STATE, type ServerState } from './server-state.ts'
 
-/** What a server says of itself, or why it says nothing. */
-export type Found = { place: Place; state?: ServerState; reason?: string }
+/** What a server says of itself, or why it says nothing; `isLate` where that is not known. */
+export type Found = { place: Place; state?: ServerState; reason?: string; isLate?: true }
 
 type Knock = { answer: Promise<Found>; isTaken(): boolean; end(): void }
 
@@ -40,7 +40,7 @@ export function createKnocks(): (place: Place) => Promise<Found> {
       forget(place, knock)
       knock.end()
     }
-    return { place, reason: `cannot be used: ${LATE}` }
+    return { place, reason: `cannot be used: ${LATE}`, isLate: true }
   }
 }
 
