@@ -1,0 +1,54 @@
+import type { WorkerEvents } from 'graphile-worker'
+import type { Db } from '../core/db.ts'
+import { type HeldJob, handBackJobs, listHeldJobs } from '../core/workers.ts'
+import { saysDatabaseIsAway } from '../errors.ts'
+import { pause } from '../lib/back-off.ts'
+import type { Log } from '../log.ts'
+
+/**
+ * Hands back what the queue has given to this worker without its knowledge: where the connection is lost between the statement that takes a job and its
+ * answer, nobody would do that job for four hours. What was begun stays, also while its end is still to be written down.
+ */
+export function watchForLostJobs(db: Db, workerId: string, begun: BegunJobs, { everyMs, log }: { everyMs: number; log: Log }) {
+  const stopping = new AbortController()
+  const look = async (): Promise<void> => {
+    const before = begun.all()
+    const held = await listHeldJobs(db, workerId)
+    const lost = held.filter(({ id, isOld }) => isOld && !begun.has(id)).map(({ id }) => id)
+    begun.keep(before, held)
+    if (lost.length === 0) return
+    await handBackJobs(db, workerId, lost)
+    log.warn({ jobs: lost }, 'jobs were lost on the way from the queue; they are free again')
+  }
+  const watch = async (): Promise<void> => {
+    for (await pause(everyMs, stopping.signal); !stopping.signal.aborted; await pause(everyMs, stopping.signal)) {
+      await look().catch((error) => {
+        if (!saysDatabaseIsAway(error)) log.warn({ err: error }, 'cannot look for jobs that were lost')
+      })
+    }
+  }
+  const watching = watch()
+  return {
+    async stop(): Promise<void> {
+      stopping.abort()
+      await watching
+    },
+  }
+}
+
+export type BegunJobs = ReturnType<typeof noteBegunJobs>
+
+/** Which jobs have reached this worker, from before it takes the first. By their number alone: of one that is asked for anew meanwhile the queue changes all else. */
+export function noteBegunJobs(events: WorkerEvents) {
+  const ids = new Set<string>()
+  events.on('job:start', ({ job }) => ids.add(job.id))
+  return {
+    all: () => [...ids],
+    has: (id: string) => ids.has(id),
+    /** Of those that were known before a look, only what it found is still of interest. */
+    keep(before: readonly string[], held: readonly HeldJob[]) {
+      const found = new Set(held.map(({ id }) => id))
+      for (const id of before) if (!found.has(id)) ids.delete(id)
+    },
+  }
+}
