@@ -484,8 +484,10 @@ export const text = {
     verifiedText: 'We are preparing the secure connection. This takes a minute or two, and you need not wait for it.',
     failedText:
       'Your record is right, and there is nothing for you to do. The secure connection takes longer than usual; we try again by itself.',
+    hinderedHeading: 'Almost: something is in the way',
     hinderedTexts: {
-      visitors: 'Something else in your DNS is in the way of a secure connection for all of your visitors. What to change stands below.',
+      visitors:
+        'Your record is right, but something else in DNS is in the way of a secure connection for all of your visitors. What it is, and what to do, stands below.',
       mail: 'Visitors find your address, but mail to your domain can get lost. What to change stands below.',
     },
     open: (hostname: string) => `Open https://${hostname}`,

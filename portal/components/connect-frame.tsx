@@ -51,23 +51,36 @@ function Logo({ project: { name, color, logoUrl } }: { project: Connect['project
   )
 }
 
-/** The end of the customer's part. */
+const ENDS = {
+  done: { box: 'border-emerald-300 bg-emerald-50 dark:border-emerald-800 dark:bg-emerald-950/50', disc: 'bg-emerald-700', sign: '✓' },
+  'under-way': {
+    box: 'border-emerald-300 bg-emerald-50 dark:border-emerald-800 dark:bg-emerald-950/50',
+    disc: 'bg-emerald-700',
+    sign: <Spinner />,
+  },
+  hindered: { box: 'border-amber-300 bg-amber-50 dark:border-amber-800 dark:bg-amber-950/50', disc: 'bg-amber-700', sign: '!' },
+}
+
+/** The end of the customer's part, but for what is in the way of it. */
 export function Done({
   heading,
   sentence,
-  isUnderWay = false,
+  look = 'done',
   children,
 }: {
   heading: string
   sentence: string
-  isUnderWay?: boolean
+  look?: keyof typeof ENDS
   children?: ReactNode
 }) {
+  const { box, disc, sign } = ENDS[look]
   return (
-    <section className="grid grid-cols-1 animate-appear justify-items-start gap-4 rounded-2xl border border-emerald-300 bg-emerald-50 p-5 [overflow-wrap:anywhere] sm:p-8 dark:border-emerald-800 dark:bg-emerald-950/50">
+    <section
+      className={`grid grid-cols-1 animate-appear justify-items-start gap-4 rounded-2xl border p-5 [overflow-wrap:anywhere] sm:p-8 ${box}`}
+    >
       <h2 className="flex items-center gap-3 text-xl font-semibold">
-        <span aria-hidden="true" className="grid size-8 shrink-0 place-items-center rounded-full bg-emerald-700 text-white">
-          {isUnderWay ? <Spinner /> : '✓'}
+        <span aria-hidden="true" className={`grid size-8 shrink-0 place-items-center rounded-full text-white ${disc}`}>
+          {sign}
         </span>
         {heading}
       </h2>

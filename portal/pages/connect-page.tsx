@@ -77,7 +77,11 @@ function Instructions({ token, link }: { token: string; link: Connect }) {
         <Hostname name={withoutStar(hostname)} say={wildcard ? words.wildcardHeading : words.heading} />
       </h1>
       {status === 'live' ? (
-        <Done heading={words.liveHeading} sentence={hinderedText ?? words.liveText(project.name)}>
+        <Done
+          heading={hindrance ? words.hinderedHeading : words.liveHeading}
+          sentence={hinderedText ?? words.liveText(project.name)}
+          look={hindrance ? 'hindered' : 'done'}
+        >
           {wildcard ? (
             <p>{words.wildcardText(inBothForms(withoutStar(hostname)))}</p>
           ) : (
@@ -92,9 +96,9 @@ function Instructions({ token, link }: { token: string; link: Connect }) {
         <ToDo token={token} link={link} />
       ) : (
         <Done
-          heading={words.verifiedHeading}
+          heading={hindrance ? words.hinderedHeading : words.verifiedHeading}
           sentence={hinderedText ?? (status === 'certificate-failed' ? words.failedText : words.verifiedText)}
-          isUnderWay={hindrance !== 'visitors'}
+          look={hindrance ? 'hindered' : 'under-way'}
         />
       )}
       {hindrance && (

@@ -5,7 +5,7 @@ import { type Answer, type Link, openLink, type Trouble } from './link.ts'
 import type { ConnectStatus, NamesakeConnectElement } from './namesake-connect.d.ts'
 import { createStyle } from './style.ts'
 import { createView, type Shown } from './view.ts'
-import { createSay, explain, findingTitle, hinderedKey, type Strings } from './words.ts'
+import { createSay, endTitle, explain, findingTitle, hinderedKey, type Strings } from './words.ts'
 
 const NAME = 'namesake-connect'
 
@@ -182,10 +182,10 @@ class NamesakeConnect extends Base implements NamesakeConnectElement {
       case 'ended':
         return `${say(`${shown.kind}Title`)}. ${say(`${shown.kind}Text`)}`
       case 'found': {
-        const { hostname, status, dns } = shown.connect
+        const { hostname, dns } = shown.connect
         if (isToDo(shown.connect)) return `${hostname}: ${say(findingTitle(shown.connect))}. ${this.#finding(dns)}`
         const hindered = hinderedKey(shown.connect)
-        return `${hostname}: ${say(status === 'live' ? 'liveTitle' : 'verifiedTitle')}.${hindered ? ` ${say(hindered)}` : ''}`
+        return `${hostname}: ${say(endTitle(shown.connect))}.${hindered ? ` ${say(hindered)}` : ''}`
       }
     }
   }

@@ -50,6 +50,8 @@ label { font-weight: 500; }
 .done { display: grid; justify-items: start; gap: 0.875rem; padding: clamp(1rem, 5cqi, 1.75rem); border: 1px solid light-dark(#6ee7b7, #065f46); border-radius: var(--_radius); background: light-dark(#ecfdf5, #022c22); color: light-dark(#1c1917, #f5f5f4); }
 .done h3 { display: flex; align-items: center; gap: 0.75rem; font-size: 1.25rem; }
 .tick { inline-size: 2rem; block-size: 2rem; border-radius: 50%; background: #047857; color: #fff; }
+.hindered { border-color: light-dark(#fcd34d, #92400e); background: light-dark(#fffbeb, #291a06); }
+.hindered .tick { background: #b45309; }
 .under-way::after { content: ""; inline-size: 1rem; block-size: 1rem; border: 2px solid; border-inline-end-color: transparent; border-radius: 50%; animation: turn 1s linear infinite; }
 .unseen { position: absolute; inline-size: 1px; block-size: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 :focus-visible { outline: 2px solid var(--_accent); outline: 2px solid var(--namesake-focus, light-dark(#0f766e, #2dd4bf)); outline-offset: 2px; }

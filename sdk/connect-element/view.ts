@@ -1,19 +1,11 @@
-import {
-  certificateRecord,
-  hindranceOf,
-  isToDo,
-  isVendorsToMend,
-  lacksOwnRecordAlone,
-  recordsTitle,
-  recordsToAdd,
-} from '../../portal/connection.ts'
+import { certificateRecord, isToDo, isVendorsToMend, lacksOwnRecordAlone, recordsTitle, recordsToAdd } from '../../portal/connection.ts'
 import type { Connect, DomainStatus } from '../../portal/records.ts'
 import { unicodeOf } from '../../portal/unicode-name.ts'
 import type { Trouble } from './link.ts'
 import { type Child, createPlace, node, outerLink } from './nodes.ts'
 import { drawRecords } from './record-view.ts'
 import { drawChoice, drawHint, drawSteps } from './steps-view.ts'
-import { explain, findingTitle, hinderedKey, type Say } from './words.ts'
+import { endTitle, explain, findingTitle, hinderedKey, type Say } from './words.ts'
 
 /** What there is to show. `trouble`: the last attempt to learn more failed, and what is shown may be old. */
 export type Shown =
@@ -173,7 +165,7 @@ function now(connect: Connect, trouble: Trouble | undefined, say: Say): Child[] 
 function end(connect: Connect, say: Say): HTMLElement {
   const { hostname, status, project } = connect
   const hindered = hinderedKey(connect)
-  const isUnderWay = UNDER_WAY.includes(status) && hindranceOf(connect) !== 'visitors'
+  const isUnderWay = UNDER_WAY.includes(status) && !hindered
   const sentence = hindered
     ? say(hindered)
     : status === 'live'
@@ -183,12 +175,12 @@ function end(connect: Connect, say: Say): HTMLElement {
   const isOpened = status === 'live' && !hostname.startsWith('*.')
   return node(
     'section',
-    { part: `done ${status}`, class: 'done' },
+    { part: `done ${status}`, class: hindered ? 'done hindered' : 'done' },
     node(
       'h3',
       {},
-      node('span', { class: isUnderWay ? 'tick under-way' : 'tick', 'aria-hidden': 'true' }, isUnderWay ? '' : '✓'),
-      say(status === 'live' ? 'liveTitle' : 'verifiedTitle'),
+      node('span', { class: isUnderWay ? 'tick under-way' : 'tick', 'aria-hidden': 'true' }, isUnderWay ? '' : hindered ? '!' : '✓'),
+      say(endTitle(connect)),
     ),
     node('p', {}, sentence),
     isOpened && node('p', {}, outerLink(`https://${hostname}`, say('open', { hostname }), say('newTab'), 'primary')),

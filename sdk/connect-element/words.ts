@@ -70,7 +70,9 @@ export const ENGLISH = {
     'Your record is right, and there is nothing for you to do. The secure connection takes longer than usual; we try again by itself.',
   liveTitle: 'It works',
   liveText: 'Your address is connected to {vendor}. Nothing more is to be done: the certificate is renewed by itself.',
-  hinderedText: 'Something else in your DNS is in the way of a secure connection for all of your visitors. What to change stands below.',
+  hinderedTitle: 'Almost: something is in the way',
+  hinderedText:
+    'Your record is right, but something else in DNS is in the way of a secure connection for all of your visitors. What it is, and what to do, stands below.',
   hinderedMailText: 'Visitors find your address, but mail to your domain can get lost. What to change stands below.',
   open: 'Open https://{hostname}',
   newTab: '(opens in a new tab)',
@@ -117,6 +119,12 @@ export function findingTitle(connect: Connect): WordKey {
 export function hinderedKey(connect: Connect): WordKey | undefined {
   const hindrance = hindranceOf(connect)
   return hindrance && (hindrance === 'mail' ? 'hinderedMailText' : 'hinderedText')
+}
+
+/** What stands over the end of the customer's part, and over what is in the way of it. */
+export function endTitle(connect: Connect): WordKey {
+  if (hindranceOf(connect)) return 'hinderedTitle'
+  return connect.status === 'live' ? 'liveTitle' : 'verifiedTitle'
 }
 
 /** Why there is no answer, and what to do. */

@@ -205,7 +205,8 @@ test('what is in the way beside a right record is said, in place of "nothing mor
   }
   const told = 'Remove the AAAA record (2001:db8::bad) of two-ways.element-customer.com'
   await page.getByText(told).waitFor({ timeout: SEEN_WITHIN_MS })
-  await page.getByText('What to change stands below').first().waitFor()
+  await page.getByText('What it is, and what to do, stands below').first().waitFor()
+  await page.getByRole('heading', { name: 'Almost: something is in the way' }).waitFor()
   expect(await page.getByText('nothing more is to be done').or(page.getByText('nothing for you to do')).count()).toBe(0)
   expect(await findBarriers(page)).toEqual([])
   await shoot(page, 'element-hindered.light')
@@ -213,7 +214,8 @@ test('what is in the way beside a right record is said, in place of "nothing mor
   const { page: customer } = await world.open('/')
   await customer.goto(((await answer.json()) as { url: string }).url)
   await customer.getByText(told).waitFor()
-  await customer.getByText('What to change stands below').waitFor()
+  await customer.getByText('What it is, and what to do, stands below').waitFor()
+  await customer.getByRole('heading', { name: 'Almost: something is in the way' }).waitFor()
   await customer.getByLabel('Their e-mail address').fill('dns@element-customer.com')
   await customer.getByRole('button', { name: 'Send instructions' }).click()
   await customer.getByText('The instructions were sent').waitFor()

@@ -7,11 +7,18 @@ import { collectErrors, findBarriers } from './chromium.ts'
 import { EDGE_HOST, type PortalWorld, startPortalWorld } from './portal-world.ts'
 
 /** `isWindow`: what is seen without scrolling, as of a list that draws no more, and of what lies above a page. */
-type Screen = { name: string; path: string; before?: (page: Page) => Promise<unknown>; isWindow?: true }
+type Screen = {
+  name: string
+  path: string
+  opening?: (page: Page) => Promise<unknown>
+  before?: (page: Page) => Promise<unknown>
+  isWindow?: true
+}
 
 const OWNER = 'ada@vendor.example'
 const LONGEST = `${['a', 'b', 'c'].map((letter) => letter.repeat(63)).join('.')}.${'d'.repeat(53)}.example`
 const LETTERS = 'xn--bcher-kva.xn--bcher-customer-gsb.com'
+const BY_IPV6 = 'by-ipv6.customer.com'
 const LOOKS: Record<string, BrowserContextOptions> = {
   light: { viewport: { width: 1280, height: 800 }, colorScheme: 'light' },
   dark: { viewport: { width: 1280, height: 800 }, colorScheme: 'dark' },
@@ -40,7 +47,7 @@ try {
 console.log(`${folder}: ${findings} findings`)
 process.exit(findings === 0 ? 0 : 1)
 
-function screens(signInUrl: string, connectUrls: string[]): Screen[] {
+function screens(signInUrl: string, connectUrls: Record<string, string>): Screen[] {
   const press = (name: string) => (page: Page) => page.getByRole('button', { name, exact: true }).first().click()
   const chooseOwnRole = (page: Page) => page.getByLabel(`Role of ${OWNER}`).selectOption('admin')
   const project = '/projects/acme-shops'
@@ -74,11 +81,14 @@ function screens(signInUrl: string, connectUrls: string[]): Screen[] {
     { name: 'settings-target', path: `${project}/settings`, before: typeTarget },
     { name: 'not-found', path: '/projects/nobody' },
     { name: 'connect-ended', path: '/connect#mangled' },
-    ...connectUrls.map((url, n) => ({
-      name: ['connect', 'connect-wrong', 'connect-letters', 'connect-by-wildcard'][n]!,
-      path: url.replace(world.portalUrl, ''),
+    ...['connect', 'connect-wrong', 'connect-letters', 'connect-by-wildcard'].map((name) => ({
+      name,
+      path: connectUrls[name]!,
       before: choose('godaddy'),
     })),
+    { name: 'connect-hindered', path: connectUrls['connect-hindered']! },
+    { name: 'connect-caa', path: connectUrls['connect-live']!, opening: forbidByCaa },
+    { name: 'connect-live', path: connectUrls['connect-live']! },
   ]
 }
 
@@ -88,6 +98,7 @@ async function shootAll(wanted: Screen[], storageState: BrowserContextOptions['s
     for (const screen of wanted) {
       const page = await context.newPage()
       const errors = collectErrors(page)
+      await screen.opening?.(page)
       await page.goto(`${world.portalUrl}${screen.path}`)
       await page.getByRole('heading', { level: 1 }).first().waitFor({ state: 'attached' })
       await settle(page)
@@ -123,8 +134,8 @@ function report(name: string, problems: string[]): void {
   for (const problem of problems) console.log(`${name}: ${problem}`)
 }
 
-/** A project as it is after some weeks. Resolves with the addresses of the pages for customers. */
-async function furnish({ dns, tree, upstreamUrl }: PortalWorld, page: Page): Promise<string[]> {
+/** A project as it is after some weeks. Resolves with the paths of the pages for customers, by the screen's name. */
+async function furnish({ dns, tree, upstreamUrl, portalUrl }: PortalWorld, page: Page): Promise<Record<string, string>> {
   const call = async (method: string, path: string, body?: unknown) => {
     const answer = await page.request.fetch(`${tree.env.NAMESAKE_PORTAL_URL}${path}`, { method, ...(body !== undefined && { data: body }) })
     return { status: answer.status(), json: await answer.json().catch(() => undefined) }
@@ -137,9 +148,18 @@ async function furnish({ dns, tree, upstreamUrl }: PortalWorld, page: Page): Pro
   dns.set('wild-customer.com', 'NS', 'ada.ns.cloudflare.com', 'bob.ns.cloudflare.com')
   dns.set('*.hosted-customer.com', 'CNAME', 'sites.hoster.example')
   dns.set('wrong.customer.com', 'CNAME', 'old-shop.example.net')
+  // A provider that follows the CNAME itself for A records alone.
+  dns.set(BY_IPV6, 'AAAA', '2001:db8::bad')
+  dns.onQuery = ({ questions }) => {
+    const [{ name, type }] = questions as [{ name: string; type: string }]
+    if (name.toLowerCase() !== BY_IPV6) return
+    if (type === 'AAAA') dns.unset(BY_IPV6, 'CNAME')
+    else dns.set(BY_IPV6, 'CNAME', EDGE_HOST)
+  }
   await call('POST', `${project}/domains`, { hostname: 'shop.customer.com', metadata: { customer: 42, theme: 'dark', tags: ['a', 'b'] } })
   await call('POST', `${project}/domains`, { hostname: 'wrong.customer.com' })
   await call('POST', `${project}/domains`, { hostname: 'waiting.customer.com' })
+  await call('POST', `${project}/domains`, { hostname: BY_IPV6 })
   await call('POST', `${project}/domains`, { hostname: 'shop.hosted-customer.com' })
   await call('POST', `${project}/domains/shop.hosted-customer.com/check`)
   await call('POST', `${project}/domains`, { hostname: `${'long-name-'.repeat(6)}x.a-customer-with-a-long-name.example` })
@@ -154,13 +174,36 @@ async function furnish({ dns, tree, upstreamUrl }: PortalWorld, page: Page): Pro
   await call('DELETE', `${project}/tokens/${old.json.id}`)
   await call('POST', `${project}/members`, { email: 'grace@vendor.example', role: 'admin' })
   await call('POST', `${project}/members`, { email: 'a-very-long-address-of-a-colleague@department.vendor.example', role: 'member' })
-  for (const hostname of ['waiting', 'wrong', 'shop']) await call('POST', `${project}/domains/${hostname}.customer.com/check`)
-  const isLive = async () => (await call('GET', `${project}/domains/shop.customer.com`)).json.status === 'live'
-  for (let n = 0; n < 100 && !(await isLive()); n++) await page.waitForTimeout(100)
-  const links = ['waiting.customer.com', 'wrong.customer.com', LETTERS, 'shop.hosted-customer.com'].map((name) =>
-    call('POST', `${project}/domains/${name}/link`),
-  )
-  return (await Promise.all(links)).map(({ json }) => json.url)
+  for (const hostname of ['waiting', 'wrong', 'shop', 'by-ipv6']) await call('POST', `${project}/domains/${hostname}.customer.com/check`)
+  const isLive = async (hostname: string) => (await call('GET', `${project}/domains/${hostname}`)).json.status === 'live'
+  for (const hostname of ['shop.customer.com', BY_IPV6])
+    for (let n = 0; n < 100 && !(await isLive(hostname)); n++) await page.waitForTimeout(100)
+  const hostnames = {
+    connect: 'waiting.customer.com',
+    'connect-wrong': 'wrong.customer.com',
+    'connect-letters': LETTERS,
+    'connect-by-wildcard': 'shop.hosted-customer.com',
+    'connect-hindered': BY_IPV6,
+    'connect-live': 'shop.customer.com',
+  }
+  const links = Object.entries(hostnames).map(async ([screen, hostname]) => {
+    const { json } = await call('POST', `${project}/domains/${hostname}/link`)
+    return [screen, json.url.replace(portalUrl, '')]
+  })
+  return Object.fromEntries(await Promise.all(links))
+}
+
+/** CAA records are asked for where the authority's name in them is known, which is none of this machine: the answer is given that warning on its way. */
+function forbidByCaa(page: Page) {
+  const kind = 'caa-forbids'
+  const sentence =
+    'The CAA records of customer.com allow only digicert.com to issue certificates: add a CAA record named "@" in the DNS of customer.com with the value 0 issue "letsencrypt.org".'
+  return page.route('**/v1/connect', async (route) => {
+    const response = await route.fetch()
+    const connect = await response.json()
+    const json = { ...connect, status: 'certificate-failed', dns: { ...connect.dns, warnings: [{ kind, sentence }] } }
+    await route.fulfill({ response, json })
+  })
 }
 
 async function askForLink(page: Page): Promise<void> {
