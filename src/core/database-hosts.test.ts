@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type PostgresPair, startPostgresPair } from '../../test/support/postgres-pair.ts'
 import { eventually } from '../../test/support/tree.ts'
+import { pause } from '../lib/back-off.ts'
 import { listenForChanges } from './changes.ts'
 import { createDatabaseHosts, type DatabaseHosts } from './database-hosts.ts'
 import { closeDatabase, connectDatabase, type Db, rows } from './db.ts'
@@ -90,6 +91,19 @@ test('nor is one that is the only host left with those of a whole pool each time
   const answers = askTogether()
   still.goOn(true)
   for (const outcome of await answers) expect(outcome).toMatchObject({ value: [{ answer: 1 }] })
+  still.end()
+})
+
+test('nor is it when the one that waited for it is given up', async () => {
+  const still = await startStill()
+  const hosts = createDatabaseHosts(still.url.split('?')[0]!)
+  hosts.doubt(await hosts.choose())
+  const askedUntilMs = performance.now() + 12_000 // it is kept for ten seconds
+  const ask = async () => {
+    while (performance.now() < askedUntilMs) await expect(hosts.choose()).rejects.toThrow('timeout expired')
+  }
+  await Promise.all([ask(), pause(1_000).then(ask)])
+  expect(still.taken.length).toBe(2)
   still.end()
 })
 

@@ -10,7 +10,7 @@ export type Found = { place: Place; state?: ServerState; reason?: string; isLate
 type Knock = { answer: Promise<Found>; isTaken(): boolean; end(): void }
 
 const ASK_TIMEOUT_MS = 2_500
-const KEPT_MS = 10_000
+const KEPT_MS = 10_000 // whoever passes connections on may have bound it to a server that is dead
 const LATE = 'timeout expired'
 
 /**
@@ -63,7 +63,8 @@ function knockAt(place: Place): Knock {
       return { place, state: rows[0]! }
     } catch (error) {
       const { code = '', message } = error as NodeJS.ErrnoException
-      return { place, reason: `cannot be used: ${code} ${message}`.replace(':  ', ': ') }
+      const reason = `cannot be used: ${code} ${message}`.replace(':  ', ': ')
+      return { place, reason, ...(message === LATE && { isLate: true }) }
     } finally {
       clearTimeout(outlived)
       void client.end().catch(() => {})

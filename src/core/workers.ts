@@ -18,7 +18,6 @@ export const WORKER_SILENCE_MAX_S = 15
 export const TAKEN_OVER_WITHIN_S = 20
 
 const UNKNOWN_JOB_S_MAX = 600 // longer than any job may take
-const ANSWER_S_MAX = 60 // a connection is given up after 40 s of silence
 const GAP_MAX_S = 6
 const FAILED_KEPT_FOR = sql.lit('7 days')
 
@@ -82,23 +81,28 @@ export async function freeForgottenJobs(db: Db): Promise<void> {
   )
 }
 
-const OLD = sql`locked_at < now() - make_interval(secs => ${ANSWER_S_MAX})`
+/** A job in a worker's name. `isOld`: it was handed out so long ago that no answer of the queue can be on its way any more. */
+export type HeldJob = { id: string; lockedAt: Date; isOld: boolean }
 
-/** A job in a worker's name. `isOld`: so long ago that no answer of the queue can be on its way any more. */
-export type HeldJob = { id: string; isOld: boolean }
+const isOlderThan = (seconds: number) => sql<boolean>`locked_at < now() - make_interval(secs => ${seconds})`
 
 /** What the queue has handed to this worker. */
-export async function listHeldJobs(db: Db, workerId: string): Promise<HeldJob[]> {
-  return rows(db, sql<HeldJob>`select id::text as id, ${OLD} as "isOld" from graphile_worker.jobs where locked_by = ${workerId}`)
+export async function listHeldJobs(db: Db, workerId: string, answerWithinS: number): Promise<HeldJob[]> {
+  return rows(
+    db,
+    sql<HeldJob>`
+      select id::text as id, locked_at as "lockedAt", ${isOlderThan(answerWithinS)} as "isOld"
+      from graphile_worker.jobs where locked_by = ${workerId}`,
+  )
 }
 
 /** Hands old jobs back that the worker never began, as if they had not been taken. */
-export async function handBackJobs(db: Db, workerId: string, ids: readonly string[]): Promise<void> {
+export async function handBackJobs(db: Db, workerId: string, ids: readonly string[], answerWithinS: number): Promise<void> {
   await rows(
     db,
     sql`
       update graphile_worker._private_jobs set locked_at = null, locked_by = null, attempts = greatest(0, attempts - 1)
-      where id = any(${ids}::bigint[]) and locked_by = ${workerId} and ${OLD}`,
+      where id = any(${ids}::bigint[]) and locked_by = ${workerId} and ${isOlderThan(answerWithinS)}`,
   )
 }
 

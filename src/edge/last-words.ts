@@ -13,7 +13,7 @@ export function hearLastWords(socket: Socket): void {
   socket.destroy = (error?: NodeJS.ErrnoException) => {
     if (error?.syscall !== 'write') return destroy.call(socket, error)
     const end = () => void destroy.call(socket, error)
-    const isEndOnItsWay = TELLS_ENDED && error.code === 'EPIPE' && !socket.readableEnded && !(socket instanceof TLSSocket) // who makes codes up
+    const isEndOnItsWay = TELLS_ENDED && error.code === 'EPIPE' && !socket.readableEnded && !(socket instanceof TLSSocket) // whose errors are not the kernel's own
     if (isEndOnItsWay) {
       readOn(socket)
       socket.once('end', end)

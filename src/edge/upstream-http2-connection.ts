@@ -190,7 +190,7 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
     const isStuck = this.writer.stalledMs(nowMs) >= this.timeouts.bodyIdleMs
     const isDead = this.#signs.isDead(nowMs, this.writer.deliveredAtMs)
     if (isStuck || isDead || (this.#state === 'greeting' && nowMs >= this.#greetingEndsAt)) return this.#fail(new VanishedUpstream())
-    if (this.#requests.size > 0 && this.#signs.ask(nowMs)) this.writer.frame(FRAME.ping, FLAG.none, 0, PING_PAYLOAD)
+    if ((this.#requests.size > 0 || this.writer.isBusy) && this.#signs.ask(nowMs)) this.writer.frame(FRAME.ping, FLAG.none, 0, PING_PAYLOAD)
     if (this.isIdle && nowMs - this.#idleSince >= this.timeouts.keepAliveMs) return this.leave()
     for (const request of this.#requests.all()) if (nowMs >= request.deadlineAt) request.late()
   }

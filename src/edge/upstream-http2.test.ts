@@ -815,6 +815,20 @@ test('an upstream that answers and reads nothing is sent no more than a few head
   await expect.poll(() => ask().then(({ status }) => status, String)).toBe(200)
 })
 
+test('an upstream that has gone with heads unread, whose visitors went as well, is done without', async () => {
+  const { begin, ask } = await startRaw(
+    (type, id, _payload, socket, nth) => {
+      if (nth === 0) socket.pause()
+      else if (type === HEADERS) socket.write(frame(HEADERS, 5, id, OK))
+    },
+    { pingMs: 500, connectMs: 2_000 },
+  )
+  const fields = fieldsOf(['x-large', 'x'.repeat(150_000)])
+  const begun = [await begin(), ...(await Promise.all(Array.from({ length: 34 }, () => begin({ fields }))))]
+  for (const { channel } of begun) channel.destroy()
+  await expect.poll(() => ask().then(({ status }) => status, String), { timeout: 20_000 }).toBe(200)
+})
+
 test('a change of protocol is refused with its reason', async () => {
   const { ask } = await startUpstream((stream) => stream.respond({ ':status': 200 }, { endStream: true }))
   expect((await ask({ upgrade: 'websocket' })).failure?.reason).toBe('no-upgrade')

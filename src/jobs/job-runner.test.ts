@@ -59,42 +59,52 @@ test.each(askers)("a project's jobs leave places to others, though they came fir
   }
 })
 
-test('a job that was handed to a runner whose connection was lost before the answer is done; one under way is left to it', async () => {
-  const { db } = database
-  await rows(db, sql`delete from graphile_worker._private_jobs`)
-  const [lost, underWay] = (await claimSeveral(2)) as [Hostname, Hostname]
-  const begun: unknown[] = []
-  const released = Promise.withResolvers<void>()
-  const runner = await startJobRunner({
-    ...{ db, jobDb: db, log: createLog('test', 'fatal'), task: 'issue', atOnce: 3, lookForLostEveryMs: 200 },
-    async work(payload) {
-      const { hostname } = payload as { hostname: Hostname }
-      begun.push(hostname)
-      if (hostname === underWay) await released.promise
-    },
-  })
-  try {
+test.each([
+  ['first', 0],
+  ['second', 1],
+])(
+  'a job that was handed to a runner for the %s time when its connection was lost is done; one under way is left to it',
+  async (_, failures) => {
+    const { db } = database
     await rows(db, sql`delete from graphile_worker._private_jobs`)
-    await addIssueJobs(db, [underWay])
-    await vi.waitFor(() => expect(begun).toEqual([underWay]), 10_000)
-    await addIssueJobs(db, [underWay]) // the queue gives the one under way up, and counts its attempts as used
-    await vi.waitFor(() => expect(begun).toEqual([underWay, underWay]), 10_000)
-    await rows(
-      db,
-      sql`select graphile_worker.add_job('issue', ${JSON.stringify({ hostname: lost })}::json, run_at => now() + interval '1 day')`,
-    )
-    await rows(
-      db,
-      sql`update graphile_worker._private_jobs set run_at = now() - interval '1 day', locked_by = ${runner.id}, locked_at = now() - interval '5 minutes'`,
-    )
-    await vi.waitFor(() => expect(begun).toEqual([underWay, underWay, lost]), 10_000)
-  } finally {
-    released.resolve()
-    await runner.stop()
-    await runner.leave()
-  }
-  expect(begun).toEqual([underWay, underWay, lost])
-})
+    const [lost, underWay] = (await claimSeveral(2)) as [Hostname, Hostname]
+    const all = [underWay, underWay, ...Array.from({ length: failures + 1 }, () => lost)]
+    const begun: unknown[] = []
+    const released = Promise.withResolvers<void>()
+    const runner = await startJobRunner({
+      ...{ db, jobDb: db, log: createLog('test', 'fatal'), task: 'issue', atOnce: 3, lookForLost: { everyMs: 200, answerWithinS: 1 } },
+      async work(payload) {
+        const { hostname } = payload as { hostname: Hostname }
+        begun.push(hostname)
+        if (hostname === underWay) await released.promise
+        else if (begun.length - 2 <= failures) throw new Error('it is tried again')
+      },
+    })
+    try {
+      await rows(db, sql`delete from graphile_worker._private_jobs`)
+      await addIssueJobs(db, [underWay])
+      await vi.waitFor(() => expect(begun).toEqual([underWay]), 10_000)
+      await addIssueJobs(db, [underWay]) // the queue gives the one under way up, and counts its attempts as used
+      await vi.waitFor(() => expect(begun).toEqual([underWay, underWay]), 10_000)
+      const delay = failures > 0 ? '0 s' : '1 day'
+      const add = sql<{ id: string }>`
+        select (graphile_worker.add_job('issue', ${JSON.stringify({ hostname: lost })}::json, run_at => now() + ${delay}::interval)).id`
+      const [added] = await rows(db, add)
+      const lose = sql<{ id: string }>`
+        update graphile_worker._private_jobs
+        set run_at = now() - interval '1 day', attempts = attempts + 1, locked_by = ${runner.id}, locked_at = now() - interval '5 minutes'
+        where id = ${added!.id} and locked_at is null and attempts = ${failures} returning id`
+      await vi.waitFor(async () => expect(await rows(db, lose)).toHaveLength(1), 10_000)
+      await vi.waitFor(() => expect(begun).toEqual(all), 10_000)
+      await pause(1_500) // the one under way grows old meanwhile
+    } finally {
+      released.resolve()
+      await runner.stop()
+      await runner.leave()
+    }
+    expect(begun).toEqual(all)
+  },
+)
 
 test.each(['succeeds', 'fails'])('a job that %s while the database is away is done once, and the process goes on', async (how) => {
   const { db } = database

@@ -6,7 +6,7 @@ import { queuePool } from '../core/queue-pool.ts'
 import { holdsJob } from '../core/workers.ts'
 import { saysDatabaseIsAway } from '../errors.ts'
 import type { Log } from '../log.ts'
-import { noteBegunJobs, watchForLostJobs } from './lost-jobs.ts'
+import { type LookForLost, noteBegunJobs, watchForLostJobs } from './lost-jobs.ts'
 import { sharePlaces } from './place-shares.ts'
 import { joinWorkers } from './worker-registry.ts'
 
@@ -18,8 +18,8 @@ export type JobRunnerParts = {
   /** The only kind of jobs that it runs, and how many at the same time. */
   task: string
   atOnce: number
-  /** How often it looks for jobs that are in its name without its knowledge. */
-  lookForLostEveryMs?: number
+  /** For jobs that are in its name without its knowledge. */
+  lookForLost?: LookForLost
   /** `workerId` as the registry of workers knows it. */
   work(payload: unknown, job: Job, workerId: string): Promise<void>
 }
@@ -33,14 +33,22 @@ export type JobRunner = {
 }
 
 const JOB_POLL_MS = 1_000
-const LOOK_FOR_LOST_EVERY_MS = 30_000
+const LOOK_FOR_LOST: LookForLost = { everyMs: 30_000, answerWithinS: 60 } // a connection is given up after 40 s of silence
 
 /**
  * Runs the jobs of one kind, so that those of another never wait for their places; whom a job's flag names has no more of them than its share. Places
  * that are given out in the same moment are not known to each other: of an idle runner one may get all, and keeps its share as they end. Resolves once the
  * runner is known as a worker.
  */
-export async function startJobRunner({ db, jobDb, log, task, atOnce, work, lookForLostEveryMs }: JobRunnerParts): Promise<JobRunner> {
+export async function startJobRunner({
+  db,
+  jobDb,
+  log,
+  task,
+  atOnce,
+  work,
+  lookForLost = LOOK_FOR_LOST,
+}: JobRunnerParts): Promise<JobRunner> {
   const events: WorkerEvents = new EventEmitter()
   const begun = noteBegunJobs(events)
   const created = new Promise<string>((resolve) => events.once('pool:create', ({ workerPool }) => resolve(workerPool.id)))
@@ -70,7 +78,7 @@ export async function startJobRunner({ db, jobDb, log, task, atOnce, work, lookF
     },
   })
   const registered = await joined
-  const lost = watchForLostJobs(db, registered.id, begun, { everyMs: lookForLostEveryMs ?? LOOK_FOR_LOST_EVERY_MS, log })
+  const lost = watchForLostJobs(db, registered.id, begun, { ...lookForLost, log })
   return {
     id: registered.id,
     async stop() {

@@ -26,7 +26,7 @@ import { KeptForAll } from './waiting-messages.ts'
 const GET = requestBlock('shop.customer.com')
 const PIECE = 96 * 1024 // what one read of an upstream brings
 const BESIDE = 2_048 // what an answer that waits counts beside its bytes
-const STREAMS = 100
+const STREAMS = 200
 const LARGE = 50_000
 const STALLED = 50 // keep so much that no further request begins
 const REFUSED_STREAM = 7
@@ -253,9 +253,9 @@ test('answers that come after all requests have begun are let go again, as far a
 })
 
 test.each([
-  ['heads', 'little', 0, 2 * 1024 * 1024],
-  ['heads', 'much', 256 * 1024 * 1024, 512 * 1024],
-  ['trailers', 'little', 0, 2 * 1024 * 1024],
+  ['heads', 'little', 0, 8 * 1024 * 1024],
+  ['heads', 'much', 256 * 1024 * 1024, 2 * 1024 * 1024],
+  ['trailers', 'little', 0, 8 * 1024 * 1024],
 ])(
   'of the %s for a visitor that reads nothing no more wait than a connection may keep with %s kept for all',
   async (what, _, before, max) => {

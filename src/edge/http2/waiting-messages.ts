@@ -15,8 +15,12 @@ const KEPT_FOR_ALL_BYTES_HIGH = 256 * 1024 * 1024
  */
 const KEPT_BYTES_MAX_OF_MANY = 512 * 1024
 const PATIENCE_OF_MANY_MS = 2_000
-/** No window holds back heads and trailers. With more than this of them waiting for a visitor that reads nothing, the next one ends its stream. */
-const UNREAD_BYTES_HIGH = 2 * 1024 * 1024
+/**
+ * No window holds back heads and trailers. With more than this of them waiting for a visitor that does not keep up, the next one ends its stream: all that a
+ * connection may have asked for come with 30 KB of fields each, and with 8 where much is kept for all.
+ */
+const UNREAD_BYTES_HIGH = 8 * 1024 * 1024
+const UNREAD_BYTES_HIGH_OF_MANY = 2 * 1024 * 1024
 /** What each of several may send before it is the next one's turn: on a slow line a style sheet is not to wait for large pieces of a hundred images. */
 const TURN_BYTES = FRAME_BYTES_MAX
 
@@ -93,7 +97,7 @@ export class WaitingMessages {
   get haveRoomForHead(): boolean {
     if (!this.#writer.isBusy) return true
     this.#countUnread(this.#unreadBytes)
-    return this.#unreadBytes <= (this.#all.bytes < KEPT_FOR_ALL_BYTES_HIGH ? UNREAD_BYTES_HIGH : KEPT_BYTES_MAX_OF_MANY)
+    return this.#unreadBytes <= (this.#all.bytes < KEPT_FOR_ALL_BYTES_HIGH ? UNREAD_BYTES_HIGH : UNREAD_BYTES_HIGH_OF_MANY)
   }
 
   /** The connection is over, and its messages are. */
