@@ -1,4 +1,5 @@
-// `node test/portal/screenshots.ts [folder]`: every screen of the portal, light, dark and on two phones, as PNG files, with what axe says of each.
+// `node test/portal/screenshots.ts [folder] [word]`: every screen of the portal, or those with the word in their names, light, dark and on two phones, as
+// PNG files, with what axe says of each.
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { BrowserContextOptions, Page } from 'playwright-core'
@@ -26,7 +27,8 @@ const LOOKS: Record<string, BrowserContextOptions> = {
   small: { viewport: { width: 320, height: 640 }, colorScheme: 'dark', hasTouch: true, isMobile: true },
 }
 
-const folder = resolve(process.argv[2] ?? 'tmp/screenshots')
+const [, , folderName = 'tmp/screenshots', word = ''] = process.argv
+const folder = resolve(folderName)
 mkdirSync(folder, { recursive: true })
 const world = await startPortalWorld({
   NAMESAKE_DNS_ZONE: 'acme.namesake.example',
@@ -40,7 +42,8 @@ try {
   await shootAll([{ name: 'projects-empty', path: '/projects' }], storageState)
   const connectUrls = await furnish(world, page)
   const signInUrl = await world.askForLink(page, 'somebody-else@department.vendor.example')
-  await shootAll(screens(signInUrl, connectUrls), storageState)
+  const wanted = screens(signInUrl, connectUrls).filter(({ name }) => name.includes(word))
+  await shootAll(wanted, storageState)
 } finally {
   await world.stop()
 }
