@@ -51,13 +51,10 @@ function Logo({ project: { name, color, logoUrl } }: { project: Connect['project
   )
 }
 
+const GOOD = { box: 'border-emerald-300 bg-emerald-50 dark:border-emerald-800 dark:bg-emerald-950/50', disc: 'bg-emerald-700' }
 const ENDS = {
-  done: { box: 'border-emerald-300 bg-emerald-50 dark:border-emerald-800 dark:bg-emerald-950/50', disc: 'bg-emerald-700', sign: '✓' },
-  'under-way': {
-    box: 'border-emerald-300 bg-emerald-50 dark:border-emerald-800 dark:bg-emerald-950/50',
-    disc: 'bg-emerald-700',
-    sign: <Spinner />,
-  },
+  done: { ...GOOD, sign: '✓' },
+  'under-way': { ...GOOD, sign: <Spinner /> },
   hindered: { box: 'border-amber-300 bg-amber-50 dark:border-amber-800 dark:bg-amber-950/50', disc: 'bg-amber-700', sign: '!' },
 }
 

@@ -33,8 +33,8 @@ const OTHERS_GRACE_MS = 250 // of two that accept writes the newer one counts, s
 
 /**
  * The servers of an address with libpq's meaning of several hosts and `target_session_attrs`, which node-postgres lacks. One host without that
- * setting is connected to as it is, but by one at first where it was lost. Where several accept writes (an old primary came back), the one promoted last is taken, and this process
- * never goes back to one of an older timeline. `need` is for several hosts without that setting.
+ * setting is connected to as it is, but by one at first where it was lost. Where several accept writes (an old primary came back), the one promoted
+ * last is taken, and this process never goes back to one of an older timeline. `need` is for several hosts without that setting.
  */
 export function createDatabaseHosts(url: string, options: { log?: Log; need?: SessionNeed } = {}): DatabaseHosts {
   const { hosts, need: asked, shuffled } = readPostgresUrl(url)
@@ -79,7 +79,10 @@ export function createDatabaseHosts(url: string, options: { log?: Log; need?: Se
     return best.place
   }
 
-  /** Where the only server says nothing, one waits for it in the name of all: a pool would fill its line. What else is wrong, the connection itself says best. */
+  /**
+   * Where the only server says nothing, one waits for it in the name of all: a pool would fill its line. What else is wrong, the connection itself says
+   * best.
+   */
   const onlyPlace = async (): Promise<Place> => {
     const place = placeOf(order[0]!)
     const { state, isLate, reason } = await knock(place)

@@ -1,13 +1,12 @@
 import type { Socket } from 'node:net'
 import pg from 'pg'
+import { createOnce } from '../lib/once.ts'
 import type { Place } from './database-hosts.ts'
 import { openDatabaseSocket } from './database-socket.ts'
 import { SERVER_STATE, type ServerState } from './server-state.ts'
 
 /** What a server says of itself, or why it says nothing; `isLate` where that is not known. */
 export type Found = { place: Place; state?: ServerState; reason?: string; isLate?: true }
-
-type Knock = { answer: Promise<Found>; isTaken(): boolean; end(): void }
 
 const ASK_TIMEOUT_MS = 2_500
 const KEPT_MS = 10_000 // whoever passes connections on may have bound it to a server that is dead
@@ -19,32 +18,18 @@ const LATE = 'timeout expired'
  * for each of them before it hears anybody else.
  */
 export function createKnocks(): (place: Place) => Promise<Found> {
-  const standing = new Map<string, Knock>()
-  const forget = (place: Place, knock: Knock) => {
-    if (standing.get(place.name) === knock) standing.delete(place.name)
-  }
-  const begin = (place: Place): Knock => {
-    const knock = knockAt(place)
-    standing.set(place.name, knock)
-    void knock.answer.then(() => forget(place, knock)) // whoever comes after the answer wants a newer one
-    return knock
-  }
+  const once = createOnce<string, Found>()
   return async (place) => {
-    const knock = standing.get(place.name) ?? begin(place)
-    const late = Promise.withResolvers<undefined>()
-    const timer = setTimeout(late.resolve, ASK_TIMEOUT_MS, undefined)
-    const found = await Promise.race([knock.answer, late.promise])
+    const late = Promise.withResolvers<Found>()
+    const timer = setTimeout(late.resolve, ASK_TIMEOUT_MS, { place, reason: `cannot be used: ${LATE}`, isLate: true })
+    const found = await Promise.race([once(place.name, () => knockAt(place)), late.promise])
     clearTimeout(timer)
-    if (found) return found
-    if (!knock.isTaken()) {
-      forget(place, knock)
-      knock.end()
-    }
-    return { place, reason: `cannot be used: ${LATE}`, isLate: true }
+    return found
   }
 }
 
-function knockAt(place: Place): Knock {
+/** Never rejects. */
+async function knockAt(place: Place): Promise<Found> {
   const client = new pg.Client({
     connectionString: place.url,
     application_name: 'namesake seeks',
@@ -54,21 +39,20 @@ function knockAt(place: Place): Knock {
   client.on('error', () => {})
   const stream = () => client.connection.stream as Socket // with TLS it becomes another one
   const end = () => void stream().destroy(new Error(LATE))
+  const untaken = setTimeout(() => stream().readyState !== 'open' && end(), ASK_TIMEOUT_MS).unref()
   const outlived = setTimeout(end, KEPT_MS).unref()
   stream().once('connect', () => stream().unref()) // whoever waits for it has a timer; nobody else stays for it
-  const ask = async (): Promise<Found> => {
-    try {
-      await client.connect()
-      const { rows } = await client.query<ServerState>(SERVER_STATE)
-      return { place, state: rows[0]! }
-    } catch (error) {
-      const { code = '', message } = error as NodeJS.ErrnoException
-      const reason = `cannot be used: ${code} ${message}`.replace(':  ', ': ')
-      return { place, reason, ...(message === LATE && { isLate: true }) }
-    } finally {
-      clearTimeout(outlived)
-      void client.end().catch(() => {})
-    }
+  try {
+    await client.connect()
+    const { rows } = await client.query<ServerState>(SERVER_STATE)
+    return { place, state: rows[0]! }
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException
+    const reason = `cannot be used: ${code} ${message}`.replace(':  ', ': ')
+    return { place, reason, ...(message === LATE && { isLate: true }) }
+  } finally {
+    clearTimeout(untaken)
+    clearTimeout(outlived)
+    void client.end().catch(() => {})
   }
-  return { answer: ask(), isTaken: () => stream().readyState === 'open', end }
 }

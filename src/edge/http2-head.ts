@@ -95,7 +95,7 @@ export function readHttp2Head(fields: readonly HeaderField[]): Http2Head | undef
         others += 1
     }
   }
-  if (method === 'CONNECT') return { kind: 'refused', status: 405, method, target: named !== undefined && isAuthority(named) ? named : '' }
+  if (method === 'CONNECT') return refusedHead(405, method, named ?? '')
   if (method === undefined || scheme === undefined || path === undefined) return undefined
   const authority = named ?? host ?? ''
   const refused = (status: number): Http2Head => refusedHead(status, method, path)
@@ -118,8 +118,9 @@ export function readHttp2Head(fields: readonly HeaderField[]): Http2Head | undef
   }
 }
 
-export function refusedHead(status: number, method: string, path: string): Http2Head {
-  return { kind: 'refused', status, method, target: isPath(path, method) ? path : '' }
+export function refusedHead(status: number, method: string, target: string): Http2Head {
+  const isShown = method === 'CONNECT' ? isAuthority(target) : isPath(target, method)
+  return { kind: 'refused', status, method, target: isShown ? target : '' }
 }
 
 /** Refused for its size, of which these fields could be read. */

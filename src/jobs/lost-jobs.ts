@@ -1,9 +1,8 @@
 import type { WorkerEvents } from 'graphile-worker'
 import type { Db } from '../core/db.ts'
 import { type HeldJob, handBackJobs, listHeldJobs } from '../core/workers.ts'
-import { saysDatabaseIsAway } from '../errors.ts'
-import { pause } from '../lib/back-off.ts'
 import type { Log } from '../log.ts'
+import { startSweeps } from './sweep.ts'
 
 /** How often it is looked for them, and after how long no answer of the queue can be on its way any more. */
 export type LookForLost = { everyMs: number; answerWithinS: number }
@@ -13,7 +12,6 @@ export type LookForLost = { everyMs: number; answerWithinS: number }
  * answer, nobody would do that job for four hours. What was begun stays, also while its end is still to be written down.
  */
 export function watchForLostJobs(db: Db, workerId: string, begun: BegunJobs, { everyMs, answerWithinS, log }: LookForLost & { log: Log }) {
-  const stopping = new AbortController()
   const look = async (): Promise<void> => {
     const before = begun.all()
     const held = await listHeldJobs(db, workerId, answerWithinS)
@@ -23,20 +21,7 @@ export function watchForLostJobs(db: Db, workerId: string, begun: BegunJobs, { e
     await handBackJobs(db, workerId, lost, answerWithinS)
     log.warn({ jobs: lost }, 'jobs were lost on the way from the queue; they are free again')
   }
-  const watch = async (): Promise<void> => {
-    for (await pause(everyMs, stopping.signal); !stopping.signal.aborted; await pause(everyMs, stopping.signal)) {
-      await look().catch((error) => {
-        if (!saysDatabaseIsAway(error)) log.warn({ err: error }, 'cannot look for jobs that were lost')
-      })
-    }
-  }
-  const watching = watch()
-  return {
-    async stop(): Promise<void> {
-      stopping.abort()
-      await watching
-    },
-  }
+  return startSweeps([{ name: 'lost jobs', everyMs, run: look }], log)
 }
 
 export type BegunJobs = ReturnType<typeof noteBegunJobs>

@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { textOf } from '../support/mail.ts'
 import { freePort } from '../support/ports.ts'
 import { collectErrors, findBarriers } from './chromium.ts'
-import { EDGE_HOST, type PortalWorld, startPortalWorld } from './portal-world.ts'
+import { EDGE_HOST, type PortalWorld, sendIpv6Elsewhere, startPortalWorld } from './portal-world.ts'
 
 const FILE_BYTES_MAX = 15 * 1024
 const SEEN_WITHIN_MS = 60_000 // a look over HTTPS that failed on a busy machine is repeated after up to 16 s
@@ -195,14 +195,7 @@ test('what is in the way beside a right record is said, in place of "nothing mor
   const hostname = 'two-ways.element-customer.com'
   const { page } = await openHost(await link(hostname))
   await page.getByText('We do not see the record yet').first().waitFor()
-  const [wanted, wrong] = [() => world.dns.set(hostname, 'CNAME', EDGE_HOST), () => world.dns.set(hostname, 'AAAA', '2001:db8::bad')]
-  // As of a provider that flattens the CNAME for A and answers AAAA from elsewhere.
-  world.dns.onQuery = ({ questions }) => {
-    if (questions![0]!.name.toLowerCase() !== hostname) return
-    const isAaaa = questions![0]!.type === 'AAAA'
-    world.dns.unset(hostname, isAaaa ? 'CNAME' : 'AAAA')
-    isAaaa ? wrong() : wanted()
-  }
+  sendIpv6Elsewhere(world.dns, hostname)
   const told = 'Remove the AAAA record (2001:db8::bad) of two-ways.element-customer.com'
   await page.getByText(told).waitFor({ timeout: SEEN_WITHIN_MS })
   await page.getByText('What it is, and what to do, stands below').first().waitFor()
@@ -225,7 +218,7 @@ test('what is in the way beside a right record is said, in place of "nothing mor
   await shoot(customer, 'page-hindered.light')
   world.dns.onQuery = undefined
   world.dns.unset(hostname, 'AAAA')
-  wanted()
+  world.dns.set(hostname, 'CNAME', EDGE_HOST)
   await customer.getByRole('button', { name: 'Check now' }).click()
   await customer.getByText(told).waitFor({ state: 'detached' })
 })

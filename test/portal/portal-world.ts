@@ -30,6 +30,18 @@ export type PortalWorld = {
   stop(): Promise<void>
 }
 
+/** The hostname is a right alias for A records, and has an AAAA record of its own: as of a provider that flattens the CNAME for A alone. */
+export function sendIpv6Elsewhere(dns: DnsServer, hostname: string): void {
+  dns.onQuery = ({ questions }) => {
+    const [asked] = questions!
+    if (asked!.name.toLowerCase() !== hostname) return
+    const isAaaa = asked!.type === 'AAAA'
+    dns.unset(hostname, isAaaa ? 'CNAME' : 'AAAA')
+    if (isAaaa) dns.set(hostname, 'AAAA', '2001:db8::bad')
+    else dns.set(hostname, 'CNAME', EDGE_HOST)
+  }
+}
+
 export async function startPortalWorld(env: Record<string, string> = {}): Promise<PortalWorld> {
   const dns = await startDnsServer()
   dns.set(EDGE_HOST, 'A', '127.0.0.1')

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { freePort } from '../support/ports.ts'
 import { collectErrors, findBarriers } from './chromium.ts'
-import { EDGE_HOST, type PortalWorld, startPortalWorld } from './portal-world.ts'
+import { EDGE_HOST, type PortalWorld, sendIpv6Elsewhere, startPortalWorld } from './portal-world.ts'
 
 /** `isWindow`: what is seen without scrolling, as of a list that draws no more, and of what lies above a page. */
 type Screen = {
@@ -151,14 +151,7 @@ async function furnish({ dns, tree, upstreamUrl, portalUrl }: PortalWorld, page:
   dns.set('wild-customer.com', 'NS', 'ada.ns.cloudflare.com', 'bob.ns.cloudflare.com')
   dns.set('*.hosted-customer.com', 'CNAME', 'sites.hoster.example')
   dns.set('wrong.customer.com', 'CNAME', 'old-shop.example.net')
-  // A provider that follows the CNAME itself for A records alone.
-  dns.set(BY_IPV6, 'AAAA', '2001:db8::bad')
-  dns.onQuery = ({ questions }) => {
-    const [{ name, type }] = questions as [{ name: string; type: string }]
-    if (name.toLowerCase() !== BY_IPV6) return
-    if (type === 'AAAA') dns.unset(BY_IPV6, 'CNAME')
-    else dns.set(BY_IPV6, 'CNAME', EDGE_HOST)
-  }
+  sendIpv6Elsewhere(dns, BY_IPV6)
   await call('POST', `${project}/domains`, { hostname: 'shop.customer.com', metadata: { customer: 42, theme: 'dark', tags: ['a', 'b'] } })
   await call('POST', `${project}/domains`, { hostname: 'wrong.customer.com' })
   await call('POST', `${project}/domains`, { hostname: 'waiting.customer.com' })
