@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { pause } from '../lib/back-off.ts'
 import { steadyNowMs } from '../lib/steady-clock.ts'
 import { type Db, rows } from './db.ts'
@@ -41,4 +41,9 @@ export function createDatabaseClock(db: Db): DatabaseClock {
       await keeping
     },
   }
+}
+
+/** Of the moment of a heartbeat: no longer ago than so many seconds, nor further in the future, where it is from before the clock was set back. */
+export function aroundNow(seconds: number): RawBuilder<unknown> {
+  return sql`between now() - make_interval(secs => ${seconds}) and now() + make_interval(secs => ${seconds})`
 }

@@ -65,6 +65,19 @@ test('a machine that was taken away is forgotten by its name; one that is heard 
   expect(await forgetEdge(db, 'oslo-1')).toEqual({ kind: 'unknown' })
 })
 
+test('a heartbeat from before the database’s clock was set back says nothing of now: its edge is silent, and may not know of what came since', async () => {
+  const place = await currentCursor(db)
+  const xid = await committed()
+  await edge('paris-1', { place, address: '10.0.0.7:8443', silentForS: -3_600 })
+  expect(await listEdges(db)).toMatchObject([{ name: 'paris-1', state: 'silent' }])
+  expect(await countEdges(db)).toEqual({ fresh: 0, silent: 1 })
+  expect(await findVisitableEdges(db)).toEqual([])
+  expect(await behind(xid)).toEqual([])
+  expect(await behind(xid, { releasedAt: new Date() })).toEqual(['paris-1'])
+  expect(await behind(xid, { releasedAt: new Date(Date.now() - 120_000) })).toEqual(['paris-1'])
+  expect(await forgetEdge(db, 'paris-1')).toEqual({ kind: 'forgotten' })
+})
+
 test('an edge that was silent for a day is no longer listed', async () => {
   await edge('old', { silentForS: 86_401 })
   await edge('quiet', { silentForS: 86_000 })

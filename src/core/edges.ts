@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { type Cursor, EPOCH } from './changes.ts'
+import { aroundNow } from './database-clock.ts'
 import { type Db, rows } from './db.ts'
 
 /**
@@ -45,7 +46,8 @@ export type EdgeAddress = { name: string; address: string }
 /** For so long after its last heartbeat an edge may still serve what it was told before, to somebody who is told otherwise. */
 export const EDGE_LEASE_S = 600
 
-const FRESH = sql`interval '10 seconds'`
+// One from the future is from before the database's clock was set back, and says nothing of now.
+const FRESH = sql`heartbeat_at ${aroundNow(10)}`
 const KEPT = sql`interval '1 day'`
 // A transaction's time is that of its beginning: what it did may be seen only so much later.
 const TRANSACTION_MAX = sql`interval '1 minute'`
@@ -75,7 +77,7 @@ export async function listEdges(db: Db): Promise<Edge[]> {
     db,
     sql<EdgeRow>`
       select id, name, address, version, started_at as "startedAt", heartbeat_at as "heartbeatAt", behind_ms::float8 as "behindMs",
-        routes::float8 as routes, certificates::float8 as certificates, connections, load, heartbeat_at > now() - ${FRESH} as fresh
+        routes::float8 as routes, certificates::float8 as certificates, connections, load, ${FRESH} as fresh
       from edges order by name, id`,
   )
   return found.map(({ fresh, startedAt, heartbeatAt, ...edge }) => ({
@@ -92,7 +94,7 @@ export async function forgetEdge(db: Db, nameOrId: string): Promise<{ kind: 'for
     db,
     sql<{ forgotten: number; all: number }>`
       with gone as (
-        delete from edges where ${nameOrId} in (name, id::text) and heartbeat_at <= now() - ${FRESH} returning id
+        delete from edges where ${nameOrId} in (name, id::text) and not (${FRESH}) returning id
       )
       select (select count(*) from gone)::int as forgotten, (select count(*) from edges where ${nameOrId} in (name, id::text))::int as "all"`,
   )
@@ -110,18 +112,15 @@ export async function countEdges(db: Db): Promise<{ fresh: number; silent: numbe
   const [counted] = await rows(
     db,
     sql<{ fresh: number; silent: number }>`
-      select count(*) filter (where heartbeat_at > now() - ${FRESH})::int as fresh,
-        count(*) filter (where heartbeat_at <= now() - ${FRESH})::int as silent from edges`,
+      select count(*) filter (where ${FRESH})::int as fresh,
+        count(*) filter (where not (${FRESH}))::int as silent from edges`,
   )
   return counted!
 }
 
 /** The fresh edges that workers can visit. */
 export async function findVisitableEdges(db: Db): Promise<EdgeAddress[]> {
-  return rows(
-    db,
-    sql<EdgeAddress>`select name, address from edges where address is not null and heartbeat_at > now() - ${FRESH} order by name, id`,
-  )
+  return rows(db, sql<EdgeAddress>`select name, address from edges where address is not null and ${FRESH} order by name, id`)
 }
 
 /**
@@ -136,12 +135,13 @@ export async function findEdgesBehind(
     db,
     sql<EdgeBehind>`
       select name, heartbeat_at as "heartbeatAt",
-        case when heartbeat_at <= now() - ${FRESH} then heartbeat_at + make_interval(secs => ${leaseS}) end as "leaseEndsAt"
+        case when not (${FRESH}) then heartbeat_at + make_interval(secs => ${leaseS}) end as "leaseEndsAt"
       from edges
       where not (xid > ${xid}::xid8 and epoch = (select ${EPOCH} from feed)) and (
-        heartbeat_at > now() - ${FRESH}
+        ${FRESH}
         or heartbeat_at > now() - make_interval(secs => ${leaseS})
-          and heartbeat_at - make_interval(secs => behind_ms / 1000.0) < ${releasedAt}::timestamptz + ${TRANSACTION_MAX})
+          and case when heartbeat_at <= now() then heartbeat_at - make_interval(secs => behind_ms / 1000.0) else '-infinity' end
+            < ${releasedAt}::timestamptz + ${TRANSACTION_MAX})
       order by heartbeat_at, name`,
   )
 }

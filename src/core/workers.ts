@@ -1,4 +1,5 @@
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
+import { aroundNow } from './database-clock.ts'
 import { type Db, rows, transaction } from './db.ts'
 import { ISSUANCE_LEASE_S } from './issue-jobs.ts'
 
@@ -28,7 +29,7 @@ export async function beatWorker(db: Db, { id, host, pid }: Worker): Promise<voi
     sql`
       insert into workers as w (id, host, pid) values (${id}, ${host}, ${pid})
       on conflict (id) do update set heartbeat_at = now(),
-        steady_since = case when w.heartbeat_at ${isWithin(GAP_MAX_S)} then w.steady_since else now() end`,
+        steady_since = case when w.heartbeat_at ${aroundNow(GAP_MAX_S)} then w.steady_since else now() end`,
   )
 }
 
@@ -46,7 +47,7 @@ export async function takeOverFromDead(db: Db, { id }: Pick<Worker, 'id'>): Prom
     const dead = await rows(
       tx,
       sql<{ id: string }>`
-        delete from workers where not heartbeat_at ${isWithin(WORKER_SILENCE_MAX_S)}
+        delete from workers where not heartbeat_at ${aroundNow(WORKER_SILENCE_MAX_S)}
           and exists (select from workers me where me.id = ${id} and me.steady_since < now() - make_interval(secs => ${WORKER_SILENCE_MAX_S}))
         returning id`,
     )
@@ -120,9 +121,4 @@ export async function pruneFailedJobs(db: Db): Promise<void> {
 export async function holdsJob(db: Db, jobId: string, workerId: string): Promise<boolean> {
   const held = await rows(db, sql`select from graphile_worker.jobs where id = ${jobId}::bigint and locked_by = ${workerId}`)
   return held.length > 0
-}
-
-/** Of the moment of a heartbeat: no longer ago than so many seconds, nor as far in the future, as it is behind a clock that was set back. */
-function isWithin(seconds: number): RawBuilder<unknown> {
-  return sql`between now() - make_interval(secs => ${seconds}) and now() + make_interval(secs => ${seconds})`
 }
