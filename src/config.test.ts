@@ -207,6 +207,13 @@ test('an unknown variable is a warning with the nearest name', () => {
   ])
 })
 
+test('a setting that is missing is named beside the unknown variable that was meant for it', () => {
+  const misspelt = { NAMESAKE_DATABASE_URL: 'postgres://x', NAMESAKE_SECERT: 's'.repeat(32) }
+  expect(() => readConfig(misspelt, cwd)).toThrow(
+    /^One setting cannot be used:\n {2}NAMESAKE_SECRET is required .*\n {2}NAMESAKE_SECERT is not a setting .* did you mean NAMESAKE_SECRET\?$/,
+  )
+})
+
 test('a public edge with the built-in authority, or without addresses, is a warning', () => {
   const { warnings } = readConfig({ NAMESAKE_EDGE_HOST: 'edge.example.com', NAMESAKE_BASE_URL: 'https://api.example.com' }, cwd)
   expect(warnings).toEqual([expect.stringContaining('NAMESAKE_ACME_DIRECTORY'), expect.stringContaining('NAMESAKE_EDGE_IPS')])

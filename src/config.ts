@@ -104,10 +104,10 @@ export type Config = Readonly<{
 
 /** One message that names every bad variable, what is wrong with it, and an example that would do. */
 export class ConfigError extends Error {
-  constructor(problems: readonly string[]) {
-    super(
-      `${problems.length === 1 ? 'One setting' : `${problems.length} settings`} cannot be used:\n${problems.map((line) => `  ${line}`).join('\n')}`,
-    )
+  /** `unknown`: a name that was misspelt can be all that is wrong. */
+  constructor(problems: readonly string[], unknown: readonly string[] = []) {
+    const count = problems.length === 1 ? 'One setting' : `${problems.length} settings`
+    super([`${count} cannot be used:`, ...problems, ...unknown].join('\n  '))
     this.name = 'ConfigError'
   }
 }
@@ -196,7 +196,7 @@ export function readConfig(env: Env, cwd: string, dotEnv = readDotEnv(cwd)): { c
     logLevel: required('LOG_LEVEL', parseChoice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info', 'info'),
   }
   checkTogether(config, reading)
-  if (reading.problems.length > 0) throw new ConfigError(reading.problems)
+  if (reading.problems.length > 0) throw new ConfigError(reading.problems, reading.unknown())
   return { config: Object.freeze(config), warnings: [...reading.unknown(), ...unreadByLauncher(dotEnv, env), ...doubts(config)], dotEnv }
 }
 

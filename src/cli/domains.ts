@@ -43,14 +43,15 @@ async function add(name: string, { project: slug, metadata, json }: Options): Pr
     const hostname = parseClaimName(name)
     await registerDomain(db, project, { hostname, metadataJson: metadata! }, claimRules(config))
     announce(hostname)
-    return {
-      ...(await findDomain(db, project, hostname, config)),
-      needsNoDns: config.local && hostname.endsWith('.localhost'),
-    }
+    return { ...(await findDomain(db, project, hostname, config)), localEdge: config.local ? config.edgeHost : undefined }
   })
+  const needsNoDns = details.localEdge !== undefined && details.hostname.endsWith('.localhost')
   showText({ json }, recordJson(details), () => [
-    `${inBothForms(details.hostname)} is claimed by ${slug}. ${details.needsNoDns ? 'Under .localhost it needs no DNS record.' : 'Its owner adds this DNS record:'}`,
-    ...(details.needsNoDns ? [] : recordLines(details.dns.expected, 2)),
+    `${inBothForms(details.hostname)} is claimed by ${slug}. ${needsNoDns ? 'Under .localhost it needs no DNS record.' : 'Its owner adds this DNS record:'}`,
+    ...(needsNoDns ? [] : recordLines(details.dns.expected, 2)),
+    ...(details.localEdge && !needsNoDns
+      ? [`${details.localEdge} leads all to their own machine: set NAMESAKE_EDGE_HOST to a public name before you tell anybody.`]
+      : []),
     `How it stands: ${ownCommand()} domains check --project ${slug} ${shellWord(details.hostname)}`,
   ])
 }

@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { readConfig } from '../config.ts'
 import { prepareEdgeRole } from '../core/edge-role.ts'
 import { edgeSecrets } from '../roles/certificate-keys.ts'
 import { ensureOwnKeys } from '../roles/own-keys.ts'
@@ -14,6 +15,10 @@ export function edgeAccessCommand(): Command {
 }
 
 async function run({ json }: { json?: boolean }): Promise<void> {
+  if (!readConfig(process.env, process.cwd()).config.databaseUrl)
+    throw new Error(
+      'this installation has the embedded database, which no other machine reaches: edge machines need a PostgreSQL server, in NAMESAKE_DATABASE_URL of all',
+    )
   const { role, secret } = await withInstallation(async ({ db, config }) => {
     await ensureOwnKeys(db, config) // with a part of a wrong secret, an edge machine could open no certificate's key
     return { role: await prepareEdgeRole(db), secret: edgeSecrets(config) }

@@ -430,6 +430,18 @@ test('a domain is claimed, shown with the record to add, and given up; its metad
   expect(await json('domains', 'list', '--project', 'names')).toEqual([])
 })
 
+test('whoever claims a public name here is told that the record would lead nowhere', async () => {
+  await makeProject('trial')
+  const add = async (...more: string[]) => (await run('domains', 'add', '--project', 'trial', ...more)).out
+  const told = 'edge.localhost leads all to their own machine: set NAMESAKE_EDGE_HOST'
+  expect(await add('shop.trial-customer.example')).toContain(told)
+  expect(await add('shop.localhost')).not.toContain(told)
+})
+
+test('no access is printed to a database that no edge machine could reach', async () => {
+  expect(await run('edge-access')).toMatchObject({ code: 1, out: '', err: expect.stringContaining('need a PostgreSQL server') })
+})
+
 test('members are added, given another role and removed, never the last owner', async () => {
   await makeProject('people')
   const members = (...args: string[]) => json<{ email: string; role: string }>('members', args[0]!, '--project', 'people', ...args.slice(1))
