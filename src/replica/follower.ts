@@ -55,11 +55,11 @@ const CHECK_INTERVAL_MS = 24 * 3_600_000
 const FIRST_CHECK_AFTER_MS = 30_000 // it reads the whole file, which must not hold up a start
 const FAILURES_SAID = 4 // in a row: a database that starts beside us is no trouble
 const NO_ROOM_RETRY_MS = 60_000 // each try fills the disk, and PostgreSQL's files may be on the same one
-const RETRY = { firstMs: 100, maxMs: 2_000 } // longer, and a fleet whose database is back would not agree within 5 s
+const RETRY = { firstMs: 100, maxMs: 1_000 } // longer, and a fleet whose database is back would not agree within 5 s
 
 /**
  * The only part of a machine that follows the change feed. It reads at once when hinted and each second anyway, brings each changed key's
- * current row into the copy, then tells the machine's processes. Failures are retried (100 ms up to 2 s); meanwhile the copy serves and its lag grows.
+ * current row into the copy, then tells the machine's processes. Failures are retried (100 ms up to 1 s); meanwhile the copy serves and its lag grows.
  */
 export function createFollower(parts: FollowerParts): Follower {
   const { source, writer, log, now } = parts
