@@ -81,6 +81,7 @@ function screens(signInUrl: string, connectUrls: Record<string, string>): Screen
     { name: 'member-role', path: `${project}/members`, before: chooseOwnRole, isWindow: true },
     { name: 'activity', path: `${project}/activity` },
     { name: 'settings', path: `${project}/settings` },
+    { name: 'settings-preview', path: `${project}/settings`, before: showPreview, isWindow: true },
     { name: 'settings-target', path: `${project}/settings`, before: typeTarget },
     { name: 'not-found', path: '/projects/nobody' },
     { name: 'connect-ended', path: '/connect#mangled' },
@@ -187,6 +188,13 @@ async function furnish({ dns, tree, upstreamUrl, portalUrl }: PortalWorld, page:
     return [screen, json.url.replace(portalUrl, '')]
   })
   return Object.fromEntries(await Promise.all(links))
+}
+
+/** Chromium draws a page within the page only where it is on the screen. */
+async function showPreview(page: Page): Promise<void> {
+  await page.frameLocator('iframe').getByRole('heading').waitFor()
+  await page.locator('iframe').scrollIntoViewIfNeeded()
+  await page.waitForTimeout(500)
 }
 
 /** CAA records are asked for where the authority's name in them is known, which is none of this machine: the answer is given that warning on its way. */
