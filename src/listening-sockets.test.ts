@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { BoundSocket, connect, createServer } from 'node:net'
 import { expect, test } from 'vitest'
-import { bindSockets, handedSockets } from './listening-sockets.ts'
+import { bindSockets, explainUnbound, handedSockets } from './listening-sockets.ts'
 
 const SCRIPT = '/nobody/runs/this.ts'
 const wanted = (name: string, port: number, host = '127.0.0.1') => ({
@@ -47,4 +47,10 @@ test('every address that cannot be had is named, in one message, and none stays 
     }),
   )
   holder.close()
+})
+
+test('whoever listens to IPv6 on a machine without it is told what to set', () => {
+  expect(explainUnbound(wanted('https', 443, '::'), 'EAFNOSUPPORT')).toBe(
+    'NAMESAKE_HTTPS_ADDR: this machine has no IPv6 for [::]:443. Set NAMESAKE_HTTPS_ADDR=0.0.0.0:443 to listen to IPv4',
+  )
 })

@@ -135,6 +135,8 @@ export function explainUnbound({ variable, address }: WantedSocket, code: string
   }
   if (code === 'EADDRNOTAVAIL')
     return `${variable}: this machine has no address ${address.host}. Set ${variable}=0.0.0.0:${address.port} to listen on all of its own`
+  if (code === 'EAFNOSUPPORT')
+    return `${variable}: this machine has no IPv6 for ${write(address)}. Set ${variable}=0.0.0.0:${address.port} to listen to IPv4`
   return `${variable}: ${write(address)} cannot be bound (${code})`
 }
 
