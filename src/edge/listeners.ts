@@ -2,7 +2,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { unmapped } from '../lib/addresses.ts'
 import { Members } from '../lib/members.ts'
 import type { Admission } from './admission.ts'
-import { takeProxyHeader } from './proxy-protocol.ts'
+import { type Introduction, takeProxyHeader } from './proxy-protocol.ts'
 import { LEAVING_MS } from './timeouts.ts'
 
 /** What a server is told to listen on: a bound socket that came from the supervisor, or an address. */
@@ -15,20 +15,28 @@ export type ListenerParts = {
   onSocket(socket: Socket, peer: string): void
 }
 
+/** A connection, and how much of what it has said is the header of a proxy in front of us. */
+type Accepted = { socket: Socket; headerBytes: number }
+
 const BACKLOG = 4_096
 
 /** Accepts connections on all of the addresses; resolves when every one listens. */
 export async function startListeners(listens: readonly Listen[], parts: ListenerParts) {
   const servers: Server[] = []
-  const sockets = new Members<Socket>()
+  const connections = new Members<Accepted>()
   const accept = (socket: Socket) => {
     socket.on('error', () => socket.destroy())
     if (parts.admission.admit(socket) === 'turned-away') return void socket.destroy()
-    const place = sockets.add(socket)
-    socket.once('close', () => sockets.delete(place))
+    const accepted = { socket, headerBytes: 0 }
+    const place = connections.add(accepted)
+    socket.once('close', () => connections.delete(place))
     const address = unmapped(socket.remoteAddress ?? '')
     if (parts.proxyProtocol === 'off') hand(socket, address)
-    else void takeProxyHeader(socket, address).then((source) => source !== undefined && hand(socket, source))
+    else void takeProxyHeader(socket, address).then((introduction) => introduction && introduce(accepted, introduction))
+  }
+  const introduce = (accepted: Accepted, { peer, headerBytes }: Introduction) => {
+    accepted.headerBytes = headerBytes
+    hand(accepted.socket, peer)
   }
   const hand = (socket: Socket, peer: string) => {
     if (parts.admission.admitClient(socket, peer) === 'turned-away') socket.destroy()
@@ -37,7 +45,7 @@ export async function startListeners(listens: readonly Listen[], parts: Listener
   const close = async () => {
     // Browsers connect before they have anything to ask, and would keep a stop waiting until they should have.
     const letGo = () => {
-      for (const socket of sockets.all()) if (socket.bytesRead === 0) socket.destroy()
+      for (const { socket, headerBytes } of connections.all()) if (socket.bytesRead === headerBytes) socket.destroy()
     }
     const timer = setTimeout(letGo, LEAVING_MS)
     await Promise.all(servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve()))))
@@ -61,7 +69,7 @@ export async function startListeners(listens: readonly Listen[], parts: Listener
     /** Takes no further connection, and lets those go that say nothing for two seconds more; resolves when the last one that was taken has closed. */
     close,
     destroy() {
-      for (const socket of sockets.all()) socket.destroy()
+      for (const { socket } of connections.all()) socket.destroy()
     },
   }
 }

@@ -14,6 +14,9 @@ const ADDRESS_BYTES_V2 = [0, 12, 36, 216]
 const LINE_V1 = /^PROXY (?:UNKNOWN(?: .*)?|(TCP4|TCP6) (\S+) (\S+) (\d{1,5}) (\d{1,5}))$/
 const WAIT_MS_MAX = 5_000
 
+/** `headerBytes`: of what the connection has said, what the proxy did. */
+export type Introduction = { peer: string; headerBytes: number }
+
 /** Reads the PROXY protocol's header, version 1 or 2, from the first bytes of a connection. */
 export function readProxyHeader(bytes: Buffer): ProxyHeader {
   const compared = Math.min(bytes.length, SIGNATURE_V2.length)
@@ -23,10 +26,10 @@ export function readProxyHeader(bytes: Buffer): ProxyHeader {
 }
 
 /**
- * Takes the header off a new connection; resolves with the visitor's address (`peer`, when the proxy speaks for itself), or undefined after
+ * Takes the header off a new connection; resolves with the visitor's address (the proxy's own, when it speaks for itself), or undefined after
  * closing what sent no header in time.
  */
-export function takeProxyHeader(socket: Socket, peer: string): Promise<string | undefined> {
+export function takeProxyHeader(socket: Socket, proxy: string): Promise<Introduction | undefined> {
   return new Promise((resolve) => {
     let kept: Buffer = Buffer.alloc(0)
     const look = () => {
@@ -37,14 +40,14 @@ export function takeProxyHeader(socket: Socket, peer: string): Promise<string | 
       if (header.kind === 'invalid') return settle(undefined)
       if (header.kind === 'incomplete') return
       if (kept.length > header.bytes) socket.unshift(kept.subarray(header.bytes))
-      settle(header.source ?? peer)
+      settle({ peer: header.source ?? proxy, headerBytes: header.bytes })
     }
     const gone = () => settle(undefined)
-    const settle = (source: string | undefined) => {
+    const settle = (introduction: Introduction | undefined) => {
       stop()
       socket.off('readable', look).off('end', gone).off('close', gone)
-      if (source === undefined) socket.destroy()
-      resolve(source)
+      if (!introduction) socket.destroy()
+      resolve(introduction)
     }
     const stop = new Patience(WAIT_MS_MAX).wait(gone)
     socket.on('readable', look).once('end', gone).once('close', gone)

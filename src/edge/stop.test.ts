@@ -5,6 +5,7 @@ import { afterEach, expect, test } from 'vitest'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
 import { openHttp2, openTls, RawReader, requestHttp2, speak, speakPlain } from '../../test/support/raw-visitor.ts'
 import { startUpstream, type Upstream } from '../../test/support/upstream.ts'
+import type { EdgeParts } from './edge.ts'
 import type { Timeouts } from './timeouts.ts'
 
 const HOST = 'shop.customer.com'
@@ -13,7 +14,10 @@ afterEach(async () => {
   for (const one of running.splice(0)) await one.stop(0)
 })
 
-async function start(timeouts: Partial<Timeouts> = {}): Promise<{
+async function start(
+  timeouts: Partial<Timeouts> = {},
+  more: Pick<EdgeParts, 'proxyProtocol'> = { proxyProtocol: 'off' },
+): Promise<{
   edge: TestEdge
   upstream: Upstream
   held: Promise<ServerResponse>
@@ -28,7 +32,7 @@ async function start(timeouts: Partial<Timeouts> = {}): Promise<{
       return true
     },
   })
-  const edge = await startTestEdge({ timeouts })
+  const edge = await startTestEdge({ timeouts, ...more })
   running.push(edge, upstream)
   await edge.route(HOST, upstream.url)
   return { edge, upstream, held: held.promise, target: { port: edge.httpsPort, hostname: HOST, ca: edge.ca.certPem } }
@@ -67,18 +71,28 @@ test('what runs at the stop ends well, says Connection: close, and nothing new i
   await stopped
 })
 
-test('who has connected and says nothing holds up no stop, and loses nothing; what runs beside it ends well', async () => {
-  const { edge, held, target } = await start({ handshakeMs: 600_000 })
-  const silent = connect(edge.httpsPort, '127.0.0.1').on('error', () => {})
-  const gone = once(silent, 'close')
-  const reader = await speak(target, `GET /held HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
-  const response = await held
-  const stopped = edge.stop(60_000)
-  await gone
-  response.end('done')
-  expect((await reader.answer()).status).toBe(200)
-  await stopped
-})
+test.each([
+  ['', 'off'],
+  ['PROXY TCP4 192.0.2.7 10.0.0.1 4096 443\r\n', 'required'],
+] as const)(
+  'who has connected and says nothing behind %j holds up no stop, and loses nothing; what runs beside it ends well',
+  async (header, proxyProtocol) => {
+    const { edge, held, target } = await start({ handshakeMs: 600_000 }, { proxyProtocol })
+    const introduced = () => {
+      const socket = connect(edge.httpsPort, '127.0.0.1').on('error', () => {})
+      if (header) socket.write(header)
+      return socket
+    }
+    const gone = once(introduced(), 'close')
+    const reader = await speak({ ...target, more: { socket: introduced() } }, `GET /held HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+    const response = await held
+    const stopped = edge.stop(60_000)
+    await gone
+    response.end('done')
+    expect((await reader.answer()).status).toBe(200)
+    await stopped
+  },
+)
 
 const HALF = `GET /half HTTP/1.1\r\nHost: ${HOST}\r\n`
 const WHOLE = `GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`
