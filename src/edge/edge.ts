@@ -130,12 +130,9 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
   const port80 = createPort80({ ...parts, trustedProxies, timeouts })
 
   // Port 80 first: a certificate authority may call as soon as a first handshake asks for a certificate.
-  const http = await startListeners(parts.listen.http, {
-    proxyProtocol,
-    admission,
-    onSocket: port80.accept,
-  })
-  const https = await startListeners(parts.listen.https, { proxyProtocol, admission, onSocket: tls.accept }).catch(async (error) => {
+  const listening = { log, proxyProtocol, admission }
+  const http = await startListeners(parts.listen.http, { ...listening, onSocket: port80.accept })
+  const https = await startListeners(parts.listen.https, { ...listening, onSocket: tls.accept }).catch(async (error) => {
     await http.close()
     throw error
   })

@@ -1,6 +1,8 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { unmapped } from '../lib/addresses.ts'
 import { Members } from '../lib/members.ts'
+import { createSeldom } from '../lib/seldom.ts'
+import type { Log } from '../log.ts'
 import type { Admission } from './admission.ts'
 import { type Introduction, takeProxyHeader } from './proxy-protocol.ts'
 import { LEAVING_MS } from './timeouts.ts'
@@ -9,6 +11,7 @@ import { LEAVING_MS } from './timeouts.ts'
 export type Listen = { fd: number } | { host: string; port: number }
 
 export type ListenerParts = {
+  log: Log
   proxyProtocol: 'off' | 'required'
   admission: Admission
   /** `peer`: the address of whoever connected, or of the visitor when a proxy told it. */
@@ -19,11 +22,14 @@ export type ListenerParts = {
 type Accepted = { socket: Socket; headerBytes: number }
 
 const BACKLOG = 4_096
+const NO_HEADER =
+  'connections that began without the PROXY protocol were closed, as NAMESAKE_PROXY_PROTOCOL=required has it. If the load balancer in front does not speak it, have it do so, or set that to off; if they came past it, let nobody else reach these ports'
 
 /** Accepts connections on all of the addresses; resolves when every one listens. */
 export async function startListeners(listens: readonly Listen[], parts: ListenerParts) {
   const servers: Server[] = []
   const connections = new Members<Accepted>()
+  const seldom = createSeldom()
   const accept = (socket: Socket) => {
     socket.on('error', () => socket.destroy())
     if (parts.admission.admit(socket) === 'turned-away') return void socket.destroy()
@@ -32,11 +38,13 @@ export async function startListeners(listens: readonly Listen[], parts: Listener
     socket.once('close', () => connections.delete(place))
     const address = unmapped(socket.remoteAddress ?? '')
     if (parts.proxyProtocol === 'off') hand(socket, address)
-    else void takeProxyHeader(socket, address).then((introduction) => introduction && introduce(accepted, introduction))
+    else void takeProxyHeader(socket, address).then((introduction) => introduce(accepted, introduction, address))
   }
-  const introduce = (accepted: Accepted, { peer, headerBytes }: Introduction) => {
-    accepted.headerBytes = headerBytes
-    hand(accepted.socket, peer)
+  const introduce = (accepted: Accepted, introduction: Introduction, client: string) => {
+    if (introduction.kind === 'no-header') seldom((connections) => parts.log.warn({ client, connections }, NO_HEADER))
+    if (introduction.kind !== 'introduced') return
+    accepted.headerBytes = introduction.headerBytes
+    hand(accepted.socket, introduction.peer)
   }
   const hand = (socket: Socket, peer: string) => {
     if (parts.admission.admitClient(socket, peer) === 'turned-away') socket.destroy()

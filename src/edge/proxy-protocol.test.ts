@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -113,4 +114,32 @@ test('port 80 wants the header too, and a connection without one is closed', asy
   expect((await reader.answer()).field('location')).toBe(`https://${HOST}/a`)
   reader.socket.destroy()
   expect(await speakPlain(edge.httpPort, `GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`).closed()).toBe('')
+})
+
+test.each([
+  ['required', 'a ClientHello', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', /without the PROXY protocol/],
+  ['off', 'a header of version 1', 'PROXY TCP4 192.0.2.7 10.0.0.1 4096 443\r\n\x16\x03\x01', /NAMESAKE_PROXY_PROTOCOL=required/],
+  ['off', 'a header of version 2', V2_IPV4.toString('latin1'), /NAMESAKE_PROXY_PROTOCOL=required/],
+] as const)(
+  'where the setting %j does not fit what comes, %s, the log says once what to set',
+  async (proxyProtocol, _what, bytes, advice) => {
+    const own = await startTestEdge({ proxyProtocol })
+    const said = () => own.lines.filter(({ msg }) => msg !== undefined)
+    for (let n = 0; n < 3; n += 1) await speakPlain(own.httpsPort, bytes).closed()
+    await expect.poll(said).toMatchObject([{ level: 40, client: '127.0.0.1', connections: 1, msg: expect.stringMatching(advice) }])
+    await own.stop(0)
+  },
+)
+
+test('who closes before it has said anything, as health checks of load balancers do, is nothing to log', async () => {
+  const own = await startTestEdge({ proxyProtocol: 'required' })
+  for (const port of [own.httpsPort, own.httpPort]) {
+    const socket = connect(port, '127.0.0.1')
+    const closed = once(socket.resume(), 'close')
+    socket.end()
+    await closed
+  }
+  await expect.poll(async () => (await own.report()).admission.open).toBe(0)
+  expect(own.lines).toEqual([])
+  await own.stop(0)
 })

@@ -14,8 +14,8 @@ const ADDRESS_BYTES_V2 = [0, 12, 36, 216]
 const LINE_V1 = /^PROXY (?:UNKNOWN(?: .*)?|(TCP4|TCP6) (\S+) (\S+) (\d{1,5}) (\d{1,5}))$/
 const WAIT_MS_MAX = 5_000
 
-/** `headerBytes`: of what the connection has said, what the proxy did. */
-export type Introduction = { peer: string; headerBytes: number }
+/** `headerBytes`: of what the connection has said, what the proxy did. `no-header`: it began with something else. */
+export type Introduction = { kind: 'introduced'; peer: string; headerBytes: number } | { kind: 'no-header' } | { kind: 'gone' }
 
 /** Reads the PROXY protocol's header, version 1 or 2, from the first bytes of a connection. */
 export function readProxyHeader(bytes: Buffer): ProxyHeader {
@@ -26,10 +26,10 @@ export function readProxyHeader(bytes: Buffer): ProxyHeader {
 }
 
 /**
- * Takes the header off a new connection; resolves with the visitor's address (the proxy's own, when it speaks for itself), or undefined after
- * closing what sent no header in time.
+ * Takes the header off a new connection; resolves with the visitor's address (the proxy's own, when it speaks for itself), or after closing
+ * what sent no header, or not in time.
  */
-export function takeProxyHeader(socket: Socket, proxy: string): Promise<Introduction | undefined> {
+export function takeProxyHeader(socket: Socket, proxy: string): Promise<Introduction> {
   return new Promise((resolve) => {
     let kept: Buffer = Buffer.alloc(0)
     const look = () => {
@@ -37,16 +37,16 @@ export function takeProxyHeader(socket: Socket, proxy: string): Promise<Introduc
       if (!bytes) return
       kept = Buffer.concat([kept, bytes])
       const header = readProxyHeader(kept)
-      if (header.kind === 'invalid') return settle(undefined)
+      if (header.kind === 'invalid') return settle({ kind: 'no-header' })
       if (header.kind === 'incomplete') return
       if (kept.length > header.bytes) socket.unshift(kept.subarray(header.bytes))
-      settle({ peer: header.source ?? proxy, headerBytes: header.bytes })
+      settle({ kind: 'introduced', peer: header.source ?? proxy, headerBytes: header.bytes })
     }
-    const gone = () => settle(undefined)
-    const settle = (introduction: Introduction | undefined) => {
+    const gone = () => settle({ kind: 'gone' })
+    const settle = (introduction: Introduction) => {
       stop()
       socket.off('readable', look).off('end', gone).off('close', gone)
-      if (!introduction) socket.destroy()
+      if (introduction.kind !== 'introduced') socket.destroy()
       resolve(introduction)
     }
     const stop = new Patience(WAIT_MS_MAX).wait(gone)

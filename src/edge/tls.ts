@@ -15,6 +15,7 @@ import { endSoon } from './linger.ts'
 import type { HandshakeOutcome } from './metrics.ts'
 import { forgetOfferedProtocols } from './offered-protocols.ts'
 import { Patience } from './patience.ts'
+import { readProxyHeader } from './proxy-protocol.ts'
 import { type Certified, createSecureContexts, TLS_SETTINGS } from './secure-contexts.ts'
 import { setTicketKeys } from './ticket-keys.ts'
 import { TCP_KEEP_ALIVE_MS } from './timeouts.ts'
@@ -65,6 +66,8 @@ const REFUSAL = Buffer.from([21, 3, 3, 0, 2, 2, 40])
 /** Fatal no_application_protocol (RFC 7301 §3.2). */
 const NO_PROTOCOL = Buffer.from([21, 3, 3, 0, 2, 2, 120])
 const TICKET_KEYS_BYTES = 48
+const PROXY_HEADER =
+  'connections that began with a header of the PROXY protocol, where TLS was expected, were refused. If the load balancer in front speaks it, set NAMESAKE_PROXY_PROTOCOL=required; where that is set, let one proxy alone speak it'
 
 /**
  * Ends TLS for visitors. The ClientHello is looked at before TLS begins: a name that nobody registered costs one alert and no cryptography, and
@@ -78,6 +81,13 @@ export function createTls(parts: TlsParts) {
   const seldom = createSeldom() // anybody can ask for a name whose key cannot be opened, as often as they like
   const notServed = (error: unknown) =>
     seldom((handshakes) => parts.log.error({ err: error, handshakes }, 'a handshake could not be served'))
+  const seldomProxies = createSeldom()
+  /** Of what is no TLS at all: a load balancer of whom nobody told us would lose every visitor without a word. */
+  const noteProxy = (socket: Socket, client: string) => {
+    const first = socket.read() as Buffer | null
+    if (first && readProxyHeader(first).kind === 'header')
+      seldomProxies((connections) => parts.log.warn({ client, connections }, PROXY_HEADER))
+  }
   let nameless: { id: string; leafPem: string; server: Server } | undefined
 
   const begin = (more: TlsOptions): Server => {
@@ -150,7 +160,11 @@ export function createTls(parts: TlsParts) {
   /** `endOf`: how it came to its end when it was closed on the way. */
   const negotiate = async (socket: Socket, peer: string, endOf: () => 'timeout' | 'gone'): Promise<void> => {
     const hello = await peekClientHello(socket)
-    if (hello.kind !== 'hello') return refuse(socket, hello.kind === 'unreadable' ? 'failed' : endOf())
+    if (hello.kind === 'incomplete') return refuse(socket, endOf())
+    if (hello.kind === 'unreadable') {
+      noteProxy(socket, peer)
+      return refuse(socket, 'failed')
+    }
     const reading = hello.servername === undefined ? undefined : readHostname(hello.servername)
     if (reading?.kind === 'invalid') return refuse(socket, 'refused')
     if (parts.challenges.arePending() && isValidation(hello)) return validate(socket, reading?.hostname, endOf)
