@@ -1,6 +1,7 @@
 import type { Fields, RequestBody } from './engine.ts'
 import { trailersToUpstream } from './forwarded-trailers.ts'
 import { keep } from './let-go.ts'
+import type { Repeatable } from './repeatable.ts'
 
 /**
  * A request of whose body no more than this has been sent can be sent again, should the upstream not have looked at it: most upstreams let out no more
@@ -9,6 +10,8 @@ import { keep } from './let-go.ts'
 const REPEATABLE_BYTES_MAX = 64 * 1024
 /** Each takes an object, whatever its bytes: whoever sends single ones must not have it kept for all. */
 const REPEATABLE_PIECES_MAX = 400
+/** What a piece takes beside its bytes. */
+const PIECE_BYTES = 512
 
 export type BodySink = {
   /** Sends what there is room for and returns how much that was. */
@@ -22,18 +25,24 @@ export type BodySink = {
 export class BodySending {
   readonly #body: RequestBody
   readonly #sink: BodySink
+  readonly #kept: Repeatable
+  readonly #owner: string
   /** What no window had room for yet. */
   #unsent: Buffer[] = []
   /** All that has come, what waits included, while little enough of it has been sent to be sent again. */
   #repeatable: Buffer[] | undefined = []
+  #repeatableBytes = 0
   #sentBytes = 0
   #hasEnded = false
   #isHeld = false
   isComplete = false
 
-  constructor(body: RequestBody, sink: BodySink) {
+  /** `owner`: the project whose upstream it is for. */
+  constructor(body: RequestBody, sink: BodySink, { kept, owner }: { kept: Repeatable; owner: string }) {
     this.#body = body
     this.#sink = sink
+    this.#kept = kept
+    this.#owner = owner
     body.start({ take: this.#take, end: this.#end })
   }
 
@@ -49,7 +58,7 @@ export class BodySending {
       const chunk = this.#unsent[0]!
       const sent = this.#sink.sendBody(chunk)
       this.#sentBytes += sent
-      if (this.#sentBytes > REPEATABLE_BYTES_MAX) this.#repeatable = undefined
+      if (this.#sentBytes > REPEATABLE_BYTES_MAX) this.commit()
       if (sent < chunk.length) {
         this.#unsent[0] = chunk.subarray(sent)
         return false
@@ -72,25 +81,36 @@ export class BodySending {
     return true
   }
 
-  /** The upstream has begun to answer: nothing is sent twice from now on. */
+  /** Nothing is sent twice from now on, as when the upstream has begun to answer. */
   commit(): void {
+    if (!this.#repeatable) return
     this.#repeatable = undefined
+    this.#kept.letGo(this.#owner, this.#repeatableBytes)
   }
 
   stop(): void {
     this.#body.stop()
     this.#unsent = []
-    this.#repeatable = undefined
+    this.commit()
   }
 
   readonly #take = (taken: Buffer) => {
     const chunk = keep(taken)
-    if (this.#repeatable?.length === REPEATABLE_PIECES_MAX) this.#repeatable = undefined
-    this.#repeatable?.push(chunk)
+    if (this.#repeatable) this.#keepToRepeat(chunk, this.#repeatable)
     this.#unsent.push(chunk)
     if (!this.#isHeld && this.#unsent.length === 1 && this.goOn()) return
     this.#body.pause()
     this.#sink.waitForRoom()
+  }
+
+  #keepToRepeat(chunk: Buffer, repeatable: Buffer[]): void {
+    const bytes = chunk.length + PIECE_BYTES
+    if (repeatable.length < REPEATABLE_PIECES_MAX && this.#kept.keep(this.#owner, bytes)) {
+      this.#repeatableBytes += bytes
+      repeatable.push(chunk)
+    } else {
+      this.commit()
+    }
   }
 
   readonly #end = () => {

@@ -1,6 +1,7 @@
 import { createFrameBuffers } from './http2/frame-buffers.ts'
 import { HpackEncoder } from './http2/hpack-encoder.ts'
 import { startLooks } from './looks.ts'
+import { Repeatable } from './repeatable.ts'
 import type { Upstream, UpstreamFailure, UpstreamWays } from './upstream.ts'
 import { UpstreamHttp2Connection } from './upstream-http2-connection.ts'
 import { UpstreamHttp2Request } from './upstream-http2-request.ts'
@@ -35,6 +36,7 @@ export function createUpstreamHttp2Pools({ connect, room, timeouts, turn }: Upst
   const pools = new Map<string, Pool>()
   const connections = new Set<UpstreamHttp2Connection>()
   const shared = { timeouts, turn, buffers: createFrameBuffers(), encoder: new HpackEncoder() }
+  const repeatable = new Repeatable()
 
   let isDestroyed = false
   const looks = startLooks(LOOKED_AT_EVERY_MS, (nowMs) => {
@@ -152,7 +154,7 @@ export function createUpstreamHttp2Pools({ connect, room, timeouts, turn }: Upst
   return {
     /** A place on a connection for one exchange. Throws, or rejects with, UpstreamFailure. */
     acquire(upstream: Upstream, asking: Asking = {}): UpstreamHttp2Request | Promise<UpstreamHttp2Request> {
-      const request = (host: UpstreamHttp2Connection) => new UpstreamHttp2Request(host, async () => find(upstream, asking))
+      const request = (host: UpstreamHttp2Connection) => new UpstreamHttp2Request(host, async () => find(upstream, asking), repeatable)
       const found = find(upstream, asking)
       return found instanceof Promise ? found.then(request) : request(found)
     },

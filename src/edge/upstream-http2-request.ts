@@ -6,6 +6,7 @@ import { ERROR_CODE, errorName, FLAG, FRAME, FRAME_BYTES_MAX } from './http2/pro
 import { STREAM_WINDOW_BYTES, STREAM_WINDOW_BYTES_MAX } from './http2/settings.ts'
 import type { Waiting } from './http2/waiting-messages.ts'
 import { ReceiveWindow, SendWindow } from './http2/windows.ts'
+import type { Repeatable } from './repeatable.ts'
 import type { Timeouts } from './timeouts.ts'
 import { type Upstream, UpstreamFailure } from './upstream.ts'
 import type { UpstreamChannel } from './upstream-channels.ts'
@@ -55,6 +56,7 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
   deadlineAt = Number.POSITIVE_INFINITY
   #host: RequestHost
   readonly #findHost: () => Promise<RequestHost>
+  readonly #kept: Repeatable
   #state: 'reserved' | 'moving' | 'running' | 'over' = 'reserved'
   #request: UpstreamRequest | undefined
   #listener: UpstreamListener | undefined
@@ -72,10 +74,11 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
   #untaken = 0
   #repeats = 0
 
-  /** `host` has kept a place for it; `findHost` finds another one with a place. */
-  constructor(host: RequestHost, findHost: () => Promise<RequestHost>) {
+  /** `host` has kept a place for it; `findHost` finds another one with a place. `kept`: of all requests of the process. */
+  constructor(host: RequestHost, findHost: () => Promise<RequestHost>, kept: Repeatable) {
     this.#host = host
     this.#findHost = findHost
+    this.#kept = kept
   }
 
   get isUsable(): boolean {
@@ -92,7 +95,7 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
     if (request.upgrade !== undefined)
       return this.#fail(new UpstreamFailure('no-upgrade', 'this upstream is spoken to over HTTP/2, which knows no change of protocol'))
     this.#isGrpc = isGrpc(request.fields.list)
-    if (request.body) this.#sending = new BodySending(request.body, this)
+    if (request.body) this.#sending = new BodySending(request.body, this, { kept: this.#kept, owner: this.#host.upstream.owner })
     if (this.#host.isOpen) this.#begin()
     else this.unprocessed()
   }

@@ -3,7 +3,7 @@ export type Bounds = { max: number; perOwnerMax: number }
 /** For who decides by the counts alone who may have more. */
 const UNBOUNDED: Bounds = { max: Number.POSITIVE_INFINITY, perOwnerMax: Number.POSITIVE_INFINITY }
 
-/** Counts what goes on at the same time, in all and of each owner: nobody may take the room of all others. */
+/** Counts what goes on at the same time, or how much of it, in all and of each owner: nobody may take the room of all others. */
 export class Shares {
   readonly #bounds: Bounds
   readonly #byOwner = new Map<string, number>()
@@ -27,17 +27,17 @@ export class Shares {
   }
 
   /** False when there is no room. */
-  enter(owner: string): boolean {
-    const count = this.countOf(owner)
-    if (this.#all >= this.#bounds.max || count >= this.#bounds.perOwnerMax) return false
-    this.#all += 1
-    this.#byOwner.set(owner, count + 1)
+  enter(owner: string, places = 1): boolean {
+    const count = this.countOf(owner) + places
+    if (this.#all + places > this.#bounds.max || count > this.#bounds.perOwnerMax) return false
+    this.#all += places
+    this.#byOwner.set(owner, count)
     return true
   }
 
-  leave(owner: string): void {
-    const count = this.#byOwner.get(owner)! - 1
-    this.#all -= 1
+  leave(owner: string, places = 1): void {
+    const count = this.#byOwner.get(owner)! - places
+    this.#all -= places
     if (count === 0) this.#byOwner.delete(owner)
     else this.#byOwner.set(owner, count)
   }
