@@ -5,6 +5,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import { afterEach, expect, test, vi } from 'vitest'
 import { createTestCa } from '../../test/support/certificates.ts'
 import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
+import { frame, GOAWAY, SETTINGS } from '../../test/support/http2-frames.ts'
 import { freePort } from '../../test/support/ports.ts'
 import { openHttp2, requestHttp2, speak } from '../../test/support/raw-visitor.ts'
 
@@ -161,6 +162,28 @@ test('who finds the last connection to a restarting upstream over HTTP/2 full wa
   await expect.poll(async () => (await edge.report()).exchanges).toBe(3)
   startNext()
   for (const answer of await Promise.all(waiting)) expect(answer).toMatchObject({ status: 200, body: expect.stringContaining('two') })
+})
+
+test('a request that a restarting upstream over HTTP/2 says it has not looked at waits for the next process', async () => {
+  const edge = await startEdge(8_000)
+  const port = await freePort()
+  const former = createServer((socket) => {
+    socket.on('error', () => {}).write(frame(SETTINGS, 0, 0))
+    socket.on('data', (bytes) => {
+      if (!bytes.includes(HOST)) return
+      former.close()
+      socket.end(frame(GOAWAY, 0, 0, Buffer.alloc(8)))
+    })
+  })
+  await new Promise<void>((resolve) => former.listen(port, '127.0.0.1', resolve))
+  await edge.route(HOST, `http://127.0.0.1:${port}`, { upstreamProtocol: 'h2c' })
+  const { answer } = await visit(edge)
+  await held(edge, 1)
+  expect(await ask(edge, ...POST)).toMatchObject({ status: 502, error: 'refused' })
+  const next = createHttp2Server((_request, response) => void response.end('two'))
+  await listen(next as unknown as Server, port)
+  expect(await answer).toMatchObject({ status: 200, body: expect.stringContaining('two') })
+  expect((await edge.report()).bridge).toEqual({ held: 0, outages: 0, circuits: 0 })
 })
 
 test('whose time beside full connections is over is told why there is no other, and held where that is done', async () => {

@@ -108,10 +108,9 @@ class Forwarding<Visit extends ForwardedVisit> implements UpstreamListener, Exch
   }
 
   #attempt(again: boolean): void {
-    const fresh = again || this.#outcome.attempts >= ATTEMPTS_MAX - 1 // the last one is not wasted on a kept connection that may be closed just now
-    this.#isRetry = fresh
+    this.#isRetry = again || this.#outcome.attempts >= ATTEMPTS_MAX - 1 // the last one is not wasted on a kept connection that may be closed just now
     try {
-      const asking = { fresh, hasBody: this.#exchange.body !== undefined, load: this.#visit.view.load }
+      const asking = { fresh: this.#isRetry, hasBody: this.#exchange.body !== undefined, load: this.#visit.view.load }
       const acquired = this.#parts.channels.acquire(this.#upstream, asking)
       if (!this.#isReplayable() || this.#exchange.upgrade !== undefined) this.#sendWhenReady(this.#lookTwice(acquired, asking))
       else if (acquired instanceof Promise) this.#sendWhenReady(acquired)
@@ -268,6 +267,7 @@ class Forwarding<Visit extends ForwardedVisit> implements UpstreamListener, Exch
   onBroken(broken: Broken): void {
     if (this.#isOver) return
     if (broken.kind === 'visitor-stalled') this.#leaveStalled()
+    else if (broken.kind === 'unreached') this.#giveUp(broken.failure)
     else if (broken.kind === 'half-answered') this.#fail(broken.failure)
     else if (this.#foundDeadConnection(broken.failure)) this.#attempt(true)
     else if (!this.#maySendAgain(broken.failure) || !this.#holdAlone(broken.failure)) this.#fail(broken.failure)

@@ -236,7 +236,7 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
       this.#host = await this.#findHost()
     } catch (error) {
       const failure = error instanceof UpstreamFailure ? error : new UpstreamFailure('unreachable', String(error), { cause: error })
-      return this.#fail(failure)
+      return this.#break({ kind: this.#interimAnswers > 0 ? 'half-answered' : 'unreached', failure })
     }
     if (this.#state !== 'moving') return this.#host.giveBack()
     this.#state = 'reserved'

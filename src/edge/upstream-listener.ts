@@ -19,6 +19,8 @@ export type UpstreamListener = {
 export type Broken =
   /** By the visitor, who sent no more of its request, or took no more of its answer. */
   | { kind: 'visitor-stalled' }
+  /** The upstream has looked at nothing of it, and there is no connection to send it again over. */
+  | { kind: 'unreached'; failure: UpstreamFailure }
   /** By the upstream, before a byte of an answer came. */
   | { kind: 'unanswered'; failure: UpstreamFailure }
   /** By the upstream, within its answer: in the head, behind an interim answer, or in the body. */
