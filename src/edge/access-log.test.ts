@@ -80,3 +80,12 @@ test('a line says what its own request was, whatever the lines of the same conne
   for (const text of lines.filter((_, i) => 'project' in changes[i]! && changes[i]!.project === undefined))
     expect(text).not.toContain('project')
 })
+
+test('of a method that somebody made up a line says the beginning', () => {
+  const line = new LineBytes(1_000)
+  const log = createAccessLog({ line, ended() {} }, 1, Date.now)
+  const view = { lastSaid: new LastSaid() }
+  for (let time = 1; time <= 3; time += 1) log({ ...VISIT, exchange: { ...VISIT.exchange, method: 'M'.repeat(30_000) }, view }, 3.4)
+  const lines = line.take().toString().trimEnd().split('\n')
+  expect(lines.map((text) => JSON.parse(text).method)).toEqual(Array(3).fill('M'.repeat(64)))
+})
