@@ -8,7 +8,7 @@ export type DeploysParts = {
   own: Generation
   launch: Launch
   env: Readonly<Record<string, string | undefined>>
-  legacy: Omit<Parameters<typeof startSuccessor>[2], 'hasDatabase'>
+  inheritance: Omit<Parameters<typeof startSuccessor>[2], 'hasDatabase'>
   /** Told of each reload and upgrade when it begins and when it ends; never throws. */
   record(deploy: DeployRecord): void
   log: Log
@@ -89,7 +89,7 @@ export function createDeploys(parts: DeploysParts): Deploys {
   }
 
   const bringUp = async (former: Generation): Promise<string | undefined> => {
-    const next = startSuccessor(parts.launch, parts.env, { ...parts.legacy, hasDatabase: former.hasDatabase })
+    const next = startSuccessor(parts.launch, parts.env, { ...parts.inheritance, hasDatabase: former.hasDatabase })
     candidate = next
     const patience = new AbortController()
     const within = (ms: number, step: Promise<void>, what: string) => {

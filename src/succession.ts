@@ -25,7 +25,8 @@ export type Generation = Record<Exclude<Task, 'reload'>, () => Promise<void>> & 
 /** How the next release is started: the program on disk, in the same words and the same folder. */
 export type Launch = { command: string; args: readonly string[]; folder: WorkingFolder }
 
-type Legacy = {
+/** What a predecessor hands over to its successor, which finds it in its environment. */
+type Inheritance = {
   protocol: number
   dataDir: string
   /** Who its processes run as where it is root; undefined of releases that do not say, too. */
@@ -68,13 +69,13 @@ export type Successor = Generation & {
 export function startSuccessor(
   launch: Launch,
   env: Readonly<Record<string, string | undefined>>,
-  legacy: Omit<Legacy, 'protocol'>,
+  inheritance: Omit<Inheritance, 'protocol'>,
 ): Successor {
-  const held = Object.entries(legacy.sockets)
+  const held = Object.entries(inheritance.sockets)
   const sockets = Object.fromEntries(held.map(([name, socket], i) => [name, { ...socket, fd: FIRST_SOCKET_FD + i }]))
   const child = spawn(launch.command, launch.args, {
-    cwd: standing([launch.folder.name, launch.folder.path], launch.folder, legacy.dataDir),
-    env: { ...env, NAMESAKE_SUCCESSION: JSON.stringify({ ...legacy, protocol: PROTOCOL, sockets } satisfies Legacy) },
+    cwd: standing([launch.folder.name, launch.folder.path], launch.folder, inheritance.dataDir),
+    env: { ...env, NAMESAKE_SUCCESSION: JSON.stringify({ ...inheritance, protocol: PROTOCOL, sockets } satisfies Inheritance) },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc', ...held.map(([, { fd }]) => fd)],
   })
   const waiting = Promise.withResolvers<void>()
@@ -157,7 +158,7 @@ export function startSuccessor(
 }
 
 /** The successor's end: whose place it takes, and what it says to it. */
-export type Predecessor = Omit<Legacy, 'protocol'> & {
+export type Predecessor = Omit<Inheritance, 'protocol'> & {
   sayWaiting(): void
   sayReady(generation: Pick<Generation, 'version' | 'hasDatabase'>): void
   sayFailed(message: string): void
@@ -169,11 +170,11 @@ export type Predecessor = Omit<Legacy, 'protocol'> & {
 /** Whose successor this process is to be, if it is one. Throws when that speaks in a way which this release does not know. */
 export function findPredecessor(env: Readonly<Record<string, string | undefined>>): Predecessor | undefined {
   if (env.NAMESAKE_SUCCESSION === undefined || !process.send) return undefined
-  const { protocol, hasDatabase = HAS_DATABASE, ...legacy } = JSON.parse(env.NAMESAKE_SUCCESSION) as Legacy
+  const { protocol, hasDatabase = HAS_DATABASE, ...inheritance } = JSON.parse(env.NAMESAKE_SUCCESSION) as Inheritance
   if (protocol !== PROTOCOL) throw new Error('the running release cannot be replaced while it serves: stop it, and start this one')
   const say = (message: FromSuccessor) => void (process.connected && process.send?.(message, undefined, undefined, () => {}))
   return {
-    ...legacy,
+    ...inheritance,
     hasDatabase,
     sayWaiting: () => say({ type: 'waiting' }),
     sayReady: ({ version, hasDatabase }) => say({ type: 'ready', version, hasDatabase }),

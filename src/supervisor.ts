@@ -158,7 +158,7 @@ async function startTree(
   undo.defer(record.close)
   const deploys = createDeploys({
     ...{ own, launch: parts.launch, env: parts.env, log },
-    legacy: { dataDir, user, setUpWith, sockets: held },
+    inheritance: { dataDir, user, setUpWith, sockets: held },
     record: (deploy) => record.write({ ...note, deploy }),
   })
   undo.defer(() => deploys.stop(stop.atOnce))
