@@ -12,7 +12,7 @@ import type { ProcessReport } from './roles/role.ts'
 export type FromChild =
   | { type: 'ready' }
   | { type: 'waiting' }
-  | { type: 'gather'; id: number; role?: string }
+  | { type: 'gather'; id: number; role?: string | undefined }
   | { type: 'report'; id: number; report: ProcessReport }
   | { type: 'failed'; message: string }
 

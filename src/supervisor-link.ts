@@ -1,6 +1,5 @@
+import type { FromChild, ToChild } from './child.ts'
 import type { ProcessReport } from './roles/role.ts'
-
-type FromSupervisor = { type: 'report'; id: number } | { type: 'in-charge' } | { type: 'gathered'; id: number; reports: ProcessReport[] }
 
 export type SupervisorLink = {
   /** Says that this process serves. */
@@ -25,11 +24,11 @@ export function connectToSupervisor(parts: { report(): Promise<ProcessReport>; o
   const charge = Promise.withResolvers<void>()
   let asked = 0
 
-  const send = (message: object) => {
+  const send = (message: FromChild) => {
     if (process.connected) process.send?.(message, undefined, undefined, () => {})
   }
   const answer = async (id: number) => send({ type: 'report', id, report: await parts.report() })
-  const onMessage = (message: FromSupervisor) => {
+  const onMessage = (message: ToChild) => {
     if (message.type === 'report') void answer(message.id)
     if (message.type === 'in-charge') charge.resolve()
     if (message.type === 'gathered') waiting.get(message.id)?.(message.reports)
