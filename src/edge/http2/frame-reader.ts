@@ -1,5 +1,5 @@
 import { emptyChunk, letGo } from '../let-go.ts'
-import { ConnectionError, ERROR_CODE, FLAG, FRAME, FRAME_BYTES_MAX, FRAME_HEAD_BYTES, STREAM_ID_MAX } from './protocol.ts'
+import { ConnectionError, ERROR_CODE, FLAG, FRAME, FRAME_BYTES_MAX, FRAME_HEAD_BYTES, STREAM_ID_MAX, violation } from './protocol.ts'
 
 /** What a client says before its first frame. */
 export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
@@ -51,8 +51,7 @@ export class FrameReader {
 
   #readPreface(chunk: Buffer): number {
     const end = Math.min(chunk.length, PREFACE.length - this.#prefaceBytes)
-    if (chunk.compare(PREFACE, this.#prefaceBytes, this.#prefaceBytes + end, 0, end) !== 0)
-      throw new ConnectionError(ERROR_CODE.protocol, 'this is not HTTP/2')
+    if (chunk.compare(PREFACE, this.#prefaceBytes, this.#prefaceBytes + end, 0, end) !== 0) throw violation('this is not HTTP/2')
     this.#prefaceBytes += end
     return end
   }
@@ -84,7 +83,7 @@ export class FrameReader {
     const type = bytes[at + TYPE_AT]!
     const flags = bytes[at + 4]!
     if (!this.#hasSettings) {
-      if (type !== FRAME.settings || flags & FLAG.ack) throw new ConnectionError(ERROR_CODE.protocol, 'the first frame is not SETTINGS')
+      if (type !== FRAME.settings || flags & FLAG.ack) throw violation('the first frame is not SETTINGS')
       this.#hasSettings = true
     }
     this.#onFrame(type, flags, bytes.readUInt32BE(at + 5) & STREAM_ID_MAX, bytes, at + FRAME_HEAD_BYTES, end)

@@ -4,7 +4,7 @@ import { FrameReader, type OnFrame } from './frame-reader.ts'
 import { checkFrame, contentOf } from './frame-rules.ts'
 import { HeaderBlock } from './header-block.ts'
 import { type DecodedHead, HpackDecoder } from './hpack-decoder.ts'
-import { ConnectionError, ERROR_CODE, FLAG, FRAME, STREAM_ID_MAX } from './protocol.ts'
+import { FLAG, FRAME, STREAM_ID_MAX, violation } from './protocol.ts'
 import { type PeerSettings, readSettings } from './settings.ts'
 
 /** What the peer has said. Each may throw ConnectionError. */
@@ -63,8 +63,7 @@ export class FrameReceiver {
 
   #pass(type: number, flags: number, streamId: number, bytes: Buffer, start: number, end: number): void {
     checkFrame(type, flags, streamId, end - start)
-    if ((this.#block !== undefined) !== (type === FRAME.continuation))
-      throw new ConnectionError(ERROR_CODE.protocol, 'CONTINUATION where it cannot be, or missing')
+    if ((this.#block !== undefined) !== (type === FRAME.continuation)) throw violation('CONTINUATION where it cannot be, or missing')
     const isAnswer = (flags & FLAG.ack) !== 0
     switch (type) {
       case FRAME.data:
@@ -107,7 +106,7 @@ export class FrameReceiver {
   }
 
   #beginHead(flags: number, streamId: number, bytes: Buffer, start: number, end: number): void {
-    if (streamId % 2 === 0) throw new ConnectionError(ERROR_CODE.protocol, 'a stream that no client opened')
+    if (streamId % 2 === 0) throw violation('a stream that no client opened')
     const content = contentOf(FRAME.headers, flags, bytes, start, end)
     const endsStream = (flags & FLAG.endStream) !== 0
     if (flags & FLAG.endHeaders) {
@@ -120,7 +119,7 @@ export class FrameReceiver {
 
   #continueHead(flags: number, streamId: number, part: Buffer): void {
     const block = this.#block!
-    if (block.streamId !== streamId) throw new ConnectionError(ERROR_CODE.protocol, 'CONTINUATION of another stream')
+    if (block.streamId !== streamId) throw violation('CONTINUATION of another stream')
     block.add(part)
     if (!(flags & FLAG.endHeaders)) return
     this.#block = undefined

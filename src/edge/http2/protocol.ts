@@ -65,7 +65,7 @@ export class ConnectionError extends Error {
   }
 }
 
-/** What no connection goes on after. */
+/** PROTOCOL_ERROR: a rule is broken that has no error code of its own (RFC 9113 §7). */
 export function violation(what: string): ConnectionError {
   return new ConnectionError(ERROR_CODE.protocol, what)
 }

@@ -1,5 +1,5 @@
 import { REQUEST_HEAD_BYTES_MAX, STREAMS_PER_CONNECTION_MAX } from '../request-limits.ts'
-import { ConnectionError, ERROR_CODE, FRAME_BYTES_MAX, SETTING } from './protocol.ts'
+import { ConnectionError, ERROR_CODE, FRAME_BYTES_MAX, SETTING, violation } from './protocol.ts'
 import { tooMuch, WINDOW_BYTES_MAX } from './windows.ts'
 
 /** What nobody takes of one message; as much as `STREAM_WINDOW_BYTES_MAX` is on its way only to somebody who takes all that comes. */
@@ -33,9 +33,8 @@ export function readSettings(bytes: Buffer, start: number, end: number, isClient
     const id = bytes.readUInt16BE(at)
     const value = bytes.readUInt32BE(at + 2)
     if (id === SETTING.initialWindow && value > WINDOW_BYTES_MAX) throw tooMuch()
-    if (id === SETTING.enablePush && value > (isClient ? 1 : 0)) throw new ConnectionError(ERROR_CODE.protocol, 'ENABLE_PUSH')
-    if (id === SETTING.maxFrame && (value < FRAME_BYTES_MAX || value > FRAME_BYTES_LIMIT))
-      throw new ConnectionError(ERROR_CODE.protocol, 'MAX_FRAME_SIZE')
+    if (id === SETTING.enablePush && value > (isClient ? 1 : 0)) throw violation('ENABLE_PUSH')
+    if (id === SETTING.maxFrame && (value < FRAME_BYTES_MAX || value > FRAME_BYTES_LIMIT)) throw violation('MAX_FRAME_SIZE')
     if (id === SETTING.initialWindow) read.initialWindow = value
     if (id === SETTING.maxStreams) read.maxStreams = value
     if (id === SETTING.headerTableSize) read.shrinksTable = true
