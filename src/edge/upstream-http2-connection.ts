@@ -40,8 +40,8 @@ export type ConnectionParts = {
 const STREAMS_MAX = 100
 /** A server measures the way to us by PING as often as it gets data: what is an attack from a visitor is usual here. */
 const WITH_UPSTREAM: Patience = { framesMax: 20_000, refillPerMs: 20 }
-/** Answers to PING and SETTINGS that lie here while the upstream reads nothing. */
-const UNREAD_ANSWERS_MAX = 1_000
+/** Acknowledgements of PING and SETTINGS that lie here while the upstream reads nothing. */
+const UNREAD_ACKS_MAX = 1_000
 /** Servers count what is cancelled on a connection against its client. */
 const RESETS_MAX = 100
 /** A window that is shut for so long waits for applications, and not for the line. */
@@ -69,7 +69,7 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
   #nextId = 1
   #maxStreams = STREAMS_MAX
   #resets = 0
-  #unreadAnswers = 0
+  #unreadAcks = 0
   #idleSince = performance.now()
   readonly #signs: SignsOfLife
   readonly #greetingEndsAt: number
@@ -247,14 +247,14 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
     for (const { sendWindow } of this.#requests.all()) if (!sendWindow.grow(growth)) throw tooMuch()
     if (maxStreams !== undefined) this.#maxStreams = Math.min(maxStreams, STREAMS_MAX)
     if (shrinksTable) this.writer.disownTable()
-    this.#answer(FRAME.settings, EMPTY)
+    this.#acknowledge(FRAME.settings, EMPTY)
     if (this.#state === 'greeting') this.#state = 'open'
     if (growth > 0) this.#waiting.goOn()
     this.#parts.on.room(this)
   }
 
-  onPing(payload: Buffer, isAnswer: boolean): void {
-    if (!isAnswer) this.#answer(FRAME.ping, payload)
+  onPing(payload: Buffer, isAck: boolean): void {
+    if (!isAck) this.#acknowledge(FRAME.ping, payload)
   }
 
   onGoaway(lastStreamId: number, code: number): void {
@@ -300,15 +300,14 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
     return this.#requests.get(streamId)
   }
 
-  #answer(type: number, payload: Buffer): void {
-    this.#unreadAnswers += 1
-    if (this.#unreadAnswers > UNREAD_ANSWERS_MAX)
-      throw new ConnectionError(ERROR_CODE.enhanceYourCalm, 'it asks and does not read the answers')
+  #acknowledge(type: number, payload: Buffer): void {
+    this.#unreadAcks += 1
+    if (this.#unreadAcks > UNREAD_ACKS_MAX) throw new ConnectionError(ERROR_CODE.enhanceYourCalm, 'it asks and does not read the answers')
     this.writer.frame(type, FLAG.ack, 0, payload)
   }
 
   #sent(): void {
-    this.#unreadAnswers = 0
+    this.#unreadAcks = 0
     this.#waiting.goOn()
     if (this.#state === 'open') this.#parts.on.room(this)
   }

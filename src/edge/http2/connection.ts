@@ -227,9 +227,9 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     if (growth > 0) this.waiting.goOn()
   }
 
-  onPing(payload: Buffer, isAnswer: boolean): void {
-    if (!isAnswer) this.writer.frame(FRAME.ping, FLAG.ack, 0, payload)
-    else if (this.#farewell.isAnsweredBy(payload)) this.#takeNoMore()
+  onPing(payload: Buffer, isAck: boolean): void {
+    if (!isAck) this.writer.frame(FRAME.ping, FLAG.ack, 0, payload)
+    else if (this.#farewell.noteAck(payload)) this.#takeNoMore()
   }
 
   onGoaway(): void {

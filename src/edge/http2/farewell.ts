@@ -39,8 +39,8 @@ export class Farewell {
     this.#writer.goaway(this.#lastTaken, code)
   }
 
-  /** Whether an answer to PING is one to what was said or asked here. */
-  isAnsweredBy(payload: Buffer): boolean {
+  /** Notes that a PING was acknowledged. False: none of those that were sent here. */
+  noteAck(payload: Buffer): boolean {
     const hasAll = this.#isAsked && payload.equals(LAST_ANSWERS)
     if (!hasAll && (this.#saidAtMs === Number.POSITIVE_INFINITY || !payload.equals(LAST_REQUESTS))) return false
     this.#heardUntilMs = hasAll ? Number.POSITIVE_INFINITY : Math.max(this.#heardUntilMs, this.#saidAtMs)

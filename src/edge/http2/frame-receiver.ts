@@ -16,7 +16,7 @@ export type FrameListener = {
   /** Returns whether it took back what we had work with. */
   onReset(streamId: number, code: number): boolean
   onSettings(settings: PeerSettings): void
-  onPing(payload: Buffer, isAnswer: boolean): void
+  onPing(payload: Buffer, isAck: boolean): void
   onGoaway(lastStreamId: number, code: number): void
   onWindowUpdate(streamId: number, bytes: number): void
 }
@@ -64,7 +64,6 @@ export class FrameReceiver {
   #pass(type: number, flags: number, streamId: number, bytes: Buffer, start: number, end: number): void {
     checkFrame(type, flags, streamId, end - start)
     if ((this.#block !== undefined) !== (type === FRAME.continuation)) throw violation('CONTINUATION where it cannot be, or missing')
-    const isAnswer = (flags & FLAG.ack) !== 0
     switch (type) {
       case FRAME.data:
         this.#passData(flags, streamId, bytes, start, end)
@@ -80,11 +79,10 @@ export class FrameReceiver {
         break
       case FRAME.settings:
         this.#budget.charge(COST.settings)
-        if (!isAnswer) this.#listener.onSettings(readSettings(bytes, start, end, this.#rules.hasPreface))
+        if (!(flags & FLAG.ack)) this.#listener.onSettings(readSettings(bytes, start, end, this.#rules.hasPreface))
         break
       case FRAME.ping:
-        if (isAnswer || !this.#rules.takePingDue()) this.#budget.charge(COST.ping)
-        this.#listener.onPing(bytes.subarray(start, end), isAnswer)
+        this.#passPing((flags & FLAG.ack) !== 0, bytes.subarray(start, end))
         break
       case FRAME.goaway:
         this.#budget.charge(COST.ignored)
@@ -96,6 +94,11 @@ export class FrameReceiver {
       default:
         this.#budget.charge(COST.ignored) // PRIORITY, and what future versions may bring
     }
+  }
+
+  #passPing(isAck: boolean, payload: Buffer): void {
+    if (isAck || !this.#rules.takePingDue()) this.#budget.charge(COST.ping)
+    this.#listener.onPing(payload, isAck)
   }
 
   #passData(flags: number, streamId: number, bytes: Buffer, start: number, end: number): void {
