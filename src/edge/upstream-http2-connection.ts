@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { Budget, type Patience } from './http2/budget.ts'
+import { type Allowance, Budget } from './http2/budget.ts'
 import type { FrameBuffers } from './http2/frame-buffers.ts'
 import { type FrameListener, FrameReceiver } from './http2/frame-receiver.ts'
 import { FrameWriter } from './http2/frame-writer.ts'
@@ -39,7 +39,7 @@ export type ConnectionParts = {
 /** What is open when a connection leaves may still be cancelled: with `RESETS_MAX` no more than the 200 that Netty's servers forgive. */
 const STREAMS_MAX = 100
 /** A server measures the way to us by PING as often as it gets data: what is an attack from a visitor is usual here. */
-const WITH_UPSTREAM: Patience = { framesMax: 20_000, refillPerMs: 20 }
+const WITH_UPSTREAM: Allowance = { framesMax: 20_000, refillPerMs: 20 }
 /** Acknowledgements of PING and SETTINGS that lie here while the upstream reads nothing. */
 const UNREAD_ACKS_MAX = 1_000
 /** Servers count what is cancelled on a connection against its client. */
@@ -65,7 +65,8 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
   #state: 'greeting' | 'open' | 'leaving' | 'closed' = 'greeting'
   #lastWord = ''
   #isMarked = false
-  #kept = 0
+  /** Places that are kept for requests which have not begun. */
+  #reserved = 0
   #nextId = 1
   #maxStreams = STREAMS_MAX
   #resets = 0
@@ -105,7 +106,7 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
   }
 
   get hasRoom(): boolean {
-    return this.isOpen && this.#requests.size + this.#kept < this.#maxStreams && this.writer.unsentBytes <= UNREAD_HEADS_BYTES_HIGH
+    return this.isOpen && this.#requests.size + this.#reserved < this.#maxStreams && this.writer.unsentBytes <= UNREAD_HEADS_BYTES_HIGH
   }
 
   /** Whether its upstream was asked for a sign of life and has shown none yet. */
@@ -124,7 +125,7 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
   }
 
   get isIdle(): boolean {
-    return this.#requests.size + this.#kept === 0
+    return this.#requests.size + this.#reserved === 0
   }
 
   get isReused(): boolean {
@@ -138,18 +139,18 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
 
   /** Keeps a place for one request, which it takes or gives back. */
   reserve(): void {
-    this.#kept += 1
+    this.#reserved += 1
   }
 
   giveBack(): void {
-    this.#kept -= 1
+    this.#reserved -= 1
     this.#roomCame()
   }
 
   open(request: UpstreamHttp2Request): number {
     const id = this.#nextId
     this.#nextId += 2
-    this.#kept -= 1
+    this.#reserved -= 1
     this.#requests.add(id, request)
     if (this.#nextId > STREAM_ID_MAX / 2) this.leave()
     return id
