@@ -4,7 +4,7 @@ import type { FieldSection } from './field-section.ts'
 import type { RequestFields } from './forwarded-request.ts'
 import { createHttp1Server } from './http1/server.ts'
 import { createOwnHttp2Server } from './http2/server.ts'
-import { createHttp2Server } from './http2-server.ts'
+import { createNodeHttp2Server } from './node-http2-server.ts'
 import type { RequestId } from './request-ids.ts'
 import type { Timeouts } from './timeouts.ts'
 import type { Turn } from './turn.ts'
@@ -125,7 +125,7 @@ export interface Engine {
 /** HTTP/1.1 by our own reader, HTTP/2 by our own framing or by node:http2; ALPN chooses between the versions. */
 export function createEngine(parts: EngineParts, http2Engine: Http2Engine): Engine {
   const http1 = createHttp1Server(parts)
-  const http2 = http2Engine === 'own' ? createOwnHttp2Server(parts) : createHttp2Server(parts)
+  const http2 = http2Engine === 'own' ? createOwnHttp2Server(parts) : createNodeHttp2Server(parts)
   return {
     serve(socket, connection) {
       if (socket.alpnProtocol === 'h2') http2.serve(socket, connection)

@@ -2,9 +2,9 @@ import { constants, type IncomingHttpHeaders, performServerHandshake, type Serve
 import type { TLSSocket } from 'node:tls'
 import type { EngineParts, VisitorConnection } from './engine.ts'
 import { HeaderField } from './http2/header-field.ts'
-import { Http2Exchange } from './http2-exchange.ts'
 import { type Http2Head, readHttp2Head, refusedHead, tooLargeHead } from './http2-head.ts'
-import { noteNeverIndexed } from './http2-sensitive.ts'
+import { NodeHttp2Exchange } from './node-http2-exchange.ts'
+import { noteNeverIndexed } from './node-http2-sensitive.ts'
 import { REQUEST_FIELDS_MAX, REQUEST_HEAD_BYTES_MAX, STREAMS_PER_CONNECTION_MAX } from './request-limits.ts'
 
 const STREAM_WINDOW_BYTES = 256 * 1024
@@ -32,13 +32,13 @@ const SESSION_OPTIONS = {
 }
 
 /** HTTP/2 by node:http2, fed with connections whose TLS is done and whose ALPN says h2. */
-export function createHttp2Server({ timeouts, onExchange }: EngineParts) {
+export function createNodeHttp2Server({ timeouts, onExchange }: EngineParts) {
   const sessions = new Map<ServerHttp2Session, { streams: number }>()
   let isDraining = false
 
   const receive = (stream: ServerHttp2Stream, rawHeaders: string[], endsHere: boolean, connection: VisitorConnection) => {
     const head = readHead(rawHeaders)
-    const exchange = new Http2Exchange({ stream, head, connection, endsHere, lastBytesMs: timeouts.bodyIdleMs })
+    const exchange = new NodeHttp2Exchange({ stream, head, connection, endsHere, lastBytesMs: timeouts.bodyIdleMs })
     onExchange(exchange, head.kind === 'refused' ? head.status : undefined)
   }
 

@@ -3,8 +3,8 @@ import type { TLSSocket } from 'node:tls'
 import type { AnswerHead, Exchange, Fields, InterimAnswer, RequestBody, VisitorConnection } from './engine.ts'
 import { RequestFields } from './forwarded-request.ts'
 import type { Http2Head } from './http2-head.ts'
-import { noteNeverIndexed, sayNeverIndexed } from './http2-sensitive.ts'
 import { keep, letGoOnceWritten } from './let-go.ts'
+import { noteNeverIndexed, sayNeverIndexed } from './node-http2-sensitive.ts'
 import { bodyOfStream } from './stream-body.ts'
 
 type Http2Parts = {
@@ -16,8 +16,8 @@ type Http2Parts = {
   lastBytesMs: number
 }
 
-/** A visitor's request over HTTP/2. */
-export class Http2Exchange implements Exchange {
+/** A visitor's request over HTTP/2, as node:http2 hands it over. */
+export class NodeHttp2Exchange implements Exchange {
   readonly protocol = 'HTTP/2'
   readonly connection: VisitorConnection
   readonly method: string
