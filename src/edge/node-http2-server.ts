@@ -2,7 +2,7 @@ import { constants, type IncomingHttpHeaders, performServerHandshake, type Serve
 import type { TLSSocket } from 'node:tls'
 import type { EngineParts, VisitorConnection } from './engine.ts'
 import { HeaderField } from './http2/header-field.ts'
-import { type Http2Head, readHttp2Head, refusedHead, tooLargeHead } from './http2-head.ts'
+import { type Http2Head, readHttp2Head, refusedHead, tooLargeHead } from './http2/request-head.ts'
 import { NodeHttp2Exchange } from './node-http2-exchange.ts'
 import { noteNeverIndexed } from './node-http2-sensitive.ts'
 import { REQUEST_FIELDS_MAX, REQUEST_HEAD_BYTES_MAX, STREAMS_PER_CONNECTION_MAX } from './request-limits.ts'

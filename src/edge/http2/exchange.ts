@@ -1,11 +1,11 @@
 import type { TLSSocket } from 'node:tls'
 import type { AnswerHead, EngineParts, Exchange, Fields, InterimAnswer, RequestBody, VisitorConnection } from '../engine.ts'
 import { RequestFields } from '../forwarded-request.ts'
-import type { Http2Head } from '../http2-head.ts'
 import { KeptChunks } from '../kept-chunks.ts'
 import { letGo } from '../let-go.ts'
 import type { FrameWriter } from './frame-writer.ts'
 import { FLAG, FRAME, FRAME_BYTES_MAX } from './protocol.ts'
+import type { Http2Head } from './request-head.ts'
 import type { WaitingMessages } from './waiting-messages.ts'
 import type { ReceiveWindow, SendWindow } from './windows.ts'
 

@@ -1,7 +1,7 @@
 import { ArrivingBody } from '../arriving-body.ts'
 import type { Fields } from '../engine.ts'
-import type { Http2Head } from '../http2-head.ts'
 import { type ExchangeHost, Http2Exchange } from './exchange.ts'
+import type { Http2Head } from './request-head.ts'
 import { STREAM_WINDOW_BYTES, STREAM_WINDOW_BYTES_MAX } from './settings.ts'
 import { ReceiveWindow, SendWindow } from './windows.ts'
 

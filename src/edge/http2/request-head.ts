@@ -1,9 +1,10 @@
-import { isLength, isTarget, isToken } from './fields.ts'
-import { RequestFields } from './forwarded-request.ts'
-import { isAuthority, isSameAuthority } from './host.ts'
-import type { HeaderField } from './http2/header-field.ts'
-import { REMEMBERED_BYTES_MAX } from './kept-bytes.ts'
-import { REQUEST_FIELDS_MAX, REQUEST_TARGET_BYTES_MAX } from './request-limits.ts'
+import { isLength, isTarget, isToken } from '../fields.ts'
+import { RequestFields } from '../forwarded-request.ts'
+import { isAuthority, isSameAuthority } from '../host.ts'
+import { REMEMBERED_BYTES_MAX } from '../kept-bytes.ts'
+import { REQUEST_FIELDS_MAX, REQUEST_TARGET_BYTES_MAX } from '../request-limits.ts'
+import type { HeaderField } from './header-field.ts'
+import type { DecodedHead } from './hpack-decoder.ts'
 
 export type Http2Head =
   | {
@@ -17,6 +18,24 @@ export type Http2Head =
     }
   /** The target is empty where there is none that could be served. */
   | { kind: 'refused'; status: number; method: string; target: string }
+
+/** What a request is for, or why it is not served; undefined when it is malformed (RFC 9113 §8.1.1). `last` belongs to the connection. */
+export function readRequest(
+  { fields, isProper, isTooLarge }: DecodedHead,
+  endsStream: boolean,
+  last: LastHttp2Head,
+): Http2Head | undefined {
+  if (isTooLarge) return tooLargeHead(fields)
+  if (!isProper) return undefined
+  const head = last.again(fields) ?? readHttp2Head(fields)
+  last.remember(fields, head)
+  return head?.kind === 'head' && endsStream && (head.length ?? 0) > 0 ? undefined : head
+}
+
+/** Whether trailers are such as may follow a body: no pseudo fields, none of a connection. */
+export function areWellFormedTrailers(fields: readonly HeaderField[]): boolean {
+  return fields.every(({ name, role }) => role !== 'never' && !name.startsWith(':'))
+}
 
 /**
  * What a request with proper fields is for, or why it is not served; undefined when it is malformed: its pseudo fields come first, once each,

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { HeaderField } from './http2/header-field.ts'
-import { LastHttp2Head, readHttp2Head } from './http2-head.ts'
-import { REMEMBERED_BYTES_MAX } from './kept-bytes.ts'
+import { REMEMBERED_BYTES_MAX } from '../kept-bytes.ts'
+import { HeaderField } from './header-field.ts'
+import { LastHttp2Head, readHttp2Head } from './request-head.ts'
 
 const ENTRIES = [
   [':method', 'GET'],
