@@ -9,7 +9,7 @@ import type { Exchange } from '../engine.ts'
 import { FieldSection } from '../field-section.ts'
 import { TIMEOUTS } from '../timeouts.ts'
 import { createTurn } from '../turn.ts'
-import { Http1Visitor } from './visitor.ts'
+import { Http1Connection } from './connection.ts'
 
 const SEEDS = seedsToTry(upTo(40))
 const REQUESTS = 12
@@ -125,7 +125,7 @@ test.each(SEEDS)(
     const onExchange = (exchange: Exchange) => void applications.push(new Application(exchange, applications.length, random))
     const connection = { servername: undefined, peer: '192.0.2.1', covers: () => true }
     const parts = { timeouts: TIMEOUTS, turn: createTurn(), isDraining: () => false, onExchange, http2ErrorSent() {} }
-    new Http1Visitor(socket as unknown as TLSSocket, connection, parts)
+    new Http1Connection(socket as unknown as TLSSocket, connection, parts)
     let sent = 0
     const send = () => {
       const piece = bytes.subarray(sent, sent + random.pick(PIECES))

@@ -17,7 +17,7 @@ import { readRefusedLine } from './refused-line.ts'
 import { createIncomingBody, type IncomingBody } from './request-body.ts'
 import { type RequestHead, readRequestHead } from './request-head.ts'
 
-export type VisitorParts = EngineParts & { isDraining(): boolean }
+export type ConnectionParts = EngineParts & { isDraining(): boolean }
 
 /** What the connection is at: every state but the tunnel has a deadline. */
 type State = 'idle' | 'head' | 'busy' | 'reading-answer' | 'closing' | 'tunnel'
@@ -34,10 +34,10 @@ const LINGER_MS = 2_000
 const ANSWERED_WITHIN_MS = 2_000
 
 /** One connection of HTTP/1.1 or 1.0: its requests in their order, one at a time, and its deadlines. */
-export class Http1Visitor implements ExchangeHost, TurnMember {
+export class Http1Connection implements ExchangeHost, TurnMember {
   readonly socket: TLSSocket
   readonly connection: VisitorConnection
-  readonly #parts: VisitorParts
+  readonly #parts: ConnectionParts
   readonly #takeNoMore: () => void
   #state: State = 'head'
   #deadlineAt: number
@@ -54,7 +54,7 @@ export class Http1Visitor implements ExchangeHost, TurnMember {
   /** When the rest before the head that is coming would have been over; 0 before the first one. */
   #idleUntil = 0
 
-  constructor(socket: TLSSocket, connection: VisitorConnection, parts: VisitorParts) {
+  constructor(socket: TLSSocket, connection: VisitorConnection, parts: ConnectionParts) {
     this.socket = socket
     this.connection = connection
     this.#parts = parts

@@ -6,7 +6,7 @@ import type { EngineParts, Exchange } from '../engine.ts'
 import { FieldSection } from '../field-section.ts'
 import { TIMEOUTS } from '../timeouts.ts'
 import { createTurn } from '../turn.ts'
-import { Http1Visitor } from './visitor.ts'
+import { Http1Connection } from './connection.ts'
 
 /** A visitor over a socket in memory, whose writes are done when the test says so. */
 function createVisitor(onExchange: EngineParts['onExchange'], { allowHalfOpen = true } = {}) {
@@ -26,7 +26,7 @@ function createVisitor(onExchange: EngineParts['onExchange'], { allowHalfOpen = 
   })
   const connection = { servername: undefined, peer: '192.0.2.1', covers: () => true }
   const parts = { timeouts: TIMEOUTS, turn: createTurn(), isDraining: () => false, onExchange, http2ErrorSent() {} }
-  const visitor = new Http1Visitor(socket as TLSSocket, connection, parts)
+  const visitor = new Http1Connection(socket as TLSSocket, connection, parts)
   const release = async () => {
     for (const done of held.splice(0)) done()
     await settled()
