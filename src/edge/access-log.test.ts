@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { LineBytes } from '../lib/line-bytes.ts'
 import { createAccessLog, LastSaid, type LoggedVisit } from './access-log.ts'
-import { noOutcome } from './forwarded.ts'
+import { noOutcome } from './outcome.ts'
 
 afterEach(() => void vi.useRealTimers())
 

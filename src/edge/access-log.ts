@@ -1,7 +1,7 @@
 import { LineBytes } from '../lib/line-bytes.ts'
 import type { LineSink } from '../log.ts'
 import type { Exchange } from './engine.ts'
-import type { Forwarded } from './forwarded.ts'
+import type { Outcome } from './outcome.ts'
 import type { RequestId } from './request-ids.ts'
 
 /** What is said of a request. Its path is shown without the query, which often holds what nobody should read. */
@@ -11,7 +11,7 @@ export type LoggedVisit = {
   readonly hostname: string
   readonly project: string | undefined
   readonly client: string
-  readonly outcome: Forwarded
+  readonly outcome: Outcome
   readonly tunnelBytes: number
   /** What the last line of the same connection said. */
   readonly view: { readonly lastSaid: LastSaid }

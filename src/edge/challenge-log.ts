@@ -5,7 +5,7 @@ import { TokenBucket } from '../lib/token-bucket.ts'
 import type { LineSink } from '../log.ts'
 import { createAccessLog, LastSaid } from './access-log.ts'
 import { clientAddress } from './client-address.ts'
-import { noOutcome } from './forwarded.ts'
+import { noOutcome } from './outcome.ts'
 import { createRequestIds } from './request-ids.ts'
 
 export type ChallengeLogParts = { accessLog: LineSink; accessLogSample: number; trustedProxies: AddressSet }

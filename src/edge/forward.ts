@@ -3,10 +3,10 @@ import type { ClientLoad } from './admission.ts'
 import type { InterimHead, ParsedHead } from './answer-parser.ts'
 import type { Bridge, Holding, Waiter } from './bridge.ts'
 import type { Exchange, Fields } from './engine.ts'
-import { type Forwarded, noteFailure, type VisitorLoss } from './forwarded.ts'
 import { trailersToVisitor } from './forwarded-trailers.ts'
 import { isGrpc, UNAVAILABLE } from './grpc.ts'
 import type { Outage } from './outage.ts'
+import { noteFailure, type Outcome, type VisitorLoss } from './outcome.ts'
 import type { Turn } from './turn.ts'
 import { type FailureReason, type Upstream, UpstreamFailure, VanishedUpstream } from './upstream.ts'
 import type { UpstreamChannel, UpstreamChannels } from './upstream-channels.ts'
@@ -32,7 +32,7 @@ export type ForwardParts<Visit> = {
 /** What passes between a visitor and a project; `isEndless` is what has no end of its own, a tunnel or an event stream. */
 export type Exchanging = { readonly isEndless: boolean; cut(reason: VisitorLoss): void }
 
-type ForwardedVisit = { exchange: Exchange; outcome: Forwarded; view: { readonly load: ClientLoad | undefined } }
+type ForwardedVisit = { exchange: Exchange; outcome: Outcome; view: { readonly load: ClientLoad | undefined } }
 type ForwardRequest = { upstream: Upstream; fields: UpstreamRequest['fields'] }
 
 /** May be sent again without harm (RFC 9110 §9.2.2). */
@@ -61,7 +61,7 @@ export function forward<Visit extends ForwardedVisit>(parts: ForwardParts<Visit>
 }
 
 class Forwarding<Visit extends ForwardedVisit> implements UpstreamListener, Exchanging {
-  readonly #outcome: Forwarded
+  readonly #outcome: Outcome
   readonly #parts: ForwardParts<Visit>
   readonly #visit: Visit
   readonly #exchange: Exchange

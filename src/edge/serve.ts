@@ -11,10 +11,10 @@ import { type ConnectionView, createConnectionViews } from './connection-view.ts
 import type { Exchange } from './engine.ts'
 import { acceptsHtml, type ErrorPageBrand, renderErrorPage } from './error-page.ts'
 import { type Exchanging, type ForwardParts, forward } from './forward.ts'
-import { type Forwarded, noOutcome, noteFailure, type VisitorLoss } from './forwarded.ts'
 import { type FindHost, type HostAnswer, type HostRoute, isAuthority, isSameTenant } from './host.ts'
 import { createLastingWatch } from './lasting.ts'
 import type { EdgeMetrics } from './metrics.ts'
+import { noOutcome, noteFailure, type Outcome, type VisitorLoss } from './outcome.ts'
 import { htmlPage, livenessPage, page, sendPage } from './pages.ts'
 import { createRequestIds, type RequestId } from './request-ids.ts'
 import { spreadEnds } from './spread-ends.ts'
@@ -50,7 +50,7 @@ type Visit = {
   hostname: Hostname | ''
   project: string | undefined
   projectId: string | undefined
-  outcome: Forwarded
+  outcome: Outcome
   tunnelBytes: number
   isClosed: boolean
   hasFailed: boolean

@@ -3,8 +3,8 @@ import type { FailureReason, UpstreamFailure } from './upstream.ts'
 /** The visitor went, or neither sent nor took any more; or it was there when its hostname was removed or moved, or when the edge had to stop. */
 export type VisitorLoss = 'visitor-gone' | 'visitor-stalled' | 'hostname-gone' | 'edge-stopped'
 
-/** What became of a forwarded request, filled in as it happens; complete when the exchange closes. */
-export type Forwarded = {
+/** What became of a request, whether it was forwarded or answered here; filled in as it happens, complete when the exchange closes. */
+export type Outcome = {
   status: number
   /** From the first attempt to the head of the answer. */
   upstreamMs: number | undefined
@@ -19,11 +19,11 @@ export type Forwarded = {
   heldMs: number | undefined
 }
 
-export function noOutcome(): Forwarded {
+export function noOutcome(): Outcome {
   return { status: 0, upstreamMs: undefined, failure: undefined, detail: undefined, visitor: undefined, attempts: 0, heldMs: undefined }
 }
 
-export function noteFailure(outcome: Forwarded, { reason, message }: UpstreamFailure): void {
+export function noteFailure(outcome: Outcome, { reason, message }: UpstreamFailure): void {
   outcome.failure = reason
   outcome.detail = message
 }
