@@ -6,15 +6,15 @@ import { ArrivingBody } from './arriving-body.ts'
 import type { Fields } from './engine.ts'
 import { commonBuffer } from './let-go.ts'
 import { Repeatable } from './repeatable.ts'
-import { BodySending, type BodySink } from './upstream-http2-body.ts'
+import { Http2BodySending, type Http2BodySink } from './upstream-http2-body.ts'
 
 const BYTES = tellingBytes(1_000_000)
 
-const send = (body: ArrivingBody, sink: BodySink, { kept = new Repeatable(), owner = '1' } = {}) =>
-  new BodySending(body, sink, { kept, owner })
+const send = (body: ArrivingBody, sink: Http2BodySink, { kept = new Repeatable(), owner = '1' } = {}) =>
+  new Http2BodySending(body, sink, { kept, owner })
 
 /** An upstream with room for so many bytes. */
-class Upstream implements BodySink {
+class Upstream implements Http2BodySink {
   room: number
   sent: Buffer = Buffer.alloc(0)
   ends: Fields[] = []
@@ -49,8 +49,8 @@ test('of a body in single bytes not an object each is kept, in case that it is s
 })
 
 /** Uploads of one project to an upstream that takes all and says nothing, as many as can be sent again. */
-function uploadAll(kept: Repeatable, owner: string, pieces: readonly Buffer[]): BodySending[] {
-  const sendings: BodySending[] = []
+function uploadAll(kept: Repeatable, owner: string, pieces: readonly Buffer[]): Http2BodySending[] {
+  const sendings: Http2BodySending[] = []
   for (;;) {
     const body = new ArrivingBody(undefined, () => {})
     const sending = send(body, { sendBody: (chunk) => chunk.length, endBody() {}, waitForRoom() {} }, { kept, owner })

@@ -13,7 +13,7 @@ const REPEATABLE_PIECES_MAX = 400
 /** What a piece takes beside its bytes. */
 const PIECE_BYTES = 512
 
-export type BodySink = {
+export type Http2BodySink = {
   /** Sends what there is room for and returns how much that was. */
   sendBody(chunk: Buffer): number
   endBody(trailers: Fields): void
@@ -22,9 +22,9 @@ export type BodySink = {
 }
 
 /** Passes a request's body on as it comes, never faster than the upstream's windows allow: what waits here is what came in one piece. */
-export class BodySending {
+export class Http2BodySending {
   readonly #body: RequestBody
-  readonly #sink: BodySink
+  readonly #sink: Http2BodySink
   readonly #kept: Repeatable
   readonly #owner: string
   /** What no window had room for yet. */
@@ -38,7 +38,7 @@ export class BodySending {
   isComplete = false
 
   /** `owner`: the project whose upstream it is for. */
-  constructor(body: RequestBody, sink: BodySink, { kept, owner }: { kept: Repeatable; owner: string }) {
+  constructor(body: RequestBody, sink: Http2BodySink, { kept, owner }: { kept: Repeatable; owner: string }) {
     this.#body = body
     this.#sink = sink
     this.#kept = kept

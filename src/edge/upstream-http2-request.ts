@@ -10,7 +10,7 @@ import type { Repeatable } from './repeatable.ts'
 import type { Timeouts } from './timeouts.ts'
 import { type Upstream, UpstreamFailure } from './upstream.ts'
 import type { UpstreamChannel } from './upstream-channels.ts'
-import { BodySending, type BodySink } from './upstream-http2-body.ts'
+import { Http2BodySending, type Http2BodySink } from './upstream-http2-body.ts'
 import { malformed, readAnswerStart, readTrailers, requestFields } from './upstream-http2-head.ts'
 import type { Broken, SlowReader, UpstreamListener } from './upstream-listener.ts'
 import type { UpstreamRequest } from './upstream-request.ts'
@@ -48,7 +48,7 @@ const NOTHING = Buffer.alloc(0)
  * §6.8, REFUSED_STREAM) moves to another connection, whatever its method, as long as little of its body has been sent. Bytes of the answer
  * open the stream's window only once the visitor has taken them: what lies there for a visitor that does not is never more than a window.
  */
-export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting {
+export class UpstreamHttp2Request implements UpstreamChannel, Http2BodySink, Waiting {
   streamId = 0
   sendWindow = new SendWindow(0)
   receiveWindow = new ReceiveWindow(STREAM_WINDOW_BYTES, STREAM_WINDOW_BYTES_MAX)
@@ -60,7 +60,7 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
   #state: 'reserved' | 'moving' | 'running' | 'over' = 'reserved'
   #request: UpstreamRequest | undefined
   #listener: UpstreamListener | undefined
-  #sending: BodySending | undefined
+  #sending: Http2BodySending | undefined
   #isGrpc = false
   #hasBegun = false
   #interimAnswers = 0
@@ -95,7 +95,7 @@ export class UpstreamHttp2Request implements UpstreamChannel, BodySink, Waiting 
     if (request.upgrade !== undefined)
       return this.#fail(new UpstreamFailure('no-upgrade', 'this upstream is spoken to over HTTP/2, which knows no change of protocol'))
     this.#isGrpc = isGrpc(request.fields.list)
-    if (request.body) this.#sending = new BodySending(request.body, this, { kept: this.#kept, owner: this.#host.upstream.owner })
+    if (request.body) this.#sending = new Http2BodySending(request.body, this, { kept: this.#kept, owner: this.#host.upstream.owner })
     if (this.#host.isOpen) this.#begin()
     else this.unprocessed()
   }

@@ -22,7 +22,7 @@ export type BodySink = {
   bodyComplete(): void
 }
 
-/** Passes a request's body on to the upstream as it comes. */
+/** Passes a request's body on as it comes, to an upstream of HTTP/1.1. */
 export function sendBody(sink: BodySink, body: RequestBody): BodySending {
   const isChunked = body.length === undefined
   let isComplete = false
