@@ -1,10 +1,7 @@
 import type { AnswerFields } from './forwarded-answer.ts'
-import { KeptBytes } from './kept-bytes.ts'
+import { KeptBytes, REMEMBERED_BYTES_MAX } from './kept-bytes.ts'
 
 export type ReadHead = { code: number; reason: string; fields: AnswerFields; isHttp11: boolean; bytes: number }
-
-/** Longer ones are seldom the same again, and would hold memory for an idle connection. */
-const REMEMBERED_BYTES_MAX = 4 * 1024
 
 /**
  * The last head that came from an upstream, whichever connection brought it: one for each would not be found in the processor's caches. Applications

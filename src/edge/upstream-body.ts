@@ -1,4 +1,5 @@
 import type { RequestBody } from './engine.ts'
+import { fieldLines } from './field-section.ts'
 import { trailersToUpstream } from './forwarded-trailers.ts'
 
 export type BodySending = {
@@ -36,7 +37,7 @@ export function sendBody(sink: BodySink, body: RequestBody): BodySending {
   const end = () => {
     isComplete = true
     body.stop()
-    if (isChunked) sink.sendText(`0\r\n${trailerLines(body.trailers())}\r\n`)
+    if (isChunked) sink.sendText(`0\r\n${fieldLines(trailersToUpstream(body.trailers()))}\r\n`)
     sink.bodyComplete()
   }
 
@@ -63,11 +64,4 @@ export function sendBody(sink: BodySink, body: RequestBody): BodySending {
       body.resume()
     },
   }
-}
-
-function trailerLines(trailers: readonly string[]): string {
-  const kept = trailersToUpstream(trailers)
-  let lines = ''
-  for (let i = 0; i < kept.length; i += 2) lines += `${kept[i]}: ${kept[i + 1]}\r\n`
-  return lines
 }
