@@ -4,7 +4,7 @@ import { ExactLru } from '../lib/exact-lru.ts'
 import { Lru } from '../lib/lru.ts'
 import { createOnce } from '../lib/once.ts'
 import type { CertificateText } from './certificate-text.ts'
-import type { WaitingClient } from './tls.ts'
+import type { CertificateAnswer, WaitingClient } from './tls.ts'
 
 /** A certificate as the local copy holds it, its key opened. `id` changes whenever the certificate does. */
 export type KeptCertificate = CertificateText & { id: string; notAfterMs: number }
@@ -35,8 +35,6 @@ export type CertificateSourceParts = {
   /** Proxies whose connections carry many visitors each: as many as there are seats may wait of one. */
   trustedProxies: AddressSet
 }
-
-export type CertificateAnswer = ({ kind: 'certificate' } & KeptCertificate) | { kind: 'refused'; reason: string }
 
 export type CertificateSource = {
   certificateFor(hostname: Hostname, client: WaitingClient): CertificateAnswer | Promise<CertificateAnswer>
