@@ -1,8 +1,6 @@
 import type { Hostname } from '../hostname.ts'
 import type { UpstreamProtocol } from './upstream.ts'
 
-export { isAuthority } from '../lib/authority.ts'
-
 /** What the edge needs to know of a hostname to serve it. `hostname` is the claim's name: the visited one, or the wildcard over it. */
 export type HostRoute = {
   hostname: Hostname

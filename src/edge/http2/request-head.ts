@@ -1,6 +1,7 @@
+import { isAuthority } from '../../lib/authority.ts'
 import { isLength, isTarget, isToken } from '../fields.ts'
 import { RequestFields } from '../forwarded-request.ts'
-import { isAuthority, isSameAuthority } from '../host.ts'
+import { isSameAuthority } from '../host.ts'
 import { REMEMBERED_BYTES_MAX } from '../kept-bytes.ts'
 import { REQUEST_FIELDS_MAX, REQUEST_TARGET_BYTES_MAX } from '../request-limits.ts'
 import type { HeaderField } from './header-field.ts'
