@@ -15,7 +15,7 @@ const FIELDS_MAX = 2_000
 const INTERIM_ANSWERS_MAX = 100
 const STATUS_LINE = 'HTTP/1.1 200 '
 const MINOR_AT = 7
-const CODE_AT = 9
+const STATUS_AT = 9
 const REASON_AT = STATUS_LINE.length
 const VERSION = Buffer.from('HTTP/1.')
 const OK = Buffer.from('OK')
@@ -134,7 +134,7 @@ export class AnswerParser {
   #readHead(bytes: Buffer, at: number): number | undefined {
     const again = at === 0 ? this.#last.again(bytes) : undefined
     if (again) {
-      this.#tell(again.code, again.reason, again.fields, again.isHttp11)
+      this.#tell(again.status, again.reason, again.fields, again.isHttp11)
       return again.bytes
     }
     const end = Math.min(bytes.length, at + HEAD_BYTES_MAX)
@@ -144,35 +144,35 @@ export class AnswerParser {
       if (!couldBeHttp(bytes, at)) throw malformed('this is not HTTP')
       return undefined
     }
-    const code = statusIn(bytes, at, lineEnd)
-    if (code === undefined) throw malformed('the status line')
+    const status = statusIn(bytes, at, lineEnd)
+    if (status === undefined) throw malformed('the status line')
     const fieldsEnd = readFieldLines(bytes, lineEnd + 2, end, SPANS)
     if (fieldsEnd === 'malformed') throw malformed('a field line')
     if (fieldsEnd === 'too-many' || (fieldsEnd === 'incomplete' && end - at === HEAD_BYTES_MAX)) throw malformed('the head is too large')
     if (fieldsEnd === 'incomplete') return undefined
     const reason = reasonIn(bytes, at + REASON_AT, lineEnd)
     const isHttp11 = bytes[at + MINOR_AT] === ONE
-    const copy = at === 0 && code >= 200 ? this.#last.copyOf(bytes, fieldsEnd) : undefined
+    const copy = at === 0 && status >= 200 ? this.#last.copyOf(bytes, fieldsEnd) : undefined
     const fields = readAnswerFields(copy ?? bytes, lineEnd + 2, fieldsEnd, SPANS)
-    if (copy) this.#last.remember({ code, reason, fields, isHttp11, bytes: fieldsEnd })
-    this.#tell(code, reason, fields, isHttp11)
+    if (copy) this.#last.remember({ status, reason, fields, isHttp11, bytes: fieldsEnd })
+    this.#tell(status, reason, fields, isHttp11)
     if (!copy) fields.passing.leaveBytes()
     return fieldsEnd
   }
 
-  #tell(code: number, reason: string, fields: AnswerFields, isHttp11: boolean): void {
-    if (code === 101 && isAmong(fields.upgrade, this.#upgrade)) {
+  #tell(status: number, reason: string, fields: AnswerFields, isHttp11: boolean): void {
+    if (status === 101 && isAmong(fields.upgrade, this.#upgrade)) {
       this.#state = 'done'
       fields.passing = FieldSection.ofLines(fields.passing.lines) // the visitor is told once the connection can be handed over
-      this.#listener.onHead({ status: code, reason, fields, body: 'none', keepsAlive: false })
-    } else if (code === 101) {
+      this.#listener.onHead({ status, reason, fields, body: 'none', keepsAlive: false })
+    } else if (status === 101) {
       throw malformed('a change of protocol that nobody asked for')
-    } else if (code < 200) {
+    } else if (status < 200) {
       this.#interimAnswers += 1
       if (this.#interimAnswers > INTERIM_ANSWERS_MAX) throw malformed('too many interim answers')
-      this.#listener.onInterim({ status: code, reason, fields })
+      this.#listener.onInterim({ status, reason, fields })
     } else {
-      this.#begin(code, reason, fields, isHttp11)
+      this.#begin(status, reason, fields, isHttp11)
     }
   }
 
@@ -240,14 +240,14 @@ function statusIn(bytes: Buffer, at: number, lineEnd: number): number | undefine
   if (lineEnd - at < REASON_AT - 1 || (lineEnd - at >= REASON_AT && bytes[at + REASON_AT - 1] !== SPACE)) return undefined
   for (let i = 0; i < VERSION.length; i += 1) if (bytes[at + i] !== VERSION[i]) return undefined
   const minor = bytes[at + MINOR_AT]
-  if ((minor !== ZERO && minor !== ONE) || bytes[at + CODE_AT - 1] !== SPACE) return undefined
-  let code = 0
-  for (let i = CODE_AT; i < CODE_AT + 3; i += 1) {
+  if ((minor !== ZERO && minor !== ONE) || bytes[at + STATUS_AT - 1] !== SPACE) return undefined
+  let status = 0
+  for (let i = STATUS_AT; i < STATUS_AT + 3; i += 1) {
     const digit = bytes[at + i]! - ZERO
     if (digit < 0 || digit > 9) return undefined
-    code = code * 10 + digit
+    status = status * 10 + digit
   }
-  return code < 100 ? undefined : code
+  return status < 100 ? undefined : status
 }
 
 /** Nearly always the same two letters, which need not become another string for each answer. */

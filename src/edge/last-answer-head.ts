@@ -1,7 +1,7 @@
 import type { AnswerFields } from './forwarded-answer.ts'
 import { KeptBytes, REMEMBERED_BYTES_MAX } from './kept-bytes.ts'
 
-export type ReadHead = { code: number; reason: string; fields: AnswerFields; isHttp11: boolean; bytes: number }
+export type ReadHead = { status: number; reason: string; fields: AnswerFields; isHttp11: boolean; bytes: number }
 
 /**
  * The last head that came from an upstream, whichever connection brought it: one for each would not be found in the processor's caches. Applications
@@ -18,7 +18,7 @@ export class LastAnswerHead {
     return this.#head && this.#kept.isIn(bytes, 0, bytes.length) ? this.#head : undefined
   }
 
-  /** A copy of the head that `bytes` begin with, of which it is to be read and then remembered; undefined where it is not likely to come again. */
+  /** Forgets the last one. A copy of the head that `bytes` begin with, of which it is to be read and then remembered; undefined where it is not likely to come again. */
   copyOf(bytes: Buffer, length: number): Buffer | undefined {
     const isLikely = length === this.#length && length <= REMEMBERED_BYTES_MAX
     this.#length = length
