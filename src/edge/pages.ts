@@ -6,6 +6,8 @@ import type { RequestId } from './request-ids.ts'
 /** RFC 9110 §15.5.6: what is asked for mostly. Any other method passes too, but for TRACE and CONNECT. */
 const ALLOWED = ['Allow', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS']
 
+const PLAIN_TEXT = ['text/plain; charset=utf-8']
+
 const SENTENCES: Record<number, string> = {
   400: 'This request cannot be understood.',
   404: 'Nothing is served at this address.',
@@ -26,29 +28,33 @@ export type Page = { head: AnswerHead; body: Buffer }
 
 /** A plain answer of the edge's own, never to be kept by a cache. `error` is the stable word for the reason, shown in `Namesake-Error`. */
 export function page(status: number, error?: string, fields: string[] = [], requestId?: RequestId): Page {
-  const reason = STATUS_CODES[status] ?? 'Error'
   const named = requestId === undefined ? '' : `Request id: ${requestId}\n`
-  const body = Buffer.from(`${status} ${reason}\n${SENTENCES[status] ?? ''}\n${named}`)
-  const all = ['Date', new Date().toUTCString(), 'Content-Type', 'text/plain; charset=utf-8', 'Cache-Control', 'no-store', ...fields]
-  if (status === 405) all.push(...ALLOWED)
-  if (error) all.push('Namesake-Error', error)
-  return { head: { status, reason, fields: FieldSection.ofList(all), body: body.length }, body }
+  const more = [...fields]
+  if (status === 405) more.push(...ALLOWED)
+  if (error) more.push('Namesake-Error', error)
+  return pageOf(status, `${status} ${reasonOf(status)}\n${SENTENCES[status] ?? ''}\n${named}`, PLAIN_TEXT, more)
 }
 
 /** As `page`, for a person in front of a browser. */
 export function htmlPage(status: number, { html, policy }: { html: string; policy: string }, error: string, fields: string[] = []): Page {
-  const reason = STATUS_CODES[status] ?? 'Error'
-  const body = Buffer.from(html)
-  const type = ['Content-Type', 'text/html; charset=utf-8', 'Content-Security-Policy', policy, 'X-Content-Type-Options', 'nosniff']
-  const all = ['Date', new Date().toUTCString(), ...type, 'Cache-Control', 'no-store', ...fields, 'Namesake-Error', error]
-  return { head: { status, reason, fields: FieldSection.ofList(all), body: body.length }, body }
+  const type = ['text/html; charset=utf-8', 'Content-Security-Policy', policy, 'X-Content-Type-Options', 'nosniff']
+  return pageOf(status, html, type, [...fields, 'Namesake-Error', error])
 }
 
 /** What the edge host says at its root whatever else is out of order. */
 export function livenessPage(): Page {
-  const body = Buffer.from('Namesake edge is alive.\n')
-  const fields = ['Date', new Date().toUTCString(), 'Content-Type', 'text/plain; charset=utf-8', 'Cache-Control', 'no-store']
-  return { head: { status: 200, reason: 'OK', fields: FieldSection.ofList(fields), body: body.length }, body }
+  return pageOf(200, 'Namesake edge is alive.\n', PLAIN_TEXT)
+}
+
+/** `type`: the value of Content-Type, and fields that belong to it. */
+export function pageOf(status: number, text: string, type: readonly string[], more: readonly string[] = []): Page {
+  const body = Buffer.from(text)
+  const fields = ['Date', new Date().toUTCString(), 'Content-Type', ...type, 'Cache-Control', 'no-store', ...more]
+  return { head: { status, reason: reasonOf(status), fields: FieldSection.ofList(fields), body: body.length }, body }
+}
+
+function reasonOf(status: number): string {
+  return STATUS_CODES[status] ?? 'Error'
 }
 
 /** Answers with the page; a HEAD request gets its head alone. */

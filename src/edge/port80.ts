@@ -5,11 +5,10 @@ import { isAuthority } from '../lib/authority.ts'
 import { Members } from '../lib/members.ts'
 import type { Log } from '../log.ts'
 import { type ChallengeLogParts, createChallengeLog, type PlainVisit } from './challenge-log.ts'
-import { FieldSection } from './field-section.ts'
 import { type FindHost, hostOf } from './host.ts'
 import { closeWithin, endSoon } from './linger.ts'
 import type { EdgeMetrics } from './metrics.ts'
-import { type Page, page } from './pages.ts'
+import { type Page, page, pageOf } from './pages.ts'
 import { readPlainHead } from './port80-head.ts'
 import { createPlainTimes } from './port80-times.ts'
 import { REQUEST_HEAD_BYTES_MAX, REQUEST_TIMES_CHECKED_EVERY_MS } from './request-limits.ts'
@@ -147,9 +146,7 @@ async function decide(parts: Port80Parts, visit: PlainVisit): Promise<Page> {
 
 function challengePage(answer: string | undefined): Page {
   if (answer === undefined) return page(404, 'unknown-challenge')
-  const body = Buffer.from(answer)
-  const fields = ['Date', new Date().toUTCString(), 'Content-Type', 'application/octet-stream', 'Cache-Control', 'no-store']
-  return { head: { status: 200, reason: 'OK', fields: FieldSection.ofList(fields), body: body.length }, body }
+  return pageOf(200, answer, ['application/octet-stream'])
 }
 
 function redirectPage({ publicHttpsPort }: Port80Parts, hostname: Hostname, target: string): Page {
