@@ -35,17 +35,17 @@ export type EdgeMetrics = {
 }
 
 /** By the first digit of the status, of which more than 5 means 5 (RFC 9110 §15); none when the visitor went before there was one. */
-const CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx']
+const STATUS_CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx']
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120]
 
 function classOf(status: number): number {
-  return Math.min(Math.floor(status / 100), CLASSES.length - 1)
+  return Math.min(Math.floor(status / 100), STATUS_CLASSES.length - 1)
 }
 
 /** The edge's numbers in the registry, under names that begin with `namesake_edge_`. */
 export function createEdgeMetrics(registry: Registry): EdgeMetrics {
   const registers = [registry]
-  const answered = new Float64Array(CLASSES.length)
+  const answered = new Float64Array(STATUS_CLASSES.length)
   new Counter({
     name: 'namesake_edge_requests_total',
     help: 'Answered requests by status class',
@@ -53,7 +53,7 @@ export function createEdgeMetrics(registry: Registry): EdgeMetrics {
     registers,
     collect() {
       this.reset()
-      for (const [i, label] of CLASSES.entries()) this.inc({ class: label }, answered[i]!)
+      for (const [i, label] of STATUS_CLASSES.entries()) this.inc({ class: label }, answered[i]!)
     },
   })
   const seconds = new DurationHistogram({
@@ -66,7 +66,7 @@ export function createEdgeMetrics(registry: Registry): EdgeMetrics {
     name: 'namesake_edge_port80_requests_total',
     help: 'Requests to port 80 that were answered, by status class',
     label: 'class',
-    values: CLASSES.slice(2),
+    values: STATUS_CLASSES.slice(2),
   })
   const upstreamFailed = countBy(registry, {
     name: 'namesake_edge_upstream_errors_total',
@@ -99,6 +99,14 @@ export function createEdgeMetrics(registry: Registry): EdgeMetrics {
     registers,
   })
   let counts: (() => EdgeCounts) | undefined
+  const addGauge = ({ read, ...named }: { name: string; help: string; read(now: EdgeCounts): number }) =>
+    new Gauge({
+      ...named,
+      registers,
+      collect() {
+        this.set(counts ? read(counts()) : 0)
+      },
+    })
 
   new Gauge({
     name: 'namesake_edge_open_connections',
@@ -113,21 +121,15 @@ export function createEdgeMetrics(registry: Registry): EdgeMetrics {
       this.set({ protocol: 'tunnel' }, now.tunnels)
     },
   })
-  new Gauge({
+  addGauge({
     name: 'namesake_edge_admitted_connections',
     help: 'Connections of visitors from their accept on: those of port 80 and within handshakes too',
-    registers,
-    collect() {
-      this.set(counts?.().admission.open ?? 0)
-    },
+    read: (now) => now.admission.open,
   })
-  new Gauge({
+  addGauge({
     name: 'namesake_edge_admitted_connections_max',
     help: 'How many connections of visitors are held at most; 0: as many as come',
-    registers,
-    collect() {
-      this.set(counts?.().admission.max ?? 0)
-    },
+    read: (now) => now.admission.max,
   })
   new Gauge({
     name: 'namesake_edge_upstream_connections',
@@ -141,29 +143,20 @@ export function createEdgeMetrics(registry: Registry): EdgeMetrics {
       this.set({ state: 'used' }, now.upstream.connections - now.upstream.idle + now.tunnels) // a tunnel's has left its pool
     },
   })
-  new Gauge({
+  addGauge({
     name: 'namesake_edge_held_requests',
     help: 'Requests that wait for their upstream to come back',
-    registers,
-    collect() {
-      this.set(counts?.().bridge.held ?? 0)
-    },
+    read: (now) => now.bridge.held,
   })
-  new Gauge({
+  addGauge({
     name: 'namesake_edge_open_circuits',
     help: 'Upstreams that stay down: their requests get 502 at once',
-    registers,
-    collect() {
-      this.set(counts?.().bridge.circuits ?? 0)
-    },
+    read: (now) => now.bridge.circuits,
   })
-  new Gauge({
+  addGauge({
     name: 'namesake_edge_tls_contexts',
     help: 'Certificates that are ready for handshakes in memory',
-    registers,
-    collect() {
-      this.set(counts?.().tls.kept ?? 0)
-    },
+    read: (now) => now.tls.kept,
   })
   new Counter({
     name: 'namesake_edge_tls_contexts_made_total',
@@ -174,21 +167,14 @@ export function createEdgeMetrics(registry: Registry): EdgeMetrics {
       this.inc(counts?.().tls.made ?? 0)
     },
   })
-  new Gauge({
-    name: 'namesake_edge_exchanges',
-    help: 'Requests in progress',
-    registers,
-    collect() {
-      this.set(counts?.().exchanges ?? 0)
-    },
-  })
+  addGauge({ name: 'namesake_edge_exchanges', help: 'Requests in progress', read: (now) => now.exchanges })
 
   return {
     requestEnded(status, duration) {
       answered[classOf(status)]! += 1
       seconds.note(duration)
     },
-    port80Answered: (status) => countPort80(CLASSES[classOf(status)]!),
+    port80Answered: (status) => countPort80(STATUS_CLASSES[classOf(status)]!),
     upstreamFailed,
     heldEnded,
     handshakeEnded,
