@@ -150,21 +150,21 @@ class Forwarding<Visit extends ForwardedVisit> implements UpstreamListener, Exch
   }
 
   #hold(outage: Outage): boolean {
-    return this.#held((waiter) => this.#parts.bridge.holdFor(outage, waiter))
+    return this.#holdBy((waiter) => this.#parts.bridge.holdFor(outage, waiter))
   }
 
-  #held(enter: (waiter: Waiter) => Holding | undefined): boolean {
+  #holdBy(enter: (waiter: Waiter) => Holding | undefined): boolean {
     const entered = enter({
       startedAtMs: this.#startedAt,
       timesHeld: this.#timesHeld,
       load: this.#visit.view.load,
       letGo: () => {
-        this.#wasHeld()
+        this.#noteHeld()
         this.#goAfterAll().catch((error) => this.#giveUp(error))
       },
       lookAgain: () => void this.#leaveIfLedElsewhere(entered).catch((error) => this.#giveUp(error)),
       giveUp: (failure) => {
-        this.#wasHeld()
+        this.#noteHeld()
         this.#fail(failure)
       },
     })
@@ -186,7 +186,7 @@ class Forwarding<Visit extends ForwardedVisit> implements UpstreamListener, Exch
     const upstream = await this.#parts.upstreamNow(this.#visit, this.#upstream).catch(() => this.#upstream) // the next look asks again
     if (this.#holding !== holding || !holding || upstream?.key === this.#upstream.key) return
     holding.end()
-    this.#wasHeld()
+    this.#noteHeld()
     this.#goTo(upstream)
   }
 
@@ -201,7 +201,7 @@ class Forwarding<Visit extends ForwardedVisit> implements UpstreamListener, Exch
     }
   }
 
-  #wasHeld(): void {
+  #noteHeld(): void {
     this.#holding = undefined
     this.#outcome.heldMs = performance.now() - this.#heldSinceMs
   }
@@ -286,7 +286,7 @@ class Forwarding<Visit extends ForwardedVisit> implements UpstreamListener, Exch
   }
 
   #holdAlone(failure: UpstreamFailure): boolean {
-    return this.#held((waiter) => this.#parts.bridge.holdAlone(this.#upstream, waiter, failure))
+    return this.#holdBy((waiter) => this.#parts.bridge.holdAlone(this.#upstream, waiter, failure))
   }
 
   /** What the application may have read, and fallen over, it gets a few times and no more (RFC 9110 §9.2.2). */
@@ -342,7 +342,7 @@ class Forwarding<Visit extends ForwardedVisit> implements UpstreamListener, Exch
     if (this.#timesHeld > 0 && !this.#isAnswered) this.#parts.bridge.heldEnded('left')
     if (this.#holding) {
       this.#holding.end()
-      this.#wasHeld()
+      this.#noteHeld()
     } else {
       this.#channel?.destroy()
     }

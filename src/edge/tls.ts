@@ -90,7 +90,7 @@ export function createTls(parts: TlsParts) {
   }
   let nameless: { id: string; leafPem: string; server: Server } | undefined
 
-  const begin = (more: TlsOptions): Server => {
+  const serverWith = (more: TlsOptions): Server => {
     const server = createServer({
       ...TLS_SETTINGS,
       ticketKeys,
@@ -118,7 +118,7 @@ export function createTls(parts: TlsParts) {
     return server
   }
 
-  const named = begin({
+  const named = serverWith({
     SNICallback(this: TLSSocket, servername, answer) {
       const arrival = arrivalOf(this)
       answer(null, arrival?.sni === servername ? arrival.certified()?.context : undefined) // without one it ends by an alert
@@ -127,7 +127,7 @@ export function createTls(parts: TlsParts) {
 
   const namelessServer = ({ id, leafPem, issuersPem, keyPem }: Shown): Server => {
     if (nameless?.id === id && nameless.leafPem === leafPem) return nameless.server // a database that was promoted may say a version a second time
-    nameless = { id, leafPem, server: begin({ cert: leafPem + issuersPem, key: keyPem }) }
+    nameless = { id, leafPem, server: serverWith({ cert: leafPem + issuersPem, key: keyPem }) }
     return nameless.server
   }
 
