@@ -85,7 +85,7 @@ const NO_CEILINGS: ConnectionCeilings = { processMax: 0, perClientMax: 0 }
 export async function startEdge(parts: EdgeParts): Promise<Edge> {
   const { log, metrics, edgeHost, findHost, unverifiedVisit, proxyProtocol, ceilings = NO_CEILINGS } = parts
   const timeouts = { ...TIMEOUTS, ...parts.timeouts }
-  const ownPorts: number[] = [parts.publicHttpsPort]
+  const ownPorts: number[] = [parts.publicHttpsPort] // the guard sees those that are added once they are known
   const guard = createUpstreamGuard({ ...parts.upstream, ownPorts })
   const { sourceIps, ca = [] } = parts.upstream
   const turn = createTurn()

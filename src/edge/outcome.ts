@@ -6,7 +6,7 @@ export type VisitorLoss = 'visitor-gone' | 'visitor-stalled' | 'hostname-gone' |
 /** What became of a request, whether it was forwarded or answered here; filled in as it happens, complete when the exchange closes. */
 export type Outcome = {
   status: number
-  /** From the first attempt to the head of the answer. */
+  /** From when it was to go to its upstream to the head of the answer, with all that it waited for meanwhile. */
   upstreamMs: number | undefined
   failure: FailureReason | undefined
   /** What exactly failed, for whoever reads the log. */

@@ -1,4 +1,4 @@
-/** How long the edge waits, in milliseconds, for what; 0 would be for ever and occurs only for tunnels and event streams. */
+/** How long the edge waits, in milliseconds, for what. Tunnels and event streams may rest for as long as they like. */
 export type Timeouts = {
   /** For the ClientHello and its certificate, and then for the handshake itself. */
   handshakeMs: number

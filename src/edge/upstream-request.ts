@@ -18,6 +18,7 @@ export type UpstreamRequest = {
   said: Pick<RequestFields, 'acceptsTrailers' | 'authenticatesConnection'>
 }
 
+/** Those that expect a body: without one it is said that there is none (RFC 9110 §8.6). */
 const METHODS_WITH_BODY = new Set(['POST', 'PUT', 'PATCH'])
 
 /** Adds the whole head as it goes on the wire of HTTP/1.1. */

@@ -24,7 +24,7 @@ type Filled = { buffer: Buffer; bytes: number }
 
 /**
  * The frames of one connection on their way out. They gather until `flush`; while the socket is at what it got before, they go on gathering,
- * so that a visitor who does not read costs what it is owed, and no more.
+ * so that another side which does not read costs what it is owed, and no more.
  */
 export class FrameWriter {
   readonly #socket: Duplex
@@ -63,7 +63,7 @@ export class FrameWriter {
     return this.#unsent
   }
 
-  /** How long the visitor has taken nothing of what waits for it. */
+  /** How long the other side has taken nothing of what waits for it. */
   stalledMs(nowMs: number): number {
     return this.#writing === 0 ? 0 : nowMs - this.#movedAtMs
   }
@@ -162,7 +162,7 @@ export class FrameWriter {
     this.#commit(at - start)
   }
 
-  /** From the next head on: the visitor wants to hear that its table is not used. */
+  /** From the next head on: the other side wants to hear that its table is not used. */
   disownTable(): void {
     this.#mustDisownTable = true
   }

@@ -2,7 +2,7 @@ import { REQUEST_HEAD_BYTES_MAX, STREAMS_PER_CONNECTION_MAX } from '../request-l
 import { ConnectionError, ERROR_CODE, FRAME_BYTES_MAX, SETTING, violation } from './protocol.ts'
 import { tooMuch, WINDOW_BYTES_MAX } from './windows.ts'
 
-/** What nobody takes of one message; as much as `STREAM_WINDOW_BYTES_MAX` is on its way only to somebody who takes all that comes. */
+/** A stream's window at first, which is what lies here of a body that nobody takes. It grows to `STREAM_WINDOW_BYTES_MAX` for who takes all that comes. */
 export const STREAM_WINDOW_BYTES = 64 * 1024
 export const STREAM_WINDOW_BYTES_MAX = 256 * 1024
 export const CONNECTION_WINDOW_BYTES = 2 * 1024 * 1024
