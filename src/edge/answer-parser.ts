@@ -30,10 +30,11 @@ export type InterimHead = { status: number; reason: string; fields: AnswerFields
 
 export type ParsedHead = Omit<AnswerHead, 'fields'> & { fields: AnswerFields; keepsAlive: boolean }
 
+/** The lines of a head that pass are there until the call with it returns. */
 export type AnswerListener = {
-  /** The lines of a head that pass are there until the call returns. */
   onInterim(head: InterimHead): void
   onHead(head: ParsedHead): void
+  /** The chunk is the listener's, but what of it is needed after the call is to be kept (`keep`). */
   onData(chunk: Buffer): void
   /** The answer is complete, and its framing says so. */
   onEnd(trailers: Fields): void

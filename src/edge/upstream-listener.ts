@@ -1,14 +1,9 @@
 import type { Socket } from 'node:net'
-import type { InterimHead, ParsedHead } from './answer-parser.ts'
-import type { Fields } from './engine.ts'
+import type { AnswerListener } from './answer-parser.ts'
 import type { UpstreamFailure } from './upstream.ts'
 
-export type UpstreamListener = {
-  onInterim(head: InterimHead): void
-  onHead(head: ParsedHead): void
-  /** The chunk is the listener's, but what of it is needed after the call is to be kept (`keep`). */
-  onData(chunk: Buffer): void
-  onEnd(trailers: Fields): void
+/** Who is told of an answer as it comes, whatever the protocol, and of what may become of its connection. */
+export type UpstreamListener = AnswerListener & {
   /** After a 101: the connection itself, and what came behind the answer. */
   onUpgrade(socket: Socket, behind: Buffer): void
   /** Nothing else is told after it. */
