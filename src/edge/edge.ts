@@ -91,10 +91,10 @@ export async function startEdge(parts: EdgeParts): Promise<Edge> {
   const turn = createTurn()
   const room = createUpstreamRoom(ceilings.upstreamMax)
   const connect = room.bounding(createConnect({ guard, connectTimeoutMs: timeouts.connectMs, sourceIps, ca }))
-  const ways = { turn, room, connect, timeouts }
+  const poolParts = { turn, room, connect, timeouts }
   const channels = createUpstreamChannels(
-    createUpstreamPools({ ...ways, visitorsMax: ceilings.processMax }),
-    createUpstreamHttp2Pools(ways),
+    createUpstreamPools({ ...poolParts, visitorsMax: ceilings.processMax }),
+    createUpstreamHttp2Pools(poolParts),
   )
   const bridge = createBridge({ bridgeMs: parts.bridgeMs, log, probe: channels.probe, onHeldEnd: metrics.heldEnded })
   const tunnels = createTunnels(timeouts.bodyIdleMs)

@@ -2,7 +2,7 @@ import { createFrameBuffers } from './http2/frame-buffers.ts'
 import { HpackEncoder } from './http2/hpack-encoder.ts'
 import { startLooks } from './looks.ts'
 import { Repeatable } from './repeatable.ts'
-import type { Upstream, UpstreamFailure, UpstreamWays } from './upstream.ts'
+import type { Upstream, UpstreamFailure, UpstreamPoolParts } from './upstream.ts'
 import { UpstreamHttp2Connection } from './upstream-http2-connection.ts'
 import { UpstreamHttp2Request } from './upstream-http2-request.ts'
 import { UpstreamLine } from './upstream-line.ts'
@@ -32,7 +32,7 @@ export type UpstreamHttp2Pools = ReturnType<typeof createUpstreamHttp2Pools>
  * Everything is bounded: connections and waiting requests per upstream, idle connections in all, and all connections by the room. A pool
  * disappears with its last connection.
  */
-export function createUpstreamHttp2Pools({ connect, room, timeouts, turn }: UpstreamWays) {
+export function createUpstreamHttp2Pools({ connect, room, timeouts, turn }: UpstreamPoolParts) {
   const pools = new Map<string, Pool>()
   const connections = new Set<UpstreamHttp2Connection>()
   const shared = { timeouts, turn, buffers: createFrameBuffers(), encoder: new HpackEncoder() }

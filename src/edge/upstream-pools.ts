@@ -1,7 +1,7 @@
 import { Members } from '../lib/members.ts'
 import { LastAnswerHead } from './last-answer-head.ts'
 import { startLooks } from './looks.ts'
-import { type Upstream, UpstreamFailure, type UpstreamWays } from './upstream.ts'
+import { type Upstream, UpstreamFailure, type UpstreamPoolParts } from './upstream.ts'
 import { UpstreamConnection } from './upstream-connection.ts'
 import { UpstreamLine, type Waiter } from './upstream-line.ts'
 import { type Asking, keepToShare } from './upstream-share.ts'
@@ -23,7 +23,7 @@ export type UpstreamPools = ReturnType<typeof createUpstreamPools>
  * bounded: connections and waiting requests per upstream, idle connections in all, and all connections by the room. A pool disappears with its
  * last connection.
  */
-export function createUpstreamPools({ connect, room, timeouts, turn, visitorsMax }: UpstreamWays & { visitorsMax: number }) {
+export function createUpstreamPools({ connect, room, timeouts, turn, visitorsMax }: UpstreamPoolParts & { visitorsMax: number }) {
   const wanted = Math.max(CONNECTIONS_PER_UPSTREAM_MIN, visitorsMax * CONNECTIONS_PER_VISITOR)
   const connectionsMax = Math.floor(Math.min(wanted, room.perProjectMax))
   const pools = new Map<string, Pool>()

@@ -1,6 +1,6 @@
 import { Shares } from '../lib/shares.ts'
 import type { ClientLoad } from './admission.ts'
-import { type Upstream, UpstreamFailure, type UpstreamWays } from './upstream.ts'
+import { type Upstream, UpstreamFailure, type UpstreamPoolParts } from './upstream.ts'
 import { keepToShare } from './upstream-share.ts'
 
 const IDLE_CONNECTIONS_MAX = 2_048
@@ -26,7 +26,7 @@ export function createUpstreamRoom(max = Number.POSITIVE_INFINITY) {
     /** Whether the project may have a further one. */
     hasFor,
     /** `connect` within the room: each socket has its place until it is closed. Rejects with UpstreamFailure `busy` where there is none. */
-    bounding: (connect: UpstreamWays['connect']) => async (upstream: Upstream, load?: ClientLoad) => {
+    bounding: (connect: UpstreamPoolParts['connect']) => async (upstream: Upstream, load?: ClientLoad) => {
       const { owner } = upstream
       keepToShare(load, taken.count, max)
       if (!hasFor(owner)) throw new UpstreamFailure('busy', NO_ROOM)

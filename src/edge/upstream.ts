@@ -23,7 +23,7 @@ export type Upstream = {
 }
 
 /** What pools of connections are made of. `connect` keeps to the room, also for the client that asks, and rejects with UpstreamFailure. */
-export type UpstreamWays = {
+export type UpstreamPoolParts = {
   connect(upstream: Upstream, load?: ClientLoad): Promise<Socket>
   room: UpstreamRoom
   timeouts: Timeouts
