@@ -11,7 +11,7 @@ type Http2Parts = {
   stream: ServerHttp2Stream
   head: Http2Head
   connection: VisitorConnection
-  endsHere: boolean
+  endsStream: boolean
   /** How long the visitor may take to read the last bytes of an answer. */
   lastBytesMs: number
 }
@@ -36,7 +36,7 @@ export class NodeHttp2Exchange implements Exchange {
   #isStalled = false
   #awaitsTrailers = false
 
-  constructor({ stream, head, connection, endsHere, lastBytesMs }: Http2Parts) {
+  constructor({ stream, head, connection, endsStream, lastBytesMs }: Http2Parts) {
     this.#stream = stream
     this.#lastBytesMs = lastBytesMs
     this.connection = connection
@@ -46,7 +46,7 @@ export class NodeHttp2Exchange implements Exchange {
     this.fields = head.kind === 'head' ? head.fields : new RequestFields()
     this.expectsContinue = head.kind === 'head' && head.expectsContinue
     const length = head.kind === 'head' ? head.length : undefined
-    this.body = endsHere || length === 0 ? undefined : bodyOfStream(stream, length, () => this.#requestTrailers)
+    this.body = endsStream || length === 0 ? undefined : bodyOfStream(stream, length, () => this.#requestTrailers)
     stream.on('error', ignore)
     stream.once('aborted', () => stream.destroy()) // else it would stay until what has come of its body is read
     stream.on('trailers', (fields: object, _flags, raw: string[]) => {

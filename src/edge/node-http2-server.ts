@@ -36,9 +36,9 @@ export function createNodeHttp2Server({ timeouts, onExchange }: EngineParts) {
   const sessions = new Map<ServerHttp2Session, { streams: number }>()
   let isDraining = false
 
-  const receive = (stream: ServerHttp2Stream, rawHeaders: string[], endsHere: boolean, connection: VisitorConnection) => {
+  const receive = (stream: ServerHttp2Stream, rawHeaders: string[], endsStream: boolean, connection: VisitorConnection) => {
     const head = readHead(rawHeaders)
-    const exchange = new NodeHttp2Exchange({ stream, head, connection, endsHere, lastBytesMs: timeouts.bodyIdleMs })
+    const exchange = new NodeHttp2Exchange({ stream, head, connection, endsStream, lastBytesMs: timeouts.bodyIdleMs })
     onExchange(exchange, head.kind === 'refused' ? head.status : undefined)
   }
 

@@ -242,12 +242,12 @@ export class UpstreamHttp2Connection implements RequestHost, FrameListener, Turn
     return true
   }
 
-  onSettings({ initialWindow = this.peerWindow, maxStreams, shrinksTable }: PeerSettings): void {
+  onSettings({ initialWindow = this.peerWindow, maxStreams, setsTableSize }: PeerSettings): void {
     const growth = initialWindow - this.peerWindow
     this.peerWindow = initialWindow
     for (const { sendWindow } of this.#requests.all()) if (!sendWindow.grow(growth)) throw tooMuch()
     if (maxStreams !== undefined) this.#maxStreams = Math.min(maxStreams, STREAMS_MAX)
-    if (shrinksTable) this.writer.disownTable()
+    if (setsTableSize) this.writer.disownTable()
     this.#acknowledge(FRAME.settings, EMPTY)
     if (this.#state === 'greeting') this.#state = 'open'
     if (growth > 0) this.#waiting.goOn()

@@ -193,9 +193,10 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     this.#open(streamId, endsStream, head, headBytes)
   }
 
-  #open(id: number, endsHere: boolean, head: Http2Head, headBytes: number): void {
+  #open(id: number, endsStream: boolean, head: Http2Head, headBytes: number): void {
     const begunAtMs = this.#parts.turn.nowMs()
-    const stream = new Stream({ id, head, endsHere, headBytes, begunAtMs, peerWindow: this.#peerWindow, host: this, onTaken: this.#taken })
+    const peerWindow = this.#peerWindow
+    const stream = new Stream({ id, head, endsStream, headBytes, begunAtMs, peerWindow, host: this, onTaken: this.#taken })
     this.#streams.add(id, stream)
     this.#headBytes += headBytes
     // Not at once: a request that is taken back in the same breath costs no upstream anything.
@@ -217,12 +218,12 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     return stream !== undefined && this.#parts.turn.nowMs() < stream.begunAtMs + RAPID_MS
   }
 
-  onSettings({ initialWindow = this.#peerWindow, shrinksTable }: PeerSettings): void {
+  onSettings({ initialWindow = this.#peerWindow, setsTableSize }: PeerSettings): void {
     const growth = initialWindow - this.#peerWindow
     this.#peerWindow = initialWindow
     for (const { exchange } of this.#streams.all()) if (!exchange.sendWindow.grow(growth)) throw tooMuch()
     this.writer.frame(FRAME.settings, FLAG.ack, 0)
-    if (shrinksTable) this.writer.disownTable()
+    if (setsTableSize) this.writer.disownTable()
     if (growth > 0) this.waiting.goOn()
   }
 

@@ -18,7 +18,7 @@ export const OUR_SETTINGS = encodeSettings([
 ])
 
 /** What of a peer's settings concerns us. */
-export type PeerSettings = { initialWindow: number | undefined; maxStreams: number | undefined; shrinksTable: boolean }
+export type PeerSettings = { initialWindow: number | undefined; maxStreams: number | undefined; setsTableSize: boolean }
 
 /**
  * Reads the payload of SETTINGS (RFC 9113 §6.5); we use neither the dynamic table, nor push, nor frames larger than any peer must take. `isClient`: the
@@ -28,7 +28,7 @@ export function readSettings(bytes: Buffer, start: number, end: number, isClient
   const count = (end - start) / SETTING_BYTES
   if (!Number.isInteger(count)) throw new ConnectionError(ERROR_CODE.frameSize, 'SETTINGS of a wrong size')
   if (count > SETTINGS_MAX) throw new ConnectionError(ERROR_CODE.enhanceYourCalm, 'too many settings')
-  const read: PeerSettings = { initialWindow: undefined, maxStreams: undefined, shrinksTable: false }
+  const read: PeerSettings = { initialWindow: undefined, maxStreams: undefined, setsTableSize: false }
   for (let at = start; at < end; at += SETTING_BYTES) {
     const id = bytes.readUInt16BE(at)
     const value = bytes.readUInt32BE(at + 2)
@@ -37,7 +37,7 @@ export function readSettings(bytes: Buffer, start: number, end: number, isClient
     if (id === SETTING.maxFrame && (value < FRAME_BYTES_MAX || value > FRAME_BYTES_LIMIT)) throw violation('MAX_FRAME_SIZE')
     if (id === SETTING.initialWindow) read.initialWindow = value
     if (id === SETTING.maxStreams) read.maxStreams = value
-    if (id === SETTING.headerTableSize) read.shrinksTable = true
+    if (id === SETTING.headerTableSize) read.setsTableSize = true
   }
   return read
 }

@@ -8,7 +8,7 @@ import { ReceiveWindow, SendWindow } from './windows.ts'
 export type StreamParts = {
   id: number
   head: Http2Head
-  endsHere: boolean
+  endsStream: boolean
   /** What the head counts against the connection's memory. */
   headBytes: number
   begunAtMs: number
@@ -37,16 +37,17 @@ export class Stream {
   #untaken = 0
   #untakenSinceMs = 0
 
-  constructor({ id, head, endsHere, headBytes, begunAtMs, peerWindow, host, onTaken }: StreamParts) {
+  constructor({ id, head, endsStream, headBytes, begunAtMs, peerWindow, host, onTaken }: StreamParts) {
     this.id = id
     this.headBytes = headBytes
     this.begunAtMs = begunAtMs
-    this.isRequestComplete = endsHere
+    this.isRequestComplete = endsStream
     this.#host = host
     this.receiveWindow = new ReceiveWindow(STREAM_WINDOW_BYTES, STREAM_WINDOW_BYTES_MAX, host.receiveWindow)
     this.#onTaken = onTaken
     this.#length = head.kind === 'head' ? head.length : undefined
-    if (!endsHere && this.#length !== 0 && head.kind === 'head') this.#body = new ArrivingBody(this.#length, (bytes) => this.#taken(bytes))
+    if (!endsStream && this.#length !== 0 && head.kind === 'head')
+      this.#body = new ArrivingBody(this.#length, (bytes) => this.#taken(bytes))
     this.exchange = new Http2Exchange({ streamId: id, head, body: this.#body, sendWindow: new SendWindow(peerWindow), host })
   }
 
