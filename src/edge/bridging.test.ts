@@ -476,8 +476,7 @@ test('a hostname that is removed, or goes to another project, while its visitor 
   await held(edge, 2)
   await edge.route(HOST, `http://127.0.0.1:${port}`, { projectId: '2' })
   edge.hosts.delete('other.customer.com')
-  expect(await moved.answer).toMatchObject({ status: 404 })
-  expect(await removed.answer).toMatchObject({ status: 404 })
+  for (const { answer } of [moved, removed]) expect(await answer).toMatchObject({ status: 404, error: 'unknown-hostname' })
   expect(await metric(edge, 'namesake_edge_held_requests_total\\{outcome="failed"\\}')).toBe(2)
 })
 

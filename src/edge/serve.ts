@@ -163,8 +163,11 @@ export function createServe(parts: ServeParts) {
       const destination = await destinationNow(visit)
       return destination === 'unavailable' ? upstream : destination && upstreamOf(destination)
     },
-    refuse: (visit, { status, error, retryAfterS }) =>
-      explain(visit, status, error, retryAfterS === undefined ? [] : ['Retry-After', String(retryAfterS)]),
+    refuse(visit, { status, error, retryAfterS }) {
+      if (status === 404)
+        answer(visit, 404, 'unknown-hostname') // as whoever comes now is told
+      else explain(visit, status, error, retryAfterS === undefined ? [] : ['Retry-After', String(retryAfterS)])
+    },
   }
 
   const visits = createLastingWatch<Visit>({
