@@ -20,6 +20,7 @@ export type LoggedVisit = {
 const PATH_CHARACTERS_MAX = 1_024
 /** The longest registered one has 17 (RFC 3253). Whoever makes one up can say four thousand characters of it in a byte, again and again (RFC 7541). */
 const METHOD_CHARACTERS_MAX = 64
+const COPIED_CHARACTERS_MIN = 13
 const HOSTNAME = Buffer.from('","hostname":"')
 const PROJECT = Buffer.from('","project":"')
 const METHOD = Buffer.from('","method":"')
@@ -178,9 +179,9 @@ export function pathOf(target: string): string {
   return target.slice(0, Math.min(end < 0 ? target.length : end, PATH_CHARACTERS_MAX))
 }
 
-/** In memory of its own where it is cut: it stays as long as its connection. */
+/** In memory of its own, as it stays as long as its connection: V8 copies shorter strings when it cuts them, and longer ones keep what they were cut from. */
 function shownOf(method: string): string {
-  return method.length <= METHOD_CHARACTERS_MAX ? method : Buffer.from(method.slice(0, METHOD_CHARACTERS_MAX), 'latin1').toString('latin1')
+  return method.length < COPIED_CHARACTERS_MIN ? method : Buffer.from(method.slice(0, METHOD_CHARACTERS_MAX), 'latin1').toString('latin1')
 }
 
 /** Up to the request's id; only the milliseconds change within a second. */
