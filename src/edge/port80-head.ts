@@ -3,13 +3,14 @@ import { isFieldValue, isTarget, isToken } from './fields.ts'
 import { REQUEST_FIELDS_MAX } from './request-limits.ts'
 import { authorityIn, readTarget } from './request-target.ts'
 
-export type RequestHead = { kind: 'head'; target: string; authority: string } | { kind: 'refused'; status: number }
+/** A request's head on port 80, as far as the edge answers by it. */
+export type PlainHead = { kind: 'head'; target: string; authority: string } | { kind: 'refused'; status: number }
 
 /**
  * What a request is for, or why it is not served. llhttp in its strict mode has refused already what is no HTTP; this closes what it
  * still lets pass: a second Host, other transfer codings than chunked, foreign versions, fragments, and a Host that contradicts the target.
  */
-export function readPlainHead(request: IncomingMessage): RequestHead {
+export function readPlainHead(request: IncomingMessage): PlainHead {
   const { rawHeaders, httpVersion, method = '', url = '' } = request
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return refused(505)
   if (rawHeaders.length / 2 > REQUEST_FIELDS_MAX) return refused(431)
@@ -31,6 +32,6 @@ export function readPlainHead(request: IncomingMessage): RequestHead {
   return target === undefined ? refused(400) : { kind: 'head', target, authority }
 }
 
-function refused(status: number): RequestHead {
+function refused(status: number): PlainHead {
   return { kind: 'refused', status }
 }
