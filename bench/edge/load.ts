@@ -11,6 +11,7 @@ export type Load = (proxy: Peer, ms: number, signal: AbortSignal) => Promise<Loa
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url))
 const WRK_SCRIPT = fileURLToPath(new URL('../support/random-hostnames.lua', import.meta.url))
+const WRK_TLS = fileURLToPath(new URL('../support/openssl-as-browsers.cnf', import.meta.url))
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024
 
 /** h2load with these options, asking for `path` of `hostname`; `--h1` is among the options for HTTP/1.1. */
@@ -27,7 +28,8 @@ export function randomHostnames(hostname: string, zone: string, count: number): 
     // It takes whole seconds only, and tells what it counted when it is interrupted.
     const options = ['-t1', '-c64', `-d${Math.ceil(ms / 1_000) + 60}s`, '-s', WRK_SCRIPT, `https://${hostname}:${port}/`]
     const [command, args] = onCore(LOAD_CORE, ['wrk', ...options, '--', zone, String(count)])
-    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'], signal })
+    const env = { ...process.env, OPENSSL_CONF: WRK_TLS }
+    const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'inherit'], signal })
     let printed = ''
     child.stdout.on('data', (bytes: Buffer) => {
       printed += bytes.toString()

@@ -1,9 +1,12 @@
 import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { connect } from 'node:tls'
 import { fileURLToPath } from 'node:url'
 import { freePorts } from '../../test/support/ports.ts'
 import { eventually } from '../../test/support/tree.ts'
+import { BROWSER_CIPHERS, BROWSERS_FIRST } from '../support/browser-ciphers.ts'
 import { createBulkAuthority } from '../support/bulk-certificates.ts'
 import { LOAD_CORE, MEASURED_CORE, onCore } from '../support/cores.ts'
 import { nameAt } from '../support/numbered-names.ts'
@@ -50,7 +53,10 @@ export async function startProxies(place: Place, wanted: Wanted, undo: AsyncDisp
     undo.defer(peer.stop)
     all.push(peer)
   }
-  for (const proxy of all) requireUpstreamsAnswers(proxy, place)
+  for (const proxy of all) {
+    requireUpstreamsAnswers(proxy, place)
+    await requireBrowsersCipher(proxy)
+  }
   return { all, counters: readCounters(upstream, echo) }
 }
 
@@ -93,4 +99,13 @@ function requireUpstreamsAnswers({ name, port }: Peer, { dir, filesDir }: Place)
         throw new Error(`${name} does not pass on the upstream's file ${file} over ${version}`)
     }
   }
+}
+
+/** All are to pay for the same one. */
+async function requireBrowsersCipher({ name, port }: Peer): Promise<void> {
+  const socket = connect({ host: '127.0.0.1', port, servername: HOT, rejectUnauthorized: false, ciphers: BROWSER_CIPHERS })
+  await once(socket, 'secureConnect')
+  const { standardName } = socket.getCipher()
+  socket.destroy()
+  if (standardName !== BROWSERS_FIRST) throw new Error(`${name} encrypts by ${standardName}, not by ${BROWSERS_FIRST}`)
 }

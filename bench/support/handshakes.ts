@@ -3,6 +3,7 @@
 // full. With it, the sessions of that file are resumed; if there is no file, it is filled from full ones. Prints a LoadResult.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { type ConnectionOptions, connect, createSecureContext } from 'node:tls'
+import { BROWSER_CIPHERS } from './browser-ciphers.ts'
 import { nameAt } from './numbered-names.ts'
 
 const TIMEOUT_MS = 5_000
@@ -12,7 +13,7 @@ const [port, ms, zone, names, atOnce, groups, file] = process.argv.slice(2) as [
 const kept: [hostname: string, session: string][] = file && existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : []
 const resuming = kept.length > 0
 const gathered = new Map<string, string>()
-const secureContext = createSecureContext({ ecdhCurve: groups }) // one for all: to make one for each visit costs the client as much as the visit
+const secureContext = createSecureContext({ ecdhCurve: groups, ciphers: BROWSER_CIPHERS }) // one for all: to make one for each visit costs the client as much as the visit
 const end = performance.now() + Number(ms)
 let done = 0
 const failures: string[] = []

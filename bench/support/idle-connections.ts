@@ -1,5 +1,6 @@
 // `node idle-connections.ts PORT HOSTNAME COUNT`: opens so many TLS connections from many addresses, asks once on each, says how many are open, and keeps them until its input ends.
 import { connect } from 'node:tls'
+import { BROWSER_CIPHERS } from './browser-ciphers.ts'
 
 const AT_ONCE = 32
 const SOURCES = 200 // addresses of 127.2.0.0/24, so that no ceiling for one visitor is met
@@ -25,7 +26,7 @@ function openOne(number: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const localAddress = `127.2.0.${1 + (number % SOURCES)}`
     const options = { host: '127.0.0.1', port: Number(port), localAddress, servername: hostname, rejectUnauthorized: false }
-    const socket = connect({ ...options, ALPNProtocols: ['http/1.1'], ...(session && { session }) })
+    const socket = connect({ ...options, ciphers: BROWSER_CIPHERS, ALPNProtocols: ['http/1.1'], ...(session && { session }) })
     const timer = setTimeout(() => socket.destroy(new Error('no answer in time')), TIMEOUT_MS)
     let counted = false
     socket.on('session', (ticket: Buffer) => {

@@ -2,6 +2,7 @@
 // ones among so many. AT_ONCE visitors visit again and again; with EVERY_MS one sets out each so often instead. Prints what became of them as JSON.
 import { readFileSync } from 'node:fs'
 import { connect, createSecureContext } from 'node:tls'
+import { BROWSER_CIPHERS } from './browser-ciphers.ts'
 import { percentile } from './measure.ts'
 import { certificatesAmong, certifiedAt } from './population-names.ts'
 
@@ -9,7 +10,7 @@ const TIMEOUT_MS = 10_000
 const ANSWER = /^HTTP\/1\.1 200 [\s\S]*x{700}/
 
 const [port, hostnames, ms, atOnce, everyMs] = process.argv.slice(2, 7).map(Number) as [number, number, number, number, number]
-const secureContext = createSecureContext({ ca: readFileSync(process.argv[7]!) })
+const secureContext = createSecureContext({ ca: readFileSync(process.argv[7]!), ciphers: BROWSER_CIPHERS })
 const certified = certificatesAmong(hostnames)
 const end = performance.now() + ms
 const times: number[] = []

@@ -1,6 +1,7 @@
 // WebSocket messages back and forth: `node socket-messages.ts PORT MS HOSTNAME CONNECTIONS`, one in flight on each connection. Prints a LoadResult.
 import { randomBytes } from 'node:crypto'
 import { connect } from 'node:tls'
+import { BROWSER_CIPHERS } from './browser-ciphers.ts'
 
 const MESSAGE_BYTES = 100
 const TIMEOUT_MS = 5_000
@@ -18,8 +19,8 @@ console.log(JSON.stringify({ done, bad: failures.length, example: failures[0] })
 function talk(): Promise<void> {
   return new Promise((resolve, reject) => {
     const key = randomBytes(16).toString('base64')
-    const options = { host: '127.0.0.1', port: Number(port), servername: hostname, rejectUnauthorized: false }
-    const socket = connect({ ...options, ALPNProtocols: ['http/1.1'] })
+    const to = { host: '127.0.0.1', port: Number(port), servername: hostname }
+    const socket = connect({ ...to, rejectUnauthorized: false, ciphers: BROWSER_CIPHERS, ALPNProtocols: ['http/1.1'] })
     let head = ''
     let received = 0
     socket.setNoDelay(true)

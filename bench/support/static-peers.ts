@@ -105,6 +105,7 @@ function haproxy({ dir, port, upstream }: Place, hostnames: readonly Hostname[])
   const config = `global
     nbthread 1
     maxconn 4096
+    ssl-default-bind-ciphersuites TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256
   defaults
     mode http
     timeout connect 5s
