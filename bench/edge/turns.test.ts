@@ -42,6 +42,20 @@ test('the proxies take turns, of which each begins one round in turn, and what t
   expect(rounds.get('nginx')).toHaveLength(2)
 })
 
+test.each([2, 3, 5, 6, 8])('of %i proxies each comes behind every other one as often, and begins as often', async (count) => {
+  const proxies = Array.from({ length: count }, (_, i) => ({ name: String(i), port: 0, processes: () => [] }))
+  const order: string[] = []
+  const measure = async ({ name }: { name: string }) => ({ value: order.push(name) })
+  await takeTurns(proxies, { ...PLAN, rounds: 2 * count }, { warmUp: async () => {}, measure })
+  const behind = new Map<string, number>()
+  for (const [i, name] of order.entries()) {
+    const pair = i % count === 0 ? `${name} begins` : `${name} behind ${order[i - 1]}`
+    behind.set(pair, (behind.get(pair) ?? 0) + 1)
+  }
+  expect(behind.size).toBe(count * count)
+  expect([...new Set(behind.values())]).toEqual([2])
+})
+
 test.each([
   ['once, where they are alike', 1, 1, 4],
   ['once, where one proxy alone has good and bad ones', 2, 1, 4],

@@ -49,7 +49,7 @@ export function times(plan: Plan, factor = 1): Plan {
 
 /**
  * Lets the proxies take turns, so that whatever else the machine does comes to each of them: once to warm up, then for the rounds that count, each
- * round beginning with another one. While they differ so much that the machine is not steady, as many more: all of them count.
+ * of them behind every other one as often. While they differ so much that the machine is not steady, as many more: all of them count.
  * What fails is tried again; a proxy that fails for good is left out from then on, with the reason.
  */
 export async function takeTurns(
@@ -71,11 +71,20 @@ export async function takeTurns(
   for (const proxy of proxies) await turn(proxy, async () => void (await each.warmUp(proxy, plan.warmUpMs(proxy.name))))
   for (let round = 0; round < plan.rounds * plan.again; round += 1) {
     if (round > 0 && round % plan.rounds === 0 && isSteady([...rounds.values()])) break
-    const first = round % proxies.length
-    for (const proxy of [...proxies.slice(first), ...proxies.slice(0, first)])
+    for (const proxy of inTurn(proxies, round))
       await turn(proxy, async () => void rounds.get(proxy.name)!.push(await each.measure(proxy, plan.readMs)))
   }
   return { rounds, failures }
+}
+
+/**
+ * The order of a round: a Williams square, of an odd number of them with every second row from its end. Whom a proxy comes behind decides what it finds in
+ * the processor's caches.
+ */
+function inTurn<T>(all: readonly T[], round: number): T[] {
+  const { length } = all
+  const order = all.map((_, place) => all[((place % 2 === 0 ? length - place / 2 : (place + 1) / 2) + round) % length]!)
+  return length % 2 === 1 && round % 2 === 1 ? order.reverse() : order
 }
 
 /** Whether the rounds of most proxies are alike. One alone that has good and bad rounds may be so by itself. */
