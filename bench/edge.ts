@@ -10,6 +10,7 @@ import { startProxies } from './edge/proxies.ts'
 import { reportFigures, summaryOf } from './edge/report.ts'
 import { shapesOf } from './edge/shapes.ts'
 import { planRounds } from './edge/turns.ts'
+import { versionsOfAll } from './edge/versions.ts'
 import { hasOption, option, words } from './support/measure.ts'
 import { beginMeasurement } from './support/results.ts'
 
@@ -59,7 +60,7 @@ try {
   if (isWanted(IDLE)) add(await measureIdle(of(small)))
   for (const { shape, names } of carriers) add(await measureShape(shape, of(names), proxies.counters, plan))
   if (isWanted(LATENCY)) add(await measureLatency(of(small), place, plan))
-  measurement.publish(reportFigures(figures, plan), { save: only === undefined })
+  measurement.publish(reportFigures(figures, plan, versionsOfAll()), { save: only === undefined })
 } finally {
   await undo.disposeAsync()
 }

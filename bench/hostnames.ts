@@ -186,8 +186,8 @@ function resultsOf(measured: readonly AtSize[]): Results {
       ),
     ],
     notes: [
-      'A tenth of the hostnames have certificates of their own, all with one key pair. Starts are medians of three, with everything else of the machine at rest; the start is that of the whole service with its role edge.',
-      'Pauses are upper bounds of a histogram that each process keeps (namesake_event_loop_pause_seconds); pauses below 10 ms count as none, and those of the follower below 20 ms. On a busy machine they tell how long a process waited for a core: compare with those before the claims.',
+      'A tenth of the hostnames have certificates of their own, all with one key pair. Our starts are medians of three, of the whole service with its role edge, theirs are single ones; everything else of the machine rests. nginx and HAProxy read every certificate at the start, Caddy and ours when somebody first comes for it.',
+      'Pauses are upper bounds of a histogram that each process keeps (namesake_event_loop_pause_seconds); pauses below 10 ms count as none, and those of the follower below 50 ms. On a busy machine they tell how long a process waited for a core: compare with those before the claims.',
     ],
   }
 }

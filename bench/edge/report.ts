@@ -5,7 +5,7 @@ import { VARIANTS, type Variant } from './ours.ts'
 import type { Plan } from './turns.ts'
 
 /** A table and a plot for each figure, and the targets that are held to it. */
-export function reportFigures(figures: readonly Figure[], plan: Plan): Results {
+export function reportFigures(figures: readonly Figure[], plan: Plan, versions: string): Results {
   return {
     tables: figures.map((figure) => ({
       title: figure.title,
@@ -13,7 +13,7 @@ export function reportFigures(figures: readonly Figure[], plan: Plan): Results {
       plot: { file: `${figure.id}.svg`, svg: plotOf(figure) },
     })),
     targets: figures.flatMap(targetsOf),
-    notes: [...notes(plan), ...figures.flatMap(failuresOf)],
+    notes: [...notes(plan, versions), ...figures.flatMap(failuresOf)],
   }
 }
 
@@ -97,13 +97,16 @@ function shownRatio({ median, low, high }: Spread): string {
   return low === high ? median.toFixed(2) : `${median.toFixed(2)} (${low.toFixed(2)} – ${high.toFixed(2)})`
 }
 
-function notes({ rounds, readMs }: Plan): string[] {
+function notes({ rounds, readMs, again, warmUpMs }: Plan, versions: string): string[] {
+  const seconds = (proxy: string) => (warmUpMs(proxy) / 1_000).toFixed(1)
+  const repeated = ` As many again, twice at most, where the middle half of most proxies' rounds differ by more than a fifth.`
   return [
-    `${rounds} rounds of ${Math.round(readMs)} ms by turns, each round beginning with another proxy, after a longer one to warm up, read while the load runs; medians, and the median of each round's ratio, with the least and the greatest. As many again, twice at most, where the middle half of most proxies' rounds differ by more than a fifth.`,
+    `${rounds} rounds of ${Math.round(readMs)} ms by turns, each proxy behind every other one about as often, after a warm-up of ${seconds('namesake')} s for ours, which is compiled as it runs, and ${seconds('nginx')} s for the others (for full handshakes longer, and alike); read while the load runs. Medians, and the median of each round's ratio, with the least and the greatest.${again > 1 ? repeated : ''}`,
+    versions,
     'The proxy has one core; load generator and upstream share the other. Answers have 700 bytes where nothing else is said. Processor time is that of all processes and threads: ours counts supervisor, follower and edge process.',
-    'All write an access log to a file, keep connections to the same upstream, and add X-Forwarded-For and -Proto. Configurations are in bench/peers; -tuned ones are for large bodies.',
+    'All write an access log to a file, keep connections to the same upstream, and add X-Forwarded-For and -Proto. Ours and nginx write many lines at once, HAProxy and Caddy each by itself; those of Caddy hold every field of the request. All have TLS 1.3 with TLS_AES_128_GCM_SHA256, which browsers offer first. Configurations are in bench/peers; -tuned ones are for large bodies.',
     "Requests are counted by the upstream; every answer's status is checked by the load generator, and each proxy's bodies beforehand.",
-    'Ours has a million claimed hostnames when all is measured (10,000 when no shape needs more). For 10,000 names ours and Caddy have a certificate each, nginx and HAProxy one wildcard. Handshakes and WebSocket messages: the client is slower than the proxies, which are not busy all the time; full handshakes therefore come once more from the same client run by Bun, which makes twice as many and keeps most proxies busy. Handshakes are read from one second after their load has begun: before that, each costs a proxy that has rested while the others had their turns up to a quarter more (docs/decisions/0094).',
-    'Small requests that have targets have twice as many rounds, full handshakes with X25519 and p99, which differ most from round to round, three times. Idle connections: measured once, before the rounds. p99: h2load at an even rate, half of what each could answer at most, and of each round the median of its quarters; an answer later than the next request of its connection delays that one.',
+    'Ours has a million claimed hostnames when all is measured (10,000 when no shape needs more). For 10,000 names ours and Caddy have a certificate each, nginx and HAProxy one wildcard. Handshakes, WebSocket messages and bodies of 1 MB: client and upstream are slower than the proxies, which are not busy all the time (of its core); full handshakes therefore come once more from the same client run by Bun, which makes two to three times as many and keeps them busier. Handshakes are read from one second after their load has begun: before that, each costs a proxy that has rested while the others had their turns up to a quarter more (docs/decisions/0094).',
+    'Small requests that have targets have twice as many rounds, full handshakes with X25519 and p99, which differ most from round to round, three times. Idle connections: measured once, before the rounds. p99: h2load at an even rate, half of what each could answer at most, and of each round the median of its quarters; an answer later than the next request of its connection delays that one. Its ratio differs more from round to round than from proxy to proxy, since most of it is the machine (docs/decisions/0069): a target that is met there says that ours is not far off, no more.',
   ]
 }

@@ -1,8 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { availableParallelism, cpus, loadavg, release, type } from 'node:os'
+import { loadavg } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { findAllocator } from '../../src/edge/allocator.ts'
 import { checkCommandLine, type Options } from './command-line.ts'
+import { commitOf, describeMachine } from './machine.ts'
 import { table } from './measure.ts'
 
 /** A ratio or figure that is held to something. Below the gate is a failure; `smaller` when less is better. */
@@ -25,11 +26,12 @@ const HEAD = `# What was measured
 Each section is written by the command that it names and holds the newest run alone. Ratios travel further than absolute figures, but not from one kind of processor to another (docs/decisions/0069).
 `
 
-/** Call it before anything is measured or installed: it answers `--help`, refuses unknown options, and notes how busy the machine is with other things. */
+/** Call it before anything is measured or installed: it answers `--help`, refuses unknown options, and notes how busy the machine is with other things, and what is run. */
 export function beginMeasurement(name: string, options: Options): { publish(results: Results, options?: { save: boolean }): void } {
   checkCommandLine({ name, purpose: purposeOf(name), options }, process.argv.slice(2))
   const loadBefore = loadavg()[0]!
   const startedAt = new Date()
+  const commit = commitOf('src', 'sql', 'bench')
   return {
     /**
      * Prints the results, puts them in the place of this measurement's section of RESULTS.md, and fails the process if a gate is missed.
@@ -41,7 +43,7 @@ export function beginMeasurement(name: string, options: Options): { publish(resu
       if (!save || process.argv.includes('--no-save')) return
       const body = bodyOf(results, name)
       savePlots(name, results)
-      const section = `## ${name}\n\n${purposeOf(name)}\n\n${circumstances(name, startedAt, loadBefore)}\n\n${body}\n`
+      const section = `## ${name}\n\n${purposeOf(name)}\n\n${circumstances(name, { startedAt, loadBefore, commit })}\n\n${body}\n`
       const text = existsSync(FILE) ? readFileSync(FILE, 'utf8') : HEAD
       writeFileSync(`${FILE}.new`, withSection(text, section))
       renameSync(`${FILE}.new`, FILE)
@@ -102,12 +104,13 @@ function shown(value: number): string {
   return Number.isInteger(value) || value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(2)
 }
 
-function circumstances(name: string, at: Date, load: number): string {
+type Beginning = { startedAt: Date; loadBefore: number; commit: string }
+
+function circumstances(name: string, { startedAt, loadBefore: load, commit }: Beginning): string {
   const runtime = `Node ${process.versions.node}${findAllocator() ? ', edge processes on jemalloc' : ''}`
-  const machine = `${availableParallelism()} × ${cpus()[0]?.model.trim() ?? 'unknown processor'}, ${type()} ${release()}, ${runtime}`
   const command = ['npm run bench --', name, ...process.argv.slice(2)].join(' ')
   const busy = load < QUIET_LOAD ? '' : ': not a quiet machine, trust the ratios of interleaved rounds alone'
-  return `\`${command}\` on ${at.toISOString().slice(0, 16).replace('T', ' ')} UTC. ${machine}. Load average before: ${load.toFixed(1)}${busy}.`
+  return `\`${command}\` on ${startedAt.toISOString().slice(0, 16).replace('T', ' ')} UTC. Commit ${commit}. ${describeMachine()}, ${runtime}. Load average before: ${load.toFixed(1)}${busy}.`
 }
 
 const QUIET_LOAD = 1.5

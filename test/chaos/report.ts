@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { availableParallelism, cpus, release, type } from 'node:os'
 import { fileURLToPath } from 'node:url'
+import { describeMachine } from '../../bench/support/machine.ts'
 import { table } from '../../bench/support/measure.ts'
 import { withSection } from '../../bench/support/results.ts'
 import type { Outcome } from './trial.ts'
@@ -62,7 +62,6 @@ function row({ fault, seconds, tally, failed, claims, convergence, notes, broken
 }
 
 function circumstances({ seed, commit, network, command, at, minutes, loadBefore }: Circumstances): string {
-  const machine = `${availableParallelism()} × ${cpus()[0]?.model.trim() ?? 'unknown processor'}, ${type()} ${release()}, Node ${process.versions.node}`
   const when = `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC, ${minutes.toFixed(1)} minutes`
-  return `\`${command}\` on ${when}. Seed ${seed}, commit ${commit}, machines as ${network}. ${machine}. Load average before: ${loadBefore.toFixed(1)}.`
+  return `\`${command}\` on ${when}. Seed ${seed}, commit ${commit}, machines as ${network}. ${describeMachine()}, Node ${process.versions.node}. Load average before: ${loadBefore.toFixed(1)}.`
 }

@@ -1,7 +1,7 @@
 // `npm run chaos [-- options]`: a fleet of eleven machines on this one, hit by one fault after the other under load. Prints a table; exit code 1 if a rule broke.
-import { execFileSync } from 'node:child_process'
 import { loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
+import { commitOf } from '../../bench/support/machine.ts'
 import { installMissing, PACKAGES, systemPath } from '../install.ts'
 import { chooseFaults } from './faults/catalogue.ts'
 import { enterLab } from './lab.ts'
@@ -58,7 +58,7 @@ async function run(): Promise<number> {
   const lab = enterLab()
   const loadBefore = loadavg()[0]!
   const at = new Date()
-  const commit = commitOf()
+  const commit = commitOf('src', 'sql', 'test')
   const say = (text: string) => void (options.json ? process.stderr : process.stdout).write(text)
   if (lab === 'shared')
     say('Network namespaces are not allowed here: machines stand behind loopback relays, and faults that need more are left out.\n')
@@ -97,17 +97,6 @@ function askedToStop(): AbortSignal {
   }
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, onSignal)
   return stop.signal
-}
-
-/** What is run: what is committed later is not. */
-function commitOf(): string {
-  try {
-    const git = (...args: string[]) =>
-      execFileSync('git', ['-C', import.meta.dirname, ...args], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
-    return `${git('rev-parse', '--short', 'HEAD')}${git('status', '--porcelain', '--', 'src', 'sql', 'test') ? ' and changes' : ''}`
-  } catch {
-    return 'unknown'
-  }
 }
 
 function verdict({ broken, seconds, tally, failed, convergence }: Outcome): string {
