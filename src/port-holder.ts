@@ -2,6 +2,8 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { listProcesses, nameOf } from './processes.ts'
 
 const LISTENING = '0A' // TCP_LISTEN in /proc/net/tcp
+const IPV4_TABLE = '/proc/net/tcp'
+const IPV6_TABLE = '/proc/net/tcp6'
 
 export type PortHolder = { pid: number; name: string }
 
@@ -13,9 +15,14 @@ export function findPortHolders(port: number): PortHolder[] {
   return holders.map((pid) => ({ pid, name: nameOf(pid) }))
 }
 
-function listeningInodes(port: number): string[] {
+/** Whether somebody listens on the port with a socket of IPv6, such as one of systemd's, which takes IPv4 too. */
+export function isTakenOnIpv6(port: number): boolean {
+  return listeningInodes(port, [IPV6_TABLE]).length > 0
+}
+
+function listeningInodes(port: number, tables = [IPV4_TABLE, IPV6_TABLE]): string[] {
   const hexPort = port.toString(16).toUpperCase().padStart(4, '0')
-  return ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((table) =>
+  return tables.flatMap((table) =>
     readLines(table)
       .map((line) => line.trim().split(/\s+/))
       .filter(([, local, , state]) => state === LISTENING && local?.endsWith(`:${hexPort}`))

@@ -11,7 +11,7 @@ import { startMailServer } from '../../test/support/mail.ts'
 import { freePort, freePorts } from '../../test/support/ports.ts'
 import { startTree } from '../../test/support/tree.ts'
 import { readConfig } from '../config.ts'
-import { type Check, checkMail } from './installation-checks.ts'
+import { type Check, checkIpv6, checkMail } from './installation-checks.ts'
 
 const LAUNCHER = fileURLToPath(new URL('../../bin/namesake', import.meta.url))
 const NOBODY = 65_534
@@ -118,4 +118,33 @@ test('a start and doctor say of a public installation without a mail server that
     state: 'doubtful',
     sentence: expect.stringMatching(/^NAMESAKE_SMTP_URL is not set: nobody can sign in/),
   })
+})
+
+test('doctor doubts listening addresses that take no IPv6 where the edge has such an address', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'namesake-doctor-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const [http, https] = (await freePorts(2)) as [number, number]
+  const settings = {
+    NAMESAKE_DATA_DIR: join(folder, 'data'),
+    NAMESAKE_EDGE_HOST: 'edge.example.com',
+    NAMESAKE_EDGE_IPS: '203.0.113.10,2001:db8::10',
+    NAMESAKE_HTTP_ADDR: `0.0.0.0:${http}`,
+    NAMESAKE_HTTPS_ADDR: `0.0.0.0:${https}`,
+  }
+  const doubted = (more: Record<string, string> = {}) =>
+    checkIpv6(readConfig({ ...settings, ...more }, folder).config).map(({ state, sentence }) => [state, /\((\w+)\)/.exec(sentence)![1]])
+  const both = [
+    ['doubtful', 'NAMESAKE_HTTP_ADDR'],
+    ['doubtful', 'NAMESAKE_HTTPS_ADDR'],
+  ]
+  expect(doubted()).toEqual(both)
+  expect(doubted({ NAMESAKE_DNS_ZONE: 'acme.example.com' })).toEqual([...both, ['doubtful', 'NAMESAKE_DNS_ADDR']])
+  expect(doubted({ NAMESAKE_HTTP_ADDR: `[::]:${http}` })).toEqual(both.slice(1))
+  expect(doubted({ NAMESAKE_EDGE_IPS: '203.0.113.10' })).toEqual([])
+  expect(doubted({ NAMESAKE_PROXY_PROTOCOL: 'required' })).toEqual([])
+
+  const handedOver = createServer().listen(https, '::')
+  onTestFinished(() => void handedOver.close())
+  await once(handedOver, 'listening')
+  expect(doubted()).toEqual(both.slice(0, 1))
 })

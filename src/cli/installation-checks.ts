@@ -1,5 +1,5 @@
 import { Resolver } from 'node:dns/promises'
-import { BoundSocket } from 'node:net'
+import { BoundSocket, isIPv4, isIPv6 } from 'node:net'
 import { createSend } from '../certs/acme-http.ts'
 import type { Config } from '../config.ts'
 import { databaseHost } from '../config-values.ts'
@@ -11,7 +11,7 @@ import { tryMailServer } from '../jobs/mail-server.ts'
 import { explainConnection } from '../lib/connection-trouble.ts'
 import { explainUnbound } from '../listening-sockets.ts'
 import { ownCommand } from '../own-command.ts'
-import { findPortHolders } from '../port-holder.ts'
+import { findPortHolders, isTakenOnIpv6 } from '../port-holder.ts'
 import { runsScript } from '../program-folder.ts'
 import { defaultRoles, type Role, wantedSockets } from '../role-tree.ts'
 import { doubtMail } from '../roles/mailing.ts'
@@ -105,6 +105,29 @@ export async function checkPorts(config: Config): Promise<Check[]> {
         return { name, state: 'bad', sentence: `${where} is held by ${who}: stop it, or set ${variable} to another` }
       }
     })
+}
+
+/** Whether visitors who come to the IPv6 addresses that the edge has are listened to. */
+export function checkIpv6(config: Config): Check[] {
+  const { edgeIps, httpAddr, httpsAddr, dnsAddr, local, proxyProtocol } = config
+  const ip = edgeIps.find((one) => isIPv6(one))
+  if (!ip || local || proxyProtocol === 'required') return []
+  const roles = rolesHere(config)
+  const listening = [
+    ...(roles.includes('edge')
+      ? ([
+          ['NAMESAKE_HTTP_ADDR', httpAddr],
+          ['NAMESAKE_HTTPS_ADDR', httpsAddr],
+        ] as const)
+      : []),
+    ...(roles.includes('dns') ? ([['NAMESAKE_DNS_ADDR', dnsAddr]] as const) : []),
+  ]
+  const deaf = listening.filter(([, { host, port }]) => isIPv4(host) && !isTakenOnIpv6(port))
+  return deaf.map(([variable, { host, port }]) => ({
+    name: 'ports',
+    state: 'doubtful',
+    sentence: `${host}:${port} (${variable}) takes no IPv6, and NAMESAKE_EDGE_IPS has ${ip}: fine where something in front takes it; else set ${variable}=[::]:${port}, which takes both`,
+  }))
 }
 
 /** What the supervisor of this installation says that it runs; without one, what a start would. */
