@@ -16,6 +16,8 @@ export type Figure = {
   rounds: ReadonlyMap<string, readonly Round[]>
   /** Why, by proxy. */
   failures: ReadonlyMap<string, string>
+  /** Why a round was taken again, by proxy: what was given up on the way is a matter of the proxy, too. */
+  repeats: ReadonlyMap<string, readonly string[]>
 }
 
 export type Spread = { median: number; low: number; high: number }

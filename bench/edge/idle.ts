@@ -28,7 +28,7 @@ export async function measureIdle(proxies: readonly Peer[]): Promise<Figure> {
       rounds.set(proxy.name, [])
     }
   }
-  return { ...IDLE, unit: 'KB a connection', held: [], rounds, failures }
+  return { ...IDLE, unit: 'KB a connection', held: [], rounds, failures, repeats: new Map() }
 }
 
 async function kilobytesEach(proxy: Peer): Promise<number> {

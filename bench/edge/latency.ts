@@ -50,7 +50,10 @@ export async function measureLatency(proxies: readonly Peer[], place: Place, pla
     { warmUp: async () => {}, measure: (proxy, ms) => atHalf(proxy, peakFor(proxy), place, ms) },
   )
   const rounds = new Map(proxies.map(({ name }) => [name, turns.rounds.get(name) ?? []]))
-  return { ...LATENCY, unit: 'ms', held: HELD, rounds, failures: new Map([...atMost.failures, ...turns.failures]) }
+  const failures = new Map([...atMost.failures, ...turns.failures])
+  const repeatsOf = (name: string) => [...(atMost.repeats.get(name) ?? []), ...(turns.repeats.get(name) ?? [])]
+  const repeats = new Map(proxies.flatMap(({ name }) => (repeatsOf(name).length > 0 ? [[name, repeatsOf(name)]] : [])))
+  return { ...LATENCY, unit: 'ms', held: HELD, rounds, failures, repeats }
 }
 
 /** Requests a second, over `ms`; what comes before is for handshakes. */

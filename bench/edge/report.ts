@@ -13,7 +13,7 @@ export function reportFigures(figures: readonly Figure[], plan: Plan, versions: 
       plot: { file: `${figure.id}.svg`, svg: plotOf(figure) },
     })),
     targets: figures.flatMap(targetsOf),
-    notes: [...notes(plan, versions), ...figures.flatMap(failuresOf)],
+    notes: [...notes(plan, versions), ...figures.flatMap(repeatsOf), ...figures.flatMap(failuresOf)],
   }
 }
 
@@ -22,6 +22,12 @@ export function summaryOf(figure: Figure): string {
   const [ours] = variantsIn(figure)
   const parts = peersIn(figure).map((peer) => `${ratio(figure, ours!.name, peer).median.toFixed(2)} × ${peer}`)
   return `${figure.title}: ${parts.join(', ')}${figure.failures.size > 0 ? ` (${[...figure.failures.keys()].join(', ')} failed)` : ''}`
+}
+
+function repeatsOf({ title, repeats }: Figure): string[] {
+  return [...repeats].map(
+    ([name, why]) => `${title}: ${name} was asked again ${why.length === 1 ? 'once' : `${why.length} times`}, at last since: ${why.at(-1)}`,
+  )
 }
 
 function failuresOf({ title, failures }: Figure): string[] {

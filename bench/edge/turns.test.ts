@@ -73,9 +73,9 @@ test.each([
   expect([...rounds.values()].map(({ length }) => length)).toEqual([expected, expected])
 })
 
-test('a proxy that fails once is measured again, one that always fails is left out with its reason', async () => {
+test('a proxy that fails once is measured again, which is told; one that always fails is left out with its reason', async () => {
   let failed = false
-  const { rounds, failures } = await takeTurns(PROXIES, PLAN, {
+  const { rounds, failures, repeats } = await takeTurns(PROXIES, PLAN, {
     warmUp: async () => {},
     measure: async ({ name }) => {
       if (name === 'nginx') throw new Error('no answer')
@@ -89,4 +89,5 @@ test('a proxy that fails once is measured again, one that always fails is left o
   expect(rounds.get('namesake')).toHaveLength(2)
   expect(rounds.get('nginx')).toEqual([])
   expect([...failures]).toEqual([['nginx', 'no answer']])
+  expect([...repeats]).toEqual([['namesake', ['once']]])
 })

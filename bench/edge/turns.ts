@@ -50,23 +50,23 @@ export function times(plan: Plan, factor = 1): Plan {
 /**
  * Lets the proxies take turns, so that whatever else the machine does comes to each of them: once to warm up, then for the rounds that count, each
  * of them behind every other one as often. While they differ so much that the machine is not steady, as many more: all of them count.
- * What fails is tried again; a proxy that fails for good is left out from then on, with the reason.
+ * What fails is tried again, and `repeats` has the reasons; a proxy that fails for good is left out from then on, with the last one.
  */
 export async function takeTurns(
   proxies: readonly Peer[],
   plan: Plan,
   each: { warmUp(proxy: Peer, ms: number): Promise<unknown>; measure(proxy: Peer, ms: number): Promise<Round> },
-): Promise<{ rounds: Map<string, Round[]>; failures: Map<string, string> }> {
+): Promise<{ rounds: Map<string, Round[]>; failures: Map<string, string>; repeats: Map<string, string[]> }> {
   const rounds = new Map(proxies.map(({ name }) => [name, [] as Round[]]))
   const failures = new Map<string, string>()
+  const repeats = new Map<string, string[]>()
   const turn = async (proxy: Peer, work: () => Promise<void>) => {
     if (failures.has(proxy.name)) return
-    try {
-      await untilItWorks(work)
-    } catch (error) {
-      failures.set(proxy.name, (error as Error).message.trim().replaceAll(/\s+/g, ' ').slice(0, MESSAGE_CHARACTERS_MAX))
+    const reasons = await tryUntilItWorks(work)
+    if (reasons.length === TRIES) {
+      failures.set(proxy.name, reasons.at(-1)!)
       rounds.set(proxy.name, [])
-    }
+    } else if (reasons.length > 0) repeats.set(proxy.name, [...(repeats.get(proxy.name) ?? []), ...reasons])
   }
   for (const proxy of proxies) await turn(proxy, async () => void (await each.warmUp(proxy, plan.warmUpMs(proxy.name))))
   for (let round = 0; round < plan.rounds * plan.again; round += 1) {
@@ -74,7 +74,7 @@ export async function takeTurns(
     for (const proxy of inTurn(proxies, round))
       await turn(proxy, async () => void rounds.get(proxy.name)!.push(await each.measure(proxy, plan.readMs)))
   }
-  return { rounds, failures }
+  return { rounds, failures, repeats }
 }
 
 /**
@@ -101,12 +101,16 @@ function isSteady(rounds: readonly (readonly Round[])[]): boolean {
   return unsteady.length * 2 <= rounds.length
 }
 
-async function untilItWorks(work: () => Promise<void>): Promise<void> {
-  for (let tries = 1; ; tries += 1) {
+/** Why it did not work, each time; so many times as it is tried where it never did. */
+async function tryUntilItWorks(work: () => Promise<void>): Promise<string[]> {
+  const reasons: string[] = []
+  while (reasons.length < TRIES) {
     try {
-      return await work()
+      await work()
+      break
     } catch (error) {
-      if (tries === TRIES) throw error
+      reasons.push((error as Error).message.trim().replaceAll(/\s+/g, ' ').slice(0, MESSAGE_CHARACTERS_MAX))
     }
   }
+  return reasons
 }
