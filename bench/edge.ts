@@ -19,7 +19,7 @@ const RUN_BESIDE = ['nginx', 'haproxy', 'caddy', 'wrk', 'nghttp2-client', 'curl'
 
 const measurement = beginMeasurement('edge', {
   'only WORDS': 'only the shapes whose names contain the words, and save nothing',
-  'seconds N': 'measure for about N seconds, half an hour by default',
+  'seconds N': 'measure for about N seconds; by default three quarters of an hour, and longer where the machine is not steady',
   'connections N': 'hold N idle connections, 10,000 by default',
 })
 process.env.PATH = systemPath(process.env.PATH)
