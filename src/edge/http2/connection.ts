@@ -12,7 +12,8 @@ import { FrameWriter } from './frame-writer.ts'
 import { listOf } from './header-field.ts'
 import type { DecodedHead } from './hpack-decoder.ts'
 import type { HpackEncoder } from './hpack-encoder.ts'
-import { BEGIN_MS_MAX, EARLY_ANSWER_MS, HEADS_BYTES_MAX, LINGER_MS, RAPID_MS, VISITOR_RULES } from './limits.ts'
+import { BEGIN_MS_MAX, EARLY_ANSWER_MS, LINGER_MS, RAPID_MS, VISITOR_RULES } from './limits.ts'
+import { OpenHeads } from './open-heads.ts'
 import { OpenStreams } from './open-streams.ts'
 import { ConnectionError, ERROR_CODE, FLAG, FRAME, violation } from './protocol.ts'
 import { areWellFormedTrailers, type Http2Head, LastHttp2Head, readRequest } from './request-head.ts'
@@ -40,6 +41,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   readonly #streams = new OpenStreams<Stream>()
   readonly #resetStreams = new ResetStreams()
   readonly #lastHead = new LastHttp2Head()
+  readonly #heads: OpenHeads
   /** Whose exchanges have not begun. */
   #arrived: Stream[] = []
   readonly waiting: WaitingMessages
@@ -49,7 +51,6 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   #lineIsFree = false
   #lastStreamId = 0
   #peerWindow = INITIAL_WINDOW_BYTES
-  #headBytes = 0
   #dribbles = 0
   #waitedFor: object | undefined
   #headDeadlineAt: number
@@ -67,6 +68,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     })
     this.#farewell = new Farewell(this.writer)
     this.waiting = new WaitingMessages(this.sendWindow, this.writer, parts.kept)
+    this.#heads = new OpenHeads(parts.kept)
     this.#receiver = new FrameReceiver(this, this.#budget, { ...VISITOR_RULES, takePingDue: () => this.writer.takeNews() })
     this.#waitedFor = this.#receiver.unfinished
     this.#headDeadlineAt = performance.now() + parts.timeouts.requestHeadMs
@@ -188,7 +190,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     const head = readRequest(decoded, endsStream, this.#lastHead)
     if (!head) return this.#refuse(streamId, endsStream, ERROR_CODE.protocol)
     const headBytes = Math.min(decoded.bytes, REQUEST_HEAD_BYTES_MAX) // what was more has been thrown away
-    const hasRoom = this.#streams.size < STREAMS_PER_CONNECTION_MAX && this.#headBytes + headBytes <= HEADS_BYTES_MAX
+    const hasRoom = this.#streams.size < STREAMS_PER_CONNECTION_MAX && this.#heads.hasRoomFor(headBytes)
     if (this.#state === 'last' || !hasRoom) return this.#refuse(streamId, endsStream, ERROR_CODE.refusedStream)
     this.#open(streamId, endsStream, head, headBytes)
   }
@@ -198,7 +200,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     const peerWindow = this.#peerWindow
     const stream = new Stream({ id, head, endsStream, headBytes, begunAtMs, peerWindow, host: this, onTaken: this.#taken })
     this.#streams.add(id, stream)
-    this.#headBytes += headBytes
+    this.#heads.kept(headBytes)
     // Not at once: a request that is taken back in the same breath costs no upstream anything.
     this.#arrived.push(stream)
     this.#mark()
@@ -297,11 +299,11 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
   }
 
   #remove(stream: Stream): void {
-    this.#streams.delete(stream.id)
+    if (!this.#streams.delete(stream.id)) return
     this.waiting.delete(stream.exchange)
     const at = this.#arrived.indexOf(stream)
     if (at >= 0) this.#arrived.splice(at, 1)
-    this.#headBytes -= stream.headBytes
+    this.#heads.kept(-stream.headBytes)
     stream.close()
     if (this.#streams.size > 0 || this.#state === 'closed') return
     this.#idleDeadlineAt = this.#parts.turn.nowMs() + this.#parts.timeouts.keepAliveMs

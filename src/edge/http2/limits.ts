@@ -2,8 +2,6 @@ import { REQUEST_HEAD_BYTES_MAX } from '../request-limits.ts'
 
 /** How a visitor's frames are read. */
 export const VISITOR_RULES = { hasPreface: true, headBytesMax: REQUEST_HEAD_BYTES_MAX, blockBytesMax: 64 * 1024 }
-/** Heads of one connection's open requests, together. */
-export const HEADS_BYTES_MAX = 4 * 1024 * 1024
 /** From when we say that we go until no further stream is taken, where our PING is not acknowledged: what was on its way has come by then. */
 export const GOAWAY_GRACE_MS = 2_000
 /** For a visitor that has our last answer only in part: the rest is in the system's buffers, or on the line. No longer, as whoever went to sleep holds up a stop. */

@@ -21,14 +21,16 @@ export class OpenStreams<Stream> {
     this.#streams.push(stream)
   }
 
-  delete(id: number): void {
+  /** False: it was deleted before. */
+  delete(id: number): boolean {
     const at = this.#ids.indexOf(id)
-    if (at < 0) return
+    if (at < 0) return false
     // The last one takes its place.
     this.#ids[at] = this.#ids.at(-1)!
     this.#streams[at] = this.#streams.at(-1)!
     this.#ids.pop()
     this.#streams.pop()
+    return true
   }
 
   /** Those of now, but for what is deleted before its turn. */

@@ -338,6 +338,49 @@ test.each([
   pair.close()
 })
 
+test.each([
+  ['little', 0, STREAMS],
+  ['much', 248 * 1024 * 1024, 15],
+  ['all that may be', 256 * 1024 * 1024, 1],
+])(
+  'with %s kept of the heads of all connections together (%i bytes), %i requests with 16 KB of fields are open on one',
+  async (_, before, open) => {
+    const kept = new KeptForAll()
+    kept.headsBytes = before
+    const begun: Exchange[] = []
+    const pair = createHttp2Pair((exchange) => void begun.push(exchange), kept)
+    const block = requestBlock('shop.customer.com', { more: ['x-large', 'x'.repeat(16_200)] })
+    const ids = Array.from({ length: STREAMS }, (_, i) => 2 * i + 1)
+    pair.send(BEGINNING, ...ids.map((id) => frame(HEADERS, 5, id, block)))
+    await pair.settled()
+    const resets = pair.frames.filter(({ type }) => type === RST_STREAM)
+    expect(begun.length).toBe(open)
+    expect(resets.map(({ streamId, payload }) => [streamId, payload.readUInt32BE()])).toEqual(
+      ids.slice(open).map((id) => [id, REFUSED_STREAM]),
+    )
+    expect(kept.headsBytes - before).toBeGreaterThan(open * 16_200)
+    begun[0]!.abort()
+    pair.send(frame(HEADERS, 5, 2 * STREAMS + 1, block))
+    await pair.settled()
+    expect(begun.length).toBe(open + 1)
+    pair.close()
+    await pair.settled()
+    expect(kept.headsBytes).toBe(before)
+  },
+)
+
+test('the head of a request that is given up within a piece of its body, which is shorter than announced, is no longer counted', async () => {
+  const kept = new KeptForAll()
+  const pair = createHttp2Pair((exchange) => exchange.body!.start({ take: () => exchange.abort(), end() {} }), kept)
+  const post = requestBlock('shop.customer.com', { method: 'POST', more: ['content-length', '10'] })
+  pair.send(BEGINNING, frame(HEADERS, 4, 1, post))
+  await pair.settled()
+  pair.send(frame(DATA, 1, 1, Buffer.alloc(5)))
+  await pair.settled()
+  expect(kept.headsBytes).toBe(0)
+  pair.close()
+})
+
 test('a request that waits for what others keep begins once they have gone', async () => {
   const kept = new KeptForAll()
   kept.bytes = 256 * 1024 * 1024

@@ -27,6 +27,8 @@ const TURN_BYTES = FRAME_BYTES_MAX
 /** What is kept for all connections of a process. */
 export class KeptForAll {
   bytes = 0
+  /** Of the heads of open requests. */
+  headsBytes = 0
 }
 
 export type Waiting = {
