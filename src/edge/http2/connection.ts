@@ -13,7 +13,7 @@ import { listOf } from './header-field.ts'
 import type { DecodedHead } from './hpack-decoder.ts'
 import type { HpackEncoder } from './hpack-encoder.ts'
 import { BEGIN_MS_MAX, EARLY_ANSWER_MS, LINGER_MS, RAPID_MS, VISITOR_RULES } from './limits.ts'
-import { OpenHeads } from './open-heads.ts'
+import { OpenHeads, REQUEST_BYTES } from './open-heads.ts'
 import { OpenStreams } from './open-streams.ts'
 import { ConnectionError, ERROR_CODE, FLAG, FRAME, violation } from './protocol.ts'
 import { areWellFormedTrailers, type Http2Head, LastHttp2Head, readRequest } from './request-head.ts'
@@ -189,7 +189,7 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     this.#lastStreamId = streamId
     const head = readRequest(decoded, endsStream, this.#lastHead)
     if (!head) return this.#refuse(streamId, endsStream, ERROR_CODE.protocol)
-    const headBytes = Math.min(decoded.bytes, REQUEST_HEAD_BYTES_MAX) // what was more has been thrown away
+    const headBytes = REQUEST_BYTES + Math.min(decoded.bytes, REQUEST_HEAD_BYTES_MAX) // what was more has been thrown away
     const hasRoom = this.#streams.size < STREAMS_PER_CONNECTION_MAX && this.#heads.hasRoomFor(headBytes)
     if (this.#state === 'last' || !hasRoom) return this.#refuse(streamId, endsStream, ERROR_CODE.refusedStream)
     this.#open(streamId, endsStream, head, headBytes)

@@ -1,6 +1,8 @@
 import { REQUEST_HEAD_BYTES_MAX } from '../request-limits.ts'
 import type { KeptForAll } from './waiting-messages.ts'
 
+/** What an open request holds beside its head: of small ones it is nearly all. */
+export const REQUEST_BYTES = 2_048
 /** Of one connection. */
 const HEADS_BYTES_MAX = 4 * 1024 * 1024
 /** Of all connections of a process, but for one head each. */
@@ -19,7 +21,7 @@ export class OpenHeads {
 
   hasRoomFor(bytes: number): boolean {
     const share = (HEADS_FOR_ALL_BYTES_MAX - this.#all.headsBytes) / FREE_PER_CONNECTION
-    return this.#bytes + bytes <= Math.max(REQUEST_HEAD_BYTES_MAX, Math.min(HEADS_BYTES_MAX, share))
+    return this.#bytes + bytes <= Math.max(REQUEST_BYTES + REQUEST_HEAD_BYTES_MAX, Math.min(HEADS_BYTES_MAX, share))
   }
 
   /** So many bytes more are kept; negative: fewer. */

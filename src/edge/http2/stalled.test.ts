@@ -339,17 +339,18 @@ test.each([
 })
 
 test.each([
-  ['little', 0, STREAMS],
-  ['much', 248 * 1024 * 1024, 15],
-  ['all that may be', 256 * 1024 * 1024, 1],
+  ['little', 0, 16_200, STREAMS],
+  ['much', 248 * 1024 * 1024, 16_200, 13],
+  ['much', 248 * 1024 * 1024, 1, 111],
+  ['all that may be', 256 * 1024 * 1024, 16_200, 1],
 ])(
-  'with %s kept of the heads of all connections together (%i bytes), %i requests with 16 KB of fields are open on one',
-  async (_, before, open) => {
+  'with %s kept of open requests of all connections together (%i bytes), with %i bytes of fields %i are open on one',
+  async (_, before, fieldBytes, open) => {
     const kept = new KeptForAll()
     kept.headsBytes = before
     const begun: Exchange[] = []
     const pair = createHttp2Pair((exchange) => void begun.push(exchange), kept)
-    const block = requestBlock('shop.customer.com', { more: ['x-large', 'x'.repeat(16_200)] })
+    const block = requestBlock('shop.customer.com', { more: ['x-large', 'x'.repeat(fieldBytes)] })
     const ids = Array.from({ length: STREAMS }, (_, i) => 2 * i + 1)
     pair.send(BEGINNING, ...ids.map((id) => frame(HEADERS, 5, id, block)))
     await pair.settled()
@@ -358,7 +359,7 @@ test.each([
     expect(resets.map(({ streamId, payload }) => [streamId, payload.readUInt32BE()])).toEqual(
       ids.slice(open).map((id) => [id, REFUSED_STREAM]),
     )
-    expect(kept.headsBytes - before).toBeGreaterThan(open * 16_200)
+    expect(kept.headsBytes - before).toBeGreaterThan(open * (fieldBytes + BESIDE))
     begun[0]!.abort()
     pair.send(frame(HEADERS, 5, 2 * STREAMS + 1, block))
     await pair.settled()
