@@ -206,8 +206,9 @@ export class Http2Connection implements ExchangeHost, FrameListener, TurnMember 
     this.#mark()
   }
 
-  #onTrailers(stream: Stream, endsStream: boolean, { fields, isProper, isTooLarge }: DecodedHead) {
+  #onTrailers(stream: Stream, endsStream: boolean, { fields, bytes, isProper, isTooLarge }: DecodedHead) {
     if (stream.isRequestComplete) return this.#offend(stream, ERROR_CODE.streamClosed)
+    if (!this.#heads.addTrailers(stream, bytes)) return this.#offend(stream, ERROR_CODE.enhanceYourCalm)
     const isWellFormed = endsStream && isProper && !isTooLarge && areWellFormedTrailers(fields)
     if (!isWellFormed || !stream.complete(listOf(fields))) this.#offend(stream, ERROR_CODE.protocol)
   }

@@ -10,7 +10,7 @@ const HEADS_FOR_ALL_BYTES_MAX = 256 * 1024 * 1024
 /** A connection has so many times less than is still free: all that it may have while half of it is, and a page's requests as long as anything is. */
 const FREE_PER_CONNECTION = 32
 
-/** The heads of one connection's open requests. Each stays until its answer is over, and may have come in a few bytes (RFC 7541). */
+/** The heads and trailers of one connection's open requests. Each stays until its answer is over, and may have come in a few bytes (RFC 7541). */
 export class OpenHeads {
   readonly #all: KeptForAll
   #bytes = 0
@@ -28,5 +28,13 @@ export class OpenHeads {
   kept(bytes: number): void {
     this.#bytes += bytes
     this.#all.headsBytes += bytes
+  }
+
+  /** They count as the request's head does. False: there is no room for them. */
+  addTrailers(request: { headBytes: number }, bytes: number): boolean {
+    if (!this.hasRoomFor(bytes)) return false
+    request.headBytes += bytes
+    this.kept(bytes)
+    return true
   }
 }

@@ -7,6 +7,7 @@ import {
   frame,
   GOAWAY,
   HEADERS,
+  literals,
   PING,
   PREFACE,
   RST_STREAM,
@@ -369,6 +370,26 @@ test.each([
     expect(kept.headsBytes).toBe(before)
   },
 )
+
+test('trailers of requests that wait count as their heads do, and what finds no room ends its stream', async () => {
+  const kept = new KeptForAll()
+  const pair = createHttp2Pair(() => {}, kept)
+  const ids = [1, 3, 5]
+  const post = requestBlock('shop.customer.com', { method: 'POST' })
+  pair.send(BEGINNING, ...ids.map((id) => frame(HEADERS, 4, id, post)))
+  await pair.settled()
+  const heads = kept.headsBytes
+  kept.headsBytes += 256 * 1024 * 1024
+  for (const id of ids) pair.send(frame(HEADERS, 5, id, literals('x-large', 'x'.repeat(12_000))))
+  await pair.settled()
+  const resets = pair.frames.filter(({ type }) => type === RST_STREAM)
+  expect(resets.map(({ streamId }) => streamId)).toEqual([5])
+  kept.headsBytes -= 256 * 1024 * 1024
+  expect(kept.headsBytes).toBeGreaterThan((heads / 3 + 12_000) * 2)
+  pair.close()
+  await pair.settled()
+  expect(kept.headsBytes).toBe(0)
+})
 
 test('the head of a request that is given up within a piece of its body, which is shorter than announced, is no longer counted', async () => {
   const kept = new KeptForAll()

@@ -21,7 +21,8 @@ export type StreamParts = {
 /** One stream: the visitor's half, which is the request's body, and the exchange that answers on the other half. */
 export class Stream {
   readonly id: number
-  readonly headBytes: number
+  /** What it counts against the connection's memory. */
+  headBytes: number
   /** By the turn's clock. */
   readonly begunAtMs: number
   readonly exchange: Http2Exchange
